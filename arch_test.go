@@ -1,0 +1,157 @@
+package edgeguard_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// floor says what one package may import of ours, and whether it is pure: no
+// I/O, no clock, no goroutine, no logging, no metrics.
+type floor struct {
+	imports []string
+	pure    bool
+}
+
+// floors is the house, from the words up to the program. A package that is
+// not listed fails the test, so that a new room is a decision and not an
+// accident. "*" stands for any of ours.
+var floors = map[string]floor{
+	"":                         {pure: true},
+	"ring":                     {pure: true},
+	"rules":                    {imports: []string{""}, pure: true},
+	"blocklist":                {imports: []string{""}, pure: true},
+	"shard":                    {imports: []string{"", "ring"}, pure: true},
+	"tuning":                   {imports: []string{"", "shard"}, pure: true},
+	"detector":                 {imports: []string{"", "rules", "shard", "ring", "blocklist"}, pure: true},
+	"clockguard":               {},
+	"config":                   {imports: []string{"", "rules"}},
+	"sensor/accesslog":         {imports: []string{""}},
+	"sensor/packet":            {imports: []string{""}},
+	"sensor/clientaddr":        {imports: []string{""}, pure: true},
+	"sensor/httpauth":          {imports: []string{"", "sensor/clientaddr"}},
+	"sensor/httpauth/snippets": {},
+	"enforce":                  {imports: []string{"", "blocklist"}},
+	"enforce/enforcetest":      {imports: []string{"", "enforce"}},
+	"hostaddr":                 {imports: []string{""}},
+	"snapshot":                 {imports: []string{"", "ring", "shard"}},
+	"loadtest/authhop":         {imports: []string{"*"}},
+	"admin":                    {imports: []string{"", "tuning", "rules", "blocklist", "detector"}},
+	"admin/client":             {imports: []string{"", "admin"}},
+	"daemon":                   {imports: []string{"*"}},
+	"replay":                   {imports: []string{"*"}},
+	"cmd/edgeguard":            {imports: []string{"*"}},
+	"loadtest":                 {imports: []string{"*"}},
+	"loadtest/gen":             {imports: []string{"loadtest/traffic"}},
+	"loadtest/report":          {imports: []string{"*"}},
+	"loadtest/traffic":         {},
+	"internal/realdata":        {},
+}
+
+// impure lists what a pure package may not import. net/netip and the types of
+// time are fine: they do nothing.
+var impure = []string{
+	"context", "database/sql", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
+	"net", "net/http", "os", "os/exec", "os/signal", "syscall",
+	"github.com/prometheus/client_golang/prometheus", "github.com/redis/go-redis/v9",
+}
+
+// clockNames are the parts of package time that read the clock or start a
+// timer.
+var clockNames = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+func TestArchitecture(t *testing.T) {
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || isModule(file)) {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+			checkFile(t, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isModule reports whether dir is a module of its own, whose imports are its
+// own business.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func checkFile(t *testing.T, file string) {
+	pkg := path.Dir(file)
+	if pkg == "." {
+		pkg = ""
+	}
+	rule, listed := floors[pkg]
+	if !listed {
+		t.Errorf("%s: package %q has no floor: add it to the table above, with a reason in docs/adr", file, pkg)
+		return
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, spec := range f.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if problem := badImport(rule, imported); problem != "" {
+			t.Errorf("%s: imports %s: %s", fset.Position(spec.Pos()), imported, problem)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if problem := badNode(rule, pkg, n); problem != "" {
+			t.Errorf("%s: %s", fset.Position(n.Pos()), problem)
+		}
+		return true
+	})
+}
+
+func badImport(rule floor, imported string) string {
+	ours, isOurs := strings.CutPrefix(imported, "edgeguard")
+	if isOurs && (ours == "" || ours[0] == '/') {
+		ours = strings.TrimPrefix(ours, "/")
+		if !slices.Contains(rule.imports, "*") && !slices.Contains(rule.imports, ours) {
+			return "not on this package's floor"
+		}
+		return ""
+	}
+	if rule.pure && slices.Contains(impure, imported) {
+		return "this package is pure: no I/O, no clock, no logging"
+	}
+	return ""
+}
+
+// badNode finds a clock that is read, or a goroutine that is started, where it
+// must not be. Edges may read the clock for deadlines and latencies, but slots
+// come from clockguard alone.
+func badNode(rule floor, pkg string, n ast.Node) string {
+	if !rule.pure {
+		return ""
+	}
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "this package is pure: it starts no goroutine"
+	case *ast.SelectorExpr:
+		if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clockNames, n.Sel.Name) {
+			return "this package is pure: time." + n.Sel.Name + " reads the clock; take now as an argument"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+// Package edgeguard holds the words that every part of edgeguard shares: the
+// [Event] that a sensor saw, the [Key] it counts under, the [Verdict] that
+// answers it, and the [Block] that follows.
+//
+// An event's path, which is also the list of folders:
+//
+//	sensor ──Event──▶ rules ──Meter, Key──▶ shard ▸ ring ──count──▶ detector ──Verdict──▶ the answer
+//	                                                                   │
+//	                                                                 Block ──▶ blocklist
+//
+// A sensor (an access log, a capture, a forward-auth request) says what an
+// address did. The rules say which meters count it and under which key. The
+// shard package finds the key's sliding window, the ring package counts in
+// it, and the detector compares the count with each rule's limit. Its verdict
+// is the answer; a block goes to the blocklist.
+//
+// This package imports nothing of ours and does nothing: it is safe to import
+// from everywhere.
+package edgeguard
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Event is one thing an address did, as a sensor saw it.
+//
+// The strings may point into a sensor's buffer: they are valid during the
+// call that hands the event over, and whoever keeps one clones it.
+type Event struct {
+	// Time is when it happened, by its source's clock: a log line's own time,
+	// a packet's capture time, or the clock of a live sensor.
+	Time time.Time
+	// Addr is the client, unmapped (never ::ffff:a.b.c.d) and without a zone.
+	Addr netip.Addr
+	// Kind says what happened. One event may be of several kinds at once: a
+	// log line is a request and its response, a SYN is also a packet. A rule
+	// counts one of them.
+	Kind Kind
+	// Verified names the kinds of this event whose source address a stranger
+	// cannot forge (a completed handshake, an HTTP request). A crossing on any
+	// other kind raises an alarm and never blocks.
+	Verified Kind
+	// Proxied says that Addr was taken from a header of a trusted proxy, so
+	// that the kernel would see the proxy and not the client.
+	Proxied bool
+	// Known names the fields below that the source supplied. A field that is
+	// not known satisfies neither a rule's term nor its `not`.
+	Known Field
+
+	Status uint16 // HTTP status, 0 if not known
+	Port   uint16 // destination port, 0 if not known
+	Host   string // host name asked for, as sent
+	Method string // HTTP method, as sent
+	Path   string // request target, as sent: query and escapes included
+	Agent  string // User-Agent
+	Node   string // the node that saw it, where a file names it; else empty
+
+	// Header reads a request header for rules that count by one; nil where the
+	// source carries no headers.
+	Header func(name string) (value string, ok bool)
+}
+
+// Key is what is counted together: a prefix of the address, and for some
+// meters the value of further attributes.
+type Key struct {
+	Prefix netip.Prefix
+	// With is the attributes' values as shown to people ("host=example.org"),
+	// empty for a key of the address alone.
+	With string
+}
+
+// String gives the bare address for a single address and the prefix
+// otherwise, followed by the attributes if there are any.
+func (k Key) String() string {
+	s := k.Prefix.String()
+	if k.Prefix.IsSingleIP() {
+		s = k.Prefix.Addr().String()
+	}
+	if k.With != "" {
+		s += " " + k.With
+	}
+	return s
+}
+
+// Verdict is the answer to one event.
+type Verdict struct {
+	// Action is Pass, Shadow or Deny.
+	Action Action
+	// Rule is the name of the rule that decided, empty for a pass.
+	Rule string
+	// Reason says in a few words why ("over limit", "blocked", "allowlist").
+	Reason string
+	// Count is the key's cost in the window, this event included; Limit what
+	// it was compared with. Both are 0 where no count decided.
+	Count, Limit uint32
+	// RetryAfter is how long until the count would be at or under the limit,
+	// or the block be over, if nothing more came; 0 for a pass.
+	RetryAfter time.Duration
+}
+
+// Decider answers one event at the instant now. Inline sensors give its
+// verdict to their client.
+type Decider func(now time.Time, event *Event) Verdict
+
+// BatchDecider answers many events at once: verdicts[i] belongs to events[i],
+// decided at nows[i]. The three slices are of one length. Sensors that read
+// many events at once use it, so that memory latency overlaps.
+type BatchDecider func(nows []time.Time, events []Event, verdicts []Verdict)
+
+// Block is a prefix that is denied until a time.
+type Block struct {
+	Prefix netip.Prefix
+	Rule   string // the rule that made it, "manual" for an operator's
+	Reason string
+	Origin string // the node that made it
+	// Count and Limit are those of the crossing.
+	Count, Limit uint32
+	Since, Until time.Time
+	// Proxied says that the prefix was learned from behind a trusted proxy: the
+	// kernel never sees it as a source, so no kernel enforcer may block it.
+	Proxied bool
+	// Version orders changes of one prefix between nodes: the greater wins.
+	Version uint64
+	// Lifted marks a tombstone: the block was taken back, and older news of it
+	// must not bring it back.
+	Lifted bool
+}
+
+// Crossing is the moment at which a key's count passed a rule's limit, with
+// what came of it.
+type Crossing struct {
+	Time time.Time
+	Node string
+	Rule string
+	Key  Key
+	// Action is Block, Deny or Shadow as the rule says, or Alarm where the
+	// evidence can be forged.
+	Action                  Action
+	Count, Limit, Threshold uint32
+	// Until is when the block ends; zero unless Action is Block.
+	Until time.Time
+}
+
+// Alarm is something an operator should look at.
+type Alarm struct {
+	Time       time.Time
+	Kind, Text string
+}
