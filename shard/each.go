@@ -1,0 +1,67 @@
+package shard
+
+import "edgeguard"
+
+// Entry is one key as Each shows it.
+type Entry struct {
+	// Key has no With: the table keeps only the attributes' fingerprint.
+	Key edgeguard.Key
+	// With is the [Fingerprint] of the attributes, 0 in a table without.
+	With uint64
+	// Count is the key's in the window that ends at the now of the call, Peak
+	// the greatest there was, if the table keeps peaks.
+	Count, Peak uint32
+	// Head is the newest slot in which the key was seen.
+	Head uint32
+}
+
+// Each calls yield with every key until it returns false. A page is copied
+// under its lock and shown without it, so yield may take its time and may use
+// the table. A key that is there from beginning to end is shown exactly once;
+// one that comes or goes meanwhile may or may not be.
+func (t *Table) Each(now uint32, yield func(Entry) bool) {
+	var buf []Entry
+	for fam := range t.halves {
+		f := &t.halves[fam]
+		for i := range f.shards {
+			for from, more := uint64(0), true; more; {
+				buf, from = f.entries(family(fam), i, from, now, buf[:0])
+				more = from != 0
+				for _, e := range buf {
+					if !yield(e) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// entries appends the keys of the page of the hash from, but not those whose
+// hash is smaller: they were shown before two pages were joined. It gives the
+// hash at which the next page begins, 0 behind the last.
+func (f *half) entries(fam family, shard int, from uint64, now uint32, buf []Entry) ([]Entry, uint64) {
+	s := &f.shards[shard]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.dir.Load()
+	if d == nil {
+		return buf, 0
+	}
+	p := f.mem.at(d.at(d.index(from >> f.bits)))
+	for e := range f.layout.all(p) {
+		k := f.layout.keyOf(e)
+		if f.hash(k)<<f.bits < from {
+			continue
+		}
+		x := Entry{Key: edgeguard.Key{Prefix: f.prefix.addr(fam, k)}, Count: f.countOf(e, now), Head: e.head}
+		if f.prefix.with {
+			x.With = k.rest
+		}
+		if f.layout.peak != 0 {
+			x.Peak = *f.layout.peakOf(e)
+		}
+		buf = append(buf, x)
+	}
+	return buf, after(from, f.layout.headOf(p).depth)
+}

@@ -1,0 +1,213 @@
+package shard
+
+import (
+	"math"
+	"unsafe"
+
+	"edgeguard/ring"
+)
+
+// form says what an entry's last ten bytes are. The zero form is an entry
+// that is not in use.
+type form uint8
+
+const (
+	empty form = iota
+	cold       // pairs
+	warm       // a ring elsewhere
+)
+
+// pairs is how many live slots an entry counts by itself.
+const pairs = 5
+
+// pair is one live slot of a cold entry. A window is sixty slots, so the low
+// eight bits of a slot's number say which it is. A count of 0 is a free pair.
+type pair struct {
+	slot, count uint8
+}
+
+// entry is one key's window while it is cold: few events in few slots, which
+// is what most keys ever are. It is followed in memory by the key, whose
+// length the page's layout knows. Both forms count exactly as ring.Ring does.
+type entry struct {
+	head  uint32 // the newest slot the window has seen
+	form  form
+	heat  uint8 // the estimate with which the key was admitted when full
+	pairs [pairs]pair
+}
+
+// warmEntry is the same sixteen bytes after the key has outgrown its pairs.
+// Sum and the head's own slot stay here, beside the key: while time stands in
+// one slot an event touches this one cache line and never the ring, which is
+// a second miss. The ring's place for the head is 0 meanwhile.
+type warmEntry struct {
+	head uint32
+	form form
+	heat uint8
+	last uint16 // the count of slot head
+	sum  uint32 // of the window, last included
+	ring ref
+}
+
+const entrySize = unsafe.Sizeof(entry{})
+
+func (e *entry) warm() *warmEntry { return (*warmEntry)(unsafe.Pointer(e)) }
+
+// add counts cost in slot, at most now and inside the window that ends at
+// now, which is at least the head. Where the entry has outgrown its pairs,
+// fits is false, count is without the cost, and only the head has moved.
+func (e *entry) add(now, slot uint32, cost uint16) (count uint32, fits bool) {
+	gap := min(now-e.head, ring.Slots)
+	free, same := -1, -1
+	for i := range e.pairs {
+		p := &e.pairs[i]
+		if p.count == 0 || uint32(uint8(e.head)-p.slot)+gap >= ring.Slots {
+			p.count, free = 0, i
+			continue
+		}
+		count += uint32(p.count)
+		if p.slot == uint8(slot) {
+			same = i
+		}
+	}
+	e.head = now
+	switch {
+	case same >= 0 && uint32(e.pairs[same].count)+uint32(cost) <= math.MaxUint8:
+		e.pairs[same].count += uint8(cost)
+	case same < 0 && free >= 0 && cost <= math.MaxUint8:
+		e.pairs[free] = pair{uint8(slot), uint8(cost)}
+	default:
+		return count, false
+	}
+	return count + uint32(cost), true
+}
+
+// count sums the pairs that are in the window that ends at now.
+func (e *entry) count(now uint32) (sum uint32) {
+	gap := min(max(now, e.head)-e.head, ring.Slots)
+	for _, p := range e.pairs {
+		if uint32(uint8(e.head)-p.slot)+gap < ring.Slots {
+			sum += uint32(p.count)
+		}
+	}
+	return sum
+}
+
+// counts writes the pairs into an empty array of slots.
+func (e *entry) counts(c *ring.Counts) {
+	for _, p := range e.pairs {
+		if p.count > 0 {
+			c.Add(e.head-uint32(uint8(e.head)-p.slot), uint16(p.count))
+		}
+	}
+}
+
+// squeeze counts cost in slot as well as pairs can, which may be too little:
+// a full pair stays full, and the oldest makes room for a newer one.
+func (e *entry) squeeze(slot uint32, cost uint16) uint32 {
+	at := e.pairFor(slot)
+	if at.count > 0 && at.slot != uint8(slot) {
+		if uint8(e.head)-at.slot <= uint8(e.head-slot) {
+			return e.count(e.head) // slot would itself be the oldest
+		}
+		at.count = 0
+	}
+	at.slot = uint8(slot)
+	at.count = uint8(min(uint32(at.count)+uint32(cost), math.MaxUint8))
+	return e.count(e.head)
+}
+
+// pairFor gives the pair of slot, else a free one, else the oldest.
+func (e *entry) pairFor(slot uint32) *pair {
+	at := &e.pairs[0]
+	for i := range e.pairs {
+		p := &e.pairs[i]
+		switch {
+		case p.count > 0 && p.slot == uint8(slot):
+			return p
+		case at.count == 0:
+		case p.count == 0 || uint8(e.head)-p.slot > uint8(e.head)-at.slot:
+			at = p
+		}
+	}
+	return at
+}
+
+// promote gives the entry an empty ring at r and moves its pairs there.
+func (e *entry) promote(r ref, c *ring.Counts) *warmEntry {
+	e.counts(c)
+	sum := c.Sum()
+	w := e.warm()
+	w.form, w.sum, w.ring = warm, sum, r
+	w.last, c[w.head%ring.Slots] = c[w.head%ring.Slots], 0
+	return w
+}
+
+// demote turns a warm entry back if its slots fit into pairs. The ring is
+// then no longer its own.
+func (w *warmEntry) demote(c *ring.Counts) bool {
+	e := entry{head: w.head, form: cold, heat: w.heat}
+	n := 0
+	for age := uint32(0); age < ring.Slots && age <= w.head; age++ {
+		count := c[(w.head-age)%ring.Slots]
+		if age == 0 {
+			count = w.last
+		}
+		if count == 0 {
+			continue
+		}
+		if n == pairs || count > math.MaxUint8 {
+			return false
+		}
+		e.pairs[n] = pair{uint8(w.head - age), uint8(count)}
+		n++
+	}
+	*(*entry)(unsafe.Pointer(w)) = e
+	return true
+}
+
+// shrink turns a warm entry into a cold one that keeps its newest slots, as
+// far as pairs can hold them. The ring is then no longer its own.
+func (w *warmEntry) shrink(c *ring.Counts) {
+	c[w.head%ring.Slots] = w.last
+	e := entry{head: w.head, form: cold, heat: w.heat}
+	for age, n := uint32(0), 0; age < ring.Slots && age <= w.head && n < pairs; age++ {
+		if count := c[(w.head-age)%ring.Slots]; count > 0 {
+			e.pairs[n] = pair{uint8(w.head - age), uint8(min(count, math.MaxUint8))}
+			n++
+		}
+	}
+	*(*entry)(unsafe.Pointer(w)) = e
+}
+
+// advance moves the window on to now, later than its head.
+func (w *warmEntry) advance(c *ring.Counts, now uint32) {
+	c[w.head%ring.Slots] = w.last
+	w.sum -= c.Advance(w.head, now)
+	w.head, w.last = now, 0
+}
+
+// add counts cost in slot, which is the head.
+func (w *warmEntry) add(cost uint16) uint32 {
+	added := min(cost, ring.Max-w.last)
+	w.last += added
+	w.sum += uint32(added)
+	return w.sum
+}
+
+// addLate counts cost in a slot before the head and inside the window.
+func (w *warmEntry) addLate(c *ring.Counts, slot uint32, cost uint16) uint32 {
+	w.sum += uint32(c.Add(slot, cost))
+	return w.sum
+}
+
+// count sums the slots that are in the window that ends at now.
+func (w *warmEntry) count(c *ring.Counts, now uint32) uint32 {
+	if now <= w.head {
+		return w.sum
+	}
+	if now-w.head >= ring.Slots {
+		return 0
+	}
+	return w.sum - c.Leaving(w.head, now)
+}

@@ -1,0 +1,185 @@
+package shard
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"edgeguard/ring"
+)
+
+// half is the part of a table that holds one family's keys.
+type half struct {
+	layout layout
+	prefix prefix
+	mem    *Memory
+	seed   uint64
+	bits   uint8 // of the hash that choose the lock, at least 1
+	shift  uint8 // brings those bits to the right
+	held   bool  // each shard's first page is kept for it
+	shards []shard
+}
+
+func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
+	f.prefix = newPrefix(fam, prefixBits, c.With)
+	f.layout = newLayout(f.prefix.size(fam), c.Peaks)
+	f.mem, f.seed = mem, seed
+	// One page a lock is the least that a half takes: 1/256 of the budget, if
+	// that makes fewer than 256 locks.
+	f.bits = uint8(min(max(bits.Len64(uint64(mem.pages/256))-1, 1), 8))
+	f.shift = 64 - f.bits
+	f.shards = make([]shard, 1<<f.bits)
+	f.held = mem.hold(len(f.shards))
+}
+
+func (f *half) hash(k key) uint64 {
+	if f.layout.key > 8 {
+		return hash2(f.seed, k.first, k.rest)
+	}
+	return hash1(f.seed, k.first)
+}
+
+// lock locks the shard of the hash and returns it.
+func (f *half) lock(h uint64) *shard {
+	s := &f.shards[h>>(f.shift&63)]
+	s.mu.Lock()
+	return s
+}
+
+// find gives a key's entry and its page, nil if it has none. The shard is
+// locked.
+func (f *half) find(s *shard, h uint64, k key) (*entry, *page) {
+	p := f.page(s, h)
+	if p == nil {
+		return nil, nil
+	}
+	return f.layout.find(p, h, k), p
+}
+
+// page gives the page in which a key with this hash stands, nil if there is
+// none.
+func (f *half) page(s *shard, h uint64) *page {
+	d := s.dir.Load()
+	if d == nil {
+		return nil
+	}
+	return f.mem.at(d.at(d.index(h)))
+}
+
+// prefetch asks the processor for the line where the key's entry most likely
+// is. It takes no lock: an address that is out of date is a wasted hint.
+func (f *half) prefetch(h uint64) {
+	d := f.shards[h>>(f.shift&63)].dir.Load()
+	if d == nil {
+		return
+	}
+	p := f.mem.at(d.at(d.index(h)))
+	if p == nil {
+		return
+	}
+	e := unsafe.Pointer(f.layout.at(p, f.layout.home(h), 0))
+	prefetch(e)
+	if f.layout.group > lineSize {
+		prefetch(unsafe.Add(e, lineSize))
+	}
+}
+
+// add counts one event of the key k with hash h. The commonest of events, one
+// more of a bare IPv4 address in the slot that its ring has reached, is
+// written out: the fewer instructions there are between two misses, the more
+// misses the processor overlaps.
+func (f *half) add(h uint64, k key, op *Op) Count {
+	s := &f.shards[h>>(f.shift&63)]
+	s.mu.Lock()
+	if d := s.dir.Load(); d != nil && f.layout.group == lineSize && k.first != 0 {
+		e := f.layout.findSmall(f.mem.at(d.at(d.index(h))), h, uint32(k.first))
+		if e != nil && e.form == warm && op.Now == e.head && op.Slot == e.head {
+			c := Count{Count: e.warm().add(op.Cost)}
+			s.mu.Unlock()
+			return c
+		}
+	}
+	c := f.addAny(s, h, k, op)
+	s.mu.Unlock()
+	return c
+}
+
+// addAny is add for any event. The shard is locked.
+func (f *half) addAny(s *shard, h uint64, k key, op *Op) Count {
+	e, p := f.find(s, h, k)
+	if e == nil {
+		return f.addNew(s, h, k, op)
+	}
+	return f.addTo(s, p, e, op)
+}
+
+// addTo counts the event in the entry e of page p.
+func (f *half) addTo(s *shard, p *page, e *entry, op *Op) Count {
+	now := max(op.Now, e.head)
+	slot := min(op.Slot, now)
+	late := now-slot >= ring.Slots
+	cost := op.Cost
+	if late {
+		slot, cost = now, 0
+	}
+	var count uint32
+	if e.form == warm {
+		count = f.addWarm(e.warm(), now, slot, cost)
+	} else if n, fits := e.add(now, slot, cost); fits || cost == 0 {
+		count = n
+	} else {
+		count = f.outgrow(s, p, e, slot, cost)
+	}
+	if f.layout.peak != 0 {
+		peak := f.layout.peakOf(e)
+		*peak = max(*peak, count)
+	}
+	return Count{Count: count, Late: late}
+}
+
+func (f *half) addWarm(w *warmEntry, now, slot uint32, cost uint16) uint32 {
+	if now > w.head {
+		w.advance(f.mem.counts(w.ring), now)
+	}
+	if slot == w.head {
+		return w.add(cost)
+	}
+	return w.addLate(f.mem.counts(w.ring), slot, cost)
+}
+
+// addNew counts the first event of a key, if there is room for it.
+func (f *half) addNew(s *shard, h uint64, k key, op *Op) Count {
+	slot := min(op.Slot, op.Now)
+	if op.Now-slot >= ring.Slots {
+		return Count{Late: true}
+	}
+	if op.Cost == 0 {
+		return Count{}
+	}
+	e, p := f.admit(s, h, k, op)
+	if e == nil {
+		return Count{Count: uint32(op.Cost)}
+	}
+	return f.addTo(s, p, e, op)
+}
+
+// countOf is the entry's count in the window that ends at now.
+func (f *half) countOf(e *entry, now uint32) uint32 {
+	if e.form == warm {
+		w := e.warm()
+		return w.count(f.mem.counts(w.ring), now)
+	}
+	return e.count(now)
+}
+
+// ringOf is the entry's window as a ring.
+func (f *half) ringOf(e *entry) ring.Ring {
+	var c ring.Counts
+	if e.form == warm {
+		w := e.warm()
+		c = *f.mem.counts(w.ring)
+		c[w.head%ring.Slots] = w.last
+	} else {
+		e.counts(&c)
+	}
+	return ring.New(e.head, c)
+}

@@ -1,0 +1,283 @@
+package shard
+
+import (
+	"encoding/binary"
+	"iter"
+	"unsafe"
+)
+
+// pageSize is the bytes of a page: what a split moves at most, and what the
+// kernel and the processor call a page too.
+const pageSize = 4096
+
+// page is a small hash table of its own for entries of one family and table
+// whose hashes begin alike. It is cut into groups of one or two cache lines;
+// an entry stands in the group that its hash names, its home, or, where that
+// is full, in the next that is not. Each group counts the entries that had to
+// pass it by, so a search seldom reads a second group, and nothing moves when
+// an entry goes.
+//
+// Within a group all keys are compared without a branch. Linear probing from
+// entry to entry was tried first: its mispredicted exits, each waiting for
+// memory, let no two look-ups overlap and cost a third more.
+type page [pageSize]byte
+
+// pageHead stands in what the first group, or the last if that has no room,
+// leaves over.
+type pageHead struct {
+	used  uint8 // entries in use
+	depth uint8 // leading bits, after the lock's, that all hashes here share
+}
+
+// layout is how entries stand in the pages of one table and family: the entry
+// proper, its key, and its peak if the table keeps peaks.
+type layout struct {
+	stride    uintptr // from entry to entry
+	key       uintptr // bytes of the key
+	peak      uintptr // offset of the peak, 0 if none is kept
+	group     uintptr // bytes of a group
+	each      uint32  // entries in a group
+	groups    uint32  // in a page
+	cap, full uint32  // entries in a page; at which it is called full
+	head      uintptr // offset of the pageHead
+	over      uintptr // offset of the first group's overflow count, and
+	overStep  uintptr // from one to the next
+}
+
+const (
+	lineSize    = 64
+	smallStride = entrySize + 4 // of the smallest entry, a bare IPv4 address
+	smallKey    = entrySize / 4 // the word where its key stands
+	smallGroups = pageSize / lineSize
+)
+
+func newLayout(key uintptr, peaks bool) layout {
+	l := layout{stride: entrySize + key, key: key}
+	if peaks {
+		l.peak = l.stride
+		l.stride += 4
+	}
+	l.group = lineSize
+	if lineSize/l.stride < 3 {
+		l.group = 2 * lineSize // a group of two would too often be full
+	}
+	l.each = uint32(l.group / l.stride)
+	l.groups = uint32(pageSize / l.group)
+	if spare := l.group % l.stride; spare >= 4 {
+		l.head, l.over, l.overStep = l.group-spare, l.group-1, l.group
+	} else {
+		l.groups--
+		l.head = uintptr(l.groups) * l.group
+		l.over, l.overStep = l.head+2, 1
+	}
+	l.cap = l.groups * l.each
+	l.full = l.cap * 23 / 25
+	return l
+}
+
+func (l *layout) headOf(p *page) *pageHead {
+	return (*pageHead)(unsafe.Add(unsafe.Pointer(p), l.head))
+}
+
+func (l *layout) overOf(p *page, group uint32) *uint8 {
+	return (*uint8)(unsafe.Add(unsafe.Pointer(p), l.over+uintptr(group)*l.overStep))
+}
+
+// at is the i-th entry of a group.
+func (l *layout) at(p *page, group, i uint32) *entry {
+	return (*entry)(unsafe.Add(unsafe.Pointer(p), uintptr(group)*l.group+uintptr(i)*l.stride))
+}
+
+// all calls yield with every entry in use.
+func (l *layout) all(p *page) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for g := range l.groups {
+			for i := range l.each {
+				if e := l.at(p, g, i); e.form != empty && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// groupOf is the number of the group in which an entry stands.
+func (l *layout) groupOf(p *page, e *entry) uint32 {
+	return uint32((uintptr(unsafe.Pointer(e)) - uintptr(unsafe.Pointer(p))) / l.group)
+}
+
+// home is the group where a key with this hash stands if there is room. It
+// takes the low half of the hash; the lock and the directory take the high.
+func (l *layout) home(h uint64) uint32 {
+	return uint32(uint64(uint32(h)) * uint64(l.groups) >> 32)
+}
+
+func (l *layout) next(group uint32) uint32 {
+	if group++; group == l.groups {
+		return 0
+	}
+	return group
+}
+
+// keyOf reads the key behind an entry.
+func (l *layout) keyOf(e *entry) (k key) {
+	b := unsafe.Add(unsafe.Pointer(e), entrySize)
+	switch l.key {
+	case 4:
+		k.first = load4(b)
+	case 8:
+		k.first = load8(b)
+	case 12:
+		k.first, k.rest = load4(b), load8(unsafe.Add(b, 4))
+	default:
+		k.first, k.rest = load8(b), load8(unsafe.Add(b, 8))
+	}
+	return k
+}
+
+// load4 and load8 read words that stand at multiples of four only.
+func load4(p unsafe.Pointer) uint64 {
+	return uint64(binary.NativeEndian.Uint32((*[4]byte)(p)[:]))
+}
+
+func load8(p unsafe.Pointer) uint64 {
+	return binary.NativeEndian.Uint64((*[8]byte)(p)[:])
+}
+
+func (l *layout) setKey(e *entry, k key) {
+	b := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(e), entrySize)), l.key)
+	if l.key%8 == 0 {
+		binary.NativeEndian.PutUint64(b, k.first)
+		b = b[8:]
+	} else {
+		binary.NativeEndian.PutUint32(b, uint32(k.first))
+		b = b[4:]
+	}
+	if len(b) > 0 {
+		binary.NativeEndian.PutUint64(b, k.rest)
+	}
+}
+
+// peakOf is where an entry's greatest count stands; the layout must have one.
+func (l *layout) peakOf(e *entry) *uint32 {
+	return (*uint32)(unsafe.Add(unsafe.Pointer(e), l.peak))
+}
+
+// find gives the entry of k, nil if it has none.
+func (l *layout) find(p *page, h uint64, k key) *entry {
+	g := l.home(h)
+	for range l.groups {
+		if e := l.match(l.at(p, g, 0), k); e != nil {
+			return e
+		}
+		if *l.overOf(p, g) == 0 {
+			return nil
+		}
+		g = l.next(g)
+	}
+	return nil
+}
+
+// findSmall looks for the bare IPv4 address k, which is not 0.0.0.0, in the
+// three entries of its home. Nil says only that it is not there.
+func (l *layout) findSmall(p *page, h uint64, k uint32) *entry {
+	home := (*[lineSize / 4]uint32)(unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*smallGroups>>32*lineSize))
+	const none = uintptr(lineSize)
+	i := none
+	if home[smallKey] == k {
+		i = 0
+	}
+	if home[smallKey+smallStride/4] == k {
+		i = smallStride / 4
+	}
+	if home[smallKey+2*smallStride/4] == k {
+		i = 2 * smallStride / 4
+	}
+	if i == none {
+		return nil
+	}
+	return (*entry)(unsafe.Add(unsafe.Pointer(home), i*4))
+}
+
+// match looks for k in the group that begins with e.
+func (l *layout) match(e *entry, k key) *entry {
+	if k.first == 0 {
+		return l.matchZero(e, k)
+	}
+	b := unsafe.Add(unsafe.Pointer(e), entrySize)
+	found := l.group // the offset of the match, once there is one
+	end := uintptr(l.each) * l.stride
+	switch l.key {
+	case 4:
+		for off := uintptr(0); off < end; off += l.stride {
+			if load4(unsafe.Add(b, off)) == k.first {
+				found = off
+			}
+		}
+	case 8:
+		for off := uintptr(0); off < end; off += l.stride {
+			if load8(unsafe.Add(b, off)) == k.first {
+				found = off
+			}
+		}
+	case 12:
+		for off := uintptr(0); off < end; off += l.stride {
+			if (load4(unsafe.Add(b, off))^k.first)|(load8(unsafe.Add(b, off+4))^k.rest) == 0 {
+				found = off
+			}
+		}
+	default:
+		for off := uintptr(0); off < end; off += l.stride {
+			if (load8(unsafe.Add(b, off))^k.first)|(load8(unsafe.Add(b, off+8))^k.rest) == 0 {
+				found = off
+			}
+		}
+	}
+	if found == l.group {
+		return nil
+	}
+	return (*entry)(unsafe.Add(unsafe.Pointer(e), found))
+}
+
+// matchZero is match for a key that looks like that of a free entry.
+func (l *layout) matchZero(e *entry, k key) *entry {
+	for off := uintptr(0); off < uintptr(l.each)*l.stride; off += l.stride {
+		x := (*entry)(unsafe.Add(unsafe.Pointer(e), off))
+		if x.form != empty && l.keyOf(x) == k {
+			return x
+		}
+	}
+	return nil
+}
+
+// claim gives a free entry for a key with this hash. The page must have one.
+func (l *layout) claim(p *page, h uint64) *entry {
+	l.headOf(p).used++
+	for g := l.home(h); ; g = l.next(g) {
+		for i := range l.each {
+			if e := l.at(p, g, i); e.form == empty {
+				return e
+			}
+		}
+		*l.overOf(p, g)++
+	}
+}
+
+// place copies an entry with its key and peak into a page where the key is
+// not yet.
+func (l *layout) place(p *page, h uint64, from *entry) {
+	copy(l.bytes(l.claim(p, h)), l.bytes(from))
+}
+
+// remove frees the entry of a key with this hash.
+func (l *layout) remove(p *page, h uint64, e *entry) {
+	for g, last := l.home(h), l.groupOf(p, e); g != last; g = l.next(g) {
+		*l.overOf(p, g)--
+	}
+	clear(l.bytes(e))
+	l.headOf(p).used--
+}
+
+func (l *layout) bytes(e *entry) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(e)), l.stride)
+}

@@ -1,0 +1,187 @@
+package shard
+
+import (
+	"sync"
+
+	"edgeguard/ring"
+)
+
+// sweep is where the next step of a sweep begins: in which half and shard,
+// and at which hash.
+type sweep struct {
+	mu    sync.Mutex
+	half  int
+	shard int
+	from  uint64 // without the bits that chose the lock
+}
+
+// Sweep takes one bounded step through the table: it visits so many pages,
+// forgets keys that are idle at now, turns rings with little in them back
+// into pairs, joins sparse pages and gives memory back. It returns how many
+// keys it forgot. The next call goes on where this one ended. A lock is held
+// for one page at a time. No event may follow whose Now is before now: its
+// key might be forgotten too early.
+func (t *Table) Sweep(now uint32, pages int) (dropped int) {
+	t.sweep.mu.Lock()
+	defer t.sweep.mu.Unlock()
+	at := &t.sweep
+	for empties := 0; pages > 0 && empties < len(t.halves[v4].shards)*2; {
+		f := &t.halves[at.half]
+		n, next, ok := f.sweepPage(at.shard, at.from, now)
+		dropped += n
+		if ok {
+			pages--
+			empties = 0
+		} else {
+			empties++
+		}
+		if at.from = next; next != 0 {
+			continue
+		}
+		if at.shard++; at.shard == len(f.shards) {
+			at.shard, at.half = 0, 1-at.half
+		}
+	}
+	return dropped
+}
+
+// sweepPage sweeps the page of the hash from, and gives the hash at which the
+// next begins, 0 behind the last. Ok is false if the shard has no page.
+func (f *half) sweepPage(shard int, from uint64, now uint32) (dropped int, next uint64, ok bool) {
+	s := &f.shards[shard]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.dir.Load()
+	if d == nil {
+		return 0, 0, false
+	}
+	i := d.index(from >> f.bits)
+	p := f.mem.at(d.at(i))
+	dropped = f.forget(s, p, now)
+	depth := f.layout.headOf(p).depth
+	f.join(s, d, i)
+	return dropped, after(from, depth), true
+}
+
+// after gives the first hash behind those that share depth bits with h.
+func after(h uint64, depth uint8) uint64 {
+	rest := ^uint64(0) >> depth
+	return (h | rest) + 1
+}
+
+// forget drops the idle keys of a page and cools the others.
+func (f *half) forget(s *shard, p *page, now uint32) (dropped int) {
+	for e := range f.layout.all(p) {
+		switch {
+		case f.idle(e, now) && f.layout.peak == 0:
+			f.drop(s, p, e)
+			dropped++
+		case e.form == warm:
+			f.cool(s, e.warm(), now)
+		}
+	}
+	s.expired += uint64(dropped)
+	return dropped
+}
+
+func (f *half) idle(e *entry, now uint32) bool {
+	return now > e.head && (now-e.head >= ring.Slots || f.countOf(e, now) == 0)
+}
+
+// cool turns a warm entry back into a cold one if its pairs can hold it.
+func (f *half) cool(s *shard, w *warmEntry, now uint32) {
+	c := f.mem.counts(w.ring)
+	if now > w.head {
+		w.advance(c, now)
+	}
+	if r := w.ring; w.demote(c) {
+		f.mem.giveRing(r)
+		s.rings--
+	}
+}
+
+// join merges the page at place i of the directory with the one that it was
+// split from, if half a page holds both, and gives the shard's last page back
+// when it is empty.
+func (f *half) join(s *shard, d *directory, i uint64) {
+	l := &f.layout
+	n := d.at(i)
+	p := f.mem.at(n)
+	head := l.headOf(p)
+	if head.depth == 0 {
+		if head.used == 0 {
+			f.last(s, n)
+		}
+		return
+	}
+	m := d.at(i ^ 1<<(d.depth-head.depth))
+	q := f.mem.at(m)
+	other := l.headOf(q)
+	if other.depth != head.depth || uint32(head.used)+uint32(other.used) > l.full/2 {
+		return
+	}
+	for e := range l.all(q) {
+		l.place(p, f.hash(l.keyOf(e)), e)
+	}
+	if head.depth == d.depth {
+		d.deep -= 2
+	}
+	head.depth--
+	d.set(i, head.depth, n)
+	f.mem.giveKeys(m)
+	if d.deep == 0 && d.depth > 0 {
+		f.shrink(s, d)
+	}
+}
+
+// shrink halves a directory that no page needs at its depth.
+func (f *half) shrink(s *shard, d *directory) {
+	h := d.halve()
+	f.mem.charge(-h.bytes())
+	var last uint32
+	for _, n := range h.pages {
+		if n != last && f.layout.headOf(f.mem.at(n)).depth == h.depth {
+			h.deep++
+		}
+		last = n
+	}
+	s.dir.Store(h)
+}
+
+// last gives back the only page of a shard.
+func (f *half) last(s *shard, n uint32) {
+	s.dir.Store(nil)
+	f.mem.giveLast(n, f.held)
+}
+
+// close gives all pages and rings of the half back, and what was held.
+func (f *half) close() {
+	for i := range f.shards {
+		s := &f.shards[i]
+		s.mu.Lock()
+		f.empty(s)
+		s.mu.Unlock()
+	}
+}
+
+func (f *half) empty(s *shard) {
+	d := s.dir.Load()
+	if d == nil {
+		return
+	}
+	s.dir.Store(nil)
+	var last uint32
+	for _, n := range d.pages {
+		if n == last {
+			continue
+		}
+		last = n
+		p := f.mem.at(n)
+		for e := range f.layout.all(p) {
+			f.release(s, e)
+		}
+		f.mem.giveKeys(n)
+	}
+	f.mem.charge(4 - d.bytes())
+	s.keys = 0
+}

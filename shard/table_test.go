@@ -1,0 +1,128 @@
+package shard
+
+import (
+	"net/netip"
+	"testing"
+
+	"edgeguard/ring"
+)
+
+var configs = []struct {
+	name string
+	Config
+}{
+	{"addresses", Config{Seed: 1}},
+	{"prefixes", Config{V4: 24, V6: 48, Seed: 2}},
+	{"long v6", Config{V6: 128, Seed: 3}},
+	{"attributes", Config{With: true, Seed: 4}},
+	{"peaks", Config{Peaks: true, Seed: 5}},
+	{"attributes and peaks", Config{With: true, Peaks: true, Seed: 6}},
+}
+
+// TestOracle runs random events through a table and through a log of all
+// events, with sweeps, clears and look-ups in between.
+func TestOracle(t *testing.T) {
+	for _, c := range configs {
+		for _, keys := range []int{20, 2000, 100_000} {
+			t.Run(c.name, func(t *testing.T) {
+				mem := NewMemory(64 << 20)
+				table, want := New(mem, c.Config), newLog(c.Config)
+				r := &traffic{Rand: random(t), past: 1000, keys: keys}
+				for i := range 60_000 {
+					op := r.op()
+					got, expected := table.Add(&op), want.add(&op)
+					if got != expected {
+						t.Fatalf("event %d, %+v: got %+v, want %+v", i, op, got, expected)
+					}
+					ask(t, r, table, want)
+					switch r.IntN(500) {
+					case 0:
+						table.Sweep(r.past, r.IntN(200))
+					case 1:
+						table.Clear(op.Addr, op.With)
+						delete(want.keys, want.key(op.Addr, op.With))
+					}
+				}
+				compare(t, table, want, c.Config, r.now)
+				if s := table.Stats(); s.Evicted+s.Refused+s.Squeezed != 0 {
+					t.Errorf("nothing was full, but %+v", s)
+				}
+				empties(t, mem, table)
+			})
+		}
+	}
+}
+
+// ask compares what the table says of one key without counting.
+func ask(t *testing.T, r *traffic, table *Table, want *log) {
+	t.Helper()
+	if r.IntN(20) > 0 {
+		return
+	}
+	addr, with, now := address(uint32(r.skewed())), "host=a", r.now+r.Uint32N(70)
+	h := want.keys[want.key(addr, with)]
+	if h == nil {
+		h = &history{}
+	}
+	if got, expected := table.Count(addr, with, now), h.count(now); got != expected {
+		t.Fatalf("Count(%s) at %d: got %d, want %d", addr, now, got, expected)
+	}
+	n := r.Uint32N(10)
+	until := table.Until(addr, with, now, n)
+	if h.count(max(now, h.newest)+until) > n || until > 0 && h.count(max(now, h.newest)+until-1) <= n {
+		t.Fatalf("Until(%s) at %d for %d: got %d", addr, now, n, until)
+	}
+	slots, _ := table.Ring(addr, with, now)
+	for i, got := range slots {
+		slot := max(now, h.newest) - uint32(len(slots)-1-i)
+		if uint32(got) != h.slots[slot] {
+			t.Fatalf("Ring(%s) at %d: slot %d: got %d, want %d", addr, now, slot, got, h.slots[slot])
+		}
+	}
+}
+
+// compare holds Each against all that the log knows.
+func compare(t *testing.T, table *Table, want *log, c Config, now uint32) {
+	t.Helper()
+	seen := map[logKey]bool{}
+	texts := map[uint64]string{Fingerprint("host=a"): "host=a", Fingerprint("host=b"): "host=b", Fingerprint(""): ""}
+	table.Each(now, func(e Entry) bool {
+		k := logKey{prefix: e.Key.Prefix}
+		if c.With {
+			k.with = texts[e.With]
+		}
+		h := want.keys[k]
+		if h == nil || seen[k] {
+			t.Fatalf("Each shows %v, seen %t, known %t", k, seen[k], h != nil)
+		}
+		seen[k] = true
+		if e.Count != h.count(now) || c.Peaks && e.Peak != h.peak {
+			t.Fatalf("Each shows %+v of %v, want %d, peak %d", e, k, h.count(now), h.peak)
+		}
+		return true
+	})
+	for k, h := range want.keys {
+		if !seen[k] && (h.count(now) > 0 || c.Peaks) {
+			t.Fatalf("Each does not show %v, count %d", k, h.count(now))
+		}
+	}
+	if s := table.Stats(); s.Keys != len(seen) {
+		t.Errorf("Stats has %d keys, Each %d", s.Keys, len(seen))
+	}
+}
+
+// empties closes the table and looks for pages that were lost.
+func empties(t *testing.T, mem *Memory, table *Table) {
+	t.Helper()
+	table.Close()
+	if s := mem.Stats(); s.KeyPages != 0 || s.RingPages != 0 || mem.dirs != 0 {
+		t.Errorf("an empty table holds %+v and %d bytes of directories", s, mem.dirs)
+	}
+	if s := table.Stats(); s.Keys != 0 || s.Rings != 0 {
+		t.Errorf("an empty table has %+v", s)
+	}
+	addr := netip.MustParseAddr("192.0.2.1")
+	if got := table.Add(&Op{Addr: addr, Now: 1, Slot: 1, Cost: ring.Max}); got.Count != ring.Max {
+		t.Errorf("after Close: %+v", got)
+	}
+}
