@@ -1,0 +1,141 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"time"
+
+	"edgeguard"
+	"edgeguard/rules"
+)
+
+// maxFile is the largest file that is read, in bytes.
+const maxFile = 1 << 20
+
+// Config is a whole configuration, checked and with every default filled in.
+type Config struct {
+	Node           string // this node's name; the host's by default
+	Monitor        bool   // mode: monitor; nothing is enforced, all is reported
+	Listen         Listen
+	TrustedProxies []netip.Prefix
+	Allowlist      []netip.Prefix // never blocked
+	Memory         int64          // bytes for all meters together
+	State          string         // folder of what outlives a restart
+	Specs          []rules.Spec   // the rules as written
+	Rules          *rules.Set     // the same, compiled
+	Sensors        Sensors
+	Enforce        Enforce
+	Fleet          *Fleet // nil for a node alone
+
+	// Warnings are things that are not wrong, and still not as their author
+	// may think.
+	Warnings []Problem
+}
+
+// Listen says where the node answers. Each is host:port or unix:PATH.
+type Listen struct {
+	Auth  []string // forward auth
+	Admin string
+}
+
+// Sensors says where events come from, besides forward auth.
+type Sensors struct {
+	AccessLog []AccessLog
+	Packet    *Packet // nil for none
+}
+
+// AccessLog is one log that is followed: a file or a socket.
+type AccessLog struct {
+	File   string
+	Listen string
+	Format string // "combined" by default
+}
+
+// Packet is a network interface that is listened to.
+type Packet struct {
+	Interface string
+	Kinds     edgeguard.Kind
+}
+
+// Enforce says what makes blocks real outside of the node.
+type Enforce struct {
+	NFTables *NFTables // nil for none
+}
+
+// NFTables is the kernel's packet filter.
+type NFTables struct {
+	Table string
+}
+
+// Fleet is the Redis that nodes share.
+type Fleet struct {
+	Redis        string // redis://, rediss:// or unix://
+	Namespace    string
+	PasswordFile string
+	Push         time.Duration // from one push of counts to the next
+}
+
+// Load reads and checks a file. The error is an [*Errors] where the content is
+// wrong, and the system's where it cannot be read.
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("config: read %s: %w", path, err)
+	}
+	return Parse(path, data)
+}
+
+// Parse checks the content of a file; name is what problems call it. The error
+// is always an [*Errors].
+func Parse(name string, data []byte) (*Config, error) {
+	r := newReader(name)
+	c := defaults()
+	if root, ok := r.document(data); ok {
+		c.read(root)
+	}
+	c.Rules = r.compile(c.Specs)
+	if len(r.problems) > 0 {
+		return nil, &Errors{Problems: sorted(r.problems)}
+	}
+	c.Warnings = sorted(append(r.warnings, r.unsupplied(c)...))
+	return c, nil
+}
+
+// Default gives the configuration of a node without a file: one rule, 2000
+// requests per 5 minutes, and no fleet.
+func Default() *Config {
+	c, err := Parse("default", nil)
+	if err != nil {
+		panic(errors.Join(errors.New("config: the defaults do not pass their own check"), err))
+	}
+	return c
+}
+
+// defaults gives the settings of an empty file, without the compiled rules.
+func defaults() *Config {
+	return &Config{
+		Node:           hostName(),
+		Listen:         Listen{Auth: []string{"127.0.0.1:9180"}, Admin: "127.0.0.1:9190"},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+		Memory:         512 << 20,
+		State:          "/var/lib/edgeguard",
+		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},
+	}
+}
+
+// hostName is the host's name, or the name of any host where it has none.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	return name
+}

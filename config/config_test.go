@@ -1,0 +1,169 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"edgeguard"
+	"edgeguard/config"
+	"edgeguard/rules"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got), run with -update if it should:\n%s", file, diff)
+	}
+}
+
+// problems gives what is wrong with a file.
+func problems(t *testing.T, text string) []config.Problem {
+	t.Helper()
+	_, err := config.Parse("f", []byte(text))
+	if err == nil {
+		return nil
+	}
+	var all *config.Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("the error is a %T: %v", err, err)
+	}
+	return all.Problems
+}
+
+func TestSixErrors(t *testing.T) {
+	_, err := config.Load("testdata/six_errors.yaml")
+	var all *config.Errors
+	if !errors.As(err, &all) || len(all.Problems) != 6 {
+		t.Fatalf("want six problems, got: %v", err)
+	}
+	golden(t, "six_errors.golden", filepath.ToSlash(err.Error())+"\n")
+}
+
+func TestFull(t *testing.T) {
+	c, err := config.Load("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Monitor || c.Memory != 256<<20 || c.Node != "edge-fra-1" || len(c.TrustedProxies) != 2 {
+		t.Errorf("settings: %+v", c)
+	}
+	if got := c.Allowlist[1]; got != netip.MustParsePrefix("2001:db8::1/128") {
+		t.Errorf("a bare address is %v", got)
+	}
+	if n := len(c.Rules.Meters); n != 6 {
+		t.Errorf("%d meters, want 6: the aliased match has another window", n)
+	}
+	api := c.Rules.Rules[4]
+	if api.Limit != 600 || api.Action != edgeguard.ActionDeny {
+		t.Errorf("rule api: %+v", api)
+	}
+	want := &config.Fleet{
+		Redis: "rediss://edge@redis.internal:6379/0", Namespace: "shop",
+		PasswordFile: "/etc/edgeguard/redis.pass", Push: 500 * time.Millisecond,
+	}
+	if diff := cmp.Diff(want, c.Fleet); diff != "" {
+		t.Error(diff)
+	}
+	golden(t, "full.golden", c.YAML())
+	var warnings []string
+	for _, w := range c.Warnings {
+		warnings = append(warnings, w.Path)
+	}
+	if got := strings.Join(warnings, " "); got != "listen state sensors enforce fleet" {
+		t.Errorf("warnings at %s", got)
+	}
+}
+
+// TestYAMLReadsBack holds that what check prints means the same.
+func TestYAMLReadsBack(t *testing.T) {
+	full, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"", string(full), "rules: []", "allowlist: []\nlisten: {auth: []}",
+		"node: 'null'\nstate: \"/a b\\\"\\x01é\\U0001F600\"\nmemory: 20000001B",
+		"rules: [{name: 'y', threshold: 1, match: {not: {path: '/a b%2A*'}, host: 'x'}, window: 90m}]",
+	} {
+		c, err := config.Parse("f", []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		readBack(t, c)
+	}
+}
+
+// readBack checks that a config's YAML gives the same config.
+func readBack(t *testing.T, c *config.Config) {
+	t.Helper()
+	again, err := config.Parse("again", []byte(c.YAML()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, c.YAML())
+	}
+	same := cmp.Options{
+		cmpopts.IgnoreFields(config.Config{}, "Warnings", "Specs"), // a spec may leave out what its print gives
+		cmpopts.IgnoreUnexported(rules.Meter{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+	}
+	if diff := cmp.Diff(c, again, same); diff != "" {
+		t.Fatalf("%s\n%s", diff, c.YAML())
+	}
+	if again.YAML() != c.YAML() {
+		t.Fatalf("prints differently:\n%s\n%s", c.YAML(), again.YAML())
+	}
+}
+
+func TestDefault(t *testing.T) {
+	c := config.Default()
+	if len(c.Rules.Rules) != 1 || c.Fleet != nil || c.Monitor || c.Node == "" || len(c.Warnings) != 0 {
+		t.Fatalf("%+v", c)
+	}
+	rule, meter := c.Rules.Rules[0], c.Rules.Meters[0]
+	if rule.Name != "default" || rule.Threshold != 2000 || rule.Limit != 1900 || rule.BlockFor != 10*time.Minute || meter.Window != 5*time.Minute {
+		t.Errorf("%+v, %+v", rule, meter)
+	}
+	for _, empty := range []string{"", "# nothing\n", "---\n", "\n\n"} {
+		got, err := config.Parse("f", []byte(empty))
+		if err != nil || got.YAML() != c.YAML() {
+			t.Errorf("%q is not the default: %v", empty, err)
+		}
+	}
+}
+
+func TestLoadUnreadable(t *testing.T) {
+	if _, err := config.Load(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+	if _, err := config.Load(t.TempDir()); err == nil {
+		t.Error("a folder was read")
+	}
+	large := filepath.Join(t.TempDir(), "large.yaml")
+	if err := os.WriteFile(large, []byte(strings.Repeat("#", 2<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(large); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("large: %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package config_test
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"edgeguard"
+	"edgeguard/config"
+)
+
+// yamlBlock finds the examples of a Markdown page.
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestDocs compiles every example of docs/rules.md and tries the events that
+// its comments name: "METHOD TARGET [STATUS] [costs N]", joined by commas.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := yamlBlock.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 10 {
+		t.Fatalf("only %d examples found", len(blocks))
+	}
+	for _, block := range blocks {
+		c, err := config.Parse("docs/rules.md", []byte(block[1]))
+		if err != nil {
+			t.Errorf("%v\n%s", err, block[1])
+			continue
+		}
+		if len(c.Warnings) > 0 {
+			t.Errorf("warnings %v\n%s", c.Warnings, block[1])
+		}
+		t.Run(c.Rules.Rules[0].Name, func(t *testing.T) {
+			tryEvents(t, c, block[1])
+			readBack(t, c)
+		})
+	}
+}
+
+func tryEvents(t *testing.T, c *config.Config, block string) {
+	tried := 0
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		wanted, isMatch := strings.CutPrefix(line, "# matches: ")
+		refused, isNot := strings.CutPrefix(line, "# not: ")
+		if !isMatch && !isNot {
+			continue
+		}
+		if isNot {
+			wanted = refused
+		}
+		for text := range strings.SplitSeq(wanted, ", ") {
+			tried++
+			ev, wantCost := parseEvent(t, text)
+			cost, matched := matchAny(t, c, &ev)
+			if matched != isMatch || wantCost > 0 && cost != wantCost {
+				t.Errorf("%q: matches %v with cost %d", text, matched, cost)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Errorf("names no events:\n%s", block)
+	}
+}
+
+// matchAny gives the cost that the first rule which matches counts.
+func matchAny(t *testing.T, c *config.Config, ev *edgeguard.Event) (cost uint16, ok bool) {
+	for i := range c.Rules.Meters {
+		meter := &c.Rules.Meters[i]
+		if cost, ok = meter.Match(ev); !ok {
+			continue
+		}
+		if _, hasKey := meter.With(ev, nil); !hasKey {
+			t.Errorf("%s has no key", ev.Path)
+		}
+		return cost, true
+	}
+	return 0, false
+}
+
+// parseEvent reads an event of the page. It has a status of 200 and every
+// field that a log or a request can have.
+func parseEvent(t *testing.T, text string) (ev edgeguard.Event, cost uint16) {
+	words := strings.Fields(text)
+	ev = edgeguard.Event{
+		Kind: edgeguard.KindRequest | edgeguard.KindResponse, Known: ^edgeguard.Field(0),
+		Host: "www.example.org", Method: words[0], Path: words[1], Status: 200, Port: 443,
+		Header: func(string) (string, bool) { return "secret", true },
+	}
+	number := func(word string) uint16 {
+		n, err := strconv.ParseUint(word, 10, 16)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		return uint16(n)
+	}
+	rest := words[2:]
+	if len(rest) > 0 && rest[0] != "costs" {
+		ev.Status, rest = number(rest[0]), rest[1:]
+	}
+	if len(rest) == 2 {
+		cost = number(rest[1])
+	}
+	return ev, cost
+}

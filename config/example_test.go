@@ -1,0 +1,23 @@
+package config_test
+
+import (
+	"fmt"
+
+	"edgeguard/config"
+)
+
+// A file is checked whole: every problem has its line, and what to do about it.
+func ExampleParse() {
+	_, err := config.Parse("edgeguard.yaml", []byte(`
+allowlist: [192.0.2.5/24]
+rules:
+  - name: login
+    match: {method: post, path: /login}
+    treshold: 20
+`))
+	fmt.Println(err)
+	// Output:
+	// edgeguard.yaml:2:13: allowlist[0]: "192.0.2.5/24" has bits beyond its length; write 192.0.2.0/24 or 192.0.2.5
+	// edgeguard.yaml:5:21: rules[0].match.method: "post": methods are compared exactly; write POST
+	// edgeguard.yaml:6:5: rules[0].treshold: there is no such field; did you mean "threshold"?
+}

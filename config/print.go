@@ -1,0 +1,215 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/rules"
+)
+
+// YAML writes the effective whole, defaults included, as a file that Parse
+// reads back to the same settings. Beside each threshold stands its limit.
+func (c *Config) YAML() string {
+	var p printer
+	p.field(0, "node", quote(c.Node))
+	mode := "enforce"
+	if c.Monitor {
+		mode = "monitor"
+	}
+	p.field(0, "mode", mode)
+	p.field(0, "listen", fmt.Sprintf("{auth: %s, admin: %s}", flow(c.Listen.Auth), quote(c.Listen.Admin)))
+	p.field(0, "trusted_proxies", flow(prefixTexts(c.TrustedProxies)))
+	p.field(0, "allowlist", flow(prefixTexts(c.Allowlist)))
+	p.field(0, "memory", formatSize(c.Memory))
+	p.field(0, "state", quote(c.State))
+	p.rules(c)
+	p.sensors(&c.Sensors)
+	if c.Enforce.NFTables != nil {
+		p.field(0, "enforce", fmt.Sprintf("{nftables: {table: %s}}", quote(c.Enforce.NFTables.Table)))
+	}
+	if f := c.Fleet; f != nil {
+		p.field(0, "fleet", "")
+		p.field(1, "redis", quote(f.Redis))
+		p.field(1, "namespace", quote(f.Namespace))
+		if f.PasswordFile != "" {
+			p.field(1, "password_file", quote(f.PasswordFile))
+		}
+		p.field(1, "push", formatDuration(f.Push))
+	}
+	return p.String()
+}
+
+// printer writes YAML.
+type printer struct{ strings.Builder }
+
+func (p *printer) field(indent int, name, value string) {
+	p.WriteString(strings.Repeat("  ", indent) + name + ":")
+	if value != "" {
+		p.WriteString(" " + value)
+	}
+	p.WriteByte('\n')
+}
+
+func (p *printer) rules(c *Config) {
+	if len(c.Specs) == 0 {
+		p.field(0, "rules", "[]")
+		return
+	}
+	p.field(0, "rules", "")
+	for i := range c.Specs {
+		p.rule(&c.Specs[i], &c.Rules.Rules[i], &c.Rules.Meters[c.Rules.Rules[i].Meter])
+	}
+}
+
+func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
+	p.field(1, "- name", quote(rule.Name))
+	match := spec.Match
+	match.Kind = []string{meter.Kind.String()}
+	p.field(2, "match", matchText(&match))
+	p.field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
+	p.field(2, "guard", rule.Guard.String())
+	p.field(2, "window", formatDuration(meter.Window))
+	p.field(2, "key", keyText(meter))
+	p.cost(spec)
+	p.field(2, "action", rule.Action.String())
+	if rule.Action == edgeguard.ActionBlock {
+		p.field(2, "block_for", formatDuration(rule.BlockFor))
+	}
+	if len(rule.Candidates) > 0 {
+		var thresholds, limits []string
+		for _, candidate := range rule.Candidates {
+			thresholds = append(thresholds, fmt.Sprint(candidate.Threshold))
+			limits = append(limits, fmt.Sprint(candidate.Limit))
+		}
+		p.field(2, "candidates", fmt.Sprintf("[%s] # limits %s", strings.Join(thresholds, ", "), strings.Join(limits, ", ")))
+	}
+}
+
+func (p *printer) cost(spec *rules.Spec) {
+	usual := max(spec.Cost, 1)
+	if len(spec.Costs) == 0 {
+		p.field(2, "cost", fmt.Sprint(usual))
+		return
+	}
+	p.field(2, "cost", "")
+	for i := range spec.Costs {
+		p.field(3, "- {match", fmt.Sprintf("%s, cost: %d}", matchText(&spec.Costs[i].Match), spec.Costs[i].Cost))
+	}
+	p.field(3, "- {cost", fmt.Sprintf("%d}", usual))
+}
+
+func (p *printer) sensors(s *Sensors) {
+	if len(s.AccessLog) == 0 && s.Packet == nil {
+		return
+	}
+	p.field(0, "sensors", "")
+	if len(s.AccessLog) > 0 {
+		p.field(1, "accesslog", "")
+	}
+	for _, log := range s.AccessLog {
+		place := "file: " + quote(log.File)
+		if log.File == "" {
+			place = "listen: " + quote(log.Listen)
+		}
+		p.WriteString("    - {" + place + ", format: " + quote(log.Format) + "}\n")
+	}
+	if s.Packet != nil {
+		kinds := strings.FieldsFunc(s.Packet.Kinds.String(), func(r rune) bool { return r == '+' })
+		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", quote(s.Packet.Interface), flow(kinds)))
+	}
+}
+
+// matchText writes a match in one line.
+func matchText(m *rules.Match) string {
+	var terms []string
+	for _, term := range []struct {
+		name   string
+		values []string
+		write  func([]string) string
+	}{
+		{"kind", m.Kind, flow}, {"host", m.Host, flow}, {"method", m.Method, flow}, {"path", m.Path, flow},
+		{"status", m.Status, numbers}, {"port", m.Port, numbers},
+	} {
+		if term.values != nil {
+			terms = append(terms, term.name+": "+term.write(term.values))
+		}
+	}
+	if m.Not != nil {
+		terms = append(terms, "not: "+matchText(m.Not))
+	}
+	return "{" + strings.Join(terms, ", ") + "}"
+}
+
+func keyText(meter *rules.Meter) string {
+	text := fmt.Sprintf("{address: {v4: %d, v6: %d}", meter.V4, meter.V6)
+	if len(meter.Attributes) > 0 {
+		var names []string
+		for _, a := range meter.Attributes {
+			names = append(names, a.String())
+		}
+		text += ", with: " + flow(names)
+	}
+	return text + "}"
+}
+
+func prefixTexts(prefixes []netip.Prefix) []string {
+	var texts []string
+	for _, prefix := range prefixes {
+		texts = append(texts, prefix.String())
+	}
+	return texts
+}
+
+func flow(texts []string) string {
+	quoted := slices.Clone(texts)
+	for i, text := range quoted {
+		quoted[i] = quote(text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// numbers writes numbers, ranges and classes, which need no quotes.
+func numbers(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
+
+var (
+	plain    = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/_.-]*$`)
+	notPlain = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n)$`)
+)
+
+// quote writes text so that it is read back as text. Go's quotes are YAML's
+// too: it knows every escape that strconv writes.
+func quote(text string) string {
+	if plain.MatchString(text) && !notPlain.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// formatDuration writes "5m" for five minutes, where Go would write "5m0s".
+func formatDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func formatSize(bytes int64) string {
+	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		for _, known := range sizeUnits {
+			if known.name == unit && bytes >= known.bytes && bytes%known.bytes == 0 {
+				return fmt.Sprint(bytes/known.bytes) + unit
+			}
+		}
+	}
+	return fmt.Sprintf("%dB", bytes)
+}

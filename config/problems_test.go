@@ -1,0 +1,207 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/config"
+)
+
+// TestProblems gives one file for each thing that can be wrong: where it is
+// said to be, and part of what is said.
+func TestProblems(t *testing.T) {
+	rule := func(field string) string { return "rules:\n  - name: a\n    threshold: 5\n    " + field + "\n" }
+	for _, c := range []struct {
+		name, text, place, says string
+	}{
+		{"not YAML", "a: [1\nb: 2\n", "2:1", "not YAML"},
+		{"bad indent", "node: a\n mode: b\n", "1:7", "not YAML"},
+		{"a list", "- a\n", "1:1", "wants a mapping"},
+		{"two documents", "node: a\n---\nnode: b\n", "3:1", "second document"},
+		{"not UTF-8", "node: a\nstate: \xff\n", "2:1", "UTF-8"},
+		{"unknown", "colour: red\n", "1:1", "colour: there is no such field; remove it"},
+		{"unknown and near", "allow_list: [192.0.2.1]\n", "1:1", `did you mean "allowlist"?`},
+		{"swapped letters", rule("acton: deny"), "4:5", `did you mean "action"?`},
+		{"twice", "mode: monitor\nnode: a\nmode: enforce\n", "3:1", "mode: is given twice, first in line 1"},
+		{"merge key", "<<: {node: a}\n", "1:1", "<< is not read"},
+		{"alias of nothing", "node: *a\n", "1:7", ""},
+		{"no value", "allowlist:\n", "1:1", "give it a value"},
+		{"mode", "mode: monitr\n", "1:7", `did you mean "monitor"?`},
+		{"mode far off", "mode: shout\n", "1:7", "use enforce, monitor"},
+		{"number for text", "node: 12\n", "1:7", `put it in quotes: "12"`},
+		{"truth for text", "node: true\n", "1:7", `put it in quotes: "true"`},
+		{"list for text", "node: [a]\n", "1:1", "this is a list"},
+		{"text for mapping", "listen: here\n", "1:9", `this is the text "here"`},
+		{"empty text", "node: ''\n", "1:7", "is empty"},
+		{"several lines", "node: |\n  a\n  b\n", "1:7", "one line"},
+		{"size without unit", "memory: 512\n", "1:9", "no size"},
+		{"size with another unit", "memory: 512M\n", "1:9", "512MiB"},
+		{"size too small", "memory: 1MiB\n", "1:9", "at least 16MiB"},
+		{"size overflows", "memory: 9999999999999TiB\n", "1:9", "no size"},
+		{"relative state", "state: var/lib\n", "1:8", "absolute"},
+		{"address", "listen: {admin: localhost}\n", "1:17", "cannot listen"},
+		{"port", "listen: {auth: ['127.0.0.1:99999']}\n", "1:17", "cannot listen"},
+		{"prefix", "allowlist: [example.org]\n", "1:13", "is no prefix"},
+		{"ambiguous address", "allowlist: [01.2.3.4]\n", "1:13", "leading zeros"},
+		{"host bits", "allowlist: 192.0.2.5/24\n", "1:12", "write 192.0.2.0/24 or 192.0.2.5"},
+		{"mapped", "allowlist: ['::ffff:192.0.2.1']\n", "1:13", "such as 192.0.2.1"},
+		{"text that YAML takes for a mapping", "listen: {auth: [127.0.0.1:9180]}\n", "1:17", "in quotes if it is text with a colon"},
+		{"zone", "allowlist: ['fe80::1%eth0']\n", "1:13", "zone"},
+		{"short address", "trusted_proxies: [10.1]\n", "1:19", "is no prefix"},
+		{"sensor without a source", "sensors: {accesslog: [{format: common}]}\n", "1:23", "give file: or listen:"},
+		{"sensor with two", "sensors: {accesslog: [{file: a, listen: b}]}\n", "1:23", "one of them"},
+		{"packet without interface", "sensors: {packet: {kinds: syn}}\n", "1:11", "interface"},
+		{"packet kind", "sensors: {packet: {interface: a, kinds: [sin]}}\n", "1:42", `did you mean "syn"?`},
+		{"enforcer of later", "enforce: {xdp: {}}\n", "1:11", "comes later"},
+		{"fleet without redis", "fleet: {namespace: a}\n", "1:1", "redis:"},
+		{"redis of another scheme", "fleet: {redis: 'http://a'}\n", "1:16", "no address of a Redis"},
+		{"redis with a password", "fleet: {redis: 'redis://a:b@c'}\n", "1:16", "password_file"},
+		{"push too often", "fleet: {redis: 'redis://c', push: 1ms}\n", "1:35", "at least 50ms"},
+		{"fleet field of later", "fleet: {redis: 'redis://c', quiet: true}\n", "1:36", "comes later"},
+
+		{"rule is text", "rules: [a]\n", "1:9", "wants a mapping"},
+		{"rule without threshold", "rules: [{name: a}]\n", "1:9", "threshold: is missing"},
+		{"rule without name", "rules: [{threshold: 5}]\n", "1:9", "name: the rule has no name"},
+		{"same name", "rules: [{name: a, threshold: 5}, {name: a, threshold: 5}]\n", "1:41", "already the name of rule 1"},
+		{"threshold 0", "rules: [{name: a, threshold: 0}]\n", "1:30", "at least 1"},
+		{"negative threshold", "rules: [{name: a, threshold: -5}]\n", "1:30", "at least 1"},
+		{"threshold in quotes", "rules: [{name: a, threshold: '5'}]\n", "1:30", "whole number"},
+		{"threshold with a point", "rules: [{name: a, threshold: 5.5}]\n", "1:30", "whole number"},
+		{"threshold like octal", "rules: [{name: a, threshold: 010}]\n", "1:30", "octal"},
+		{"threshold in hex", "rules: [{name: a, threshold: 0x10}]\n", "1:30", "will not do"},
+		{"threshold with underscore", "rules: [{name: a, threshold: 2_000}]\n", "1:30", ""},
+		{"threshold beyond limits", "rules: [{name: a, threshold: 70000}]\n", "1:30", "use at most 68983"},
+		{"guard", rule("guard: 1.5"), "4:12", "is no guard"},
+		{"guard as text", rule("guard: most"), "4:12", "a decimal such as 0.95"},
+		{"window without unit", rule("window: 300"), "4:13", "with its unit"},
+		{"window of odd seconds", rule("window: 90s"), "4:13", "whole minutes"},
+		{"short window", rule("window: 10s"), "4:13", "at least 1m"},
+		{"block_for", rule("block_for: 0s"), "4:16", "at least 1s"},
+		{"candidate", rule("candidates: [7, x]"), "4:21", "whole number"},
+		{"candidate twice", rule("candidates: [7, 7]"), "4:21", "given twice"},
+		{"action", rule("action: ban"), "4:13", "use block, deny, shadow"},
+		{"cost", rule("cost: 0"), "4:11", "from 1 to 65535"},
+		{"cost as a mapping", rule("cost: {match: {}, cost: 1}"), "4:5", "whole number"},
+		{"cost after the default", rule("cost: [{cost: 1}, {match: {path: /a}, cost: 2}]"), "4:23", "never reached"},
+		{"charge without cost", rule("cost: [{match: {path: /a}}]"), "4:12", "has no cost"},
+		{"charge with a bad path", rule("cost: [{match: {path: [/a, b]}, cost: 2}]"), "4:32", "slash"},
+		{"match as a list", rule("match: [a]"), "4:5", "wants a mapping"},
+		{"empty list", rule("match: {path: []}"), "4:13", "lists nothing"},
+		{"null in a list", rule("match: {path: [~]}"), "4:20", "give it a value"},
+		{"path", rule("match: {path: a.php}"), "4:19", "write /a.php"},
+		{"not of a not", rule("match: {not: {not: {}}}"), "4:19", "no such field"},
+		{"key", rule("key: addres"), "4:10", `did you mean "address"?`},
+		{"key bits", rule("key: {address: {v4: 33}}"), "4:25", "from 1 to 32"},
+		{"key bits 0", rule("key: {address: {v4: 0}}"), "4:25", "from 1 to 32"},
+		{"key attribute", rule("action: deny\n    key: {with: cookie}"), "5:17", "is no attribute"},
+		{"attributes block", rule("key: {with: [host]}"), "2:5", "set action: deny"},
+		{"escalate", rule("escalate: [1h]"), "4:5", "comes later"},
+		{"while_over", rule("while_over: true"), "4:17", "comes later"},
+		{"when", rule("when: 'agent == \"\"'"), "4:11", "comes later"},
+		{"scope", rule("scope: fleet"), "4:12", "comes later"},
+		{"on_fleet_loss", rule("on_fleet_loss: open"), "4:20", "comes later"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := problems(t, c.text)
+			if len(got) != 1 {
+				t.Fatalf("want one problem, got %v", got)
+			}
+			p := got[0]
+			if place := fmt.Sprintf("%d:%d", p.Line, p.Column); place != c.place || !strings.Contains(p.String(), c.says) {
+				t.Errorf("got %v\nwant it at %s, saying %s", p, c.place, c.says)
+			}
+			if p.Mend == "" || p.File != "f" {
+				t.Errorf("incomplete: %+v", p)
+			}
+		})
+	}
+}
+
+// TestBounds gives the parser what would cost it too much. Each must be
+// refused, and quickly: the parser alone takes minutes for some of them.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct{ name, text, says string }{
+		{"brackets", strings.Repeat("[", 100_000), "nests too deep"},
+		{"braces", strings.Repeat("{a: ", 40_000), "nests too deep"},
+		{"dashes", strings.Repeat("- ", 100_000), "nests too deep"},
+		{"question marks", strings.Repeat("? ", 100_000), "nests too deep"},
+		{"tags", strings.Repeat("!!t ", 50_000), "nests too deep"},
+		{"anchors", strings.Repeat("&x ", 50_000), "nests too deep"},
+		{"fields", strings.Repeat("k: v\n", 40_000), "too many values"},
+		{"size", strings.Repeat("a", 2<<20), "larger than"},
+		{
+			"aliases",
+			"allowlist: &a [" + strings.Repeat("192.0.2.1, ", 20_000) + "]\n" +
+				"trusted_proxies: *a\nlisten: {auth: *a}\nrules:\n" + strings.Repeat("  - {match: {path: *a}}\n", 300),
+			"stands for too many values",
+		},
+		{"alias of itself", "node: &a *a\n", ""},
+		{"list of itself", "allowlist: &a [*a]\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			got := problems(t, c.text)
+			if len(got) == 0 || !strings.Contains((&config.Errors{Problems: got}).Error(), c.says) && !anySays(got, c.says) {
+				t.Errorf("want %q, got %d problems", c.says, len(got))
+			}
+			t.Log(time.Since(start))
+		})
+	}
+}
+
+func anySays(problems []config.Problem, text string) bool {
+	for _, p := range problems {
+		if strings.Contains(p.String(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestErrorsAreCut(t *testing.T) {
+	all := &config.Errors{Problems: problems(t, "allowlist: ["+strings.Repeat("x, ", 150)+"x]\n")}
+	lines := strings.Split(all.Error(), "\n")
+	if len(all.Problems) != 151 || len(lines) != 101 || lines[100] != "and 51 more" {
+		t.Errorf("%d problems, %d lines, the last %q", len(all.Problems), len(lines), lines[len(lines)-1])
+	}
+}
+
+// TestUnsuppliedWarnings holds when a rule is said to count nothing.
+func TestUnsuppliedWarnings(t *testing.T) {
+	const combined, other = "accesslog: {file: a, format: combined}", "accesslog: {file: a, format: nginx-json}"
+	for _, c := range []struct{ name, sensors, match, want string }{
+		{"status of a log", combined, "{status: 404}", ""},
+		{"host of answers in a combined log", combined, "{status: 404, host: a.org}", "knows its host"},
+		{"host of answers in another log", other, "{status: 404, host: a.org}", ""},
+		{"host of requests, from forward auth", combined, "{host: a.org}", ""},
+		{"syn without packets", combined, "{kind: syn}", "no configured source sees a syn"},
+		{"syn with packets", "packet: {interface: a, kinds: syn}", "{kind: syn, port: 80}", ""},
+		{"status of packets", "packet: {interface: a, kinds: [syn, request]}", "{status: 404}", "sees a response"},
+		{"port of requests", combined, "{port: 80}", "knows its port"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 5, match: "+c.match+"}]\nsensors: {"+c.sensors+"}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, w := range parsed.Warnings {
+				if w.Path == "rules[0]" {
+					got = append(got, w.String())
+				}
+			}
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+				t.Errorf("warnings %v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNoRulesWarns(t *testing.T) {
+	c, err := config.Parse("f", []byte("rules: []\n"))
+	if err != nil || len(c.Rules.Rules) != 0 || len(c.Warnings) != 1 || c.Warnings[0].Line != 1 {
+		t.Errorf("%v, %+v", err, c)
+	}
+}

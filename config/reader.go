@@ -1,0 +1,143 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard/rules"
+)
+
+// place is where something stands in a file.
+type place struct{ line, column int }
+
+// reader goes through one file and collects what is wrong with it.
+type reader struct {
+	file               string
+	problems, warnings []Problem
+	places             map[string]place // of every value that was read, by path
+	bad                map[string]bool  // paths that have a problem already
+	thinned            map[string]bool  // lists of which an item is bad
+	anchors            anchors
+	nodes              int
+}
+
+func newReader(file string) *reader {
+	return &reader{
+		file:    file,
+		places:  make(map[string]place),
+		bad:     make(map[string]bool),
+		thinned: make(map[string]bool),
+		anchors: make(anchors),
+	}
+}
+
+func (r *reader) wrong(at place, path, text, mend string) {
+	r.bad[path] = true
+	if parent, ok := parentOf(path); ok && strings.HasSuffix(path, "]") {
+		r.thinned[parent] = true
+	}
+	r.problems = append(r.problems, Problem{r.file, at.line, at.column, path, text, mend})
+}
+
+func (r *reader) warn(at place, path, text, mend string) {
+	r.warnings = append(r.warnings, Problem{r.file, at.line, at.column, path, text, mend})
+}
+
+// compile compiles the rules and gives their problems a place. It leaves out
+// what only follows from a problem that was found while reading.
+func (r *reader) compile(specs []rules.Spec) *rules.Set {
+	set, problems := rules.Compile(specs)
+	for _, p := range problems {
+		path := fmt.Sprintf("rules[%d].%s", p.Rule, p.Path)
+		if alone, ok := strings.CutSuffix(path, "[0]"); ok && !r.known(path) {
+			path = alone // a value that was written without a list around it
+		}
+		if !r.follows(path) {
+			r.wrong(r.placeOf(path), path, p.Text, p.Mend)
+		}
+	}
+	return set
+}
+
+// follows reports whether a problem at path only repeats an earlier one.
+func (r *reader) follows(path string) bool {
+	if r.thinned[path] {
+		return true
+	}
+	for ok := true; ok; path, ok = parentOf(path) {
+		if r.bad[path] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) known(path string) bool {
+	_, ok := r.places[path]
+	return ok
+}
+
+// placeOf gives the place of a path, or of the nearest that encloses it.
+func (r *reader) placeOf(path string) place {
+	for ok := true; ok; path, ok = parentOf(path) {
+		if at, known := r.places[path]; known {
+			return at
+		}
+	}
+	return place{}
+}
+
+// parentOf cuts the last field or index off a path.
+func parentOf(path string) (string, bool) {
+	end := strings.LastIndexAny(path, ".[")
+	if end <= 0 {
+		return "", false
+	}
+	return path[:end], true
+}
+
+// node gives the value at path, with anchors, aliases and tags seen through.
+func (r *reader) node(value ast.Node, path string) node {
+	at := placeOf(value)
+	for range maxNesting {
+		switch v := value.(type) {
+		case *ast.AnchorNode:
+			value = v.Value
+		case *ast.AliasNode:
+			name := v.Value.GetToken().Value
+			if value = r.anchors[name]; value == nil {
+				r.wrong(at, path, fmt.Sprintf("the alias %q stands for nothing", clip(name)), "write the value out")
+				return node{r, nil, path, at}
+			}
+		default:
+			r.places[path] = at
+			return node{r, value, path, at}
+		}
+	}
+	r.wrong(at, path, "an alias that stands for itself", "write the value out")
+	return node{r, nil, path, at}
+}
+
+// placeOf gives the place of a value's first letter.
+func placeOf(value ast.Node) place {
+	if v, ok := value.(*ast.MappingNode); ok && len(v.Values) > 0 && !v.IsFlowStyle {
+		return placeOf(v.Values[0].Key)
+	}
+	if value == nil || value.GetToken() == nil {
+		return place{}
+	}
+	at := value.GetToken().Position
+	return place{at.Line, at.Column}
+}
+
+// sorted orders problems by their place.
+func sorted(problems []Problem) []Problem {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return problems
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"math"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard"
+	"edgeguard/rules"
+)
+
+// The shortest block. Shorter ones would be over before they are made real.
+const leastBlock = time.Second
+
+func (c *Config) readRules(n node) {
+	c.Specs = nil
+	n.list(func(n node) { c.Specs = append(c.Specs, readRule(n)) })
+	if len(c.Specs) == 0 && n.ast != nil {
+		n.r.warn(n.at, n.path, "there is no rule, so nothing is counted", "leave rules out for the default rule")
+	}
+}
+
+// readRule reads one rule. What its fields mean, package rules checks.
+func readRule(n node) (spec rules.Spec) {
+	n.mapping(fields{
+		"name":      func(n node) { spec.Name, _ = n.text() },
+		"match":     func(n node) { readMatch(n, &spec.Match) },
+		"key":       func(n node) { readKey(n, &spec.Key) },
+		"window":    func(n node) { spec.Window = n.duration(time.Minute) },
+		"threshold": func(n node) { spec.Threshold = n.whole(1, math.MaxUint32) },
+		"guard":     func(n node) { spec.Guard = n.decimal() },
+		"candidates": func(n node) {
+			n.list(func(n node) { spec.Candidates = append(spec.Candidates, n.whole(1, math.MaxUint32)) })
+		},
+		"cost":      func(n node) { readCost(n, &spec) },
+		"action":    func(n node) { spec.Action = actions[n.choice("block", "deny", "shadow")] },
+		"block_for": func(n node) { spec.BlockFor = n.duration(leastBlock) },
+
+		"escalate":      comesLater,
+		"while_over":    comesLater,
+		"when":          comesLater,
+		"scope":         comesLater,
+		"on_fleet_loss": comesLater,
+	})
+	return spec
+}
+
+var actions = map[string]edgeguard.Action{
+	"block":  edgeguard.ActionBlock,
+	"deny":   edgeguard.ActionDeny,
+	"shadow": edgeguard.ActionShadow,
+}
+
+func readMatch(n node, match *rules.Match) {
+	known := matchTerms(match)
+	known["not"] = func(n node) {
+		match.Not = &rules.Match{}
+		n.mapping(matchTerms(match.Not))
+	}
+	n.mapping(known)
+}
+
+// matchTerms are the fields that match and its not have in common.
+func matchTerms(match *rules.Match) fields {
+	return fields{
+		"kind":   func(n node) { match.Kind = n.words() },
+		"host":   func(n node) { match.Host = n.words() },
+		"method": func(n node) { match.Method = n.words() },
+		"path":   func(n node) { match.Path = n.words() },
+		"status": func(n node) { match.Status = n.words() },
+		"port":   func(n node) { match.Port = n.words() },
+	}
+}
+
+// readKey reads "address", or a mapping with prefix lengths and attributes.
+func readKey(n node, key *rules.Group) {
+	if _, isMapping := n.entries(); !isMapping {
+		n.choice("address")
+		return
+	}
+	n.mapping(fields{
+		"address": func(n node) {
+			if _, isMapping := n.entries(); !isMapping {
+				n.wrongType("a mapping such as {v4: 24, v6: 48}")
+				return
+			}
+			n.mapping(fields{
+				"v4": func(n node) { key.V4 = int(n.whole(1, 32)) },
+				"v6": func(n node) { key.V6 = int(n.whole(1, 128)) },
+			})
+		},
+		"with": func(n node) { key.With = n.words() },
+	})
+}
+
+// readCost reads a number, or a list of {match, cost} of which the last may
+// lack a match: that is the default.
+func readCost(n node, spec *rules.Spec) {
+	if _, isList := n.ast.(*ast.SequenceNode); !isList {
+		spec.Cost = n.whole(1, math.MaxUint16)
+		return
+	}
+	n.list(func(n node) {
+		if spec.Cost != 0 {
+			n.wrong("is never reached: a cost without a match comes before it", "put that last")
+			return
+		}
+		readCharge(n, spec)
+	})
+}
+
+func readCharge(n node, spec *rules.Spec) {
+	var charge rules.Charge
+	hasMatch := false
+	n.mapping(fields{
+		"match": func(n node) { hasMatch = true; readMatch(n, &charge.Match) },
+		"cost":  func(n node) { charge.Cost = n.whole(1, math.MaxUint16) },
+	})
+	if charge.Cost == 0 && !n.r.touched(n.path, "cost") {
+		n.wrong("has no cost", "give it one from 1 to 65535")
+	}
+	if hasMatch {
+		spec.Costs = append(spec.Costs, charge)
+		return
+	}
+	spec.Cost = charge.Cost
+}

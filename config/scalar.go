@@ -1,0 +1,217 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// text reads text that is written as text: a number or a truth value would be
+// read differently by the next tool, so it wants quotes.
+func (n node) text() (string, bool) {
+	if !n.within() {
+		return "", false
+	}
+	switch v := n.ast.(type) {
+	case *ast.StringNode:
+		if v.Value == "" {
+			n.wrong("is empty", "give it a value, or remove it")
+		}
+		return v.Value, v.Value != ""
+	case *ast.LiteralNode:
+		n.wrong("wants one line of text", "write it in one line")
+		return "", false
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		n.wrong("wants text, and this is "+describe(n.ast), fmt.Sprintf("put it in quotes: %q", clip(v.GetToken().Value)))
+		return "", false
+	}
+	n.wrongType("text")
+	return "", false
+}
+
+// word reads text or a number, as it is written.
+func (n node) word() (string, bool) {
+	switch v := n.ast.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return v.GetToken().Value, n.within()
+	}
+	return n.text()
+}
+
+// words reads a list of words, or one word.
+func (n node) words() []string {
+	words := []string{}
+	n.list(func(item node) {
+		if word, ok := item.word(); ok {
+			words = append(words, word)
+		}
+	})
+	return words
+}
+
+// choice reads one of a few words.
+func (n node) choice(words ...string) string {
+	text, ok := n.text()
+	if !ok {
+		return ""
+	}
+	for _, word := range words {
+		if word == text {
+			return word
+		}
+	}
+	mend := "use " + strings.Join(words, ", ")
+	if near, ok := nearest(text, words); ok {
+		mend = fmt.Sprintf("did you mean %q?", near)
+	}
+	n.wrong(fmt.Sprintf("%q is not one of %s", clip(text), strings.Join(words, ", ")), mend)
+	return ""
+}
+
+// whole reads a whole number in plain decimal: no underscore, no other base,
+// no leading zero, which some read as octal.
+func (n node) whole(least, most uint32) uint32 {
+	if !n.within() {
+		return 0
+	}
+	if _, ok := n.ast.(*ast.IntegerNode); !ok {
+		n.wrongType("a whole number")
+		return 0
+	}
+	text := n.ast.GetToken().Value
+	value, err := strconv.ParseUint(text, 10, 32)
+	switch {
+	case err == nil && len(text) > 1 && text[0] == '0':
+		n.wrong(fmt.Sprintf("%s begins with a zero, which some read as octal", clip(text)), "write it without")
+	case err != nil || value < uint64(least) || value > uint64(most):
+		n.wrong(clip(text)+" will not do", rangeText(least, most))
+	default:
+		return uint32(value)
+	}
+	return 0
+}
+
+func rangeText(least, most uint32) string {
+	if most == math.MaxUint32 {
+		return fmt.Sprintf("use a whole number, at least %d", least)
+	}
+	return fmt.Sprintf("use a whole number from %d to %d", least, most)
+}
+
+// decimal reads a number as it is written, so that it never becomes a float.
+func (n node) decimal() string {
+	if !n.within() {
+		return ""
+	}
+	switch v := n.ast.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return v.GetToken().Value
+	}
+	n.wrongType("a decimal such as 0.95")
+	return ""
+}
+
+// duration reads "5m", "90s", "1h30m".
+func (n node) duration(least time.Duration) time.Duration {
+	text, ok := n.word()
+	if !ok {
+		return 0
+	}
+	value, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		n.wrong(fmt.Sprintf("%q is no duration", clip(text)), "write one with its unit, such as 30s, 5m or 24h")
+	case value < least:
+		n.wrong(fmt.Sprintf("%s is too short", clip(text)), "use at least "+formatDuration(least))
+	default:
+		return value
+	}
+	return 0
+}
+
+// sizeUnits are the units of sizes, the longest name of each first.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}}
+
+// size reads "512MiB".
+func (n node) size(least int64) int64 {
+	text, ok := n.word()
+	if !ok {
+		return 0
+	}
+	for _, unit := range sizeUnits {
+		digits, ok := strings.CutSuffix(text, unit.name)
+		count, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if !ok || err != nil || count < 0 || count > math.MaxInt64/unit.bytes {
+			continue
+		}
+		if count*unit.bytes < least {
+			n.wrong(text+" is too small", "use at least "+formatSize(least))
+			return 0
+		}
+		return count * unit.bytes
+	}
+	n.wrong(fmt.Sprintf("%q is no size", clip(text)), "write a whole number and its unit, such as 512MiB or 2GiB")
+	return 0
+}
+
+// flaw is what is wrong with a value, and what to do about it.
+type flaw struct{ text, mend string }
+
+// prefixes reads a list of prefixes and addresses.
+func (n node) prefixes() []netip.Prefix {
+	var prefixes []netip.Prefix
+	n.list(func(item node) {
+		text, ok := item.word()
+		if !ok {
+			return
+		}
+		prefix, flaw := parsePrefix(text)
+		if flaw.text != "" {
+			item.wrong(flaw.text, flaw.mend)
+			return
+		}
+		prefixes = append(prefixes, prefix)
+	})
+	return prefixes
+}
+
+// parsePrefix reads "192.0.2.0/24" or "192.0.2.1". What could be read in two
+// ways is refused: octets with a leading zero, bits beyond the prefix length,
+// IPv4 mapped into IPv6. What is wrong is empty if nothing is.
+func parsePrefix(text string) (prefix netip.Prefix, wrong flaw) {
+	prefix, err := netip.ParsePrefix(text)
+	if !strings.Contains(text, "/") {
+		var addr netip.Addr
+		addr, err = netip.ParseAddr(text)
+		if addr.Zone() != "" {
+			return prefix, flaw{fmt.Sprintf("%q has a zone", clip(text)), "write it without"}
+		}
+		prefix = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	switch {
+	case err != nil:
+		return prefix, flaw{
+			fmt.Sprintf("%q is no prefix", clip(text)),
+			"write one such as 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros",
+		}
+	case prefix.Addr().Is4In6():
+		return prefix, flaw{
+			fmt.Sprintf("%q is an IPv4 address inside IPv6", clip(text)),
+			"write the IPv4 address, such as " + prefix.Addr().Unmap().String(),
+		}
+	case prefix != prefix.Masked():
+		return prefix, flaw{
+			fmt.Sprintf("%q has bits beyond its length", clip(text)),
+			fmt.Sprintf("write %v or %v", prefix.Masked(), prefix.Addr()),
+		}
+	}
+	return prefix, flaw{}
+}

@@ -1,0 +1,207 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+)
+
+// What a rule has that does not say otherwise.
+const (
+	DefaultWindow   = 5 * time.Minute
+	DefaultBlockFor = 10 * time.Minute
+	DefaultV4       = 32
+	DefaultV6       = 64
+)
+
+// MaxLimit is the greatest limit of a rule. A slot of a window holds 65,535
+// and then stays there: a higher limit could never be seen to be passed.
+const MaxLimit = 65_534
+
+// MaxCandidates is how many candidates a rule may have: each is compared at
+// every event.
+const MaxCandidates = 32
+
+// The widest prefixes that may be blocked.
+const (
+	widestV4 = 16
+	widestV6 = 32
+)
+
+const slots = 60
+
+// compiler turns one spec after the other into rules, meters and problems.
+type compiler struct {
+	set      Set
+	names    map[string]int // name to rule
+	meters   map[string]int // fingerprint to meter
+	rule     int            // the one at work
+	problems []Problem
+}
+
+// flaw is what is wrong with one value; the zero value is none.
+type flaw struct{ text, mend string }
+
+func (c *compiler) problem(path string, f flaw) {
+	c.problems = append(c.problems, Problem{Rule: c.rule, Path: path, Text: f.text, Mend: f.mend})
+}
+
+func (c *compiler) add(spec *Spec) {
+	rule := Rule{Name: spec.Name, Threshold: spec.Threshold}
+	c.checkName(spec.Name)
+	meter, canonical := c.meter(spec)
+	c.fillLimits(&rule, spec)
+	c.fillAction(&rule, spec, &meter)
+
+	sum := sha256.Sum256([]byte(canonical))
+	meter.Fingerprint = hex.EncodeToString(sum[:hashBytes])
+	at, known := c.meters[meter.Fingerprint]
+	if !known {
+		at = len(c.set.Meters)
+		c.meters[meter.Fingerprint] = at
+		c.set.Meters = append(c.set.Meters, meter)
+	}
+	rule.Meter = at
+	c.set.Meters[at].Rules = append(c.set.Meters[at].Rules, len(c.set.Rules))
+	c.set.Rules = append(c.set.Rules, rule)
+}
+
+func (c *compiler) checkName(name string) {
+	if name == "" {
+		c.problem("name", flaw{"the rule has no name", "give it one that is unlike the others'"})
+		return
+	}
+	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		c.problem("name", flaw{fmt.Sprintf("%.80q is no name", name), "use at most 64 characters and no space"})
+	}
+	if first, taken := c.names[name]; taken {
+		c.problem("name", flaw{fmt.Sprintf("%q is already the name of rule %d", name, first+1), "rename one of them"})
+		return
+	}
+	c.names[name] = c.rule
+}
+
+// meter compiles what is counted, and writes it down in one canonical form.
+func (c *compiler) meter(spec *Spec) (Meter, string) {
+	m := Meter{}
+	m.Window, m.Width = c.window(spec.Window)
+	m.Kind = c.kind(spec)
+	match, text := c.predicate("match", &spec.Match)
+	m.match = match
+	m.paths = match.need&edgeguard.FieldPath != 0
+	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*slots), text}
+	canonical = append(canonical, c.key(&m, &spec.Key))
+
+	for i := range spec.Costs {
+		at := fmt.Sprintf("cost[%d]", i)
+		if len(spec.Costs[i].Match.Kind) > 0 {
+			c.problem(at+".match.kind", flaw{"a rule counts one kind, whatever the cost", "remove it here; match.kind of the rule chooses"})
+		}
+		match, text := c.predicate(at+".match", &spec.Costs[i].Match)
+		cost := c.cost(at+".cost", spec.Costs[i].Cost)
+		m.charges = append(m.charges, charge{match, cost})
+		m.paths = m.paths || match.need&edgeguard.FieldPath != 0
+		canonical = append(canonical, fmt.Sprintf("cost=%d if %s", cost, text))
+	}
+	m.cost = c.cost("cost", max(spec.Cost, 1))
+	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
+	return m, strings.Join(canonical, "; ")
+}
+
+func (c *compiler) window(window time.Duration) (time.Duration, uint32) {
+	if window == 0 {
+		window = DefaultWindow
+	}
+	if window < 0 || window%(slots*time.Second) != 0 {
+		c.problem("window", flaw{
+			fmt.Sprintf("%v is not 60 slots of whole seconds", window),
+			"use whole minutes, such as 1m, 5m or 1h",
+		})
+	}
+	return window, uint32(window / (slots * time.Second))
+}
+
+func (c *compiler) cost(path string, cost uint32) uint16 {
+	if cost < 1 || cost > 65_535 {
+		c.problem(path, flaw{fmt.Sprintf("a cost of %d", cost), "use a whole number from 1 to 65535"})
+	}
+	return uint16(cost)
+}
+
+// fillLimits computes the limits of the threshold and of the candidates.
+func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
+	rule.Guard = defaultGuard
+	if spec.Guard != "" {
+		guard, err := ParseGuard(spec.Guard)
+		if err != nil {
+			c.problem("guard", flaw{fmt.Sprintf("%.40q is no guard", spec.Guard), err.Error()})
+			guard = guardOne
+		}
+		rule.Guard = guard
+	}
+	rule.Limit = c.limit("threshold", rule.Guard, spec.Threshold)
+	if len(spec.Candidates) > MaxCandidates {
+		c.problem("candidates", flaw{fmt.Sprintf("%d of them", len(spec.Candidates)), fmt.Sprintf("use at most %d", MaxCandidates)})
+		return
+	}
+	for i, threshold := range spec.Candidates {
+		path := fmt.Sprintf("candidates[%d]", i)
+		limit := c.limit(path, rule.Guard, threshold)
+		if threshold == spec.Threshold || slices.Contains(spec.Candidates[:i], threshold) {
+			c.problem(path, flaw{fmt.Sprintf("%d is given twice", threshold), "remove it: a candidate is another threshold"})
+		}
+		rule.Candidates = append(rule.Candidates, Candidate{threshold, limit})
+	}
+	slices.SortFunc(rule.Candidates, func(a, b Candidate) int { return int(a.Limit) - int(b.Limit) })
+}
+
+func (c *compiler) limit(path string, guard Guard, threshold uint32) uint32 {
+	if threshold == 0 {
+		c.problem(path, flaw{"is missing or 0", "say how much a window may hold: at least 1"})
+		return 0
+	}
+	if threshold > guard.most(MaxLimit) {
+		c.problem(path, flaw{
+			fmt.Sprintf("%d makes a limit over %d, which a window could fail to notice", threshold, MaxLimit),
+			fmt.Sprintf("use at most %d, with a shorter window if it must stay as strict", guard.most(MaxLimit)),
+		})
+		return MaxLimit
+	}
+	return guard.Limit(threshold)
+}
+
+func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
+	rule.Action, rule.BlockFor = spec.Action, spec.BlockFor
+	switch rule.Action {
+	case edgeguard.ActionPass:
+		rule.Action = edgeguard.ActionBlock
+	case edgeguard.ActionAlarm:
+		c.problem("action", flaw{"a rule cannot choose alarm", "use shadow to be told only"})
+	}
+	if rule.BlockFor == 0 {
+		rule.BlockFor = DefaultBlockFor
+	}
+	if rule.BlockFor < time.Second {
+		c.problem("block_for", flaw{fmt.Sprintf("%v is no time to block for", rule.BlockFor), "use at least 1s, such as 10m"})
+	}
+	if rule.Action != edgeguard.ActionBlock {
+		return
+	}
+	if len(meter.Attributes) > 0 {
+		c.problem("action", flaw{
+			"a key with attributes cannot block, because a block takes the whole address",
+			"set action: deny, which refuses what matches while the count is over",
+		})
+	}
+	if meter.V4 < widestV4 || meter.V6 < widestV6 {
+		c.problem("key.address", flaw{
+			"a prefix this wide is never blocked",
+			fmt.Sprintf("use v4 from %d and v6 from %d, or set action: deny", widestV4, widestV6),
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Of an IPv6 address, a table's key holds 8 bytes where attributes take the
+// other 8.
+const widestV6With = 64
+
+// key compiles what is counted together.
+func (c *compiler) key(m *Meter, g *Group) (canonical string) {
+	m.V4 = c.bits("key.address.v4", g.V4, DefaultV4, 32)
+	m.V6 = c.bits("key.address.v6", g.V6, DefaultV6, 128)
+	for i, text := range g.With {
+		a, ok := parseAttribute(text)
+		if !ok {
+			c.problem(item("key.with", i), flaw{
+				fmt.Sprintf("%.40q is no attribute", text),
+				`use host, path, method, node or "header:Name"`,
+			})
+			continue
+		}
+		if slices.Contains(m.Attributes, a) {
+			c.problem(item("key.with", i), flaw{fmt.Sprintf("%v is given twice", a), "remove it"})
+		}
+		m.Attributes = append(m.Attributes, a)
+	}
+	slices.SortFunc(m.Attributes, func(a, b Attribute) int { return strings.Compare(a.String(), b.String()) })
+	if len(m.Attributes) > 0 && m.V6 > widestV6With {
+		c.problem("key.address.v6", flaw{
+			fmt.Sprintf("a key with attributes holds %d bits of an IPv6 address, not %d", widestV6With, m.V6),
+			fmt.Sprintf("use v6: %d or less, or remove with", widestV6With),
+		})
+	}
+	return fmt.Sprintf("key=%d,%d %v", m.V4, m.V6, m.Attributes)
+}
+
+func (c *compiler) bits(path string, bits, usual, most int) uint8 {
+	if bits == 0 {
+		return uint8(usual)
+	}
+	if bits < 0 || bits > most {
+		c.problem(path, flaw{fmt.Sprintf("a prefix length of %d", bits), fmt.Sprintf("use 1 to %d", most)})
+		return uint8(usual)
+	}
+	return uint8(bits)
+}

@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"edgeguard"
+)
+
+// kind finds the one kind that a rule counts.
+func (c *compiler) kind(spec *Spec) edgeguard.Kind {
+	if spec.Match.Kind == nil {
+		if namesStatus(spec) {
+			return edgeguard.KindResponse
+		}
+		return edgeguard.KindRequest
+	}
+	kinds := c.kinds("match.kind", spec.Match.Kind)
+	if len(spec.Match.Kind) > 1 {
+		c.problem("match.kind", flaw{"a rule counts one kind", "write a rule for each"})
+	}
+	if spec.Match.Not != nil && kinds&c.kindsOf(spec.Match.Not.Kind) != 0 {
+		c.problem("match.not.kind", flaw{"excludes the kind that the rule counts", "remove it"})
+	}
+	return kinds
+}
+
+// namesStatus reports whether a rule speaks of a status anywhere: then it is
+// about answers.
+func namesStatus(spec *Spec) bool {
+	names := func(m *Match) bool {
+		return m.Status != nil || m.Not != nil && m.Not.Status != nil
+	}
+	return names(&spec.Match) || slices.ContainsFunc(spec.Costs, func(charge Charge) bool { return names(&charge.Match) })
+}
+
+func (c *compiler) kindsOf(names []string) (kinds edgeguard.Kind) {
+	for _, name := range names {
+		kind, _ := edgeguard.ParseKind(name)
+		kinds |= kind
+	}
+	return kinds
+}
+
+func (c *compiler) kinds(path string, names []string) edgeguard.Kind {
+	c.checkGiven(path, names)
+	for i, name := range names {
+		if _, ok := edgeguard.ParseKind(name); !ok {
+			c.problem(item(path, i), flaw{fmt.Sprintf("%.40q is no kind", name), "use " + strings.Join(edgeguard.Kinds(), ", ")})
+		}
+	}
+	return c.kindsOf(names)
+}
+
+// matchCompiler compiles one match.
+type matchCompiler struct {
+	*compiler
+	path      string // of the match
+	compiled  predicate
+	canonical []string
+}
+
+// predicate compiles a match and writes it down in its canonical form.
+func (c *compiler) predicate(path string, m *Match) (predicate, string) {
+	not := m.Not
+	if not == nil {
+		not = &Match{}
+	}
+	if not.Not != nil {
+		c.problem(path+".not.not", flaw{"there is no not of a not", "remove it"})
+	}
+	mc := matchCompiler{compiler: c, path: path}
+	p := &mc.compiled
+	p.notKinds = c.kinds(path+".not.kind", not.Kind)
+	if p.notKinds != 0 {
+		mc.canonical = append(mc.canonical, "not kind="+p.notKinds.String())
+	}
+	mc.numbers("status", m.Status, not.Status, parseStatus, &p.status)
+	mc.numbers("port", m.Port, not.Port, parsePort, &p.port)
+	mc.texts("method", m.Method, not.Method, parseMethod, &p.method)
+	mc.texts("path", m.Path, not.Path, parsePath, &p.path)
+	mc.texts("host", m.Host, not.Host, parseHost, &p.host)
+	return mc.compiled, strings.Join(mc.canonical, ", ")
+}
+
+// numbers compiles one field's numbers, with those under not taken out.
+func (c *matchCompiler) numbers(name string, any, none []string, parse func(string) (span, flaw), into *ranges) {
+	if any == nil && none == nil {
+		return
+	}
+	field, _ := edgeguard.ParseField(name)
+	c.compiled.need |= field
+	in := c.ranges(c.path+"."+name, any, parse)
+	*into = in.without(c.ranges(c.path+".not."+name, none, parse))
+	if len(in) > 0 && len(*into) == 0 {
+		c.problem(c.path+".not."+name, takesAll)
+	}
+	c.canonical = append(c.canonical, fmt.Sprintf("%s=%v", name, *into))
+}
+
+// texts compiles one field's texts.
+func (c *matchCompiler) texts(name string, any, none []string, parse func(string) ([]string, flaw), into *term) {
+	if any == nil && none == nil {
+		return
+	}
+	field, _ := edgeguard.ParseField(name)
+	c.compiled.need |= field
+	these, in := c.patterns(c.path+"."+name, any, parse)
+	those, out := c.patterns(c.path+".not."+name, none, parse)
+	if in != "" && in == out {
+		c.problem(c.path+".not."+name, takesAll)
+	}
+	*into = newTerm(any == nil, these, those)
+	c.canonical = append(c.canonical, fmt.Sprintf("%s=%s not %s", name, in, out))
+}
+
+var takesAll = flaw{"takes back all that the rule matches", "remove it"}
+
+// checkGiven refuses a list without values: it could mean all or nothing.
+func (c *compiler) checkGiven(path string, values []string) bool {
+	if values != nil && len(values) == 0 {
+		c.problem(path, flaw{"lists nothing", "remove it, or name at least one value"})
+	}
+	return len(values) > 0
+}
+
+func (c *compiler) ranges(path string, values []string, parse func(string) (span, flaw)) ranges {
+	if !c.checkGiven(path, values) {
+		return nil
+	}
+	var spans []span
+	for i, value := range values {
+		s, flaw := parse(value)
+		if flaw.text != "" {
+			c.problem(item(path, i), flaw)
+			continue
+		}
+		spans = append(spans, s)
+	}
+	return newRanges(spans)
+}
+
+// patterns compiles texts, once each, and writes them down sorted.
+func (c *compiler) patterns(path string, values []string, parse func(string) ([]string, flaw)) ([][]string, string) {
+	var all [][]string
+	var written []string
+	seen := make(map[string]bool)
+	c.checkGiven(path, values)
+	for i, value := range values {
+		parts, flaw := parse(value)
+		if flaw.text != "" {
+			c.problem(item(path, i), flaw)
+			continue
+		}
+		quoted := make([]string, len(parts))
+		for j, part := range parts {
+			quoted[j] = strconv.Quote(part)
+		}
+		text := strings.Join(quoted, "*")
+		if !seen[text] {
+			seen[text] = true
+			written = append(written, text)
+			all = append(all, parts)
+		}
+	}
+	slices.Sort(written)
+	return all, strings.Join(written, "|")
+}
+
+func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

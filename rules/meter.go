@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// Meter is what is counted: match, key, window and cost. Rules that agree on
+// them share it.
+//
+// Its methods do not allocate and are safe for concurrent use.
+type Meter struct {
+	Kind   edgeguard.Kind // the one kind that it counts
+	Window time.Duration
+	Width  uint32 // seconds per slot: a sixtieth of the window
+	V4, V6 uint8  // prefix lengths, in bits
+	// Attributes are the key's parts besides the address, in a fixed order.
+	Attributes []Attribute
+	// Fingerprint identifies the meter in memory, in snapshots and in Redis:
+	// 16 hex digits of a hash over all that changes a count, and of nothing
+	// else. It is the same on every node, and whatever order the author wrote
+	// lists in.
+	Fingerprint string
+	Rules       []int // indexes in Set.Rules
+
+	match   predicate
+	charges []charge
+	cost    uint16
+	paths   bool // whether match or charges look at the path
+}
+
+// charge is a compiled [Charge].
+type charge struct {
+	match predicate
+	cost  uint16
+}
+
+// Match reports whether the event counts, and for how much; the cost says
+// nothing if it does not.
+func (m *Meter) Match(ev *edgeguard.Event) (cost uint16, ok bool) {
+	if ev.Kind&m.Kind == 0 || !m.match.matchFields(ev) {
+		return 0, false
+	}
+	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
+		return m.cost, m.match.matchHost(ev.Host)
+	}
+	if path, ok := plainPath(ev.Path); ok {
+		return m.weigh(ev, path)
+	}
+	return m.weighOdd(ev)
+}
+
+// weighOdd is weigh for a path that is not in normal form. It is a function of
+// its own, so that only such paths pay for the room.
+//
+//go:noinline
+func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
+	var room [pathRoom]byte
+	return m.weigh(ev, view(normalPath(room[:0], ev.Path)))
+}
+
+// weigh finishes the match and finds the cost.
+func (m *Meter) weigh(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
+	if !m.match.matchTexts(ev.Host, path) {
+		return 0, false
+	}
+	for i := range m.charges {
+		if c := &m.charges[i]; c.match.matchFields(ev) && c.match.matchTexts(ev.Host, path) {
+			return c.cost, true
+		}
+	}
+	return m.cost, true
+}
+
+// With appends the attributes' values as shown to people, such as
+// "host=example.org path=/x", and nothing for a key of the address alone. It
+// is false if the event lacks one of them: then it is not counted.
+//
+// Values are told apart by this text. What is not visible ASCII is shown as
+// %XX, a long value as its beginning and a hash, and of a header's value,
+// which may be a secret, little more than a hash.
+func (m *Meter) With(ev *edgeguard.Event, buf []byte) ([]byte, bool) {
+	start := len(buf)
+	for i := range m.Attributes {
+		if i > 0 {
+			buf = append(buf, ' ')
+		}
+		var ok bool
+		if buf, ok = m.Attributes[i].append(buf, ev); !ok {
+			return buf[:start], false
+		}
+	}
+	return buf, true
+}
+
+// Key gives the key that an event from addr counts under, for what With said.
+func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
+	bits := int(m.V6)
+	if addr.Is4() {
+		bits = int(m.V4)
+	}
+	prefix, _ := addr.Prefix(bits) // no error: Compile checked the bits, and sensors cut zones
+	return edgeguard.Key{Prefix: prefix, With: with}
+}
+
+// Fields gives the fields that an event's source must supply for the meter to
+// count it. Those that only charges look at are not among them.
+func (m *Meter) Fields() edgeguard.Field {
+	fields := m.match.need
+	for _, a := range m.Attributes {
+		fields |= a.Field
+	}
+	return fields
+}

@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// pathRoom is the stack that normalizing a path may take: more than nearly
+// every path is long. A longer one that needs it is moved to the heap.
+const pathRoom = 2048
+
+// plainPath gives the path of a request target without its query, if it is in
+// normal form as it stands. Nearly all are, so that nearly none is copied. It
+// may say no to one that is ("/.well-known/x"), never yes to one that is not.
+func plainPath(target string) (path string, ok bool) {
+	if end := strings.IndexByte(target, '?'); end >= 0 {
+		target = target[:end]
+	}
+	if len(target) == 0 || target[0] != '/' {
+		return "", false
+	}
+	if len(target) >= 8 {
+		return target, !hasMarks(viewBytes(target))
+	}
+	for i := 0; i < len(target); i++ {
+		switch target[i] {
+		case '%', '#':
+			return "", false
+		case '/':
+			if i+1 < len(target) && (target[i+1] == '/' || target[i+1] == '.') {
+				return "", false
+			}
+		}
+	}
+	return target, true
+}
+
+// hasMarks reports whether a path of 8 bytes or more has an escape, a fragment
+// or a slash before a slash or a dot. It looks at 8 bytes at once, in steps of
+// 7, so that every pair of neighbours is once in one word.
+//
+// The zero-byte test is the one of Mycroft (1987): right for the lowest byte
+// of a word that is zero, and wrong above it at worst by finding one too many,
+// which costs time only.
+func hasMarks(path []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for i := 0; ; i += 7 {
+		last := i+8 >= len(path)
+		if last {
+			i = len(path) - 8
+		}
+		word := binary.LittleEndian.Uint64(path[i:])
+		percent, hash := word^('%'*ones), word^('#'*ones)
+		slash := word ^ '/'*ones
+		either := word&^ones ^ '.'*ones // '.' and '/' differ in their lowest bit
+		slash = (slash - ones) &^ slash
+		either = (either - ones) &^ either
+		marks := (percent-ones)&^percent | (hash-ones)&^hash | slash<<8&either
+		if marks&highs != 0 {
+			return true
+		}
+		if last {
+			return false
+		}
+	}
+}
+
+// normalPath appends the normal form of a request target's path to dst: an
+// absolute form's scheme and authority and the query cut off, then
+// percent-decoded once, then repeated slashes merged, then dot segments
+// resolved (RFC 3986 section 5.2.4). It begins with a slash, and ".." at the
+// root stays there. An escape that is none ("%zz") is left as it is.
+//
+// This is how nginx reads a path before it chooses a location (its parser of
+// "complex" URIs, which also ends at "#"), so a rule sees the path that is
+// served, however a client wrote it.
+func normalPath(dst []byte, target string) []byte {
+	if end := strings.IndexAny(target, "?#"); end >= 0 {
+		target = target[:end]
+	}
+	target = cutOrigin(target)
+	root := len(dst)
+	dst = append(dst, '/')
+	segment := len(dst)
+	for i := 0; i < len(target); i++ {
+		c := target[i]
+		if c == '%' && i+2 < len(target) && isHex(target[i+1]) && isHex(target[i+2]) {
+			c = unhex(target[i+1])<<4 | unhex(target[i+2])
+			i += 2
+		}
+		if c != '/' {
+			dst = append(dst, c)
+			continue
+		}
+		dst = closeSegment(dst, root, segment)
+		if dst[len(dst)-1] != '/' {
+			dst = append(dst, '/')
+		}
+		segment = len(dst)
+	}
+	return closeSegment(dst, root, segment)
+}
+
+// closeSegment resolves the last segment of path, which begins at segment, if
+// it is "." or "..". What it leaves then ends with a slash.
+func closeSegment(path []byte, root, segment int) []byte {
+	switch string(path[segment:]) {
+	case ".":
+		return path[:segment]
+	case "..":
+		parent := segment - 1
+		for parent > root && path[parent-1] != '/' {
+			parent--
+		}
+		return path[:max(parent, root+1)]
+	}
+	return path
+}
+
+// cutOrigin cuts scheme and authority off a target in absolute form, as
+// clients send it to proxies and scanners to everybody.
+func cutOrigin(target string) string {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return target
+	}
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		return rest[slash:]
+	}
+	return "/"
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}

@@ -1,0 +1,49 @@
+package rules
+
+import "strings"
+
+// pattern is a text in which stars stand for any run of characters, also the
+// empty one.
+type pattern struct {
+	head string // what comes before the first star; the whole, without a star
+	tail *tail  // nil without a star
+}
+
+// tail is a pattern after its first star.
+type tail struct {
+	middle []string // what must follow, in this order
+	end    string   // what must end it
+}
+
+// newPattern makes a pattern of the texts between its stars.
+func newPattern(parts []string) pattern {
+	last := len(parts) - 1
+	if last == 0 {
+		return pattern{head: parts[0]}
+	}
+	t := tail{end: parts[last]}
+	for _, part := range parts[1:last] {
+		if part != "" {
+			t.middle = append(t.middle, part)
+		}
+	}
+	return pattern{head: parts[0], tail: &t}
+}
+
+// match takes the leftmost place for each part in the middle, which leaves the
+// most for the rest: with stars alone, no choice needs to be taken back, so
+// that no pattern is slow.
+func (t *tail) match(s string) bool {
+	if t.end != "" && !strings.HasSuffix(s, t.end) {
+		return false
+	}
+	s = s[:len(s)-len(t.end)]
+	for _, part := range t.middle {
+		at := strings.Index(s, part)
+		if at < 0 {
+			return false
+		}
+		s = s[at+len(part):]
+	}
+	return true
+}

@@ -1,0 +1,46 @@
+package rules
+
+import "edgeguard"
+
+// predicate is a compiled [Match]. Plain structs, looked through from the
+// cheapest to the dearest, rather than a closure for each term: every call
+// that is saved is a tenth of the whole.
+type predicate struct {
+	need               edgeguard.Field // what must be known for anything to match
+	notKinds           edgeguard.Kind
+	status, port       ranges
+	method, path, host term
+}
+
+// matchFields looks at all that needs no normal form.
+func (p *predicate) matchFields(ev *edgeguard.Event) bool {
+	return ev.Known&p.need == p.need &&
+		ev.Kind&p.notKinds == 0 &&
+		p.status.has(ev.Status) &&
+		p.port.has(ev.Port) &&
+		(p.need&edgeguard.FieldMethod == 0 || p.method.match(ev.Method))
+}
+
+// matchTexts looks at the rest: the path is in normal form, the host as sent.
+func (p *predicate) matchTexts(host, path string) bool {
+	return (p.need&edgeguard.FieldPath == 0 || p.path.match(path)) && p.matchHost(host)
+}
+
+func (p *predicate) matchHost(host string) bool {
+	if p.need&edgeguard.FieldHost == 0 || p.host.matchAsIs(host) {
+		return true
+	}
+	if plainHost(host) {
+		return p.host.match(host)
+	}
+	return p.matchOddHost(host)
+}
+
+// matchOddHost is a function of its own, so that only odd hosts pay for the
+// room.
+//
+//go:noinline
+func (p *predicate) matchOddHost(host string) bool {
+	var room [hostRoom]byte
+	return p.host.match(view(normalHost(room[:0], host)))
+}

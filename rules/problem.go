@@ -1,0 +1,17 @@
+package rules
+
+// Problem is one thing wrong with a [Spec].
+type Problem struct {
+	// Rule is the spec's index in the list given to [Compile].
+	Rule int
+	// Path names the field, as in "match.path[1]", by the names that the
+	// config gives the fields.
+	Path string
+	// Text says what is wrong, Mend what to do about it.
+	Text, Mend string
+}
+
+// String gives the whole in one line.
+func (p Problem) String() string {
+	return p.Path + ": " + p.Text + "; " + p.Mend
+}

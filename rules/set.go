@@ -1,0 +1,33 @@
+package rules
+
+import "edgeguard"
+
+// Set is what [Compile] makes: rules in the order of their specs, and the
+// meters that they share. It does not change and is safe for concurrent use.
+type Set struct {
+	Rules  []Rule
+	Meters []Meter
+}
+
+// Compile checks the specs and makes a set of them. If anything is wrong, it
+// gives all problems of all specs, in their order, and no set.
+func Compile(specs []Spec) (*Set, []Problem) {
+	c := compiler{names: make(map[string]int), meters: make(map[string]int)}
+	for i := range specs {
+		c.rule = i
+		c.add(&specs[i])
+	}
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return &c.set, nil
+}
+
+// Kinds gives the kinds that the set's meters count.
+func (s *Set) Kinds() edgeguard.Kind {
+	var kinds edgeguard.Kind
+	for i := range s.Meters {
+		kinds |= s.Meters[i].Kind
+	}
+	return kinds
+}

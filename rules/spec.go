@@ -1,0 +1,84 @@
+package rules
+
+import (
+	"time"
+
+	"edgeguard"
+)
+
+// Spec is one rule as its author wrote it. [Compile] checks it; the zero value
+// of every field but Name and Threshold stands for its default.
+type Spec struct {
+	// Name identifies the rule to people. Required, and unique in a set.
+	Name string
+	// Match says which events count. The zero value matches every request.
+	Match Match
+	// Key says what is counted together. The zero value is the address.
+	Key Group
+	// Window is the span looked back over: 5 minutes by default. Sixty slots
+	// of whole seconds must make it up.
+	Window time.Duration
+	// Threshold is the cost per window and key that the rule allows. Required.
+	Threshold uint32
+	// Guard is the part of the threshold that is used, a decimal above 0 and
+	// up to 1: "0.95" by default. See [Guard].
+	Guard string
+	// Candidates are further thresholds that are counted and reported, never
+	// enforced.
+	Candidates []uint32
+	// Cost is what a matching event adds to the count: 1 by default.
+	Cost uint32
+	// Costs are dearer and cheaper events; the first that matches wins over
+	// Cost.
+	Costs []Charge
+	// Action is edgeguard.ActionBlock, ActionDeny or ActionShadow; the zero
+	// value stands for ActionBlock.
+	Action edgeguard.Action
+	// BlockFor is how long a block lasts: 10 minutes by default.
+	BlockFor time.Duration
+}
+
+// Match is a set of terms. An event matches if it satisfies every term that is
+// given, and a term is satisfied by any one of its values. A term that is nil
+// is not given; one that is empty is a mistake.
+//
+// A field that the event's source does not know satisfies neither a term nor
+// its opposite under Not.
+type Match struct {
+	// Kind is the kind of event that the rule counts: one name. By default it
+	// is "response" if the rule names a status anywhere, else "request".
+	Kind []string
+	// Host is compared without port and without regard to case; "*" stands
+	// for any run of characters.
+	Host []string
+	// Method is compared exactly.
+	Method []string
+	// Path is compared with the normalized path; "*" stands for any run of
+	// characters, slashes included. It is written as a client would send it:
+	// "%2A" is a star that stands for itself.
+	Path []string
+	// Status is a number ("404"), a range ("400-499") or a class ("4xx").
+	Status []string
+	// Port is the destination port: a number or a range.
+	Port []string
+	// Not holds terms of which an event may satisfy none. It has no Not of
+	// its own; its Kind, unlike the one above, may name several.
+	Not *Match
+}
+
+// Group says what is counted together.
+type Group struct {
+	// V4 and V6 are prefix lengths in bits; 0 means 32 and 64.
+	V4, V6 int
+	// With names attributes that are part of the key: "host", "path",
+	// "method", "node", or "header:" and a header's name.
+	With []string
+}
+
+// Charge is the cost of the events that match it.
+type Charge struct {
+	// Match is as the rule's own, without Kind.
+	Match Match
+	// Cost is from 1 to 65,535.
+	Cost uint32
+}
