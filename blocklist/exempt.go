@@ -1,0 +1,98 @@
+package blocklist
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/gaissmai/bart"
+
+	"edgeguard"
+)
+
+// SetAllow replaces the allowlist. Prefixes are put right as in New. It
+// returns the standing blocks inside or around the new one: Find no longer
+// applies them to what is allowlisted, and they stand as they are for the
+// rest and for the day on which the allowlist changes back; but an enforcer
+// that was told of them has to be told again.
+func (l *List) SetAllow(prefixes []netip.Prefix) (overruled []edgeguard.Block) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.allow = liteTable(prefixes)
+	l.exempted()
+	return l.overlapping(prefixes)
+}
+
+// SetProtected replaces the protected prefixes, with the same answer as
+// SetAllow. Forced blocks stay in force.
+func (l *List) SetProtected(prefixes []netip.Prefix) (overruled []edgeguard.Block) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.protected = liteTable(prefixes)
+	l.exempted()
+	return l.overlapping(prefixes)
+}
+
+// exempted publishes new exempt prefixes. The filter gets the new ones before
+// and loses the old ones after.
+func (l *List) exempted() {
+	old := l.exempt
+	l.exempt = slices.AppendSeq(slices.Collect(l.current.allow.All()), l.current.protected.All())
+	for _, p := range l.exempt {
+		l.current.filter.add(p)
+	}
+	l.current.exempt = exemptTable(l.current.allow, l.current.protected)
+	l.publish()
+	for _, p := range old {
+		l.current.filter.remove(p)
+	}
+}
+
+// overlapping collects each standing block that overlaps one of the prefixes,
+// once. It needs the lock.
+func (l *List) overlapping(prefixes []netip.Prefix) []edgeguard.Block {
+	var found []edgeguard.Block
+	seen := make(map[netip.Prefix]bool)
+	add := func(p netip.Prefix, e *entry) bool {
+		if !seen[p] {
+			seen[p] = true
+			found = append(found, e.block)
+		}
+		return true
+	}
+	for _, p := range prefixes {
+		if p, ok := clean(p); ok {
+			l.current.blocks.Supernets(p)(add)
+			l.current.blocks.Subnets(p)(add)
+		}
+	}
+	return found
+}
+
+func liteTable(prefixes []netip.Prefix) *bart.Lite {
+	t := new(bart.Lite)
+	for _, p := range prefixes {
+		if p, ok := clean(p); ok {
+			t.Insert(p)
+		}
+	}
+	return t
+}
+
+// exemptTable puts both lists into one in which the longest match is the
+// answer: a protected prefix inside an allowlisted one is left out, because
+// it would hide that the allowlist wins.
+func exemptTable(allow, protected *bart.Lite) *exempts {
+	if allow.Size()+protected.Size() == 0 {
+		return nil
+	}
+	t := new(exempts)
+	for p := range allow.All() {
+		t.Insert(p, Allowed)
+	}
+	for p := range protected.All() {
+		if !allow.LookupPrefix(p) {
+			t.Insert(p, Protected)
+		}
+	}
+	return t
+}

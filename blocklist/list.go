@@ -1,0 +1,111 @@
+// Package blocklist knows who is blocked until when. The allowlist wins over
+// everything, protected addresses over every block that was not forced, and
+// the longest live prefix over shorter ones.
+//
+// Readers take no lock: they see an immutable [bart] table behind an atomic
+// pointer, and the one writer at a time replaces the few nodes that a change
+// touches. Lists of nodes that have seen the same changes are equal, in
+// whatever order the changes came: of two records of one prefix the greater
+// wins, in a total order that begins with their version.
+//
+// It is not an enforcer (it tells the one function given to [List.OnChange]),
+// it does not travel (a node's fan-out calls [List.Merge]), and it reads no
+// clock: now is an argument.
+//
+// [bart]: https://pkg.go.dev/github.com/gaissmai/bart
+package blocklist
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+)
+
+// DefaultRetention is how long a record is remembered after its end unless the
+// config says otherwise: one default window, so that news that was on its way
+// for that long is still recognized as old.
+const DefaultRetention = 5 * time.Minute
+
+// Config is what a new list starts with.
+type Config struct {
+	// Allow is never blocked; Protected only by Force. See SetAllow.
+	Allow, Protected []netip.Prefix
+	// Retention is how long tombstones and expired blocks are remembered after
+	// the block's Until, so that older news cannot bring a block back.
+	// 0 means DefaultRetention.
+	Retention time.Duration
+}
+
+// List is the blocks of one node. All methods are safe for concurrent use;
+// Find takes no lock and never waits for a writer. Make one with [New].
+type List struct {
+	view      atomic.Pointer[view] // nil while there is nothing to find
+	retention time.Duration
+
+	mu       sync.Mutex     // guards all below, and the writing of view
+	current  view           // what was published last
+	gone     []netip.Prefix // taken out of blocks, still to be taken out of the filter
+	exempt   []netip.Prefix // the prefixes of allow and protected, as the filter has them
+	graves   map[netip.Prefix]*entry
+	expiries expiries
+	rules    map[string]int // standing blocks by rule
+	tell     teller
+}
+
+// New makes a list. Prefixes of the config may have host bits or be mapped
+// IPv4: they are put right. Zero prefixes are left out.
+func New(c Config) *List {
+	l := &List{
+		retention: c.Retention,
+		graves:    make(map[netip.Prefix]*entry),
+		rules:     make(map[string]int),
+	}
+	if l.retention <= 0 {
+		l.retention = DefaultRetention
+	}
+	l.current.allow = liteTable(c.Allow)
+	l.current.protected = liteTable(c.Protected)
+	l.current.blocks = new(blockTable)
+	l.current.filter = newFilter()
+	l.exempted()
+	return l
+}
+
+// Find says how addr stands at now, and, where that is Blocked, by which
+// block: the longest one that is live. It allocates nothing and takes no
+// lock. addr is unmapped, as everywhere behind the sensors.
+func (l *List) Find(now time.Time, addr netip.Addr) (Standing, edgeguard.Block) {
+	v := l.view.Load()
+	if v == nil {
+		return None, edgeguard.Block{}
+	}
+	return v.find(now, addr)
+}
+
+// Len is the number of standing blocks: tombstones are left out, blocks whose
+// time is over count until a Sweep.
+func (l *List) Len() int {
+	v := l.view.Load()
+	if v == nil {
+		return 0
+	}
+	return v.blocks.Size()
+}
+
+// publish shows the current state to the readers. Where there is nothing to
+// find they get nil, so that an empty list costs them one load.
+func (l *List) publish() {
+	if l.current.exempt == nil && l.current.blocks.Size() == 0 {
+		l.view.Store(nil)
+	} else {
+		v := l.current
+		l.view.Store(&v)
+	}
+	for _, p := range l.gone {
+		l.current.filter.remove(p)
+	}
+	l.gone = l.gone[:0]
+}

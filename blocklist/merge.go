@@ -1,0 +1,181 @@
+package blocklist
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// The widest prefixes that are blocked without force.
+const (
+	WidestV4 = 16
+	WidestV6 = 32
+)
+
+// Why a block is refused. Merge and Force wrap them with the prefix and the
+// mend.
+var (
+	ErrInvalid     = errors.New("not a prefix that can be blocked")
+	ErrUnspecified = errors.New("nobody's address")
+	ErrTooWide     = errors.New("too wide to block without force")
+	ErrAllowed     = errors.New("on the allowlist")
+	ErrProtected   = errors.New("protected")
+	ErrExpired     = errors.New("already over")
+)
+
+// Merge takes in a block or a tombstone, made here or on another node, and
+// reports whether the list is different for it. Of two records of one prefix
+// the one with the greater version stays; of equal versions the one that ends
+// later. A record that is older than what is known is no error: it changes
+// nothing.
+//
+// Refused, with the errors above, are prefixes that are zero, unmasked or
+// mapped IPv4; everything that begins at 0.0.0.0 or ::; blocks wider than
+// WidestV4 or WidestV6; blocks inside anything allowlisted or protected; and
+// blocks that are over. A block around an allowlisted or protected address is
+// taken, since Find spares that address: refusing it would make one friend in
+// a network the shield of all the others. (One that is over is still remembered
+// for the retention time if it is newer than what is known, so that it ends
+// what it replaced elsewhere.) A tombstone takes a block back and is refused
+// only where the prefix is invalid or the retention is over.
+func (l *List) Merge(b edgeguard.Block, now time.Time) (changed bool, err error) {
+	return l.merge(&entry{block: normalize(b)}, now)
+}
+
+// Force is Merge on an operator's word: it blocks wide prefixes and protected
+// addresses too. What is allowlisted stays refused: take it off the allowlist
+// first.
+func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error) {
+	return l.merge(&entry{block: normalize(b), forced: true}, now)
+}
+
+// Lift takes back the block of exactly this prefix: it merges a tombstone one
+// version above it, and returns that tombstone. ok is false if no such block
+// stands.
+func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
+	l.mu.Lock()
+	defer l.unlockAndTell()
+	e, ok := l.current.blocks.Get(prefix)
+	if !ok || !e.binds(now, false) {
+		return edgeguard.Block{}, false
+	}
+	lifted := &entry{block: e.block}
+	lifted.block.Version++
+	lifted.block.Lifted = true
+	lifted.block.Reason, lifted.block.Origin = reason, origin
+	l.replace(e, lifted, now)
+	return lifted.block, true
+}
+
+// Version is the greatest version known of this prefix, tombstones and
+// remembered blocks included; 0 if there is none. A new block of the prefix
+// needs a greater one.
+func (l *List) Version(prefix netip.Prefix) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.known(prefix); e != nil {
+		return e.block.Version
+	}
+	return 0
+}
+
+func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
+	if err := l.checkPrefix(e); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.unlockAndTell()
+	if err := l.checkExempt(e); err != nil {
+		return false, err
+	}
+	over := !now.Before(e.block.Until)
+	if over && (!e.block.Lifted || l.forgotten(e, now)) {
+		err = fmt.Errorf("%s until %s: %w", e.block.Prefix, e.block.Until.Format(time.RFC3339), ErrExpired)
+	}
+	if l.forgotten(e, now) {
+		return false, err
+	}
+	held := l.known(e.block.Prefix)
+	if held != nil && !l.forgotten(held, now) && compare(e, held) <= 0 {
+		return false, err
+	}
+	return l.replace(held, e, now), err
+}
+
+// checkPrefix refuses what no list may hold.
+func (l *List) checkPrefix(e *entry) error {
+	p := e.block.Prefix
+	switch {
+	case !p.IsValid():
+		return fmt.Errorf("a block without a prefix: %w", ErrInvalid)
+	case p.Addr().Is4In6():
+		return fmt.Errorf("%s: %w: write it as IPv4", p, ErrInvalid)
+	case p != p.Masked():
+		return fmt.Errorf("%s: %w: it has host bits; write %s", p, ErrInvalid, p.Masked())
+	case e.block.Lifted:
+		return nil
+	case e.block.Version == math.MaxUint64:
+		return fmt.Errorf("%s: %w: version %d leaves none to lift it with", p, ErrInvalid, e.block.Version)
+	case p.Addr().IsUnspecified():
+		return fmt.Errorf("%s: %w: a client never comes from %s", p, ErrUnspecified, p.Addr())
+	case e.forced:
+		return nil
+	case p.Addr().Is4() && p.Bits() < WidestV4:
+		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, WidestV4)
+	case !p.Addr().Is4() && p.Bits() < WidestV6:
+		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, WidestV6)
+	}
+	return nil
+}
+
+// checkExempt refuses what this list must not block. It needs the lock.
+func (l *List) checkExempt(e *entry) error {
+	p := e.block.Prefix
+	switch {
+	case e.block.Lifted:
+		return nil
+	case l.current.allow.LookupPrefix(p):
+		return fmt.Errorf("%s: %w: take it off the allowlist first", p, ErrAllowed)
+	case !e.forced && l.current.protected.LookupPrefix(p):
+		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on; use force if you mean it", p, ErrProtected)
+	}
+	return nil
+}
+
+// forgotten reports whether a record is too old even to be remembered.
+func (l *List) forgotten(e *entry, now time.Time) bool {
+	return !now.Before(e.block.Until.Add(l.retention))
+}
+
+// known is the record of exactly this prefix, nil if there is none.
+func (l *List) known(p netip.Prefix) *entry {
+	if e, ok := l.current.blocks.Get(p); ok {
+		return e
+	}
+	return l.graves[p]
+}
+
+// replace puts e where old (possibly nil) was, and reports whether that
+// matters to anyone but the next merge.
+func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
+	bound := old != nil && !old.buried && old.binds(now, false)
+	if old != nil {
+		l.remove(old)
+	}
+	over := !now.Before(e.block.Until)
+	if over || e.block.Lifted {
+		l.bury(e)
+	} else {
+		l.stand(e)
+	}
+	l.publish()
+	changed = bound || e.block.Lifted || !over
+	if changed {
+		l.tell.add(e.block)
+	}
+	return changed
+}

@@ -1,0 +1,307 @@
+package blocklist
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"edgeguard"
+)
+
+// slowList is the list as one would write it first: a slice that is scanned.
+// It forgets at once what List forgets when it sweeps, which must make no
+// difference.
+type slowList struct {
+	allow, protected []netip.Prefix
+	records          []slowRecord
+	retention        time.Duration
+}
+
+type slowRecord struct {
+	edgeguard.Block
+	forced bool
+}
+
+func (s *slowList) forget(now time.Time) {
+	s.records = slices.DeleteFunc(s.records, func(r slowRecord) bool {
+		return !r.Until.Add(s.retention).After(now)
+	})
+}
+
+func inside(list []netip.Prefix, p netip.Prefix) bool {
+	return slices.ContainsFunc(list, func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) })
+}
+
+func contains(list []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+func (s *slowList) merge(b edgeguard.Block, forced bool, now time.Time) error {
+	s.forget(now)
+	widest := 32
+	if b.Prefix.Addr().Is4() {
+		widest = 16
+	}
+	if !b.Lifted {
+		switch {
+		case b.Prefix.Bits() < widest && !forced:
+			return ErrTooWide
+		case inside(s.allow, b.Prefix):
+			return ErrAllowed
+		case inside(s.protected, b.Prefix) && !forced:
+			return ErrProtected
+		}
+	}
+	var err error
+	gone := !b.Until.Add(s.retention).After(now)
+	if gone || (!b.Lifted && !b.Until.After(now)) {
+		err = ErrExpired
+	}
+	if gone {
+		return err
+	}
+	fresh := slowRecord{b, forced}
+	for i, r := range s.records {
+		if r.Prefix == b.Prefix {
+			if slowWins(fresh, r) {
+				s.records[i] = fresh
+			}
+			return err
+		}
+	}
+	s.records = append(s.records, fresh)
+	return err
+}
+
+// slowWins knows only the fields in which the random blocks differ.
+func slowWins(a, b slowRecord) bool {
+	rank := func(r bool) int {
+		if r {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(a.Version, b.Version),
+		cmp.Compare(a.Until.Unix(), b.Until.Unix()),
+		rank(a.Lifted)-rank(b.Lifted),
+		cmp.Compare(a.Rule, b.Rule),
+		rank(a.forced)-rank(b.forced),
+	) > 0
+}
+
+func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block) {
+	standing := None
+	switch {
+	case contains(s.allow, a):
+		return Allowed, edgeguard.Block{}
+	case contains(s.protected, a):
+		standing = Protected
+	}
+	var best edgeguard.Block
+	for _, r := range s.records {
+		live := !r.Lifted && r.Until.After(now) && (r.forced || standing == None)
+		if live && r.Prefix.Contains(a) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best = r.Block
+		}
+	}
+	if best.Prefix.IsValid() {
+		return Blocked, best
+	}
+	return standing, edgeguard.Block{}
+}
+
+func (s *slowList) all(now time.Time) []edgeguard.Block {
+	var live []edgeguard.Block
+	for _, r := range s.records {
+		if !r.Lifted && r.Until.After(now) {
+			live = append(live, r.Block)
+		}
+	}
+	slices.SortFunc(live, func(a, b edgeguard.Block) int { return a.Prefix.Compare(b.Prefix) })
+	return live
+}
+
+// dice makes addresses and prefixes that nest and meet often.
+type dice struct{ *rand.Rand }
+
+func newDice(t *testing.T) dice {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return dice{rand.New(rand.NewPCG(seed, 1))}
+}
+
+func (d dice) addr() netip.Addr {
+	few := func() byte { return []byte{0, 1, 128, 255}[d.IntN(4)] }
+	if d.IntN(2) == 0 {
+		return netip.AddrFrom4([4]byte{10, few() % 2, few(), few()})
+	}
+	a := [16]byte{0x20, 0x01, 0x0d, 0xb8}
+	a[4], a[7], a[15] = few()%2, few(), few()
+	return netip.AddrFrom16(a)
+}
+
+func (d dice) prefix() netip.Prefix {
+	a := d.addr()
+	bits := []int{12, 16, 17, 23, 24, 25, 31, 32}
+	if a.Is6() {
+		bits = []int{24, 32, 33, 40, 63, 64, 65, 127, 128}
+	}
+	p, err := a.Prefix(bits[d.IntN(len(bits))])
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func (d dice) prefixes(n int) []netip.Prefix {
+	list := make([]netip.Prefix, d.IntN(n+1))
+	for i := range list {
+		list[i] = d.prefix()
+	}
+	return list
+}
+
+func (d dice) block(now time.Time) edgeguard.Block {
+	return edgeguard.Block{
+		Prefix:  d.prefix(),
+		Rule:    []string{"site", "login", "api"}[d.IntN(3)],
+		Until:   now.Add(time.Duration(d.IntN(90)-20) * time.Second),
+		Version: uint64(d.IntN(6)),
+		Lifted:  d.IntN(4) == 0,
+	}
+}
+
+// sentinel is which of the package's errors err wraps.
+func sentinel(err error) error {
+	for _, s := range []error{ErrInvalid, ErrUnspecified, ErrTooWide, ErrAllowed, ErrProtected, ErrExpired} {
+		if errors.Is(err, s) {
+			return s
+		}
+	}
+	return err
+}
+
+func TestListAgainstScan(t *testing.T) {
+	d := newDice(t)
+	for range 20 {
+		now := epoch
+		fast := New(Config{Retention: 30 * time.Second})
+		slow := &slowList{retention: 30 * time.Second}
+		for range 400 {
+			switch d.IntN(10) {
+			case 0:
+				now = now.Add(time.Duration(d.IntN(20)) * time.Second)
+			case 1:
+				fast.Sweep(now)
+			case 2:
+				if d.IntN(8) == 0 {
+					slow.allow = d.prefixes(2)
+					fast.SetAllow(slow.allow)
+					slow.protected = d.prefixes(3)
+					fast.SetProtected(slow.protected)
+				}
+			case 3:
+				b := d.block(now)
+				_, err := fast.Force(b, now)
+				sameError(t, err, slow.merge(b, true, now))
+			default:
+				b := d.block(now)
+				_, err := fast.Merge(b, now)
+				sameError(t, err, slow.merge(b, false, now))
+			}
+			compareLists(t, d, fast, slow, now)
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+func sameError(t *testing.T, fast, slow error) {
+	t.Helper()
+	if sentinel(fast) != slow {
+		t.Errorf("list says %v, scan says %v", fast, slow)
+	}
+}
+
+func compareLists(t *testing.T, d dice, fast *List, slow *slowList, now time.Time) {
+	t.Helper()
+	for range 10 {
+		a := d.addr()
+		standing, block := fast.Find(now, a)
+		wantStanding, wantBlock := slow.find(now, a)
+		if standing != wantStanding || block != wantBlock {
+			t.Errorf("Find(%s) = %s %v, scan says %s %v", a, standing, block, wantStanding, wantBlock)
+		}
+	}
+	if diff := gocmp.Diff(slow.all(now), slices.Collect(fast.All(now)), gocmp.Comparer(samePrefix)); diff != "" {
+		t.Errorf("All (-scan +list):\n%s", diff)
+	}
+	checkCounts(t, fast)
+}
+
+func samePrefix(a, b netip.Prefix) bool { return a == b }
+
+// checkCounts holds the list's four books against each other.
+func checkCounts(t *testing.T, l *List) {
+	t.Helper()
+	s := l.Stats()
+	byRule := 0
+	for rule, n := range s.Rules {
+		byRule += n
+		if n <= 0 {
+			t.Errorf("rule %s has %d blocks", rule, n)
+		}
+	}
+	if l.Len() != s.V4+s.V6 || l.Len() != byRule || l.expiries.n != l.Len()+s.Remembered {
+		t.Errorf("Len %d, V4+V6 %d, by rule %d, expiries %d, remembered %d",
+			l.Len(), s.V4+s.V6, byRule, l.expiries.n, s.Remembered)
+	}
+}
+
+// TestMergeConverges gives the same records to several nodes, in different
+// orders, some twice, at different times within the retention, and with
+// sweeps in between: all must end with the same list.
+func TestMergeConverges(t *testing.T) {
+	d := newDice(t)
+	for range 200 {
+		records := make([]edgeguard.Block, 1+d.IntN(12))
+		for i := range records {
+			records[i] = d.block(epoch.Add(30 * time.Second))
+			records[i].Prefix = netip.MustParsePrefix([]string{"10.0.0.0/24", "10.0.0.1/32"}[d.IntN(2)])
+			records[i].Count = uint32(d.IntN(2))
+			records[i].Origin = []string{"a", "b"}[d.IntN(2)]
+		}
+		end := epoch.Add(time.Minute)
+		var first []edgeguard.Block
+		for node := range 4 {
+			l := New(Config{Retention: 10 * time.Minute})
+			now := epoch
+			delivered := slices.Concat(records, records[:d.IntN(len(records)+1)])
+			d.Shuffle(len(delivered), func(i, j int) { delivered[i], delivered[j] = delivered[j], delivered[i] })
+			for _, b := range delivered {
+				now = now.Add(time.Duration(d.IntN(2500)) * time.Millisecond)
+				if _, err := l.Merge(b, now); err != nil && !errors.Is(err, ErrExpired) {
+					t.Fatal(err)
+				}
+				if d.IntN(3) == 0 {
+					l.Sweep(now)
+				}
+			}
+			all := slices.Collect(l.All(end))
+			if node == 0 {
+				first = all
+			} else if !slices.Equal(first, all) {
+				t.Fatalf("records %v\nfirst node %v\nnode %d %v", records, first, node, all)
+			}
+		}
+	}
+}

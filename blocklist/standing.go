@@ -1,0 +1,25 @@
+package blocklist
+
+import "fmt"
+
+// Standing is how an address stands with the list.
+type Standing uint8
+
+// The standings. Where several hold, the order is Allowed, Protected (unless
+// the block was forced), Blocked.
+const (
+	None      Standing = iota // nothing is known of it
+	Allowed                   // on the allowlist
+	Protected                 // an address that is not blocked unless forced
+	Blocked                   // inside a live block
+)
+
+var standingNames = [...]string{"none", "allowed", "protected", "blocked"}
+
+// String gives the word used in JSON and in the log.
+func (s Standing) String() string {
+	if int(s) < len(standingNames) {
+		return standingNames[s]
+	}
+	return fmt.Sprintf("standing(%d)", uint8(s))
+}

@@ -1,0 +1,54 @@
+package blocklist
+
+import "edgeguard"
+
+// teller hands changes to one function, in the order in which they were made
+// and one at a time, without a lock held and without a goroutine: whoever
+// makes a change while another is telling leaves it to that one. It is part
+// of the list's state and guarded by its lock.
+type teller struct {
+	hear    func(edgeguard.Block)
+	pending []edgeguard.Block
+	busy    bool
+}
+
+func (t *teller) add(b edgeguard.Block) {
+	if t.hear != nil {
+		t.pending = append(t.pending, b)
+	}
+}
+
+// OnChange sets the function that hears of every change that Merge, Force or
+// Lift made: the block, or the tombstone (Lifted) of one that was taken back.
+// It is called after the change, outside the lock, one call at a time and in
+// the order of the changes, from whichever goroutine made one; it may call
+// any method of the list. nil stops it.
+func (l *List) OnChange(hear func(edgeguard.Block)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell.hear = hear
+	if hear == nil {
+		l.tell.pending = nil
+	}
+}
+
+// unlockAndTell releases the lock and then tells what is pending. Its unlocks
+// are not deferred: where hear panics, the lock is free.
+func (l *List) unlockAndTell() {
+	if l.tell.busy {
+		l.mu.Unlock()
+		return
+	}
+	l.tell.busy = true
+	for len(l.tell.pending) > 0 {
+		hear, blocks := l.tell.hear, l.tell.pending
+		l.tell.pending = nil
+		l.mu.Unlock()
+		for _, b := range blocks {
+			hear(b)
+		}
+		l.mu.Lock()
+	}
+	l.tell.busy = false
+	l.mu.Unlock()
+}

@@ -1,0 +1,132 @@
+// Package clockguard is the only reader of the clock for slots. It turns
+// readings of the wall clock and of the monotonic clock into a local time that
+// never steps, freezes or goes back, keeps the offset between that and the
+// epoch, and reports the steps of the wall clock. It also holds the replay's
+// clock, and the arithmetic of slot numbers.
+//
+// Only [Read] touches the real clock; the rest is arithmetic on what it read.
+// It starts no goroutine: its owner calls [Clock.Observe] about once a second.
+// It does not measure skew against other nodes.
+//
+//	wall, mono ──Observe──▶ Clock ──Now──▶ local time ──Slot──▶ slots of this node
+//	                          │
+//	                       Offset ──Epoch──▶ what other nodes and files are told
+package clockguard
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// SlewRate is how fast small differences are worked off, in parts per
+	// million: 500, the most that adjtime(3) and the kernel's NTP discipline
+	// use, 43 s a day.
+	SlewRate = 500
+	// DefaultStep is the jump of the wall clock that counts as a step: 128 ms,
+	// as in ntpd (RFC 5905, STEPT).
+	DefaultStep = 128 * time.Millisecond
+	// settle is how long after a reading a new course begins, so that it does
+	// not matter how long an Observe took: who reads the time meanwhile gets
+	// the old course, and nobody's time goes back.
+	settle = time.Second
+	// DefaultAlign is the default slot: see Config.
+	DefaultAlign = 5 * time.Second
+)
+
+// Config says how a clock follows the wall clock.
+type Config struct {
+	// Step is the least jump between two readings that is reported;
+	// 0 means DefaultStep. Lesser ones are slewed away.
+	Step time.Duration
+	// Align is what the offset to the epoch is a multiple of, so that local
+	// slots keep beginning with everybody else's: a common multiple of the
+	// slots in use. 0 means DefaultAlign. What a step leaves beside it, half
+	// of Align at most, is slewed away.
+	Align time.Duration
+}
+
+// Clock is a node's time. Now and At are safe for concurrent use and take no
+// lock; so is Observe, which takes one. Make one with [New].
+type Clock struct {
+	config Config
+	run    atomic.Pointer[run]
+
+	mu   sync.Mutex // guards last, and the writing of run
+	last Reading
+}
+
+// Step is a jump of the wall clock against the monotonic one.
+type Step struct {
+	At time.Time     // local time at which it was noticed
+	By time.Duration // positive where the wall clock jumped ahead
+}
+
+// New makes a clock whose local time is the reading's wall time.
+func New(first Reading, c Config) *Clock {
+	if c.Step <= 0 {
+		c.Step = DefaultStep
+	}
+	if c.Align <= 0 {
+		c.Align = DefaultAlign
+	}
+	clock := &Clock{config: c, last: first}
+	clock.run.Store(&run{mono: first.Mono, local: first.wall()})
+	return clock
+}
+
+// Observe takes in a reading not more than a second old: it notices a step,
+// and sets course for the wall clock. Readings whose monotonic part is older
+// than one already taken in are passed over.
+func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	elapsed := r.Mono - c.last.Mono
+	if elapsed < 0 {
+		return Step{}, false
+	}
+	jump := r.wall().Sub(c.last.wall()) - elapsed
+	c.last = r
+	// Between readings the wall clock may itself be slewed, at SlewRate.
+	stepped = jump.Abs() >= c.config.Step+slewed(elapsed)
+
+	course := c.run.Load()
+	begin := r.Mono + settle
+	apart := r.wall().Add(settle).Sub(course.at(begin).Add(course.offset))
+	// Without a step the offset keeps still until a whole Align has gathered
+	// (from jumps too small to report), so that it does not flap where half of
+	// one is left.
+	whole := apart.Truncate(c.config.Align)
+	if stepped {
+		whole = apart.Round(c.config.Align)
+	}
+	c.run.Store(course.next(r.Mono, begin, apart-whole, whole))
+
+	switch at := course.at(r.Mono); {
+	case stepped:
+		return Step{At: at, By: jump}, true
+	case whole != 0:
+		return Step{At: at, By: whole}, true
+	}
+	return Step{}, false
+}
+
+// Now reads the monotonic clock and gives the local time: what live sensors
+// stamp events with. Slots, windows and the ends of blocks are reckoned in it.
+func (c *Clock) Now() time.Time { return c.At(Read().Mono) }
+
+// At gives the local time at a monotonic reading of now or of the second
+// before the last Observe. It does not go back where mono does not.
+func (c *Clock) At(mono time.Duration) time.Time { return c.run.Load().at(mono) }
+
+// Offset is what has to be added to local time to get the epoch's: 0 until the
+// wall clock steps, and always a multiple of Config.Align.
+func (c *Clock) Offset() time.Duration { return c.run.Load().offset }
+
+// Epoch maps a local time to the epoch's: what is told to other nodes, to
+// files and to people.
+func (c *Clock) Epoch(local time.Time) time.Time { return local.Add(c.Offset()) }
+
+// Local maps a time that came from outside to local time.
+func (c *Clock) Local(epoch time.Time) time.Time { return epoch.Add(-c.Offset()) }

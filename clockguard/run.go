@@ -1,0 +1,47 @@
+package clockguard
+
+import "time"
+
+// run is a stretch of local time on one course. It is never changed once
+// readers can see it.
+type run struct {
+	mono   time.Duration // where it begins
+	local  time.Time     // local time there
+	left   time.Duration // what is to be slewed away from there on
+	offset time.Duration // local time to the epoch's
+	before *run          // the course until it begins; nil for the first
+}
+
+// at gives the local time at mono: as much later as the monotonic clock says,
+// and a little more or less while something is left to slew.
+func (r *run) at(mono time.Duration) time.Time {
+	elapsed := mono - r.mono
+	if elapsed < 0 && r.before != nil {
+		return r.before.at(mono)
+	}
+	if elapsed <= 0 {
+		return r.local
+	}
+	most := slewed(elapsed)
+	return r.local.Add(elapsed + min(max(r.left, -most), most))
+}
+
+// next is the run after r, seen at mono: it joins r at begin. Where r has not
+// begun by then, its course is kept, so that runs do not queue up; only the
+// offset changes at once.
+func (r *run) next(mono, begin, left, more time.Duration) *run {
+	old := *r
+	if mono < r.mono {
+		old.offset += more
+		return &old
+	}
+	old.before = nil
+	return &run{mono: begin, local: r.at(begin), left: left, offset: r.offset + more, before: &old}
+}
+
+// slewed is the most that is slewed in a span: SlewRate parts per million. It
+// divides first, so that no span overflows.
+func slewed(span time.Duration) time.Duration {
+	const million = 1_000_000
+	return span/million*SlewRate + span%million*SlewRate/million
+}

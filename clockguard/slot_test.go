@@ -1,0 +1,72 @@
+package clockguard
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestSlot(t *testing.T) {
+	tests := []struct {
+		name  string
+		at    time.Time
+		width uint32
+		want  uint32
+	}{
+		{"the epoch", time.Unix(0, 0), 5, 0},
+		{"the last moment of a slot", time.Unix(9, 999_999_999), 5, 1},
+		{"the first of the next", time.Unix(10, 0), 5, 2},
+		{"today", start, 5, 353_464_609},
+		{"a moment before 1970", time.Unix(0, -1), 5, 0},
+		{"zero time", time.Time{}, 1, 0},
+		{"2038", time.Unix(math.MaxInt32+1, 0), 1, math.MaxInt32 + 1},
+		{"the last second of 32 bits", time.Unix(math.MaxUint32, 0), 1, math.MaxUint32},
+		{"after it", time.Unix(math.MaxUint32+1, 0), 1, math.MaxUint32},
+		{"after it, wider", time.Unix(math.MaxUint32+1, 0), 5, 858_993_459},
+		{"far beyond", time.Unix(math.MaxInt64, 0), 1, math.MaxUint32},
+		{"another zone is the same moment", start.In(time.FixedZone("x", 3600)), 5, 353_464_609},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Slot(tt.at, tt.width); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSlotStart(t *testing.T) {
+	for _, width := range []uint32{1, 5, 60} {
+		for _, slot := range []uint32{0, 1, 353_464_609, math.MaxUint32} {
+			begin := SlotStart(slot, width)
+			if Slot(begin, width) != slot || (slot > 0 && Slot(begin.Add(-1), width) != slot-1) {
+				t.Errorf("slot %d of %d s does not begin at %s", slot, width, begin)
+			}
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	var r Replay
+	if !r.Now().IsZero() {
+		t.Error("a new replay has a time")
+	}
+	old := time.Unix(-1000, 0) // older than the zero Replay would be, were it 1970
+	for _, step := range []struct {
+		name        string
+		event, now  time.Time
+		wantsBehind time.Duration
+	}{
+		{"the first is now, however old", old, old, 0},
+		{"newer", start, start, 0},
+		{"the same again", start, start, 0},
+		{"late", start.Add(-time.Minute), start, time.Minute},
+		{"newer again", start.Add(time.Second), start.Add(time.Second), 0},
+		{"before 1970", old, start.Add(time.Second), start.Add(time.Second).Sub(old)},
+	} {
+		now, behind := r.Advance(step.event)
+		if now != step.now || behind != step.wantsBehind || r.Now() != now {
+			t.Errorf("%s: got %s, %s, want %s, %s", step.name, now, behind, step.now, step.wantsBehind)
+		}
+	}
+}
