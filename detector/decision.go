@@ -1,0 +1,178 @@
+package detector
+
+import (
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// decision is one event on its way to its verdict.
+type decision struct {
+	d     *Detector
+	event *edgeguard.Event
+	now   time.Time
+
+	// nowSec and eventSec are now and the event's time in whole seconds since
+	// the epoch, the event's never after now: slot numbers are made of them.
+	nowSec, eventSec uint32
+	early, late      bool
+	inline           bool // somebody waits for the verdict and may be told when to come again
+
+	standing blocklist.Standing
+	block    edgeguard.Block // the standing block, if there is one
+	made     bool            // this event made a block
+
+	// What the rules said, the strongest so far.
+	action       edgeguard.Action
+	rule         int
+	count, limit uint32
+	retryAfter   time.Duration
+}
+
+// open begins a decision: it fixes the seconds and asks the blocklist.
+func (d *Detector) open(now time.Time, event *edgeguard.Event) decision {
+	c := decision{d: d, event: event, now: now, nowSec: seconds(now), eventSec: seconds(event.Time)}
+	if c.eventSec > c.nowSec {
+		c.eventSec, c.early = c.nowSec, true
+	}
+	c.standing, c.block = d.config.List.Find(now, event.Addr)
+	return c
+}
+
+// seconds gives the whole seconds since the epoch: 0 before 1970, and the
+// greatest uint32 after February 2106.
+func seconds(t time.Time) uint32 {
+	s := t.Unix()
+	return uint32(max(0, min(s, 1<<32-1)))
+}
+
+// spared reports whether the address is allowed or protected: then no rule
+// looks at it and nothing is counted.
+func (c *decision) spared() bool {
+	return c.standing == blocklist.Allowed || c.standing == blocklist.Protected
+}
+
+// judge compares a count of one meter with the limits of its rules.
+func (c *decision) judge(meter int, n count) {
+	m := &c.d.meters[meter]
+	if hear := c.d.config.Counted; hear != nil {
+		hear(meter, c.event, n.count, uint32(n.cost))
+	}
+	for _, i := range m.rules {
+		r := &c.d.rules[i]
+		r.weigh(n)
+		if n.count > r.Limit {
+			c.over(m, i, n)
+		}
+	}
+}
+
+// over acts on a count that is over the limit of rule i.
+func (c *decision) over(m *meter, i int, n count) {
+	r := &c.d.rules[i]
+	crossed := n.crossed(r.Limit)
+	if c.event.Verified&m.Kind == 0 {
+		if crossed {
+			c.report(m, i, n, edgeguard.ActionAlarm, time.Time{})
+		}
+		return
+	}
+	if r.Action == edgeguard.ActionBlock {
+		c.blockKey(m, i, n, crossed)
+		return
+	}
+	if crossed {
+		c.report(m, i, n, r.Action, time.Time{})
+	}
+	if r.Action > c.action {
+		c.action, c.rule, c.count, c.limit = r.Action, i, n.count, r.Limit
+		if c.inline && r.Action == edgeguard.ActionDeny {
+			c.retryAfter = m.retryAfter(c, r.Limit)
+		}
+	}
+}
+
+// blockKey blocks the key's prefix, unless a block stands already: that one is
+// neither extended nor counted as another. A prefix that the list refuses (a
+// protected address, 0.0.0.0) raises an alarm instead.
+func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
+	list := c.d.config.List
+	if c.standing != blocklist.Blocked { // another goroutine may have been first
+		c.standing, c.block = list.Find(c.now, c.event.Addr)
+	}
+	if c.standing == blocklist.Blocked {
+		return
+	}
+	r := &c.d.rules[i]
+	prefix := m.Key(c.event.Addr, "").Prefix
+	until := c.now.Add(r.BlockFor)
+	block := edgeguard.Block{
+		Prefix: prefix, Rule: r.Name, Reason: "over limit", Origin: c.node(), Proxied: c.event.Proxied,
+		Count: n.count, Limit: r.Limit, Since: c.now, Until: until, Version: list.Version(prefix) + 1,
+	}
+	changed, err := list.Merge(block, c.now)
+	switch {
+	case err != nil:
+		if crossed {
+			c.report(m, i, n, edgeguard.ActionAlarm, time.Time{})
+		}
+		return
+	case changed:
+		c.made = true
+		c.report(m, i, n, edgeguard.ActionBlock, until)
+	}
+	c.standing, c.block = list.Find(c.now, c.event.Addr)
+}
+
+// report tells of a crossing.
+func (c *decision) report(m *meter, i int, n count, action edgeguard.Action, until time.Time) {
+	hear := c.d.config.Crossed
+	if hear == nil {
+		return
+	}
+	r := &c.d.rules[i]
+	var buf [attributesSize]byte
+	with, _ := m.With(c.event, buf[:0])
+	hear(edgeguard.Crossing{
+		Time: c.now, Node: strings.Clone(c.node()), Rule: r.Name, Key: m.Key(c.event.Addr, string(with)),
+		Action: action, Count: n.count, Limit: r.Limit, Threshold: r.Threshold, Until: until,
+	})
+}
+
+// node is the node that saw the event.
+func (c *decision) node() string {
+	if c.event.Node != "" {
+		return strings.Clone(c.event.Node)
+	}
+	return c.d.config.Node
+}
+
+// verdict ends the decision.
+func (c *decision) verdict() edgeguard.Verdict {
+	v := c.strongest()
+	if c.d.config.Monitor && v.Action == edgeguard.ActionDeny {
+		v.Action = edgeguard.ActionShadow
+	}
+	c.d.stats.note(c, v.Action)
+	return v
+}
+
+// strongest gives the verdict before the mode has its say: a standing block
+// goes before what a rule says of this event alone.
+func (c *decision) strongest() edgeguard.Verdict {
+	switch {
+	case c.standing == blocklist.Allowed:
+		return edgeguard.Verdict{Reason: "allowlist"}
+	case c.standing == blocklist.Protected:
+		return edgeguard.Verdict{Reason: "protected"}
+	case c.standing == blocklist.Blocked:
+		return edgeguard.Verdict{Action: edgeguard.ActionDeny, Rule: c.block.Rule, Reason: "blocked",
+			Count: c.block.Count, Limit: c.block.Limit, RetryAfter: c.block.Until.Sub(c.now)}
+	case c.action != edgeguard.ActionPass:
+		return edgeguard.Verdict{Action: c.action, Rule: c.d.rules[c.rule].Name, Reason: "over limit",
+			Count: c.count, Limit: c.limit, RetryAfter: c.retryAfter}
+	}
+	return edgeguard.Verdict{}
+}

@@ -1,0 +1,86 @@
+// Package detector gives the verdict on an event: it asks the blocklist who is
+// spared or blocked already, lets every meter that matches count the event,
+// compares each count with the limits of the meter's rules, and turns a
+// crossing into a block.
+//
+// It is pure: now is an argument, nothing is logged, no goroutine is started.
+// What it notices it hands to the functions of its [Config].
+package detector
+
+import (
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// Config says what a detector decides by.
+type Config struct {
+	// Rules are the compiled rules; they do not change while it lives.
+	Rules *rules.Set
+	// Memory is the budget that the meters' tables share.
+	Memory *shard.Memory
+	// List holds the allowlist, the protected and the blocked. Blocks that the
+	// detector makes are merged into it.
+	List *blocklist.List
+	// Node is the name that blocks and crossings carry where the event names
+	// none of its own.
+	Node string
+	// Monitor turns every deny into a shadow.
+	Monitor bool
+	// Peaks makes the tables keep each key's greatest count.
+	Peaks bool
+	// Seed seeds the tables' hash: random in production, so that nobody can
+	// choose keys that collide.
+	Seed uint64
+
+	// Crossed hears every crossing, in the order of the events. It is called
+	// on the decision path, without any lock held. Nil: nobody hears.
+	Crossed func(edgeguard.Crossing)
+	// Counted hears every count as it is made: the index of the meter, the
+	// event, the key's count with it, and what it added. Nil: nobody hears.
+	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
+}
+
+// Detector decides events. It is safe for concurrent use.
+type Detector struct {
+	config Config
+	meters []meter
+	rules  []rule
+	stats  counters
+	idle   idleBatches
+}
+
+// New makes a detector with empty tables.
+func New(c Config) *Detector {
+	d := &Detector{config: c}
+	d.rules = make([]rule, len(c.Rules.Rules))
+	for i := range c.Rules.Rules {
+		d.rules[i] = newRule(&c.Rules.Rules[i])
+	}
+	for i := range c.Rules.Meters {
+		d.meters = append(d.meters, newMeter(&c, &c.Rules.Meters[i]))
+	}
+	return d
+}
+
+// Decide counts one event at the instant now and gives the verdict on it. The
+// count includes the event: with a limit of N, N events pass and the next is
+// refused. An event from after now is counted at now; one from before the
+// window is not counted.
+func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
+	c := d.open(now, event)
+	c.inline = true
+	if c.spared() {
+		return c.verdict()
+	}
+	for i := range d.meters {
+		m := &d.meters[i]
+		if count := m.add(&c); count.cost > 0 {
+			c.judge(i, count)
+		}
+	}
+	return c.verdict()
+}

@@ -1,0 +1,146 @@
+package detector
+
+import (
+	"net/netip"
+	"time"
+	"unsafe"
+
+	"edgeguard"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// attributesSize is the room for a key's attributes on the stack; longer ones
+// cost an allocation.
+const attributesSize = 128
+
+// meter is a compiled meter with the tables that count for it.
+type meter struct {
+	*rules.Meter
+	// Proven and forgeable evidence never add up: a stranger who forges a
+	// thousand packets of somebody must not bring that somebody's next request
+	// over a limit.
+	proven, forgeable *shard.Table
+	rules             []int
+}
+
+// count is what one event made of its key's count; the zero value says that
+// the event was not counted.
+type count struct {
+	count uint32
+	cost  uint16 // what the event added; 0: not counted
+}
+
+// crossed reports whether this event brought the count from at or under the
+// limit to over it.
+func (n count) crossed(limit uint32) bool {
+	return n.count > limit && n.count-min(n.count, uint32(n.cost)) <= limit
+}
+
+func newMeter(c *Config, m *rules.Meter) meter {
+	table := func() *shard.Table {
+		return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
+	}
+	return meter{Meter: m, proven: table(), forgeable: table(), rules: m.Rules}
+}
+
+// table gives the table that counts the event.
+func (m *meter) table(event *edgeguard.Event) *shard.Table {
+	if event.Verified&m.Kind != 0 {
+		return m.proven
+	}
+	return m.forgeable
+}
+
+// slot gives the slot of an instant in seconds.
+func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
+
+// op makes the operation that counts the event, or reports that the meter does
+// not match. The attributes are appended to buf, which the operation points
+// into.
+func (m *meter) op(c *decision, buf []byte) (op shard.Op, grown []byte, matched bool) {
+	cost, matched := m.Match(c.event)
+	if !matched {
+		return op, buf, false
+	}
+	start := len(buf)
+	buf, known := m.With(c.event, buf)
+	if !known {
+		return op, buf[:start], false
+	}
+	return shard.Op{Addr: c.event.Addr, With: view(buf[start:]), Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec), Cost: cost}, buf, true
+}
+
+// view reads b as a string without a copy; b must not change while it is used.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// add counts the event if the meter matches it.
+func (m *meter) add(c *decision) count {
+	var buf [attributesSize]byte
+	op, _, matched := m.op(c, buf[:0])
+	if !matched {
+		return count{}
+	}
+	return c.counted(m.table(c.event).Add(&op), op.Cost)
+}
+
+// counted notes a table's answer: a late event is not counted and not judged.
+func (c *decision) counted(n shard.Count, cost uint16) count {
+	if n.Late {
+		c.late = true
+		return count{}
+	}
+	return count{count: n.Count, cost: cost}
+}
+
+// retryAfter is how long until one more event like this one would be let
+// through, if nothing else came.
+func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
+	var buf [attributesSize]byte
+	op, _, matched := m.op(c, buf[:0])
+	if !matched {
+		return 0
+	}
+	room := limit - min(limit, uint32(op.Cost))
+	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
+	return time.Unix(int64((op.Now+slots)*m.Width), 0).Sub(c.now)
+}
+
+// Table is one of a detector's tables, for reading: distributions, top keys,
+// snapshots.
+type Table struct {
+	Meter *rules.Meter
+	// Forgeable says that the table counts evidence that a stranger can forge.
+	Forgeable bool
+	*shard.Table
+}
+
+// Tables gives all tables, those of one meter side by side.
+func (d *Detector) Tables() []Table {
+	var out []Table
+	for i := range d.meters {
+		m := &d.meters[i]
+		out = append(out, Table{m.Meter, false, m.proven}, Table{m.Meter, true, m.forgeable})
+	}
+	return out
+}
+
+// Sweep does a bounded part of the housekeeping of every table: it removes
+// keys whose counts have left the window. It returns how many it removed.
+func (d *Detector) Sweep(now time.Time, pages int) int {
+	sec, removed := seconds(now), 0
+	for _, t := range d.Tables() {
+		removed += t.Sweep(sec/t.Meter.Width, pages)
+	}
+	return removed
+}
+
+// Clear forgets what was counted of the prefix's addresses in every meter
+// whose key is the address alone: what makes an unblock stick.
+func (d *Detector) Clear(addr netip.Addr) {
+	for i := range d.meters {
+		m := &d.meters[i]
+		m.proven.Clear(addr, "")
+		m.forgeable.Clear(addr, "")
+	}
+}

@@ -1,0 +1,59 @@
+package detector
+
+import (
+	"sync/atomic"
+
+	"edgeguard/rules"
+)
+
+// rule is a compiled rule with the tallies of its candidates.
+type rule struct {
+	*rules.Rule
+	tallies []tally // one a candidate
+}
+
+// tally counts what a candidate threshold would have done.
+type tally struct {
+	over      atomic.Uint64 // events over the candidate's limit
+	crossings atomic.Uint64 // times that a key went from under to over
+}
+
+// Tally is what one candidate threshold would have done so far.
+type Tally struct {
+	rules.Candidate
+	// Over is how many events were over the candidate's limit: what it would
+	// have refused as a `deny` rule.
+	Over uint64
+	// Crossings is how often a key went over it.
+	Crossings uint64
+}
+
+func newRule(r *rules.Rule) rule {
+	return rule{Rule: r, tallies: make([]tally, len(r.Candidates))}
+}
+
+// weigh counts the event for each candidate.
+func (r *rule) weigh(n count) {
+	for i := range r.tallies {
+		limit := r.Candidates[i].Limit
+		if n.count <= limit {
+			continue
+		}
+		r.tallies[i].over.Add(1)
+		if n.crossed(limit) {
+			r.tallies[i].crossings.Add(1)
+		}
+	}
+}
+
+// Tallies gives what the candidates of rule i, by its place in the config,
+// would have done so far.
+func (d *Detector) Tallies(i int) []Tally {
+	r := &d.rules[i]
+	out := make([]Tally, len(r.tallies))
+	for k := range r.tallies {
+		t := &r.tallies[k]
+		out[k] = Tally{Candidate: r.Candidates[k], Over: t.over.Load(), Crossings: t.crossings.Load()}
+	}
+	return out
+}

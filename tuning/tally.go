@@ -1,0 +1,86 @@
+// Package tuning finds the threshold: how the counts are distributed, which
+// keys lead, what each threshold would have denied, and where a gap separates
+// abusers from everybody else.
+//
+// An event's count and a key's peak go into a [Tally] as they come; what it
+// keeps does not grow with them. [Tally.Outcome] then answers for any
+// threshold and [Tally.Suggest] proposes one, with its reason in words.
+//
+// It decides nothing and changes no rule, and it knows neither files nor
+// clocks. Nothing here is safe for concurrent use: give each goroutine a
+// Tally and merge them.
+package tuning
+
+import "edgeguard"
+
+// DefaultTop is how many of the highest keys a tally keeps unless told
+// otherwise: enough to see a gap below a thousand abusers.
+const DefaultTop = 4096
+
+// Config says how a tally is kept and how its sentences call things.
+type Config struct {
+	// Top is how many of the highest keys are kept; 0 means DefaultTop.
+	Top int
+	// Events is what the events are called in sentences, in the plural; empty
+	// means "requests".
+	Events string
+	// Keys is what the keys are called; empty means "address", "addresses".
+	Keys Noun
+}
+
+// Noun is a word in its two numbers.
+type Noun struct{ One, Many string }
+
+// Tally is what one meter counted, seen from far enough to judge thresholds.
+// Make one with [NewTally].
+type Tally struct {
+	// Events holds the count of the key at each event, that event included:
+	// what is above n is what a limit of n would have refused.
+	Events Distribution
+	// Counts and Peaks hold each key's count at the time of the tally, and the
+	// greatest it ever had.
+	Counts, Peaks Distribution
+	// Top holds the keys with the highest peaks.
+	Top *Top
+
+	events string
+	keys   Noun
+}
+
+// NewTally makes an empty tally.
+func NewTally(c Config) *Tally {
+	if c.Top <= 0 {
+		c.Top = DefaultTop
+	}
+	if c.Events == "" {
+		c.Events = "requests"
+	}
+	if c.Keys == (Noun{}) {
+		c.Keys = Noun{"address", "addresses"}
+	}
+	return &Tally{Top: NewTop(c.Top), events: c.Events, keys: c.Keys}
+}
+
+// Event takes in the count that an event brought its key to. It allocates
+// nothing.
+func (t *Tally) Event(count uint32) { t.Events.Add(count) }
+
+// Key takes in a key once, with its present count and its peak. A key that
+// never counted anything (peak 0) is left out.
+func (t *Tally) Key(key edgeguard.Key, count, peak uint32) {
+	if peak == 0 {
+		return
+	}
+	t.Counts.Add(count)
+	t.Peaks.Add(peak)
+	t.Top.Add(Peak{Key: key, Peak: peak})
+}
+
+// Merge takes in another tally of other keys: a key in both would count
+// twice.
+func (t *Tally) Merge(other *Tally) {
+	t.Events.Merge(&other.Events)
+	t.Counts.Merge(&other.Counts)
+	t.Peaks.Merge(&other.Peaks)
+	t.Top.Merge(other.Top)
+}
