@@ -1,0 +1,165 @@
+package accesslog
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"edgeguard"
+)
+
+// Source hands over batches of events in a file's order: a [Reader], a packet
+// reader, or a merge of them. A batch is valid until the next call; the end is
+// io.EOF.
+type Source interface {
+	Next() ([]edgeguard.Event, error)
+}
+
+// Strays passes the events of a source on, except those whose timestamp is
+// alone in being far ahead: a replay's clock is the newest time seen, so that
+// one line dated 2099 would make every later line too old to count.
+//
+// An event more than a window ahead of the newest is held against the events
+// that follow it. A gap in the traffic, or a shuffled file, has followers near
+// it or beyond; a stray has none, or next to none. At the end of the input,
+// where nothing follows, it passes: it can harm nothing there.
+//
+// It allocates only when such an event stands at the end of a batch. It is not
+// safe for concurrent use.
+type Strays struct {
+	src     Source
+	window  int64 // seconds
+	dropped func(number uint64, ev *edgeguard.Event)
+
+	newest int64 // unix seconds; the comparison is made for every event
+	// held is what was copied of earlier batches to await followers; then
+	// comes batch. Everything before pos has been handed over or dropped.
+	held, batch []edgeguard.Event
+	pos         int
+	number      uint64 // of the event at pos, from 0
+	err         error
+}
+
+const (
+	// lookAhead is how many events are looked at to judge one, and
+	// 1/followShare of them must bear it out: four strays that stand together
+	// are still strays, and a file shuffled over six windows passes.
+	lookAhead   = 64
+	followShare = 16
+)
+
+// NewStrays wraps a source. The window counts in whole seconds. dropped, which may be nil, is told of each event
+// that is left out and its number in the source, counted from 0.
+func NewStrays(src Source, window time.Duration, dropped func(number uint64, ev *edgeguard.Event)) *Strays {
+	if dropped == nil {
+		dropped = func(uint64, *edgeguard.Event) {}
+	}
+	return &Strays{src: src, window: int64(window / time.Second), dropped: dropped, newest: math.MinInt64 / 2}
+}
+
+// Next gives the next events, without the strays. They are valid until the
+// next call.
+func (s *Strays) Next() ([]edgeguard.Event, error) {
+	for {
+		if out := s.pass(); len(out) > 0 {
+			return out, nil
+		}
+		if s.err != nil && s.pos == len(s.held)+len(s.batch) {
+			return nil, s.err
+		}
+		s.fetch()
+	}
+}
+
+// pass gives the longest run of events at pos that may go on, within held or
+// within the batch.
+func (s *Strays) pass() []edgeguard.Event {
+	part, start := s.held, s.pos
+	if start >= len(s.held) {
+		part, start = s.batch, start-len(s.held)
+	}
+	for i := start; i < len(part); i++ {
+		ev := &part[i]
+		at := ev.Time.Unix()
+		if at-s.newest <= s.window {
+			s.newest = max(s.newest, at)
+			continue
+		}
+		switch s.judge(s.pos + i - start) {
+		case keep:
+			s.newest = at
+		case unsure:
+			return s.advance(part[start:i])
+		case drop:
+			out := s.advance(part[start:i])
+			if len(out) == 0 {
+				s.dropped(s.number, ev)
+				s.advance(part[i : i+1])
+				start = i + 1
+				continue
+			}
+			return out // the stray is dropped by the next call
+		}
+	}
+	return s.advance(part[start:])
+}
+
+func (s *Strays) advance(out []edgeguard.Event) []edgeguard.Event {
+	s.pos += len(out)
+	s.number += uint64(len(out))
+	return out
+}
+
+type judgement uint8
+
+const (
+	keep judgement = iota
+	drop
+	unsure // more events must be seen
+)
+
+// judge looks at what follows the event at index i of held and batch.
+func (s *Strays) judge(i int) judgement {
+	total := len(s.held) + len(s.batch)
+	if i+lookAhead >= total && s.err == nil {
+		return unsure
+	}
+	near := s.at(i).Time.Unix() - s.window
+	followers, bearing := 0, 0
+	for j := i + 1; j < total && j <= i+lookAhead; j++ {
+		followers++
+		if s.at(j).Time.Unix() >= near {
+			bearing++
+		}
+	}
+	if bearing*followShare < followers {
+		return drop
+	}
+	return keep
+}
+
+func (s *Strays) at(i int) *edgeguard.Event {
+	if i < len(s.held) {
+		return &s.held[i]
+	}
+	return &s.batch[i-len(s.held)]
+}
+
+// fetch takes the next batch, after copying what is left of the one before.
+func (s *Strays) fetch() {
+	var left []edgeguard.Event
+	for i := s.pos; i < len(s.held)+len(s.batch); i++ {
+		left = append(left, clone(s.at(i)))
+	}
+	s.held, s.pos = left, 0
+	s.batch, s.err = s.src.Next()
+}
+
+// clone copies an event with its strings, which would die with its batch.
+func clone(ev *edgeguard.Event) edgeguard.Event {
+	c := *ev
+	for _, s := range []*string{&c.Host, &c.Method, &c.Path, &c.Agent, &c.Node} {
+		*s = strings.Clone(*s)
+	}
+	return c
+}
