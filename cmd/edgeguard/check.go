@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/config"
+)
+
+func checkCommand(e *env) *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "check [--config FILE]",
+		Short: "Check a config: every error with its line, or the effective whole",
+		Long: `check reads a config and prints every error in it with its line and what to do
+about it. A config without errors is printed whole, with all defaults filled in
+and each rule's limit beside its threshold; warnings go to standard error.`,
+		Example: `  edgeguard check --config edgeguard.yaml`,
+		Args:    noArguments,
+		RunE:    func(*cobra.Command, []string) error { return checkConfig(e, file) },
+	}
+	c.Flags().StringVar(&file, "config", defaultConfig, "config `FILE`")
+	return c
+}
+
+func checkConfig(e *env, file string) error {
+	c, err := config.Load(file)
+	if err != nil {
+		return err
+	}
+	for _, w := range c.Warnings {
+		fmt.Fprintf(e.stderr, "warning: %s\n", w)
+	}
+	_, err = fmt.Fprint(e.stdout, c.YAML())
+	return err
+}

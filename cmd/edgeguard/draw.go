@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strings"
+
+	"edgeguard/tuning"
+)
+
+// drawWidth is the length of the longest bar.
+const drawWidth = 40
+
+// drawDistribution draws how many keys had their greatest count in each
+// doubling: 1, 2-3, 4-7 and so on. The bars are logarithmic, because the few
+// high keys are what matters and a linear bar would not show them.
+func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
+	var doublings [33]uint64
+	for b := range d.Buckets() {
+		doublings[bits.Len32(b.High)] += b.Count
+	}
+	first, last, most := 33, 0, uint64(0)
+	for i, n := range doublings {
+		if n > 0 {
+			first, last, most = min(first, i), i, max(most, n)
+		}
+	}
+	for i := first; i <= last; i++ {
+		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
+		label := number(low)
+		if high > low {
+			label += "–" + number(high)
+		}
+		n := doublings[i]
+		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, number(n), paint(amber, bar(n, most), e.colour))
+	}
+}
+
+// bar is a bar for n, where most has the longest: a key is at least one cell.
+func bar(n, most uint64) string {
+	if n == 0 {
+		return ""
+	}
+	length := 1 + (drawWidth-1)*math.Log(float64(n))/math.Log(max(2, float64(most)))
+	return strings.Repeat("█", int(length))
+}
+
+// paint colours a text where colours are shown.
+func paint(colour, text string, on bool) string {
+	if !on || text == "" {
+		return text
+	}
+	return colour + text + reset
+}
+
+// percentShare writes a share from 0 to 1.
+func percentShare(share float64) string {
+	const whole = 1 << 50
+	return percent(uint64(share*whole), uint64(whole))
+}

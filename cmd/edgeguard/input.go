@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"time"
+
+	"edgeguard"
+	"edgeguard/replay"
+	"edgeguard/sensor/accesslog"
+	"edgeguard/sensor/packet"
+)
+
+// input is one file being read, a log or a capture.
+type input struct {
+	name string
+	// what says in a few words how it is read: "combined log", "capture".
+	what   string
+	source replay.Source
+	close  func() error
+	status func() inputStatus
+}
+
+// inputStatus is how far an input has been read and what was passed over.
+type inputStatus struct {
+	events, units uint64 // events given; lines or packets read
+	skipped       uint64
+	first         []string // the first skipped, with their places
+	warning       string   // reading ended early
+	read, total   int64    // bytes
+}
+
+// inputOptions say how inputs are opened.
+type inputOptions struct {
+	format string
+	window time.Duration
+	kinds  edgeguard.Kind
+	local  []netip.Prefix
+	stdin  io.Reader
+}
+
+// isCapture says whether a file is to be read as packets: the format says so,
+// or it is left open and the file begins like a capture. A file that cannot be
+// read is no capture here; opening it says why.
+func isCapture(name, format string) bool {
+	if format != "auto" {
+		return format == "pcap"
+	}
+	if name == "-" {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return packet.Sniff(head(f))
+}
+
+// head gives the first bytes of a file, decompressed if they are gzip's.
+func head(r io.Reader) []byte {
+	b := bufio.NewReader(r)
+	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil
+		}
+		b = bufio.NewReader(z)
+	}
+	bytes, _ := b.Peek(64)
+	return bytes
+}
+
+// open opens one file.
+func (o *inputOptions) open(name string) (*input, error) {
+	if isCapture(name, o.format) {
+		return o.openCapture(name)
+	}
+	return o.openLog(name)
+}
+
+func (o *inputOptions) openLog(name string) (*input, error) {
+	format, err := accesslog.ParseFormat(o.format)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--format: %w", err)}
+	}
+	r, err := accesslog.Open(name, format, accesslog.Options{Window: o.window, Stdin: o.stdin})
+	if err != nil {
+		return nil, err
+	}
+	status := func() inputStatus {
+		s := r.Stats()
+		out := inputStatus{events: s.Events, units: s.Lines, skipped: s.Skipped, read: s.Read, total: s.Total}
+		for _, line := range s.First {
+			out.first = append(out.first, line.String())
+		}
+		return out
+	}
+	return &input{name: name, what: r.Format().String() + " log", source: r, close: r.Close, status: status}, nil
+}
+
+func (o *inputOptions) openCapture(name string) (*input, error) {
+	r, err := packet.Open(name, packet.Options{Kinds: o.kinds, Local: o.local})
+	if err != nil {
+		return nil, err
+	}
+	status := func() inputStatus {
+		s := r.Stats()
+		return inputStatus{events: s.Events, units: s.Packets, skipped: s.Malformed + s.Timeless, warning: s.Truncated, read: s.BytesRead, total: s.BytesTotal}
+	}
+	source := accesslog.NewStrays(r, o.window, nil)
+	return &input{name: name, what: "capture", source: source, close: r.Close, status: status}, nil
+}
+
+// inputs are all files of one command.
+type inputs []*input
+
+// openAll opens every file, or none.
+func (o *inputOptions) openAll(names []string) (inputs, error) {
+	var all inputs
+	for _, name := range names {
+		in, err := o.open(name)
+		if err != nil {
+			all.close()
+			return nil, err
+		}
+		all = append(all, in)
+	}
+	return all, nil
+}
+
+func (all inputs) close() {
+	for _, in := range all {
+		in.close()
+	}
+}
+
+// source merges the inputs by time; one alone is read as it is.
+func (all inputs) source() replay.Source {
+	sources := make([]replay.Source, len(all))
+	for i, in := range all {
+		sources[i] = in.source
+	}
+	return replay.Merge(sources...)
+}
+
+// total adds up the statuses.
+func (all inputs) total() inputStatus {
+	var sum inputStatus
+	for _, in := range all {
+		s := in.status()
+		sum.events += s.events
+		sum.units += s.units
+		sum.skipped += s.skipped
+		sum.read += s.read
+		sum.total += s.total
+	}
+	return sum
+}

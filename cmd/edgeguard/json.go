@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"edgeguard"
+	"edgeguard/replay"
+	"edgeguard/tuning"
+)
+
+// jsonPrinter prints one object a line.
+type jsonPrinter struct {
+	out    io.Writer
+	err    error
+	blocks int
+}
+
+// crossingJSON is a crossing. Its type is the action: block, deny, shadow or
+// alarm.
+type crossingJSON struct {
+	Type      string `json:"type"`
+	Time      string `json:"time"`
+	Node      string `json:"node"`
+	Rule      string `json:"rule"`
+	Key       string `json:"key"`
+	Count     uint32 `json:"count"`
+	Limit     uint32 `json:"limit"`
+	Threshold uint32 `json:"threshold"`
+	Until     string `json:"until,omitempty"`
+}
+
+// summaryJSON is the last line of a replay.
+type summaryJSON struct {
+	Type        string    `json:"type"`
+	Events      uint64    `json:"events"`
+	Late        uint64    `json:"late"`
+	Early       uint64    `json:"early"`
+	Skipped     uint64    `json:"skipped"`
+	Keys        uint64    `json:"keys"`
+	Blocks      int       `json:"blocks"`
+	BlockedKeys int       `json:"blocked_keys"`
+	AlarmedKeys int       `json:"alarmed_keys"`
+	Denied      uint64    `json:"denied"`
+	Evicted     uint64    `json:"evicted"`
+	Peaks       peaksJSON `json:"peaks"`
+}
+
+// peaksJSON is where the keys' greatest counts lie.
+type peaksJSON struct {
+	P50  uint32 `json:"p50"`
+	P90  uint32 `json:"p90"`
+	P99  uint32 `json:"p99"`
+	P999 uint32 `json:"p999"`
+	Max  uint32 `json:"max"`
+}
+
+func peaksOf(d *tuning.Distribution) peaksJSON {
+	return peaksJSON{P50: d.Quantile(0.5), P90: d.Quantile(0.9), P99: d.Quantile(0.99), P999: d.Quantile(0.999), Max: d.Max()}
+}
+
+// line prints one object; the first error is kept.
+func (p *jsonPrinter) line(v any) {
+	b, err := json.Marshal(v)
+	if err == nil && p.err == nil {
+		_, p.err = p.out.Write(append(b, '\n'))
+	}
+}
+
+// crossing prints one crossing.
+func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
+	j := crossingJSON{Type: c.Action.String(), Time: c.Time.UTC().Format(time.RFC3339), Node: c.Node, Rule: c.Rule,
+		Key: c.Key.String(), Count: c.Count, Limit: c.Limit, Threshold: c.Threshold}
+	if c.Action == edgeguard.ActionBlock {
+		j.Until = c.Until.UTC().Format(time.RFC3339)
+		p.blocks++
+	}
+	p.line(j)
+}
+
+// summary prints the last line. Keys and peaks are of all meters together.
+func (p *jsonPrinter) summary(r *replay.Report, skipped uint64) {
+	var peaks tuning.Distribution
+	seen := make(map[*tuning.Tally]bool)
+	for i := range r.Rules {
+		if t := r.Rules[i].Tally; !seen[t] {
+			seen[t] = true
+			peaks.Merge(&t.Peaks)
+		}
+	}
+	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
+		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: distinct(r, edgeguard.ActionBlock),
+		AlarmedKeys: distinct(r, edgeguard.ActionAlarm), Denied: r.Denied, Evicted: r.Evicted, Peaks: peaksOf(&peaks)})
+}

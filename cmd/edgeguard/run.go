@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // the command could not do its work
+	exitUsage = 2 // the command line is wrong
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, e *env, args []string) int {
+	root := rootCommand(e)
+	root.SetArgs(args)
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(e.stderr, "edgeguard: %v\n", err)
+	if isUsage(err) {
+		fmt.Fprintf(e.stderr, "Run 'edgeguard help' for the commands and their flags.\n")
+		return exitUsage
+	}
+	return exitError
+}
+
+// isUsage tells mistakes on the command line from failures. Cobra reports an
+// unknown command as a plain error, so its words are looked at.
+func isUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command")
+}
+
+func rootCommand(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "edgeguard",
+		Short: "Find and stop the addresses that abuse your web edge",
+		Long: `edgeguard counts what each address does over a sliding window and blocks those
+that go over a rule's limit, as a cloud WAF's rate-based rule does.
+
+Begin with a log of your own:
+
+  edgeguard replay /var/log/nginx/access.log     whom would the default rule have blocked?
+  edgeguard tune   /var/log/nginx/access.log     which threshold spares the customers?`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
+	})
+	root.AddCommand(replayCommand(e), tuneCommand(e), checkCommand(e), versionCommand(e))
+	return root
+}
+
+// files is cobra's check that a command got at least one file.
+func files(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{fmt.Errorf("%s: name at least one file, or - for standard input", c.Name())}
+	}
+	return nil
+}

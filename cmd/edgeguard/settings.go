@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard"
+	"edgeguard/config"
+	"edgeguard/rules"
+)
+
+// defaultConfig is read when it is there and no other is named.
+const defaultConfig = "/etc/edgeguard/edgeguard.yaml"
+
+// settings are the flags that replay and tune share, and what they make.
+type settings struct {
+	configFile string
+	format     string
+	json       bool
+	sort       bool
+	only       []string // names of rules
+	rows       int
+	local      []string
+
+	// The quick rule, for use without a config.
+	threshold uint32
+	window    time.Duration
+	guard     string
+	kind      string
+	quick     bool // one of the above was given
+}
+
+// flags declares the shared flags on c.
+func (s *settings) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.configFile, "config", "", "config `FILE` whose rules to use (default "+defaultConfig+" if it is there)")
+	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, combined, common, json, haproxy, pcap, csv:time=…,addr=…, or an nginx log_format or Apache LogFormat string")
+	f.BoolVar(&s.json, "json", false, "print JSON, one object a line")
+	f.BoolVar(&s.sort, "sort", false, "order all events by their time first (reads everything into memory)")
+	f.StringSliceVar(&s.only, "rule", nil, "use only the rule of this `NAME` (may be repeated)")
+	f.IntVar(&s.rows, "rows", 20, "show at most `N` rows of each table, 0 for all")
+	f.StringSliceVar(&s.local, "local", nil, "`PREFIX` of this side of a capture: count only packets that come in (may be repeated)")
+	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: how many events per window and address are allowed")
+	f.DurationVar(&s.window, "window", 5*time.Minute, "the quick rule: the window")
+	f.StringVar(&s.guard, "guard", "0.95", "the quick rule: the part of the threshold that is used")
+	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event counted: request, response, packet, syn, handshake, udp, icmp (default request, packet for a capture)")
+}
+
+// quickFlags are those that make a rule, and so rule out a config's.
+var quickFlags = []string{"threshold", "window", "guard", "kind"}
+
+// check refuses flags that contradict each other.
+func (s *settings) check(c *cobra.Command) error {
+	for _, name := range quickFlags {
+		if !c.Flags().Changed(name) {
+			continue
+		}
+		s.quick = true
+		if s.configFile != "" {
+			return usageError{fmt.Errorf("%s: --%s makes a rule of its own and --config brings rules: give one of them", c.Name(), name)}
+		}
+	}
+	if s.rows < 0 {
+		return usageError{fmt.Errorf("%s: --rows %d: give 0 for all, or how many", c.Name(), s.rows)}
+	}
+	if _, ok := edgeguard.ParseKind(s.kind); s.kind != "" && !ok {
+		return usageError{fmt.Errorf("%s: --kind %s: the kinds are %v", c.Name(), s.kind, edgeguard.Kinds())}
+	}
+	return nil
+}
+
+// prefixes reads the --local flags.
+func (s *settings) prefixes() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range s.local {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(text)
+			if addrErr != nil {
+				return nil, usageError{fmt.Errorf("--local %s: write a prefix like 192.0.2.0/24", text)}
+			}
+			p = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
+// load finds the config and its rules: the quick rule if one of its flags was
+// given, else the config's, else the default's. capture says that the input is
+// packets.
+func (s *settings) load(capture bool) (*config.Config, error) {
+	c, err := s.readConfig()
+	if err != nil {
+		return nil, err
+	}
+	var specs []rules.Spec
+	if c == nil || s.quick {
+		c = config.Default()
+		specs, err = s.quickRules(capture)
+	} else {
+		specs, err = s.choose(c.Specs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Specs = specs
+	c.Rules, _ = rules.Compile(specs) // they were compiled before
+	return c, nil
+}
+
+// readConfig reads the named config, or the one at the default place; nil if
+// none is there.
+func (s *settings) readConfig() (*config.Config, error) {
+	if s.quick {
+		return nil, nil
+	}
+	if s.configFile != "" {
+		return config.Load(s.configFile)
+	}
+	if _, err := os.Stat(defaultConfig); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return config.Load(defaultConfig)
+}
+
+// quickRules makes the one rule of the flags.
+func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
+	kind := s.kind
+	if kind == "" && capture {
+		kind = edgeguard.KindPacket.String()
+	}
+	spec := rules.Spec{Name: "default", Threshold: s.threshold, Window: s.window, Guard: s.guard}
+	if kind != "" {
+		spec.Match.Kind = []string{kind}
+	}
+	if _, problems := rules.Compile([]rules.Spec{spec}); len(problems) > 0 {
+		var errs []error
+		for _, p := range problems {
+			errs = append(errs, fmt.Errorf("--%s", strings.TrimPrefix(p.String(), "match.")))
+		}
+		return nil, usageError{errors.Join(errs...)}
+	}
+	return []rules.Spec{spec}, nil
+}
+
+// choose keeps the rules that --rule names.
+func (s *settings) choose(specs []rules.Spec) ([]rules.Spec, error) {
+	if len(s.only) == 0 {
+		return specs, nil
+	}
+	var kept []rules.Spec
+	for _, name := range s.only {
+		i := slices.IndexFunc(specs, func(r rules.Spec) bool { return r.Name == name })
+		if i < 0 {
+			var names []string
+			for _, r := range specs {
+				names = append(names, r.Name)
+			}
+			return nil, usageError{fmt.Errorf("--rule %s: there is no such rule; the config has %s", name, strings.Join(names, ", "))}
+		}
+		kept = append(kept, specs[i])
+	}
+	return kept, nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/replay"
+	"edgeguard/tuning"
+)
+
+func tuneCommand(e *env) *cobra.Command {
+	var s settings
+	c := &cobra.Command{
+		Use:   "tune [flags] FILE…",
+		Short: "Show what each threshold would have caught, and suggest one",
+		Long: `tune runs recorded events through the rules and shows, for each rule, how high
+the keys' counts went, which keys led, and what each threshold would have
+refused. Where a gap separates a few keys from all others, it suggests a
+threshold inside it. Take one log of a normal day and one of an attack.`,
+		Example: `  edgeguard tune /var/log/nginx/access.log
+  edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
+  edgeguard tune --window 1m --json access.log`,
+		Args: files,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := s.check(c); err != nil {
+				return err
+			}
+			return tuneFiles(c.Context(), e, &s, args)
+		},
+	}
+	s.flags(c)
+	return c
+}
+
+// tuneFiles is the command: files in, distributions and a suggestion out.
+func tuneFiles(ctx context.Context, e *env, s *settings, names []string) error {
+	job, err := s.prepare(e, names)
+	if err != nil {
+		return err
+	}
+	defer job.inputs.close()
+	job.config.Tune = true
+	report, runErr := job.run(ctx)
+	if report.Events == 0 && runErr != nil {
+		return runErr
+	}
+	if s.json {
+		if err := printTuneJSON(e.stdout, report); err != nil {
+			return err
+		}
+	} else {
+		job.printTune(report)
+	}
+	return runErr
+}
+
+// printTune shows the report to people.
+func (j *job) printTune(r *replay.Report) {
+	j.printInputs(r)
+	for i := range r.Rules {
+		fmt.Fprintln(j.env.stdout)
+		j.tuneRule(&r.Rules[i])
+	}
+	j.printWarnings(r)
+}
+
+// tuneRule shows one rule: the distribution, the leaders, the thresholds, the
+// suggestion.
+func (j *job) tuneRule(rr *replay.RuleReport) {
+	out := j.env.stdout
+	j.printRule(rr)
+	t := rr.Tally
+	if t.Peaks.Total() == 0 {
+		fmt.Fprintf(out, "no event matched it\n")
+		return
+	}
+	fmt.Fprintf(out, "\ngreatest count of each of %s in %s:\n", plural(t.Peaks.Total(), "key", "keys"), span(rr.Meter.Window))
+	drawDistribution(out, &t.Peaks, j.env)
+	fmt.Fprintf(out, "\nhighest:\n")
+	leaders := &table{}
+	leaders.column("  key", false, "")
+	leaders.column("greatest count", true, "")
+	for _, p := range limitRows(t.Top.Sorted(), min(j.topRows(), 10)) {
+		leaders.row("  "+p.Key.String(), number(p.Peak))
+	}
+	leaders.print(out, j.env.colour)
+	fmt.Fprintln(out)
+	limitOf := rr.Rule.Guard.Limit
+	j.printOutcomes(rr, t.Outcomes(nil, limitOf))
+	s := t.Suggest(limitOf)
+	if s.Threshold == 0 {
+		fmt.Fprintf(out, "\nno suggestion: %s\n", s.Reason)
+		return
+	}
+	fmt.Fprintf(out, "\nsuggestion: %s\n", paint(bold, "threshold "+number(s.Threshold), j.env.colour))
+	fmt.Fprintf(out, "  %s\n", s.Reason)
+}
+
+// topRows is how many leaders are shown.
+func (j *job) topRows() int {
+	if j.settings.rows == 0 {
+		return 1 << 30
+	}
+	return j.settings.rows
+}
+
+// printOutcomes shows what each threshold would have done: a ladder of round
+// numbers with the rule's own and its candidates.
+func (j *job) printOutcomes(rr *replay.RuleReport, ladder []tuning.Outcome) {
+	t := &table{}
+	t.column("  threshold", true, "")
+	t.column("limit", true, faint)
+	t.column("keys over", true, "")
+	t.column("of keys", true, "")
+	t.column(rr.Meter.Kind.String()+"s over", true, "")
+	t.column("of all", true, "")
+	t.column("", false, faint)
+	for _, o := range ladderWith(rr, ladder) {
+		note := ""
+		if o.Threshold == rr.Rule.Threshold {
+			note = "← the rule"
+		}
+		for _, c := range rr.Rule.Candidates {
+			if o.Threshold == c.Threshold {
+				note = "← candidate"
+			}
+		}
+		t.row("  "+number(o.Threshold), number(o.Limit), number(o.Keys), percentShare(o.KeyShare), number(o.Events), percentShare(o.EventShare), note)
+	}
+	t.print(j.env.stdout, j.env.colour)
+}

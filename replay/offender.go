@@ -1,0 +1,24 @@
+package replay
+
+import (
+	"time"
+
+	"edgeguard"
+)
+
+// Offender is a key that crossed a rule's limit.
+type Offender struct {
+	Key  edgeguard.Key
+	Rule string
+	// Action is the strongest that came of its crossings.
+	Action edgeguard.Action
+	// First and Last are the times of the first and the last crossing, and
+	// Crossings is how many there were.
+	First, Last time.Time
+	Crossings   int
+	// Count is the count at the first crossing, Limit what it passed, and Peak
+	// the greatest count of the whole replay.
+	Count, Limit, Peak uint32
+	// Refused is how many events of the key's prefix the rule refused.
+	Refused uint64
+}

@@ -1,0 +1,142 @@
+// Package replay runs recorded events through the same detector that decides
+// live, on a clock made of the events' own times, and reports whom the rules
+// would have blocked, when, and what other thresholds would have done.
+//
+// It enforces nothing and keeps nothing. One run uses one goroutine for
+// deciding; its source may read and parse on others.
+package replay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// Source gives recorded events in batches. A batch is valid until the next
+// call; io.EOF follows the last.
+type Source interface {
+	Next() ([]edgeguard.Event, error)
+}
+
+// Config says what a replay decides by.
+type Config struct {
+	Rules *rules.Set
+	// Allow is never blocked and not counted.
+	Allow []netip.Prefix
+	// Node is the name for events that carry none.
+	Node string
+	// Memory holds the tables. Where it is full they forget their coolest
+	// keys, and the report says how many.
+	Memory *shard.Memory
+	// Crossed hears each crossing as it happens, in order. Nil: nobody hears.
+	Crossed func(edgeguard.Crossing)
+	// Tune also keeps how high the count stood at every event, which the
+	// thresholds' shares are computed from.
+	Tune bool
+}
+
+// sweepPages is how many pages of each table one sweep looks at. Sweeping a
+// little at each new slot keeps the tables small without a pause.
+const sweepPages = 16
+
+// Run replays all events of source. It returns what it has so far, together
+// with the error, when the source fails or ctx is done.
+func Run(ctx context.Context, source Source, c Config) (*Report, error) {
+	r := newRun(c)
+	for ctx.Err() == nil {
+		events, err := source.Next()
+		r.decide(events)
+		if errors.Is(err, io.EOF) {
+			return r.report(), nil
+		}
+		if err != nil {
+			return r.report(), err
+		}
+	}
+	return r.report(), ctx.Err()
+}
+
+// run is one replay under way.
+type run struct {
+	config   Config
+	detector *detector.Detector
+	list     *blocklist.List
+
+	// now is the newest event time seen: the replay's clock. first is the
+	// oldest.
+	now, first time.Time
+	swept      int64 // the second of the last sweep
+	nows       []time.Time
+	verdicts   []edgeguard.Verdict
+
+	ledger *ledger
+}
+
+func newRun(c Config) *run {
+	r := &run{config: c, ledger: newLedger(c.Rules)}
+	r.list = blocklist.New(blocklist.Config{Allow: c.Allow})
+	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Crossed: r.crossed}
+	if c.Tune {
+		dc.Counted = r.ledger.counted
+	}
+	r.detector = detector.New(dc)
+	return r
+}
+
+// decide advances the clock through a batch, decides it and tallies the
+// verdicts.
+func (r *run) decide(events []edgeguard.Event) {
+	if len(events) == 0 {
+		return
+	}
+	r.nows = r.nows[:0]
+	for i := range events {
+		r.advance(events[i].Time)
+		r.nows = append(r.nows, r.now)
+	}
+	if cap(r.verdicts) < len(events) {
+		r.verdicts = make([]edgeguard.Verdict, len(events))
+	}
+	verdicts := r.verdicts[:len(events)]
+	r.detector.DecideBatch(r.nows, events, verdicts)
+	for i := range verdicts {
+		if verdicts[i].Action == edgeguard.ActionDeny {
+			r.ledger.refused(verdicts[i].Rule, events[i].Addr)
+		}
+	}
+	r.sweep()
+}
+
+// advance moves the clock to t, if that is ahead.
+func (r *run) advance(t time.Time) {
+	if r.first.IsZero() || t.Before(r.first) {
+		r.first = t
+	}
+	if r.now.IsZero() || t.After(r.now) {
+		r.now = t
+	}
+}
+
+// sweep does a little housekeeping each time the clock has moved on.
+func (r *run) sweep() {
+	if sec := r.now.Unix(); sec != r.swept {
+		r.swept = sec
+		r.detector.Sweep(r.now, sweepPages)
+		r.list.Sweep(r.now)
+	}
+}
+
+func (r *run) crossed(c edgeguard.Crossing) {
+	r.ledger.crossed(c)
+	if r.config.Crossed != nil {
+		r.config.Crossed(c)
+	}
+}
