@@ -1,0 +1,11 @@
+// Package loadtest measures edgeguard from outside, against its own parts and
+// against its peers:
+//
+//	traffic   the logs and captures that everything is measured on
+//	gen       writes them: go run ./loadtest/gen log > access.log
+//	peers     the table against other tables; a module of its own
+//	report    runs it all and prints each figure beside its goal
+//
+// The benchmarks of this package compare parts of edgeguard that may not
+// import each other. Nothing of edgeguard imports it.
+package loadtest

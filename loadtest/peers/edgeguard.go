@@ -1,0 +1,46 @@
+package peers
+
+import (
+	"net/netip"
+
+	"edgeguard/shard"
+)
+
+// BatchSize is how many events a batch has.
+const BatchSize = 64
+
+// Edgeguard is the shard package, with IPv4 keys and real hashing under a
+// seed. Safe for concurrent use, but for AddBatch, which has one buffer.
+type Edgeguard struct {
+	table *shard.Table
+	ops   [BatchSize]shard.Op
+	out   [BatchSize]shard.Count
+}
+
+// Budget is the memory that a table of edgeguard may use, in bytes.
+const Budget = 1 << 30
+
+// NewEdgeguard gives an empty table in the memory given.
+func NewEdgeguard(memory *shard.Memory) *Edgeguard {
+	return &Edgeguard{table: shard.New(memory, shard.Config{Seed: 0x5eed})}
+}
+
+// Add counts one event and gives the address's count.
+func (e *Edgeguard) Add(addr netip.Addr, slot uint32) uint32 {
+	op := shard.Op{Addr: addr, Now: slot, Slot: slot, Cost: 1}
+	return e.table.Add(&op).Count
+}
+
+// AddBatch counts one event of each address that next gives, all in one call,
+// and gives the sum of the counts.
+func (e *Edgeguard) AddBatch(slot uint32, next func() netip.Addr) uint32 {
+	for i := range e.ops {
+		e.ops[i] = shard.Op{Addr: next(), Now: slot, Slot: slot, Cost: 1}
+	}
+	e.table.AddBatch(e.ops[:], e.out[:])
+	sum := uint32(0)
+	for i := range e.out {
+		sum += e.out[i].Count
+	}
+	return sum
+}

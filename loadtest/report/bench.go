@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// benchRun names the benchmarks of one package that are run together.
+type benchRun struct {
+	dir     string // below the project's folder
+	pattern string // of -bench
+	// once is for benchmarks that set up millions of keys and report what
+	// they find: one round, one iteration.
+	once bool
+}
+
+// command is what a reader types for the same benchmarks.
+func (b benchRun) command() string {
+	words := "go test"
+	if b.dir == peersDir {
+		words = "cd " + b.dir + " && go test"
+	}
+	words += " -run '^$' -bench '" + b.pattern + "'"
+	if b.once {
+		words += " -benchtime 1x"
+	}
+	if b.dir == peersDir {
+		return words
+	}
+	return words + " ./" + b.dir
+}
+
+// found is what the rounds of a run reported: benchmark → unit → one value a
+// round.
+type found struct {
+	dir    string
+	byName map[string]map[string][]float64
+}
+
+// bench builds the package's tests once and runs them round by round, so that
+// what is compared takes turns. A run is made once and remembered.
+func (r *runner) bench(b benchRun) (*found, error) {
+	if done, ok := r.benches[b]; ok {
+		return done.found, done.err
+	}
+	result, err := r.runBench(b)
+	if r.benches == nil {
+		r.benches = map[benchRun]benched{}
+	}
+	r.benches[b] = benched{result, err}
+	return result, err
+}
+
+type benched struct {
+	found *found
+	err   error
+}
+
+func (r *runner) runBench(b benchRun) (*found, error) {
+	dir := filepath.Join(r.root, b.dir)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("there is no folder %s", b.dir)
+	}
+	binary := filepath.Join(r.dir, strings.ReplaceAll(b.dir, "/", "-")+".test")
+	build := exec.CommandContext(r.ctx, "go", "test", "-c", "-o", binary, ".")
+	build.Dir = dir
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go test -c in %s: %w: %s", b.dir, err, firstLine(text))
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return nil, fmt.Errorf("%s has no tests", b.dir)
+	}
+	rounds, benchtime := r.rounds, r.benchtime
+	if b.once {
+		rounds, benchtime = 1, "1x"
+	}
+	result := &found{dir: b.dir, byName: map[string]map[string][]float64{}}
+	for n := range rounds {
+		fmt.Fprintf(r.notes, "%s -bench %s, round %d of %d\n", b.dir, b.pattern, n+1, rounds)
+		cmd := exec.CommandContext(r.ctx, binary, "-test.run", "^$", "-test.bench", b.pattern,
+			"-test.benchtime", benchtime, "-test.benchmem", "-test.timeout", "30m")
+		cmd.Dir = dir
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("benchmarks of %s: %w: %s", b.dir, err, firstLine(text))
+		}
+		result.add(text)
+	}
+	return result, nil
+}
+
+// cores is the suffix with which go test names GOMAXPROCS.
+var cores = regexp.MustCompile(`-\d+$`)
+
+// add reads the output of one round: lines of a name, a count, and pairs of
+// value and unit (golang.org/design/14313-benchmark-format).
+func (f *found) add(text []byte) {
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		name := cores.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
+		if f.byName[name] == nil {
+			f.byName[name] = map[string][]float64{}
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				f.byName[name][fields[i+1]] = append(f.byName[name][fields[i+1]], v)
+			}
+		}
+	}
+}
+
+// values gives one value a round.
+func (f *found) values(name, unit string) ([]float64, error) {
+	units, ok := f.byName[name]
+	if !ok {
+		return nil, fmt.Errorf("%s has no benchmark %s", f.dir, name)
+	}
+	if len(units[unit]) == 0 {
+		return nil, fmt.Errorf("benchmark %s of %s reports no %s", name, f.dir, unit)
+	}
+	return units[unit], nil
+}
+
+func firstLine(text []byte) string {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return string(line)
+		}
+	}
+	return "no output"
+}

@@ -1,0 +1,21 @@
+package main
+
+var matches = benchRun{dir: "rules", pattern: "Match"}
+
+func rulesGroup() group {
+	const four = "Match/"
+	return group{
+		name:  "rules",
+		title: "One rule: `Meter.Match`",
+		note: "A rule of four terms: two hosts, a method, two paths (one a glob), a number and a class of status. " +
+			"An odd path needs to be normalized first.",
+		lines: []figure{
+			metric("all four terms hold", atMost(20, "ns"), matches, four+"hit", "ns/op"),
+			metric("all four hold, a path with a query", stated("ns"), matches, four+"query", "ns/op"),
+			metric("the method differs", atMost(20, "ns"), matches, four+"method_misses", "ns/op"),
+			metric("the path differs", atMost(20, "ns"), matches, four+"path_misses", "ns/op"),
+			metric("all four hold, an odd path", stated("ns"), matches, four+"odd_path", "ns/op"),
+			metric("allocations", atMost(0, ""), matches, four+"odd_path", "allocs/op"),
+		},
+	}
+}
