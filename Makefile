@@ -1,0 +1,29 @@
+# Every target is one intent; `make` alone builds.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 5s
+
+build: ## the binary, in ./edgeguard
+	go build -trimpath -o edgeguard ./cmd/edgeguard
+
+test: ## install what the tests need, then run them all
+	@scripts/need make gcc
+	go test ./...
+
+race: ## the tests under the race detector
+	go test -race ./...
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@scripts/fuzz $(FUZZTIME)
+
+bench: build ## every figure of docs/benchmarks.md beside its goal
+	go run ./loadtest/report
+
+clean:
+	rm -f edgeguard
+
+.PHONY: build test race lint fuzz bench clean
