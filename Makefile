@@ -6,7 +6,7 @@ build: ## the binary, in ./edgeguard
 	go build -trimpath -o edgeguard ./cmd/edgeguard
 
 test: ## install what the tests need, then run them all
-	@scripts/need make gcc
+	@scripts/need gcc nginx:nginx-light caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
 	go test ./...
 
 race: ## the tests under the race detector

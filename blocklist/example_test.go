@@ -27,7 +27,11 @@ func Example() {
 	}
 	find := func(addr string, at time.Time) {
 		standing, block := list.Find(at, netip.MustParseAddr(addr))
-		fmt.Printf("%s %s %q\n", addr, standing, block.Rule)
+		rule := ""
+		if block != nil {
+			rule = block.Rule
+		}
+		fmt.Printf("%s %s %q\n", addr, standing, rule)
 	}
 	find("203.0.113.45", now)
 	find("203.0.113.45", now.Add(10*time.Minute))

@@ -75,15 +75,20 @@ func New(c Config) *List {
 }
 
 // Find says how addr stands at now, and, where that is Blocked, by which
-// block: the longest one that is live. It allocates nothing and takes no
+// block: the longest one that is live. The block is the list's own and must not
+// be changed; it stays as it is after the list has changed. It allocates nothing and takes no
 // lock. addr is unmapped, as everywhere behind the sensors.
-func (l *List) Find(now time.Time, addr netip.Addr) (Standing, edgeguard.Block) {
+func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
 	v := l.view.Load()
 	if v == nil {
-		return None, edgeguard.Block{}
+		return None, nil
 	}
 	return v.find(now, addr)
 }
+
+// Empty reports whether nothing is blocked, allowlisted or protected, so that
+// Find has nothing to say of any address.
+func (l *List) Empty() bool { return l.view.Load() == nil }
 
 // Len is the number of standing blocks: tombstones are left out, blocks whose
 // time is over count until a Sweep.

@@ -75,6 +75,12 @@ func TestFind(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			standing, b := l.Find(epoch.Add(tt.after), netip.MustParseAddr(tt.addr))
+			if (standing == Blocked) != (b != nil) {
+				t.Fatalf("%s with block %v", standing, b)
+			}
+			if b == nil {
+				b = &edgeguard.Block{}
+			}
 			prefix := ""
 			if b.Prefix.IsValid() {
 				prefix = b.Prefix.String()
@@ -92,7 +98,7 @@ func TestFindEmpty(t *testing.T) {
 		t.Error("an empty list has a view")
 	}
 	for _, a := range []netip.Addr{{}, netip.IPv4Unspecified(), netip.MustParseAddr("::1")} {
-		if s, b := l.Find(epoch, a); s != None || b != (edgeguard.Block{}) {
+		if s, b := l.Find(epoch, a); s != None || b != nil {
 			t.Errorf("%v: %s %v", a, s, b)
 		}
 	}

@@ -153,7 +153,7 @@ func TestMergeDropsMonotonicReadings(t *testing.T) {
 	}
 	same := b
 	same.Since, same.Until = b.Since.Round(0).UTC(), b.Until.Round(0).UTC()
-	if _, got := l.Find(b.Since, b.Prefix.Addr()); got != same {
+	if _, got := l.Find(b.Since, b.Prefix.Addr()); got == nil || *got != same {
 		t.Errorf("got %v, want %v", got, same)
 	}
 }
@@ -189,7 +189,7 @@ func TestLift(t *testing.T) {
 	if !ok || !tomb.Lifted || tomb.Version != 2 || tomb.Reason != "customer" || tomb.Origin != "n1" || tomb.Until != b.Until {
 		t.Errorf("%v %+v", ok, tomb)
 	}
-	if s, got := l.Find(epoch, b.Prefix.Addr()); s != Blocked || got != wide {
+	if s, got := l.Find(epoch, b.Prefix.Addr()); s != Blocked || got == nil || *got != wide {
 		t.Errorf("a tombstone hides the shorter block: %s %v", s, got)
 	}
 	if _, ok := l.Lift(b.Prefix, epoch, "", ""); ok {

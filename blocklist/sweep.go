@@ -38,8 +38,13 @@ func (l *List) Sweep(now time.Time) int {
 // step. They need the lock, and a publish after them.
 
 func (l *List) stand(e *entry) {
-	l.current.filter.add(e.block.Prefix)
 	l.current.blocks = l.current.blocks.InsertPersist(e.block.Prefix, e)
+	l.stood(e)
+}
+
+// stood does what belongs to a block that was put into the table.
+func (l *List) stood(e *entry) {
+	l.current.filter.add(e.block.Prefix)
 	l.rules[e.block.Rule]++
 	e.buried = false
 	e.due = dueAt(e.block.Until)

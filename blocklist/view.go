@@ -31,27 +31,27 @@ type view struct {
 }
 
 // find is [List.Find] on one state of the list.
-func (v *view) find(now time.Time, addr netip.Addr) (Standing, edgeguard.Block) {
+func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
 	if !v.filter.mayHold(addr) {
-		return None, edgeguard.Block{}
+		return None, nil
 	}
 	standing := None
 	if v.exempt != nil {
 		if standing, _ = v.exempt.Lookup(addr); standing == Allowed {
-			return Allowed, edgeguard.Block{}
+			return Allowed, nil
 		}
 	}
 	e, ok := v.blocks.Lookup(addr)
 	if !ok {
-		return standing, edgeguard.Block{}
+		return standing, nil
 	}
 	forcedOnly := standing == Protected
 	if !e.binds(now, forcedOnly) {
 		if e = v.shorter(e, now, addr, forcedOnly); e == nil {
-			return standing, edgeguard.Block{}
+			return standing, nil
 		}
 	}
-	return Blocked, e.block
+	return Blocked, &e.block
 }
 
 // shorter looks for a binding block around one that is not. It asks for ever

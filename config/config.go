@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -22,6 +23,7 @@ type Config struct {
 	Listen         Listen
 	TrustedProxies []netip.Prefix
 	Allowlist      []netip.Prefix // never blocked
+	Protected      []netip.Prefix // not blocked without force, besides what the host finds out itself
 	Memory         int64          // bytes for all meters together
 	State          string         // folder of what outlives a restart
 	Specs          []rules.Spec   // the rules as written
@@ -35,12 +37,6 @@ type Config struct {
 	Warnings []Problem
 }
 
-// Listen says where the node answers. Each is host:port or unix:PATH.
-type Listen struct {
-	Auth  []string // forward auth
-	Admin string
-}
-
 // Sensors says where events come from, besides forward auth.
 type Sensors struct {
 	AccessLog []AccessLog
@@ -50,24 +46,17 @@ type Sensors struct {
 // AccessLog is one log that is followed: a file or a socket.
 type AccessLog struct {
 	File   string
-	Listen string
-	Format string // "combined" by default
+	Listen Address // unixgram, unix or tcp
+	Format string  // "combined" by default
+	// Emit is what a line counts as: KindRequest, KindResponse or both, which
+	// is the default.
+	Emit edgeguard.Kind
 }
 
 // Packet is a network interface that is listened to.
 type Packet struct {
 	Interface string
 	Kinds     edgeguard.Kind
-}
-
-// Enforce says what makes blocks real outside of the node.
-type Enforce struct {
-	NFTables *NFTables // nil for none
-}
-
-// NFTables is the kernel's packet filter.
-type NFTables struct {
-	Table string
 }
 
 // Fleet is the Redis that nodes share.
@@ -101,11 +90,12 @@ func Parse(name string, data []byte) (*Config, error) {
 	if root, ok := r.document(data); ok {
 		c.read(root)
 	}
+	r.settle(c)
 	c.Rules = r.compile(c.Specs)
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}
 	}
-	c.Warnings = sorted(append(r.warnings, r.unsupplied(c)...))
+	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c)))
 	return c, nil
 }
 
@@ -122,13 +112,47 @@ func Default() *Config {
 // defaults gives the settings of an empty file, without the compiled rules.
 func defaults() *Config {
 	return &Config{
-		Node:           hostName(),
-		Listen:         Listen{Auth: []string{"127.0.0.1:9180"}, Admin: "127.0.0.1:9190"},
+		Node: hostName(),
+		Listen: Listen{
+			Auth:  []Auth{{Address: Address{"tcp", "127.0.0.1:9180"}, Emit: edgeguard.KindRequest}},
+			Admin: []Admin{{Address: Address{"tcp", "127.0.0.1:9190"}}},
+		},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Memory:         512 << 20,
 		State:          "/var/lib/edgeguard",
 		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},
 	}
+}
+
+// settle fills in what depends on other settings.
+func (r *reader) settle(c *Config) {
+	if !r.known("listen.auth") {
+		c.yieldToLogs()
+	}
+	for i := range c.Listen.Auth {
+		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
+			auth.Trust = c.TrustedProxies
+		}
+	}
+}
+
+// yieldToLogs makes forward auth look up only, where a log counts the requests
+// already.
+func (c *Config) yieldToLogs() {
+	counts := func(log AccessLog) bool { return log.Emit&edgeguard.KindRequest != 0 }
+	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) {
+		return
+	}
+	for i := range c.Listen.Auth {
+		c.Listen.Auth[i].Emit = 0
+	}
+}
+
+// Follow adds a log that the command line names. It counts requests and
+// responses; forward auth then only looks up.
+func (c *Config) Follow(file, format string) {
+	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: logKinds})
+	c.yieldToLogs()
 }
 
 // hostName is the host's name, or the name of any host where it has none.

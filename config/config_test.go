@@ -91,7 +91,7 @@ func TestFull(t *testing.T) {
 	for _, w := range c.Warnings {
 		warnings = append(warnings, w.Path)
 	}
-	if got := strings.Join(warnings, " "); got != "listen state sensors enforce fleet" {
+	if got := strings.Join(warnings, " "); got != "sensors.accesslog sensors.accesslog[2].listen sensors.packet enforce.nftables fleet" {
 		t.Errorf("warnings at %s", got)
 	}
 }
@@ -105,6 +105,8 @@ func TestYAMLReadsBack(t *testing.T) {
 	for _, text := range []string{
 		"", string(full), "rules: []", "allowlist: []\nlisten: {auth: []}",
 		"node: 'null'\nstate: \"/a b\\\"\\x01é\\U0001F600\"\nmemory: 20000001B",
+		"enforce: {haproxy: {socket: /a, map: /b}}\nlisten: {auth: [], admin: []}\nsensors: {accesslog: {file: a, emit: [request]}}",
+		"rules: [{name: a, threshold: 1, when: \"path matches '\\\\\\\\.php' and agent != 'é\\\"'\"}]",
 		"rules: [{name: 'y', threshold: 1, match: {not: {path: '/a b%2A*'}, host: 'x'}, window: 90m}]",
 	} {
 		c, err := config.Parse("f", []byte(text))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -35,6 +36,7 @@ func (r *reader) document(data []byte) (node, bool) {
 		r.wrong(place{line, 1}, "", "is not UTF-8 text", "save it as UTF-8")
 		return node{}, false
 	}
+	r.lines = strings.Split(string(data), "\n")
 	tokens := lexer.Tokenize(string(data))
 	if !r.checkBounds(tokens) {
 		return node{}, false

@@ -23,16 +23,15 @@ func (c *Config) YAML() string {
 		mode = "monitor"
 	}
 	p.field(0, "mode", mode)
-	p.field(0, "listen", fmt.Sprintf("{auth: %s, admin: %s}", flow(c.Listen.Auth), quote(c.Listen.Admin)))
+	p.listen(&c.Listen)
 	p.field(0, "trusted_proxies", flow(prefixTexts(c.TrustedProxies)))
 	p.field(0, "allowlist", flow(prefixTexts(c.Allowlist)))
+	p.field(0, "protected", flow(prefixTexts(c.Protected)))
 	p.field(0, "memory", formatSize(c.Memory))
 	p.field(0, "state", quote(c.State))
 	p.rules(c)
 	p.sensors(&c.Sensors)
-	if c.Enforce.NFTables != nil {
-		p.field(0, "enforce", fmt.Sprintf("{nftables: {table: %s}}", quote(c.Enforce.NFTables.Table)))
-	}
+	p.enforce(&c.Enforce)
 	if f := c.Fleet; f != nil {
 		p.field(0, "fleet", "")
 		p.field(1, "redis", quote(f.Redis))
@@ -72,6 +71,9 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	match := spec.Match
 	match.Kind = []string{meter.Kind.String()}
 	p.field(2, "match", matchText(&match))
+	if spec.When != "" {
+		p.field(2, "when", quote(spec.When))
+	}
 	p.field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
 	p.field(2, "guard", rule.Guard.String())
 	p.field(2, "window", formatDuration(meter.Window))
@@ -80,6 +82,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	p.field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
 		p.field(2, "block_for", formatDuration(rule.BlockFor))
+		p.steps(rule)
 	}
 	if len(rule.Candidates) > 0 {
 		var thresholds, limits []string
@@ -88,6 +91,20 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 			limits = append(limits, fmt.Sprint(candidate.Limit))
 		}
 		p.field(2, "candidates", fmt.Sprintf("[%s] # limits %s", strings.Join(thresholds, ", "), strings.Join(limits, ", ")))
+	}
+}
+
+// steps writes what blocks do after the first, and while it stands.
+func (p *printer) steps(rule *rules.Rule) {
+	if len(rule.Escalate) > 0 {
+		var steps []string
+		for _, step := range rule.Escalate {
+			steps = append(steps, formatDuration(step))
+		}
+		p.field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
+	}
+	if rule.WhileOver {
+		p.field(2, "while_over", "true")
 	}
 }
 
@@ -115,13 +132,12 @@ func (p *printer) sensors(s *Sensors) {
 	for _, log := range s.AccessLog {
 		place := "file: " + quote(log.File)
 		if log.File == "" {
-			place = "listen: " + quote(log.Listen)
+			place = "listen: " + quote(log.Listen.String())
 		}
-		p.WriteString("    - {" + place + ", format: " + quote(log.Format) + "}\n")
+		p.WriteString("    - {" + place + ", format: " + quote(log.Format) + ", emit: " + flow(kindTexts(log.Emit)) + "}\n")
 	}
 	if s.Packet != nil {
-		kinds := strings.FieldsFunc(s.Packet.Kinds.String(), func(r rune) bool { return r == '+' })
-		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", quote(s.Packet.Interface), flow(kinds)))
+		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", quote(s.Packet.Interface), flow(kindTexts(s.Packet.Kinds))))
 	}
 }
 
@@ -156,6 +172,10 @@ func keyText(meter *rules.Meter) string {
 		text += ", with: " + flow(names)
 	}
 	return text + "}"
+}
+
+func kindTexts(kinds edgeguard.Kind) []string {
+	return strings.FieldsFunc(kinds.String(), func(r rune) bool { return r == '+' })
 }
 
 func prefixTexts(prefixes []netip.Prefix) []string {

@@ -51,9 +51,31 @@ func TestProblems(t *testing.T) {
 		{"zone", "allowlist: ['fe80::1%eth0']\n", "1:13", "zone"},
 		{"short address", "trusted_proxies: [10.1]\n", "1:19", "is no prefix"},
 		{"sensor without a source", "sensors: {accesslog: [{format: common}]}\n", "1:23", "give file: or listen:"},
-		{"sensor with two", "sensors: {accesslog: [{file: a, listen: b}]}\n", "1:23", "one of them"},
+		{"sensor with two", "sensors: {accesslog: [{file: a, listen: 'unix:/b'}]}\n", "1:23", "one of them"},
 		{"packet without interface", "sensors: {packet: {kinds: syn}}\n", "1:11", "interface"},
 		{"packet kind", "sensors: {packet: {interface: a, kinds: [sin]}}\n", "1:42", `did you mean "syn"?`},
+		{"two listeners at one address", "listen: {auth: ['127.0.0.1:9180', 'tcp:127.0.0.1:9180']}\n", "1:35", "already, by listen.auth[0]"},
+		{"admin for everybody", "listen: {admin: '0.0.0.0:9190'}\n", "1:17", "give token_file"},
+		{"admin on a datagram socket", "listen: {admin: 'unixgram:/a'}\n", "1:17", "cannot listen"},
+		{"listener without address", "listen: {auth: [{emit: nothing, trust: []}]}\n", "1:17", "has no address"},
+		{"listener that emits answers", "listen: {auth: [{address: 'unix:/a', emit: response}]}\n", "1:44", "use request, nothing"},
+		{"listener with a bad header", "listen: {auth: [{address: 'unix:/a', header: 'X Y'}]}\n", "1:46", "no header"},
+		{"relative socket", "listen: {auth: 'unix:a.sock'}\n", "1:16", "cannot listen"},
+		{"socket with a long path", "listen: {auth: 'unix:/" + strings.Repeat("a", 120) + "'}\n", "1:16", "cannot listen"},
+		{"log that emits nothing", "sensors: {accesslog: {file: a, emit: []}}\n", "1:32", "lists nothing"},
+		{"log that emits packets", "sensors: {accesslog: {file: a, emit: packet}}\n", "1:38", "request, response"},
+		{"log twice", "sensors: {accesslog: [{file: a}, {file: a}]}\n", "1:34", "followed already"},
+		{"list without format", "enforce: {files: {file: /a}}\n", "1:11", "give format"},
+		{"list without file", "enforce: {files: {format: plain}}\n", "1:11", "give file"},
+		{"list in two", "enforce: {files: [{file: /a, format: plain}, {file: /a, format: nft}]}\n", "1:53", "two lists"},
+		{"list format", "enforce: {files: {file: /a, format: ngnix}}\n", "1:37", "did you mean \"nginx\"?"},
+		{"list name", "enforce: {files: {file: /a, format: nft, name: 'a b'}}\n", "1:48", "will not do"},
+		{"reload with a shell in mind", "enforce: {files: {file: /a, format: nginx, reload: nginx -s reload}}\n", "1:52", "write [nginx, -s, reload]"},
+		{"reload of nothing", "enforce: {files: {file: /a, format: nginx, reload: []}}\n", "1:44", "no command"},
+		{"reload too often", "enforce: {files: {file: /a, format: nginx, every: 1ms}}\n", "1:51", "at least 1s"},
+		{"haproxy without a list", "enforce: {haproxy: {socket: /a}}\n", "1:11", "give acl: or map:"},
+		{"haproxy without a socket", "enforce: {haproxy: {acl: /a}}\n", "1:11", "give socket:"},
+		{"protected", "protected: [here]\n", "1:13", "is no prefix"},
 		{"enforcer of later", "enforce: {xdp: {}}\n", "1:11", "comes later"},
 		{"fleet without redis", "fleet: {namespace: a}\n", "1:1", "redis:"},
 		{"redis of another scheme", "fleet: {redis: 'http://a'}\n", "1:16", "no address of a Redis"},
@@ -97,9 +119,17 @@ func TestProblems(t *testing.T) {
 		{"key bits 0", rule("key: {address: {v4: 0}}"), "4:25", "from 1 to 32"},
 		{"key attribute", rule("action: deny\n    key: {with: cookie}"), "5:17", "is no attribute"},
 		{"attributes block", rule("key: {with: [host]}"), "2:5", "set action: deny"},
-		{"escalate", rule("escalate: [1h]"), "4:5", "comes later"},
-		{"while_over", rule("while_over: true"), "4:17", "comes later"},
-		{"when", rule("when: 'agent == \"\"'"), "4:11", "comes later"},
+		{"escalate downwards", rule("escalate: [1h, 30m]"), "4:20", "ascending"},
+		{"escalate shorter than block_for", rule("escalate: 5m"), "4:15", "ascending"},
+		{"escalate nothing", rule("escalate: []"), "4:5", "1 to 16"},
+		{"escalate of a deny", rule("escalate: 1h\n    action: deny"), "4:15", "only blocks escalate"},
+		{"while_over of a shadow", rule("while_over: true\n    action: shadow"), "4:17", "only blocks"},
+		{"while_over as text", rule("while_over: ja"), "4:17", "true or false"},
+		{"when with an unknown name", rule("when: 'path == \"/\" and agnet == \"\"'"), "4:28", "unknown name agnet"},
+		{"when without quotes", rule("when: status == 404 and len(path) + 1 > 3"), "4:39", "not possible"},
+		{"when in escapes", rule("when: \"path == \\\"/\\\" and x == 1\""), "4:11", "unknown name x"},
+		{"when over lines", rule("when: path == '/'\n      and x == 1"), "4:11", "unknown name x"},
+		{"when is no condition", rule("when: path"), "4:11", "bool"},
 		{"scope", rule("scope: fleet"), "4:12", "comes later"},
 		{"on_fleet_loss", rule("on_fleet_loss: open"), "4:20", "comes later"},
 	} {
@@ -175,7 +205,11 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"status of a log", combined, "{status: 404}", ""},
 		{"host of answers in a combined log", combined, "{status: 404, host: a.org}", "knows its host"},
 		{"host of answers in another log", other, "{status: 404, host: a.org}", ""},
-		{"host of requests, from forward auth", combined, "{host: a.org}", ""},
+		{"host of requests, from forward auth", combined + "}\nlisten: {auth: '127.0.0.1:1'", "{host: a.org}", ""},
+		{"host of requests, which the log counts", combined, "{host: a.org}", "knows its host"},
+		{"status of a log of requests", combined[:len(combined)-1] + ", emit: request}", "{status: 404}", "sees a response"},
+		{"status without a log", "}\nlisten: {auth: '127.0.0.1:1'", "{status: 404}", "sees a response"},
+		{"what only looks up", "}\nlisten: {auth: {address: '127.0.0.1:1', emit: nothing}", "{path: /a}", "sees a request"},
 		{"syn without packets", combined, "{kind: syn}", "no configured source sees a syn"},
 		{"syn with packets", "packet: {interface: a, kinds: syn}", "{kind: syn, port: 80}", ""},
 		{"status of packets", "packet: {interface: a, kinds: [syn, request]}", "{status: 404}", "sees a response"},
@@ -203,5 +237,48 @@ func TestNoRulesWarns(t *testing.T) {
 	c, err := config.Parse("f", []byte("rules: []\n"))
 	if err != nil || len(c.Rules.Rules) != 0 || len(c.Warnings) != 1 || c.Warnings[0].Line != 1 {
 		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+// TestCountedTwiceWarns holds when two sources are said to count the same.
+func TestCountedTwiceWarns(t *testing.T) {
+	const auth, look, log = "listen: {auth: '127.0.0.1:1'}\n", "listen: {auth: {address: '127.0.0.1:1', emit: nothing}}\n", "sensors: {accesslog: {file: a%s}}\n"
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"auth and a log", auth + fmt.Sprintf(log, ""), 1},
+		{"auth and a log of answers", auth + fmt.Sprintf(log, ", emit: response"), 0},
+		{"auth that looks up, and a log", look + fmt.Sprintf(log, ""), 0},
+		{"auth by default, and a log", fmt.Sprintf(log, ""), 0},
+		{"auth", auth, 0},
+		{"two logs", "sensors: {accesslog: [{file: a}, {file: b}]}\n", 0},
+		{"a log and packets", "sensors: {accesslog: {file: a}, packet: {interface: a, kinds: request}}\n", 1},
+	} {
+		parsed, err := config.Parse("f", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, w := range parsed.Warnings {
+			if strings.Contains(w.Text, "count twice") {
+				got++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %v", c.name, parsed.Warnings)
+		}
+	}
+}
+
+// TestFollow: a log of the command line counts, and so forward auth does not.
+func TestFollow(t *testing.T) {
+	c := config.Default()
+	if c.Listen.Auth[0].Emit == 0 {
+		t.Error("alone, forward auth counts nothing")
+	}
+	c.Follow("/var/log/a.log", "combined")
+	if len(c.Sensors.AccessLog) != 1 || c.Listen.Auth[0].Emit != 0 {
+		t.Errorf("%+v", c)
 	}
 }

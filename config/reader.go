@@ -18,9 +18,11 @@ type place struct{ line, column int }
 type reader struct {
 	file               string
 	problems, warnings []Problem
-	places             map[string]place // of every value that was read, by path
-	bad                map[string]bool  // paths that have a problem already
-	thinned            map[string]bool  // lists of which an item is bad
+	places             map[string]place   // of every value that was read, by path
+	bad                map[string]bool    // paths that have a problem already
+	thinned            map[string]bool    // lists of which an item is bad
+	listens            map[Address]string // who listens where, by path
+	lines              []string           // of the file
 	anchors            anchors
 	nodes              int
 }
@@ -31,6 +33,7 @@ func newReader(file string) *reader {
 		places:  make(map[string]place),
 		bad:     make(map[string]bool),
 		thinned: make(map[string]bool),
+		listens: make(map[Address]string),
 		anchors: make(anchors),
 	}
 }
@@ -57,10 +60,28 @@ func (r *reader) compile(specs []rules.Spec) *rules.Set {
 			path = alone // a value that was written without a list around it
 		}
 		if !r.follows(path) {
-			r.wrong(r.placeOf(path), path, p.Text, p.Mend)
+			r.wrong(r.within(r.placeOf(path), specs[p.Rule].When, p.Offset), path, p.Text, p.Mend)
 		}
 	}
 	return set
+}
+
+// within gives the place so many characters into a text that begins at a place.
+// Where the file has the text in another form (over several lines, with
+// escapes, as an alias), it is that of the beginning.
+func (r *reader) within(at place, text string, offset int) place {
+	if offset == 0 || at.line < 1 || at.line > len(r.lines) {
+		return at
+	}
+	line := []rune(r.lines[at.line-1])
+	begin := at.column - 1
+	if begin < len(line) && (line[begin] == '"' || line[begin] == '\'') {
+		begin++
+	}
+	if begin >= len(line) || !strings.HasPrefix(string(line[begin:]), text) {
+		return at
+	}
+	return place{at.line, begin + offset + 1}
 }
 
 // follows reports whether a problem at path only repeats an earlier one.

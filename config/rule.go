@@ -36,10 +36,13 @@ func readRule(n node) (spec rules.Spec) {
 		"cost":      func(n node) { readCost(n, &spec) },
 		"action":    func(n node) { spec.Action = actions[n.choice("block", "deny", "shadow")] },
 		"block_for": func(n node) { spec.BlockFor = n.duration(leastBlock) },
+		"escalate": func(n node) {
+			spec.Escalate = []time.Duration{}
+			n.list(func(n node) { spec.Escalate = append(spec.Escalate, n.duration(leastBlock)) })
+		},
+		"while_over": func(n node) { spec.WhileOver = n.truth() },
+		"when":       func(n node) { spec.When, _ = n.text() },
 
-		"escalate":      comesLater,
-		"while_over":    comesLater,
-		"when":          comesLater,
 		"scope":         comesLater,
 		"on_fleet_loss": comesLater,
 	})

@@ -73,6 +73,19 @@ func (n node) choice(words ...string) string {
 	return ""
 }
 
+// truth reads true or false.
+func (n node) truth() bool {
+	if !n.within() {
+		return false
+	}
+	v, ok := n.ast.(*ast.BoolNode)
+	if !ok {
+		n.wrongType("true or false")
+		return false
+	}
+	return v.Value
+}
+
 // whole reads a whole number in plain decimal: no underscore, no other base,
 // no leading zero, which some read as octal.
 func (n node) whole(least, most uint32) uint32 {

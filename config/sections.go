@@ -1,9 +1,8 @@
 package config
 
 import (
-	"net"
+	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,18 +23,14 @@ func (c *Config) read(n node) {
 		"listen":          c.Listen.read,
 		"trusted_proxies": func(n node) { c.TrustedProxies = n.prefixes() },
 		"allowlist":       func(n node) { c.Allowlist = n.prefixes() },
+		"protected":       func(n node) { c.Protected = n.prefixes() },
 		"memory":          func(n node) { c.Memory = n.size(leastMemory) },
-		"state":           c.readState,
+		"state":           func(n node) { c.State = n.folder() },
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,
 		"fleet":           c.readFleet,
 	})
-}
-
-func (c *Config) readState(n node) {
-	n.notActedOn()
-	c.State = n.folder()
 }
 
 // folder reads an absolute path: a relative one would depend on where the
@@ -48,41 +43,18 @@ func (n node) folder() string {
 	return text
 }
 
-func (l *Listen) read(n node) {
-	n.notActedOn()
-	n.mapping(fields{
-		"auth": func(n node) {
-			l.Auth = nil
-			n.list(func(n node) { l.Auth = append(l.Auth, n.address()) })
-		},
-		"admin": func(n node) { l.Admin = n.address() },
-	})
-}
-
-// address reads host:port or unix:PATH.
-func (n node) address() string {
-	text, ok := n.text()
-	if !ok || strings.HasPrefix(text, "unix:/") {
-		return text
-	}
-	_, port, err := net.SplitHostPort(text)
-	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-		n.wrong("cannot listen at "+strconv.Quote(clip(text)), "write host:port, such as 127.0.0.1:9180, or unix:/run/edgeguard/auth.sock")
-	}
-	return text
-}
-
 func (s *Sensors) read(n node) {
-	n.notActedOn()
 	n.mapping(fields{
 		"accesslog": func(n node) {
 			n.list(func(n node) {
-				log := AccessLog{Format: "combined"}
+				log := AccessLog{Format: "combined", Emit: logKinds}
 				log.read(n)
+				s.checkTwice(n, log.File)
 				s.AccessLog = append(s.AccessLog, log)
 			})
 		},
 		"packet": func(n node) {
+			n.notActedOn()
 			s.Packet = &Packet{Kinds: defaultPackets}
 			s.Packet.read(n)
 		},
@@ -91,12 +63,38 @@ func (s *Sensors) read(n node) {
 
 func (l *AccessLog) read(n node) {
 	n.mapping(fields{
-		"file":   func(n node) { l.File, _ = n.text() },
-		"listen": func(n node) { l.Listen, _ = n.text() },
+		"file": func(n node) { l.File, _ = n.text() },
+		"listen": func(n node) {
+			l.Listen = n.address("unixgram", "unix", "tcp")
+			if !l.Listen.Local() {
+				n.r.warn(n.at, n.path, fmt.Sprintf("%s can be reached from other hosts: whoever does can have any address blocked", l.Listen),
+					"listen at 127.0.0.1 or a unix socket, or keep others away by a firewall")
+			}
+		},
 		"format": func(n node) { l.Format, _ = n.text() },
+		"emit": func(n node) {
+			l.Emit = 0
+			n.list(func(n node) {
+				kind, _ := edgeguard.ParseKind(n.choice("request", "response"))
+				l.Emit |= kind
+			})
+			if l.Emit == 0 && !n.r.touched(n.path) {
+				n.wrong("lists nothing", "name request, response or both")
+			}
+		},
 	})
-	if (l.File == "") == (l.Listen == "") && !n.r.touched(n.path, "file", "listen") {
+	if (l.File == "") == (l.Listen.Network == "") && !n.r.touched(n.path, "file", "listen") {
 		n.wrong("wants a file or a socket to listen at, and one of them", "give file: or listen:")
+	}
+}
+
+// checkTwice refuses a file that is followed already: each of its lines would
+// be counted twice.
+func (s *Sensors) checkTwice(n node, file string) {
+	for _, log := range s.AccessLog {
+		if file != "" && log.File == file {
+			n.wrong(fmt.Sprintf("%q is followed already", clip(file)), "remove one of them")
+		}
 	}
 }
 
@@ -118,18 +116,6 @@ func (p *Packet) read(n node) {
 	if p.Interface == "" && !n.r.touched(n.path, "interface") {
 		n.wrong("names no interface", "give interface:, such as eth0")
 	}
-}
-
-func (e *Enforce) read(n node) {
-	n.notActedOn()
-	n.mapping(fields{
-		"nftables": func(n node) {
-			e.NFTables = &NFTables{Table: "edgeguard"}
-			n.mapping(fields{"table": func(n node) { e.NFTables.Table, _ = n.text() }})
-		},
-		"xdp":  comesLater,
-		"file": comesLater,
-	})
 }
 
 func (c *Config) readFleet(n node) {

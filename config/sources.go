@@ -15,10 +15,7 @@ type source struct {
 // What each sensor supplies. A log format that is not listed may supply
 // anything.
 var (
-	authSource = source{
-		edgeguard.KindRequest,
-		edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader,
-	}
+	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader
 	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
 	logKinds     = edgeguard.KindRequest | edgeguard.KindResponse
 	logFields    = map[string]edgeguard.Field{
@@ -27,22 +24,18 @@ var (
 	}
 )
 
-// sources lists what the configured sensors supply; nothing where sensors are
-// left out, because then the command line names them.
+// sources lists what the configured sensors supply.
 func (c *Config) sources() []source {
-	if len(c.Sensors.AccessLog) == 0 && c.Sensors.Packet == nil {
-		return nil
-	}
 	var all []source
-	if len(c.Listen.Auth) > 0 {
-		all = append(all, authSource)
+	for _, auth := range c.Listen.Auth {
+		all = append(all, source{auth.Emit, authFields})
 	}
 	for _, log := range c.Sensors.AccessLog {
 		fields, known := logFields[log.Format]
 		if !known {
 			fields = ^edgeguard.Field(0)
 		}
-		all = append(all, source{logKinds, fields})
+		all = append(all, source{log.Emit, fields})
 	}
 	if c.Sensors.Packet != nil {
 		all = append(all, source{c.Sensors.Packet.Kinds, packetFields})
@@ -50,12 +43,13 @@ func (c *Config) sources() []source {
 	return all
 }
 
-// unsupplied warns of rules that no configured source can ever satisfy.
+// unsupplied warns of rules that no configured source can ever satisfy. It says
+// nothing of a file that names no source: the command line may.
 func (r *reader) unsupplied(c *Config) []Problem {
-	sources := c.sources()
-	if len(sources) == 0 {
+	if !r.known("listen") && !r.known("sensors") {
 		return nil
 	}
+	sources := c.sources()
 	var warnings []Problem
 	for i := range c.Rules.Rules {
 		meter := &c.Rules.Meters[c.Rules.Rules[i].Meter]
@@ -87,4 +81,36 @@ func lacking(sources []source, kind edgeguard.Kind, fields edgeguard.Field) (mis
 		missing = fields &^ s.fields
 	}
 	return missing, false
+}
+
+// counted warns where a request of one client is likely to be counted twice:
+// once by each sort of source that emits requests.
+func (r *reader) counted(c *Config) []Problem {
+	var twice []string
+	request := func(path string, emit edgeguard.Kind) {
+		if emit&edgeguard.KindRequest != 0 {
+			twice = append(twice, path)
+		}
+	}
+	var auth, logs edgeguard.Kind
+	for _, a := range c.Listen.Auth {
+		auth |= a.Emit
+	}
+	for _, log := range c.Sensors.AccessLog {
+		logs |= log.Emit
+	}
+	request("listen.auth", auth)
+	request("sensors.accesslog", logs)
+	if c.Sensors.Packet != nil {
+		request("sensors.packet", c.Sensors.Packet.Kinds)
+	}
+	if len(twice) < 2 {
+		return nil
+	}
+	path := twice[len(twice)-1]
+	at := r.placeOf(path)
+	return []Problem{{
+		r.file, at.line, at.column, path, "counts requests, and so does " + twice[0] + ": those that both see count twice",
+		"set emit: nothing at the listener, or emit: response at the log, unless they see different traffic",
+	}}
 }

@@ -22,6 +22,9 @@ type batch struct {
 	at   []uint8
 	outs [batchSize]shard.Count
 	text []byte // attributes, which ops point into
+	// notes are the statistics of the batch, before they are added to the
+	// detector's.
+	notes notes
 }
 
 // idleBatches keeps batches for the next caller.
@@ -42,7 +45,8 @@ func (d *Detector) takeBatch() *batch {
 // &events[i]) would give, called one after the other, with the memory latency
 // of the look-ups overlapped. Only RetryAfter is left out where a rule and not
 // a block denies: nobody waits for the verdict on an event that was read in a
-// batch. The slices are of one length.
+// batch. And a block that while_over extends may be extended by what later
+// events of the batch counted. The slices are of one length.
 func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b := d.takeBatch()
 	for len(events) > 0 {
@@ -58,15 +62,20 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 // in the order of the events. That is the same as one by one, because what is
 // counted depends on no verdict.
 func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
+	empty := d.config.List.Empty()
 	for i := range events {
-		b.decisions[i] = d.open(nows[i], &events[i])
+		c := &b.decisions[i]
+		if c.open(d, nows[i], &events[i]); !empty {
+			c.look()
+		}
 	}
 	cases := b.decisions[:len(events)]
 	for i := range d.meters {
 		m := &d.meters[i]
 		clear(b.counts[i][:])
-		b.count(m, m.proven, cases, b.counts[i][:])
-		b.count(m, m.forgeable, cases, b.counts[i][:])
+		if others := b.count(m, m.proven, cases, b.counts[i][:]); others > 0 {
+			b.count(m, m.forgeable, cases, b.counts[i][:])
+		}
 	}
 	blocked := false
 	for i := range cases {
@@ -76,14 +85,16 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 			blocked = blocked || c.made
 		}
 		verdicts[i] = c.verdict()
+		b.notes.note(d, c, verdicts[i].Action)
 	}
+	d.stripes.add(&b.notes, events[0].Addr)
 }
 
 // judge compares one event's counts with the limits. If an event before it in
-// the batch made a block, the blocklist is asked again.
+// the batch made or extended a block, the blocklist is asked again.
 func (b *batch) judge(c *decision, i int, blocked bool) {
 	if blocked {
-		c.standing, c.block = c.d.config.List.Find(c.now, c.event.Addr)
+		c.look()
 	}
 	for k := range b.counts {
 		if n := b.counts[k][i]; n.cost > 0 {
@@ -92,25 +103,36 @@ func (b *batch) judge(c *decision, i int, blocked bool) {
 	}
 }
 
-// count adds the events that m matches and counts in table.
-func (b *batch) count(m *meter, table *shard.Table, cases []decision, counts []count) {
+// count adds the events that m matches and counts in table. It returns how
+// many events count in the meter's other table.
+func (b *batch) count(m *meter, table *shard.Table, cases []decision, counts []count) (others int) {
 	b.ops, b.at, b.text = b.ops[:0], b.at[:0], b.text[:0]
 	for i := range cases {
 		c := &cases[i]
-		if c.spared() || m.table(c.event) != table {
+		if c.spared() {
 			continue
 		}
-		op, text, matched := m.op(c, b.text)
-		b.text = text
-		if matched {
-			b.ops, b.at = append(b.ops, op), append(b.at, uint8(i))
+		if m.table(c.event) != table {
+			others++
+			continue
 		}
+		op := &b.ops[:len(b.ops)+1][len(b.ops)]
+		if !m.fill(op, c) {
+			continue
+		}
+		text, known := m.attributes(c, b.text)
+		if !known {
+			continue
+		}
+		op.With, b.text = view(text[len(b.text):]), text
+		b.ops, b.at = b.ops[:len(b.ops)+1], append(b.at, uint8(i))
 	}
 	if len(b.ops) == 0 {
-		return
+		return others
 	}
 	table.AddBatch(b.ops, b.outs[:len(b.ops)])
 	for k, i := range b.at {
 		counts[i] = cases[i].counted(b.outs[k], b.ops[k].Cost)
 	}
+	return others
 }

@@ -21,8 +21,8 @@ type decision struct {
 	inline           bool // somebody waits for the verdict and may be told when to come again
 
 	standing blocklist.Standing
-	block    edgeguard.Block // the standing block, if there is one
-	made     bool            // this event made a block
+	block    *edgeguard.Block // the standing block, if there is one
+	made     bool             // this event made or extended a block
 
 	// What the rules said, the strongest so far.
 	action       edgeguard.Action
@@ -32,13 +32,16 @@ type decision struct {
 }
 
 // open begins a decision: it fixes the seconds and asks the blocklist.
-func (d *Detector) open(now time.Time, event *edgeguard.Event) decision {
-	c := decision{d: d, event: event, now: now, nowSec: seconds(now), eventSec: seconds(event.Time)}
+func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
+	*c = decision{d: d, event: event, now: now, nowSec: seconds(now), eventSec: seconds(event.Time)}
 	if c.eventSec > c.nowSec {
 		c.eventSec, c.early = c.nowSec, true
 	}
-	c.standing, c.block = d.config.List.Find(now, event.Addr)
-	return c
+}
+
+// look asks the blocklist how the address stands.
+func (c *decision) look() {
+	c.standing, c.block = c.d.config.List.Find(c.now, c.event.Addr)
 }
 
 // seconds gives the whole seconds since the epoch: 0 before 1970, and the
@@ -95,19 +98,26 @@ func (c *decision) over(m *meter, i int, n count) {
 }
 
 // blockKey blocks the key's prefix, unless a block stands already: that one is
-// neither extended nor counted as another. A prefix that the list refuses (a
-// protected address, 0.0.0.0) raises an alarm instead.
+// not counted as another, and only a while_over rule extends its own. A prefix
+// that the list refuses (a protected address, 0.0.0.0) raises an alarm instead.
 func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
 	list := c.d.config.List
 	if c.standing != blocklist.Blocked { // another goroutine may have been first
 		c.standing, c.block = list.Find(c.now, c.event.Addr)
 	}
+	r := &c.d.rules[i]
 	if c.standing == blocklist.Blocked {
+		if r.WhileOver {
+			c.extend(m, i)
+		}
 		return
 	}
-	r := &c.d.rules[i]
 	prefix := m.Key(c.event.Addr, "").Prefix
-	until := c.now.Add(r.BlockFor)
+	before := 0
+	if len(r.Escalate) > 0 {
+		before = c.d.steps.before(r.Name, prefix, c.now)
+	}
+	until := c.now.Add(r.Blocked(before))
 	block := edgeguard.Block{
 		Prefix: prefix, Rule: r.Name, Reason: "over limit", Origin: c.node(), Proxied: c.event.Proxied,
 		Count: n.count, Limit: r.Limit, Since: c.now, Until: until, Version: list.Version(prefix) + 1,
@@ -121,6 +131,9 @@ func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
 		return
 	case changed:
 		c.made = true
+		if len(r.Escalate) > 0 {
+			c.d.steps.note(Step{Rule: r.Name, Prefix: prefix, Blocks: before + 1, Until: until})
+		}
 		c.report(m, i, n, edgeguard.ActionBlock, until)
 	}
 	c.standing, c.block = list.Find(c.now, c.event.Addr)
@@ -149,13 +162,12 @@ func (c *decision) node() string {
 	return c.d.config.Node
 }
 
-// verdict ends the decision.
+// verdict gives the verdict as the mode has it.
 func (c *decision) verdict() edgeguard.Verdict {
 	v := c.strongest()
 	if c.d.config.Monitor && v.Action == edgeguard.ActionDeny {
 		v.Action = edgeguard.ActionShadow
 	}
-	c.d.stats.note(c, v.Action)
 	return v
 }
 

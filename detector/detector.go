@@ -8,6 +8,7 @@
 package detector
 
 import (
+	"net/netip"
 	"time"
 
 	"edgeguard"
@@ -32,6 +33,12 @@ type Config struct {
 	Monitor bool
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
+	// Previous is the detector that this one follows on at a reload; nil at the
+	// start. Tables of meters that stayed are taken over with their counts, if
+	// Memory and Peaks are the same, and so are the statistics and the memory
+	// of who was blocked before. Both may decide while one follows the other;
+	// then [Detector.Close] the old one.
+	Previous *Detector
 	// Seed seeds the tables' hash: random in production, so that nobody can
 	// choose keys that collide.
 	Seed uint64
@@ -49,16 +56,24 @@ type Detector struct {
 	config Config
 	meters []meter
 	rules  []rule
-	stats  counters
 	idle   idleBatches
+
+	// What outlives a reload.
+	stripes    *stripes
+	steps      *steps
+	extensions *extensions
 }
 
-// New makes a detector with empty tables.
+// New makes a detector, with empty tables but for those that it takes over.
 func New(c Config) *Detector {
-	d := &Detector{config: c}
+	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), extensions: new(extensions)}
+	if old := c.Previous; old != nil {
+		d.stripes, d.steps = old.stripes, old.steps
+	}
+	d.config.Previous = nil // its own tables must not be kept alive
 	d.rules = make([]rule, len(c.Rules.Rules))
 	for i := range c.Rules.Rules {
-		d.rules[i] = newRule(&c.Rules.Rules[i])
+		d.rules[i] = newRule(&c, &c.Rules.Rules[i])
 	}
 	for i := range c.Rules.Meters {
 		d.meters = append(d.meters, newMeter(&c, &c.Rules.Meters[i]))
@@ -66,21 +81,32 @@ func New(c Config) *Detector {
 	return d
 }
 
+// Look gives the verdict that the blocklist alone has for addr at now. It
+// counts nothing, neither the request nor itself in the statistics: it is for a
+// source whose requests another one counts.
+func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
+	c := decision{d: d, now: now}
+	c.standing, c.block = d.config.List.Find(now, addr)
+	return c.verdict()
+}
+
 // Decide counts one event at the instant now and gives the verdict on it. The
 // count includes the event: with a limit of N, N events pass and the next is
 // refused. An event from after now is counted at now; one from before the
 // window is not counted.
 func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
-	c := d.open(now, event)
+	var c decision
+	c.open(d, now, event)
+	c.look()
 	c.inline = true
-	if c.spared() {
-		return c.verdict()
-	}
-	for i := range d.meters {
-		m := &d.meters[i]
-		if count := m.add(&c); count.cost > 0 {
-			c.judge(i, count)
+	if !c.spared() {
+		for i := range d.meters {
+			if count := d.meters[i].add(&c); count.cost > 0 {
+				c.judge(i, count)
+			}
 		}
 	}
-	return c.verdict()
+	v := c.verdict()
+	d.stripes.noteOne(&c, v.Action)
+	return v
 }

@@ -1,7 +1,6 @@
 package detector
 
 import (
-	"net/netip"
 	"time"
 	"unsafe"
 
@@ -38,6 +37,9 @@ func (n count) crossed(limit uint32) bool {
 }
 
 func newMeter(c *Config, m *rules.Meter) meter {
+	if kept, ok := takeOver(c, m); ok {
+		return kept
+	}
 	table := func() *shard.Table {
 		return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
 	}
@@ -55,20 +57,33 @@ func (m *meter) table(event *edgeguard.Event) *shard.Table {
 // slot gives the slot of an instant in seconds.
 func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 
-// op makes the operation that counts the event, or reports that the meter does
-// not match. The attributes are appended to buf, which the operation points
-// into.
-func (m *meter) op(c *decision, buf []byte) (op shard.Op, grown []byte, matched bool) {
+// fill makes op the operation that counts the event, but for the attributes, or
+// reports that the meter does not match. The fields are set one by one: a
+// literal would be copied in pieces of 16 bytes, and reading the address back
+// from such a copy waits for it (measured: a failed store forwarding at each
+// event).
+func (m *meter) fill(op *shard.Op, c *decision) (matched bool) {
 	cost, matched := m.Match(c.event)
 	if !matched {
-		return op, buf, false
+		return false
 	}
-	start := len(buf)
-	buf, known := m.With(c.event, buf)
-	if !known {
-		return op, buf[:start], false
+	op.Addr = c.event.Addr
+	op.Now = m.slot(c.nowSec)
+	op.Slot = op.Now
+	if c.eventSec != c.nowSec { // a division saved: most events are of now
+		op.Slot = m.slot(c.eventSec)
 	}
-	return shard.Op{Addr: c.event.Addr, With: view(buf[start:]), Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec), Cost: cost}, buf, true
+	op.Cost = cost
+	return true
+}
+
+// attributes appends the values of the key's attributes to buf; known is false
+// if the event lacks one, and then the meter does not count it.
+func (m *meter) attributes(c *decision, buf []byte) (with []byte, known bool) {
+	if len(m.Attributes) == 0 {
+		return buf, true
+	}
+	return m.With(c.event, buf)
 }
 
 // view reads b as a string without a copy; b must not change while it is used.
@@ -77,10 +92,15 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // add counts the event if the meter matches it.
 func (m *meter) add(c *decision) count {
 	var buf [attributesSize]byte
-	op, _, matched := m.op(c, buf[:0])
-	if !matched {
+	var op shard.Op
+	if !m.fill(&op, c) {
 		return count{}
 	}
+	with, known := m.attributes(c, buf[:0])
+	if !known {
+		return count{}
+	}
+	op.With = view(with)
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
 }
 
@@ -97,10 +117,12 @@ func (c *decision) counted(n shard.Count, cost uint16) count {
 // through, if nothing else came.
 func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 	var buf [attributesSize]byte
-	op, _, matched := m.op(c, buf[:0])
-	if !matched {
+	var op shard.Op
+	with, known := m.attributes(c, buf[:0])
+	if !m.fill(&op, c) || !known {
 		return 0
 	}
+	op.With = view(with)
 	room := limit - min(limit, uint32(op.Cost))
 	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
 	return time.Unix(int64((op.Now+slots)*m.Width), 0).Sub(c.now)
@@ -126,21 +148,13 @@ func (d *Detector) Tables() []Table {
 }
 
 // Sweep does a bounded part of the housekeeping of every table: it removes
-// keys whose counts have left the window. It returns how many it removed.
+// keys whose counts have left the window, and forgets who was blocked a day ago.
+// It returns how many keys it removed.
 func (d *Detector) Sweep(now time.Time, pages int) int {
 	sec, removed := seconds(now), 0
 	for _, t := range d.Tables() {
 		removed += t.Sweep(sec/t.Meter.Width, pages)
 	}
+	d.steps.sweep(now, pages)
 	return removed
-}
-
-// Clear forgets what was counted of the prefix's addresses in every meter
-// whose key is the address alone: what makes an unblock stick.
-func (d *Detector) Clear(addr netip.Addr) {
-	for i := range d.meters {
-		m := &d.meters[i]
-		m.proven.Clear(addr, "")
-		m.forgeable.Clear(addr, "")
-	}
 }

@@ -51,7 +51,8 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 			}
 			switch {
 			case r.Action == edgeguard.ActionBlock && blockedBy == "":
-				o.blocks = append(o.blocks, edgeguard.Block{Prefix: m.Key(ev.Addr, "").Prefix, Rule: r.Name, Until: now.Add(r.BlockFor)})
+				prefix := m.Key(ev.Addr, "").Prefix
+				o.blocks = append(o.blocks, edgeguard.Block{Prefix: prefix, Rule: r.Name, Since: now, Until: now.Add(r.Blocked(o.before(r.Name, prefix, now)))})
 				blockedBy = r.Name
 			case r.Action != edgeguard.ActionBlock && r.Action > action:
 				action, rule = r.Action, r.Name
@@ -92,6 +93,26 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 		sum += n
 	}
 	return sum, true
+}
+
+// before is how often the rule blocked the prefix, each time within a day of
+// the block before.
+func (o *oracle) before(rule string, prefix netip.Prefix, now time.Time) (n int) {
+	var last time.Time
+	for _, b := range o.blocks {
+		if b.Rule != rule || b.Prefix != prefix {
+			continue
+		}
+		if b.Since.Sub(last) >= 24*time.Hour {
+			n = 0
+		}
+		n++
+		last = b.Until
+	}
+	if now.Sub(last) >= 24*time.Hour {
+		return 0
+	}
+	return n
 }
 
 // blockedBy names the rule of the longest live block around addr.

@@ -9,7 +9,7 @@ import (
 // rule is a compiled rule with the tallies of its candidates.
 type rule struct {
 	*rules.Rule
-	tallies []tally // one a candidate
+	tallies []*tally // one a candidate
 }
 
 // tally counts what a candidate threshold would have done.
@@ -28,8 +28,14 @@ type Tally struct {
 	Crossings uint64
 }
 
-func newRule(r *rules.Rule) rule {
-	return rule{Rule: r, tallies: make([]tally, len(r.Candidates))}
+func newRule(c *Config, r *rules.Rule) rule {
+	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates))}
+	for i, candidate := range r.Candidates {
+		if out.tallies[i] = formerTally(c, r, candidate); out.tallies[i] == nil {
+			out.tallies[i] = new(tally)
+		}
+	}
+	return out
 }
 
 // weigh counts the event for each candidate.
@@ -52,7 +58,7 @@ func (d *Detector) Tallies(i int) []Tally {
 	r := &d.rules[i]
 	out := make([]Tally, len(r.tallies))
 	for k := range r.tallies {
-		t := &r.tallies[k]
+		t := r.tallies[k]
 		out[k] = Tally{Candidate: r.Candidates[k], Over: t.over.Load(), Crossings: t.crossings.Load()}
 	}
 	return out

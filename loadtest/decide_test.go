@@ -144,8 +144,11 @@ func BenchmarkCount(b *testing.B) {
 	requests := newRequests()
 	b.Run("single", func(b *testing.B) {
 		b.ReportAllocs()
+		var op shard.Op
 		for range b.N {
-			table.Add(&shard.Op{Addr: requests.next().Addr, Now: slot, Slot: slot, Cost: 1})
+			op.Addr = requests.next().Addr
+			op.Now, op.Slot, op.Cost = slot, slot, 1
+			table.Add(&op)
 		}
 	})
 	b.Run("batch64", func(b *testing.B) {
@@ -154,7 +157,8 @@ func BenchmarkCount(b *testing.B) {
 		var out [batchSize]shard.Count
 		for i := 0; i < b.N; i += batchSize {
 			for k := range ops {
-				ops[k] = shard.Op{Addr: requests.next().Addr, Now: slot, Slot: slot, Cost: 1}
+				ops[k].Addr = requests.next().Addr
+				ops[k].Now, ops[k].Slot, ops[k].Cost = slot, slot, 1
 			}
 			table.AddBatch(ops[:], out[:])
 		}

@@ -45,7 +45,7 @@ type Config struct {
 
 // sweepPages is how many pages of each table one sweep looks at. Sweeping a
 // little at each new slot keeps the tables small without a pause.
-const sweepPages = 16
+const sweepPages = 4
 
 // Run replays all events of source. It returns what it has so far, together
 // with the error, when the source fails or ctx is done.
@@ -64,6 +64,9 @@ func Run(ctx context.Context, source Source, c Config) (*Report, error) {
 	return r.report(), ctx.Err()
 }
 
+// decideSize is how many events are decided at once.
+const decideSize = 64
+
 // run is one replay under way.
 type run struct {
 	config   Config
@@ -74,8 +77,8 @@ type run struct {
 	// oldest.
 	now, first time.Time
 	swept      int64 // the second of the last sweep
-	nows       []time.Time
-	verdicts   []edgeguard.Verdict
+	nows       [decideSize]time.Time
+	verdicts   [decideSize]edgeguard.Verdict
 
 	ledger *ledger
 }
@@ -97,32 +100,40 @@ func (r *run) decide(events []edgeguard.Event) {
 	if len(events) == 0 {
 		return
 	}
-	r.nows = r.nows[:0]
+	if r.first.IsZero() {
+		r.first, r.now = events[0].Time, events[0].Time
+	}
+	for len(events) > 0 {
+		n := min(len(events), decideSize)
+		r.decideSome(events[:n])
+		events = events[n:]
+	}
+	r.sweep()
+}
+
+// decideSome decides as many events as stay in the first cache with their
+// instants and verdicts.
+func (r *run) decideSome(events []edgeguard.Event) {
+	nows, verdicts := r.nows[:len(events)], r.verdicts[:len(events)]
 	for i := range events {
-		r.advance(events[i].Time)
-		r.nows = append(r.nows, r.now)
+		nows[i] = r.advance(events[i].Time)
 	}
-	if cap(r.verdicts) < len(events) {
-		r.verdicts = make([]edgeguard.Verdict, len(events))
-	}
-	verdicts := r.verdicts[:len(events)]
-	r.detector.DecideBatch(r.nows, events, verdicts)
+	r.detector.DecideBatch(nows, events, verdicts)
 	for i := range verdicts {
 		if verdicts[i].Action == edgeguard.ActionDeny {
 			r.ledger.refused(verdicts[i].Rule, events[i].Addr)
 		}
 	}
-	r.sweep()
 }
 
-// advance moves the clock to t, if that is ahead.
-func (r *run) advance(t time.Time) {
-	if r.first.IsZero() || t.Before(r.first) {
+// advance moves the clock to t, if that is ahead, and gives the clock.
+func (r *run) advance(t time.Time) time.Time {
+	if t.After(r.now) {
+		r.now = t
+	} else if t.Before(r.first) {
 		r.first = t
 	}
-	if r.now.IsZero() || t.After(r.now) {
-		r.now = t
-	}
+	return r.now
 }
 
 // sweep does a little housekeeping each time the clock has moved on.

@@ -33,6 +33,9 @@ const (
 	widestV6 = 32
 )
 
+// MaxSteps is how many steps a rule may escalate through.
+const MaxSteps = 16
+
 const slots = 60
 
 // compiler turns one spec after the other into rules, meters and problems.
@@ -90,11 +93,16 @@ func (c *compiler) checkName(name string) {
 func (c *compiler) meter(spec *Spec) (Meter, string) {
 	m := Meter{}
 	m.Window, m.Width = c.window(spec.Window)
-	m.Kind = c.kind(spec)
+	expression, whenText := c.expression(spec.When)
+	m.Kind = c.kind(spec, expression)
 	match, text := c.predicate("match", &spec.Match)
 	m.match = match
+	m.when = expression
 	m.paths = match.need&edgeguard.FieldPath != 0
 	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*slots), text}
+	if whenText != "" {
+		canonical = append(canonical, whenText)
+	}
 	canonical = append(canonical, c.key(&m, &spec.Key))
 
 	for i := range spec.Costs {
@@ -189,6 +197,7 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 	if rule.BlockFor < time.Second {
 		c.problem("block_for", flaw{fmt.Sprintf("%v is no time to block for", rule.BlockFor), "use at least 1s, such as 10m"})
 	}
+	c.fillEscalate(rule, spec)
 	if rule.Action != edgeguard.ActionBlock {
 		return
 	}
@@ -203,5 +212,33 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 			"a prefix this wide is never blocked",
 			fmt.Sprintf("use v4 from %d and v6 from %d, or set action: deny", widestV4, widestV6),
 		})
+	}
+}
+
+// fillEscalate checks what only blocks can have.
+func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
+	rule.Escalate, rule.WhileOver = slices.Clone(spec.Escalate), spec.WhileOver
+	if rule.Action != edgeguard.ActionBlock {
+		const mend = "remove it, or set action: block"
+		if spec.Escalate != nil {
+			c.problem("escalate", flaw{"only blocks escalate", mend})
+		}
+		if spec.WhileOver {
+			c.problem("while_over", flaw{"only blocks are kept while the count is over", mend})
+		}
+		return
+	}
+	if spec.Escalate != nil && len(spec.Escalate) == 0 || len(spec.Escalate) > MaxSteps {
+		c.problem("escalate", flaw{fmt.Sprintf("%d steps", len(spec.Escalate)), fmt.Sprintf("give 1 to %d, such as [1h, 24h]", MaxSteps)})
+	}
+	before := rule.BlockFor
+	for i, step := range spec.Escalate {
+		if step < before {
+			c.problem(item("escalate", i), flaw{
+				fmt.Sprintf("%v is shorter than the %v before it", step, before),
+				"put the steps in ascending order, from block_for on",
+			})
+		}
+		before = step
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // kind finds the one kind that a rule counts.
-func (c *compiler) kind(spec *Spec) edgeguard.Kind {
+func (c *compiler) kind(spec *Spec, expression *when) edgeguard.Kind {
 	if spec.Match.Kind == nil {
-		if namesStatus(spec) {
+		if namesStatus(spec) || expression != nil && expression.fields&edgeguard.FieldStatus != 0 {
 			return edgeguard.KindResponse
 		}
 		return edgeguard.KindRequest

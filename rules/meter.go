@@ -10,7 +10,8 @@ import (
 // Meter is what is counted: match, key, window and cost. Rules that agree on
 // them share it.
 //
-// Its methods do not allocate and are safe for concurrent use.
+// Its methods do not allocate, but for an expression over an odd path or host,
+// and are safe for concurrent use.
 type Meter struct {
 	Kind   edgeguard.Kind // the one kind that it counts
 	Window time.Duration
@@ -26,6 +27,7 @@ type Meter struct {
 	Rules       []int // indexes in Set.Rules
 
 	match   predicate
+	when    *when // nil for none
 	charges []charge
 	cost    uint16
 	paths   bool // whether match or charges look at the path
@@ -40,6 +42,16 @@ type charge struct {
 // Match reports whether the event counts, and for how much; the cost says
 // nothing if it does not.
 func (m *Meter) Match(ev *edgeguard.Event) (cost uint16, ok bool) {
+	cost, ok = m.matchTerms(ev)
+	if ok && m.when != nil {
+		ok = m.when.match(ev)
+	}
+	return cost, ok
+}
+
+// matchTerms is Match without the expression, which is the dearest part and
+// therefore the last.
+func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if ev.Kind&m.Kind == 0 || !m.match.matchFields(ev) {
 		return 0, false
 	}
@@ -109,6 +121,9 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
 	fields := m.match.need
+	if m.when != nil {
+		fields |= m.when.fields
+	}
 	for _, a := range m.Attributes {
 		fields |= a.Field
 	}

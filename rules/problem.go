@@ -7,6 +7,9 @@ type Problem struct {
 	// Path names the field, as in "match.path[1]", by the names that the
 	// config gives the fields.
 	Path string
+	// Offset is where in the field's text the problem begins, in characters; 0
+	// where the field as a whole is meant.
+	Offset int
 	// Text says what is wrong, Mend what to do about it.
 	Text, Mend string
 }

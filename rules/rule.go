@@ -16,8 +16,19 @@ type Rule struct {
 	Threshold, Limit uint32
 	Guard            Guard
 	Action           edgeguard.Action // block, deny or shadow
-	BlockFor         time.Duration    // how long a block lasts
+	BlockFor         time.Duration    // how long a block lasts, the first of a key's if there is Escalate
+	Escalate         []time.Duration  // how long those after it last; the last again and again
+	WhileOver        bool             // a block is extended while the count stays over
 	Candidates       []Candidate      // ascending
+}
+
+// Blocked gives how long a key's block lasts that was blocked so many times
+// before.
+func (r *Rule) Blocked(before int) time.Duration {
+	if before <= 0 || len(r.Escalate) == 0 {
+		return r.BlockFor
+	}
+	return r.Escalate[min(before, len(r.Escalate))-1]
 }
 
 // Candidate is another threshold of a rule, counted and reported only.

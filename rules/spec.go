@@ -13,6 +13,9 @@ type Spec struct {
 	Name string
 	// Match says which events count. The zero value matches every request.
 	Match Match
+	// When is an expression that must hold too, for what Match cannot say; see
+	// docs/rules.md for what it may be. Empty: none.
+	When string
 	// Key says what is counted together. The zero value is the address.
 	Key Group
 	// Window is the span looked back over: 5 minutes by default. Sixty slots
@@ -36,6 +39,12 @@ type Spec struct {
 	Action edgeguard.Action
 	// BlockFor is how long a block lasts: 10 minutes by default.
 	BlockFor time.Duration
+	// Escalate is how long the blocks after the first last, none shorter than
+	// the one before it; the last is used again and again. Nil: BlockFor.
+	Escalate []time.Duration
+	// WhileOver makes a block last for as long as the count stays over the
+	// limit, and BlockFor at least.
+	WhileOver bool
 }
 
 // Match is a set of terms. An event matches if it satisfies every term that is

@@ -1,6 +1,9 @@
 package shard
 
-import "edgeguard"
+import (
+	"edgeguard"
+	"edgeguard/ring"
+)
 
 // Entry is one key as Each shows it.
 type Entry struct {
@@ -15,6 +18,30 @@ type Entry struct {
 	Head uint32
 }
 
+// RingOf returns the slots now-59 to now, oldest first, of a key that Each has
+// shown: Ring for those who know its attributes by fingerprint only.
+func (t *Table) RingOf(e Entry, now uint32) ([ring.Slots]uint16, bool) {
+	f, k := t.keyOf(e)
+	r, ok := f.ring(k)
+	return r.Snapshot(now), ok
+}
+
+// ClearEntry forgets a key that Each has shown: Clear for those who know its
+// attributes by fingerprint only.
+func (t *Table) ClearEntry(e Entry) {
+	f, k := t.keyOf(e)
+	f.clear(k)
+}
+
+// keyOf finds the entry's half of the table and its key there.
+func (t *Table) keyOf(e Entry) (*half, key) {
+	f, k := t.key(e.Key.Prefix.Addr(), "")
+	if t.with {
+		k.rest = e.With
+	}
+	return f, k
+}
+
 // Each calls yield with every key until it returns false. A page is copied
 // under its lock and shown without it, so yield may take its time and may use
 // the table. A key that is there from beginning to end is shown exactly once;
@@ -25,7 +52,8 @@ func (t *Table) Each(now uint32, yield func(Entry) bool) {
 		f := &t.halves[fam]
 		for i := range f.shards {
 			for from, more := uint64(0), true; more; {
-				buf, from = f.entries(family(fam), i, from, now, buf[:0])
+				buf = buf[:0]
+				from = f.entries(family(fam), i, from, now, func(x Entry, _ *entry) { buf = append(buf, x) })
 				more = from != 0
 				for _, e := range buf {
 					if !yield(e) {
@@ -37,16 +65,17 @@ func (t *Table) Each(now uint32, yield func(Entry) bool) {
 	}
 }
 
-// entries appends the keys of the page of the hash from, but not those whose
-// hash is smaller: they were shown before two pages were joined. It gives the
-// hash at which the next page begins, 0 behind the last.
-func (f *half) entries(fam family, shard int, from uint64, now uint32, buf []Entry) ([]Entry, uint64) {
+// entries calls each, under the lock, with the keys of the page of the hash
+// from, but not with those whose hash is smaller: they were shown before two
+// pages were joined. It gives the hash at which the next page begins, 0 behind
+// the last.
+func (f *half) entries(fam family, shard int, from uint64, now uint32, each func(Entry, *entry)) (next uint64) {
 	s := &f.shards[shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.dir.Load()
 	if d == nil {
-		return buf, 0
+		return 0
 	}
 	p := f.mem.at(d.at(d.index(from >> f.bits)))
 	for e := range f.layout.all(p) {
@@ -61,7 +90,7 @@ func (f *half) entries(fam family, shard int, from uint64, now uint32, buf []Ent
 		if f.layout.peak != 0 {
 			x.Peak = *f.layout.peakOf(e)
 		}
-		buf = append(buf, x)
+		each(x, e)
 	}
-	return buf, after(from, f.layout.headOf(p).depth)
+	return after(from, f.layout.headOf(p).depth)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 )
 
@@ -58,19 +59,12 @@ func (f flood) run(mem *Memory) outcome {
 			flush()
 		}
 	}
+	others := f.others(total)
 	for i := range total {
 		slot := 1000 + uint32(uint64(i)*59/uint64(total))
 		send(numbered(10, i%f.addresses), slot)
-		for o := range offenders {
-			limit := f.limits[o%len(f.limits)]
-			if due(i, total, int(limit+limit/2), o) {
-				send(numbered(20, o), slot)
-			}
-		}
-		for o := range ordinary / 100 {
-			if k := i%100*10 + o; due(i/100, total/100, 10, k) {
-				send(numbered(30, k), slot)
-			}
+		for ; len(others) > 0 && others[0].at <= i; others = others[1:] {
+			send(others[0].addr, slot)
 		}
 		if i%(total/64+1) == 0 {
 			out.used = max(out.used, mem.Stats().Used)
@@ -96,10 +90,31 @@ func (f flood) run(mem *Memory) outcome {
 	return out
 }
 
-// due spreads n events evenly over total, for each key at other moments.
-func due(i, total, n, key int) bool {
-	shift := key * 7919
-	return (i+shift)*n/total != (i+shift+1)*n/total
+// visit is one event of an offender or an ordinary client, after so many of
+// the flood.
+type visit struct {
+	at   int
+	addr netip.Addr
+}
+
+// others spreads each one's events evenly over the flood, each from another
+// moment on.
+func (f flood) others(total int) []visit {
+	var out []visit
+	spread := func(addr netip.Addr, n, first int) {
+		for k := range n {
+			out = append(out, visit{(k*total/n + first) % total, addr})
+		}
+	}
+	for o := range offenders {
+		limit := f.limits[o%len(f.limits)]
+		spread(numbered(20, o), int(limit+limit/2), o*7919)
+	}
+	for o := range ordinary {
+		spread(numbered(30, o), 1+o%10, o*7919)
+	}
+	slices.SortFunc(out, func(a, b visit) int { return a.at - b.at })
+	return out
 }
 
 // numbered gives the i-th address of a block of 33 million.

@@ -172,14 +172,16 @@ func (f *half) countOf(e *entry, now uint32) uint32 {
 }
 
 // ringOf is the entry's window as a ring.
-func (f *half) ringOf(e *entry) ring.Ring {
-	var c ring.Counts
+func (f *half) ringOf(e *entry) ring.Ring { return ring.New(e.head, f.countsOf(e)) }
+
+// countsOf is the entry's slots, whatever form it has.
+func (f *half) countsOf(e *entry) (c ring.Counts) {
 	if e.form == warm {
 		w := e.warm()
 		c = *f.mem.counts(w.ring)
 		c[w.head%ring.Slots] = w.last
-	} else {
-		e.counts(&c)
+		return c
 	}
-	return ring.New(e.head, c)
+	e.counts(&c)
+	return c
 }

@@ -71,7 +71,12 @@ func newLayout(key uintptr, peaks bool) layout {
 		l.over, l.overStep = l.head+2, 1
 	}
 	l.cap = l.groups * l.each
+	// The fuller, the leaner, and the longer a search that finds nothing: the
+	// smaller groups overflow sooner.
 	l.full = l.cap * 23 / 25
+	if l.group == lineSize {
+		l.full = l.cap * 7 / 8
+	}
 	return l
 }
 

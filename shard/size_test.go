@@ -50,7 +50,7 @@ func TestLayouts(t *testing.T) {
 					claim("entry", offset(unsafe.Pointer(e)), l.stride)
 				}
 			}
-			if l.cap > 255 || l.full >= l.cap || l.full*10 < l.cap*9 {
+			if l.cap > 255 || l.full >= l.cap || l.full*8 < l.cap*7 {
 				t.Errorf("key %d, peaks %t: full at %d of %d", key, peaks, l.full, l.cap)
 			}
 			t.Logf("key %d, peaks %t: %d entries of %d bytes", key, peaks, l.cap, l.stride)

@@ -116,19 +116,21 @@ func (t *Table) Count(addr netip.Addr, with string, now uint32) uint32 {
 // Until returns after how many slots, from now on, the key's count is at most
 // n if nothing more comes.
 func (t *Table) Until(addr netip.Addr, with string, now, n uint32) uint32 {
-	r, _ := t.ring(addr, with)
+	f, k := t.key(addr, with)
+	r, _ := f.ring(k)
 	return r.Until(now, n)
 }
 
 // Ring returns the key's slots now-59 to now, oldest first; false if it has
 // no entry.
 func (t *Table) Ring(addr netip.Addr, with string, now uint32) ([ring.Slots]uint16, bool) {
-	r, ok := t.ring(addr, with)
+	f, k := t.key(addr, with)
+	r, ok := f.ring(k)
 	return r.Snapshot(now), ok
 }
 
-func (t *Table) ring(addr netip.Addr, with string) (ring.Ring, bool) {
-	f, k := t.key(addr, with)
+// ring is the key's as a ring, whatever form it has; false if it has no entry.
+func (f *half) ring(k key) (ring.Ring, bool) {
 	h := f.hash(k)
 	s := f.lock(h)
 	defer s.mu.Unlock()
@@ -142,6 +144,10 @@ func (t *Table) ring(addr netip.Addr, with string) (ring.Ring, bool) {
 // Clear forgets the key.
 func (t *Table) Clear(addr netip.Addr, with string) {
 	f, k := t.key(addr, with)
+	f.clear(k)
+}
+
+func (f *half) clear(k key) {
 	h := f.hash(k)
 	s := f.lock(h)
 	defer s.mu.Unlock()

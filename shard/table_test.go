@@ -126,3 +126,42 @@ func empties(t *testing.T, mem *Memory, table *Table) {
 		t.Errorf("after Close: %+v", got)
 	}
 }
+
+// TestEntries: what Each shows of a key with attributes is enough to read its
+// slots and to forget it, and leaves its neighbours alone.
+func TestEntries(t *testing.T) {
+	for _, c := range []Config{{}, {V6: 128}, {V4: 24, V6: 48}, {With: true}} {
+		table := New(NewMemory(4<<20), c)
+		for i := range byte(20) {
+			with := ""
+			if c.With {
+				with = string('a' + rune(i%3))
+			}
+			for _, addr := range []netip.Addr{netip.AddrFrom4([4]byte{192, 0, i, 1}), netip.AddrFrom16([16]byte{0x20, 1, i, 15: i})} {
+				table.Add(&Op{Addr: addr, With: with, Now: 100, Slot: 100 - uint32(i), Cost: uint16(i) + 1})
+			}
+		}
+		var entries []Entry
+		table.Each(100, func(e Entry) bool { entries = append(entries, e); return true })
+		if len(entries) != 40 {
+			t.Fatalf("%+v: %d entries, want 40", c, len(entries))
+		}
+		for i, e := range entries {
+			slots, ok := table.RingOf(e, 100)
+			sum := uint32(0)
+			for _, n := range slots {
+				sum += uint32(n)
+			}
+			if !ok || sum != e.Count || slots[59-(e.Count-1)] != uint16(e.Count) {
+				t.Fatalf("%+v: %+v has slots %v", c, e, slots)
+			}
+			table.ClearEntry(e)
+			if _, ok := table.RingOf(e, 100); ok {
+				t.Fatalf("%+v: %+v is still there", c, e)
+			}
+			if got := table.Stats().Keys; got != len(entries)-i-1 {
+				t.Fatalf("%+v: %d keys left, want %d", c, got, len(entries)-i-1)
+			}
+		}
+	}
+}

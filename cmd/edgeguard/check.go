@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/config"
+	"edgeguard/daemon"
 )
 
 func checkCommand(e *env) *cobra.Command {
@@ -27,6 +28,9 @@ and each rule's limit beside its threshold; warnings go to standard error.`,
 func checkConfig(e *env, file string) error {
 	c, err := config.Load(file)
 	if err != nil {
+		return err
+	}
+	if err := daemon.Check(c); err != nil {
 		return err
 	}
 	for _, w := range c.Warnings {

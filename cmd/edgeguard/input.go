@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net/netip"
@@ -40,44 +39,48 @@ type inputOptions struct {
 	window time.Duration
 	kinds  edgeguard.Kind
 	local  []netip.Prefix
-	stdin  io.Reader
+	// stdin is what "-" stands for, and stdinCapture says that it is packets.
+	stdin        io.Reader
+	stdinCapture bool
 }
 
-// isCapture says whether a file is to be read as packets: the format says so,
-// or it is left open and the file begins like a capture. A file that cannot be
-// read is no capture here; opening it says why.
-func isCapture(name, format string) bool {
+// sniff looks at the first input, if its format is left open: standard input
+// is read for that, and put back.
+func sniff(e *env, name, format string) (capture bool) {
 	if format != "auto" {
 		return format == "pcap"
 	}
-	if name == "-" {
-		return false
+	if name != "-" {
+		return isCapture(name)
 	}
+	b := bufio.NewReaderSize(e.stdin, packet.SniffSize)
+	e.stdin = b
+	head, _ := b.Peek(4)
+	if string(head[:min(2, len(head))]) == "\x1f\x8b" {
+		head, _ = b.Peek(packet.SniffSize)
+	}
+	return packet.Sniff(head)
+}
+
+// isCapture says whether a file begins like a capture. One that cannot be read
+// does not; opening it says why.
+func isCapture(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return packet.Sniff(head(f))
-}
-
-// head gives the first bytes of a file, decompressed if they are gzip's.
-func head(r io.Reader) []byte {
-	b := bufio.NewReader(r)
-	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil
-		}
-		b = bufio.NewReader(z)
-	}
-	bytes, _ := b.Peek(64)
-	return bytes
+	head, _ := bufio.NewReaderSize(f, packet.SniffSize).Peek(packet.SniffSize)
+	return packet.Sniff(head)
 }
 
 // open opens one file.
 func (o *inputOptions) open(name string) (*input, error) {
-	if isCapture(name, o.format) {
+	capture := o.format == "pcap"
+	if o.format == "auto" {
+		capture = o.stdinCapture && name == "-" || name != "-" && isCapture(name)
+	}
+	if capture {
 		return o.openCapture(name)
 	}
 	return o.openLog(name)
@@ -104,7 +107,14 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 }
 
 func (o *inputOptions) openCapture(name string) (*input, error) {
-	r, err := packet.Open(name, packet.Options{Kinds: o.kinds, Local: o.local})
+	options := packet.Options{Kinds: o.kinds, Local: o.local}
+	var r *packet.Reader
+	var err error
+	if name == "-" {
+		r, err = packet.New(o.stdin, "standard input", options)
+	} else {
+		r, err = packet.Open(name, options)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
+	"edgeguard/internal/hugepage"
 	"edgeguard/replay"
-	"edgeguard/shard"
 )
 
 func replayCommand(e *env) *cobra.Command {
@@ -81,7 +81,8 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf, err := s.load(isCapture(names[0], s.format))
+	capture := sniff(e, names[0], s.format)
+	conf, err := s.load(capture)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +90,13 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	for i := range conf.Rules.Meters {
 		window = max(window, conf.Rules.Meters[i].Window)
 	}
-	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), local: local, stdin: e.stdin}
+	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), local: local, stdin: e.stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
 	}
 	return &job{env: e, settings: s, inputs: all, limits: conf, config: replay.Config{
-		Rules: conf.Rules, Allow: conf.Allowlist, Memory: shard.NewMemory(conf.Memory),
+		Rules: conf.Rules, Allow: conf.Allowlist, Memory: hugepage.Memory(conf.Memory),
 	}}, nil
 }
 

@@ -55,7 +55,8 @@ that go over a rule's limit, as a cloud WAF's rate-based rule does.
 Begin with a log of your own:
 
   edgeguard replay /var/log/nginx/access.log     whom would the default rule have blocked?
-  edgeguard tune   /var/log/nginx/access.log     which threshold spares the customers?`,
+  edgeguard tune   /var/log/nginx/access.log     which threshold spares the customers?
+  edgeguard serve --log /var/log/nginx/access.log --monitor     watch it live, with edgeguard top`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -63,6 +64,7 @@ Begin with a log of your own:
 		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
 	})
 	root.AddCommand(replayCommand(e), tuneCommand(e), checkCommand(e), versionCommand(e))
+	root.AddCommand(liveCommands(e)...)
 	return root
 }
 

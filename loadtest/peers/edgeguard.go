@@ -10,9 +10,10 @@ import (
 const BatchSize = 64
 
 // Edgeguard is the shard package, with IPv4 keys and real hashing under a
-// seed. Safe for concurrent use, but for AddBatch, which has one buffer.
+// seed. Not safe for concurrent use: it keeps the operations it fills.
 type Edgeguard struct {
 	table *shard.Table
+	op    shard.Op
 	ops   [BatchSize]shard.Op
 	out   [BatchSize]shard.Count
 }
@@ -27,15 +28,18 @@ func NewEdgeguard(memory *shard.Memory) *Edgeguard {
 
 // Add counts one event and gives the address's count.
 func (e *Edgeguard) Add(addr netip.Addr, slot uint32) uint32 {
-	op := shard.Op{Addr: addr, Now: slot, Slot: slot, Cost: 1}
-	return e.table.Add(&op).Count
+	e.op.Addr = addr // field by field, as the detector does
+	e.op.Now, e.op.Slot, e.op.Cost = slot, slot, 1
+	return e.table.Add(&e.op).Count
 }
 
 // AddBatch counts one event of each address that next gives, all in one call,
 // and gives the sum of the counts.
 func (e *Edgeguard) AddBatch(slot uint32, next func() netip.Addr) uint32 {
-	for i := range e.ops {
-		e.ops[i] = shard.Op{Addr: next(), Now: slot, Slot: slot, Cost: 1}
+	for i := range e.ops { // field by field, as the detector does
+		op := &e.ops[i]
+		op.Addr = next()
+		op.Now, op.Slot, op.Cost = slot, slot, 1
 	}
 	e.table.AddBatch(e.ops[:], e.out[:])
 	sum := uint32(0)

@@ -2,9 +2,11 @@ package accesslog
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"edgeguard"
 )
@@ -90,5 +92,27 @@ func BenchmarkReader(b *testing.B) {
 			b.Fatal(err, r.Stats())
 		}
 		r.Close()
+	}
+}
+
+// BenchmarkFollow catches up with a whole log: reading, parsing, and the
+// position after each batch.
+func BenchmarkFollow(b *testing.B) {
+	const lines = 200_000
+	log := combinedLog(lines)
+	path := write(b, log)
+	b.SetBytes(int64(len(log) / lines))
+	for n := 0; n < b.N; n += lines {
+		ctx, cancel := context.WithCancel(b.Context())
+		events := 0
+		f, err := NewFollower(FollowConfig{File: path, Beginning: true, Live: Live{Format: formats[1], Now: time.Now, Decide: func(_ time.Time, batch []edgeguard.Event) {
+			if events += len(batch); events == lines {
+				cancel()
+			}
+		}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Run(ctx)
 	}
 }

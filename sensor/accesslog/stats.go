@@ -28,6 +28,9 @@ type Skipped struct {
 
 // String gives it as file:line: reason: text.
 func (s Skipped) String() string {
+	if s.Line == 0 {
+		return fmt.Sprintf("%s: %s: %s", s.File, s.Reason, s.Text)
+	}
 	return fmt.Sprintf("%s:%d: %s: %s", s.File, s.Line, s.Reason, s.Text)
 }
 

@@ -8,8 +8,8 @@ import (
 	"edgeguard"
 )
 
-// Source hands over batches of events in a file's order: a [Reader], a packet
-// reader, or a merge of them. A batch is valid until the next call; the end is
+// Source hands over batches of events in a file's order: a [Reader] or a
+// packet reader. A batch is valid until the next call; the end is
 // io.EOF.
 type Source interface {
 	Next() ([]edgeguard.Event, error)

@@ -8,7 +8,7 @@ import (
 
 // batchSize events are handed over at once: enough that the hand-over is not
 // felt, few enough that they stay in the cache.
-const batchSize = 256
+const batchSize = 512
 
 // batchText is about how much text a batch may hold before it is handed over.
 const batchText = 256 << 10

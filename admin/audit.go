@@ -1,0 +1,17 @@
+package admin
+
+import "time"
+
+// Audit is one manual action, for the log. It is told whether it went well or
+// not; requests that were not let in are only counted.
+type Audit struct {
+	Time time.Time
+	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and
+	// the remote address otherwise.
+	Who string
+	// Action is "block", "extend", "unblock" or "reload".
+	Action string
+	Target string // the prefix as asked for; empty for a reload
+	Detail string // the end and the reason
+	Result string // "ok", or the problem
+}

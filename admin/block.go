@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"time"
+
+	"net/netip"
+
+	"edgeguard"
+)
+
+// Block is a standing block, or in an event one that was lifted.
+type Block struct {
+	Prefix netip.Prefix `json:"prefix"`
+	Rule   string       `json:"rule"` // "manual" for an operator's
+	Reason string       `json:"reason,omitempty"`
+	Origin string       `json:"origin"` // the node that made it
+	// Count and Limit are those of the crossing, 0 for an operator's block.
+	Count   uint32    `json:"count,omitempty"`
+	Limit   uint32    `json:"limit,omitempty"`
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`
+	Proxied bool      `json:"proxied,omitempty"` // learned from behind a trusted proxy
+}
+
+// NewBlock gives a block as the API shows it.
+func NewBlock(b edgeguard.Block) Block {
+	return Block{
+		Prefix: b.Prefix, Rule: b.Rule, Reason: b.Reason, Origin: b.Origin,
+		Count: b.Count, Limit: b.Limit, Since: b.Since.UTC(), Until: b.Until.UTC(), Proxied: b.Proxied,
+	}
+}
+
+// BlockPage is one page of a list of blocks, in the order of their prefixes.
+type BlockPage struct {
+	Blocks []Block `json:"blocks"`
+	// Next is the cursor of the next page, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// BlockRequest asks for a block.
+type BlockRequest struct {
+	// Prefix is an address or a prefix without host bits.
+	Prefix string `json:"prefix"`
+	// For is how long, such as "90s", "10m" or "24h"; an hour if neither it nor
+	// Until is given.
+	For string `json:"for,omitempty"`
+	// Until is when the block ends, instead of For.
+	Until time.Time `json:"until,omitzero"`
+	// Reason is shown wherever the block is.
+	Reason string `json:"reason,omitempty"`
+	// Force blocks prefixes wider than /16 (IPv4) or /32 (IPv6) and protected
+	// addresses too.
+	Force bool `json:"force,omitempty"`
+}
+
+// ExtendRequest moves the end of a standing block, to later or to sooner. Its
+// rule, counts and beginning stay.
+type ExtendRequest struct {
+	// For counts from now; one of For and Until is given.
+	For    string    `json:"for,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	Reason string    `json:"reason,omitempty"` // empty: as it was
+	// Force is needed again where the block needed it.
+	Force bool `json:"force,omitempty"`
+}

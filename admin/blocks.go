@@ -1,0 +1,241 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// manualRule is the rule of blocks that an operator made.
+const manualRule = "manual"
+
+// listBlocks gives one page of the standing blocks, filtered.
+func (s *Server) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
+	f, limit, p := readFilter(r)
+	if p != nil {
+		return p
+	}
+	page := BlockPage{Blocks: []Block{}}
+	for b := range s.from(&f) {
+		if f.past(b.Prefix) {
+			break
+		}
+		if !f.wants(&b) {
+			continue
+		}
+		if len(page.Blocks) == limit {
+			page.Next = page.Blocks[limit-1].Prefix.String()
+			break
+		}
+		page.Blocks = append(page.Blocks, NewBlock(b))
+	}
+	sendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+// from gives the blocks from the filter's beginning on, in order. Those that
+// hold an address are few and found without a walk through all.
+func (s *Server) from(f *filter) iter.Seq[edgeguard.Block] {
+	now, first := s.config.View.Now(), f.from()
+	if !f.contains.IsValid() {
+		return s.config.View.Blocks(now, first)
+	}
+	found := s.config.View.Find(now, netip.PrefixFrom(f.contains, f.contains.BitLen()))
+	found = slices.DeleteFunc(found, func(b edgeguard.Block) bool { return b.Prefix.Compare(first) < 0 })
+	slices.SortFunc(found, func(a, b edgeguard.Block) int { return a.Prefix.Compare(b.Prefix) })
+	return slices.Values(found)
+}
+
+// getBlock gives the block of exactly a prefix.
+func (s *Server) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
+	b, p := s.standing(r)
+	if p != nil {
+		return p
+	}
+	sendJSON(w, http.StatusOK, NewBlock(b))
+	return nil
+}
+
+// addBlock puts a block in force.
+func (s *Server) addBlock(w http.ResponseWriter, r *http.Request) *Problem {
+	var request BlockRequest
+	if p := readBody(w, r, &request); p != nil {
+		return s.audited(r, Audit{Action: "block"}, p)
+	}
+	record := Audit{Action: "block", Target: clip(request.Prefix)}
+	b, p := s.planBlock(&request)
+	if p == nil {
+		record.Detail = detail(b, request.Force)
+		b, p = s.put(b, request.Force)
+	}
+	if p == nil {
+		sendJSON(w, http.StatusCreated, NewBlock(b))
+	}
+	return s.audited(r, record, p)
+}
+
+// planBlock makes a block of a request. One that would let an address in
+// sooner than the block that stands is refused: whoever asks for a block of
+// ten minutes does not mean to shorten one of a day.
+func (s *Server) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
+	now := s.config.View.Now()
+	prefix, p := parsePrefix("prefix", request.Prefix)
+	if p != nil {
+		return edgeguard.Block{}, p
+	}
+	until, p := end(now, request.For, request.Until, defaultFor)
+	if p != nil {
+		return edgeguard.Block{}, p
+	}
+	if p := checkReason(request.Reason); p != nil {
+		return edgeguard.Block{}, p
+	}
+	if old, ok := exact(s.config.View.Find(now, prefix), prefix); ok && old.Until.After(until) {
+		return edgeguard.Block{}, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is blocked by rule %s until %s already", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
+	}
+	return edgeguard.Block{Prefix: prefix, Rule: manualRule, Reason: request.Reason, Since: now, Until: until}, nil
+}
+
+// extendBlock moves the end of a standing block.
+func (s *Server) extendBlock(w http.ResponseWriter, r *http.Request) *Problem {
+	record := Audit{Action: "extend", Target: clip(r.PathValue("prefix"))}
+	var request ExtendRequest
+	if p := readBody(w, r, &request); p != nil {
+		return s.audited(r, record, p)
+	}
+	b, p := s.planExtension(r, &request)
+	if p == nil {
+		record.Detail = detail(b, request.Force)
+		b, p = s.put(b, request.Force)
+	}
+	if p == nil {
+		sendJSON(w, http.StatusOK, NewBlock(b))
+	}
+	return s.audited(r, record, p)
+}
+
+func (s *Server) planExtension(r *http.Request, request *ExtendRequest) (b edgeguard.Block, p *Problem) {
+	if b, p = s.standing(r); p != nil {
+		return b, p
+	}
+	if b.Until, p = end(s.config.View.Now(), request.For, request.Until, 0); p != nil {
+		return b, p
+	}
+	if request.Reason != "" {
+		b.Reason = request.Reason
+	}
+	return b, checkReason(request.Reason)
+}
+
+// removeBlock takes a block back.
+func (s *Server) removeBlock(w http.ResponseWriter, r *http.Request) *Problem {
+	record := Audit{Action: "unblock", Target: clip(r.PathValue("prefix"))}
+	lifted, p := s.lift(r, &record)
+	if p == nil {
+		sendJSON(w, http.StatusOK, NewBlock(lifted))
+	}
+	return s.audited(r, record, p)
+}
+
+func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem) {
+	q, p := readQuery(r, "reason")
+	if p != nil {
+		return edgeguard.Block{}, p
+	}
+	if p := checkReason(q["reason"]); p != nil {
+		return edgeguard.Block{}, p
+	}
+	b, p := s.standing(r)
+	if p != nil {
+		return b, p
+	}
+	reason := q["reason"]
+	if reason == "" {
+		reason = "lifted by hand"
+	}
+	record.Detail = reason
+	lifted, ok := s.config.View.Unblock(b.Prefix, reason)
+	if !ok { // it ended, or another request lifted it, since it was looked up
+		return b, problem(http.StatusNotFound, "prefix", b.Prefix.String()+" is not blocked any more", "")
+	}
+	return lifted, nil
+}
+
+// standing gives the block that a request's path names. Where none stands, it
+// says what does block the addresses: one who wants an address out of a
+// blocked network has to decide about the network.
+func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
+	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
+	if p != nil {
+		return edgeguard.Block{}, p
+	}
+	found := s.config.View.Find(s.config.View.Now(), prefix)
+	if b, ok := exact(found, prefix); ok {
+		return b, nil
+	}
+	p = problem(http.StatusNotFound, "prefix", prefix.String()+" is not blocked", "")
+	if len(found) > 0 {
+		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("no block is of %s, but that of %s holds it", prefix, found[0].Prefix), "ask for "+found[0].Prefix.String())
+	}
+	return edgeguard.Block{}, p
+}
+
+// exact finds the block of exactly a prefix among those around it.
+func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool) {
+	for _, b := range found {
+		if b.Prefix == prefix {
+			return b, true
+		}
+	}
+	return edgeguard.Block{}, false
+}
+
+// put hands a block to the node and makes a problem of its refusal.
+func (s *Server) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
+	b, err := s.config.View.Block(b, force)
+	switch {
+	case err == nil:
+		return b, nil
+	case errors.Is(err, blocklist.ErrTooWide):
+		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "block it in parts, or force it")
+	case errors.Is(err, blocklist.ErrProtected):
+		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
+	case errors.Is(err, blocklist.ErrAllowed):
+		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist in the config")
+	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
+		return b, problem(http.StatusBadRequest, "prefix", err.Error(), "")
+	case errors.Is(err, blocklist.ErrExpired):
+		return b, problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
+	}
+	return b, problem(http.StatusInternalServerError, "", err.Error(), "")
+}
+
+// detail says for the audit what a block was to be.
+func detail(b edgeguard.Block, force bool) string {
+	parts := []string{"until " + b.Until.UTC().Format(time.RFC3339)}
+	if b.Reason != "" {
+		parts = append(parts, "reason: "+b.Reason)
+	}
+	if force {
+		parts = append(parts, "forced")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// audited tells of a manual action and its end, and passes the problem on.
+func (s *Server) audited(r *http.Request, record Audit, p *Problem) *Problem {
+	record.Time, record.Who, record.Result = s.config.View.Now(), peerOf(r).who, "ok"
+	if p != nil {
+		record.Result = p.Error()
+	}
+	s.config.Audit(record)
+	return p
+}

@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxBody   = 64 << 10 // bytes
+	maxReason = 256      // bytes
+	// defaultFor is how long a manual block lasts unless told.
+	defaultFor = time.Hour
+	// maxFor is the longest that a block may last: ten years.
+	maxFor = 10 * 365 * 24 * time.Hour
+)
+
+// readBody reads a request's JSON into a struct, and refuses fields that it
+// does not have.
+func readBody(w http.ResponseWriter, r *http.Request, into any) *Problem {
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return problem(http.StatusRequestEntityTooLarge, "", "the body is larger than 64 KiB", "send one block a request")
+	}
+	if err != nil {
+		return problem(http.StatusBadRequest, "", "the body ended too soon: "+err.Error(), "")
+	}
+	return parseBody(content, into)
+}
+
+func parseBody(content []byte, into any) *Problem {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return badJSON(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return problem(http.StatusBadRequest, "", "something follows the JSON object", "send one object")
+	}
+	return nil
+}
+
+// badJSON names the field where encoding/json does.
+func badJSON(err error) *Problem {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return problem(http.StatusBadRequest, wrongType.Field, "wants a "+wrongType.Type.String()+", and this is a "+wrongType.Value, "see docs/api.md")
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		if unquoted, err := strconv.Unquote(name); err == nil {
+			name = unquoted
+		}
+		return problem(http.StatusBadRequest, clip(name), "there is no such field", "see docs/api.md")
+	}
+	return problem(http.StatusBadRequest, "", "the body is not a JSON object: "+clip(err.Error()), "see docs/api.md")
+}
+
+// end gives the end of a block that lasts for a span or until a time. The
+// default is used if neither is given; 0 means that one has to be.
+func end(now time.Time, span string, until time.Time, byDefault time.Duration) (time.Time, *Problem) {
+	bad := func(field, detail, mend string) (time.Time, *Problem) {
+		return time.Time{}, problem(http.StatusBadRequest, field, detail, mend)
+	}
+	switch {
+	case span != "" && !until.IsZero():
+		return bad("until", "for and until are both given", "give one of them")
+	case span != "":
+		lasts, err := time.ParseDuration(span)
+		if err != nil {
+			return bad("for", strconv.Quote(clip(span))+" is no duration", "write one such as 90s, 10m or 24h")
+		}
+		if lasts <= 0 || lasts > maxFor {
+			return bad("for", span+" is not between 0 and 87600h", "write one such as 90s, 10m or 24h")
+		}
+		return now.Add(lasts), nil
+	case !until.IsZero():
+		if !until.After(now) || until.After(now.Add(maxFor)) {
+			return bad("until", until.Format(time.RFC3339)+" is not in the next ten years", "the node's time is "+now.UTC().Format(time.RFC3339))
+		}
+		return until, nil
+	case byDefault == 0:
+		return bad("for", "neither for nor until is given", "say how long from now, such as 1h")
+	}
+	return now.Add(byDefault), nil
+}
+
+// checkReason refuses what would garble a log or a list.
+func checkReason(reason string) *Problem {
+	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return problem(http.StatusBadRequest, "reason", "is longer than 256 bytes, or has control characters", "say it in one short line")
+	}
+	return nil
+}

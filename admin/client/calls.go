@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+
+	"edgeguard/admin"
+)
+
+// Filter says which blocks to list. Every field that is set must hold.
+type Filter struct {
+	Rule, Origin string
+	Prefix       string // blocks inside it
+	Contains     string // an address: blocks that hold it
+}
+
+// pageSize is the most that a node gives at once.
+const pageSize = 1000
+
+// Blocks lists the standing blocks in the order of their prefixes, page by
+// page. It ends after the first error.
+func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.Block, error] {
+	return func(yield func(admin.Block, error) bool) {
+		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+		for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		for {
+			page, err := ask[admin.BlockPage](ctx, c, http.MethodGet, "/api/v1/blocks", query, nil)
+			if err != nil {
+				yield(admin.Block{}, err)
+				return
+			}
+			for _, b := range page.Blocks {
+				if !yield(b, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			query.Set("cursor", page.Next)
+		}
+	}
+}
+
+// Block asks for a block and returns it as it stands.
+func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, error) {
+	return ask[admin.Block](ctx, c, http.MethodPost, "/api/v1/blocks", nil, r)
+}
+
+// Extend moves the end of the block of exactly this prefix.
+func (c *Client) Extend(ctx context.Context, prefix string, r admin.ExtendRequest) (admin.Block, error) {
+	return ask[admin.Block](ctx, c, http.MethodPatch, blockPath(prefix), nil, r)
+}
+
+// Unblock takes back the block of exactly this prefix, clears the counts of its
+// addresses, and returns what was lifted.
+func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Block, error) {
+	query := url.Values{}
+	if reason != "" {
+		query.Set("reason", reason)
+	}
+	return ask[admin.Block](ctx, c, http.MethodDelete, blockPath(prefix), query, nil)
+}
+
+// blockPath gives the path of a block; the slash of the prefix stays.
+func blockPath(prefix string) string {
+	return (&url.URL{Path: "/api/v1/blocks/" + prefix}).EscapedPath()
+}
+
+// Explain says how an address stands with every rule.
+func (c *Client) Explain(ctx context.Context, addr netip.Addr) (admin.Explanation, error) {
+	return ask[admin.Explanation](ctx, c, http.MethodGet, "/api/v1/explain/"+url.PathEscape(addr.String()), nil, nil)
+}
+
+// Rules gives the rules in the order of the config.
+func (c *Client) Rules(ctx context.Context) ([]admin.Rule, error) {
+	list, err := ask[admin.RuleList](ctx, c, http.MethodGet, "/api/v1/rules", nil, nil)
+	return list.Rules, err
+}
+
+// Rule gives one rule with its histogram and its top keys.
+func (c *Client) Rule(ctx context.Context, name string, top int) (admin.RuleDetail, error) {
+	query := url.Values{"limit": {strconv.Itoa(top)}}
+	return ask[admin.RuleDetail](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(name), query, nil)
+}
+
+// Top gives the n keys nearest to a limit and the n newest blocks.
+func (c *Client) Top(ctx context.Context, n int) (admin.Top, error) {
+	return ask[admin.Top](ctx, c, http.MethodGet, "/api/v1/top", url.Values{"limit": {strconv.Itoa(n)}}, nil)
+}
+
+// Status gives the node's figures. Rates are the differences of two.
+func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
+	return ask[admin.Stats](ctx, c, http.MethodGet, "/api/v1/status", nil, nil)
+}
+
+// Reload has the node read its config again.
+func (c *Client) Reload(ctx context.Context) error {
+	_, err := ask[admin.Reloaded](ctx, c, http.MethodPost, "/api/v1/reload", nil, nil)
+	return err
+}

@@ -1,0 +1,179 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// against gives a client of a server that answers with one handler.
+func against(t *testing.T, handler http.HandlerFunc) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("  secret-token-of-some-length\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Config{Address: strings.TrimPrefix(server.URL, "http://"), TokenFile: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestWhatIsSent(t *testing.T) {
+	var got []string
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret-token-of-some-length" {
+			t.Errorf("authorization %q", r.Header.Get("Authorization"))
+		}
+		if r.Method != http.MethodGet && r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s with content type %q", r.Method, r.Header.Get("Content-Type"))
+		}
+		got = append(got, r.Method+" "+r.URL.RequestURI())
+		_, _ = w.Write([]byte("{}"))
+	})
+	ctx := t.Context()
+	_, _ = c.Block(ctx, admin.BlockRequest{Prefix: "203.0.113.7"})
+	_, _ = c.Extend(ctx, "2001:db8::/64", admin.ExtendRequest{For: "1h"})
+	_, _ = c.Unblock(ctx, "203.0.113.0/24", "a & b")
+	_, _ = c.Explain(ctx, netip.MustParseAddr("2001:db8::1"))
+	_, _ = c.Rule(ctx, "a/b c", 5)
+	_, _ = c.Top(ctx, 7)
+	_ = c.Reload(ctx)
+	for range c.Blocks(ctx, client.Filter{Rule: "site", Contains: "203.0.113.7"}) {
+	}
+	for range c.Events(ctx, "x-1", admin.EventBlock, admin.EventAlarm) {
+	}
+	want := `POST /api/v1/blocks
+PATCH /api/v1/blocks/2001:db8::/64
+DELETE /api/v1/blocks/203.0.113.0/24?reason=a+%26+b
+GET /api/v1/explain/2001:db8::1
+GET /api/v1/rules/a%2Fb%20c?limit=5
+GET /api/v1/top?limit=7
+POST /api/v1/reload
+GET /api/v1/blocks?contains=203.0.113.7&limit=1000&rule=site
+GET /api/v1/events?after=x-1&kind=block%2Calarm`
+	if got := strings.Join(got, "\n"); got != want {
+		t.Errorf("sent:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Answers that are no edgeguard's become errors that say so.
+func TestForeignAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"a page":     {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "does not parse"},
+		"an error":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 502) }, "502 Bad Gateway"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 302) }, "302 Found"},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte(`{"keys":`))
+		}, "does not parse"},
+		"a problem": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(400)
+			_, _ = w.Write([]byte(`{"status":400,"detail":"is wrong","field":"prefix","mend":"write it right"}`))
+		}, "prefix: is wrong; write it right"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := against(t, tc.handler).Top(t.Context(), 1); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := l.Addr().String()
+	l.Close()
+	for _, address := range []string{free, "unix:" + filepath.Join(t.TempDir(), "none.sock")} {
+		c, err := client.New(client.Config{Address: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard serving there?") || !strings.Contains(err.Error(), address) {
+			t.Errorf("%s: %v", address, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.Status(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, canceled: %v", address, err)
+		}
+	}
+	for _, c := range []client.Config{{Address: ""}, {Address: "localhost"}, {Address: free, TokenFile: "/nonexistent/token"}} {
+		if _, err := client.New(c); err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
+}
+
+// A list breaks off at the first error, and says so.
+func TestListBreaksOff(t *testing.T) {
+	pages := 0
+	c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+		if pages++; pages > 1 {
+			http.Error(w, "gone", 500)
+			return
+		}
+		_, _ = w.Write([]byte(`{"blocks":[{"prefix":"203.0.113.7/32"}],"next":"203.0.113.7/32"}`))
+	})
+	blocks, errs := 0, 0
+	for _, err := range c.Blocks(t.Context(), client.Filter{}) {
+		if err != nil {
+			errs++
+		} else {
+			blocks++
+		}
+	}
+	if blocks != 1 || errs != 1 {
+		t.Errorf("%d blocks, %d errors", blocks, errs)
+	}
+}
+
+// Whatever a stream holds, reading it ends and does not panic.
+func FuzzStream(f *testing.F) {
+	for _, seed := range []string{"id: a-1\nevent: block\ndata: {\"kind\":\"block\"}\n\n", "event: gap\ndata: {}\n\n", ": alive\n\n", "data: {", "data", "event: block\r\ndata: []\r\n"} {
+		f.Add(seed)
+	}
+	var content string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) }))
+	f.Cleanup(server.Close)
+	c, err := client.New(client.Config{Address: strings.TrimPrefix(server.URL, "http://")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(c.Close)
+	f.Fuzz(func(t *testing.T, stream string) {
+		content = stream
+		got := 0
+		for range c.Events(t.Context(), "") {
+			got++
+		}
+		if most := strings.Count(stream, "data") + 1; got > most {
+			t.Errorf("%d events of %d lines of data", got, most)
+		}
+	})
+}

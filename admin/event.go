@@ -1,0 +1,38 @@
+package admin
+
+import (
+	"net/netip"
+	"time"
+)
+
+// The kinds of event. EventGap is one of the stream only: events before it are
+// lost to this reader, who must list the blocks again.
+const (
+	EventBlock   = "block"   // a block was made or changed
+	EventUnblock = "unblock" // one was taken back; its end in time is no event
+	EventAlarm   = "alarm"   // something an operator should look at
+	EventState   = "state"   // the node changed: reloaded, degraded, stopping …
+	EventGap     = "gap"
+)
+
+var eventKinds = []string{EventBlock, EventUnblock, EventAlarm, EventState}
+
+// Event is one thing that happened on the node.
+type Event struct {
+	// ID is what Last-Event-ID goes on from; it holds for one run of the node.
+	ID   string    `json:"id"`
+	Time time.Time `json:"time"`
+	Kind string    `json:"kind"`
+	// Block belongs to blocks and unblocks; Reason and Origin of an unblock are
+	// those of whoever lifted it.
+	Block *Block `json:"block,omitempty"`
+	// Name and Text belong to alarms and states: a fixed word for machines and
+	// a sentence for people.
+	Name string `json:"name,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+// touches reports whether the event is of a block that holds addr.
+func (e *Event) touches(addr netip.Addr) bool {
+	return e.Block != nil && e.Block.Prefix.Contains(addr)
+}

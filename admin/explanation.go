@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// Explanation is why an address is blocked, or how near it is.
+type Explanation struct {
+	Address netip.Addr `json:"address"`
+	Time    time.Time  `json:"time"`
+	// Standing is "none", "allowed", "protected" or "blocked".
+	Standing string `json:"standing"`
+	// Because says what an allowed or protected address owes it to, such as
+	// "interface eth0".
+	Because string `json:"because,omitempty"`
+	// Block is the one in force.
+	Block *Block `json:"block,omitempty"`
+	// Rules has an entry for each rule in the order of the config.
+	Rules []RuleCount `json:"rules"`
+	// History is the blocks and unblocks of prefixes that hold the address, the
+	// newest first, as far back as the node's memory of events goes.
+	History []Event `json:"history"`
+}
+
+// RuleCount is what an address counts for one rule.
+type RuleCount struct {
+	Rule   string           `json:"rule"`
+	Action edgeguard.Action `json:"-"`
+	Does   string           `json:"action"` // Action in words; set by this package
+	// Key is what is counted together. Keys is how many keys of it there are,
+	// where attributes tell several apart: Count is then that of the greatest.
+	Key  string `json:"key"`
+	Keys int    `json:"keys,omitempty"`
+	// Count is in the window that ends now; it is over when it is above Limit.
+	Count     uint32 `json:"count"`
+	Limit     uint32 `json:"limit"`
+	Threshold uint32 `json:"threshold"`
+	// Forgeable says that this is a count of evidence that a stranger can
+	// forge: it raises alarms and blocks nobody.
+	Forgeable bool `json:"forgeable,omitempty"`
+	// Window is the span in seconds; Slots its sixty parts, the oldest first.
+	Window int      `json:"window_seconds"`
+	Slots  []uint16 `json:"slots,omitempty"`
+	// Under is how many seconds it takes until the count is at or under the
+	// limit if nothing more comes; 0 if it is.
+	Under      int              `json:"under_limit_in_seconds"`
+	Candidates []CandidateCount `json:"candidates,omitempty"`
+	// Blocks is how many blocks an escalating rule remembers, and Next how long
+	// the next would last, in seconds; 0 for a rule that does not block.
+	Blocks int `json:"blocks_before,omitempty"`
+	Next   int `json:"next_block_seconds,omitempty"`
+}
+
+// CandidateCount is how a count compares with another threshold.
+type CandidateCount struct {
+	Threshold uint32 `json:"threshold"`
+	Limit     uint32 `json:"limit"`
+	Over      bool   `json:"over"`
+}

@@ -1,0 +1,73 @@
+package admin
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// Whatever the query, what is read of it is in bounds and reads the same again.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{"", "limit=10", "cursor=203.0.113.0/24&rule=site", "prefix=2001:db8::/32&contains=::1", "limit=-1", "%zz", "rule=a&rule=b", "prefix=::ffff:1.2.3.4/120", "a;b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		r := &http.Request{URL: &url.URL{RawQuery: raw}}
+		filter, limit, p := readFilter(r)
+		if p != nil {
+			if p.Status != http.StatusBadRequest || p.Detail == "" {
+				t.Fatalf("%+v", p)
+			}
+			return
+		}
+		if limit < 1 || limit > maxLimit {
+			t.Fatalf("limit %d", limit)
+		}
+		for _, prefix := range []netip.Prefix{filter.within, filter.cursor} {
+			if prefix.IsValid() && (prefix != prefix.Masked() || prefix.Addr().Is4In6() || prefix.Addr().Zone() != "") {
+				t.Fatalf("%v is not in its one form", prefix)
+			}
+		}
+		if a := filter.contains; a.IsValid() && (a.Is4In6() || a.Zone() != "") {
+			t.Fatalf("%v is not in its one form", a)
+		}
+		again := url.Values{}
+		for name, prefix := range map[string]netip.Prefix{"prefix": filter.within, "cursor": filter.cursor} {
+			if prefix.IsValid() {
+				again.Set(name, prefix.String())
+			}
+		}
+		second, _, p := readFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
+		if p != nil || second.within != filter.within || second.cursor != filter.cursor {
+			t.Fatalf("%q became %+v, and that %+v, %v", raw, filter, second, p)
+		}
+	})
+}
+
+// Whatever the body, a request is refused or has sane values.
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{`{"prefix":"203.0.113.7","for":"1h"}`, `{"prefix":"2001:db8::/64","until":"2026-03-01T13:00:00Z","force":true}`, `{}`, `[]`, `{"prefix":1}`, `{"x":1}`, `{"for":"1h","until":"2026-03-01T13:00:00+02:00"}`, `{"reason":"\u0000"}`, "nul\x00"} {
+		f.Add([]byte(seed))
+	}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var request BlockRequest
+		if p := parseBody(body, &request); p != nil {
+			if p.Status/100 != 4 || p.Detail == "" {
+				t.Fatalf("%+v", p)
+			}
+			return
+		}
+		if until, p := end(now, request.For, request.Until, defaultFor); p == nil && (!until.After(now) || until.After(now.Add(maxFor))) {
+			t.Fatalf("%s ends at %v", body, until)
+		}
+		if prefix, p := parsePrefix("prefix", request.Prefix); p == nil && (!prefix.IsValid() || prefix != prefix.Masked() || prefix.Addr().Is4In6()) {
+			t.Fatalf("%s is of %v", body, prefix)
+		}
+		if len(request.Reason) > maxReason && checkReason(request.Reason) == nil {
+			t.Fatal("a long reason was taken")
+		}
+	})
+}

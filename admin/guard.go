@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// guard lets in who may, before anything is parsed:
+//
+//	                 unix socket   TCP, token set        loopback, no token
+//	/healthz, /readyz   yes            yes                    yes
+//	reading             yes            with the token         yes
+//	writing             yes            with the token         no
+//	profiles            yes            loopback and token     yes
+func (s *Server) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reason, p := s.refusal(r)
+		if p == nil && origins.Check(r) != nil {
+			reason, p = "origin", problem(http.StatusForbidden, "", "changes are not taken from another site's page", "use `edgeguard` or curl")
+		}
+		if p == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s.refusals.WithLabelValues(reason).Inc()
+		if p.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="edgeguard"`)
+		}
+		p.send(w)
+	})
+}
+
+// refusal says why a request is not let in, in a word for the metric and in a
+// problem; nil if it is.
+func (s *Server) refusal(r *http.Request) (reason string, p *Problem) {
+	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		return "", nil
+	}
+	from := peerOf(r)
+	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case from.loopback && !isLocalHost(r.Host):
+		return "host", problem(http.StatusMisdirectedRequest, "Host", "this is not a name of the loopback address", "ask for localhost or 127.0.0.1; in a proxy before it, set the Host header")
+	case from.unix:
+	case s.token != nil && !s.token.is(r.Header.Get("Authorization")):
+		return "token", problem(http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket")
+	case s.token == nil && !from.loopback:
+		return "token", problem(http.StatusForbidden, "", "no token is set, so only this host is answered", "set a token_file")
+	case s.token == nil && !reading:
+		return "readonly", problem(http.StatusForbidden, "", "over TCP without a token nothing can be changed", "use the unix socket, or set a token_file")
+	case strings.HasPrefix(r.URL.Path, "/debug/") && !from.loopback:
+		return "profile", problem(http.StatusForbidden, "", "profiles are for this host only", "ask on loopback or over the unix socket")
+	}
+	if !reading && !isJSON(r.Header.Get("Content-Type")) {
+		return "content", problem(http.StatusUnsupportedMediaType, "Content-Type", "changes are taken as JSON only", "send `Content-Type: application/json`")
+	}
+	return "", nil
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
+}

@@ -1,0 +1,133 @@
+package admin_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// full is a node of which every figure is set.
+func full(t testing.TB) (*node, admin.Config) {
+	n := newNode()
+	n.stats.Conditions = []string{"nft: exit status 1"}
+	n.stats.Events = admin.Totals{Decided: 10, Passed: 6, Shadowed: 1, Denied: 3, Spared: 2, Late: 1, Early: 1}
+	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
+	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
+	n.stats.Decisions = []admin.Decisions{{Protocol: "nginx", Action: "deny", Rule: "site", Count: 3}, {Protocol: "nginx", Action: "deny", Rule: "site", Count: 1}, {Protocol: "nginx", Action: "pass", Count: 4}}
+	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
+	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start}, {Name: "nft"}}
+	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
+	n.stats.Reload = &admin.Reload{OK: true, Success: start}
+	n.mustBlock(t, "203.0.113.1/32", "site", "n1")
+	n.mustBlock(t, "203.0.113.2/32", "site", "n2")
+	n.mustBlock(t, "2001:db8::/64", "manual", "n1")
+	n.Unblock(numbered(0), "nothing there")
+	n.list.Lift(key(0).Prefix, start, "", "n1")
+	n.mustBlock(t, "203.0.113.3/32", "site", "n1")
+	for b := range n.list.All(start) {
+		if b.Prefix.String() == "203.0.113.3/32" {
+			n.list.Lift(b.Prefix, start, "by hand", "n1")
+		}
+	}
+	n.events.Alarm(edgeguard.Alarm{Time: start, Kind: "clock", Text: "stepped"})
+	latency := admin.NewLatency()
+	latency.Of("nginx")(30 * time.Microsecond)
+	return n, admin.Config{Latency: latency, TokenFile: tokenFile(t, secret)}
+}
+
+func (s *served) metrics(t testing.TB) []byte {
+	t.Helper()
+	s.ask(t, request{method: "GET", path: "/api/v1/status"}) // refused: gives that metric
+	status, body := s.ask(t, request{method: "GET", path: "/metrics", unix: true})
+	if status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	return body
+}
+
+// The names, labels and values that dashboards and alerts are built on.
+func TestMetricsGolden(t *testing.T) {
+	n, c := full(t)
+	var lines []string
+	for line := range strings.Lines(string(serve(t, n, c).metrics(t))) {
+		if strings.HasPrefix(line, "edgeguard_") && !strings.HasPrefix(line, "edgeguard_build_info") {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	got := strings.Join(lines, "")
+	const golden = "testdata/metrics.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the metrics differ from %s (write it anew with -update):\n%s", golden, got)
+	}
+}
+
+func TestMetricsAreClean(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not installed (Debian: apt-get install prometheus)")
+	}
+	n, c := full(t)
+	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	check.Stdin = bytes.NewReader(serve(t, n, c).metrics(t))
+	if out, err := check.CombinedOutput(); err != nil || len(out) != 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+var addressLike = regexp.MustCompile(`203\.0\.113|20\.0\.|2001:db8`)
+
+// Thousands of blocks, rules, origins and alarms do not grow the metrics, and
+// no address is among them (reliability test 30).
+func TestMetricsAreBounded(t *testing.T) {
+	n := newNode()
+	n.rules = nil
+	for i := range 2000 {
+		rule := fmt.Sprintf("rule-%d", i)
+		n.rules = append(n.rules, admin.Rule{Name: rule, Candidates: make([]admin.Candidate, 1)})
+		n.stats.Decisions = append(n.stats.Decisions, admin.Decisions{Protocol: "nginx", Action: "deny", Rule: rule, Count: 1})
+		n.mustBlock(t, numbered(uint32(i)).String(), rule, fmt.Sprintf("node-%d", i))
+		n.events.Alarm(edgeguard.Alarm{Time: start, Kind: rule})
+	}
+	body := string(serve(t, n, admin.Config{}).metrics(t))
+	series, blocked := 0, 0
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(line, "edgeguard_") {
+			series++
+		}
+		var count int
+		if strings.HasPrefix(line, "edgeguard_blocked_ips{") {
+			if _, err := fmt.Sscan(line[strings.LastIndex(line, " "):], &count); err != nil {
+				t.Error(err)
+			}
+			blocked += count
+		}
+	}
+	if series > 500 || blocked != 2000 {
+		t.Errorf("%d series, %d blocks in them", series, blocked)
+	}
+	if found := addressLike.FindString(body); found != "" {
+		t.Errorf("an address is in the metrics: %s", found)
+	}
+}

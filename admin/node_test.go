@@ -1,0 +1,304 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/blocklist"
+	"edgeguard/tuning"
+)
+
+// start is the time of every test's node.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// node is a View on a real blocklist, with everything else made up.
+type node struct {
+	list   *blocklist.List
+	events *admin.Events
+	rules  []admin.Rule
+
+	mu      sync.Mutex
+	stats   admin.Stats
+	reload  error
+	reloads int
+	audits  []admin.Audit
+	cleared []netip.Prefix
+}
+
+func newNode() *node {
+	n := &node{
+		list: blocklist.New(blocklist.Config{
+			Allow:     []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+			Protected: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.1/32")},
+		}),
+		events: admin.NewEvents("n1"),
+		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
+			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
+		stats: admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
+	}
+	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b) })
+	return n
+}
+
+func (n *node) Now() time.Time { return start }
+
+func (n *node) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for b := range n.list.All(now) {
+			if b.Prefix.Compare(from) >= 0 && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block) {
+	for b := range n.list.All(now) {
+		if b.Prefix.Bits() <= prefix.Bits() && b.Prefix.Contains(prefix.Addr()) {
+			found = append(found, b)
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b.Origin, b.Version = "n1", n.list.Version(b.Prefix)+1
+	put := n.list.Merge
+	if force {
+		put = n.list.Force
+	}
+	_, err := put(b, start)
+	return b, err
+}
+
+func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	n.mu.Lock()
+	n.cleared = append(n.cleared, prefix)
+	n.mu.Unlock()
+	return n.list.Lift(prefix, start, reason, "n1")
+}
+
+func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
+	standing, b := n.list.Find(now, addr)
+	e := admin.Explanation{Address: addr, Time: now, Standing: standing.String()}
+	if standing == blocklist.Blocked {
+		shown := admin.NewBlock(*b)
+		e.Block = &shown
+	}
+	e.Rules = []admin.RuleCount{{Rule: "site", Key: addr.String(), Action: edgeguard.ActionBlock, Count: 3, Limit: 1900, Threshold: 2000, Window: 300, Slots: make([]uint16, 60)}}
+	return e
+}
+
+func (n *node) Rules() []admin.Rule { return n.rules }
+
+func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
+	var d tuning.Distribution
+	var keys []admin.KeyCount
+	for i := range uint32(1000) {
+		d.Add(i)
+		if int(i) < top {
+			keys = append(keys, admin.KeyCount{Rule: rule, Key: key(i), Count: 999 - i, Limit: 1900})
+		}
+	}
+	return admin.Counts{Distribution: &d, Top: keys}, rule == "site"
+}
+
+func (n *node) Top(_ time.Time, top int) []admin.KeyCount {
+	return []admin.KeyCount{{Rule: "site", Key: key(1), Count: 1899, Limit: 1900}}[:min(top, 1)]
+}
+
+func key(i uint32) edgeguard.Key { return edgeguard.Key{Prefix: numbered(i)} }
+
+// numbered gives the i-th address of 20.0.0.0/8.
+func numbered(i uint32) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 32)
+}
+
+func (n *node) Stats() admin.Stats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.list.Stats()
+	n.stats.V4, n.stats.V6, n.stats.Time = s.V4, s.V6, start
+	return n.stats
+}
+
+func (n *node) Reload(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reloads++
+	return n.reload
+}
+
+func (n *node) audit(a admin.Audit) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.audits = append(n.audits, a)
+}
+
+// lastAudit gives the newest audit without its time.
+func (n *node) lastAudit() admin.Audit {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.audits) == 0 {
+		return admin.Audit{}
+	}
+	a := n.audits[len(n.audits)-1]
+	a.Time = time.Time{}
+	return a
+}
+
+// mustBlock puts a block of an hour into the list.
+func (n *node) mustBlock(t testing.TB, prefix, rule, origin string) {
+	t.Helper()
+	b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Origin: origin, Since: start, Until: start.Add(time.Hour), Count: 1901, Limit: 1900}
+	if _, err := n.list.Force(b, start); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served is a node that is served over TCP and over a unix socket.
+type served struct {
+	*node
+	server *admin.Server
+	tcp    string // host:port
+	unix   string // path
+	stop   func() error
+}
+
+// serve runs a server until the test ends.
+func serve(t testing.TB, n *node, c admin.Config) *served {
+	t.Helper()
+	c.View, c.Events, c.Audit = n, n.events, n.audit
+	server, err := admin.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{node: n, server: server, unix: filepath.Join(t.TempDir(), "admin.sock")}
+	var listeners []net.Listener
+	for _, address := range []string{"127.0.0.1:0", "unix:" + s.unix} {
+		l, err := server.Listen(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+	}
+	s.tcp = listeners[0].Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, listeners...) }()
+	s.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// overUnix gives a client over the unix socket.
+func (s *served) overUnix(t testing.TB) *client.Client { return dial(t, "unix:"+s.unix, "") }
+
+func dial(t testing.TB, address, tokenFile string) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{Address: address, TokenFile: tokenFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// request is one raw request.
+type request struct {
+	method, path, body string
+	header             map[string]string
+	host               string
+	unix               bool
+}
+
+// ask sends a raw request and gives status and body.
+func (s *served) ask(t testing.TB, r request) (int, []byte) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if r.unix {
+			return new(net.Dialer).DialContext(ctx, "unix", s.unix)
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", s.tcp)
+	}}
+	request, err := http.NewRequest(r.method, "http://"+s.tcp+r.path, bytes.NewBufferString(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range r.header {
+		request.Header.Set(name, value)
+	}
+	if r.host != "" {
+		request.Host = r.host
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body
+}
+
+// write sends a change over the unix socket.
+func (s *served) write(t testing.TB, method, path, body string) (int, admin.Problem) {
+	t.Helper()
+	status, answer := s.ask(t, request{method: method, path: path, body: body, unix: true, header: map[string]string{"Content-Type": "application/json"}})
+	var p admin.Problem
+	if status >= 400 {
+		if err := json.Unmarshal(answer, &p); err != nil {
+			t.Fatalf("%s %s: %d %s: %v", method, path, status, answer, err)
+		}
+		if p.Status != status || p.Detail == "" || p.Title == "" {
+			t.Errorf("%s %s: %d with an incomplete problem: %s", method, path, status, answer)
+		}
+	}
+	return status, p
+}
+
+// asProblem gives the problem that an error is.
+func asProblem(t testing.TB, err error) *admin.Problem {
+	t.Helper()
+	var p *admin.Problem
+	if !errors.As(err, &p) {
+		t.Fatalf("got %v, want a problem", err)
+	}
+	return p
+}
+
+func collect(t testing.TB, blocks iter.Seq2[admin.Block, error]) (prefixes []string) {
+	t.Helper()
+	for b, err := range blocks {
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefixes = append(prefixes, b.Prefix.String())
+	}
+	return prefixes
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package admin
+
+import "net"
+
+// unixPeer names the way only: other systems tell the peer in other ways.
+func unixPeer(net.Conn) string { return "unix socket" }

@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// Problem is what the API answers instead of what was asked for (RFC 9457,
+// application/problem+json).
+type Problem struct {
+	Title  string `json:"title"`  // the status in words
+	Status int    `json:"status"` // of HTTP
+	Detail string `json:"detail"` // what is wrong
+	Field  string `json:"field,omitempty"`
+	Mend   string `json:"mend,omitempty"` // what to do about it
+}
+
+// problem makes one of its parts.
+func problem(status int, field, detail, mend string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Mend: mend}
+}
+
+// Error gives field, detail and mend in one line.
+func (p *Problem) Error() string {
+	text := p.Detail
+	if p.Field != "" {
+		text = p.Field + ": " + text
+	}
+	if p.Mend != "" {
+		text = fmt.Sprintf("%s; %s", text, p.Mend)
+	}
+	return text
+}
+
+// send answers with the problem.
+func (p *Problem) send(w http.ResponseWriter) {
+	send(w, p.Status, "application/problem+json", p)
+}
+
+// sendJSON answers with a value.
+func sendJSON(w http.ResponseWriter, status int, value any) {
+	send(w, status, "application/json", value)
+}
+
+func send(w http.ResponseWriter, status int, contentType string, value any) {
+	body, err := json.Marshal(value)
+	if err != nil { // every value sent is a plain struct; only a View's odd time can do this
+		status, contentType = http.StatusInternalServerError, "application/problem+json"
+		body, _ = json.Marshal(problem(status, "", "the answer cannot be written: "+err.Error(), ""))
+	}
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // who has gone away needs no answer
+}

@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// query is a request's parameters, each given once and known.
+type query map[string]string
+
+// readQuery refuses parameters that are not known: a filter with a typing
+// error must not list everything.
+func readQuery(r *http.Request, known ...string) (query, *Problem) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, problem(http.StatusBadRequest, "", "the query does not parse: "+err.Error(), "escape its values")
+	}
+	q := make(query, len(values))
+	for name, all := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, problem(http.StatusBadRequest, clip(name), "there is no such parameter", knownMend(known))
+		case len(all) > 1:
+			return nil, problem(http.StatusBadRequest, name, "is given twice", "give it once")
+		}
+		q[name] = all[0]
+	}
+	return q, nil
+}
+
+func knownMend(known []string) string {
+	if len(known) == 0 {
+		return "leave it out"
+	}
+	return "use one of " + strings.Join(known, ", ")
+}
+
+// limit gives how many are asked for.
+func (q query) limit() (int, *Problem) {
+	text, given := q["limit"]
+	if !given {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, problem(http.StatusBadRequest, "limit", strconv.Quote(clip(text))+" is not a number from 1 to 1000", "use the cursor for more")
+	}
+	return n, nil
+}
+
+// prefix gives the prefix of a parameter, the zero prefix if it is not given.
+func (q query) prefix(name string) (netip.Prefix, *Problem) {
+	text, given := q[name]
+	if !given {
+		return netip.Prefix{}, nil
+	}
+	return parsePrefix(name, text)
+}
+
+// parsePrefix reads an address or a prefix. IPv4 in IPv6 becomes IPv4, as
+// everywhere.
+func parsePrefix(field, text string) (netip.Prefix, *Problem) {
+	bad := func(detail, mend string) (netip.Prefix, *Problem) {
+		return netip.Prefix{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" "+detail, mend)
+	}
+	if !strings.Contains(text, "/") {
+		addr, p := parseAddr(field, text)
+		if p != nil {
+			return netip.Prefix{}, p
+		}
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return bad("is neither an address nor a prefix", "write one such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/64")
+	}
+	if prefix.Addr().Is4In6() {
+		if prefix.Bits() < 96 {
+			return bad("is wider than all of IPv4", "write it as IPv4")
+		}
+		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+	}
+	if prefix != prefix.Masked() {
+		return bad("has host bits", "write "+prefix.Masked().String()+", or the address alone")
+	}
+	return prefix, nil
+}
+
+// parseAddr reads an address, unmapped.
+func parseAddr(field, text string) (netip.Addr, *Problem) {
+	addr, err := netip.ParseAddr(text)
+	if err != nil || addr.Zone() != "" {
+		return netip.Addr{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" is not an address", "write one such as 203.0.113.7 or 2001:db8::7, without port or zone")
+	}
+	return addr.Unmap(), nil
+}
+
+// clip shortens what a message repeats.
+func clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
+}

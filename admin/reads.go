@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+)
+
+// historyLength is how many events of an address are shown.
+const historyLength = 20
+
+// getHealth says that the process runs and answers.
+func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, struct {
+		OK bool `json:"ok"`
+	}{true})
+	return nil
+}
+
+// getReady says whether the node has its state back and listens. What keeps it
+// is in the status: here anybody may ask.
+func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
+	stats := s.config.View.Stats()
+	status := http.StatusOK
+	if !stats.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	sendJSON(w, status, struct {
+		Ready    bool `json:"ready"`
+		Degraded bool `json:"degraded"`
+	}{stats.Ready, len(stats.Conditions) > 0})
+	return nil
+}
+
+func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, s.config.View.Stats())
+	return nil
+}
+
+// explain says how an address stands.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) *Problem {
+	addr, p := parseAddr("address", r.PathValue("address"))
+	if p != nil {
+		return p
+	}
+	e := s.config.View.Explain(s.config.View.Now(), addr)
+	e.Rules = append([]RuleCount{}, e.Rules...)
+	for i := range e.Rules {
+		e.Rules[i].Does = e.Rules[i].Action.String()
+	}
+	e.History = s.config.Events.history(addr, historyLength)
+	sendJSON(w, http.StatusOK, e)
+	return nil
+}
+
+func (s *Server) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.config.View.Rules()...)})
+	return nil
+}
+
+// getRule gives a rule with the distribution of its counts.
+func (s *Server) getRule(w http.ResponseWriter, r *http.Request) *Problem {
+	limit, p := readLimit(r)
+	if p != nil {
+		return p
+	}
+	name := r.PathValue("name")
+	rules := s.config.View.Rules()
+	i := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Name == name })
+	if i < 0 {
+		return noRule(name)
+	}
+	var counts Counts
+	found := false
+	if !s.scanning(r.Context(), func() { counts, found = s.config.View.Counts(s.config.View.Now(), name, limit) }) {
+		return nil
+	}
+	if !found { // a reload dropped it since it was looked up
+		return noRule(name)
+	}
+	sendJSON(w, http.StatusOK, newRuleDetail(rules[i], counts))
+	return nil
+}
+
+func noRule(name string) *Problem {
+	return problem(http.StatusNotFound, "name", "there is no rule "+clip(name), "GET /api/v1/rules lists them")
+}
+
+// getTop gives the keys nearest to a limit and the newest blocks.
+func (s *Server) getTop(w http.ResponseWriter, r *http.Request) *Problem {
+	limit, p := readLimit(r)
+	if p != nil {
+		return p
+	}
+	var keys []KeyCount
+	if !s.scanning(r.Context(), func() { keys = s.config.View.Top(s.config.View.Now(), limit) }) {
+		return nil
+	}
+	top := Top{Keys: shown(keys), Newest: []Block{}}
+	for _, e := range s.config.Events.newest(limit, func(e *Event) bool { return e.Kind == EventBlock }) {
+		top.Newest = append(top.Newest, *e.Block)
+	}
+	sendJSON(w, http.StatusOK, top)
+	return nil
+}
+
+func readLimit(r *http.Request) (int, *Problem) {
+	q, p := readQuery(r, "limit")
+	if p != nil {
+		return 0, p
+	}
+	return q.limit()
+}
+
+// scanning runs what may look at every key, one at a time, so that nobody can
+// keep all cores from deciding by asking. It is false if the asker went away
+// while waiting.
+func (s *Server) scanning(ctx context.Context, look func()) bool {
+	select {
+	case s.scan <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-s.scan }()
+	look()
+	return true
+}
+
+// reload has the config read again.
+func (s *Server) reload(w http.ResponseWriter, r *http.Request) *Problem {
+	var p *Problem
+	if err := s.config.View.Reload(r.Context()); err != nil {
+		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the old config stays in force; mend the file and reload")
+	} else {
+		sendJSON(w, http.StatusOK, Reloaded{OK: true})
+	}
+	return s.audited(r, Audit{Action: "reload"}, p)
+}

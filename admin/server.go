@@ -1,0 +1,153 @@
+// Package admin is how people and programs look at a running node and tell it
+// what to do: a JSON API under /api/v1, events as a stream, metrics, health
+// and profiles. docs/api.md is its reference.
+//
+// It decides nothing and keeps nothing but the last events: all it knows comes
+// from a [View], which the daemon implements. It is not on the path of a
+// request, and where it fails the node goes on deciding.
+//
+// Who may do what depends on how they come. Over a unix socket the file's mode
+// decides, and all is allowed. Over TCP a token is asked for, if there is one;
+// without one the node listens on loopback only and lets nobody change
+// anything. A browser is kept out of it: changes want a JSON content type and
+// no foreign origin, loopback wants a local Host, and there are no cookies.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	headerTime = 10 * time.Second // to read a request's headers
+	readTime   = 20 * time.Second // to read a whole request
+	idleTime   = 2 * time.Minute
+	// answerTime is how long an answer may take; a profile may last a minute.
+	answerTime = 70 * time.Second
+	// drainTime is how long answers that are under way may go on at the end.
+	drainTime = time.Second
+	// maxHeader is the most that a request's headers may have, in bytes.
+	maxHeader = 16 << 10
+)
+
+// Config says what a server shows and to whom.
+type Config struct {
+	View   View
+	Events *Events
+	// TokenFile holds the token that TCP clients show; empty for none. It is
+	// read by New and by ReadToken.
+	TokenFile string
+	// Audit hears of every manual action. Nil: nobody hears.
+	Audit func(Audit)
+	// Latency is shown with the metrics. Nil: there is none.
+	Latency *Latency
+	// Log gets what net/http complains of. Nil: nobody.
+	Log *slog.Logger
+}
+
+// Server answers the admin API. It is safe for concurrent use. Make one with
+// [New].
+type Server struct {
+	config   Config
+	token    *token // nil for none
+	handler  http.Handler
+	scan     chan struct{} // holds one while someone looks at every key
+	refusals *prometheus.CounterVec
+}
+
+// New makes a server and reads its token. It does not listen yet.
+func New(c Config) (*Server, error) {
+	s := &Server{config: c, scan: make(chan struct{}, 1)}
+	if s.config.Audit == nil {
+		s.config.Audit = func(Audit) {}
+	}
+	if c.TokenFile != "" {
+		s.token = &token{file: c.TokenFile}
+		if err := s.token.read(); err != nil {
+			return nil, err
+		}
+	}
+	metrics := s.newMetrics()
+	s.handler = s.guard(s.routes(metrics))
+	return s, nil
+}
+
+// ReadToken reads the token file again; call it on every reload. On an error
+// the old token stays.
+func (s *Server) ReadToken() error {
+	if s.token == nil {
+		return nil
+	}
+	return s.token.read()
+}
+
+// Serve answers on the listeners, of [Server.Listen] or handed over by systemd,
+// until ctx is done, and has closed them and ended every goroutine and stream
+// when it returns. It refuses a listener that strangers could reach without a
+// token. It is called once.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	for _, l := range listeners {
+		if err := s.mayListen(l.Addr()); err != nil {
+			closeAll(listeners)
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := s.httpServer(ctx)
+	failed := make(chan error, len(listeners))
+	var serving sync.WaitGroup
+	for _, l := range listeners {
+		serving.Go(func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("admin %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	cancel() // ends the streams, which Shutdown would wait for
+	drain, stop := context.WithTimeout(context.Background(), drainTime)
+	defer stop()
+	if server.Shutdown(drain) != nil {
+		_ = server.Close() // whoever is not done by now is cut off
+	}
+	serving.Wait()
+	return err
+}
+
+func (s *Server) httpServer(ctx context.Context) *http.Server {
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      answerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       withPeer,
+	}
+	log := s.config.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	return server
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+}

@@ -1,0 +1,165 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// sink renders figures as metrics.
+type sink struct{ to chan<- prometheus.Metric }
+
+func (s sink) counter(d *prometheus.Desc, v uint64, labels ...string) {
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	s.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+// at gives an instant, and nothing for one that has not been.
+func (s sink) at(d *prometheus.Desc, t time.Time, labels ...string) {
+	if !t.IsZero() {
+		s.gauge(d, float64(t.UnixMilli())/1e3, labels...)
+	}
+}
+
+func (s sink) is(d *prometheus.Desc, yes bool) {
+	v := 0.0
+	if yes {
+		v = 1
+	}
+	s.gauge(d, v)
+}
+
+// node gives what is true of the node as a whole.
+func (s sink) node(stats *Stats, rules []Rule) {
+	s.gauge(descBuild, 1, stats.Version, goVersion(), revision())
+	s.is(descReady, stats.Ready)
+	s.is(descMonitor, stats.Monitor)
+	s.gauge(descDegraded, float64(len(stats.Conditions)))
+	s.at(descStart, stats.Started)
+	s.counter(descEvents, stats.Events.Passed, "pass")
+	s.counter(descEvents, stats.Events.Shadowed, "shadow")
+	s.counter(descEvents, stats.Events.Denied, "deny")
+	s.counter(descSpared, stats.Events.Spared)
+	s.counter(descLate, stats.Events.Late)
+	s.counter(descEarly, stats.Events.Early)
+	s.rules(rules)
+}
+
+// rules gives the first of the config: a file may hold any number.
+func (s sink) rules(rules []Rule) {
+	candidates := 0
+	for _, r := range rules[:min(len(rules), maxLabels)] {
+		s.gauge(descLimit, float64(r.Limit), r.Name)
+		for _, c := range r.Candidates {
+			if candidates++; candidates > maxLabels {
+				break
+			}
+			threshold := strconv.FormatUint(uint64(c.Threshold), 10)
+			s.counter(descWouldPass, c.Over, r.Name, threshold)
+			s.counter(descWouldHit, c.Crossings, r.Name, threshold)
+		}
+	}
+}
+
+func (s sink) tables(t *Tables) {
+	s.gauge(descKeys, float64(t.Keys))
+	s.gauge(descRings, float64(t.Rings))
+	s.counter(descEvictions, t.Evicted, "room")
+	s.counter(descEvictions, t.Expired, "idle")
+	s.counter(descRefused, t.Refused)
+	s.counter(descSqueezed, t.Squeezed)
+	s.gauge(descLimitMem, float64(t.Limit))
+	s.gauge(descUsedMem, float64(t.Used))
+	for part, bytes := range t.Parts {
+		s.gauge(descMemory, float64(bytes), part)
+	}
+}
+
+// sensors gives what came in. Figures that share their labels are added up,
+// since a scrape must not hold one metric twice.
+func (s sink) sensors(stats *Stats) {
+	type decided struct{ protocol, action, rule string }
+	requests, decisions := make(map[string]uint64), make(map[decided]uint64)
+	for _, source := range stats.Sources {
+		requests[source.Name] += source.Events
+	}
+	for _, d := range stats.Decisions {
+		by := decided{d.Protocol, d.Action, d.Rule}
+		if _, known := decisions[by]; !known && len(decisions) >= maxLabels {
+			by.rule = otherLabel
+		}
+		decisions[by] += d.Count
+	}
+	lines := make(map[string]Log)
+	for _, l := range stats.Logs {
+		sum := lines[l.Name]
+		lines[l.Name] = Log{Parsed: sum.Parsed + l.Parsed, Skipped: sum.Skipped + l.Skipped, Lost: sum.Lost + l.Lost}
+	}
+	for name, n := range requests {
+		s.counter(descRequests, n, name)
+	}
+	for d, n := range decisions {
+		s.counter(descDecisions, n, d.protocol, d.action, d.rule)
+	}
+	for name, l := range lines {
+		s.counter(descLines, l.Parsed, name, "parsed")
+		s.counter(descLines, l.Skipped, name, "skipped")
+		s.counter(descLines, l.Lost, name, "lost")
+	}
+}
+
+// enforcers gives each enforcer once: the first of a name.
+func (s sink) enforcers(all []Enforcer) {
+	seen := make(map[string]bool)
+	for _, e := range all {
+		if seen[e.Name] {
+			continue
+		}
+		seen[e.Name] = true
+		s.counter(descOps, e.Updates, e.Name, "update", "ok")
+		s.counter(descOps, e.Failures, e.Name, "update", "error")
+		s.gauge(descEntries, float64(e.Intended), e.Name, "intended")
+		s.gauge(descEntries, float64(e.Installed), e.Name, "installed")
+		s.gauge(descEntries, float64(e.Withheld), e.Name, "withheld")
+		s.gauge(descFailing, float64(e.Failing), e.Name)
+		s.at(descEnforced, e.Success, e.Name)
+	}
+}
+
+// state gives what is on disk: snapshot and config.
+func (s sink) state(stats *Stats) {
+	if snap := stats.Snapshot; snap != nil {
+		s.counter(descSnapshots, snap.Written, "ok")
+		s.counter(descSnapshots, snap.Failures, "error")
+		s.gauge(descSize, float64(snap.Bytes))
+		s.at(descSaved, snap.Success)
+	}
+	if r := stats.Reload; r != nil {
+		s.is(descReloaded, r.OK)
+		s.at(descReloadAt, r.Success)
+	}
+}
+
+func (s sink) standing(count map[standingBy]int, action string) {
+	for by, n := range count {
+		s.gauge(descBlocked, float64(n), by.rule, action, by.origin, by.family)
+	}
+}
+
+func (s sink) happened(h happened, action string) {
+	for by, n := range h.made {
+		s.counter(descBlocks, n, by.rule, action, by.origin)
+	}
+	for reason, n := range h.lifted {
+		s.counter(descUnblocks, n, reason)
+	}
+	for kind, n := range h.alarms {
+		s.counter(descAlarms, n, kind)
+	}
+	s.counter(descDropped, h.dropped)
+	s.gauge(descStreams, float64(h.streams))
+}

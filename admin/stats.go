@@ -1,0 +1,131 @@
+package admin
+
+import "time"
+
+// Stats is a node's figures: what `status` shows and what the metrics are made
+// of. Counters begin at the start of the node. A part that a node does not
+// have is left empty and gives no metric.
+type Stats struct {
+	Node    string    `json:"node"`
+	Version string    `json:"version"`
+	Monitor bool      `json:"monitor"` // nothing is enforced, all is reported
+	Started time.Time `json:"started"`
+	Time    time.Time `json:"time"`
+	// Ready says that the node has its state back and listens wherever it was
+	// told to.
+	Ready bool `json:"ready"`
+	// Conditions are in words what keeps it from being ready or makes it less
+	// than it should be, such as "accesslog /var/log/x: permission denied".
+	Conditions []string `json:"conditions,omitempty"`
+
+	Events Totals `json:"events"`
+	// V4 and V6 are the standing blocks.
+	V4 int `json:"blocks_v4"`
+	V6 int `json:"blocks_v6"`
+
+	Tables    Tables      `json:"tables"`
+	Sources   []Source    `json:"sources,omitempty"`
+	Decisions []Decisions `json:"decisions,omitempty"`
+	Logs      []Log       `json:"logs,omitempty"`
+	Enforcers []Enforcer  `json:"enforcers,omitempty"`
+	Snapshot  *Snapshot   `json:"snapshot,omitempty"`
+	Reload    *Reload     `json:"reload,omitempty"`
+}
+
+// Totals is what became of all events.
+type Totals struct {
+	Decided  uint64 `json:"decided"`
+	Passed   uint64 `json:"passed"`
+	Shadowed uint64 `json:"shadowed"`
+	Denied   uint64 `json:"denied"`
+	Spared   uint64 `json:"spared"` // of the passed: allowed or protected
+	Late     uint64 `json:"late"`   // older than the window of a meter: not counted
+	Early    uint64 `json:"early"`  // from the future: counted now
+}
+
+// Tables is the memory of all meters together.
+type Tables struct {
+	Keys  int `json:"keys"`
+	Rings int `json:"rings"` // of the keys: those with slots of their own
+	// Expired keys were idle; Evicted made room for hotter ones; Refused events
+	// found no room; Squeezed counts are too low for want of it.
+	Expired  uint64 `json:"expired"`
+	Evicted  uint64 `json:"evicted"`
+	Refused  uint64 `json:"refused"`
+	Squeezed uint64 `json:"squeezed"`
+	// Limit and Used are bytes; Parts of Used by name, such as "keys", "rings"
+	// and "sketch".
+	Limit int64            `json:"limit_bytes"`
+	Used  int64            `json:"used_bytes"`
+	Parts map[string]int64 `json:"parts,omitempty"`
+}
+
+// Source is one source of events, such as "auth 127.0.0.1:9180".
+type Source struct {
+	Name   string `json:"name"`
+	Events uint64 `json:"events"`
+}
+
+// Decisions counts verdicts over one protocol ("nginx", "envoy", "log" …), by
+// action and by the rule that decided (empty for a pass).
+type Decisions struct {
+	Protocol string `json:"protocol"`
+	Action   string `json:"action"`
+	Rule     string `json:"rule,omitempty"`
+	Count    uint64 `json:"count"`
+}
+
+// Log is one log that is followed or received.
+type Log struct {
+	Name string `json:"name"`
+	// Parsed lines became events, Skipped ones could not be read, Lost ones
+	// were sent and never arrived.
+	Parsed  uint64 `json:"parsed"`
+	Skipped uint64 `json:"skipped"`
+	Lost    uint64 `json:"lost"`
+}
+
+// Enforcer is one place that blocks are made real in.
+type Enforcer struct {
+	Name string `json:"name"`
+	// Intended and Installed differ while it fails or is behind. Withheld
+	// blocks are not for it: they were learned from behind a proxy.
+	Intended  int `json:"intended"`
+	Installed int `json:"installed"`
+	Withheld  int `json:"withheld"`
+	// Updates and Failures are calls by their end.
+	Updates  uint64    `json:"updates"`
+	Failures uint64    `json:"failures"`
+	Failing  int       `json:"failing"` // failures since the last success
+	Error    string    `json:"error,omitempty"`
+	Success  time.Time `json:"last_success,omitzero"`
+}
+
+// Snapshot is the node's state on disk.
+type Snapshot struct {
+	Written  uint64    `json:"written"`
+	Failures uint64    `json:"failures"`
+	Bytes    int64     `json:"bytes"` // of the last
+	Success  time.Time `json:"last_success,omitzero"`
+}
+
+// Reload is the last time that the config was read.
+type Reload struct {
+	OK      bool      `json:"ok"`
+	Error   string    `json:"error,omitempty"`
+	Success time.Time `json:"last_success,omitzero"` // the last that went well
+}
+
+// Reloaded is the answer to a reload that went well.
+type Reloaded struct {
+	OK bool `json:"ok"`
+}
+
+// Top is what `edgeguard top` shows beside Stats.
+type Top struct {
+	// Keys are those nearest to a limit or furthest above it.
+	Keys []KeyCount `json:"keys"`
+	// Newest are the last blocks made since the node started, the newest first;
+	// some may be over.
+	Newest []Block `json:"newest"`
+}

@@ -1,0 +1,60 @@
+package admin
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// View is the running node as this package sees it; the daemon is the one that
+// implements it. All methods are called from many goroutines at once, none is
+// on the path of a request, and none may wait for the network.
+type View interface {
+	// Now is the node's time, which blocks and slots are measured by.
+	Now() time.Time
+
+	// Blocks gives the blocks that are live at now and whose prefix is not less
+	// than from (netip.Prefix.Compare), in that order; the zero prefix begins
+	// at the first.
+	Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
+
+	// Find gives the live blocks of exactly this prefix or of one around it,
+	// the narrowest first.
+	Find(now time.Time, prefix netip.Prefix) []edgeguard.Block
+
+	// Block puts a block in force, or replaces that of the same prefix. The node
+	// sets Origin and Version and returns the block as it stands. force is an
+	// operator's word that a wide or protected prefix is meant. The error wraps
+	// one of package blocklist where the list refuses.
+	Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
+
+	// Unblock takes back the block of exactly this prefix and clears the counts
+	// of its addresses, so that it sticks. It returns what was lifted; false if
+	// no such block stands.
+	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
+
+	// Explain says how an address stands with every rule. It leaves
+	// Explanation.History and RuleCount.Does to this package.
+	Explain(now time.Time, addr netip.Addr) Explanation
+
+	// Rules gives the rules in the order of the config.
+	Rules() []Rule
+
+	// Counts gives the distribution of what the rule's keys count at now, and
+	// the n that count most; false if there is no such rule. It may look at
+	// every key, so this package calls it once at a time.
+	Counts(now time.Time, rule string, n int) (Counts, bool)
+
+	// Top gives the n keys nearest to the limit of a rule, or furthest above
+	// it, over all rules. It may look at every key, as Counts.
+	Top(now time.Time, n int) []KeyCount
+
+	// Stats gives the node's figures.
+	Stats() Stats
+
+	// Reload reads the config again. On an error the old one stays in force.
+	Reload(ctx context.Context) error
+}

@@ -1,0 +1,64 @@
+package blocklist
+
+import (
+	"iter"
+	"time"
+
+	"edgeguard"
+)
+
+// Records gives all that the list remembers, tombstones and ended blocks
+// included, each with whether it was forced: what a snapshot keeps. They are
+// as they were when the iteration began; no lock is held meanwhile.
+func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
+	return func(yield func(edgeguard.Block, bool) bool) {
+		l.mu.Lock()
+		blocks := l.current.blocks
+		graves := make([]*entry, 0, len(l.graves))
+		for _, e := range l.graves {
+			graves = append(graves, e)
+		}
+		l.mu.Unlock()
+		for _, e := range blocks.All() {
+			if !yield(e.block, e.forced) {
+				return
+			}
+		}
+		for _, e := range graves {
+			if !yield(e.block, e.forced) {
+				return
+			}
+		}
+	}
+}
+
+// Restore takes in the records of a list that was: each as Merge or Force
+// would, but in bulk, in a table that no reader sees until it is whole, and
+// without telling anybody. It returns how many were refused or too old.
+func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) (refused int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.blocks = l.current.blocks.Clone()
+	for block, forced := range records {
+		e := &entry{block: normalize(block), forced: forced}
+		if l.checkPrefix(e) != nil || l.checkExempt(e) != nil || l.forgotten(e, now) {
+			refused++
+			continue
+		}
+		held := l.known(e.block.Prefix)
+		if held != nil {
+			if compare(e, held) <= 0 {
+				continue
+			}
+			l.remove(held)
+		}
+		if e.block.Lifted || !now.Before(e.block.Until) {
+			l.bury(e)
+			continue
+		}
+		l.current.blocks.Insert(e.block.Prefix, e)
+		l.stood(e)
+	}
+	l.publish()
+	return refused
+}

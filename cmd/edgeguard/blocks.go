@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+)
+
+func blocksCommand(e *env) *cobra.Command {
+	list := blocksListCommand(e)
+	c := &cobra.Command{
+		Use:   "blocks [list|add|remove]",
+		Short: "Show and change who is blocked",
+		Long: `blocks shows who is blocked on a running node, blocks by hand, and takes blocks
+back. Without a word it lists.`,
+		Example: `  edgeguard blocks
+  edgeguard blocks add 203.0.113.9 --for 2h --reason "scraper, ticket 4711"
+  edgeguard blocks remove 203.0.113.9`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("blocks: unknown word %q: list, add or remove", args[0])}
+			}
+			return nil
+		},
+		RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e))
+	return c
+}
+
+func blocksListCommand(e *env) *cobra.Command {
+	var at reach
+	var filter client.Filter
+	var rows int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the standing blocks",
+		Example: `  edgeguard blocks list --rule login
+  edgeguard blocks list --contains 203.0.113.9 --json`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				return listBlocks(ctx, e, node, filter, rows, asJSON)
+			})
+		},
+	}
+	at.flags(c)
+	f := c.Flags()
+	f.StringVar(&filter.Rule, "rule", "", "only those that the rule of this `NAME` made")
+	f.StringVar(&filter.Origin, "origin", "", "only those that the node of this `NAME` made")
+	f.StringVar(&filter.Prefix, "prefix", "", "only those inside this `PREFIX`")
+	f.StringVar(&filter.Contains, "contains", "", "only those that hold this `ADDRESS`")
+	f.IntVar(&rows, "rows", 0, "show at most `N`, 0 for all")
+	f.BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	return c
+}
+
+// listBlocks prints the blocks as they come, page by page.
+func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
+	t := blockTable()
+	encoder := json.NewEncoder(e.stdout)
+	shown := 0
+	for b, err := range node.Blocks(ctx, filter) {
+		if err != nil {
+			return err
+		}
+		if rows > 0 && shown == rows {
+			break
+		}
+		shown++
+		if !asJSON {
+			blockRow(t, b, time.Now())
+		} else if err := encoder.Encode(b); err != nil {
+			return err
+		}
+	}
+	switch {
+	case asJSON:
+	case shown == 0:
+		fmt.Fprintln(e.stdout, "nobody is blocked")
+	default:
+		t.print(e.stdout, e.colour)
+	}
+	return nil
+}
+
+// blockTable is the columns of a list of blocks.
+func blockTable() *table {
+	t := &table{}
+	t.column("blocked", false, red)
+	t.column("rule", false, "")
+	t.column("count", true, "")
+	t.column("limit", true, faint)
+	t.column("since", false, "")
+	t.column("for another", true, "")
+	t.column("by", false, "")
+	t.column("reason", false, faint)
+	return t
+}
+
+func blockRow(t *table, b admin.Block, now time.Time) {
+	count, limit := number(b.Count), number(b.Limit)
+	if b.Limit == 0 {
+		count, limit = "", ""
+	}
+	t.row(prefixText(b.Prefix), b.Rule, count, limit, instant(b.Since), span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
+}
+
+func blocksAddCommand(e *env) *cobra.Command {
+	var at reach
+	var request admin.BlockRequest
+	var length time.Duration
+	c := &cobra.Command{
+		Use:   "add PREFIX",
+		Short: "Block an address or a prefix by hand",
+		Example: `  edgeguard blocks add 203.0.113.9
+  edgeguard blocks add 2001:db8:1::/48 --for 24h --reason "bot network"`,
+		Args: oneArgument("one address or prefix"),
+		RunE: func(c *cobra.Command, args []string) error {
+			request.Prefix, request.For = args[0], length.String()
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				b, err := node.Block(ctx, request)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s\n", prefixText(b.Prefix), instant(b.Until))
+				return err
+			})
+		},
+	}
+	at.flags(c)
+	f := c.Flags()
+	f.DurationVar(&length, "for", time.Hour, "how long")
+	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the block is")
+	f.BoolVar(&request.Force, "force", false, "also a protected address, or a prefix wider than /16 (IPv4) or /32 (IPv6)")
+	return c
+}
+
+func blocksRemoveCommand(e *env) *cobra.Command {
+	var at reach
+	var reason string
+	c := &cobra.Command{
+		Use:   "remove PREFIX",
+		Short: "Take a block back, and forget what was counted of its addresses",
+		Example: `  edgeguard blocks remove 203.0.113.9
+  edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"`,
+		Args: oneArgument("the address or prefix that is blocked"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				b, err := node.Unblock(ctx, args[0], reason)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.stdout, "%s is not blocked any more, and its counts begin at 0\n", prefixText(b.Prefix))
+				return err
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
+	return c
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/config"
+)
+
+func doctorCommand(e *env) *cobra.Command {
+	var configFile string
+	c := &cobra.Command{
+		Use:   "doctor [--config FILE]",
+		Short: "Look for what would keep a node from working on this host",
+		Long: `doctor looks at the host through the config's eyes: ports, files and their
+permissions, the logs' formats, the kernel's datagram queue, the clock, and
+settings that cancel each other out. Run it as the user that serves. It changes
+nothing, and exits 1 if something would not work.`,
+		Example: `  sudo -u edgeguard edgeguard doctor --config /etc/edgeguard/edgeguard.yaml`,
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := loadConfig(configFile)
+			if err != nil {
+				return err
+			}
+			return examine(e, c)
+		},
+	}
+	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
+	return c
+}
+
+// severity is how bad a finding is.
+type severity int
+
+const (
+	well  severity = iota // as it should be
+	doubt                 // works, and may not be what is wanted
+	wrong                 // does not work
+	nSever
+)
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	severity severity
+	about    string
+	text     string
+}
+
+// examination collects findings.
+type examination struct{ findings []finding }
+
+func (x *examination) note(s severity, about, format string, args ...any) {
+	x.findings = append(x.findings, finding{s, about, fmt.Sprintf(format, args...)})
+}
+
+// examine looks at everything and prints what it found.
+func examine(e *env, c *config.Config) error {
+	x := &examination{}
+	for _, w := range c.Warnings {
+		x.note(doubt, "config", "%s", w)
+	}
+	x.listeners(c)
+	x.state(c)
+	x.logs(c)
+	x.enforcers(c)
+	x.datagrams(c)
+	x.clock()
+	var counts [nSever]int
+	for _, f := range x.findings {
+		counts[f.severity]++
+		word := []string{"ok   ", "doubt", "wrong"}[f.severity]
+		colour := []string{faint, amber, red}[f.severity]
+		fmt.Fprintf(e.stdout, "%s  %s: %s\n", paint(colour, word, e.colour), f.about, f.text)
+	}
+	fmt.Fprintf(e.stdout, "\n%d ok, %d in doubt, %d wrong\n", counts[well], counts[doubt], counts[wrong])
+	if counts[wrong] > 0 {
+		return errors.New("something would not work: see above")
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"edgeguard/config"
+	"edgeguard/sensor/accesslog"
+)
+
+// leastQueue is the datagram queue that design and research ask for: at the
+// kernel's 10 two thirds of the lines are lost at full load.
+const leastQueue = 4096
+
+// listeners tries each address. One in use is what a running node does.
+func (x *examination) listeners(c *config.Config) {
+	for _, l := range c.Listen.Auth {
+		x.listener("forward auth "+l.Address.String(), l.Address)
+	}
+	for _, l := range c.Listen.Admin {
+		x.listener("admin "+l.Address.String(), l.Address)
+		if l.TokenFile == "" {
+			continue
+		}
+		if f, err := os.Open(l.TokenFile); err != nil {
+			x.note(wrong, "admin token", "%v", err)
+		} else {
+			_ = f.Close()
+			x.note(well, "admin token", "%s can be read", l.TokenFile)
+		}
+	}
+}
+
+func (x *examination) listener(about string, a config.Address) {
+	if a.Network != "tcp" {
+		x.folder(about, filepath.Dir(a.Address))
+		return
+	}
+	l, err := net.Listen("tcp", a.Address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		x.note(doubt, about, "in use: by a node that runs, it is to be hoped")
+	case err != nil:
+		x.note(wrong, about, "%v", err)
+	default:
+		_ = l.Close()
+		x.note(well, about, "free")
+	}
+}
+
+// folder notes whether files can be made in a folder.
+func (x *examination) folder(about, folder string) {
+	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
+	if err != nil {
+		x.note(wrong, about, "%v: make the folder, and give it to the user that serves", err)
+		return
+	}
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	x.note(well, about, "%s can be written", folder)
+}
+
+// state looks at the folder of what outlives a restart; serve makes it where
+// it may.
+func (x *examination) state(c *config.Config) {
+	if c.State == "" {
+		x.note(doubt, "state", "none: a restart forgets")
+		return
+	}
+	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) {
+		x.folder("state "+c.State, filepath.Dir(c.State))
+		return
+	}
+	x.folder("state "+c.State, c.State)
+}
+
+// logs looks whether each file can be read and its last lines are of its
+// format.
+func (x *examination) logs(c *config.Config) {
+	for _, l := range c.Sensors.AccessLog {
+		if l.File == "" {
+			if l.Listen.Network != "tcp" {
+				x.folder("log "+l.Listen.String(), filepath.Dir(l.Listen.Address))
+			}
+			continue
+		}
+		x.log(l.File, l.Format)
+	}
+}
+
+func (x *examination) log(file, format string) {
+	about := "log " + file
+	parsed, err := accesslog.ParseFormat(format)
+	if err != nil {
+		x.note(wrong, about, "%v", err)
+		return
+	}
+	r, err := accesslog.Open(file, parsed, accesslog.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		x.note(doubt, about, "is not there yet: it would be waited for")
+		return
+	}
+	if err != nil {
+		x.note(wrong, about, "%v", err)
+		return
+	}
+	defer func() { _ = r.Close() }()
+	if _, err = r.Next(); err != nil && !errors.Is(err, io.EOF) {
+		x.note(wrong, about, "%v", err)
+		return
+	}
+	s := r.Stats()
+	switch {
+	case s.Lines == 0:
+		x.note(well, about, "can be read, and is empty")
+	case s.Events == 0:
+		x.note(wrong, about, "no line of its first %d is of format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
+	case s.Skipped*10 > s.Lines:
+		x.note(doubt, about, "%d of its first %d lines are not of format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
+	default:
+		x.note(well, about, "format %s fits", r.Format())
+	}
+}
+
+func firstSkipped(first []accesslog.Skipped) string {
+	if len(first) == 0 {
+		return "none is shown"
+	}
+	return first[0].String()
+}
+
+// enforcers looks at the lists, at the commands that reload them, and at what
+// the kernel cannot see.
+func (x *examination) enforcers(c *config.Config) {
+	kernel := false
+	for _, f := range c.Enforce.Files {
+		kernel = kernel || f.Kernel
+		x.folder("list "+f.File, filepath.Dir(f.File))
+		if len(f.Reload) == 0 {
+			continue
+		}
+		if _, err := exec.LookPath(f.Reload[0]); err != nil {
+			x.note(wrong, "list "+f.File, "reload: %v", err)
+		}
+	}
+	if h := c.Enforce.HAProxy; h != nil {
+		if conn, err := net.Dial("unix", h.Socket); err != nil {
+			x.note(wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
+		} else {
+			_ = conn.Close()
+			x.note(well, "haproxy "+h.Socket, "answers")
+		}
+	}
+	if c.Monitor && len(c.Enforce.Files) > 0 {
+		x.note(doubt, "mode monitor", "the lists stay empty: nothing is enforced")
+	}
+	if proxies := farProxies(c.TrustedProxies); kernel && len(proxies) > 0 {
+		x.note(doubt, "kernel lists", "clients that come through %s are never put there: the kernel sees the proxy; forward auth refuses them", strings.Join(proxies, ", "))
+	}
+}
+
+// farProxies are the trusted proxies on other hosts.
+func farProxies(prefixes []netip.Prefix) []string {
+	var far []string
+	for _, p := range prefixes {
+		if !p.Addr().IsLoopback() {
+			far = append(far, p.String())
+		}
+	}
+	return far
+}
+
+// datagrams looks at the kernel's queue where lines come as unix datagrams.
+func (x *examination) datagrams(c *config.Config) {
+	used := false
+	for _, l := range c.Sensors.AccessLog {
+		used = used || l.Listen.Network == "unixgram"
+	}
+	if !used {
+		return
+	}
+	const name = "net.unix.max_dgram_qlen"
+	text, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
+	if err != nil {
+		x.note(doubt, name, "%v", err)
+		return
+	}
+	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if queue < leastQueue {
+		x.note(doubt, name, "%d: lines are lost when they come faster than they are read; set it with `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
+		return
+	}
+	x.note(well, name, "%d", queue)
+}

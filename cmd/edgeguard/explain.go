@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+)
+
+func explainCommand(e *env) *cobra.Command {
+	var at reach
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain ADDRESS",
+		Short: "Say why an address is blocked, or how near it is",
+		Long: `explain shows how an address stands on a running node: its block, what it counts
+for each rule beside the limit, the last window slot by slot, and what became of
+it before.`,
+		Example: `  edgeguard explain 203.0.113.9
+  edgeguard explain 2001:db8::1 --json`,
+		Args: oneArgument("one address"),
+		RunE: func(c *cobra.Command, args []string) error {
+			addr, err := netip.ParseAddr(args[0])
+			if err != nil {
+				return usageError{fmt.Errorf("explain: %q is no address: write one such as 203.0.113.9", args[0])}
+			}
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return json.NewEncoder(e.stdout).Encode(x)
+				}
+				printExplanation(e, &x)
+				return nil
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// printExplanation shows it to people.
+func printExplanation(e *env, x *admin.Explanation) {
+	out := e.stdout
+	switch {
+	case x.Block != nil:
+		b := x.Block
+		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, paint(red, "blocked", e.colour), b.Rule)
+		if b.Limit > 0 {
+			fmt.Fprintf(out, " (%s, limit %s)", number(b.Count), number(b.Limit))
+		}
+		fmt.Fprintf(out, " from %s until %s, for another %s\n", instant(b.Since), instant(b.Until), span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
+		if b.Reason != "" {
+			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), b.Reason, b.Origin)
+		}
+	case x.Because != "":
+		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, x.Standing, x.Because)
+	case x.Standing == "none":
+		fmt.Fprintf(out, "%s is not blocked\n", x.Address)
+	default:
+		fmt.Fprintf(out, "%s is %s\n", x.Address, x.Standing)
+	}
+	for i := range x.Rules {
+		printRuleCount(e, &x.Rules[i])
+	}
+	if len(x.History) > 0 {
+		fmt.Fprintln(out, "\nbefore:")
+	}
+	for _, event := range x.History {
+		rule := ""
+		if event.Block != nil {
+			rule = ", " + prefixText(event.Block.Prefix) + " by rule " + event.Block.Rule
+		}
+		fmt.Fprintf(out, "  %s  %s%s\n", instant(event.Time), event.Kind, rule)
+	}
+}
+
+// printRuleCount shows what the address counts for one rule.
+func printRuleCount(e *env, r *admin.RuleCount) {
+	out := e.stdout
+	window := time.Duration(r.Window) * time.Second
+	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, number(r.Count), number(r.Limit), span(window), number(r.Threshold), r.Does)
+	if r.Forgeable {
+		fmt.Fprint(out, ", on evidence that can be forged: it alarms and blocks nobody")
+	}
+	fmt.Fprintln(out)
+	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
+		fmt.Fprintf(out, "  %s  each %s, the newest right\n", paint(amber, spark(r.Slots), e.colour), span(window/time.Duration(len(r.Slots))))
+	}
+	if r.Under > 0 {
+		fmt.Fprintf(out, "  under the limit in %s, if nothing more comes\n", span(time.Duration(r.Under)*time.Second))
+	}
+	for _, c := range r.Candidates {
+		over := "under"
+		if c.Over {
+			over = "over"
+		}
+		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, number(c.Threshold), number(c.Limit))
+	}
+}
+
+// spark draws slots as a line of bars.
+func spark(slots []uint16) string {
+	const bars = "▁▂▃▄▅▆▇█"
+	marks := []rune(bars)
+	most := uint16(1)
+	for _, n := range slots {
+		most = max(most, n)
+	}
+	var line strings.Builder
+	for _, n := range slots {
+		if n == 0 {
+			line.WriteByte(' ')
+			continue
+		}
+		line.WriteRune(marks[int(n)*(len(marks)-1)/int(most)])
+	}
+	return line.String()
+}

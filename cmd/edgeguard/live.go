@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin/client"
+	"edgeguard/config"
+)
+
+// liveCommands are those that run a node or talk to one.
+func liveCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		serveCommand(e), blocksCommand(e), explainCommand(e), topCommand(e),
+		snippetsCommand(e), doctorCommand(e), manCommand(e),
+	}
+}
+
+// reach are the flags that say where the node is.
+type reach struct {
+	configFile, address, tokenFile string
+}
+
+// flags declares them on c.
+func (r *reach) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.configFile, "config", "", "config `FILE` that says where the node's admin listens (default "+defaultConfig+" if it is there)")
+	f.StringVar(&r.address, "admin", "", "`ADDRESS` of the node's admin, host:port or unix:/path, instead of the config's")
+	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token, instead of the config's")
+}
+
+// client makes a client for the node: at the address given, or else at the
+// config's, a unix socket first because it may change things.
+func (r *reach) client() (*client.Client, error) {
+	at := client.Config{Address: r.address, TokenFile: r.tokenFile}
+	if at.Address == "" {
+		c, err := loadConfig(r.configFile)
+		if err != nil {
+			return nil, err
+		}
+		listener, ok := preferred(c.Listen.Admin)
+		if !ok {
+			return nil, errors.New("the config has no listen.admin: give --admin ADDRESS")
+		}
+		at.Address = listener.Address.String()
+		if at.TokenFile == "" {
+			at.TokenFile = listener.TokenFile
+		}
+	}
+	return client.New(at)
+}
+
+// preferred chooses the listener that a command goes to.
+func preferred(all []config.Admin) (config.Admin, bool) {
+	for _, l := range all {
+		if l.Address.Network == "unix" {
+			return l, true
+		}
+	}
+	if len(all) == 0 {
+		return config.Admin{}, false
+	}
+	return all[0], true
+}
+
+// loadConfig reads the named config, or the one at the default place, or else
+// gives the built-in one.
+func loadConfig(name string) (*config.Config, error) {
+	found, err := findConfig(name)
+	if err != nil || found == "" {
+		return config.Default(), err
+	}
+	return config.Load(found)
+}
+
+// findConfig gives the config's name: the given one, or the default if that is
+// there, or nothing.
+func findConfig(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	_, err := os.Stat(defaultConfig)
+	switch {
+	case err == nil:
+		return defaultConfig, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	}
+	return "", err
+}
+
+// ask calls f with a client for the node.
+func (r *reach) ask(ctx context.Context, f func(context.Context, *client.Client) error) error {
+	c, err := r.client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(ctx, c)
+}
+
+// oneArgument is cobra's check that a command got exactly one argument.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError{fmt.Errorf("%s: give %s", c.Name(), what)}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/config"
+	"edgeguard/daemon"
+)
+
+// serving are the flags of serve.
+type serving struct {
+	configFile string
+	logs       []string
+	format     string
+	monitor    bool
+}
+
+func serveCommand(e *env) *cobra.Command {
+	var s serving
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Run a node: count, decide, block",
+		Long: `serve runs a node until it is told to end. Without a config it has one rule,
+2,000 requests per 5 minutes and address, answers forward auth on
+127.0.0.1:9180 and its operator on 127.0.0.1:9190, and keeps nothing on disk.
+
+SIGHUP reads the config again; SIGTERM ends the node after the answers under
+way, a second one at once.`,
+		Example: `  edgeguard serve
+  edgeguard serve --log /var/log/nginx/access.log --monitor      # a trial that blocks nobody
+  edgeguard serve --config /etc/edgeguard/edgeguard.yaml`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
+	}
+	f := c.Flags()
+	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
+	f.StringSliceVar(&s.logs, "log", nil, "follow this access log `FILE` too (may be repeated)")
+	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the logs that --log names")
+	f.BoolVar(&s.monitor, "monitor", false, "enforce nothing, report everything: mode monitor")
+	return c
+}
+
+// load reads the config and puts the flags on top. named is false where there
+// is no file.
+func (s *serving) load() (c *config.Config, named bool, err error) {
+	name, err := findConfig(s.configFile)
+	if err != nil {
+		return nil, false, err
+	}
+	if name == "" {
+		c = config.Default()
+		c.State = "" // nobody said that something may be written
+	} else if c, err = config.Load(name); err != nil {
+		return nil, true, err
+	}
+	for _, log := range s.logs {
+		if log, err = filepath.Abs(log); err != nil {
+			return nil, name != "", err
+		}
+		c.Follow(log, s.format)
+	}
+	c.Monitor = c.Monitor || s.monitor
+	return c, name != "", nil
+}
+
+// run is the command.
+func (s *serving) run(ctx context.Context, e *env) error {
+	c, named, err := s.load()
+	if err != nil {
+		return err
+	}
+	log := slog.New(newLogHandler(e))
+	options := daemon.Options{Log: log, Version: buildVersion(), Ready: func() { printStart(e, c, named) }}
+	if named {
+		options.Load = func() (*config.Config, error) {
+			next, _, err := s.load()
+			return next, err
+		}
+	}
+	for _, w := range c.Warnings {
+		log.Warn("config: " + w.String())
+	}
+	node, err := daemon.New(c, options)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }) // a second one ends the process
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	go func() {
+		for {
+			select {
+			case <-hangups:
+				_ = node.Reload() // it logs its error
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return node.Run(ctx)
+}
+
+// newLogHandler writes text for people. systemd's journal knows the time
+// itself.
+func newLogHandler(e *env) slog.Handler {
+	options := &slog.HandlerOptions{}
+	if os.Getenv("JOURNAL_STREAM") != "" {
+		options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}
+	}
+	return slog.NewTextHandler(e.stderr, options)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	"edgeguard"
+	"edgeguard/config"
+)
+
+// printStart says what was started: which limits hold, where it listens, and a
+// command to try.
+func printStart(e *env, c *config.Config, named bool) {
+	out := e.stdout
+	mode := "enforce: who goes over a limit is refused"
+	if c.Monitor {
+		mode = "monitor: nothing is enforced, everything is reported"
+	}
+	fmt.Fprintf(out, "edgeguard %s, node %s, mode %s\n", buildVersion(), c.Node, mode)
+	printLimits(e, c)
+	for _, l := range c.Listen.Auth {
+		does := "counts and answers"
+		if l.Emit == 0 {
+			does = "answers; a log counts"
+		}
+		fmt.Fprintf(out, "forward auth at %s (%s): edgeguard snippets nginx\n", l.Address, does)
+	}
+	for _, l := range c.Sensors.AccessLog {
+		place := l.File
+		if place == "" {
+			place = l.Listen.String()
+		}
+		fmt.Fprintf(out, "access log %s\n", place)
+	}
+	for _, l := range c.Listen.Admin {
+		fmt.Fprintf(out, "admin at %s: edgeguard top, edgeguard blocks, edgeguard explain ADDRESS\n", l.Address)
+	}
+	if c.State == "" {
+		fmt.Fprintln(out, "no state folder: a restart forgets; name one in a config as `state`")
+	}
+	printTry(e, c)
+	if !named {
+		fmt.Fprintln(out, "no config: these are the defaults; edgeguard check prints them as a file to begin with")
+	}
+}
+
+// printLimits says which limits hold.
+func printLimits(e *env, c *config.Config) {
+	for i := range c.Rules.Rules {
+		r := &c.Rules.Rules[i]
+		m := &c.Rules.Meters[r.Meter]
+		what := r.Action.String()
+		if r.Action == edgeguard.ActionBlock {
+			what += " for " + span(r.BlockFor)
+		}
+		fmt.Fprintf(e.stdout, "rule %s: over %s %ss in %s (threshold %s × guard %s): %s\n", r.Name,
+			number(r.Limit), m.Kind, span(m.Window), number(r.Threshold), r.Guard, what)
+	}
+}
+
+// printTry gives a command that has an address of the documentation's range
+// blocked, where the node counts by forward auth over TCP.
+func printTry(e *env, c *config.Config) {
+	for _, l := range c.Listen.Auth {
+		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 {
+			continue
+		}
+		fmt.Fprintf(e.stdout, "try it: curl -s -o /dev/null -w '%%{http_code}\\n' -H 'X-Real-IP: 203.0.113.9' 'http://%s/auth/nginx?[1-%d]' | sort | uniq -c\n",
+			l.Address, c.Rules.Rules[0].Limit+1)
+		return
+	}
+}

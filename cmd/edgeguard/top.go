@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+)
+
+// topEvery is how often the screen is drawn, and the span that rates are of.
+const topEvery = time.Second
+
+func topCommand(e *env) *cobra.Command {
+	var at reach
+	var rows int
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Watch a running node: requests, the keys near a limit, the newest blocks",
+		Long: `top shows once a second what a running node does. On a terminal it goes on until
+it is interrupted; in a pipe it prints one second and ends.`,
+		Example: `  edgeguard top
+  edgeguard top --rows 20`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if rows < 1 || rows > 1000 {
+				return usageError{fmt.Errorf("top: --rows %d: give 1 to 1000", rows)}
+			}
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				return watchNode(ctx, e, node, rows)
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys and blocks")
+	return c
+}
+
+// watchNode draws until ctx is done, or once where nobody sees it move.
+func watchNode(ctx context.Context, e *env, node *client.Client, rows int) error {
+	before, err := node.Status(ctx)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(topEvery)
+	defer tick.Stop()
+	live := e.width > 0
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		now, err := node.Status(ctx)
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		top, err := node.Top(ctx, rows)
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		var screen bytes.Buffer
+		drawTop(&screen, e, &before, &now, &top)
+		if live {
+			// Home, each line cleared to its end, and what is below cleared:
+			// a whole clear would flicker.
+			fmt.Fprintf(e.stdout, "\x1b[H%s\x1b[J", strings.ReplaceAll(screen.String(), "\n", "\x1b[K\n"))
+		} else {
+			_, err := e.stdout.Write(screen.Bytes())
+			return err
+		}
+		before = now
+	}
+}
+
+// endOf is the error of a call, unless the user interrupted it.
+func endOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// drawTop writes one screen.
+func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top) {
+	mode := "enforce"
+	if now.Monitor {
+		mode = paint(amber, "monitor: nothing is enforced", e.colour)
+	}
+	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", now.Version, now.Node, mode, span(now.Time.Sub(now.Started).Round(time.Second)))
+	seconds := max(now.Time.Sub(before.Time).Seconds(), 0.001)
+	rate := func(a, b uint64) string { return number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
+	fmt.Fprintf(out, "%s events/s, %s denied/s, %s would be denied/s; %s events so far\n",
+		rate(before.Events.Decided, now.Events.Decided), rate(before.Events.Denied, now.Events.Denied),
+		rate(before.Events.Shadowed, now.Events.Shadowed), number(now.Events.Decided))
+	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", number(now.V4+now.V6), number(now.Tables.Keys),
+		number(now.Tables.Used>>20), number(now.Tables.Limit>>20))
+	for _, c := range now.Conditions {
+		fmt.Fprintln(out, paint(red, "! "+clip(c, e.width), e.colour))
+	}
+	fmt.Fprintln(out)
+	drawKeys(out, e, top.Keys)
+	if len(top.Newest) == 0 {
+		return
+	}
+	fmt.Fprintln(out)
+	t := blockTable()
+	t.heads[0] = "newest blocks"
+	for _, b := range top.Newest {
+		blockRow(t, b, now.Time)
+	}
+	t.print(out, e.colour)
+}
+
+// drawKeys writes the keys nearest to their limits.
+func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
+	if len(keys) == 0 {
+		fmt.Fprintln(out, "nothing is counted yet")
+		return
+	}
+	t := &table{}
+	t.column("nearest to a limit", false, "")
+	t.column("rule", false, "")
+	t.column("count", true, "")
+	t.column("limit", true, faint)
+	t.column("", true, amber)
+	for _, k := range keys {
+		t.row(k.Shown, k.Rule, number(k.Count), number(k.Limit), percent(k.Count, k.Limit))
+	}
+	t.print(out, e.colour)
+}
+
+// clip cuts a text to the width of the screen; 0 is a pipe, which has all room.
+func clip(text string, width int) string {
+	runes := []rune(text)
+	if width < 4 || len(runes) < width-2 {
+		return text
+	}
+	return string(runes[:width-3]) + "…"
+}

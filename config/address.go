@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxSocketPath is the longest path of a unix socket, in bytes.
+const maxSocketPath = 107
+
+// Address is where something listens, or is reached.
+type Address struct {
+	Network string // "tcp", "unix" or "unixgram", as package net has them; empty for none
+	Address string // host:port, or the socket's path
+}
+
+// String gives the address as the config has it: host:port, unix:/path or
+// unixgram:/path.
+func (a Address) String() string {
+	if a.Network == "tcp" || a.Network == "" {
+		return a.Address
+	}
+	return a.Network + ":" + a.Address
+}
+
+// Local reports whether only this host can reach the address.
+func (a Address) Local() bool {
+	if a.Network != "tcp" {
+		return true
+	}
+	host, _, _ := net.SplitHostPort(a.Address)
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// address reads host:port, tcp:host:port, unix:/path or unixgram:/path, of
+// which only the networks given are possible.
+func (n node) address(networks ...string) Address {
+	text, ok := n.text()
+	if !ok {
+		return Address{}
+	}
+	a, ok := parseAddress(text)
+	if !ok || !slices.Contains(networks, a.Network) {
+		n.wrong(fmt.Sprintf("cannot listen at %q", clip(text)), "write "+addressForms(networks))
+		return Address{}
+	}
+	if first, taken := n.r.listens[a]; taken {
+		n.wrong(fmt.Sprintf("%s is listened at already, by %s", a, first), "give each its own address")
+	}
+	n.r.listens[a] = n.path
+	return a
+}
+
+func addressForms(networks []string) string {
+	var forms []string
+	for _, network := range networks {
+		form := network + ":/run/edgeguard/NAME.sock"
+		if network == "tcp" {
+			form = "host:port, such as 127.0.0.1:9180"
+		}
+		forms = append(forms, form)
+	}
+	return strings.Join(forms, " or ")
+}
+
+func parseAddress(text string) (a Address, ok bool) {
+	for _, network := range []string{"unix", "unixgram"} {
+		if path, is := strings.CutPrefix(text, network+":"); is {
+			return Address{network, path}, strings.HasPrefix(path, "/") && len(path) <= maxSocketPath
+		}
+	}
+	text = strings.TrimPrefix(text, "tcp:")
+	_, port, err := net.SplitHostPort(text)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	return Address{"tcp", text}, err == nil && bad == nil
+}

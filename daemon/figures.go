@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"time"
+
+	"edgeguard/admin"
+)
+
+// Stats implements admin.View.
+func (v view) Stats() admin.Stats {
+	core := v.core.Load()
+	d := core.detector.Stats()
+	blocks := v.list.Stats()
+	s := admin.Stats{
+		Node: core.config.Node, Version: v.options.Version, Monitor: core.config.Monitor,
+		Started: v.clock.Epoch(v.begun), Time: v.Now(), Ready: v.ready.Load(),
+		Events: admin.Totals{
+			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early,
+		},
+		V4: blocks.V4, V6: blocks.V6,
+		Tables: v.tables(core),
+		Reload: v.reloadStats(), Snapshot: v.stateFigures(),
+	}
+	for _, a := range v.alarms.lasting() {
+		s.Conditions = append(s.Conditions, a.Text)
+	}
+	v.addSensors(&s)
+	for _, o := range shows[*outlet](&v.outlets) {
+		s.Enforcers = append(s.Enforcers, o.figures())
+	}
+	return s
+}
+
+// tables adds up the tables of all meters.
+func (v view) tables(core *core) admin.Tables {
+	memory := v.memory.Stats()
+	const page = 4096
+	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
+		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch,
+	}}
+	for _, t := range core.detector.Tables() {
+		s := t.Stats()
+		out.Keys += s.Keys
+		out.Rings += s.Rings
+		out.Expired += s.Expired
+		out.Evicted += s.Evicted
+		out.Refused += s.Refused
+		out.Squeezed += s.Squeezed
+	}
+	return out
+}
+
+func (v view) reloadStats() *admin.Reload {
+	if v.reloads.done.Load()+v.reloads.failed.Load() == 0 {
+		return nil
+	}
+	r := &admin.Reload{OK: true}
+	if failed := v.reloads.error.Load(); failed != nil {
+		r.OK, r.Error = false, *failed
+	}
+	if last := v.reloads.last.Load(); last != 0 {
+		r.Success = v.clock.Epoch(time.Unix(0, last))
+	}
+	return r
+}
+
+// addSensors adds what the sensors saw.
+func (v view) addSensors(s *admin.Stats) {
+	for _, a := range shows[*auth](&v.auths) {
+		server := a.server.Load()
+		if server == nil {
+			continue
+		}
+		f := server.Stats()
+		name := "auth " + a.address
+		s.Sources = append(s.Sources, admin.Source{Name: name, Events: f.Passed + f.Refused - f.Repeated})
+		s.Decisions = append(s.Decisions,
+			admin.Decisions{Protocol: name, Action: "pass", Count: f.Passed},
+			admin.Decisions{Protocol: name, Action: "deny", Count: f.Refused})
+	}
+	for _, l := range shows[*logSource](&v.logs) {
+		f := l.figures()
+		s.Logs = append(s.Logs, f)
+		s.Sources = append(s.Sources, admin.Source{Name: "log " + f.Name, Events: f.Parsed})
+	}
+}
+
+// figures gives how a log stands. What a unix datagram socket lost is counted
+// by nobody: each time that its queue was full stands for one line at least.
+func (s *logSource) figures() admin.Log {
+	f := admin.Log{Name: s.name}
+	if follower := s.follower.Load(); follower != nil {
+		t := follower.Stats()
+		f.Parsed, f.Skipped = t.Events, t.Skipped
+	}
+	if listener := s.listener.Load(); listener != nil {
+		t := listener.Stats()
+		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full+t.Cut+t.Broken
+	}
+	return f
+}
+
+// figures gives how an enforcer stands.
+func (o *outlet) figures() admin.Enforcer {
+	s := o.runner.Stats()
+	e := admin.Enforcer{
+		Name: o.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
+		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+	}
+	if s.Failing > 0 && s.LastError != nil {
+		e.Error = s.LastError.Error()
+	}
+	return e
+}

@@ -1,0 +1,264 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/detector"
+	"edgeguard/hostaddr"
+	"edgeguard/internal/hugepage"
+	"edgeguard/shard"
+)
+
+// drainTime is how long a node that was told to end waits for answers under
+// way.
+const drainTime = 2 * time.Second
+
+// Node is one running edgeguard. Make one with New; its methods are safe for
+// concurrent use.
+type Node struct {
+	options Options
+	log     *slog.Logger
+	seed    uint64
+	begun   time.Time
+	clock   *clockguard.Clock
+	memory  *shard.Memory
+	list    *blocklist.List
+	gate    gate
+	core    atomic.Pointer[core]
+	spared  atomic.Pointer[hostaddr.Set] // whom to block by force only
+	journal *journal
+	alarms  *alarms
+	systemd notifier
+	sockets *sockets
+
+	events *admin.Events
+
+	auths, logs, outlets, desks parts
+
+	// cut is held for reading while lines of a log are decided and its
+	// position moves on, and closed by a snapshot.
+	cut       sync.RWMutex
+	positions positions
+	sources   atomic.Uint32 // logs started so far
+	// ready says that the node answers: it has begun and does not drain.
+	ready atomic.Bool
+
+	changing sync.Mutex // held by a reload, and at the start and the end
+	base     context.Context
+	reloads  reloads
+	state    *state
+}
+
+// New makes a node. Nothing is opened or started before Run. The error is that
+// of Check.
+func New(c *config.Config, o Options) (*Node, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := Check(c); err != nil {
+		return nil, err
+	}
+	seed, err := newSeed()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		options: o,
+		log:     o.Log,
+		seed:    seed,
+		clock:   clockguard.New(clockguard.Read(), clockguard.Config{Align: align(c)}),
+		memory:  hugepage.Memory(c.Memory),
+		systemd: newNotifier(os.Getenv),
+		state:   newState(c.State),
+	}
+	n.begun = n.clock.Now()
+	n.journal = newJournal(o.Log, n.clock.Epoch)
+	n.events = admin.NewEvents(c.Node)
+	n.journal.publish = n.publish
+	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
+	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules)})
+	n.core.Store(newCore(c, n.newDetector(c, nil)))
+	return n, nil
+}
+
+// newSeed makes the hash the process's own: who cannot guess it cannot choose
+// keys that collide.
+func newSeed() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("random seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+// align is a common multiple of the slots of the config's meters, so that a
+// step of the clock moves none of them off the epoch. Slots that have none
+// below an hour are kept whole by the hour.
+func align(c *config.Config) time.Duration {
+	const most = 3600
+	multiple := uint32(clockguard.DefaultAlign / time.Second)
+	for i := range c.Rules.Meters {
+		width := c.Rules.Meters[i].Width
+		next := multiple
+		for next%width != 0 {
+			next += multiple
+		}
+		if next > most {
+			return most * time.Second
+		}
+		multiple = next
+	}
+	return time.Duration(multiple) * time.Second
+}
+
+func (n *Node) newDetector(c *config.Config, previous *detector.Detector) *detector.Detector {
+	return detector.New(detector.Config{
+		Rules:    c.Rules,
+		Memory:   n.memory,
+		List:     n.list,
+		Node:     c.Node,
+		Monitor:  c.Monitor,
+		Seed:     n.seed,
+		Previous: previous,
+		Crossed:  n.crossed,
+	})
+}
+
+// changed hears of every change of the blocklist, on the goroutine that made
+// it.
+func (n *Node) changed(b edgeguard.Block) {
+	n.journal.hear(note{block: &b})
+	n.state.touch()
+	if n.core.Load().config.Monitor {
+		return
+	}
+	for _, o := range shows[*outlet](&n.outlets) {
+		o.runner.Hear(b)
+	}
+}
+
+// Run runs the node until ctx is done, and then drains: it answers what is
+// under way, saves its state and ends. The error says why a node could not
+// start; one that ran gives nil.
+func (n *Node) Run(ctx context.Context) error {
+	n.sockets = newSockets(os.Getenv)
+	defer n.sockets.close()
+	defer n.close()
+	c := n.core.Load().config
+	if err := n.bind(c); err != nil {
+		return err
+	}
+	n.look()
+	n.restore()
+	n.list.OnChange(n.changed)
+	base, end := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer end()
+	for _, run := range []func(context.Context){n.journal.run, n.keepHouse, n.keepLooking, n.keepState} {
+		beside.Go(func() { run(base) })
+	}
+	n.changing.Lock()
+	n.base = base
+	n.settle(c)
+	n.changing.Unlock()
+	n.ready.Store(true)
+	n.events.State(view{n}.Now(), "ready", n.status())
+	if n.options.Ready != nil {
+		n.options.Ready()
+	}
+	n.systemd.ready(n.status())
+	n.log.Info("ready", "node", c.Node, "mode", modeName(c), "rules", len(c.Rules.Rules))
+	<-ctx.Done()
+	n.drain()
+	return nil
+}
+
+// close gives back what New took.
+func (n *Node) close() { n.core.Load().detector.Close(nil) }
+
+// bind opens the sockets before anything runs, so that a node that could see
+// nothing ends with the reason. What else fails is tried again by its part.
+func (n *Node) bind(c *config.Config) error {
+	var errs []error
+	for address := range addresses(c) {
+		l, err := n.sockets.open(address)
+		if err == nil {
+			_ = l.Close() // the socket stays open
+		}
+		isAuth := slices.ContainsFunc(c.Listen.Auth, func(a config.Auth) bool { return a.Address.String() == address })
+		if isAuth && err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+// settle makes what runs what the config wants.
+func (n *Node) settle(c *config.Config) {
+	n.outlets.settle(n.base, n.wantOutlets(c))
+	n.auths.settle(n.base, n.wantAuths(c))
+	n.logs.settle(n.base, n.wantLogs(c))
+	n.desks.settle(n.base, n.wantDesks(c))
+	n.sockets.keep(addresses(c))
+}
+
+// addresses gives where the config wants to listen.
+func addresses(c *config.Config) map[string]bool {
+	all := make(map[string]bool)
+	for _, l := range c.Listen.Auth {
+		all[l.Address.String()] = true
+	}
+	for _, l := range c.Listen.Admin {
+		all[l.Address.String()] = true
+	}
+	return all
+}
+
+// drain ends the parts in the order in which events pass them.
+func (n *Node) drain() {
+	n.ready.Store(false)
+	n.systemd.stopping()
+	n.log.Info("ending")
+	n.events.State(view{n}.Now(), "stopping", "the node drains and ends")
+	n.changing.Lock()
+	defer n.changing.Unlock()
+	n.auths.stop()
+	n.logs.stop()
+	n.save()
+	n.outlets.stop()
+	n.desks.stop()
+	n.base = nil
+}
+
+// status is what systemctl shows.
+func (n *Node) status() string {
+	c := n.core.Load().config
+	return fmt.Sprintf("%s: %d rules, %d blocks", modeName(c), len(c.Rules.Rules), n.list.Len())
+}
+
+// modeName is the mode as the config writes it.
+func modeName(c *config.Config) string {
+	if c.Monitor {
+		return "monitor"
+	}
+	return "enforce"
+}

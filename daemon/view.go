@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+)
+
+// view is the node as the admin API sees it: an admin.View. Its times are the
+// epoch's, as people and other programs know them; the node's own may differ
+// after a step of the wall clock.
+type view struct{ *Node }
+
+// Now implements admin.View.
+func (v view) Now() time.Time { return v.clock.Epoch(v.clock.Now()) }
+
+// outward gives a block with the epoch's times, inward with the node's.
+func (v view) outward(b edgeguard.Block) edgeguard.Block {
+	b.Since, b.Until = v.clock.Epoch(b.Since), v.clock.Epoch(b.Until)
+	return b
+}
+
+func (v view) inward(b edgeguard.Block) edgeguard.Block {
+	b.Since, b.Until = v.clock.Local(b.Since), v.clock.Local(b.Until)
+	return b
+}
+
+// Blocks implements admin.View.
+func (v view) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for b := range v.list.All(v.clock.Local(now)) {
+			if from.IsValid() && b.Prefix.Compare(from) < 0 {
+				continue
+			}
+			if !yield(v.outward(b)) {
+				return
+			}
+		}
+	}
+}
+
+// Find implements admin.View.
+func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
+	var found []edgeguard.Block
+	for b := range v.list.All(v.clock.Local(now)) {
+		if b.Prefix.Bits() <= prefix.Bits() && b.Prefix.Contains(prefix.Addr()) {
+			found = append(found, v.outward(b))
+		}
+	}
+	slices.SortFunc(found, func(a, b edgeguard.Block) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
+	return found
+}
+
+// Block implements admin.View.
+func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b = v.inward(b)
+	b.Origin = v.core.Load().config.Node
+	b.Version = v.list.Version(b.Prefix) + 1
+	put := v.list.Merge
+	if force {
+		put = v.list.Force
+	}
+	changed, err := put(b, v.clock.Now())
+	if err == nil && !changed {
+		err = fmt.Errorf("%v: another change came first: look at the list and try again", b.Prefix)
+	}
+	return v.outward(b), err
+}
+
+// Unblock implements admin.View.
+func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	now := v.clock.Now()
+	lifted, ok := v.list.Lift(prefix, now, reason, v.core.Load().config.Node)
+	if ok {
+		v.core.Load().detector.Clear(now, prefix)
+	}
+	return v.outward(lifted), ok
+}
+
+// Explain implements admin.View.
+func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
+	e := v.core.Load().detector.Explain(v.clock.Local(now), addr)
+	out := admin.Explanation{Address: e.Addr, Time: now, Standing: e.Standing.String(), Because: v.because(e.Standing, e.Addr)}
+	if e.Standing == blocklist.Blocked {
+		b := admin.NewBlock(v.outward(e.Block))
+		out.Block = &b
+	}
+	for i := range e.Rules {
+		out.Rules = append(out.Rules, ruleCount(&e.Rules[i]))
+	}
+	return out
+}
+
+// ruleCount gives one rule's view of an address as the API shows it.
+func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
+	out := admin.RuleCount{
+		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold,
+		Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
+	}
+	if r.Count == 0 && r.Forgeable > 0 {
+		out.Count, out.Forgeable = r.Forgeable, true
+	}
+	for _, c := range r.Candidates {
+		out.Candidates = append(out.Candidates, admin.CandidateCount{Threshold: c.Threshold, Limit: c.Limit, Over: c.Over})
+	}
+	return out
+}
+
+// seconds rounds up: after as many, it is over.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// because says what an address that is spared owes it to.
+func (v view) because(standing blocklist.Standing, addr netip.Addr) string {
+	c := v.core.Load().config
+	switch standing {
+	case blocklist.Allowed:
+		for _, p := range c.Allowlist {
+			if p.Contains(addr) {
+				return "allowlist " + p.String()
+			}
+		}
+	case blocklist.Protected:
+		return v.protection(addr)
+	}
+	return ""
+}
+
+// Reload implements admin.View.
+func (v view) Reload(context.Context) error { return v.Node.Reload() }

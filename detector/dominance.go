@@ -1,0 +1,110 @@
+package detector
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"edgeguard"
+)
+
+const (
+	// dominanceSpan is the seconds over which one address's share is taken.
+	dominanceSpan = 60
+	// dominanceLeast is how many samples a span must have for a share to say
+	// something: about a thousand requests. The one visitor of a quiet site is
+	// no news.
+	dominanceLeast = 128
+	// sampleBits chooses one of 2^sampleBits requests.
+	sampleBits = 3
+)
+
+// dominance finds, among the addresses of one stripe, the one that may have
+// more than half of all requests: the majority vote of Boyer and Moore (1981),
+// over a sample. Every address is in one stripe, and an address with more than
+// half of everything has more than half of its stripe too.
+type dominance struct {
+	mu             sync.Mutex
+	span           uint32 // number of the current one
+	current, ended ballot
+}
+
+// ballot is one span's vote.
+type ballot struct {
+	addr  netip.Addr // who leads
+	votes uint32     // by how much
+	cast  uint32     // votes in all
+	seen  uint32     // requests sampled, those of spared addresses too, which have no vote
+}
+
+// most is how many of the votes can have been the leader's: exactly how many
+// there were if it led from the beginning.
+func (b *ballot) most() uint32 { return (b.cast + b.votes) / 2 }
+
+// sampled chooses every eighth of a running count, spread so that no pattern
+// of arrivals is in step with it.
+func sampled(n uint64) bool { return n*0x9e3779b97f4a7c15>>(64-sampleBits) == 0 }
+
+// note samples one request.
+func (m *dominance) note(span uint32, addr netip.Addr, spared bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if span > m.span {
+		m.ended = m.at(span)
+		m.current, m.span = ballot{}, span
+	}
+	b := &m.current
+	b.seen++
+	if spared {
+		return
+	}
+	b.cast++
+	switch {
+	case b.addr == addr:
+		b.votes++
+	case b.votes == 0:
+		b.addr, b.votes = addr, 1
+	default:
+		b.votes--
+	}
+}
+
+// at gives the ballot of the span before span. It needs the lock.
+func (m *dominance) at(span uint32) ballot {
+	switch {
+	case span <= m.span:
+		return m.ended
+	case span == m.span+1:
+		return m.current
+	}
+	return ballot{}
+}
+
+// Dominant tells whether one address sent more than half of all requests in
+// the last whole minute before now, and its share. Allowed and protected
+// addresses have a part in all requests and are never the one. The share is
+// taken from a sample of one request in eight and may be a few hundredths off;
+// a minute with less than about a thousand requests says nothing.
+func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
+	span := seconds(now) / dominanceSpan
+	var seen, most uint32
+	for i := range d.stripes {
+		m := &d.stripes[i].dominance
+		m.mu.Lock()
+		b := m.at(span)
+		m.mu.Unlock()
+		seen += b.seen
+		if n := b.most(); n > most {
+			addr, most = b.addr, n
+		}
+	}
+	if seen < dominanceLeast || 2*most <= seen {
+		return netip.Addr{}, 0, false
+	}
+	return addr, float64(most) / float64(seen), true
+}
+
+// isRequest reports whether the event is one of those that Dominant is about.
+func isRequest(ev *edgeguard.Event) bool {
+	return ev.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) != 0
+}

@@ -1,0 +1,139 @@
+package detector
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/ring"
+	"edgeguard/shard"
+)
+
+// Explanation is all that is known of an address.
+type Explanation struct {
+	Addr netip.Addr
+	// Standing is the blocklist's word on it, and Block the standing block if
+	// that is Blocked.
+	Standing blocklist.Standing
+	Block    edgeguard.Block
+	// Rules says how near the address is to each rule's limit, in the order of
+	// the config.
+	Rules []RuleExplanation
+}
+
+// RuleExplanation is one rule's view of an address.
+type RuleExplanation struct {
+	Rule   string
+	Action edgeguard.Action
+	// Key is what is counted together for the address, without the attributes.
+	Key edgeguard.Key
+	// Keys is how many keys of the address the rule's meter holds: one at most,
+	// unless it counts by attributes as well. Count and Forgeable are then
+	// those of the key with the greatest count, and there are no Slots.
+	Keys int
+	// Count is the cost in the window that ends now, on evidence that cannot
+	// be forged; Forgeable that on evidence that can, which never blocks.
+	Count, Forgeable uint32
+	Limit, Threshold uint32
+	Window           time.Duration
+	// Slots are the counts of the window's 60 parts, oldest first.
+	Slots [ring.Slots]uint16
+	// Under is how long until the count is at or under the limit if nothing
+	// more comes; 0 if it is already.
+	Under      time.Duration
+	Candidates []CandidateExplanation
+	// Blocks is how many blocks by this rule are remembered, for a rule that
+	// escalates, and Next how long the next would last; 0 for one that does not
+	// block.
+	Blocks int
+	Next   time.Duration
+}
+
+// CandidateExplanation is one candidate's view of the same count.
+type CandidateExplanation struct {
+	Threshold, Limit uint32
+	Over             bool
+}
+
+// Explain tells how addr stands at now with the blocklist and with every rule.
+// It changes nothing. For meters that count by attributes it looks through the
+// whole table, so it is for people and not for every request.
+func (d *Detector) Explain(now time.Time, addr netip.Addr) Explanation {
+	addr = addr.Unmap().WithZone("")
+	out := Explanation{Addr: addr}
+	if !addr.IsValid() {
+		return out
+	}
+	standing, block := d.config.List.Find(now, addr)
+	out.Standing = standing
+	if block != nil {
+		out.Block = *block
+	}
+	for i := range d.rules {
+		out.Rules = append(out.Rules, d.explainRule(now, addr, i))
+	}
+	return out
+}
+
+func (d *Detector) explainRule(now time.Time, addr netip.Addr, i int) RuleExplanation {
+	r := &d.rules[i]
+	m := &d.meters[r.Meter]
+	out := RuleExplanation{
+		Rule: r.Name, Action: r.Action, Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window,
+	}
+	if len(m.Attributes) > 0 {
+		m.explainKeys(&out, m.slot(seconds(now)))
+	} else {
+		m.explainKey(&out, now, addr)
+	}
+	for _, c := range r.Candidates {
+		out.Candidates = append(out.Candidates, CandidateExplanation{c.Threshold, c.Limit, out.Count > c.Limit})
+	}
+	if r.Action == edgeguard.ActionBlock {
+		if len(r.Escalate) > 0 {
+			out.Blocks = d.steps.before(r.Name, out.Key.Prefix, now)
+		}
+		out.Next = r.Blocked(out.Blocks)
+	}
+	return out
+}
+
+// explainKey reads the one key of an address.
+func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr) {
+	slot := m.slot(seconds(now))
+	var known bool
+	if out.Slots, known = m.proven.Ring(addr, "", slot); known {
+		out.Keys = 1
+	}
+	for _, n := range out.Slots {
+		out.Count += uint32(n)
+	}
+	out.Forgeable = m.forgeable.Count(addr, "", slot)
+	if out.Count > out.Limit {
+		slots := m.proven.Until(addr, "", slot, out.Limit)
+		out.Under = max(0, time.Unix(int64(slot+slots)*int64(m.Width), 0).Sub(now))
+	}
+}
+
+// explainKeys looks for the keys of an address among those with attributes,
+// and shows the one with the greatest count.
+func (m *meter) explainKeys(out *RuleExplanation, slot uint32) {
+	each := func(table *shard.Table) (greatest shard.Entry) {
+		table.Each(slot, func(e shard.Entry) bool {
+			if e.Key.Prefix == out.Key.Prefix {
+				out.Keys++
+				if e.Count > greatest.Count {
+					greatest = e
+				}
+			}
+			return true
+		})
+		return greatest
+	}
+	out.Forgeable = each(m.forgeable).Count
+	if best := each(m.proven); best.Count > 0 {
+		out.Count = best.Count
+		out.Slots, _ = m.proven.RingOf(best, slot)
+	}
+}

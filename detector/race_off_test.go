@@ -1,0 +1,5 @@
+//go:build !race
+
+package detector_test
+
+const underRace = false

@@ -1,0 +1,59 @@
+package detector
+
+import (
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// takeOver looks for the tables that an earlier detector counts the meter in:
+// its fingerprint says that both count the same.
+func takeOver(c *Config, m *rules.Meter) (meter, bool) {
+	old := c.Previous
+	if old == nil || old.config.Memory != c.Memory || old.config.Peaks != c.Peaks {
+		return meter{}, false
+	}
+	for i := range old.meters {
+		if kept := &old.meters[i]; kept.Fingerprint == m.Fingerprint {
+			return meter{Meter: m, proven: kept.proven, forgeable: kept.forgeable, rules: m.Rules}, true
+		}
+	}
+	return meter{}, false
+}
+
+// formerTally finds the tally of a candidate that was there before.
+func formerTally(c *Config, r *rules.Rule, candidate rules.Candidate) *tally {
+	old := c.Previous
+	if old == nil {
+		return nil
+	}
+	for i := range old.rules {
+		former := &old.rules[i]
+		if former.Name != r.Name || old.meters[former.Meter].Fingerprint != c.Rules.Meters[r.Meter].Fingerprint {
+			continue
+		}
+		for k, known := range former.Candidates {
+			if known == candidate {
+				return former.tallies[k]
+			}
+		}
+	}
+	return nil
+}
+
+// Close gives back the memory of the tables, except those that next has taken
+// over as its Previous; nil for none. Call it when nobody decides by d any
+// more: a reload makes the next detector, swaps the two, waits for the
+// decisions under way, and closes the old one.
+func (d *Detector) Close(next *Detector) {
+	kept := make(map[*shard.Table]bool)
+	if next != nil {
+		for _, t := range next.Tables() {
+			kept[t.Table] = true
+		}
+	}
+	for _, t := range d.Tables() {
+		if !kept[t.Table] {
+			t.Table.Close()
+		}
+	}
+}

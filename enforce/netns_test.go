@@ -1,0 +1,237 @@
+//go:build linux
+
+package enforce_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/enforce"
+	"edgeguard/enforce/enforcetest"
+)
+
+// netns is a network namespace of the test's own: a firewall set up wrongly in
+// it harms nobody.
+type netns struct {
+	t   testing.TB
+	pid string
+}
+
+func newNetns(t testing.TB) netns {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root, for a network namespace")
+	}
+	unshare := need(t, "unshare", "util-linux")
+	need(t, "nsenter", "util-linux")
+	c := exec.Command(unshare, "--net", "sleep", "600")
+	if err := c.Start(); err != nil {
+		t.Skipf("no network namespace here: %v", err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	n := netns{t, strconv.Itoa(c.Process.Pid)}
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if ns, err := os.Readlink("/proc/" + n.pid + "/ns/net"); err == nil && ns != own {
+			return n
+		}
+		if time.Now().After(deadline) {
+			t.Skip("no network namespace here: unshare does not work")
+		}
+	}
+}
+
+// argv runs a command inside.
+func (n netns) argv(argv ...string) []string {
+	return append([]string{"nsenter", "--net=/proc/" + n.pid + "/ns/net", "--"}, argv...)
+}
+
+func (n netns) run(argv ...string) (string, error) {
+	argv = n.argv(argv...)
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	return string(out), err
+}
+
+func (n netns) must(argv ...string) string {
+	n.t.Helper()
+	out, err := n.run(argv...)
+	if err != nil {
+		n.t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+	return out
+}
+
+// nftDenies asks by the kernel's own look-up.
+func (n netns) nftDenies(addr netip.Addr) bool {
+	family := "4"
+	if addr.Is6() {
+		family = "6"
+	}
+	for _, set := range []string{"blocked", "nets"} {
+		if _, err := n.run("nft", "get", "element", "inet", "edgeguard", set+family, "{ "+addr.String()+" }"); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (n netns) ipsetDenies(addr netip.Addr) bool {
+	set := "edgeguard4"
+	if addr.Is6() {
+		set = "edgeguard6"
+	}
+	_, err := n.run("ipset", "test", set, addr.String())
+	return err == nil
+}
+
+func TestKernelConformance(t *testing.T) {
+	t.Parallel()
+	t.Run("nft", func(t *testing.T) {
+		need(t, "nft", "nftables")
+		n := newNetns(t)
+		path := filepath.Join(t.TempDir(), "edgeguard.nft")
+		enforcetest.Run(t, enforcetest.Bench{
+			New: func(t *testing.T) enforce.Enforcer {
+				return newFile(t, enforce.FileConfig{Path: path, Format: enforce.FormatNFT, Reload: n.argv("nft", "-f", path)})
+			},
+			Denied: func(t *testing.T, addr netip.Addr) bool { return n.nftDenies(addr) },
+			Rounds: 5,
+		})
+		n.must("nft", "-c", "-f", path)
+		if rules := strings.Count(n.must("nft", "list", "chain", "inet", "edgeguard", "input"), "drop"); rules != 4 {
+			t.Errorf("%d rules that drop after many loads, want 4", rules)
+		}
+	})
+	t.Run("ipset", func(t *testing.T) {
+		need(t, "ipset", "ipset")
+		n := newNetns(t)
+		if out, err := n.run("ipset", "list", "-n"); err != nil {
+			t.Skipf("no ipset in this kernel: %s", out)
+		}
+		path := filepath.Join(t.TempDir(), "edgeguard.ipset")
+		enforcetest.Run(t, enforcetest.Bench{
+			New: func(t *testing.T) enforce.Enforcer {
+				return newFile(t, enforce.FileConfig{Path: path, Format: enforce.FormatIPSet, Reload: n.argv("ipset", "-file", path, "restore")})
+			},
+			Denied: func(t *testing.T, addr netip.Addr) bool { return n.ipsetDenies(addr) },
+			Rounds: 5,
+		})
+		if left := n.must("ipset", "list", "-n"); strings.Contains(left, "_new") {
+			t.Errorf("sets left: %s", left)
+		}
+	})
+}
+
+// TestKernelEndsEntries: where edgeguard is gone, the kernel lets people in
+// again at their time.
+func TestKernelEndsEntries(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		format  enforce.Format
+		pkg     string
+		load    []string
+		denies  func(n netns, a netip.Addr) bool
+		forever time.Duration
+	}{
+		{enforce.FormatNFT, "nftables", []string{"nft", "-f"}, netns.nftDenies, 100 * 365 * 24 * time.Hour},
+		{enforce.FormatIPSet, "ipset", []string{"ipset", "restore", "-file"}, netns.ipsetDenies, 100 * 365 * 24 * time.Hour},
+	} {
+		t.Run(test.format.String(), func(t *testing.T) {
+			t.Parallel()
+			need(t, test.load[0], test.pkg)
+			n := newNetns(t)
+			path := filepath.Join(t.TempDir(), "list")
+			e := newFile(t, enforce.FileConfig{Path: path, Format: test.format, Reload: n.argv(append(test.load, path)...)})
+			list := []enforce.Entry{entry("198.51.100.0/24", 2*time.Second), entry("203.0.113.7/32", 2*time.Second), entry("203.0.113.8/32", test.forever)}
+			if err := e.Replace(t.Context(), time.Now(), list); err != nil {
+				t.Fatal(err)
+			}
+			addrs := []netip.Addr{netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("203.0.113.7")}
+			for _, a := range addrs {
+				if !test.denies(n, a) {
+					t.Errorf("%s is not denied", a)
+				}
+			}
+			for _, a := range addrs {
+				eventually(t, a.String()+" is let in", func() bool { return !test.denies(n, a) })
+			}
+			if !test.denies(n, netip.MustParseAddr("203.0.113.8")) {
+				t.Error("the longest block is gone")
+			}
+		})
+	}
+}
+
+// TestNFTDrops sends real packets: a blocked source gets no answer.
+func TestNFTDrops(t *testing.T) {
+	t.Parallel()
+	need(t, "nft", "nftables")
+	need(t, "ip", "iproute2")
+	python := need(t, "python3", "python3-minimal")
+	n := newNetns(t)
+	n.must("ip", "link", "set", "lo", "up")
+	for _, a := range []string{"203.0.113.7/32", "198.51.100.9/32", "203.0.113.8/32"} {
+		n.must("ip", "addr", "add", a, "dev", "lo")
+	}
+	path := filepath.Join(t.TempDir(), "edgeguard.nft")
+	e := newFile(t, enforce.FileConfig{Path: path, Format: enforce.FormatNFT, Reload: n.argv("nft", "-f", path)})
+	// A datagram from each address to a socket of the same program.
+	const probe = `import socket, sys
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); server.bind(("127.0.0.1", 0)); server.settimeout(0.5)
+for source in sys.argv[1:]:
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); client.bind((source, 0))
+    try:
+        client.sendto(b"x", server.getsockname()); print(server.recvfrom(9)[1][0])
+    except OSError: pass
+`
+	arrived := func() string {
+		return strings.Join(strings.Fields(n.must(python, "-c", probe, "203.0.113.7", "198.51.100.9", "203.0.113.8")), " ")
+	}
+	for _, test := range []struct {
+		list []enforce.Entry
+		want string
+	}{
+		{nil, "203.0.113.7 198.51.100.9 203.0.113.8"},
+		{[]enforce.Entry{entry("198.51.100.0/24", time.Hour), entry("203.0.113.7/32", time.Hour)}, "203.0.113.8"},
+		{[]enforce.Entry{entry("203.0.113.8/32", time.Hour)}, "203.0.113.7 198.51.100.9"},
+	} {
+		if err := e.Replace(t.Context(), time.Now(), test.list); err != nil {
+			t.Fatal(err)
+		}
+		if got := arrived(); got != test.want {
+			t.Errorf("with %v arrived %q, want %q", test.list, got, test.want)
+		}
+	}
+}
+
+// TestNFTManyPrefixes loads thousands of neighbouring and nested ones.
+func TestNFTManyPrefixes(t *testing.T) {
+	t.Parallel()
+	need(t, "nft", "nftables")
+	n := newNetns(t)
+	var list []enforce.Entry
+	for i := range 3000 {
+		list = append(list, entry(fmt.Sprintf("10.%d.%d.0/24", i/256, i%256), time.Hour))
+		list = append(list, entry(fmt.Sprintf("10.%d.%d.128/25", i/256, i%256), 2*time.Hour))
+	}
+	path := filepath.Join(t.TempDir(), "edgeguard.nft")
+	e := newFile(t, enforce.FileConfig{Path: path, Format: enforce.FormatNFT, Reload: n.argv("nft", "-f", path)})
+	for range 2 {
+		if err := e.Replace(t.Context(), time.Now(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !n.nftDenies(netip.MustParseAddr("10.11.183.200")) || n.nftDenies(netip.MustParseAddr("10.11.184.1")) {
+		t.Error("the last prefix is not what it should be")
+	}
+}

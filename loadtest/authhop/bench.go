@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// bench is one run.
+type bench struct {
+	options
+	dir   string
+	sites []*site
+}
+
+func (b *bench) start(ctx context.Context, arms []arm) error {
+	for _, a := range arms {
+		s, err := startSite(ctx, a, filepath.Join(b.dir, a.name))
+		b.sites = append(b.sites, s)
+		if err != nil {
+			return err
+		}
+		if err := load(ctx, s.address, b.options, b.requests/10+1); err != nil { // warm
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) stop() {
+	for _, s := range b.sites {
+		s.stop()
+	}
+}
+
+// measure lets the sites take turns, each round beginning with another.
+func (b *bench) measure(ctx context.Context) error {
+	for round := range b.rounds {
+		for i := range b.sites {
+			s := b.sites[(i+round)%len(b.sites)]
+			before, err := s.cpu()
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			if err := load(ctx, s.address, b.options, b.requests); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			s.rates = append(s.rates, float64(b.requests)/time.Since(start).Seconds())
+			after, err := s.cpu()
+			if err != nil {
+				return err
+			}
+			s.micros = append(s.micros, float64(after-before)/float64(time.Microsecond)/float64(b.requests))
+		}
+	}
+	return ctx.Err()
+}
+
+// goals are the figures that were promised: a site's CPU over another's.
+var goals = []struct {
+	what, of, over string
+	most           float64 // 0: stated
+}{
+	{"edgeguard over the minimal net/http responder", "tcp", "responder", 1.10},
+	{"unix socket over TCP", "unix", "tcp", 0},
+	{"pass cached 1 s per address over asking every time (the more a client asks, the better)", "cached", "tcp", 0.6},
+	{"edgeguard's server over net/http with the same decision", "tcp", "guard", 0},
+	{"edgeguard over the floor", "tcp", "floor", 0},
+}
+
+func (b *bench) print(out io.Writer) {
+	fmt.Fprintf(out, "%d rounds of %d requests, %d connections, %d clients\n\n", b.rounds, b.requests, b.conns, b.clients)
+	tw := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "arm\tCPU µs a request (median, range)\tthe hop alone\trequests/s a client\twhat")
+	for _, s := range b.sites {
+		hop := "-"
+		if plain := b.site("plain"); plain != nil && plain != s {
+			hop = fmt.Sprintf("%.1f", median(pairs(s.micros, plain.micros, func(a, b float64) float64 { return a - b })))
+		}
+		fmt.Fprintf(tw, "%s\t%.1f (%.1f–%.1f)\t%s\t%.0f\t%s\n", s.name, median(s.micros), slices.Min(s.micros), slices.Max(s.micros), hop,
+			median(s.rates)/float64(b.clients), s.what)
+	}
+	fmt.Fprintln(tw, "\nfigure\tgoal\tmeasured (median of rounds, range)\t")
+	for _, g := range goals {
+		of, over := b.site(g.of), b.site(g.over)
+		if of == nil || over == nil {
+			continue
+		}
+		ratios := pairs(of.micros, over.micros, func(a, b float64) float64 { return a / b })
+		goal, verdict := "stated", ""
+		if g.most > 0 {
+			goal, verdict = fmt.Sprintf("≤ %.2f×", g.most), "ok"
+			if median(ratios) > g.most {
+				verdict = "short"
+			}
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.2f× (%.2f–%.2f)\t%s\n", g.what, goal, median(ratios), slices.Min(ratios), slices.Max(ratios), verdict)
+	}
+	tw.Flush()
+}
+
+func (b *bench) site(name string) *site {
+	for _, s := range b.sites {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// pairs joins the values of the same round.
+func pairs(a, b []float64, join func(a, b float64) float64) []float64 {
+	var out []float64
+	for i := range min(len(a), len(b)) {
+		out = append(out, join(a[i], b[i]))
+	}
+	return out
+}
+
+// median gives the middle value, or the mean of the two in the middle.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,85 @@
+// Command authhop measures what forward auth under nginx costs, and prints it
+// beside its goals:
+//
+//	go run ./loadtest/authhop              about a minute
+//	go run ./loadtest/authhop -arms plain,responder,tcp -rounds 9
+//
+// One nginx, with one worker and a static file, is asked over keep-alive
+// connections: alone (plain), and with auth_request to several answerers, with
+// the configuration that `edgeguard snippets nginx` prints. The figure is the
+// CPU of nginx and the answerer per request, from /proc. All arms take turns in
+// every round, and ratios are taken within a round, so that a machine that was
+// slow for one was so for both.
+//
+// It needs nginx and /proc. It is no test: a figure that is short does not
+// fail the run, since a busy machine is no defect.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "authhop:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	arms     string
+	rounds   int
+	requests int
+	conns    int
+	clients  int
+	answerer string
+	listen   string
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("authhop", flag.ContinueOnError)
+	flags.StringVar(&o.arms, "arms", "plain,responder,tcp,unix,cached", "what to compare: "+strings.Join(armNames(), ", "))
+	flags.IntVar(&o.rounds, "rounds", 7, "how often the arms take turns")
+	flags.IntVar(&o.requests, "requests", 20_000, "requests an arm and round")
+	flags.IntVar(&o.conns, "conns", 32, "connections to nginx")
+	flags.IntVar(&o.clients, "clients", 200, "different client addresses")
+	flags.StringVar(&o.answerer, "answerer", "", "be this answerer instead, on -listen, until standard input ends (authhop starts itself so)")
+	flags.StringVar(&o.listen, "listen", "", "where the answerer listens")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.answerer != "" {
+		return answer(o.answerer, o.listen)
+	}
+	arms, err := pickArms(o.arms)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "authhop")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // nginx's worker may be somebody else
+		return err
+	}
+	b := bench{options: o, dir: dir}
+	defer b.stop()
+	if err := b.start(ctx, arms); err != nil {
+		return err
+	}
+	if err := b.measure(ctx); err != nil {
+		return err
+	}
+	b.print(out)
+	return nil
+}

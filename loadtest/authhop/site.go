@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"edgeguard/sensor/httpauth/snippets"
+)
+
+// site is one arm's nginx and the answerer it asks.
+type site struct {
+	arm
+	address string // nginx's
+	procs   []*exec.Cmd
+	stdins  []io.Closer
+
+	// One of each a round.
+	micros []float64 // CPU of all procs a request
+	rates  []float64 // requests a second
+}
+
+// startSite starts what an arm needs in a folder of its own and waits until it
+// answers.
+func startSite(ctx context.Context, a arm, dir string) (*site, error) {
+	s := &site{arm: a}
+	if err := os.MkdirAll(filepath.Join(dir, "cache"), 0o777); err != nil {
+		return s, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.txt"), []byte("hello\n"), 0o644); err != nil {
+		return s, err
+	}
+	auth, err := freeAddress()
+	if err != nil {
+		return s, err
+	}
+	if a.unix {
+		auth = "unix:" + filepath.Join(dir, "auth.sock")
+	}
+	if a.answerer != "" {
+		if err := s.spawn(ctx, os.Args[0], "-answerer", a.answerer, "-listen", auth); err != nil {
+			return s, err
+		}
+		if err := reachable(ctx, auth); err != nil {
+			return s, fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	if s.address, err = freeAddress(); err != nil {
+		return s, err
+	}
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, []byte(nginxConf(a, dir, s.address, auth)), 0o644); err != nil {
+		return s, err
+	}
+	if err := s.spawn(ctx, "nginx", "-p", dir, "-c", conf); err != nil {
+		return s, err
+	}
+	if err := reachable(ctx, s.address); err != nil {
+		return s, fmt.Errorf("%s: nginx: %w", a.name, err)
+	}
+	return s, nil
+}
+
+func nginxConf(a arm, dir, listen, auth string) string {
+	files := "location / {\n    root " + dir + ";\n}"
+	var b strings.Builder
+	fmt.Fprintf(&b, "daemon off;\nmaster_process off;\npid %s/nginx.pid;\nerror_log stderr emerg;\n", dir)
+	b.WriteString("events { worker_connections 1024; }\nhttp {\naccess_log off;\nkeepalive_requests 100000000;\n")
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		fmt.Fprintf(&b, "%s_temp_path %s/%s;\n", kind, dir, kind)
+	}
+	b.WriteString("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
+	if a.answerer == "" {
+		fmt.Fprintf(&b, "server { listen %s;\n%s\n}\n", listen, files)
+	} else {
+		v := snippets.Values{Auth: auth, Listen: listen, Locations: files, Closed: true}
+		if a.cached {
+			v.Cache = filepath.Join(dir, "cache")
+		}
+		if err := snippets.Write(&b, "nginx", v); err != nil {
+			panic(err) // a strings.Builder takes everything, and the name is ours
+		}
+	}
+	b.WriteString("}\n")
+	// On a busy machine an answerer may miss the snippet's deadlines, and what
+	// was then measured would be something else.
+	return strings.ReplaceAll(b.String(), " 100ms;", " 10s;")
+}
+
+// spawn starts a program that ends when its standard input does, or with ctx.
+func (s *site) spawn(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return fmt.Errorf("%s is not installed: apt-get install nginx-light", name)
+		}
+		return err
+	}
+	s.procs, s.stdins = append(s.procs, cmd), append(s.stdins, in)
+	return nil
+}
+
+func (s *site) stop() {
+	for i, cmd := range s.procs {
+		_ = s.stdins[i].Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// freeAddress gives a loopback port that was free a moment ago.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// reachable waits until something listens.
+func reachable(ctx context.Context, address string) error {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		c, err := net.Dial(network, address)
+		if err == nil {
+			return c.Close()
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("nobody listens on %s: %w", address, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

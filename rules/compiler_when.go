@@ -1,0 +1,314 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+)
+
+// What an expression may be: so much that any reasonable one fits, and so
+// little that the worst is still cheap.
+const (
+	maxWhenText  = 1000
+	maxWhenNodes = 200
+	// maxWhenPattern is how many instructions all regular expressions of a
+	// when may compile to: RE2 takes at most one step an instruction and byte.
+	maxWhenPattern = 250
+	// maxWhenRead is how many bytes of a text a regular expression looks at, so
+	// that a client's long header cannot make each of its requests dear.
+	maxWhenRead = 2048
+)
+
+// whenCompiler turns the checked syntax tree of an expression into closures.
+// It keeps the first thing that it cannot do.
+type whenCompiler struct {
+	when         when
+	instructions int // of the regular expressions so far
+	flaw         flaw
+	offset       int // of the flaw, in characters
+}
+
+// expression compiles the rule's expression, nil if it has none, and gives its
+// canonical form: how it was spaced, quoted and put in parentheses makes no other
+// meter.
+func (c *compiler) expression(source string) (w *when, canonical string) {
+	if source == "" {
+		return nil, ""
+	}
+	wc := whenCompiler{when: when{names: make(map[string]bool)}}
+	root := wc.parse(source)
+	if root != nil {
+		wc.when.holds = wc.truth(root)
+		canonical = "when=" + root.String()
+		if len(wc.when.names) == 0 {
+			wc.refuse(root, "names no field of the event, so it is the same for all", "name one of "+whenNames)
+		}
+	}
+	if wc.flaw.text != "" {
+		c.problems = append(c.problems, Problem{Rule: c.rule, Path: "when", Text: wc.flaw.text, Mend: wc.flaw.mend, Offset: wc.offset})
+		return nil, ""
+	}
+	return &wc.when, canonical
+}
+
+// parse has the expression read and its types checked by expr; nil if it does
+// not pass.
+func (c *whenCompiler) parse(source string) ast.Node {
+	if len(source) > maxWhenText {
+		c.flaw = flaw{fmt.Sprintf("an expression of %d bytes", len(source)), fmt.Sprintf("use at most %d, or several rules", maxWhenText)}
+		return nil
+	}
+	fields := make(map[string]any)
+	for name := range whenTexts {
+		fields[name] = ""
+	}
+	for name := range whenNumbers {
+		fields[name] = 0
+	}
+	program, err := expr.Compile(source, expr.Env(fields), expr.AsBool(), expr.MaxNodes(maxWhenNodes), expr.Optimize(false),
+		expr.DisableAllBuiltins(), expr.EnableBuiltin("len"), expr.EnableBuiltin("lower"), expr.EnableBuiltin("upper"))
+	if err == nil {
+		return program.Node()
+	}
+	message := err.Error()
+	if at := (*file.Error)(nil); errors.As(err, &at) {
+		message, c.offset = at.Message, at.From
+	}
+	c.flaw = flaw{"is no expression: " + message, whenMend}
+	return nil
+}
+
+var whenMend = "use the fields " + whenNames + ", and the operators that docs/rules.md lists"
+
+// refuse notes the first node that has no place in a rule.
+func (c *whenCompiler) refuse(n ast.Node, text, mend string) {
+	if c.flaw.text == "" {
+		c.flaw, c.offset = flaw{text, mend}, n.Location().From
+	}
+}
+
+func (c *whenCompiler) unknown(n ast.Node) {
+	c.refuse(n, fmt.Sprintf("%.60s is not possible in a rule", n.String()), whenMend)
+}
+
+// truth compiles a node that is true or false. It returns nil where something
+// was refused, and then nothing that was compiled is used.
+func (c *whenCompiler) truth(n ast.Node) truth {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return func(subject) bool { return n.Value }
+	case *ast.UnaryNode:
+		if n.Operator == "not" || n.Operator == "!" {
+			n.Operator = "not"
+			inner := c.truth(n.Node)
+			return func(s subject) bool { return !inner(s) }
+		}
+	case *ast.BinaryNode:
+		return c.binary(n)
+	}
+	c.unknown(n)
+	return nil
+}
+
+func (c *whenCompiler) binary(n *ast.BinaryNode) truth {
+	switch n.Operator {
+	case "and", "&&":
+		n.Operator = "and" // one spelling, for the canonical form
+		a, b := c.truth(n.Left), c.truth(n.Right)
+		return func(s subject) bool { return a(s) && b(s) }
+	case "or", "||":
+		n.Operator = "or"
+		a, b := c.truth(n.Left), c.truth(n.Right)
+		return func(s subject) bool { return a(s) || b(s) }
+	case "!=":
+		same := c.equal(n)
+		return func(s subject) bool { return !same(s) }
+	case "==":
+		return c.equal(n)
+	case "<", "<=", ">", ">=":
+		return c.order(n)
+	case "contains":
+		return c.texts(n, strings.Contains)
+	case "startsWith":
+		return c.texts(n, strings.HasPrefix)
+	case "endsWith":
+		return c.texts(n, strings.HasSuffix)
+	case "matches":
+		return c.matches(n)
+	case "in":
+		return c.in(n)
+	}
+	c.unknown(n)
+	return nil
+}
+
+func (c *whenCompiler) equal(n *ast.BinaryNode) truth {
+	switch kindOf(n.Left) {
+	case reflect.String:
+		return c.texts(n, func(a, b string) bool { return a == b })
+	case reflect.Int:
+		a, b := c.number(n.Left), c.number(n.Right)
+		return func(s subject) bool { return a(s) == b(s) }
+	case reflect.Bool:
+		a, b := c.truth(n.Left), c.truth(n.Right)
+		return func(s subject) bool { return a(s) == b(s) }
+	}
+	c.unknown(n)
+	return nil
+}
+
+func (c *whenCompiler) order(n *ast.BinaryNode) truth {
+	a, b := c.number(n.Left), c.number(n.Right)
+	switch n.Operator {
+	case "<":
+		return func(s subject) bool { return a(s) < b(s) }
+	case "<=":
+		return func(s subject) bool { return a(s) <= b(s) }
+	case ">":
+		return func(s subject) bool { return a(s) > b(s) }
+	}
+	return func(s subject) bool { return a(s) >= b(s) }
+}
+
+// texts compiles an operator between two texts.
+func (c *whenCompiler) texts(n *ast.BinaryNode, operator func(a, b string) bool) truth {
+	a, b := c.text(n.Left), c.text(n.Right)
+	return func(s subject) bool { return operator(a(s), b(s)) }
+}
+
+// matches compiles a regular expression. It must be written out: one made
+// from an event would be a stranger's.
+func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
+	a := c.text(n.Left)
+	pattern, ok := n.Right.(*ast.StringNode)
+	if !ok {
+		c.refuse(n.Right, "a regular expression must be a text in quotes", "write it out, as in path matches \"^/a\"")
+		return nil
+	}
+	parsed, err := syntax.Parse(pattern.Value, syntax.Perl)
+	if err != nil {
+		c.refuse(n.Right, fmt.Sprintf("%.60q is no regular expression: %v", pattern.Value, err), "mend it: the syntax is RE2's")
+		return nil
+	}
+	if program, err := syntax.Compile(parsed.Simplify()); err == nil {
+		c.instructions += len(program.Inst)
+	}
+	if c.instructions > maxWhenPattern {
+		c.refuse(n.Right, fmt.Sprintf("the regular expressions take %d steps for each character", c.instructions),
+			fmt.Sprintf("make them simpler, with fewer repetitions: %d is the most", maxWhenPattern))
+		return nil
+	}
+	compiled := regexp.MustCompile(pattern.Value) // it parsed
+	return func(s subject) bool { return compiled.MatchString(head(a(s))) }
+}
+
+func head(s string) string { return s[:min(len(s), maxWhenRead)] }
+
+// in compiles membership in a list of constants or a range of numbers. Ranges
+// are compared by their ends and never written out.
+func (c *whenCompiler) in(n *ast.BinaryNode) truth {
+	switch list := n.Right.(type) {
+	case *ast.BinaryNode:
+		low, lowOK := list.Left.(*ast.IntegerNode)
+		high, highOK := list.Right.(*ast.IntegerNode)
+		if list.Operator == ".." && lowOK && highOK {
+			a := c.number(n.Left)
+			return func(s subject) bool { v := a(s); return low.Value <= v && v <= high.Value }
+		}
+	case *ast.ArrayNode:
+		return c.inList(n.Left, list.Nodes)
+	}
+	c.refuse(n.Right, fmt.Sprintf("%.60s is no list of constants", n.Right.String()), "write one, such as [403, 404], 400..499 or [\"GET\", \"HEAD\"]")
+	return nil
+}
+
+func (c *whenCompiler) inList(value ast.Node, items []ast.Node) truth {
+	var words []string
+	var numbers []int
+	for _, item := range items {
+		switch item := item.(type) {
+		case *ast.StringNode:
+			words = append(words, item.Value)
+		case *ast.IntegerNode:
+			numbers = append(numbers, item.Value)
+		default:
+			c.refuse(item, fmt.Sprintf("%.60s is no constant", item.String()), "list texts or whole numbers")
+			return nil
+		}
+	}
+	switch kind := kindOf(value); {
+	case kind == reflect.String && len(numbers) == 0:
+		a := c.text(value)
+		return func(s subject) bool { return slices.Contains(words, a(s)) }
+	case kind == reflect.Int && len(words) == 0:
+		a := c.number(value)
+		return func(s subject) bool { return slices.Contains(numbers, a(s)) }
+	}
+	c.refuse(value, "a text is never in a list of numbers, nor a number in one of texts", "make them alike")
+	return nil
+}
+
+// text compiles a node that is a text.
+func (c *whenCompiler) text(n ast.Node) text {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return func(subject) string { return n.Value }
+	case *ast.IdentifierNode:
+		if read, ok := whenTexts[n.Value]; ok {
+			c.reads(n.Value)
+			return read
+		}
+	case *ast.BuiltinNode:
+		if (n.Name == "lower" || n.Name == "upper") && len(n.Arguments) == 1 {
+			inner, change := c.text(n.Arguments[0]), strings.ToLower
+			if n.Name == "upper" {
+				change = strings.ToUpper
+			}
+			return func(s subject) string { return change(inner(s)) }
+		}
+	}
+	c.unknown(n)
+	return nil
+}
+
+// number compiles a node that is a whole number.
+func (c *whenCompiler) number(n ast.Node) number {
+	switch n := n.(type) {
+	case *ast.IntegerNode:
+		return func(subject) int { return n.Value }
+	case *ast.IdentifierNode:
+		if read, ok := whenNumbers[n.Value]; ok {
+			c.reads(n.Value)
+			return read
+		}
+	case *ast.BuiltinNode:
+		if n.Name == "len" && len(n.Arguments) == 1 && kindOf(n.Arguments[0]) == reflect.String {
+			inner := c.text(n.Arguments[0])
+			return func(s subject) int { return utf8.RuneCountInString(inner(s)) }
+		}
+	}
+	c.unknown(n)
+	return nil
+}
+
+// reads notes that the expression reads a field.
+func (c *whenCompiler) reads(name string) {
+	c.when.names[name] = true
+	c.when.fields |= fieldOf(name)
+}
+
+func kindOf(n ast.Node) reflect.Kind {
+	if n.Type() == nil {
+		return reflect.Invalid
+	}
+	return n.Type().Kind()
+}

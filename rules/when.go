@@ -1,0 +1,103 @@
+package rules
+
+import (
+	"strings"
+
+	"edgeguard"
+)
+
+// when is a compiled expression: what the terms of a match cannot say. It is
+// made of closures over the few operations that [whenCompiler] knows, so it
+// always ends, cannot fail, and costs no more than its text's length times
+// that of the fields it reads.
+type when struct {
+	holds  truth
+	fields edgeguard.Field // what must be known for it to hold
+	names  map[string]bool // the fields as they were written
+}
+
+// subject is an event as an expression sees it: host and path in normal form,
+// each only if the expression reads it.
+type subject struct {
+	event      *edgeguard.Event
+	host, path string
+}
+
+type (
+	truth  func(subject) bool
+	text   func(subject) string
+	number func(subject) int
+)
+
+// match reports whether the expression holds of the event. Of one that lacks
+// any of the fields it does not, whatever the rest would say. It allocates only where a path or a host is not in normal
+// form as it was sent.
+func (w *when) match(ev *edgeguard.Event) bool {
+	if ev.Known&w.fields != w.fields {
+		return false
+	}
+	s := subject{event: ev}
+	if w.names["path"] {
+		s.path = wholePath(ev.Path)
+	}
+	if w.names["host"] {
+		s.host = wholeHost(ev.Host)
+	}
+	return w.holds(s)
+}
+
+// wholePath gives the normal form of a target's path, as a string that may be
+// kept: a regular expression's machine outlives the call that would own a room
+// on the stack.
+func wholePath(target string) string {
+	if path, ok := plainPath(target); ok {
+		return path
+	}
+	return view(normalPath(make([]byte, 0, len(target)+1), target))
+}
+
+// wholeHost gives a host without its port and in lower case.
+func wholeHost(host string) string {
+	if plainHost(host) {
+		return host
+	}
+	if host = cutPort(host); len(host) >= hostRoom {
+		return ""
+	}
+	return view(appendLower(make([]byte, 0, len(host)), host))
+}
+
+// query gives what stands behind the question mark of a request target, as it
+// was sent.
+func query(target string) string {
+	target, _, _ = strings.Cut(target, "#")
+	_, query, _ := strings.Cut(target, "?")
+	return query
+}
+
+// whenTexts and whenNumbers are the fields that an expression can name.
+var (
+	whenTexts = map[string]text{
+		"host":   func(s subject) string { return s.host },
+		"method": func(s subject) string { return s.event.Method },
+		"path":   func(s subject) string { return s.path },
+		"query":  func(s subject) string { return query(s.event.Path) },
+		"agent":  func(s subject) string { return s.event.Agent },
+		"node":   func(s subject) string { return s.event.Node },
+	}
+	whenNumbers = map[string]number{
+		"status": func(s subject) int { return int(s.event.Status) },
+		"port":   func(s subject) int { return int(s.event.Port) },
+	}
+	whenNames = "host, method, path, query, agent, node, status and port"
+)
+
+// fieldOf gives the event's field that a name reads: a query is part of what
+// the path was sent with.
+func fieldOf(name string) edgeguard.Field {
+	if name == "query" {
+		return edgeguard.FieldPath
+	}
+	field, _ := edgeguard.ParseField(name)
+	return field
+}

@@ -1,0 +1,276 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// FollowConfig says which file is followed and how.
+type FollowConfig struct {
+	Live
+	// File is the path to follow; it may be a symbolic link, and need not exist
+	// yet.
+	File string
+	// From is where to go on; the zero value means a first start.
+	From Position
+	// Beginning reads the file from its beginning on a first start; otherwise
+	// what is in it already is passed over. A file that comes later is always
+	// read from its beginning.
+	Beginning bool
+	// Gate, if set, is held while a batch is decided and the position moves on
+	// to its end. Whoever holds it sees counts and position of the same moment:
+	// that is how a snapshot cuts, and why no line is counted twice after a
+	// restart. A sync.RWMutex's RLocker serves several followers.
+	Gate sync.Locker
+	// Poll is how often the file is looked at where the kernel does not tell
+	// that it has changed; 0 means 100 ms.
+	Poll time.Duration
+	// Linger is how long a file that was rotated away is still read after its
+	// last line, because a server writes to it until it is told; 0 means 1
+	// minute.
+	Linger time.Duration
+}
+
+const (
+	defaultPoll   = 100 * time.Millisecond
+	defaultLinger = time.Minute
+	maxRetry      = 5 * time.Second  // between attempts to open a file that cannot be read
+	patience      = 10 * time.Second // for a path that is gone: a rotation is not instantaneous
+	maxTails      = 64               // open at once
+)
+
+// Follower follows one log file through rename, emptying in place, deletion and
+// links that are moved. Run is called once; Position and Stats are safe for
+// concurrent use. Make one with [NewFollower].
+type Follower struct {
+	config FollowConfig
+	in     *inlet
+	buf    []byte
+	page   page
+	wake   *wake
+
+	missing time.Time // since when the path leads nowhere; zero while it leads somewhere
+	failing bool      // an open file cannot be read
+	retry   time.Duration
+	nextTry time.Time
+	floor   time.Time // files that were not written to since are older than what is followed
+	closed  map[inode]closing
+	// scans are still to be made for files that were missed, the next at nextScan.
+	scans    int
+	nextScan time.Time
+
+	mu    sync.Mutex // guards the rest, where others than Run read it
+	tails []*tail    // the oldest first; the last is the one to which the path led
+	// saved are the places of an earlier run whose files have not been found;
+	// the next file at the path may be one of them, once it can be read.
+	saved []Place
+	seen  time.Time
+	stats FollowStats
+}
+
+// NewFollower checks the config. The file is opened by Run.
+func NewFollower(c FollowConfig) (*Follower, error) {
+	if c.File == "" {
+		return nil, errors.New("live log: no file is named")
+	}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	if c.Poll == 0 {
+		c.Poll = defaultPoll
+	}
+	if c.Linger == 0 {
+		c.Linger = defaultLinger
+	}
+	c.Linger = max(c.Linger, 5*clockGrain) // a file must not look new just after it was closed
+	if c.Gate == nil {
+		c.Gate = &sync.Mutex{}
+	}
+	f := &Follower{config: c, saved: slices.Clone(c.From.Files), seen: c.From.Seen}
+	f.in = newInlet(&f.config.Live, c.File)
+	return f, nil
+}
+
+// Run follows the file until ctx ends, and gives nil then. What goes wrong with
+// the file is told as trouble and tried again: it is no reason to stop.
+func (f *Follower) Run(ctx context.Context) error {
+	f.buf = make([]byte, contextSize+blockSize)
+	f.wake = newWake()
+	defer f.wake.close()
+	defer f.close()
+	f.floor = f.seen
+	if f.floor.IsZero() {
+		f.floor = time.Now()
+	}
+	f.wake.watch(filepath.Dir(f.config.File))
+	f.resume()
+	f.look()
+	for ctx.Err() == nil {
+		if f.drain(ctx) {
+			f.look()
+			f.wake.wait(ctx, f.config.Poll)
+		} else {
+			f.look()
+		}
+	}
+	return nil
+}
+
+// resume opens the files of the saved position, and those between them and now.
+func (f *Follower) resume() {
+	var open []*tail
+	var missed []Place
+	for i := range f.saved {
+		if t := find(f.config.File, &f.saved[i]); t != nil {
+			f.wake.watch(filepath.Dir(t.name))
+			open = append(open, t)
+		} else {
+			missed = append(missed, f.saved[i])
+		}
+	}
+	// Older files had been read, and were only kept for latecomers.
+	if n := len(missed); n > 0 && missed[n-1] != f.saved[len(f.saved)-1] {
+		missed = nil
+	}
+	f.mu.Lock()
+	f.tails, f.saved = open, missed
+	f.mu.Unlock()
+	if !f.seen.IsZero() {
+		f.catchUp()
+	}
+}
+
+// claim gives a file that could not be read when the follower started the place
+// at which it was left. Places that are of another file have no file any more.
+func (f *Follower) claim(t *tail) {
+	found := false
+	for i := range f.saved {
+		found = found || f.saved[i].of(t.info) && t.resume(&f.saved[i])
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.saved) > 0 && !found {
+		f.stats.Gaps++
+	}
+	f.saved = nil
+}
+
+// look sees where the path leads, and opens the file if it is another.
+func (f *Follower) look() {
+	f.forget()
+	now := time.Now()
+	if now.Before(f.nextTry) {
+		return
+	}
+	info, err := os.Stat(f.config.File)
+	if err != nil {
+		f.absent(now, err)
+		return
+	}
+	f.missing = time.Time{}
+	if n := len(f.tails); n > 0 && os.SameFile(info, f.tails[n-1].info) {
+		f.scanAgain(now)
+		f.well(now)
+		return
+	}
+	if err := f.turn(); err != nil {
+		f.absent(now, err)
+		return
+	}
+	f.well(now)
+}
+
+// well notes that the path was looked at and led to the file that is read.
+func (f *Follower) well(now time.Time) {
+	f.retry, f.nextTry = 0, time.Time{}
+	if !f.failing {
+		f.in.troubles.set(atFile, nil)
+	}
+	f.mu.Lock()
+	f.seen = now
+	f.mu.Unlock()
+}
+
+// absent notes that the path leads to nothing that can be read. A file that is
+// not there is looked for at every turn; another error is tried less and less
+// often.
+func (f *Follower) absent(now time.Time, err error) {
+	if !errors.Is(err, fs.ErrNotExist) {
+		f.retry = min(max(2*f.retry, f.config.Poll), maxRetry)
+		f.nextTry = now.Add(f.retry)
+		f.in.troubles.set(atFile, fmt.Errorf("cannot follow the log: %w; it is tried again", err))
+		return
+	}
+	if f.seen.IsZero() {
+		f.mu.Lock()
+		f.seen = now // what comes later is read from its beginning
+		f.mu.Unlock()
+	}
+	f.wake.watch(filepath.Dir(f.config.File)) // its folder may be new too
+	if f.missing.IsZero() {
+		f.missing = now
+	}
+	if len(f.tails) == 0 || now.Sub(f.missing) > patience {
+		f.in.troubles.set(atFile, fmt.Errorf("the log %s is not there; it is waited for", f.config.File))
+	}
+}
+
+// turn opens the file to which the path leads now. The one before it stays
+// open, and is read first, as long as its writer may still write.
+func (f *Follower) turn() error {
+	t, err := openTail(f.config.File)
+	if err != nil {
+		return err
+	}
+	first := f.seen.IsZero()
+	f.claim(t)
+	if !first && len(f.tails) > 0 {
+		f.catchUp()
+	}
+	if first && !f.config.Beginning {
+		if err := t.end(); err != nil {
+			t.file.Close()
+			return err
+		}
+	}
+	f.scans, f.nextScan = scans, time.Now().Add(f.config.Poll)
+	for _, old := range f.tails {
+		if os.SameFile(old.info, t.info) { // a link that was moved back
+			t.file.Close()
+			f.moveLast(old)
+			return nil
+		}
+	}
+	f.push(t)
+	return nil
+}
+
+// push adds a file that took the place of the others.
+func (f *Follower) push(t *tail) {
+	f.wake.watch(filepath.Dir(t.name))
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.tails) > 0 {
+		f.stats.Rotations++
+	}
+	for _, old := range f.tails {
+		old.last = now
+	}
+	f.tails = append(f.tails, t)
+}
+
+func (f *Follower) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.tails {
+		t.file.Close()
+	}
+}

@@ -1,0 +1,56 @@
+package accesslog
+
+import "time"
+
+// FollowStats says how far a follower is.
+type FollowStats struct {
+	LiveStats
+	// Behind is how many bytes are not decided yet; BehindFor how old the last
+	// decided event is while there are any.
+	Behind    int64
+	BehindFor time.Duration
+	// Rotations counts the files that took the place of another, Truncations how
+	// often a file was emptied or rewritten in place.
+	Rotations, Truncations uint64
+	// Lost is how many bytes are known to be lost: read, but without the end of
+	// their line. What a rotation in place throws away between its copy and its
+	// emptying is seen by nobody who is not faster; each Truncation may have
+	// cost that.
+	Lost uint64
+	// Gaps counts the starts at which the file of the saved position was gone
+	// (deleted or compressed meanwhile): what it had after the position is lost.
+	Gaps uint64
+}
+
+// Stats says how far the follower is.
+func (f *Follower) Stats() FollowStats {
+	live := f.in.read()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.stats
+	s.LiveStats = live
+	for _, t := range f.tails {
+		if info, err := t.file.Stat(); err == nil && !t.finished {
+			s.Behind += max(0, info.Size()-t.mark.offset)
+		}
+	}
+	if s.Behind > 0 {
+		s.BehindFor = live.Age
+	}
+	return s
+}
+
+// Position says how far the follower is; see [FollowConfig] for how a snapshot
+// takes it together with the counts. It stays after Run has ended.
+func (f *Follower) Position() Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := Position{Seen: f.seen.Round(0)}
+	for _, t := range f.tails {
+		if !t.finished {
+			p.Files = append(p.Files, t.place())
+		}
+	}
+	p.Files = append(p.Files, f.saved...)
+	return p
+}

@@ -1,0 +1,79 @@
+package accesslog
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+func TestInletStamps(t *testing.T) {
+	now := time.Date(2016, 2, 20, 0, 0, 45, 5e8, time.UTC)
+	line := func(at time.Time, n int) string {
+		return fmt.Sprintf(`{"ts":%d,"remote_addr":"192.0.2.1","uri":"/%d","status":200}`+"\n", at.Unix(), n)
+	}
+	in := newInlet(&Live{Now: func() time.Time { return now }, Late: time.Minute, Local: func(t time.Time) time.Time { return t.Add(-time.Hour) }}, "x")
+	text := ""
+	for i, d := range []time.Duration{0, -59 * time.Second, -61 * time.Second, time.Second, 10 * time.Minute} {
+		text += line(now.Add(time.Hour+d), i)
+	}
+	at, events := in.parse(&page{text: []byte(text)})
+	if at != now || len(events) != 5 {
+		t.Fatal(at, events)
+	}
+	for i, want := range []time.Time{now.Truncate(time.Second), now.Add(-59500 * time.Millisecond), now.Add(-61500 * time.Millisecond), now, now} {
+		if !events[i].Time.Equal(want) {
+			t.Errorf("event %d is at %v, want %v", i, events[i].Time, want)
+		}
+	}
+	if s := in.read(); s.Late != 1 || s.Early != 1 || s.Events != 5 || s.Age != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestInletEmits(t *testing.T) {
+	both := edgeguard.KindRequest | edgeguard.KindResponse
+	text := `{"ts":1455926445,"remote_addr":"192.0.2.1"}` + "\n" + `{"ts":1455926445,"remote_addr":"192.0.2.2","status":404}` + "\n"
+	for _, test := range []struct {
+		emit edgeguard.Kind
+		want []edgeguard.Kind
+	}{
+		{0, []edgeguard.Kind{edgeguard.KindRequest, both}},
+		{both, []edgeguard.Kind{edgeguard.KindRequest, both}},
+		{edgeguard.KindRequest, []edgeguard.Kind{edgeguard.KindRequest, edgeguard.KindRequest}},
+		{edgeguard.KindResponse, []edgeguard.Kind{edgeguard.KindResponse}},
+	} {
+		in := newInlet(&Live{Now: time.Now, Emit: test.emit}, "x")
+		_, events := in.parse(&page{text: []byte(text)})
+		if len(events) != len(test.want) {
+			t.Fatalf("%v: %d events", test.emit, len(events))
+		}
+		for i, want := range test.want {
+			if events[i].Kind != want || events[i].Verified != want {
+				t.Errorf("%v: event %d is %v, verified %v", test.emit, i, events[i].Kind, events[i].Verified)
+			}
+		}
+		if last := events[len(events)-1]; last.Addr.String() != "192.0.2.2" {
+			t.Errorf("%v: last of %v", test.emit, last.Addr)
+		}
+		if s := in.read(); s.Lines != 2 || s.Events != uint64(len(test.want)) || s.Skipped != 0 {
+			t.Errorf("%v: %+v", test.emit, s)
+		}
+	}
+}
+
+// TestInletShows holds that the examples are the last ones, and few.
+func TestInletShows(t *testing.T) {
+	in := newInlet(&Live{Now: time.Now, Format: formats[0]}, "x")
+	for i := range 100 {
+		in.parse(&page{text: fmt.Appendf(nil, "wrong %d\nwrong %d again\n", i, i)})
+	}
+	s := in.read()
+	if len(s.Shown) != maxShown || s.Shown[maxShown-1].String() != "x: not a JSON object: wrong 99" || s.Skipped != 200 || s.Troubles != 1 {
+		t.Errorf("%+v", s)
+	}
+	if _, events := in.parse(&page{text: []byte(`{"ts":1455926445,"remote_addr":"192.0.2.1"}`)}); len(events) != 1 || in.read().Err != nil {
+		t.Errorf("%v, %+v", events, in.read())
+	}
+}

@@ -1,0 +1,156 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"sync"
+)
+
+// ListenConfig says where lines are received.
+type ListenConfig struct {
+	Live
+	// Address is unixgram:/path (nginx's access_log syslog:server=unix:/path,
+	// HAProxy's log unix@/path), unix:/path or tcp:host:port (Caddy's output
+	// net). A line counts as evidence: who may write there may have anybody
+	// blocked, so keep it to this host or a network that is trusted.
+	Address string
+	// Mode is that of the socket file; 0 means 0660. The server's workers must
+	// be able to write to it.
+	Mode fs.FileMode
+	// MaxConnections bounds the connections of a stream, each of which costs up
+	// to 1 MiB; 0 means 64. More are closed at once.
+	MaxConnections int
+}
+
+const (
+	defaultMode        fs.FileMode = 0o660
+	defaultConnections             = 64
+)
+
+// Listener receives log lines. Addr and Stats are safe for concurrent use; Run
+// is called once. Make one with [Listen].
+type Listener struct {
+	config  ListenConfig
+	in      *inlet
+	stream  net.Listener  // or
+	packets *net.UnixConn // one of them
+	file    *socketFile   // nil for TCP
+	slots   chan struct{} // one for each connection
+
+	deciding sync.Mutex // held while a page is parsed and decided
+
+	mu    sync.Mutex // guards stats
+	stats ListenStats
+}
+
+// Listen binds the address, so that an error comes before anything is started.
+// A socket file that nobody listens at any more is replaced; one that is in use,
+// and a file that is no socket, are errors. [Listener.Run] must follow, which
+// closes it.
+func Listen(c ListenConfig) (*Listener, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Address, err)
+	}
+	if c.Mode == 0 {
+		c.Mode = defaultMode
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = defaultConnections
+	}
+	l := &Listener{config: c, slots: make(chan struct{}, c.MaxConnections)}
+	l.in = newInlet(&l.config.Live, c.Address)
+	network, address, _ := strings.Cut(c.Address, ":")
+	var err error
+	switch {
+	case address == "":
+		err = errAddress
+	case network == "tcp":
+		l.stream, err = net.Listen(network, address)
+	case network == "unix" || network == "unixgram":
+		err = l.bind(network, address)
+	default:
+		err = errAddress
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen at %q: %w", c.Address, err)
+	}
+	return l, nil
+}
+
+var errAddress = errors.New("give unixgram:/path, unix:/path or tcp:host:port (UDP is not offered: anybody can forge a datagram's sender)")
+
+// bind makes a unix socket.
+func (l *Listener) bind(network, path string) (err error) {
+	if err := clearStale(network, path); err != nil {
+		return err
+	}
+	addr := &net.UnixAddr{Name: path, Net: network}
+	if network == "unixgram" {
+		l.packets, err = net.ListenUnixgram(network, addr)
+	} else {
+		var stream *net.UnixListener
+		if stream, err = net.ListenUnix(network, addr); err == nil {
+			stream.SetUnlinkOnClose(false) // our own removal sees whose file it is
+			l.stream = stream
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if l.file, err = newSocketFile(path, l.config.Mode); err != nil {
+		l.close()
+	}
+	return err
+}
+
+// Addr gives the bound address, with the port that the system chose for 0.
+func (l *Listener) Addr() net.Addr {
+	if l.packets != nil {
+		return l.packets.LocalAddr()
+	}
+	return l.stream.Addr()
+}
+
+// Run receives until ctx ends, and gives nil then; the socket is closed and its
+// file removed. The datagrams that had arrived are still decided.
+func (l *Listener) Run(ctx context.Context) error {
+	defer l.file.remove()
+	stop := context.AfterFunc(ctx, l.interrupt)
+	defer stop()
+	if l.packets != nil {
+		defer l.packets.Close()
+		return l.receive(ctx)
+	}
+	defer l.stream.Close()
+	return l.accept(ctx)
+}
+
+// interrupt ends the wait for more.
+func (l *Listener) interrupt() {
+	if l.packets != nil {
+		l.packets.SetReadDeadline(longAgo)
+		return
+	}
+	l.stream.Close()
+}
+
+func (l *Listener) close() {
+	if l.packets != nil {
+		l.packets.Close()
+	} else {
+		l.stream.Close()
+	}
+}
+
+// take decides a page.
+func (l *Listener) take(p *page) {
+	l.deciding.Lock()
+	defer l.deciding.Unlock()
+	if now, events := l.in.parse(p); len(events) > 0 {
+		l.config.Decide(now, events)
+	}
+}

@@ -1,0 +1,43 @@
+package accesslog
+
+// ListenStats says what a listener has received.
+//
+// What the kernel drops of a full unix datagram queue is counted nowhere: the
+// sender's send fails, and nginx and HAProxy go on. Full tells when it may have
+// happened; what was lost is found by comparing Lines with the sender's own
+// count (nginx's stub_status requests, HAProxy's DroppedLogs in show info), or
+// avoided by following a file. Streams lose nothing while they are connected:
+// they make the sender wait.
+type ListenStats struct {
+	LiveStats
+	Datagrams uint64 // received
+	Cut       uint64 // of them longer than a line may be: skipped
+	// Full counts how often more datagrams were waiting than the kernel's queue
+	// holds (net.unix.max_dgram_qlen): it was full, and some are probably lost.
+	Full uint64
+	// Queue is how many datagrams the kernel's queue holds, 0 where it is not
+	// known or does not apply.
+	Queue int
+	// Connections were accepted, Open of them are now, Refused were too many.
+	Connections, Refused uint64
+	Open                 int
+	// Broken counts the connections that ended inside a line, which was dropped.
+	Broken uint64
+}
+
+// Stats says what has been received.
+func (l *Listener) Stats() ListenStats {
+	live := l.in.read()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.LiveStats, s.Open = live, len(l.slots)
+	return s
+}
+
+// count changes the counts.
+func (l *Listener) count(change func(*ListenStats)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.stats)
+}

@@ -1,0 +1,23 @@
+package accesslog
+
+import "time"
+
+// LiveStats says what a live log has given since it was started. All counts
+// only grow.
+type LiveStats struct {
+	Lines   uint64 // read, blank ones included
+	Events  uint64 // handed over
+	Skipped uint64 // lines that were not of the format
+	// Late and Early are the events that were older than Live.Late when they
+	// were decided, and those more than a second in the future, which were
+	// decided as if they happened now.
+	Late, Early uint64
+	// Age is how old the last batch's newest event was when it was decided: the
+	// delay of server and sensor together.
+	Age time.Duration
+	// Troubles counts how often something went wrong; Err is what is wrong now.
+	Troubles uint64
+	Err      error
+	// Shown holds the last few lines that were skipped.
+	Shown []Skipped
+}

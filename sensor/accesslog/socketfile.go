@@ -1,0 +1,64 @@
+package accesslog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// socketFile is the file of a unix socket of ours.
+type socketFile struct {
+	path string
+	info os.FileInfo
+}
+
+// clearStale removes what an earlier run left: a socket file that nobody
+// listens at.
+func clearStale(network, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket: it is left alone; give another path or remove it", path)
+	}
+	conn, err := net.DialTimeout(network, path, time.Second)
+	switch {
+	case err == nil:
+		conn.Close()
+		return fmt.Errorf("%s is in use by another process", path)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return os.Remove(path)
+	case errors.Is(err, syscall.EPROTOTYPE):
+		return fmt.Errorf("%s is in use by another process, as a socket of another kind", path)
+	}
+	return err
+}
+
+func newSocketFile(path string, mode fs.FileMode) (*socketFile, error) {
+	if err := os.Chmod(path, mode.Perm()); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	return &socketFile{path, info}, nil
+}
+
+// remove takes the file away, unless another process has put its own there.
+func (s *socketFile) remove() {
+	if s == nil {
+		return
+	}
+	if info, err := os.Lstat(s.path); err == nil && os.SameFile(info, s.info) {
+		os.Remove(s.path)
+	}
+}

@@ -1,0 +1,93 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// accept serves connections until ctx ends.
+func (l *Listener) accept(ctx context.Context) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	var pause time.Duration
+	for {
+		conn, err := l.stream.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("listen at %q: %w", l.config.Address, err)
+		case err != nil: // no file descriptors left, mostly
+			l.in.troubles.set(atSocket, fmt.Errorf("%s: %w; it is tried again", l.config.Address, err))
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			continue
+		}
+		pause = 0
+		l.in.troubles.set(atSocket, nil)
+		select {
+		case l.slots <- struct{}{}:
+			open.Go(func() { l.serve(ctx, conn) })
+		default:
+			conn.Close()
+			l.count(func(s *ListenStats) { s.Refused++ })
+			l.in.troubles.set(atConnections, fmt.Errorf("%s: more than %d connections: further ones are closed", l.config.Address, cap(l.slots)))
+		}
+	}
+}
+
+// serve reads the lines of one connection. It decides what has come as soon as a
+// line is whole, and up to a block of them at once.
+func (l *Listener) serve(ctx context.Context, conn net.Conn) {
+	l.count(func(s *ListenStats) { s.Connections++ })
+	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(longAgo) })
+	defer stop()
+	defer func() {
+		conn.Close()
+		<-l.slots
+		l.in.troubles.set(atConnections, nil)
+	}()
+	src := &cutOff{Reader: conn}
+	b := blocks{src: src, live: true}
+	p := &page{buf: make([]byte, blockSize)}
+	for b.err == nil {
+		if p.text = b.next(p.buf); len(p.text) > 0 {
+			l.take(p)
+		}
+	}
+	if src.inside {
+		l.count(func(s *ListenStats) { s.Broken++ })
+	}
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// cutOff makes an error of the end of a connection, so that a line without its
+// newline is dropped: half an address is another address.
+type cutOff struct {
+	io.Reader
+	inside bool // a line that has begun
+}
+
+func (c *cutOff) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if n > 0 {
+		c.inside = b[n-1] != '\n'
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}

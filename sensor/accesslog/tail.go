@@ -1,0 +1,163 @@
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// tail is one open file of a followed log. It is used by one goroutine; what
+// others ask for (mark, file) is changed under the follower's lock.
+type tail struct {
+	file *os.File
+	name string // where it is, or was when it was opened, symbolic links resolved
+	info os.FileInfo
+	mark mark
+	// pending is how many bytes of an unfinished line were seen after mark.
+	pending int
+	// finished says that nothing more is read of it: it was rewritten after it
+	// had been rotated away. It stays for a while, so as not to look new.
+	finished bool
+	read     bool // to its end, when it was last looked at
+	// last is when something was read of it, or it was rotated away.
+	last time.Time
+}
+
+// openTail opens a regular file, at its beginning.
+func openTail(path string) (*tail, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file: follow a file, or listen at a socket", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	// What was looked at may have been rotated before it was opened.
+	if info, err = f.Stat(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	name := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		name = real
+	}
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
+	return &tail{file: f, name: name, info: info, last: time.Now()}, nil
+}
+
+// place gives the mark in the form that outlives the process.
+func (t *tail) place() Place {
+	device, inode := identity(t.info)
+	return Place{t.name, device, inode, t.mark.offset, t.mark.hash(), t.mark.inside}
+}
+
+// at gives the mark at an offset of the file, with what stands before it, and
+// whether the file is that long.
+func (t *tail) at(offset int64) (mark, bool) {
+	m := mark{offset: offset}
+	b := make([]byte, min(offset, contextSize))
+	if n, _ := t.file.ReadAt(b, offset-int64(len(b))); n < len(b) {
+		return mark{}, false
+	}
+	m.set(b)
+	return m, true
+}
+
+// resume goes to a place, if the file is the one of which it was taken.
+func (t *tail) resume(p *Place) bool {
+	m, ok := t.at(p.Offset)
+	if !ok || m.hash() != p.Before {
+		return false
+	}
+	m.inside = p.Inside
+	t.mark = m
+	return true
+}
+
+// end goes to the end. A line that is unfinished there is none of ours.
+func (t *tail) end() error {
+	info, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	m, ok := t.at(info.Size())
+	if !ok {
+		return nil // it is being emptied: from the beginning then
+	}
+	if c := m.context(); len(c) > 0 {
+		m.inside = c[len(c)-1] != '\n'
+	}
+	t.mark = m
+	return nil
+}
+
+// outcome is what a look at a file showed.
+type outcome uint8
+
+const (
+	atEnd   outcome = iota
+	grown           // there is something to use
+	rewound         // it is shorter than it was, or another text stands there
+)
+
+// next reads what follows the mark into buf, which has room for a block and the
+// context before it. Both are read at once, so that a file that was emptied and
+// has grown again beyond the mark is noticed without a further call.
+func (t *tail) next(buf []byte) ([]byte, outcome, error) {
+	context := t.mark.context()
+	n, err := t.file.ReadAt(buf, t.mark.offset-int64(len(context)))
+	switch {
+	case err != nil && err != io.EOF:
+		return nil, atEnd, err
+	case n < len(context) || !bytes.Equal(buf[:len(context)], context):
+		return nil, rewound, nil
+	case n == len(context):
+		t.pending = 0
+		return nil, atEnd, nil
+	}
+	return buf[len(context):n], grown, nil
+}
+
+// cut takes the whole lines from the beginning of text, and gives the mark
+// after them; the same mark if there are none yet.
+//
+// The NULs before a line are passed over: a file that is emptied under a writer
+// without O_APPEND begins with a hole as long as it was.
+func (t *tail) cut(text []byte) (lines []byte, next mark) {
+	used, inside := 0, false
+	if t.mark.inside {
+		end := bytes.IndexByte(text, '\n')
+		if end < 0 {
+			next = t.mark.after(text)
+			next.inside = true
+			return nil, next
+		}
+		used = end + 1
+	}
+	rest := bytes.TrimLeft(text[used:], "\x00")
+	used = len(text) - len(rest)
+	switch end := bytes.LastIndexByte(rest, '\n') + 1; {
+	case end > 0:
+		lines = rest[:end]
+		used += end
+	case len(rest) > maxLine:
+		lines, inside = rest[:maxLine+1], true // its beginning, to be skipped and shown
+		used = len(text)
+	}
+	t.pending = len(text) - used
+	if used == 0 {
+		return nil, t.mark
+	}
+	next = t.mark.after(text[:used])
+	next.inside = inside
+	return lines, next
+}

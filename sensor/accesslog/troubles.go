@@ -1,0 +1,57 @@
+package accesslog
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Where a live log can be in trouble, as [Live.Trouble] is told.
+const (
+	atFile        = "file"
+	atFormat      = "format"
+	atSocket      = "socket"
+	atConnections = "connections"
+)
+
+// troubles knows what is wrong now, and tells of each change once: whoever logs
+// must not write a line per attempt. Safe for concurrent use.
+type troubles struct {
+	tell func(at string, err error)
+
+	mu    sync.Mutex // guards the rest, and keeps what is told in order
+	now   map[string]error
+	count uint64
+}
+
+// set notes what is wrong at a place, or with nil that all is well there.
+func (t *troubles) set(at string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.now[at]
+	switch {
+	case err == nil && old == nil, err != nil && old != nil && err.Error() == old.Error():
+		return
+	case err == nil:
+		delete(t.now, at)
+	default:
+		if t.now == nil {
+			t.now = map[string]error{}
+		}
+		t.now[at] = err
+		t.count++
+	}
+	if t.tell != nil {
+		t.tell(at, err)
+	}
+}
+
+// all gives what is wrong now, in a fixed order, and how often something was.
+func (t *troubles) all() (error, uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	errs := slices.SortedFunc(maps.Values(t.now), func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...), t.count
+}

@@ -1,0 +1,72 @@
+package accesslog
+
+import (
+	"context"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// wake ends a wait early when something happens in a watched folder. It is a
+// convenience only: where the kernel does not tell (another file system, no
+// watches left), the wait ends by its time.
+type wake struct {
+	watcher *fsnotify.Watcher // nil where there is none
+	watched map[string]bool
+	last    time.Time
+}
+
+// settle is the least time between two wake-ups. A server that writes every line
+// on its own is then read some lines at a time; meanwhile the kernel folds its
+// repeated news into one.
+const settle = 2 * time.Millisecond
+
+func newWake() *wake {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		w = nil
+	}
+	return &wake{watcher: w, watched: map[string]bool{}}
+}
+
+// watch adds a folder, once it exists.
+func (w *wake) watch(folder string) {
+	if w.watcher != nil && !w.watched[folder] && w.watcher.Add(folder) == nil {
+		w.watched[folder] = true
+	}
+}
+
+// wait returns after d, or when something has happened, or when ctx has ended.
+func (w *wake) wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	if w.watcher == nil {
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.C:
+		return
+	case <-w.watcher.Events:
+	case <-w.watcher.Errors: // such as an overflow: something has happened
+	}
+	if left := settle - time.Since(w.last); left > 0 {
+		timer.Reset(left)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+	}
+	w.last = time.Now()
+}
+
+func (w *wake) close() {
+	if w.watcher != nil {
+		w.watcher.Close()
+	}
+}

@@ -1,0 +1,98 @@
+package httpauth
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"edgeguard"
+	"edgeguard/sensor/clientaddr"
+)
+
+// Config says how one listener asks and answers. Only Decide is needed.
+type Config struct {
+	// Decide gives the verdict. It is called by many goroutines at once.
+	Decide edgeguard.Decider
+	// Now stamps the events. Nil: time.Now.
+	Now func() time.Time
+	// Trust holds the proxies that may name a client. Nil: this host's
+	// loopback addresses and unix sockets.
+	Trust *clientaddr.Trust
+	// Header names the client on /auth/forward, on /auth/envoy/ and in the
+	// middleware, as clientaddr.NewFinder takes it. Empty: X-Forwarded-For.
+	// /auth/nginx always reads X-Real-IP.
+	Header string
+	// Fronted says that the proxies themselves learn their clients from a
+	// header (nginx with the realip module), so that every client is behind a
+	// proxy. Without it, whom a proxy of this host saw is taken for a
+	// neighbour of this kernel: see [edgeguard.Event.Proxied].
+	Fronted bool
+	// LookUp asks who is blocked and counts nothing, for traffic that another
+	// sensor counts: events are of no kind, and no rule matches them.
+	LookUp bool
+	// Policy gives the quota of a rule for the RateLimit fields; false, or a
+	// nil Policy: a refusal goes without them.
+	Policy func(rule string) (Policy, bool)
+	// Alarm hears what an operator should look at, with one of the Alarm…
+	// kinds. It is called on the request's goroutine, once per occurrence: the
+	// listener must drop repetitions. Nil: nobody hears.
+	Alarm func(kind, text string)
+	// Connections bounds what is served at once; one more is closed with a
+	// 503. 0: 1024.
+	Connections int
+	// HeaderLimit bounds a request's line and header in bytes, and is the
+	// buffer of each connection. 0: 16 KiB.
+	HeaderLimit int
+}
+
+// Policy is what a rule allows: Quota events in a Window.
+type Policy struct {
+	Quota  uint32
+	Window time.Duration
+}
+
+// The kinds of alarm.
+const (
+	AlarmNoClient    = "auth_no_client"        // no usable client address: passed
+	AlarmStranger    = "auth_untrusted_peer"   // counted as the client itself
+	AlarmPanic       = "auth_panic"            // Decide panicked: passed
+	AlarmUnreadable  = "auth_unreadable"       // over the limit or not HTTP: refused
+	AlarmConnections = "auth_connections_full" // one connection too many: closed
+)
+
+const (
+	defaultConnections = 1024
+	defaultHeaderLimit = 16 << 10
+	minHeaderLimit     = 1 << 10
+)
+
+// checked gives the config with its defaults filled in.
+func (c Config) checked() (Config, error) {
+	if c.Decide == nil {
+		return c, errors.New("forward auth: no Decide")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Alarm == nil {
+		c.Alarm = func(string, string) {}
+	}
+	if c.Trust == nil {
+		trust, err := clientaddr.NewTrust(clientaddr.Loopback(), true)
+		if err != nil {
+			return c, err
+		}
+		c.Trust = trust
+	}
+	if c.Connections == 0 {
+		c.Connections = defaultConnections
+	}
+	if c.HeaderLimit == 0 {
+		c.HeaderLimit = defaultHeaderLimit
+	}
+	if c.Connections < 0 || c.HeaderLimit < minHeaderLimit {
+		return c, fmt.Errorf("forward auth: %d connections and a header limit of %d bytes: use at least 1 and %d",
+			c.Connections, c.HeaderLimit, minHeaderLimit)
+	}
+	return c, nil
+}

@@ -1,0 +1,68 @@
+package httpauth
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp"
+)
+
+// conn is a proxy's connection: it knows its peer, and whether a request is
+// being answered, so that a drain closes at once only what is idle.
+type conn struct {
+	net.Conn
+	peer netip.Addr // the zero Addr for a unix socket
+	busy atomic.Bool
+}
+
+// Read notes that a request has begun.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.busy.Store(true)
+	}
+	return n, err
+}
+
+// converse serves one connection to its end.
+func (s *Server) converse(c *conn) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.asker.stats.panics.Add(1)
+			s.asker.config.Alarm(AlarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
+		}
+		_ = c.Close()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+	// The error is the peer's hanging up or a request that unreadable has
+	// answered and counted.
+	_ = s.http.ServeConn(c)
+}
+
+// connState hears that a request has been answered.
+func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
+	if state != fasthttp.StateIdle {
+		return // fasthttp calls a connection active before its first byte: see Read
+	}
+	c := nc.(*conn)
+	c.busy.Store(false)
+	if s.draining.Load() { // it went idle after the drain looked at it
+		_ = c.Close()
+	}
+}
+
+// closeConns closes the idle connections, or all.
+func (s *Server) closeConns(all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if all || !c.busy.Load() {
+			_ = c.Close()
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// Package httpauth answers proxies that ask before they let a request through:
+// forward auth over HTTP. It is also the middleware for Go programs that ask
+// without a proxy.
+//
+// A request's path, which is also the list of files:
+//
+//	server ─▶ protocol ─▶ question ─Event─▶ recent ─▶ Decide ─Verdict─▶ refusal ─▶ server
+//
+// One [Server] serves one listener and knows three protocols by their path:
+//
+//	/auth/nginx     nginx auth_request: 403 and X-Edgeguard-Status: 429, because
+//	                nginx makes a 500 of anything but 2xx, 401 and 403
+//	/auth/forward   Caddy forward_auth, Traefik forwardAuth: 429 as it is
+//	/auth/envoy/…   Envoy ext_authz over HTTP: the original path follows
+//
+// A pass is an empty 200. A refusal says when to come again (Retry-After,
+// RateLimit), by which rule, and why (an RFC 9457 problem).
+//
+// It fails open where the fault is ours: without a usable client address, and
+// when Decide panics, the request passes and an alarm says so. It refuses what
+// it cannot read (over the header limit, not HTTP): a proxy that fails open
+// would else let through whoever writes what cannot be read. What happens while
+// nobody answers is the proxy's configuration; the tested ones are in package
+// snippets.
+//
+// It reads the clock for deadlines only; the time of an event comes from
+// [Config.Now].
+package httpauth

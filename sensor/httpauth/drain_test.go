@@ -1,0 +1,184 @@
+package httpauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+// serve starts a server that the test shuts down itself.
+func serve(t *testing.T, c Config, l net.Listener) (*Server, <-chan error) {
+	t.Helper()
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	return s, served
+}
+
+// TestDrain: a request that is being answered gets its answer, an idle
+// connection is closed, a new one is refused, and nothing is left running.
+func TestDrain(t *testing.T) {
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	l := listenTCP(t)
+	s, served := serve(t, Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+		if e.Path == "/slow" {
+			close(inside)
+			<-goOn
+		}
+		return edgeguard.Verdict{}
+	}}, l)
+
+	idle, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	busy, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if _, err := io.WriteString(busy, "GET /auth/envoy/slow HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-inside
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(context.Background()) }()
+	if _, err := io.ReadAll(idle); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("idle: %v", err)
+	}
+	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		c.Close()
+		t.Error("a drained listener takes connections")
+	}
+	select {
+	case err := <-down:
+		t.Errorf("Shutdown did not wait: %v", err)
+	default:
+	}
+	close(goOn)
+	if answer, err := io.ReadAll(busy); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 OK\r\n") {
+		t.Errorf("busy: %q, %v", answer, err)
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDrainEnds: a drain whose time is over closes what is left and says so.
+func TestDrainEnds(t *testing.T) {
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	l := listenTCP(t)
+	s, served := serve(t, Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
+		close(inside)
+		<-goOn
+		return edgeguard.Verdict{}
+	}}, l)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /auth/nginx HTTP/1.1\r\nHost: h\r\nX-Real-IP: 203.0.113.9\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-inside
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Shutdown = %v", err)
+	}
+	close(goOn)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServesOnce(t *testing.T) {
+	l := listenTCP(t)
+	s, served := serve(t, (&desk{}).config(), l)
+	ask(t, client(t, l), "GET", "/auth/nginx", [2]string{"X-Real-IP", "203.0.113.9"}) // it serves
+	if err := s.Serve(listenTCP(t)); err == nil {
+		t.Error("a second Serve")
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestShutdownFirst(t *testing.T) {
+	s, err := New((&desk{}).config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Serve(listenTCP(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// broken is a listener whose Accept fails for good.
+type broken struct{ net.Listener }
+
+func (broken) Accept() (net.Conn, error) { return nil, errors.New("no more") }
+
+func TestAcceptFails(t *testing.T) {
+	_, served := serve(t, (&desk{}).config(), broken{listenTCP(t)})
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "no more") {
+		t.Errorf("Serve = %v", err)
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	d := &desk{}
+	c := d.config()
+	c.Connections = 2
+	l := listenUnix(t)
+	s := start(t, c, l)
+	var conns []net.Conn
+	for range 2 {
+		nc, err := net.Dial("unix", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		conns = append(conns, nc)
+		if _, err := io.WriteString(nc, "GET /auth/nginx HTTP/1.1\r\nHost: h\r\nX-Real-IP: 203.0.113.9\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	if got, _ := io.ReadAll(third); !strings.HasPrefix(string(got), "HTTP/1.1 503 ") {
+		t.Errorf("the third got %q", got)
+	}
+	if s.Stats().Connections != 1 || len(d.heard()) != 1 || d.heard()[0] != AlarmConnections {
+		t.Errorf("%+v %v", s.Stats(), d.heard())
+	}
+	for _, nc := range conns {
+		nc.Close()
+	}
+}

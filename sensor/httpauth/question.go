@@ -1,0 +1,92 @@
+package httpauth
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"unsafe"
+
+	"github.com/valyala/fasthttp"
+
+	"edgeguard"
+	"edgeguard/sensor/clientaddr"
+)
+
+// question is one request to the server on its way to the verdict. Questions
+// are kept and used again, so that a pass allocates nothing.
+type question struct {
+	event  edgeguard.Event
+	header *fasthttp.RequestHeader
+	// read is the event's Header, bound once.
+	read  func(name string) (string, bool)
+	lines [maxLines]string
+}
+
+// maxLines is how many lines of one header are read, from the last; the
+// first of more are as good as absent.
+const maxLines = clientaddr.MaxHops
+
+var questions = sync.Pool{New: func() any {
+	q := &question{}
+	q.read = func(name string) (string, bool) { return q.value(name) }
+	return q
+}}
+
+// value gives a header's first value.
+func (q *question) value(name string) (string, bool) {
+	v := q.header.Peek(name)
+	return text(v), v != nil
+}
+
+// values gives a header's values, in the order of their arrival.
+func (q *question) values(name string) []string {
+	all := q.header.PeekAll(name)
+	all = all[max(0, len(all)-maxLines):]
+	for i, v := range all {
+		q.lines[i] = text(v)
+	}
+	return q.lines[:len(all)]
+}
+
+// describe fills in what a trusted peer says of the request that it asks for.
+func (q *question) describe(p protocol, rest string) {
+	e := &q.event
+	switch p {
+	case protocolNginx:
+		q.take(&e.Method, edgeguard.FieldMethod, "X-Original-Method")
+		q.take(&e.Path, edgeguard.FieldPath, "X-Original-Uri")
+		q.take(&e.Host, edgeguard.FieldHost, "Host")
+	case protocolForward:
+		q.take(&e.Method, edgeguard.FieldMethod, "X-Forwarded-Method")
+		q.take(&e.Path, edgeguard.FieldPath, "X-Forwarded-Uri")
+		q.take(&e.Host, edgeguard.FieldHost, "X-Forwarded-Host")
+	case protocolEnvoy:
+		e.Method, e.Path = text(q.header.Method()), rest
+		e.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
+		q.take(&e.Host, edgeguard.FieldHost, "Host")
+	}
+	e.Agent = text(q.header.UserAgent())
+	e.Header = q.read
+	e.Known |= edgeguard.FieldAgent | edgeguard.FieldHeader
+}
+
+// take reads one field from a header, if that is there.
+func (q *question) take(field *string, known edgeguard.Field, name string) {
+	if value, ok := q.value(name); ok {
+		*field = value
+		q.event.Known |= known
+	}
+}
+
+// text sees bytes as a string without copying them. It is for what lives as
+// long as the request: an event's field, a look-up.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// peerOf gives the address of a connection's other end, the zero Addr for a
+// unix socket.
+func peerOf(addr net.Addr) netip.Addr {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().WithZone("")
+	}
+	return netip.Addr{}
+}

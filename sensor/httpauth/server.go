@@ -1,0 +1,166 @@
+package httpauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"edgeguard/sensor/clientaddr"
+)
+
+const (
+	// idleFor is longer than nginx (60 s), Traefik (90 s) and Caddy (120 s)
+	// keep an idle connection: who asks should be who hangs up, or a question
+	// may meet a connection that is being closed.
+	idleFor = 3 * time.Minute
+	// ioFor bounds the reading of one request and the writing of its answer.
+	ioFor = 5 * time.Second
+	// maxBody bounds a body, which no proxy sends unless it is told to.
+	maxBody = 4 << 10
+)
+
+// Server answers the proxies of one listener. Its methods are safe for
+// concurrent use; a Server serves once.
+type Server struct {
+	asker  *asker
+	realIP *clientaddr.Finder // for nginx
+	recent *recent
+	http   *fasthttp.Server
+
+	draining atomic.Bool
+	mu       sync.Mutex // guards what is below
+	listener net.Listener
+	conns    map[*conn]struct{}
+	ended    chan struct{} // closed when Serve has returned
+}
+
+// New makes a server.
+func New(c Config) (*Server, error) {
+	a, err := newAsker(c)
+	if err != nil {
+		return nil, err
+	}
+	realIP, err := clientaddr.NewFinder(a.config.Trust, "X-Real-IP")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{asker: a, realIP: realIP, recent: newRecent(), conns: map[*conn]struct{}{}, ended: make(chan struct{})}
+	s.http = &fasthttp.Server{
+		Handler:      s.answer,
+		ErrorHandler: s.unreadable,
+		ConnState:    s.connState,
+		// The accept loop counts connections; this bound must not.
+		Concurrency:                  a.config.Connections + 1,
+		ReadBufferSize:               a.config.HeaderLimit,
+		WriteBufferSize:              2 << 10,
+		ReadTimeout:                  ioFor,
+		WriteTimeout:                 ioFor,
+		IdleTimeout:                  idleFor,
+		MaxRequestBodySize:           maxBody,
+		NoDefaultServerHeader:        true,
+		NoDefaultDate:                true,
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		// What goes wrong on a connection is counted, not logged.
+		Logger: log.New(io.Discard, "", 0),
+	}
+	return s, nil
+}
+
+// Stats reads the counters.
+func (s *Server) Stats() Stats { return s.asker.stats.read() }
+
+// Serve answers on l, TCP or unix, until Shutdown, and then returns nil; or
+// until l fails for good, with the reason. All its connections have ended and
+// l is closed when it returns.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.listener != nil {
+		s.mu.Unlock()
+		return errors.New("forward auth: this server has served already: make one for each listener")
+	}
+	s.listener = l
+	s.mu.Unlock()
+	defer close(s.ended)
+	defer l.Close()
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for pause := time.Duration(0); ; {
+		if s.draining.Load() {
+			return nil
+		}
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			s.welcome(c, &wg)
+		case s.draining.Load():
+			return nil
+		case isPassing(err):
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			time.Sleep(pause)
+		default:
+			s.closeConns(true)
+			return fmt.Errorf("forward auth: accept on %v: %w", l.Addr(), err)
+		}
+	}
+}
+
+// isPassing reports whether accepting may work again by itself: no file
+// descriptors, a peer that hung up too early.
+func isPassing(err error) bool {
+	var temporary interface{ Temporary() bool }
+	return errors.As(err, &temporary) && temporary.Temporary()
+}
+
+// welcome serves a connection on a goroutine of its own, unless there are too
+// many.
+func (s *Server) welcome(nc net.Conn, wg *sync.WaitGroup) {
+	c := &conn{Conn: nc, peer: peerOf(nc.RemoteAddr())}
+	s.mu.Lock()
+	full := len(s.conns) >= s.asker.config.Connections
+	if !full {
+		s.conns[c] = struct{}{}
+	}
+	s.mu.Unlock()
+	if full {
+		s.asker.stats.connections.Add(1)
+		s.asker.config.Alarm(AlarmConnections, "more connections than are served at once: raise Connections, or lower the proxies' keep-alive")
+		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = nc.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+		_ = nc.Close()
+		return
+	}
+	wg.Go(func() { s.converse(c) })
+}
+
+// Shutdown closes the listener and the idle connections, lets the others end
+// their request, and returns when Serve is about to. When ctx ends first, it
+// closes what is left and says so.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.draining.Store(true)
+	s.mu.Lock()
+	l := s.listener
+	s.mu.Unlock()
+	if l == nil {
+		return nil // Serve, if it comes, returns at once
+	}
+	_ = l.Close()
+	s.closeConns(false)
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		s.closeConns(true)
+		return fmt.Errorf("forward auth: drain: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,91 @@
+package snippets
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestGolden(t *testing.T) {
+	if want := []string{"caddy", "envoy", "haproxy", "nginx", "traefik"}; !slices.Equal(Names(), want) {
+		t.Fatalf("names %v", Names())
+	}
+	for _, name := range Names() {
+		var got bytes.Buffer
+		if err := Write(&got, name, Values{}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", name+".golden")
+		if *update {
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestYAML(t *testing.T) {
+	for _, name := range []string{"traefik", "envoy"} {
+		for _, closed := range []bool{false, true} {
+			var got bytes.Buffer
+			if err := Write(&got, name, Values{Closed: closed, Auth: "[::1]:9180"}); err != nil {
+				t.Fatal(err)
+			}
+			var tree map[string]any
+			if err := yaml.Unmarshal(got.Bytes(), &tree); err != nil || len(tree) != 1 {
+				t.Errorf("%s: %v, %v", name, tree, err)
+			}
+			if name == "envoy" && (!strings.Contains(got.String(), `address: "::1", port_value: 9180`) || strings.Contains(got.String(), "failure_mode_allow: true") == closed) {
+				t.Errorf("closed %v: %s", closed, &got)
+			}
+		}
+	}
+}
+
+// TestHAProxyAccepts lets haproxy check its snippet, with the files that it
+// names moved to where the test may write.
+func TestHAProxyAccepts(t *testing.T) {
+	if _, err := exec.LookPath("haproxy"); err != nil {
+		t.Skip("haproxy is not installed: apt-get install haproxy")
+	}
+	var conf bytes.Buffer
+	if err := Write(&conf, "haproxy", Values{Listen: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	acl, cfg := filepath.Join(dir, "acl"), filepath.Join(dir, "cfg")
+	text := strings.ReplaceAll(conf.String(), "/etc/haproxy/edgeguard.acl", acl)
+	text = strings.ReplaceAll(text, "/run/haproxy/admin.sock", filepath.Join(dir, "admin"))
+	text = strings.ReplaceAll(text, "bind :0", "bind 127.0.0.1:8089") // -c binds nothing, but wants a port
+	for file, content := range map[string]string{acl: "", cfg: text} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("haproxy", "-c", "-f", cfg).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	if err := Write(new(bytes.Buffer), "apache", Values{}); err == nil || !strings.Contains(err.Error(), "traefik") {
+		t.Errorf("Write = %v", err)
+	}
+}

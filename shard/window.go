@@ -1,0 +1,57 @@
+package shard
+
+import (
+	"net/netip"
+
+	"edgeguard"
+	"edgeguard/ring"
+)
+
+// Windows calls yield with every key's window until it returns false: what a
+// snapshot keeps. head is the newest slot in which the key was seen, and
+// counts are the slots head-59 to head, slot s at s % ring.Slots, so that
+// ring.New(head, counts) is the window. with is the [Fingerprint] of the
+// attributes. As with Each, a page is copied under its lock and shown without
+// it; counts may be kept until the next call of yield.
+func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) bool) {
+	var keys []Entry
+	var counts []ring.Counts
+	for fam := range t.halves {
+		f := &t.halves[fam]
+		copied := func(x Entry, e *entry) {
+			keys = append(keys, x)
+			counts = append(counts, f.countsOf(e))
+		}
+		for i := range f.shards {
+			for from, more := uint64(0), true; more; {
+				keys, counts = keys[:0], counts[:0]
+				from = f.entries(family(fam), i, from, 0, copied)
+				more = from != 0
+				for k := range keys {
+					if e := &keys[k]; !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Restore counts a window that Windows has shown, in this process or in one
+// before. It adds to what the key has; a slot that has left the window that
+// ends at the key's head is dropped. Where the budget is used up, heat decides
+// as always.
+func (t *Table) Restore(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) {
+	f, k := t.keyOf(Entry{Key: edgeguard.Key{Prefix: prefix}, With: with})
+	h := f.hash(k)
+	s := f.lock(h)
+	defer s.mu.Unlock()
+	for age := min(ring.Slots-1, head); ; age-- {
+		if n := counts[(head-age)%ring.Slots]; n > 0 {
+			f.addAny(s, h, k, &Op{Now: head, Slot: head - age, Cost: n})
+		}
+		if age == 0 {
+			return
+		}
+	}
+}

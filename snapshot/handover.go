@@ -1,0 +1,62 @@
+package snapshot
+
+import "time"
+
+// handover gives the records of one reading to the sink, without those that
+// are of no more use.
+type handover struct {
+	sink   *Sink
+	now    time.Time
+	loaded Loaded
+
+	take func(*Window) // of the meter
+	slot uint32        // in which now lies, of the meter's width
+}
+
+func (h *handover) visit() *visit {
+	return &visit{h.meter, h.window, h.block, h.step, h.position}
+}
+
+func (h *handover) meter(m Meter) {
+	h.take, h.slot = nil, slotAt(h.now, m.Width)
+	if h.sink.Meter != nil {
+		h.take = h.sink.Meter(m)
+	}
+}
+
+func (h *handover) window(w *Window) {
+	switch {
+	case h.take == nil:
+		h.loaded.Skipped++
+	case w.settle(h.slot):
+		h.loaded.Windows++
+		h.take(w)
+	default:
+		h.loaded.Outdated++
+	}
+}
+
+func (h *handover) block(b *Block) {
+	switch {
+	case h.sink.Block == nil:
+	case b.over(h.now):
+		h.loaded.Outdated++
+	default:
+		h.loaded.Blocks++
+		h.sink.Block(b)
+	}
+}
+
+func (h *handover) step(s Step) {
+	if h.sink.Step != nil {
+		h.loaded.Steps++
+		h.sink.Step(s)
+	}
+}
+
+func (h *handover) position(p Position) {
+	if h.sink.Position != nil {
+		h.loaded.Positions++
+		h.sink.Position(p)
+	}
+}

@@ -1,0 +1,110 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxAhead is how far in the future a snapshot may have been taken: what
+// setting a clock right between two runs may leave. What it counted after now
+// then counts now.
+const maxAhead = time.Minute
+
+// Sink takes the records of a file in the order in which they were written.
+// A function that is nil is not told. None of them may keep what a pointer or
+// a slice points to.
+type Sink struct {
+	// Meter says what takes the meter's windows; nil for nothing, where no
+	// rule counts by it any more.
+	Meter func(Meter) func(*Window)
+	// Block takes a block that stands, or a tombstone however old.
+	Block    func(*Block)
+	Step     func(Step)
+	Position func(Position)
+}
+
+// Loaded says what a file gave.
+type Loaded struct {
+	Cut
+	// Windows, Blocks, Steps and Positions were handed over.
+	Windows, Blocks, Steps, Positions int
+	// Outdated windows and blocks were not: they had left the window or were
+	// over.
+	Outdated int
+	// Skipped windows were not, since nothing takes their meter's.
+	Skipped int
+}
+
+// Load hands every record of the snapshot at path that is of use at now, on
+// the epoch's clock, to the sink: all of them, or none where the error is not
+// nil. (Only who rewrites the file in its place, in the instant between check
+// and use, can make it stop halfway; edgeguard never does.)
+//
+// Where there is no file the error is fs.ErrNotExist: a first start. A file
+// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been set aside,
+// and the error says under which name. After any error the node starts
+// without what it knew.
+func Load(path string, now time.Time, sink Sink) (Loaded, error) {
+	l, err := load(path, now, &sink)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, os.ErrNotExist):
+		return Loaded{}, fmt.Errorf("no state yet: %w", err)
+	case unusable(err):
+		err = fmt.Errorf("%w; %s", err, setAside(path))
+	}
+	return Loaded{}, fmt.Errorf("state %s: %w", path, err)
+}
+
+func unusable(err error) bool {
+	for _, why := range []error{ErrForeign, ErrVersion, ErrDamaged, ErrFuture} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
+}
+
+func load(path string, now time.Time, sink *Sink) (Loaded, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Loaded{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Loaded{}, errors.New("not a file; name another place for the state")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer f.Close()
+	return readTwice(f, now, sink)
+}
+
+// readTwice checks the whole file, every record of it, before it hands the
+// first one over.
+func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
+	check := newReader(f)
+	sum, err := check.read((&handover{sink: &Sink{}}).visit())
+	if err != nil {
+		return Loaded{}, err
+	}
+	if check.cut.Taken.After(now.Add(maxAhead)) {
+		return Loaded{}, fmt.Errorf("%w: %s, and it is %s", ErrFuture,
+			check.cut.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return Loaded{}, err
+	}
+	h := &handover{sink: sink, now: now}
+	h.loaded.Cut = check.cut
+	again, err := newReader(f).read(h.visit())
+	if err == nil && again != sum {
+		err = damaged(0, "it changed while it was read")
+	}
+	return h.loaded, err
+}

@@ -1,0 +1,193 @@
+package snapshot
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"edgeguard"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childPath); path != "" {
+		writeForEver(path)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// state is all that one file holds, in the order of the file.
+type state struct {
+	cut       Cut
+	meters    []meterState
+	blocks    []Block
+	steps     []Step
+	positions []Position
+}
+
+type meterState struct {
+	Meter
+	windows []Window
+}
+
+// save writes the state to a file of its own.
+func (s *state) save(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state")
+	w, err := Create(path, s.cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(w)
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (s *state) write(w *Writer) {
+	for _, m := range s.meters {
+		w.Meter(m.Meter)
+		for i := range m.windows {
+			w.Window(&m.windows[i])
+		}
+	}
+	for i := range s.blocks {
+		w.Block(&s.blocks[i])
+	}
+	for _, step := range s.steps {
+		w.Step(step)
+	}
+	for _, p := range s.positions {
+		w.Position(p)
+	}
+}
+
+// bytes is the state as a file's content.
+func (s *state) bytes(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile(s.save(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// sink collects what is loaded.
+func (s *state) sink() Sink {
+	return Sink{
+		Meter: func(m Meter) func(*Window) {
+			s.meters = append(s.meters, meterState{Meter: m})
+			last := &s.meters[len(s.meters)-1]
+			return func(w *Window) { last.windows = append(last.windows, *w) }
+		},
+		Block:    func(b *Block) { s.blocks = append(s.blocks, *b) },
+		Step:     func(step Step) { s.steps = append(s.steps, step) },
+		Position: func(p Position) { p.Place = append([]byte(nil), p.Place...); s.positions = append(s.positions, p) },
+	}
+}
+
+// untouchable fails the test when anything is handed over.
+func untouchable(t testing.TB) Sink {
+	return Sink{
+		Meter:    func(m Meter) func(*Window) { t.Errorf("got meter %v", m); return nil },
+		Block:    func(b *Block) { t.Errorf("got block %v", b) },
+		Step:     func(s Step) { t.Errorf("got step %v", s) },
+		Position: func(p Position) { t.Errorf("got position %v", p) },
+	}
+}
+
+func slot(at time.Time, width uint32) uint32 { return uint32(at.Unix()) / width }
+
+// window makes a key's window of the given counts, the last one in slot head.
+func window(prefix string, head uint32, counts ...uint16) Window {
+	w := Window{Prefix: netip.MustParsePrefix(prefix), Head: head}
+	for i, n := range counts {
+		w.Counts.Add(head-uint32(len(counts)-1-i), n)
+	}
+	return w
+}
+
+func block(prefix string, until time.Time) Block {
+	return Block{Block: edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "site", Reason: "over limit",
+		Origin: "edge-1", Count: 1901, Limit: 1900, Since: noon.Add(-time.Minute), Until: until, Version: 7}}
+}
+
+// small is one record or two of everything.
+func small() *state {
+	head := slot(noon, 5)
+	minute := slot(noon, 60)
+	with := window("192.0.2.0/24", minute, 1, 0, 300)
+	with.With = 0xfeedface
+	forced := block("2001:db8::/32", noon.Add(time.Hour))
+	forced.Forced = true
+	proxied := block("198.51.100.0/24", noon.Add(time.Hour))
+	proxied.Proxied = true
+	lifted := block("203.0.113.9/32", noon.Add(time.Hour))
+	lifted.Lifted = true
+	return &state{
+		cut: Cut{Node: "edge-1", Taken: noon},
+		meters: []meterState{
+			{Meter{"0123456789abcdef", 5, false}, []Window{window("203.0.113.9/32", head, 1900, 1), window("2001:db8:1:2::/64", head-59, 65535)}},
+			{Meter{"fedcba9876543210", 60, true}, []Window{with, window("0.0.0.0/0", minute, 1), window("::/0", minute, 2)}},
+		},
+		blocks:    []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
+		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-time.Hour)}},
+		positions: []Position{{"/var/log/nginx/access.log", []byte(`{"offset":12345}`)}, {"empty", nil}},
+	}
+}
+
+// random is a state of about n records of each kind. Prefixes are all
+// different, counts of every shape.
+func random(rng *rand.Rand, n int) *state {
+	s := &state{cut: Cut{Node: "edge-1", Taken: noon}}
+	for i, width := range []uint32{1, 5, 5, 60} {
+		m := meterState{Meter: Meter{Fingerprint: string(rune('a' + i)), Width: width, Forgeable: i == 2}}
+		now := slot(noon, width)
+		for range n {
+			w := Window{Prefix: randomPrefix(rng), Head: now - uint32(rng.IntN(70))}
+			if i == 3 {
+				w.With = rng.Uint64() | 1
+			}
+			for range 1 + rng.IntN(1+rng.IntN(60)) {
+				w.Counts.Add(w.Head-uint32(rng.IntN(60)), uint16(1+rng.IntN(1<<rng.IntN(17))))
+			}
+			m.windows = append(m.windows, w)
+		}
+		s.meters = append(s.meters, m)
+	}
+	for i := range n {
+		b := block("192.0.2.1/32", noon.Add(time.Duration(rng.Int64N(int64(time.Hour)))-30*time.Minute))
+		b.Prefix, b.Version, b.Count, b.Limit = randomPrefix(rng), rng.Uint64(), rng.Uint32(), rng.Uint32()
+		b.Lifted, b.Forced, b.Proxied = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
+		s.blocks = append(s.blocks, b)
+		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Until})
+		s.positions = append(s.positions, Position{string(rune('a' + i%26)), make([]byte, rng.IntN(maxText+1))})
+	}
+	return s
+}
+
+func randomPrefix(rng *rand.Rand) netip.Prefix {
+	var raw [16]byte
+	for i := range raw {
+		raw[i] = byte(rng.Uint32())
+	}
+	addr := netip.AddrFrom16(raw)
+	if rng.IntN(2) == 0 {
+		addr = netip.AddrFrom4([4]byte(raw[:]))
+	}
+	return netip.PrefixFrom(addr, rng.IntN(addr.BitLen()+1)).Masked()
+}
+
+// seeded gives a source of random numbers and prints its seed.
+func seeded(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}

@@ -1,0 +1,127 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Writer writes one snapshot, record by record. The first error stays and is
+// what Commit returns; until then records are taken and dropped. It is not
+// safe for concurrent use.
+type Writer struct {
+	file  *tempFile
+	cut   Cut
+	frame encoder // the frame that is being filled; its kind is below
+	kind  byte
+	whole *xxhash.Digest // of all that was written
+	shift int64          // of the meter's slots
+	count tally
+	err   error
+}
+
+// Create begins a snapshot that Commit will put at path. The folder must be
+// there; what writers that were killed left in it is removed. One process
+// writes to a path at a time: of two, one will fail.
+func Create(path string, cut Cut) (*Writer, error) {
+	return create(path, cut, nil)
+}
+
+func create(path string, cut Cut, before func(stage) error) (*Writer, error) {
+	f, err := createTemp(path, before)
+	if err != nil {
+		return nil, fmt.Errorf("state %s: %w", path, err)
+	}
+	w := &Writer{file: f, cut: cut, whole: xxhash.New()}
+	w.write(binary.LittleEndian.AppendUint16([]byte(magic), version))
+	w.open(kindHead).cut(&cut)
+	return w, nil
+}
+
+// Meter says whose windows follow.
+func (w *Writer) Meter(m Meter) {
+	w.flush()
+	w.shift = w.cut.shift(m.Width)
+	w.open(kindMeter).meter(&m)
+}
+
+// Window writes a key's counts under the last meter. An empty window is left
+// out.
+func (w *Writer) Window(win *Window) {
+	e := w.open(kindWindow)
+	size := len(e.buf)
+	e.window(win, w.shift)
+	if len(e.buf) > size {
+		w.count.windows++
+	}
+}
+
+// Block writes a block or a tombstone.
+func (w *Writer) Block(b *Block) {
+	w.open(kindBlock).block(b, w.cut.Offset)
+	w.count.blocks++
+}
+
+// Step writes how often a key was blocked before.
+func (w *Writer) Step(s Step) {
+	w.open(kindStep).step(&s, w.cut.Offset)
+	w.count.steps++
+}
+
+// Position writes how far a sensor has read. Its place is copied.
+func (w *Writer) Position(p Position) {
+	w.open(kindPosition).position(&p)
+	w.count.positions++
+}
+
+// Commit puts the snapshot in its place and returns when it is safe on the
+// disk, or the first error there was; the old file then stands, unless it was
+// the folder that could not be synced. The writer is used up either way.
+func (w *Writer) Commit() error {
+	w.flush()
+	w.open(kindEnd).tally(w.count)
+	w.frame.fixed64(w.whole.Sum64())
+	w.flush()
+	defer w.Close()
+	if w.err == nil {
+		w.err = w.file.commit()
+	}
+	if w.err != nil {
+		return fmt.Errorf("state %s: %w", w.file.path, w.err)
+	}
+	return nil
+}
+
+// Close gives up a snapshot that was not committed and removes what was
+// written. After Commit it does nothing.
+func (w *Writer) Close() { w.file.discard() }
+
+// open gives the frame for a record of this kind.
+func (w *Writer) open(kind byte) *encoder {
+	if w.kind != kind || len(w.frame.buf) > frameHead+maxPayload-maxRecord {
+		w.flush()
+		w.kind = kind
+		w.frame.buf = begin(w.frame.buf)
+	}
+	return &w.frame
+}
+
+// flush writes the frame that is being filled, if there is one.
+func (w *Writer) flush() {
+	if w.err == nil {
+		w.err = w.frame.err
+	}
+	if w.kind != 0 && len(w.frame.buf) > frameHead {
+		w.write(seal(w.kind, w.frame.buf))
+	}
+	w.kind = 0
+}
+
+func (w *Writer) write(b []byte) {
+	if w.err != nil {
+		return
+	}
+	_, _ = w.whole.Write(b)
+	w.err = w.file.write(b)
+}
