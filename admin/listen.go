@@ -48,7 +48,7 @@ func (s *Server) mayListen(address net.Addr) error {
 	if !ok || s.token != nil || tcp.IP.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("admin %s: refuses to listen beyond loopback without a token: anyone could read who is blocked; set a token_file, or listen at 127.0.0.1 or unix:", address)
+	return fmt.Errorf("admin %s: refuses to listen beyond loopback without a token: anyone could read who is blocked; set a token_file, or listen at 127.0.0.1 or at a unix socket", address)
 }
 
 // unixListener removes its socket when it is closed. (Go's own removal would

@@ -81,9 +81,11 @@ func TestForeignAnswers(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"a page":     {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "does not parse"},
-		"an error":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 502) }, "502 Bad Gateway"},
-		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 302) }, "302 Found"},
+		"a page":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "does not parse"},
+		"an error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }, "502 Bad Gateway"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
+		}, "302 Found"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"keys":`))

@@ -34,6 +34,7 @@ func (f *Follower) step(t *tail) (more bool) {
 		t.read = true
 		return false
 	}
+	f.heads.note(t)
 	text, what, err := t.next(f.buf)
 	t.read = err == nil && what == atEnd
 	f.failing = err != nil
@@ -101,7 +102,7 @@ func (f *Follower) rewind(t *tail) {
 	} else {
 		f.insert(copied, t)
 	}
-	t.mark, t.pending = next, 0
+	t.mark, t.pending, t.head = next, 0, nil
 }
 
 // insert puts a file before another, to be read first.

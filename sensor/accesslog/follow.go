@@ -62,6 +62,7 @@ type Follower struct {
 	nextTry time.Time
 	floor   time.Time // files that were not written to since are older than what is followed
 	closed  map[inode]closing
+	heads   heads
 	// scans are still to be made for files that were missed, the next at nextScan.
 	scans    int
 	nextScan time.Time

@@ -152,6 +152,6 @@ func (in *inlet) read() LiveStats {
 	s := in.stats
 	s.Shown = append([]Skipped(nil), s.Shown...)
 	in.mu.Unlock()
-	s.Err, s.Troubles = in.troubles.all()
+	s.Troubles, s.Err = in.troubles.all()
 	return s
 }

@@ -26,10 +26,9 @@ type ListenConfig struct {
 	MaxConnections int
 }
 
-const (
-	defaultMode        fs.FileMode = 0o660
-	defaultConnections             = 64
-)
+const defaultMode fs.FileMode = 0o660
+
+const defaultConnections = 64
 
 // Listener receives log lines. Addr and Stats are safe for concurrent use; Run
 // is called once. Make one with [Listen].

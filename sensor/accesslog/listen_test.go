@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -235,7 +234,7 @@ func FuzzDatagram(f *testing.F) {
 			d.add(n, len(b))
 		}
 		if lines := bytes.Count(d.lines(), []byte("\n")); lines != 2 || d.used > 2*(len(b)+1) {
-			t.Fatal(fmt.Sprintf("%d lines of 2 datagrams: %q", lines, d.lines()))
+			t.Fatalf("%d lines of 2 datagrams: %q", lines, d.lines())
 		}
 	})
 }

@@ -44,6 +44,9 @@ func (f *Follower) catchUp() {
 			}
 			if c, ok := f.closed[inodeOf(t.info)]; ok {
 				t.resume(&c.place) // or it is a new file with that inode
+			} else if f.heads.has(t) || !t.begun() {
+				t.file.Close() // a copy of what was read, or one that is being made
+				continue
 			}
 			f.push(t)
 			again = true

@@ -16,6 +16,7 @@ type tail struct {
 	name string // where it is, or was when it was opened, symbolic links resolved
 	info os.FileInfo
 	mark mark
+	head []byte // the beginning of its text, in the follower's heads
 	// pending is how many bytes of an unfinished line were seen after mark.
 	pending int
 	// finished says that nothing more is read of it: it was rewritten after it

@@ -48,10 +48,10 @@ func (t *troubles) set(at string, err error) {
 	}
 }
 
-// all gives what is wrong now, in a fixed order, and how often something was.
-func (t *troubles) all() (error, uint64) {
+// all gives how often something was wrong, and what is now, in a fixed order.
+func (t *troubles) all() (count uint64, now error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	errs := slices.SortedFunc(maps.Values(t.now), func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...), t.count
+	return t.count, errors.Join(errs...)
 }
