@@ -23,7 +23,10 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: build ## every figure of docs/benchmarks.md beside its goal
 	go run ./loadtest/report
 
+torture: ## the fault tests at full length, about an hour
+	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture
+
 clean:
 	rm -f edgeguard
 
-.PHONY: build test race lint fuzz bench clean
+.PHONY: build test race lint fuzz bench torture clean

@@ -155,8 +155,10 @@ func compareWithGopacket(t *testing.T, b []byte, version uint8) {
 		return
 	}
 	var source, dest []byte
+	direct := true // gopacket looks for IPv6's extension headers behind IPv4's, too
 	switch l := p.NetworkLayer().(type) {
 	case *layers.IPv4:
+		direct = l.Protocol == layers.IPProtocolTCP || l.Protocol == layers.IPProtocolUDP || l.Protocol == layers.IPProtocolICMPv4
 		if l.Version != 4 || l.IHL < 5 {
 			return // gopacket gives the layer that it could not read, too
 		}
@@ -177,8 +179,10 @@ func compareWithGopacket(t *testing.T, b []byte, version uint8) {
 	if h.source != s.Unmap() || h.dest != d.Unmap() {
 		t.Fatalf("got %v > %v, gopacket reads %v > %v\n%x", h.source, h.dest, s, d, b)
 	}
-	compareTransport(t, &h, p, b)
-	compareICMP(t, &h, p, b)
+	if direct {
+		compareTransport(t, &h, p, b)
+		compareICMP(t, &h, p, b)
+	}
 }
 
 func compareTransport(t *testing.T, h *header, p gopacket.Packet, b []byte) {
