@@ -52,6 +52,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},
 	"loadtest/gen":              {imports: []string{"loadtest/traffic"}},
+	"loadtest/torture":          {imports: []string{"*"}},
 	"loadtest/report":           {imports: []string{"*"}},
 	"loadtest/traffic":          {},
 	"internal/hugepage":         {imports: []string{"shard"}},

@@ -6,14 +6,22 @@ import (
 	"strings"
 )
 
-// arm is one way to answer nginx.
+// arm is one way to put edgeguard, or less, beside nginx.
 type arm struct {
 	name     string
 	what     string
-	answerer string // what to start; empty: nginx asks nobody
+	answerer string // what to start; empty: nginx asks nobody, or the node
 	unix     bool
-	cached   bool
+	cached   bool // nginx keeps a pass for a second
+	log      bool // nginx writes its access log, buffered
+	node     bool // the real edgeguard follows that log, and answers if nginx asks
 }
+
+// asks tells whether nginx asks anybody.
+func (a arm) asks() bool { return a.answerer != "" || a.cached }
+
+// cachedArm is forward auth at its cheapest: the log counts.
+var cachedArm = arm{name: "cached+log", what: "edgeguard counting from the buffered log, TCP, a pass cached 1 s", cached: true, log: true, node: true}
 
 var allArms = []arm{
 	{name: "plain", what: "nginx alone"},
@@ -21,9 +29,12 @@ var allArms = []arm{
 	{name: "tcp", what: "edgeguard, TCP", answerer: "edgeguard"},
 	{name: "unix", what: "edgeguard, unix socket", answerer: "edgeguard", unix: true},
 	{name: "cached", what: "edgeguard looking up, TCP, a pass cached 1 s per address", answerer: "lookup", cached: true},
+	cachedArm,
 	{name: "responder-unix", what: "the net/http responder, unix socket", answerer: "nethttp", unix: true},
 	{name: "guard", what: "edgeguard's decision behind net/http, TCP", answerer: "guard"},
 	{name: "floor", what: "read, find the empty line, write a constant; TCP", answerer: "floor"},
+	{name: "log", what: "nginx with its access log, buffer=64k flush=50ms", log: true},
+	{name: "log+edgeguard", what: "the same, and edgeguard following that log", log: true, node: true},
 }
 
 func armNames() []string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,15 +36,42 @@ func cpuTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// cpu gives the time that all of a site's processes have used.
-func (s *site) cpu() (time.Duration, error) {
-	var sum time.Duration
+// cpu gives the time that a site's nginx has used, and the processes beside it.
+func (s *site) cpu() (nginx, beside time.Duration, err error) {
 	for _, p := range s.procs {
 		t, err := cpuTime(p.Process.Pid)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		sum += t
+		if p.Args[0] == "nginx" {
+			nginx += t
+		} else {
+			beside += t
+		}
 	}
-	return sum, nil
+	return nginx, beside, nil
+}
+
+// settled gives the same after all that was asked has been counted. A load is
+// not over before: the last lines are in nginx's buffer, or on their way.
+func (s *site) settled(ctx context.Context) (nginx, beside time.Duration, err error) {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		if s.log {
+			// Longer than nginx keeps a line. A question that comes too early
+			// is charged to the node: one to thousands of requests.
+			time.Sleep(200 * time.Millisecond)
+		}
+		nginx, beside, err = s.cpu()
+		if err != nil || s.node == nil {
+			return nginx, beside, err
+		}
+		counted, err := s.counted(ctx)
+		if err != nil || counted >= s.asked {
+			return nginx, beside, err
+		}
+		if time.Now().After(deadline) {
+			return 0, 0, fmt.Errorf("edgeguard counted %d of %d lines", counted, s.asked)
+		}
+	}
 }

@@ -41,10 +41,7 @@ func talk(ctx context.Context, address string, clients int, left *atomic.Int64) 
 	r := bufio.NewReader(c)
 	var req []byte
 	for left.Add(-1) >= 0 && ctx.Err() == nil {
-		n := rand.IntN(clients)
-		req = append(req[:0], "GET /x.txt HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"+
-			"Accept: text/html,application/xhtml+xml\r\nAccept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br\r\nX-Client: "...)
-		req = fmt.Appendf(req, "198.%d.%d.%d\r\n\r\n", 18+n>>16&1, n>>8&255, n&255)
+		req = appendRequest(req[:0], "GET /x.txt", rand.IntN(clients))
 		if _, err := c.Write(req); err != nil {
 			return err
 		}
@@ -57,6 +54,14 @@ func talk(ctx context.Context, address string, clients int, left *atomic.Int64) 
 		}
 	}
 	return nil
+}
+
+// appendRequest writes what client n sends as its browser does.
+func appendRequest(req []byte, what string, n int) []byte {
+	req = append(req, what...)
+	req = append(req, " HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"+
+		"Accept: text/html,application/xhtml+xml\r\nAccept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br\r\nX-Client: "...)
+	return fmt.Appendf(req, "198.%d.%d.%d\r\n\r\n", 18+n>>16&1, n>>8&255, n&255)
 }
 
 // readAnswer reads an answer with its body.

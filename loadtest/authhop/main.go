@@ -6,12 +6,17 @@
 //
 // One nginx, with one worker and a static file, is asked over keep-alive
 // connections: alone (plain), and with auth_request to several answerers, with
-// the configuration that `edgeguard snippets nginx` prints. The figure is the
-// CPU of nginx and the answerer per request, from /proc. All arms take turns in
+// the configuration that `edgeguard snippets nginx` prints; and without it,
+// writing its buffered access log, alone and with a real edgeguard following
+// it. The figure is the CPU of nginx and what stands beside it per request,
+// from /proc, until the last line is counted. All arms take turns in
 // every round, and ratios are taken within a round, so that a machine that was
 // slow for one was so for both.
 //
-// It needs nginx and /proc. It is no test: a figure that is short does not
+// At last some clients cross a limit that is counted from the log, while nginx
+// keeps their passes for a second, and the time to the first refusal is taken.
+//
+// It needs nginx, /proc and the go command. It is no test: a figure that is short does not
 // fail the run, since a busy machine is no defect.
 package main
 
@@ -22,6 +27,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +47,7 @@ type options struct {
 	requests int
 	conns    int
 	clients  int
+	crossers int
 	answerer string
 	listen   string
 }
@@ -47,11 +55,12 @@ type options struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("authhop", flag.ContinueOnError)
-	flags.StringVar(&o.arms, "arms", "plain,responder,tcp,unix,cached", "what to compare: "+strings.Join(armNames(), ", "))
+	flags.StringVar(&o.arms, "arms", "plain,responder,tcp,unix,cached+log,log,log+edgeguard", "what to compare: "+strings.Join(armNames(), ", "))
 	flags.IntVar(&o.rounds, "rounds", 7, "how often the arms take turns")
 	flags.IntVar(&o.requests, "requests", 20_000, "requests an arm and round")
 	flags.IntVar(&o.conns, "conns", 32, "connections to nginx")
 	flags.IntVar(&o.clients, "clients", 200, "different client addresses")
+	flags.IntVar(&o.crossers, "crossers", 40, "clients to cross a limit, for the time to their refusal")
 	flags.StringVar(&o.answerer, "answerer", "", "be this answerer instead, on -listen, until standard input ends (authhop starts itself so)")
 	flags.StringVar(&o.listen, "listen", "", "where the answerer listens")
 	if err := flags.Parse(args); err != nil {
@@ -72,12 +81,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // nginx's worker may be somebody else
 		return err
 	}
-	b := bench{options: o, dir: dir}
+	b := bench{options: o, dir: dir, program: filepath.Join(dir, "edgeguard")}
+	if o.crossers > 0 || slices.ContainsFunc(arms, func(a arm) bool { return a.node }) {
+		if err := buildEdgeguard(ctx, b.program); err != nil {
+			return err
+		}
+	}
 	defer b.stop()
 	if err := b.start(ctx, arms); err != nil {
 		return err
 	}
 	if err := b.measure(ctx); err != nil {
+		return err
+	}
+	if err := b.cross(ctx); err != nil {
 		return err
 	}
 	b.print(out)

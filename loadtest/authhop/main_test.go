@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"edgeguard"
+	"edgeguard/config"
 )
 
 func TestRefusesUnknownArms(t *testing.T) {
@@ -16,11 +20,43 @@ func TestRefusesUnknownArms(t *testing.T) {
 func TestConfigurationsAreGood(t *testing.T) {
 	for _, a := range allArms {
 		conf := nginxConf(a, "/srv/site", "127.0.0.1:8080", "127.0.0.1:9180")
-		if asks := strings.Contains(conf, "auth_request "); asks != (a.answerer != "") {
+		if asks := strings.Contains(conf, "auth_request "); asks != a.asks() {
 			t.Errorf("%s: asks %v", a.name, asks)
 		}
 		if caches := strings.Contains(conf, "proxy_cache "); caches != a.cached {
 			t.Errorf("%s: caches %v", a.name, caches)
+		}
+		if logs := strings.Contains(conf, "access_log /srv/site/access.log combined buffer=64k flush=50ms;"); logs != a.log {
+			t.Errorf("%s: logs %v", a.name, logs)
+		}
+		if a.node && !a.log {
+			t.Errorf("%s: nothing to follow", a.name)
+		}
+	}
+}
+
+// TestNodeConfiguration: what the log counts is not counted again, and the
+// crossing request is the one that a refusal is waited for.
+func TestNodeConfiguration(t *testing.T) {
+	for _, a := range []arm{cachedArm, allArms[slices.Index(armNames(), "log+edgeguard")]} {
+		c, err := config.Parse(a.name, []byte(nodeConf(a, "/srv/site", "127.0.0.1:9180")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Warnings) > 0 {
+			t.Errorf("%s: %v", a.name, c.Warnings)
+		}
+		if answers := len(c.Listen.Auth) == 1; answers != a.asks() {
+			t.Errorf("%s: answers %v", a.name, answers)
+		}
+		if a.asks() && c.Listen.Auth[0].Emit != 0 {
+			t.Errorf("%s: counts twice", a.name)
+		}
+		if log := c.Sensors.AccessLog; len(log) != 1 || log[0].Emit&edgeguard.KindRequest == 0 {
+			t.Errorf("%s: follows %v", a.name, log)
+		}
+		if login := c.Rules.Rules[1]; login.Name != "login" || login.Limit != toCross-1 {
+			t.Errorf("%s: rule %s, limit %d", a.name, login.Name, login.Limit)
 		}
 	}
 }

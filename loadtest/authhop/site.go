@@ -12,24 +12,28 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/admin/client"
 	"edgeguard/sensor/httpauth/snippets"
 )
 
-// site is one arm's nginx and the answerer it asks.
+// site is one arm's nginx with what stands beside it.
 type site struct {
 	arm
 	address string // nginx's
 	procs   []*exec.Cmd
 	stdins  []io.Closer
+	node    *client.Client // asks the node; nil where the arm has none
+	asked   uint64         // requests since the start
 
 	// One of each a round.
 	micros []float64 // CPU of all procs a request
+	beside []float64 // of that, what nginx did not use
 	rates  []float64 // requests a second
 }
 
 // startSite starts what an arm needs in a folder of its own and waits until it
-// answers.
-func startSite(ctx context.Context, a arm, dir string) (*site, error) {
+// answers; program is edgeguard's, for the arms that have the real one.
+func startSite(ctx context.Context, a arm, dir, program string) (*site, error) {
 	s := &site{arm: a}
 	if err := os.MkdirAll(filepath.Join(dir, "cache"), 0o777); err != nil {
 		return s, err
@@ -49,6 +53,11 @@ func startSite(ctx context.Context, a arm, dir string) (*site, error) {
 			return s, err
 		}
 		if err := reachable(ctx, auth); err != nil {
+			return s, fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	if a.node {
+		if err := s.startNode(ctx, program, dir, auth); err != nil {
 			return s, fmt.Errorf("%s: %w", a.name, err)
 		}
 	}
@@ -72,12 +81,17 @@ func nginxConf(a arm, dir, listen, auth string) string {
 	files := "location / {\n    root " + dir + ";\n}"
 	var b strings.Builder
 	fmt.Fprintf(&b, "daemon off;\nmaster_process off;\npid %s/nginx.pid;\nerror_log stderr emerg;\n", dir)
-	b.WriteString("events { worker_connections 1024; }\nhttp {\naccess_log off;\nkeepalive_requests 100000000;\n")
+	b.WriteString("events { worker_connections 1024; }\nhttp {\nkeepalive_requests 100000000;\n")
+	if a.log {
+		fmt.Fprintf(&b, "access_log %s combined buffer=64k flush=50ms;\n", logFile(dir))
+	} else {
+		b.WriteString("access_log off;\n")
+	}
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		fmt.Fprintf(&b, "%s_temp_path %s/%s;\n", kind, dir, kind)
 	}
 	b.WriteString("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
-	if a.answerer == "" {
+	if !a.asks() {
 		fmt.Fprintf(&b, "server { listen %s;\n%s\n}\n", listen, files)
 	} else {
 		v := snippets.Values{Auth: auth, Listen: listen, Locations: files, Closed: true}
@@ -94,10 +108,15 @@ func nginxConf(a arm, dir, listen, auth string) string {
 	return strings.ReplaceAll(b.String(), " 100ms;", " 10s;")
 }
 
-// spawn starts a program that ends when its standard input does, or with ctx.
+// spawn starts a program that ends with the site, or with ctx.
 func (s *site) spawn(ctx context.Context, name string, args ...string) error {
+	return s.spawnTo(ctx, os.Stderr, name, args...)
+}
+
+// spawnTo is spawn for a program that tells more than its troubles.
+func (s *site) spawnTo(ctx context.Context, out *os.File, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Stdout, cmd.Stderr = out, out
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
