@@ -128,7 +128,7 @@ func numbered(first byte, i int) netip.Addr {
 func TestFlood(t *testing.T) {
 	for _, each := range []int{1, 5} {
 		t.Run(fmt.Sprint(each), func(t *testing.T) {
-			f := flood{memory: 256 << 20 / 50, addresses: 20_000_000 / 50, each: each, limits: []uint32{2000, 20}}
+			f := flood{memory: 256 << 20 / floodPart, addresses: 20_000_000 / floodPart, each: each, limits: []uint32{2000, 20}}
 			out := f.run(NewMemory(f.memory))
 			if out.offenders[0] < 49 || out.offenders[1] < 48 {
 				t.Errorf("of 50 offenders each, %v were found", out.offenders)
