@@ -69,7 +69,7 @@ rules:
 	}
 	defer log.Close()
 	rng := newRand(t)
-	crowd := newCrowd(rng, size(3000, 50_000))
+	crowd := newCrowd(rand.New(rand.NewPCG(rng.Uint64(), 1)), size(3000, 50_000)) // it writes in a goroutine of its own
 	n.start()
 	n.untilPlaceSaved()
 
