@@ -31,12 +31,13 @@ func (d civil) unix(zone *time.Location) int64 {
 
 // daysSince1970 counts days in the Gregorian calendar: years begin in March,
 // so that the leap day is the last. (Hinnant, days_from_civil,
-// https://howardhinnant.github.io/date_algorithms.html; good from year 0.)
+// https://howardhinnant.github.io/date_algorithms.html; good from year 0,
+// whose January is of the March year -1: hence the shift by one era.)
 func daysSince1970(year, month, day int) int64 {
 	if month <= 2 {
 		year--
 	}
-	era := year / 400
+	era := (year+400)/400 - 1
 	yearOfEra := year - era*400
 	dayOfYear := (153*((month+9)%12)+2)/5 + day - 1
 	dayOfEra := yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear

@@ -40,6 +40,20 @@ func TestCLFAgainstTimeParse(t *testing.T) {
 	}
 }
 
+// The days of every month of the first and the last years, against time.Date.
+func TestDaysSince1970(t *testing.T) {
+	for _, first := range []int{0, 399, 1599, 1899, 1968, 1999, 2099, 9990} {
+		for year := first; year < first+9; year++ {
+			for month := 1; month <= 12; month++ {
+				want := time.Date(year, time.Month(month), 28, 0, 0, 0, 0, time.UTC).Unix() / 86400
+				if got := daysSince1970(year, month, 28); got != want {
+					t.Errorf("%04d-%02d-28: day %d, want %d", year, month, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestISOAgainstTimeParse(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 3))
