@@ -6,7 +6,7 @@ build: ## the binary, in ./edgeguard
 	go build -trimpath -o edgeguard ./cmd/edgeguard
 
 test: ## install what the tests need, then run them all
-	@scripts/need gcc nginx:nginx-light caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
+	@scripts/need gcc redis-server nginx:nginx-light caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
 	go test ./...
 
 race: ## the tests under the race detector
@@ -23,10 +23,15 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: build ## every figure of docs/benchmarks.md beside its goal
 	go run ./loadtest/report
 
+bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
+	go test ./loadtest/fleet -run xxx -bench . -benchtime 1x -timeout 20m
+	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
+
 torture: ## the fault tests at full length, about an hour
-	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture
+	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/fleet ./aggregator
+	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 
 clean:
 	rm -f edgeguard
 
-.PHONY: build test race lint fuzz bench torture clean
+.PHONY: build test race lint fuzz bench bench-fleet torture clean

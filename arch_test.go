@@ -32,6 +32,10 @@ var floors = map[string]floor{
 	"shard":                     {imports: []string{"", "ring"}, pure: true},
 	"tuning":                    {imports: []string{"", "shard"}, pure: true},
 	"detector":                  {imports: []string{"", "rules", "shard", "ring", "blocklist"}, pure: true},
+	"aggregator":                {imports: []string{"", "shard", "ring"}, pure: true},
+	"aggregator/twin":           {imports: []string{"", "aggregator"}, pure: true},
+	"aggregator/redis":          {imports: []string{"", "aggregator", "blocklist", "clockguard"}},
+	"fleet":                     {imports: []string{"", "aggregator", "blocklist", "detector", "rules", "shard"}, pure: true},
 	"clockguard":                {},
 	"config":                    {imports: []string{"", "rules"}},
 	"sensor/accesslog":          {imports: []string{""}},
@@ -51,12 +55,14 @@ var floors = map[string]floor{
 	"replay":                    {imports: []string{"*"}},
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},
+	"loadtest/fleet":            {imports: []string{"*"}},
 	"loadtest/gen":              {imports: []string{"loadtest/traffic"}},
 	"loadtest/torture":          {imports: []string{"*"}},
 	"loadtest/report":           {imports: []string{"*"}},
 	"loadtest/traffic":          {},
 	"internal/hugepage":         {imports: []string{"shard"}},
 	"internal/realdata":         {},
+	"internal/redistest":        {},
 }
 
 // impure lists what a pure package may not import. net/netip and the types of

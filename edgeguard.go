@@ -116,6 +116,7 @@ type Block struct {
 	Origin string // the node that made it
 	// Count and Limit are those of the crossing.
 	Count, Limit uint32
+	// Since is when it began; of a tombstone, the moment of the lift.
 	Since, Until time.Time
 	// Proxied says that the prefix was learned from behind a trusted proxy: the
 	// kernel never sees it as a source, so no kernel enforcer may block it.
@@ -138,6 +139,8 @@ type Crossing struct {
 	// evidence can be forged.
 	Action                  Action
 	Count, Limit, Threshold uint32
+	// Fleet says that Count is what several nodes counted, added up.
+	Fleet bool
 	// Until is when the block ends; zero unless Action is Block.
 	Until time.Time
 }

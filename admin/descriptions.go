@@ -30,6 +30,7 @@ var (
 	descEarly     = describe("early_events_total", "Events from the future, counted when they came.")
 
 	descLimit     = describe("rule_limit", "The count that a key may reach.", "rule")
+	descCrossings = describe("rule_crossings_total", "Times that a key went over a rule's limit, by what came of it.", "rule", "action")
 	descWouldPass = describe("candidate_over_total", "Events over a candidate's limit.", "rule", "threshold")
 	descWouldHit  = describe("candidate_crossings_total", "Times that a key went over a candidate's limit.", "rule", "threshold")
 
@@ -50,6 +51,10 @@ var (
 	descMemory    = describe("memory_bytes", "Parts of the memory in use.", "part")
 
 	descLines     = describe("log_lines_total", "Log lines by what became of them.", "source", "result")
+	descBehind    = describe("log_behind_bytes", "Bytes of a followed log that are still to be read.", "source")
+	descLostBytes = describe("log_lost_bytes_total", "Bytes of a followed log that were gone before they were read.", "source")
+	descTurned    = describe("log_rotations_total", "Files of a followed log that were rotated away: by renaming, emptied in place (which may lose lines unseen), or gone at a start.", "source", "how")
+	descLogTimes  = describe("log_untimely_lines_total", "Parsed lines that were older than the default window when they came, or from the future.", "source", "how")
 	descOps       = describe("enforcer_operations_total", "Calls of an enforcer.", "enforcer", "op", "result")
 	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld because it works in the kernel and they came through a proxy.", "enforcer", "state")
 	descFailing   = describe("enforcer_failing", "Failures of an enforcer since its last success.", "enforcer")

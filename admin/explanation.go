@@ -34,6 +34,9 @@ type RuleCount struct {
 	// where attributes tell several apart: Count is then that of the greatest.
 	Key  string `json:"key"`
 	Keys int    `json:"keys,omitempty"`
+	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
+	// alone. Count is this node's in either case.
+	Scope string `json:"scope,omitempty"`
 	// Count is in the window that ends now; it is over when it is above Limit.
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`

@@ -23,8 +23,8 @@ func NewLatency() *Latency {
 	}, []string{"protocol"})}
 }
 
-// Of gives the function that takes in the durations of one protocol ("nginx",
-// "envoy" …). Ask for it once: looking it up costs more than the measuring,
+// Of gives the function that takes in the durations of one source of questions
+// ("auth 127.0.0.1:9180"). Ask for it once: looking it up costs more than the measuring,
 // which is about a tenth of a microsecond, so that a busy source does well to
 // hand in one of many.
 func (l *Latency) Of(protocol string) func(time.Duration) {

@@ -62,6 +62,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	out.sensors(&stats)
 	out.enforcers(stats.Enforcers)
 	out.state(&stats)
+	out.fleet(stats.Fleet)
 	action := "block"
 	if stats.Monitor {
 		action = "shadow"

@@ -26,10 +26,16 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
 	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
 	n.stats.Decisions = []admin.Decisions{{Protocol: "nginx", Action: "deny", Rule: "site", Count: 3}, {Protocol: "nginx", Action: "deny", Rule: "site", Count: 1}, {Protocol: "nginx", Action: "pass", Count: 4}}
-	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
+	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, Late: 1, Behind: 100, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start}, {Name: "nft"}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
+	n.stats.Fleet = &admin.Fleet{
+		Namespace: "edge", Trouble: "unreachable", Mend: "Redis at 203.0.113.6:6379 cannot be reached", Since: start, LastError: "203.0.113.6: refused",
+		Alive: 3, PushLag: 0.25, Rounds: 40, Calls: 80, Pushed: 1234, Dropped: 2, Quiet: true, Suspects: 50, Watched: 4, HeldBack: 5, Wholes: 6, Refused: 7,
+		Published: 8, Received: 9, Poison: 1, Syncs: 10, Joins: 11, FanOut: 0.125, FanOutMost: 0.5, Ahead: -0.0005, Within: 0.0002,
+		Errors: map[string]uint64{"push": 3, "unheard of": 1},
+	}
 	n.mustBlock(t, "203.0.113.1/32", "site", "n1")
 	n.mustBlock(t, "203.0.113.2/32", "site", "n2")
 	n.mustBlock(t, "2001:db8::/64", "manual", "n1")

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ type node struct {
 	list   *blocklist.List
 	events *admin.Events
 	rules  []admin.Rule
+	nodes  []admin.FleetNode
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -48,6 +50,7 @@ func newNode() *node {
 		}),
 		events: admin.NewEvents("n1"),
 		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
+			Crossings:  []admin.Crossings{{Action: "alarm", Count: 1}, {Action: "block", Count: 3}},
 			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
 		stats: admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
 	}
@@ -138,6 +141,8 @@ func (n *node) Stats() admin.Stats {
 	return n.stats
 }
 
+func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
+
 func (n *node) Reload(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -192,7 +197,11 @@ func serve(t testing.TB, n *node, c admin.Config) *served {
 	s := &served{node: n, server: server, unix: filepath.Join(t.TempDir(), "admin.sock")}
 	var listeners []net.Listener
 	for _, address := range []string{"127.0.0.1:0", "unix:" + s.unix} {
-		l, err := server.Listen(address)
+		network := "tcp"
+		if path, ok := strings.CutPrefix(address, "unix:"); ok {
+			network, address = "unix", path
+		}
+		l, err := net.Listen(network, address)
 		if err != nil {
 			t.Fatal(err)
 		}

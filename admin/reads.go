@@ -17,18 +17,26 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 	return nil
 }
 
-// getReady says whether the node has its state back and listens. What keeps it
-// is in the status: here anybody may ask.
+// getReady says whether the node has its state back and listens. A node that is
+// cut off from its fleet stays ready: it decides alone, and a balancer that
+// took all nodes out because their Redis is away would make it worse. What else
+// degrades it is in the status: here anybody may ask, so that of the reason
+// there is one word and no address.
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	stats := s.config.View.Stats()
 	status := http.StatusOK
 	if !stats.Ready {
 		status = http.StatusServiceUnavailable
 	}
+	reason := ""
+	if stats.Fleet != nil && !stats.Fleet.Up {
+		reason = "fleet: " + stats.Fleet.Trouble
+	}
 	sendJSON(w, status, struct {
-		Ready    bool `json:"ready"`
-		Degraded bool `json:"degraded"`
-	}{stats.Ready, len(stats.Conditions) > 0})
+		Ready    bool   `json:"ready"`
+		Degraded bool   `json:"degraded"`
+		Reason   string `json:"reason,omitempty"`
+	}{stats.Ready, reason != "" || len(stats.Conditions) > 0, reason})
 	return nil
 }
 

@@ -21,6 +21,7 @@ func (s *Server) routes(metrics http.Handler) http.Handler {
 		"/healthz":                   {"GET": s.getHealth},
 		"/readyz":                    {"GET": s.getReady},
 		"/api/v1/status":             {"GET": s.getStatus},
+		"/api/v1/fleet":              {"GET": s.getFleet},
 		"/api/v1/blocks":             {"GET": s.listBlocks, "POST": s.addBlock},
 		"/api/v1/blocks/{prefix...}": {"GET": s.getBlock, "PATCH": s.extendBlock, "DELETE": s.removeBlock},
 		"/api/v1/explain/{address}":  {"GET": s.explain},

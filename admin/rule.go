@@ -16,8 +16,18 @@ type Rule struct {
 	Limit     uint32 `json:"limit"`
 	Action    string `json:"action"`
 	BlockFor  int    `json:"block_for_seconds,omitempty"` // of the first block
+	// Crossings say how often a key went over the limit since the start, by what
+	// came of it: a block, a deny, a shadow, or an alarm where the evidence can
+	// be forged or the address must not be blocked.
+	Crossings []Crossings `json:"crossings,omitempty"`
 	// Candidates are what other thresholds would have done since the start.
 	Candidates []Candidate `json:"candidates,omitempty"`
+}
+
+// Crossings is how often a rule's limit was crossed with one outcome.
+type Crossings struct {
+	Action string `json:"action"`
+	Count  uint64 `json:"count"`
 }
 
 // Candidate is a threshold that is counted and never enforced.

@@ -89,10 +89,9 @@ func (s *Server) ReadToken() error {
 	return s.token.read()
 }
 
-// Serve answers on the listeners, of [Server.Listen] or handed over by systemd,
-// until ctx is done, and has closed them and ended every goroutine and stream
-// when it returns. It refuses a listener that strangers could reach without a
-// token. It is called once.
+// Serve answers on the listeners until ctx is done, and has closed them and
+// ended every goroutine and stream when it returns. It refuses a listener that
+// strangers could reach without a token. It is called once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	for _, l := range listeners {
 		if err := s.mayListen(l.Addr()); err != nil {

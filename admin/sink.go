@@ -54,6 +54,9 @@ func (s sink) rules(rules []Rule) {
 	candidates := 0
 	for _, r := range rules[:min(len(rules), maxLabels)] {
 		s.gauge(descLimit, float64(r.Limit), r.Name)
+		for _, c := range r.Crossings {
+			s.counter(descCrossings, c.Count, r.Name, c.Action)
+		}
 		for _, c := range r.Candidates {
 			if candidates++; candidates > maxLabels {
 				break
@@ -97,7 +100,7 @@ func (s sink) sensors(stats *Stats) {
 	lines := make(map[string]Log)
 	for _, l := range stats.Logs {
 		sum := lines[l.Name]
-		lines[l.Name] = Log{Parsed: sum.Parsed + l.Parsed, Skipped: sum.Skipped + l.Skipped, Lost: sum.Lost + l.Lost}
+		lines[l.Name] = sum.plus(&l)
 	}
 	for name, n := range requests {
 		s.counter(descRequests, n, name)
@@ -109,6 +112,13 @@ func (s sink) sensors(stats *Stats) {
 		s.counter(descLines, l.Parsed, name, "parsed")
 		s.counter(descLines, l.Skipped, name, "skipped")
 		s.counter(descLines, l.Lost, name, "lost")
+		s.counter(descLogTimes, l.Late, name, "late")
+		s.counter(descLogTimes, l.Early, name, "early")
+		s.gauge(descBehind, float64(l.Behind), name)
+		s.counter(descLostBytes, l.LostBytes, name)
+		s.counter(descTurned, l.Rotations, name, "renamed")
+		s.counter(descTurned, l.Truncations, name, "emptied")
+		s.counter(descTurned, l.Gaps, name, "gone")
 	}
 }
 

@@ -30,6 +30,8 @@ type Stats struct {
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
 	Snapshot  *Snapshot   `json:"snapshot,omitempty"`
 	Reload    *Reload     `json:"reload,omitempty"`
+	// Fleet is nil for a node alone.
+	Fleet *Fleet `json:"fleet,omitempty"`
 }
 
 // Totals is what became of all events.
@@ -66,8 +68,8 @@ type Source struct {
 	Events uint64 `json:"events"`
 }
 
-// Decisions counts verdicts over one protocol ("nginx", "envoy", "log" …), by
-// action and by the rule that decided (empty for a pass).
+// Decisions counts verdicts of one source ("auth 127.0.0.1:9180", "log FILE"),
+// by action and by the rule that decided (empty for a pass).
 type Decisions struct {
 	Protocol string `json:"protocol"`
 	Action   string `json:"action"`
@@ -83,6 +85,29 @@ type Log struct {
 	Parsed  uint64 `json:"parsed"`
 	Skipped uint64 `json:"skipped"`
 	Lost    uint64 `json:"lost"`
+	// Late and Early are of the parsed: those that were older than the default
+	// window when they came, and those from the future, counted when they came.
+	Late  uint64 `json:"late"`
+	Early uint64 `json:"early"`
+	// Behind is how many bytes of a followed file are still to be read;
+	// LostBytes how many were seen in it and were gone before they were read.
+	Behind    int64  `json:"behind_bytes"`
+	LostBytes uint64 `json:"lost_bytes"`
+	// Rotations counts the files that took another's place. Truncations were
+	// emptied in place, and may each have cost lines that nobody saw; Gaps are
+	// starts that did not find the file that had been read.
+	Rotations   uint64 `json:"rotations"`
+	Truncations uint64 `json:"truncations"`
+	Gaps        uint64 `json:"gaps"`
+}
+
+// plus adds up what two logs of one name gave.
+func (l Log) plus(o *Log) Log {
+	return Log{
+		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost,
+		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
+		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,
+	}
 }
 
 // Enforcer is one place that blocks are made real in.

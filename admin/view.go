@@ -55,6 +55,10 @@ type View interface {
 	// Stats gives the node's figures.
 	Stats() Stats
 
+	// FleetNodes gives the fleet's nodes as this one last heard of them, by
+	// name; none for a node alone.
+	FleetNodes() []FleetNode
+
 	// Reload reads the config again. On an error the old one stays in force.
 	Reload(ctx context.Context) error
 }

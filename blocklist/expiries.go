@@ -20,7 +20,7 @@ func (h *expiries) at(i int) *entry { return h.pages[i/pageSize][i%pageSize] }
 
 func (h *expiries) set(i int, e *entry) {
 	h.pages[i/pageSize][i%pageSize] = e
-	e.place = i
+	e.place = int32(i)
 }
 
 // first is the entry that is due next, nil if there is none.
@@ -37,19 +37,19 @@ func (h *expiries) push(e *entry) {
 	}
 	h.set(h.n, e)
 	h.n++
-	h.up(e.place)
+	h.up(int(e.place))
 }
 
 // remove takes out an entry that is in the heap.
 func (h *expiries) remove(e *entry) {
-	i := e.place
+	i := int(e.place)
 	h.n--
 	last := h.at(h.n)
 	h.pages[h.n/pageSize][h.n%pageSize] = nil
 	if last != e {
 		h.set(i, last)
 		h.up(i)
-		h.down(last.place)
+		h.down(int(last.place))
 	}
 	// One spare page stays, so that a list at a page's edge does not allocate
 	// at every change.

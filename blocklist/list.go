@@ -2,11 +2,12 @@
 // everything, protected addresses over every block that was not forced, and
 // the longest live prefix over shorter ones.
 //
-// Readers take no lock: they see an immutable [bart] table behind an atomic
-// pointer, and the one writer at a time replaces the few nodes that a change
-// touches. Lists of nodes that have seen the same changes are equal, in
-// whatever order the changes came: of two records of one prefix the greater
-// wins, in a total order that begins with their version.
+// Readers take no lock: they load pointers atomically, to records that do not
+// change. Find asks a hash table once for each prefix length in use; whoever
+// walks the blocks in order gets a [bart] table as it was when the walk began.
+// Lists of nodes that have seen the same changes are equal, in whatever order
+// the changes came: of two records of one prefix the greater wins, in a total
+// order that begins with their version.
 //
 // It is not an enforcer (it tells the one function given to [List.OnChange]),
 // it does not travel (a node's fan-out calls [List.Merge]), and it reads no
@@ -47,7 +48,6 @@ type List struct {
 
 	mu       sync.Mutex     // guards all below, and the writing of view
 	current  view           // what was published last
-	gone     []netip.Prefix // taken out of blocks, still to be taken out of the filter
 	exempt   []netip.Prefix // the prefixes of allow and protected, as the filter has them
 	graves   map[netip.Prefix]*entry
 	expiries expiries
@@ -69,6 +69,7 @@ func New(c Config) *List {
 	l.current.allow = liteTable(c.Allow)
 	l.current.protected = liteTable(c.Protected)
 	l.current.blocks = new(blockTable)
+	l.current.index = newIndex()
 	l.current.filter = newFilter()
 	l.exempted()
 	return l
@@ -76,8 +77,8 @@ func New(c Config) *List {
 
 // Find says how addr stands at now, and, where that is Blocked, by which
 // block: the longest one that is live. The block is the list's own and must not
-// be changed; it stays as it is after the list has changed. It allocates nothing and takes no
-// lock. addr is unmapped, as everywhere behind the sensors.
+// be changed; it stays as it is after the list has changed. It allocates nothing
+// and takes no lock. addr is unmapped, as everywhere behind the sensors.
 func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
 	v := l.view.Load()
 	if v == nil {
@@ -109,8 +110,4 @@ func (l *List) publish() {
 		v := l.current
 		l.view.Store(&v)
 	}
-	for _, p := range l.gone {
-		l.current.filter.remove(p)
-	}
-	l.gone = l.gone[:0]
 }

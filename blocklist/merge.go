@@ -54,8 +54,9 @@ func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error)
 }
 
 // Lift takes back the block of exactly this prefix: it merges a tombstone one
-// version above it, and returns that tombstone. ok is false if no such block
-// stands.
+// version above it, and returns that tombstone. Its Since is now, the moment of
+// the lift: what was counted before it is forgotten wherever the tombstone
+// comes. ok is false if no such block stands.
 func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
 	defer l.unlockAndTell()
@@ -67,6 +68,7 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	lifted.block.Version++
 	lifted.block.Lifted = true
 	lifted.block.Reason, lifted.block.Origin = reason, origin
+	lifted.block.Since = now.Round(0).UTC()
 	l.replace(e, lifted, now)
 	return lifted.block, true
 }
@@ -153,7 +155,7 @@ func (l *List) forgotten(e *entry, now time.Time) bool {
 
 // known is the record of exactly this prefix, nil if there is none.
 func (l *List) known(p netip.Prefix) *entry {
-	if e, ok := l.current.blocks.Get(p); ok {
+	if e := l.current.index.exact(p); e != nil {
 		return e
 	}
 	return l.graves[p]
@@ -163,14 +165,14 @@ func (l *List) known(p netip.Prefix) *entry {
 // matters to anyone but the next merge.
 func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
 	bound := old != nil && !old.buried && old.binds(now, false)
-	if old != nil {
-		l.remove(old)
-	}
 	over := !now.Before(e.block.Until)
 	if over || e.block.Lifted {
+		if old != nil {
+			l.remove(old)
+		}
 		l.bury(e)
 	} else {
-		l.stand(e)
+		l.stand(e, old)
 	}
 	l.publish()
 	changed = bound || e.block.Lifted || !over

@@ -33,8 +33,7 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 }
 
 // Restore takes in the records of a list that was: each as Merge or Force
-// would, but in bulk, in a table that no reader sees until it is whole, and
-// without telling anybody. It returns how many were refused or too old.
+// would, but in bulk and without telling anybody. It returns how many were refused or too old.
 func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) (refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,18 +45,18 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) 
 			continue
 		}
 		held := l.known(e.block.Prefix)
-		if held != nil {
-			if compare(e, held) <= 0 {
-				continue
-			}
-			l.remove(held)
+		if held != nil && compare(e, held) <= 0 {
+			continue
 		}
 		if e.block.Lifted || !now.Before(e.block.Until) {
+			if held != nil {
+				l.remove(held)
+			}
 			l.bury(e)
 			continue
 		}
 		l.current.blocks.Insert(e.block.Prefix, e)
-		l.stood(e)
+		l.stood(e, held)
 	}
 	l.publish()
 	return refused

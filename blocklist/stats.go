@@ -1,12 +1,6 @@
 package blocklist
 
-import (
-	"iter"
-	"maps"
-	"time"
-
-	"edgeguard"
-)
+import "maps"
 
 // Stats is the size of a list.
 type Stats struct {
@@ -27,23 +21,5 @@ func (l *List) Stats() Stats {
 		V6:         l.current.blocks.Size6(),
 		Remembered: len(l.graves),
 		Rules:      maps.Clone(l.rules),
-	}
-}
-
-// All gives the blocks that are live at now in the order of their prefixes,
-// IPv4 first, as they were when the iteration began: it holds no lock, and
-// changes made meanwhile are not seen. Blocks that the allowlist or the
-// protected prefixes overrule are among them.
-func (l *List) All(now time.Time) iter.Seq[edgeguard.Block] {
-	return func(yield func(edgeguard.Block) bool) {
-		v := l.view.Load()
-		if v == nil {
-			return
-		}
-		for _, e := range v.blocks.AllSorted() {
-			if e.binds(now, false) && !yield(e.block) {
-				return
-			}
-		}
 	}
 }

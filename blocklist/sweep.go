@@ -15,16 +15,16 @@ const SweepStep = 256
 func (l *List) Sweep(now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	handled, ms := 0, now.UnixMilli()
+	handled, instant := 0, nanos(now)
 	for handled < SweepStep {
 		e := l.expiries.first()
-		if e == nil || e.due > ms {
+		if e == nil || e.due > instant {
 			break
 		}
 		ended := !e.buried && !l.forgotten(e, now)
 		l.remove(e)
-		if ended {
-			l.bury(e)
+		if ended { // as a copy: readers may still have e
+			l.bury(&entry{block: e.block, forced: e.forced})
 		}
 		handled++
 	}
@@ -37,35 +37,53 @@ func (l *List) Sweep(now time.Time) int {
 // stand, bury and remove keep the tables, the counts and the expiries in
 // step. They need the lock, and a publish after them.
 
-func (l *List) stand(e *entry) {
+// stand puts e among the blocks, in the place of old if that is not nil: a
+// reader finds the one or the other.
+func (l *List) stand(e, old *entry) {
 	l.current.blocks = l.current.blocks.InsertPersist(e.block.Prefix, e)
-	l.stood(e)
+	l.stood(e, old)
 }
 
-// stood does what belongs to a block that was put into the table.
-func (l *List) stood(e *entry) {
-	l.current.filter.add(e.block.Prefix)
+// stood does what belongs to a block that was put into the ordered table.
+func (l *List) stood(e, old *entry) {
+	e.network, e.length = split(e.block.Prefix)
+	e.due = nanos(e.block.Until)
+	if old == nil || old.buried {
+		l.current.filter.add(e.block.Prefix)
+	}
+	l.current.index.put(e)
+	if old != nil {
+		l.unbook(old)
+	}
 	l.rules[e.block.Rule]++
-	e.buried = false
-	e.due = dueAt(e.block.Until)
 	l.expiries.push(e)
 }
 
 func (l *List) bury(e *entry) {
 	l.graves[e.block.Prefix] = e
 	e.buried = true
-	e.due = dueAt(e.block.Until.Add(l.retention))
+	e.due = nanos(e.block.Until.Add(l.retention))
 	l.expiries.push(e)
 }
 
+// remove takes a record out, wherever it is.
 func (l *List) remove(e *entry) {
+	l.unbook(e)
+	if e.buried {
+		return
+	}
+	l.current.blocks = l.current.blocks.DeletePersist(e.block.Prefix)
+	l.current.index.remove(e)
+	l.current.filter.remove(e.block.Prefix)
+}
+
+// unbook takes a record out of what only the writer knows.
+func (l *List) unbook(e *entry) {
 	l.expiries.remove(e)
 	if e.buried {
 		delete(l.graves, e.block.Prefix)
 		return
 	}
-	l.current.blocks = l.current.blocks.DeletePersist(e.block.Prefix)
-	l.gone = append(l.gone, e.block.Prefix)
 	if l.rules[e.block.Rule]--; l.rules[e.block.Rule] == 0 {
 		delete(l.rules, e.block.Rule)
 	}

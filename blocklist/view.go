@@ -14,17 +14,18 @@ type (
 	exempts    = bart.Table[Standing]
 )
 
-// view is what readers see: it and the tables in it are never changed once
-// published.
+// view is what readers see. filter and index are the same in every view and
+// change in place; it and the other tables are never changed once published.
 type view struct {
-	// filter knows most addresses of which nothing is known. It is the same in
-	// every view.
+	// filter knows most addresses of which nothing is known.
 	filter *filter
+	// index holds the standing blocks: no tombstone, but possibly some whose
+	// time is over.
+	index *index
 	// exempt is allow and protected in one, so that readers look up once. nil
 	// if both are empty.
 	exempt *exempts
-	// blocks holds the standing blocks: no tombstone, so none can hide a
-	// shorter block, but possibly some whose time is over.
+	// blocks holds the same in order, as it was when the view was published.
 	blocks *blockTable
 	// allow and protected serve the writer.
 	allow, protected *bart.Lite
@@ -41,35 +42,8 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block)
 			return Allowed, nil
 		}
 	}
-	e, ok := v.blocks.Lookup(addr)
-	if !ok {
-		return standing, nil
+	if e := v.index.find(now, addr, standing == Protected); e != nil {
+		return Blocked, &e.block
 	}
-	forcedOnly := standing == Protected
-	if !e.binds(now, forcedOnly) {
-		if e = v.shorter(e, now, addr, forcedOnly); e == nil {
-			return standing, nil
-		}
-	}
-	return Blocked, &e.block
-}
-
-// shorter looks for a binding block around one that is not. It asks for ever
-// shorter prefixes of the address instead of ranging over bart's Supernets,
-// whose iterator allocates.
-func (v *view) shorter(e *entry, now time.Time, addr netip.Addr, forcedOnly bool) *entry {
-	for bits := e.block.Prefix.Bits() - 1; bits >= 0; bits = e.block.Prefix.Bits() - 1 {
-		within, err := addr.Prefix(bits)
-		if err != nil {
-			return nil
-		}
-		var ok bool
-		if e, ok = v.blocks.LookupPrefix(within); !ok {
-			return nil
-		}
-		if e.binds(now, forcedOnly) {
-			return e
-		}
-	}
-	return nil
+	return standing, nil
 }

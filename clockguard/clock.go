@@ -1,16 +1,19 @@
 // Package clockguard is the only reader of the clock for slots. It turns
 // readings of the wall clock and of the monotonic clock into a local time that
 // never steps, freezes or goes back, keeps the offset between that and the
-// epoch, and reports the steps of the wall clock. It also holds the replay's
-// clock, and the arithmetic of slot numbers.
+// epoch, and reports the steps of the wall clock. It also finds how far the
+// wall clock is from that of a server which all nodes ask, and holds the
+// arithmetic of slot numbers.
 //
 // Only [Read] touches the real clock; the rest is arithmetic on what it read.
-// It starts no goroutine: its owner calls [Clock.Observe] about once a second.
-// It does not measure skew against other nodes.
+// It starts no goroutine and speaks to nobody: its owner calls [Clock.Observe]
+// about once a second, and asks the server.
 //
-//	wall, mono ──Observe──▶ Clock ──Now──▶ local time ──Slot──▶ slots of this node
-//	                          │
-//	                       Offset ──Epoch──▶ what other nodes and files are told
+//	server ──Sample──▶ Skew ──Correct─┐
+//	                                  ▼
+//	wall, mono ──Observe──────────▶ Clock ──Now──▶ local time ──Slot──▶ slots of this node
+//	                                  │
+//	                               Offset ──Epoch──▶ what other nodes and files are told
 package clockguard
 
 import (
@@ -33,6 +36,10 @@ const (
 	settle = time.Second
 	// DefaultAlign is the default slot: see Config.
 	DefaultAlign = 5 * time.Second
+	// MaxCorrection is the most that is corrected: half a default slot, 83
+	// minutes of slewing. Who is further off has a clock to mend, or asked a
+	// server that has.
+	MaxCorrection = 2500 * time.Millisecond
 )
 
 // Config says how a clock follows the wall clock.
@@ -53,8 +60,9 @@ type Clock struct {
 	config Config
 	run    atomic.Pointer[run]
 
-	mu   sync.Mutex // guards last, and the writing of run
-	last Reading
+	mu         sync.Mutex // guards what follows, and the writing of run
+	last       Reading
+	correction time.Duration // to the wall clock, in force from the next Observe on
 }
 
 // Step is a jump of the wall clock against the monotonic one.
@@ -93,7 +101,10 @@ func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 
 	course := c.run.Load()
 	begin := r.Mono + settle
-	apart := r.wall().Add(settle).Sub(course.at(begin).Add(course.offset))
+	// What the course has of a correction is none of the wall clock's doing,
+	// and must never look like a step of it.
+	corrected := course.correctedAt(begin)
+	apart := r.wall().Add(settle + corrected).Sub(course.at(begin).Add(course.offset))
 	// Without a step the offset keeps still until a whole Align has gathered
 	// (from jumps too small to report), so that it does not flap where half of
 	// one is left.
@@ -101,7 +112,7 @@ func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 	if stepped {
 		whole = apart.Round(c.config.Align)
 	}
-	c.run.Store(course.next(r.Mono, begin, apart-whole, whole))
+	c.run.Store(course.next(r.Mono, begin, apart-whole, whole, c.correction-corrected))
 
 	switch at := course.at(r.Mono); {
 	case stepped:
@@ -110,6 +121,20 @@ func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 		return Step{At: at, By: whole}, true
 	}
 	return Step{}, false
+}
+
+// Correct sets what has to be added to the wall clock: from the next Observe
+// on, that sum is what the local time follows. It is slewed away, beside what a
+// step has left, and is no step. More than MaxCorrection either way is not
+// followed: the correction before it stays, and followed is false.
+func (c *Clock) Correct(by time.Duration) (followed bool) {
+	if by > MaxCorrection || by < -MaxCorrection {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.correction = by
+	return true
 }
 
 // Now reads the monotonic clock and gives the local time: what live sensors

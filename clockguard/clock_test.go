@@ -176,6 +176,9 @@ func TestNowNeverGoesBack(t *testing.T) {
 			case 2:
 				w.Wall = []time.Time{{}, time.Unix(0, 0), time.Unix(math.MaxInt32, 0), time.Unix(1<<40, 0), start}[r.IntN(5)]
 			}
+			if r.IntN(3) == 0 {
+				c.Correct(time.Duration(r.Int64N(int64(2*MaxCorrection))) - MaxCorrection)
+			}
 			w.Mono += passed
 			w.step(passed)
 			if r.IntN(2) == 0 {
@@ -203,6 +206,7 @@ func TestNeverFrozen(t *testing.T) {
 	c := New(w.Reading, Config{})
 	for i := range 1000 {
 		w.step(time.Duration(i%7-3) * 41 * time.Minute)
+		c.Correct(time.Duration(i%5-2) * time.Second)
 		before := c.At(w.Mono)
 		c.Observe(w.pass(time.Second))
 		got := c.At(w.Mono).Sub(before)
@@ -222,6 +226,7 @@ func TestConcurrent(t *testing.T) {
 				if g == 0 {
 					r := Read()
 					r.Wall = r.Wall.Add(time.Duration(i%5) * time.Second)
+					c.Correct(time.Duration(i%3) * time.Second)
 					c.Observe(r)
 				}
 				now := c.Now()

@@ -10,6 +10,11 @@ type run struct {
 	left   time.Duration // what is to be slewed away from there on
 	offset time.Duration // local time to the epoch's
 	before *run          // the course until it begins; nil for the first
+
+	// corrected is how much of the clock's correction was slewed before it
+	// begins, and owed how much of left is still to be; the rest of left is
+	// the wall clock's.
+	corrected, owed time.Duration
 }
 
 // at gives the local time at mono: as much later as the monotonic clock says,
@@ -22,21 +27,40 @@ func (r *run) at(mono time.Duration) time.Time {
 	if elapsed <= 0 {
 		return r.local
 	}
-	most := slewed(elapsed)
-	return r.local.Add(elapsed + min(max(r.left, -most), most))
+	return r.local.Add(elapsed + r.done(elapsed))
+}
+
+// done is what has been slewed of left so long after the begin.
+func (r *run) done(elapsed time.Duration) time.Duration {
+	most := slewed(max(elapsed, 0))
+	return min(max(r.left, -most), most)
+}
+
+// correctedAt is how much of the correction is in the course at mono, not
+// before its begin: what has been slewed goes to the correction first.
+func (r *run) correctedAt(mono time.Duration) time.Duration {
+	done := r.done(mono - r.mono)
+	if r.owed < 0 {
+		return r.corrected + min(max(done, r.owed), 0)
+	}
+	return r.corrected + max(min(done, r.owed), 0)
 }
 
 // next is the run after r, seen at mono: it joins r at begin. Where r has not
 // begun by then, its course is kept, so that runs do not queue up; only the
-// offset changes at once.
-func (r *run) next(mono, begin, left, more time.Duration) *run {
+// offset changes at once. Left is the wall clock's part of what is to be
+// slewed, owed the correction's.
+func (r *run) next(mono, begin, left, more, owed time.Duration) *run {
 	old := *r
 	if mono < r.mono {
 		old.offset += more
 		return &old
 	}
 	old.before = nil
-	return &run{mono: begin, local: r.at(begin), left: left, offset: r.offset + more, before: &old}
+	return &run{
+		mono: begin, local: r.at(begin), left: left + owed, offset: r.offset + more, before: &old,
+		corrected: r.correctedAt(begin), owed: owed,
+	}
 }
 
 // slewed is the most that is slewed in a span: SlewRate parts per million. It

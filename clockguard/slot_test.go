@@ -45,28 +45,3 @@ func TestSlotStart(t *testing.T) {
 		}
 	}
 }
-
-func TestReplay(t *testing.T) {
-	var r Replay
-	if !r.Now().IsZero() {
-		t.Error("a new replay has a time")
-	}
-	old := time.Unix(-1000, 0) // older than the zero Replay would be, were it 1970
-	for _, step := range []struct {
-		name        string
-		event, now  time.Time
-		wantsBehind time.Duration
-	}{
-		{"the first is now, however old", old, old, 0},
-		{"newer", start, start, 0},
-		{"the same again", start, start, 0},
-		{"late", start.Add(-time.Minute), start, time.Minute},
-		{"newer again", start.Add(time.Second), start.Add(time.Second), 0},
-		{"before 1970", old, start.Add(time.Second), start.Add(time.Second).Sub(old)},
-	} {
-		now, behind := r.Advance(step.event)
-		if now != step.now || behind != step.wantsBehind || r.Now() != now {
-			t.Errorf("%s: got %s, %s, want %s, %s", step.name, now, behind, step.now, step.wantsBehind)
-		}
-	}
-}

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"time"
+	"strings"
 
 	"edgeguard"
 	"edgeguard/rules"
@@ -57,14 +57,6 @@ type AccessLog struct {
 type Packet struct {
 	Interface string
 	Kinds     edgeguard.Kind
-}
-
-// Fleet is the Redis that nodes share.
-type Fleet struct {
-	Redis        string // redis://, rediss:// or unix://
-	Namespace    string
-	PasswordFile string
-	Push         time.Duration // from one push of counts to the next
 }
 
 // Load reads and checks a file. The error is an [*Errors] where the content is
@@ -133,6 +125,9 @@ func (r *reader) settle(c *Config) {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
 			auth.Trust = c.TrustedProxies
 		}
+	}
+	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.touched("", "node") {
+		r.wrong(r.placeOf("node"), "node", "is no name for a node of a fleet", fmt.Sprintf("use at most %d bytes, none of them NUL", longestNodeName))
 	}
 }
 

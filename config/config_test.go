@@ -80,8 +80,16 @@ func TestFull(t *testing.T) {
 		t.Errorf("rule api: %+v", api)
 	}
 	want := &config.Fleet{
-		Redis: "rediss://edge@redis.internal:6379/0", Namespace: "shop",
-		PasswordFile: "/etc/edgeguard/redis.pass", Push: 500 * time.Millisecond,
+		Redis: []string{"rediss://edge@redis.internal:6379/0"}, Namespace: "shop",
+		PasswordFile: "/etc/edgeguard/redis.pass", LoaderFile: "/etc/edgeguard/redis.loader",
+		TLS:  config.TLS{CAFile: "/etc/edgeguard/ca.pem", CertFile: "/etc/edgeguard/node.pem", KeyFile: "/etc/edgeguard/node.key", ServerName: "redis.internal"},
+		Push: 250 * time.Millisecond, MaxNodes: 20, Quiet: true, Share: 0.333333, Partitions: 32, MaxSkew: 50 * time.Millisecond, MaxSuspects: 50_000,
+	}
+	if site := c.Rules.Rules[0]; site.Scope != rules.ScopeFleet || site.OnFleetLoss != rules.LossClosed {
+		t.Errorf("rule site: %+v", site)
+	}
+	if login := c.Rules.Rules[1]; login.Scope != rules.ScopeNode {
+		t.Errorf("rule login: %+v", login)
 	}
 	if diff := cmp.Diff(want, c.Fleet); diff != "" {
 		t.Error(diff)
@@ -91,7 +99,7 @@ func TestFull(t *testing.T) {
 	for _, w := range c.Warnings {
 		warnings = append(warnings, w.Path)
 	}
-	if got := strings.Join(warnings, " "); got != "sensors.accesslog sensors.accesslog[2].listen sensors.packet enforce.nftables fleet" {
+	if got := strings.Join(warnings, " "); got != "sensors.accesslog sensors.accesslog[2].listen sensors.packet enforce.nftables" {
 		t.Errorf("warnings at %s", got)
 	}
 }
@@ -107,6 +115,10 @@ func TestYAMLReadsBack(t *testing.T) {
 		"node: 'null'\nstate: \"/a b\\\"\\x01é\\U0001F600\"\nmemory: 20000001B",
 		"enforce: {haproxy: {socket: /a, map: /b}}\nlisten: {auth: [], admin: []}\nsensors: {accesslog: {file: a, emit: [request]}}",
 		"rules: [{name: a, threshold: 1, when: \"path matches '\\\\\\\\.php' and agent != 'é\\\"'\"}]",
+		"rules: [{name: a, threshold: 1, scope: node}, {name: b, threshold: 1, on_fleet_loss: open}]\nfleet: {redis: ['rediss://a', 'rediss://b:1'], quiet: false, share: 0.000001}",
+		"fleet: {redis: 'redis://a.lan:26379', sentinel: m, namespace: '1', insecure: true}",
+		"fleet: {redis: ['redis://a.lan:26379', 'redis://b.lan'], sentinel: m, tls: {}}",
+		"fleet: {redis: ['redis://a.lan']}", "fleet: {redis: 'unix:///run/redis.sock?db=3'}",
 		"rules: [{name: 'y', threshold: 1, match: {not: {path: '/a b%2A*'}, host: 'x'}, window: 90m}]",
 	} {
 		c, err := config.Parse("f", []byte(text))

@@ -27,6 +27,8 @@ type Auth struct {
 	// Emit is KindRequest, or 0 where requests are looked up and not counted,
 	// because another source counts them.
 	Emit edgeguard.Kind
+	// Fronted says that the proxy itself learns its clients from a header.
+	Fronted bool
 }
 
 // Admin is one listener for the API, the dashboard and the metrics.
@@ -51,8 +53,9 @@ func (l *Listen) read(n node) {
 func readAuth(n node) Auth {
 	auth := Auth{Emit: edgeguard.KindRequest}
 	n.listener(&auth.Address, fields{
-		"trust":  func(n node) { auth.Trust = append([]netip.Prefix{}, n.prefixes()...) },
-		"header": func(n node) { auth.Header = n.header() },
+		"trust":   func(n node) { auth.Trust = append([]netip.Prefix{}, n.prefixes()...) },
+		"header":  func(n node) { auth.Header = n.header() },
+		"fronted": func(n node) { auth.Fronted = n.truth() },
 		"emit": func(n node) {
 			if n.choice("request", "nothing") == "nothing" {
 				auth.Emit = 0

@@ -32,15 +32,7 @@ func (c *Config) YAML() string {
 	p.rules(c)
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)
-	if f := c.Fleet; f != nil {
-		p.field(0, "fleet", "")
-		p.field(1, "redis", quote(f.Redis))
-		p.field(1, "namespace", quote(f.Namespace))
-		if f.PasswordFile != "" {
-			p.field(1, "password_file", quote(f.PasswordFile))
-		}
-		p.field(1, "push", formatDuration(f.Push))
-	}
+	p.fleet(c.Fleet)
 	return p.String()
 }
 
@@ -83,6 +75,10 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	if rule.Action == edgeguard.ActionBlock {
 		p.field(2, "block_for", formatDuration(rule.BlockFor))
 		p.steps(rule)
+	}
+	p.field(2, "scope", rule.Scope.String())
+	if rule.Scope == rules.ScopeFleet {
+		p.field(2, "on_fleet_loss", rule.OnFleetLoss.String())
 	}
 	if len(rule.Candidates) > 0 {
 		var thresholds, limits []string

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"edgeguard"
 )
@@ -21,6 +23,9 @@ func (p *printer) listen(l *Listen) {
 		text := fmt.Sprintf("%s, trust: %s, emit: %s", quote(auth.Address.String()), flow(prefixTexts(auth.Trust)), emit)
 		if auth.Header != "" {
 			text += ", header: " + quote(auth.Header)
+		}
+		if auth.Fronted {
+			text += ", fronted: true"
 		}
 		p.field(2, "- {address", text+"}")
 	}
@@ -62,5 +67,43 @@ func (p *printer) enforce(e *Enforce) {
 	}
 	if e.NFTables != nil {
 		p.field(1, "nftables", fmt.Sprintf("{table: %s}", quote(e.NFTables.Table)))
+	}
+}
+
+func (p *printer) fleet(f *Fleet) {
+	if f == nil {
+		return
+	}
+	p.field(0, "fleet", "")
+	if f.Cluster || len(f.Redis) > 1 {
+		p.field(1, "redis", flow(f.Redis))
+	} else {
+		p.field(1, "redis", quote(strings.Join(f.Redis, "")))
+	}
+	p.given(1, "sentinel", f.Sentinel)
+	p.field(1, "namespace", quote(f.Namespace))
+	p.given(1, "password_file", f.PasswordFile)
+	p.given(1, "loader_file", f.LoaderFile)
+	if f.TLS != (TLS{}) {
+		p.field(1, "tls", "")
+		p.given(2, "ca_file", f.TLS.CAFile)
+		p.given(2, "cert_file", f.TLS.CertFile)
+		p.given(2, "key_file", f.TLS.KeyFile)
+		p.given(2, "server_name", f.TLS.ServerName)
+	}
+	p.field(1, "push", formatDuration(f.Push))
+	p.field(1, "max_nodes", fmt.Sprint(f.MaxNodes))
+	p.field(1, "quiet", fmt.Sprint(f.Quiet))
+	p.field(1, "share", strconv.FormatFloat(f.Share, 'f', -1, 64))
+	p.field(1, "partitions", fmt.Sprint(f.Partitions))
+	p.field(1, "max_skew", formatDuration(f.MaxSkew))
+	p.field(1, "max_suspects", fmt.Sprint(f.MaxSuspects))
+	p.field(1, "insecure", fmt.Sprint(f.Insecure))
+}
+
+// given writes a field that has no default, if it was given.
+func (p *printer) given(indent int, name, value string) {
+	if value != "" {
+		p.field(indent, name, quote(value))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"edgeguard/config"
 )
 
@@ -81,7 +83,50 @@ func TestProblems(t *testing.T) {
 		{"redis of another scheme", "fleet: {redis: 'http://a'}\n", "1:16", "no address of a Redis"},
 		{"redis with a password", "fleet: {redis: 'redis://a:b@c'}\n", "1:16", "password_file"},
 		{"push too often", "fleet: {redis: 'redis://c', push: 1ms}\n", "1:35", "at least 50ms"},
-		{"fleet field of later", "fleet: {redis: 'redis://c', quiet: true}\n", "1:36", "comes later"},
+		{"push too seldom", "fleet: {redis: 'redis://c', push: 1m}\n", "1:35", "at most 10s"},
+		{"redis as a list of nothing", "fleet: {redis: []}\n", "1:1", "names no Redis"},
+		{"redis without a host", "fleet: {redis: 'redis:///0'}\n", "1:16", "names no host"},
+		{"redis without slashes", "fleet: {redis: 'redis:a'}\n", "1:16", "no address of a Redis"},
+		{"redis with a port of 0", "fleet: {redis: 'redis://a:0'}\n", "1:16", "use 1 to 65535"},
+		{"redis with a large port", "fleet: {redis: 'redis://a:65536'}\n", "1:16", "use 1 to 65535"},
+		{"redis with a named database", "fleet: {redis: 'redis://a/shop'}\n", "1:16", "is no number"},
+		{"redis with options", "fleet: {redis: 'redis://a?read_timeout=1s'}\n", "1:16", "has options"},
+		{"redis with a fragment", "fleet: {redis: 'redis://a#b'}\n", "1:16", "has options"},
+		{"socket with two slashes", "fleet: {redis: 'unix://run/redis.sock'}\n", "1:16", "three slashes"},
+		{"socket without a path", "fleet: {redis: 'unix:///'}\n", "1:16", "three slashes"},
+		{"socket of a Cluster", "fleet: {redis: ['unix:///a']}\n", "1:17", "cannot lead to a Cluster"},
+		{"database of a Cluster", "fleet: {redis: ['redis://a/1']}\n", "1:17", "a Cluster has 0 only"},
+		{"addresses of two schemes", "fleet: {redis: ['redis://a', 'rediss://b']}\n", "1:30", "one scheme"},
+		{"addresses of two users", "fleet: {redis: ['redis://u@a', 'redis://v@b']}\n", "1:32", "one scheme, user"},
+		{"address twice", "fleet: {redis: ['redis://a', 'redis://a']}\n", "1:30", "given twice"},
+		{"a bad address among good ones", "fleet: {redis: ['redis://a', 'b']}\n", "1:30", "no address of a Redis"},
+		{"sentinel", "fleet: {redis: 'redis://a', sentinel: 'my master'}\n", "1:39", "such as mymaster"},
+		{"namespace with a brace", "fleet: {redis: 'redis://a', namespace: '{a}'}\n", "1:40", "1 to 64 letters"},
+		{"namespace with a space", "fleet: {redis: 'redis://a', namespace: 'a b'}\n", "1:40", "1 to 64 letters"},
+		{"namespace with a star", "fleet: {redis: 'redis://a', namespace: 'a*'}\n", "1:40", "1 to 64 letters"},
+		{"relative password_file", "fleet: {redis: 'redis://a', password_file: p}\n", "1:44", "absolute"},
+		{"relative loader_file", "fleet: {redis: 'redis://a', loader_file: p}\n", "1:42", "absolute"},
+		{"tls for an open address", "fleet: {redis: 'redis://a', tls: {ca_file: /a}}\n", "1:29", "write the address with rediss://"},
+		{"certificate without key", "fleet: {redis: 'rediss://a', tls: {cert_file: /a}}\n", "1:30", "give both"},
+		{"key without certificate", "fleet: {redis: 'rediss://a', tls: {key_file: /a}}\n", "1:30", "give both"},
+		{"tls server_name", "fleet: {redis: 'rediss://a', tls: {server_name: 'a b'}}\n", "1:49", "such as redis.internal"},
+		{"max_nodes", "fleet: {redis: 'redis://a', max_nodes: 0}\n", "1:40", "from 1 to 10000"},
+		{"quiet", "fleet: {redis: 'redis://a', quiet: very}\n", "1:36", "true or false"},
+		{"share of 0", "fleet: {redis: 'redis://a', share: 0}\n", "1:36", "above 0 and below 1"},
+		{"share of 1", "fleet: {redis: 'redis://a', share: 1.0}\n", "1:36", "above 0 and below 1"},
+		{"share with many places", "fleet: {redis: 'redis://a', share: 0.1234567}\n", "1:36", "6 places"},
+		{"share as text", "fleet: {redis: 'redis://a', share: half}\n", "1:36", "a decimal"},
+		{"partitions", "fleet: {redis: 'redis://a', partitions: 1025}\n", "1:41", "from 1 to 1024"},
+		{"max_skew of nothing", "fleet: {redis: 'redis://a', max_skew: 0s}\n", "1:39", "at least 1ms"},
+		{"max_skew beyond what is counted", "fleet: {redis: 'redis://a', max_skew: 6s}\n", "1:39", "at most 5s"},
+		{"max_suspects", "fleet: {redis: 'redis://a', max_suspects: 10}\n", "1:43", "from 1000 to"},
+		{"insecure as text", "fleet: {redis: 'redis://a', insecure: 'yes'}\n", "1:39", "true or false"},
+		{"public address without TLS", "fleet: {redis: 'redis://198.51.100.7', password_file: /a}\n", "1:16", "without TLS; write rediss://"},
+		{"public address without a password", "fleet: {redis: 'rediss://198.51.100.7'}\n", "1:16", "without a password"},
+		{"public name without TLS", "fleet: {redis: 'redis://redis.example.com'}\n", "1:16", "insecure: true"},
+		{"public IPv6 address", "fleet: {redis: 'redis://[2001:db8::1]:6379'}\n", "1:16", "public address"},
+		{"a public address in a Cluster", "fleet: {redis: ['redis://10.0.0.1', 'redis://198.51.100.7']}\n", "1:37", "public address"},
+		{"a name too long for a fleet", "node: " + strings.Repeat("a", 256) + "\nfleet: {redis: 'redis://a'}\n", "1:7", "at most 255 bytes"},
 
 		{"rule is text", "rules: [a]\n", "1:9", "wants a mapping"},
 		{"rule without threshold", "rules: [{name: a}]\n", "1:9", "threshold: is missing"},
@@ -130,8 +175,10 @@ func TestProblems(t *testing.T) {
 		{"when in escapes", rule("when: \"path == \\\"/\\\" and x == 1\""), "4:11", "unknown name x"},
 		{"when over lines", rule("when: path == '/'\n      and x == 1"), "4:11", "unknown name x"},
 		{"when is no condition", rule("when: path"), "4:11", "bool"},
-		{"scope", rule("scope: fleet"), "4:12", "comes later"},
-		{"on_fleet_loss", rule("on_fleet_loss: open"), "4:20", "comes later"},
+		{"scope", rule("scope: nodes"), "4:12", `did you mean "node"?`},
+		{"on_fleet_loss", rule("on_fleet_loss: shut"), "4:20", "use local, open, closed"},
+		{"on_fleet_loss of a node's rule", rule("on_fleet_loss: open\n    scope: node"), "4:20", "set scope: fleet"},
+		{"closed shadow", rule("on_fleet_loss: closed\n    action: shadow"), "4:20", "set action: deny"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := problems(t, c.text)
@@ -280,5 +327,46 @@ func TestFollow(t *testing.T) {
 	c.Follow("/var/log/a.log", "combined")
 	if len(c.Sensors.AccessLog) != 1 || c.Listen.Auth[0].Emit != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestPrivateRedis: what stays on the host or in a network of one's own needs
+// neither TLS nor a password, and neither does what is said to be meant.
+func TestPrivateRedis(t *testing.T) {
+	for _, rest := range []string{
+		"'redis://127.0.0.1'", "'redis://[::1]:6379/2'", "'redis://localhost'", "'redis://10.1.2.3'", "'redis://192.168.0.1'",
+		"'redis://[fd00::1]'", "'redis://169.254.1.1'", "'redis://100.64.0.9'", "'redis://redis'", "'redis://u@redis.internal.'",
+		"'redis://Redis.Default.SVC'", "'unix:///run/redis.sock'", "'unix://u@/run/redis.sock?db=1'",
+		"'redis://198.51.100.7', insecure: true", "'rediss://198.51.100.7', password_file: /a",
+		"'rediss://198.51.100.7', tls: {cert_file: /a, key_file: /b}",
+	} {
+		c, err := config.Parse("f", []byte("fleet: {redis: "+rest+"}\n"))
+		if err != nil || len(c.Warnings) > 0 {
+			t.Errorf("%s: %v", rest, err)
+			continue
+		}
+		readBack(t, c)
+	}
+}
+
+func TestFleetDefaults(t *testing.T) {
+	c, err := config.Parse("f", []byte("fleet: {redis: 'redis://localhost'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Fleet{
+		Redis: []string{"redis://localhost"}, Namespace: "edgeguard", Push: 500 * time.Millisecond, MaxNodes: 10, Quiet: true,
+		Share: 0.5, Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
+	}
+	if diff := cmp.Diff(&want, c.Fleet); diff != "" {
+		t.Error(diff)
+	}
+	list, err := config.Parse("f", []byte("fleet: {redis: ['redis://localhost']}\n"))
+	if err != nil || !list.Fleet.Cluster {
+		t.Errorf("a list of one is no Cluster: %v", err)
+	}
+	sentinels, err := config.Parse("f", []byte("fleet: {redis: ['redis://a', 'redis://b'], sentinel: main}\n"))
+	if err != nil || sentinels.Fleet.Cluster || len(sentinels.Fleet.Redis) != 2 {
+		t.Errorf("Sentinels are a Cluster: %v", err)
 	}
 }

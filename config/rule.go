@@ -40,11 +40,10 @@ func readRule(n node) (spec rules.Spec) {
 			spec.Escalate = []time.Duration{}
 			n.list(func(n node) { spec.Escalate = append(spec.Escalate, n.duration(leastBlock)) })
 		},
-		"while_over": func(n node) { spec.WhileOver = n.truth() },
-		"when":       func(n node) { spec.When, _ = n.text() },
-
-		"scope":         comesLater,
-		"on_fleet_loss": comesLater,
+		"while_over":    func(n node) { spec.WhileOver = n.truth() },
+		"when":          func(n node) { spec.When, _ = n.text() },
+		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
+		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },
 	})
 	return spec
 }
@@ -54,6 +53,11 @@ var actions = map[string]edgeguard.Action{
 	"deny":   edgeguard.ActionDeny,
 	"shadow": edgeguard.ActionShadow,
 }
+
+var (
+	scopes = map[string]rules.Scope{"fleet": rules.ScopeFleet, "node": rules.ScopeNode}
+	losses = map[string]rules.Loss{"local": rules.LossLocal, "open": rules.LossOpen, "closed": rules.LossClosed}
+)
 
 func readMatch(n node, match *rules.Match) {
 	known := matchTerms(match)

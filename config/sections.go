@@ -2,18 +2,13 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
-	"time"
 
 	"edgeguard"
 )
 
-// The least that settings may be.
-const (
-	leastMemory = 16 << 20
-	leastPush   = 50 * time.Millisecond
-)
+// leastMemory is the least that memory may be.
+const leastMemory = 16 << 20
 
 // read reads the file's own mapping.
 func (c *Config) read(n node) {
@@ -116,44 +111,6 @@ func (p *Packet) read(n node) {
 	if p.Interface == "" && !n.r.touched(n.path, "interface") {
 		n.wrong("names no interface", "give interface:, such as eth0")
 	}
-}
-
-func (c *Config) readFleet(n node) {
-	n.notActedOn()
-	f := &Fleet{Namespace: "edgeguard", Push: 500 * time.Millisecond}
-	c.Fleet = f
-	n.mapping(fields{
-		"redis":         func(n node) { f.Redis = n.redis() },
-		"namespace":     func(n node) { f.Namespace, _ = n.text() },
-		"password_file": func(n node) { f.PasswordFile = n.folder() },
-		"push":          func(n node) { f.Push = n.duration(leastPush) },
-		"quiet":         comesLater,
-		"share":         comesLater,
-		"max_nodes":     comesLater,
-		"max_skew":      comesLater,
-	})
-	if f.Redis == "" && !n.r.touched(n.path, "redis") {
-		n.wrong("names no Redis", "give redis:, such as rediss://redis.internal:6379/0")
-	}
-}
-
-// redis reads the address of a Redis server, without its password: a config is
-// shown, copied and kept in version control.
-func (n node) redis() string {
-	text, ok := n.text()
-	if !ok {
-		return ""
-	}
-	address, err := url.Parse(text)
-	if err != nil || address.Scheme != "redis" && address.Scheme != "rediss" && address.Scheme != "unix" {
-		n.wrong("is no address of a Redis", "write one such as rediss://redis.internal:6379/0 or unix:///run/redis.sock")
-		return ""
-	}
-	if _, has := address.User.Password(); has {
-		n.wrong("holds a password", "put it in a file and name that in fleet.password_file")
-		return ""
-	}
-	return text
 }
 
 // touched reports whether one of a mapping's fields has a problem, so that its

@@ -36,7 +36,7 @@ func (n *Node) wantDesks(c *config.Config) []part {
 // serveAdmin answers until ctx is done.
 func (n *Node) serveAdmin(ctx context.Context, d *desk, l config.Admin, works func()) error {
 	server, err := admin.New(admin.Config{
-		View: view{n}, Events: n.events, TokenFile: l.TokenFile, Audit: n.audit, Log: n.log,
+		View: view{n}, Events: n.events, TokenFile: l.TokenFile, Audit: n.audit, Latency: n.latency, Log: n.log,
 	})
 	if err != nil {
 		return err

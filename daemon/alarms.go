@@ -28,6 +28,7 @@ const (
 	alarmReload   = "reload"
 	alarmSpared   = "protected_over_limit"
 	alarmAddrs    = "host_addresses"
+	alarmFleet    = "fleet" // with what the link calls it behind
 )
 
 // alarms lets each alarm through once and then once a minute, and knows which

@@ -17,6 +17,9 @@ type auth struct {
 	server atomic.Pointer[httpauth.Server]
 }
 
+// authSource names a listener among the sources of events.
+func authSource(address string) string { return "auth " + address }
+
 // wantAuths gives the listeners of the config.
 func (n *Node) wantAuths(c *config.Config) []part {
 	var want []part
@@ -48,10 +51,10 @@ func (n *Node) authConfig(l config.Auth) (httpauth.Config, error) {
 		decide = n.lookUp
 	}
 	return httpauth.Config{
-		Decide: decide,
+		Decide: n.observed(authSource(about), decide),
 		Now:    n.clock.Now,
 		Trust:  trust,
-		Header: l.Header,
+		Header: l.Header, Fronted: l.Fronted,
 		LookUp: l.Emit == 0,
 		Policy: n.policy,
 		Alarm: func(kind, text string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/sensor/accesslog"
@@ -38,6 +39,13 @@ func Check(c *config.Config) error {
 			_, err = enforce.NewFile(fc)
 		}
 		note("enforce.files", i, err)
+	}
+	if c.Fleet != nil {
+		client, err := redis.Dial(RedisConfig(c, "")) // it connects to nobody yet
+		if err == nil {
+			_ = client.Close()
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -22,6 +22,15 @@ func (u *underTest) step(by time.Duration) {
 	}
 }
 
+// readsLog has the node decide the lines of a log as it decides those that it
+// follows; the function gives it one of an address, at a time of the wall clock.
+func (u *underTest) readsLog() func(at time.Time, addr string) {
+	decide := u.batches("log")
+	return func(at time.Time, addr string) {
+		decide(u.clock.Now(), []edgeguard.Event{requestOf(addr, u.clock.Local(at.Truncate(time.Second)))})
+	}
+}
+
 // Fault 17: a step of the wall clock moves no count and ends no block; people
 // and files are told the time that the wall clock shows.
 func TestClockSteps(t *testing.T) {
@@ -33,23 +42,32 @@ func TestClockSteps(t *testing.T) {
 		u.request("203.0.113.9")
 	}
 	u.request("203.0.113.10")
-	for _, hours := range []time.Duration{1, -1, 24, 0} {
-		u.step(hours * time.Hour)
+	lines := 0
+	log := u.readsLog()
+	end32 := time.Until(time.Unix(1<<31, 0)) // from a second before to 5 s after
+	for _, by := range []time.Duration{time.Hour, -time.Hour, 5 * time.Second, -5 * time.Second, 300 * time.Second, 24 * time.Hour, end32 - time.Second, end32 + 5*time.Second, 0} {
+		u.step(by)
 		view := view{u.Node}
-		if got := view.Now(); (time.Until(got) - hours*time.Hour).Abs() > 10*time.Second {
-			t.Errorf("after a step to %+dh people are told %v", hours, got)
+		if got := view.Now(); (time.Until(got) - by).Abs() > 10*time.Second {
+			t.Errorf("after a step by %v people are told %v", by, got)
 		}
-		if !u.blocked("203.0.113.9") || u.count("203.0.113.10") != 1 {
-			t.Errorf("after a step to %+dh: blocked %v, count %d", hours, u.blocked("203.0.113.9"), u.count("203.0.113.10"))
+		// A server of this host stamps its lines with the clock that stepped.
+		log(time.Now().Add(by), "203.0.113.11")
+		lines++
+		if !u.blocked("203.0.113.9") || u.count("203.0.113.10") != 1 || u.count("203.0.113.11") != lines {
+			t.Errorf("after a step by %v: blocked %v, counts %d and %d", by, u.blocked("203.0.113.9"), u.count("203.0.113.10"), u.count("203.0.113.11"))
 		}
 		b := view.Find(view.Now(), netip.MustParsePrefix("203.0.113.9/32"))
 		if len(b) != 1 || (b[0].Until.Sub(view.Now())-10*time.Minute).Abs() > 10*time.Second {
-			t.Errorf("after a step to %+dh the block is shown as %+v at %v", hours, b, view.Now())
+			t.Errorf("after a step by %v the block is shown as %+v at %v", by, b, view.Now())
 		}
 		manual := edgeguard.Block{Prefix: netip.MustParsePrefix("198.51.100.7/32"), Rule: "manual", Since: view.Now(), Until: view.Now().Add(time.Minute)}
 		if _, err := view.Block(manual, false); err != nil || !u.blocked("198.51.100.7") {
-			t.Errorf("after a step to %+dh a block by hand: %v", hours, err)
+			t.Errorf("after a step by %v a block by hand: %v", by, err)
 		}
+	}
+	if u.list.Len() != 2 {
+		t.Errorf("%d blocks, want the offender and the one by hand", u.list.Len())
 	}
 	u.save()
 	again := newNode(t, folder, small)

@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/aggregator"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/fleet"
 	"edgeguard/rules"
 	"edgeguard/sensor/httpauth"
 )
@@ -15,17 +17,40 @@ import (
 type core struct {
 	config   *config.Config
 	detector *detector.Detector
+	// member is the detector with its part in the fleet; nil for a node alone.
+	member *fleet.Member
 	// policies are what the rules allow, for the answers of forward auth.
 	policies map[string]httpauth.Policy
 }
 
-func newCore(c *config.Config, d *detector.Detector) *core {
-	policies := make(map[string]httpauth.Policy, len(c.Rules.Rules))
+// newCore makes what the node goes by with a config, following on what it went
+// by before.
+func (n *Node) newCore(c *config.Config, before *core) *core {
+	k := &core{config: c, policies: make(map[string]httpauth.Policy, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		r := &c.Rules.Rules[i]
-		policies[r.Name] = httpauth.Policy{Quota: r.Limit, Window: c.Rules.Meters[r.Meter].Window}
+		k.policies[r.Name] = httpauth.Policy{Quota: r.Limit, Window: c.Rules.Meters[r.Meter].Window}
 	}
-	return &core{config: c, detector: d, policies: policies}
+	dc := detector.Config{
+		Rules: c.Rules, Memory: n.memory, List: n.list, Node: c.Node, Monitor: c.Monitor, Seed: n.seed, Crossed: n.crossed,
+	}
+	var counts *aggregator.Node
+	if before != nil {
+		dc.Previous = before.detector
+		if before.member != nil {
+			counts = before.member.Counts
+		}
+	}
+	if c.Fleet == nil {
+		k.detector = detector.New(dc)
+		return k
+	}
+	k.member = fleet.New(dc, aggregator.Config{
+		Boot: n.begun, Offset: n.clock.Offset(), Quiet: c.Fleet.Quiet, MaxNodes: c.Fleet.MaxNodes, Nodes: 1,
+		Share: c.Fleet.Share, MaxSuspects: c.Fleet.MaxSuspects, Previous: counts,
+	})
+	k.detector = k.member.Detector
+	return k
 }
 
 // longestWindow is that of the rules, and how long ended blocks are remembered.
@@ -62,6 +87,7 @@ func (n *Node) policy(rule string) (httpauth.Policy, bool) {
 // crossed hears what the rules did that is no block: those are heard of
 // through the list.
 func (n *Node) crossed(c edgeguard.Crossing) {
+	n.crossings.of(ruling{action: c.Action, rule: c.Rule}).Add(1)
 	switch c.Action {
 	case edgeguard.ActionBlock:
 	case edgeguard.ActionAlarm:

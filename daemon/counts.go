@@ -31,6 +31,11 @@ func (v view) Rules() []admin.Rule {
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
 		}
+		for _, action := range []edgeguard.Action{edgeguard.ActionShadow, edgeguard.ActionDeny, edgeguard.ActionBlock, edgeguard.ActionAlarm} {
+			if n := v.crossings.count(ruling{action: action, rule: r.Name}); n > 0 {
+				shown.Crossings = append(shown.Crossings, admin.Crossings{Action: action.String(), Count: n})
+			}
+		}
 		for _, t := range core.detector.Tallies(i) {
 			shown.Candidates = append(shown.Candidates, admin.Candidate{Threshold: t.Threshold, Limit: t.Limit, Over: t.Over, Crossings: t.Crossings})
 		}

@@ -19,7 +19,7 @@ func (v view) Stats() admin.Stats {
 		},
 		V4: blocks.V4, V6: blocks.V6,
 		Tables: v.tables(core),
-		Reload: v.reloadStats(), Snapshot: v.stateFigures(),
+		Reload: v.reloadStats(), Snapshot: v.stateFigures(), Fleet: v.fleet(core),
 	}
 	for _, a := range v.alarms.lasting() {
 		s.Conditions = append(s.Conditions, a.Text)
@@ -72,12 +72,11 @@ func (v view) addSensors(s *admin.Stats) {
 			continue
 		}
 		f := server.Stats()
-		name := "auth " + a.address
+		name := authSource(a.address)
 		s.Sources = append(s.Sources, admin.Source{Name: name, Events: f.Passed + f.Refused - f.Repeated})
-		s.Decisions = append(s.Decisions,
-			admin.Decisions{Protocol: name, Action: "pass", Count: f.Passed},
-			admin.Decisions{Protocol: name, Action: "deny", Count: f.Refused})
+		s.Decisions = append(s.Decisions, admin.Decisions{Protocol: name, Action: "pass", Count: f.Passed})
 	}
+	s.Decisions = append(s.Decisions, v.rulings.figures()...)
 	for _, l := range shows[*logSource](&v.logs) {
 		f := l.figures()
 		s.Logs = append(s.Logs, f)
@@ -91,11 +90,14 @@ func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
 		t := follower.Stats()
-		f.Parsed, f.Skipped = t.Events, t.Skipped
+		f.Parsed, f.Skipped, f.Late, f.Early = t.Events, t.Skipped, t.Late, t.Early
+		f.Behind, f.LostBytes = t.Behind, t.Lost
+		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
 	}
 	if listener := s.listener.Load(); listener != nil {
 		t := listener.Stats()
 		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full+t.Cut+t.Broken
+		f.Late, f.Early = t.Late, t.Early
 	}
 	return f
 }

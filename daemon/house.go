@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"edgeguard/admin"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
@@ -49,6 +50,7 @@ func (n *Node) keepHouse(ctx context.Context) {
 		n.observeClock()
 		now = n.clock.Now()
 		n.sweep(now)
+		n.followFleet(now)
 		n.lookAfterOutlets(now)
 		n.lookForLoss(now)
 	}
@@ -118,14 +120,32 @@ func (n *Node) lookAfterOutlets(now time.Time) {
 	}
 }
 
-// lookForLoss raises the alarm about log lines that were sent and lost.
+// lookForLoss raises the alarm about log lines that were written and could not
+// be read.
 func (n *Node) lookForLoss(now time.Time) {
 	for _, l := range shows[*logSource](&n.logs) {
-		lost := l.figures().Lost
-		if before := l.lost; lost > before {
-			n.alarms.happened(now, alarmLoss, l.name, fmt.Sprintf(
-				"%s: lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096, or follow a file", l.name, lost-before))
+		seen := l.figures()
+		if text := lossBetween(&l.seen, &seen); text != "" {
+			n.alarms.happened(now, alarmLoss, l.name, l.name+": "+text)
 		}
-		l.lost = lost
+		l.seen = seen
 	}
+}
+
+// lossBetween says what was lost between two looks at a log, and what to do
+// about it; empty where nothing was. A file that was emptied in place is told
+// of even if nothing is known to be lost: nobody could know.
+func lossBetween(before, after *admin.Log) string {
+	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
+	switch {
+	case after.Lost > before.Lost:
+		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096, or follow a file", after.Lost-before.Lost)
+	case after.LostBytes > before.LostBytes:
+		return fmt.Sprintf("%d bytes were thrown away before they were read: %s", after.LostBytes-before.LostBytes, rename)
+	case after.Gaps > before.Gaps:
+		return "the file that was read before the start is gone: what it had more is lost; keep the rotated file uncompressed (logrotate: delaycompress)"
+	case after.Truncations > before.Truncations:
+		return "it was emptied in place: lines that were written between copy and emptying are lost unseen; " + rename
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/sensor/accesslog"
 )
@@ -20,8 +21,8 @@ type logSource struct {
 	// One of them, while it runs.
 	follower atomic.Pointer[accesslog.Follower]
 	listener atomic.Pointer[accesslog.Listener]
-	// lost is how much was known to be lost a second ago: keepHouse's.
-	lost uint64
+	// seen is how it stood a second ago: keepHouse's.
+	seen admin.Log
 }
 
 // positions is how far the followed logs are, also of those that just ended.
@@ -78,7 +79,7 @@ func (n *Node) readLog(ctx context.Context, s *logSource, works func()) error {
 		Emit:   s.config.Emit,
 		Now:    n.clock.Now,
 		Local:  n.clock.Local,
-		Decide: n.batches(),
+		Decide: n.batches("log " + s.name),
 		Trouble: func(at string, err error) {
 			about := s.name + ", " + at
 			if err != nil {
@@ -97,7 +98,7 @@ func (n *Node) readLog(ctx context.Context, s *logSource, works func()) error {
 // follow follows a file from where it was left.
 func (n *Node) follow(ctx context.Context, s *logSource, live accesslog.Live, works func()) error {
 	f, err := accesslog.NewFollower(accesslog.FollowConfig{
-		Live: live, File: s.config.File, From: n.positions.get(s.config.File), Gate: n.cut.RLocker(),
+		Live: live, File: s.config.File, From: n.positions.get(s.config.File), Gate: n.cut.RLocker(), Placed: n.state.touch,
 	})
 	if err != nil {
 		return err
@@ -138,8 +139,8 @@ func ended(ctx context.Context, err error) error {
 }
 
 // batches gives one source the decider of its batches. Nobody waits for the
-// verdicts, so they are dropped.
-func (n *Node) batches() func(now time.Time, events []edgeguard.Event) {
+// verdicts, so they are counted and dropped.
+func (n *Node) batches(source string) func(now time.Time, events []edgeguard.Event) {
 	var nows []time.Time
 	var verdicts []edgeguard.Verdict
 	part := &n.gate[n.sources.Add(1)%uint32(len(n.gate))].RWMutex
@@ -153,6 +154,7 @@ func (n *Node) batches() func(now time.Time, events []edgeguard.Event) {
 		part.RLock()
 		defer part.RUnlock()
 		n.core.Load().detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
+		n.rulings.batch(source, verdicts[:len(events)])
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -18,7 +19,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/detector"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/shard"
@@ -46,9 +46,17 @@ type Node struct {
 	systemd notifier
 	sockets *sockets
 
-	events *admin.Events
+	events  *admin.Events
+	latency *admin.Latency
+	// rulings counts verdicts, crossings what the rules did; the latter have no
+	// source.
+	rulings, crossings rulings
 
-	auths, logs, outlets, desks parts
+	auths, logs, outlets, desks, fleets parts
+	// boot tells this run of the node from earlier ones, in the fleet.
+	boot  string
+	peers atomic.Pointer[map[netip.Addr]string] // the other nodes' addresses
+	heard heardNodes                            // what they say of themselves
 
 	// cut is held for reading while lines of a log are decided and its
 	// position moves on, and closed by a snapshot.
@@ -77,8 +85,13 @@ func New(c *config.Config, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	boot, err := newSeed()
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{
 		options: o,
+		boot:    fmt.Sprintf("%016x", boot),
 		log:     o.Log,
 		seed:    seed,
 		clock:   clockguard.New(clockguard.Read(), clockguard.Config{Align: align(c)}),
@@ -89,10 +102,11 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.begun = n.clock.Now()
 	n.journal = newJournal(o.Log, n.clock.Epoch)
 	n.events = admin.NewEvents(c.Node)
+	n.latency = admin.NewLatency()
 	n.journal.publish = n.publish
 	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules)})
-	n.core.Store(newCore(c, n.newDetector(c, nil)))
+	n.core.Store(n.newCore(c, nil))
 	return n, nil
 }
 
@@ -126,24 +140,12 @@ func align(c *config.Config) time.Duration {
 	return time.Duration(multiple) * time.Second
 }
 
-func (n *Node) newDetector(c *config.Config, previous *detector.Detector) *detector.Detector {
-	return detector.New(detector.Config{
-		Rules:    c.Rules,
-		Memory:   n.memory,
-		List:     n.list,
-		Node:     c.Node,
-		Monitor:  c.Monitor,
-		Seed:     n.seed,
-		Previous: previous,
-		Crossed:  n.crossed,
-	})
-}
-
 // changed hears of every change of the blocklist, on the goroutine that made
 // it.
 func (n *Node) changed(b edgeguard.Block) {
 	n.journal.hear(note{block: &b})
 	n.state.touch()
+	n.tellFleet(b)
 	if n.core.Load().config.Monitor {
 		return
 	}
@@ -170,13 +172,15 @@ func (n *Node) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, run := range []func(context.Context){n.journal.run, n.keepHouse, n.keepLooking, n.keepState} {
+	for _, run := range []func(context.Context){n.journal.run, n.keepHouse, n.keepLooking} {
 		beside.Go(func() { run(base) })
 	}
 	n.changing.Lock()
 	n.base = base
 	n.settle(c)
 	n.changing.Unlock()
+	n.saveFirstPlaces(ctx)
+	beside.Go(func() { n.keepState(base) })
 	n.ready.Store(true)
 	n.events.State(view{n}.Now(), "ready", n.status())
 	if n.options.Ready != nil {
@@ -218,6 +222,7 @@ func (n *Node) settle(c *config.Config) {
 	n.auths.settle(n.base, n.wantAuths(c))
 	n.logs.settle(n.base, n.wantLogs(c))
 	n.desks.settle(n.base, n.wantDesks(c))
+	n.fleets.settle(n.base, n.wantFleet(c))
 	n.sockets.keep(addresses(c))
 }
 
@@ -243,6 +248,7 @@ func (n *Node) drain() {
 	defer n.changing.Unlock()
 	n.auths.stop()
 	n.logs.stop()
+	n.fleets.stop() // it pushes the last counts
 	n.save()
 	n.outlets.stop()
 	n.desks.stop()

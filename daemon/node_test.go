@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -262,5 +263,25 @@ func TestRestartKeepsAttributesAndTombstones(t *testing.T) {
 	}
 	if got := u.list.Version(prefix); got != version || u.blocked("198.51.100.1") {
 		t.Errorf("the tombstone: version %d, want %d", got, version)
+	}
+}
+
+// A node that says it is ready has saved where its logs begin: killed at that
+// moment, on its very first start, it goes on from there.
+func TestFirstPlaceIsSaved(t *testing.T) {
+	folder := shortDir(t)
+	file := filepath.Join(folder, "access.log")
+	writeLog(t, file, "203.0.113.8", 3) // from before the first start
+	u := newNode(t, folder, small).start()
+	state := read(t, folder, "state", stateName) // what a kill leaves
+	u.stop()
+	writeLog(t, file, "203.0.113.9", 5)
+	if err := os.WriteFile(filepath.Join(folder, "state", stateName), []byte(state), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u = newNode(t, folder, small).start()
+	u.eventually("the lines are counted", func() bool { return u.count("203.0.113.9") == 5 })
+	if n := u.count("203.0.113.8"); n != 0 {
+		t.Errorf("%d lines from before the first start are counted", n)
 	}
 }

@@ -2,8 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
+	"time"
 
+	"edgeguard/config"
 	"edgeguard/hostaddr"
 )
 
@@ -29,7 +35,43 @@ func (n *Node) relied() ([]hostaddr.Protected, error) {
 	for _, p := range c.Protected {
 		out = append(out, hostaddr.Protected{Prefix: p, Reason: "config"})
 	}
-	return out, nil
+	if peers := n.peers.Load(); peers != nil {
+		for addr, node := range *peers {
+			out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "node " + node})
+		}
+	}
+	if c.Fleet == nil {
+		return out, nil
+	}
+	addrs, err := redisAddresses(c.Fleet)
+	for _, addr := range addrs {
+		out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "Redis"})
+	}
+	return out, err
+}
+
+// lookUpTime is how long the name of a Redis may take to resolve.
+const lookUpTime = 2 * time.Second
+
+// redisAddresses gives the addresses of the fleet's Redis, of which names are
+// looked up anew. An error leaves the others known.
+func redisAddresses(f *config.Fleet) (addrs []netip.Addr, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookUpTime)
+	defer cancel()
+	for _, text := range f.Redis {
+		u, parseErr := url.Parse(text)
+		if parseErr != nil || u.Hostname() == "" { // a socket
+			continue
+		}
+		found, lookErr := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+		if lookErr != nil {
+			err = errors.Join(err, fmt.Errorf("fleet.redis: %w", lookErr))
+		}
+		for _, addr := range found {
+			addrs = append(addrs, addr.Unmap())
+		}
+	}
+	return addrs, err
 }
 
 // spare tells the list and the enforcers whom not to block.

@@ -101,7 +101,7 @@ func (n *Node) rehearse(c, before *config.Config) error {
 // old ones when their tables are closed.
 func (n *Node) swap(c *config.Config) {
 	old := n.core.Load()
-	next := newCore(c, n.newDetector(c, old.detector))
+	next := n.newCore(c, old)
 	n.gate.shut()
 	n.core.Store(next)
 	n.gate.open()

@@ -42,7 +42,7 @@ type state struct {
 	saving         sync.Mutex // one snapshot is written at a time
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
-	// changed holds one while blocks wait to be saved.
+	// changed holds one while something waits to be saved.
 	changed chan struct{}
 }
 
@@ -89,6 +89,9 @@ func (n *Node) restore() {
 		}
 	}, now)
 	n.core.Load().detector.RestoreSteps(now, steps)
+	if m := n.core.Load().member; m != nil {
+		m.Counts.Restored(now)
+	}
 	n.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", n.list.Len(), "refused", refused, "logs", loaded.Positions)
 }
@@ -121,7 +124,33 @@ func (n *Node) resume(p snapshot.Position) {
 	n.positions.set(p.Source, at)
 }
 
-// touch has the state saved soon, because a block changed. It never waits.
+// saveFirstPlaces saves where the logs begin that were never followed before,
+// so that a node that was once ready and is then killed goes on from there. A
+// log that cannot be looked at is not waited for: its place is saved once it
+// can.
+func (n *Node) saveFirstPlaces(ctx context.Context) {
+	if n.state.path == "" || n.placed() {
+		return
+	}
+	deadline, cancel := context.WithTimeout(ctx, saveSoon)
+	defer cancel()
+	for !n.placed() && n.state.wait(deadline, saveSoon) {
+	}
+	n.save()
+}
+
+// placed reports whether every followed log has a place to go on from.
+func (n *Node) placed() bool {
+	for _, at := range n.knownPositions() {
+		if at.Seen.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// touch has the state saved soon, because a block changed or a log has its
+// first place. It never waits.
 func (s *state) touch() {
 	select {
 	case s.changed <- struct{}{}:
@@ -129,7 +158,7 @@ func (s *state) touch() {
 	}
 }
 
-// keepState saves the state once a minute, and soon after a block has changed.
+// keepState saves the state once a minute, and soon after a touch.
 func (n *Node) keepState(ctx context.Context) {
 	for n.state.path != "" {
 		begun := time.Now()

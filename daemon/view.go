@@ -1,12 +1,10 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"net/netip"
-	"slices"
 	"time"
 
 	"edgeguard"
@@ -37,10 +35,7 @@ func (v view) inward(b edgeguard.Block) edgeguard.Block {
 // Blocks implements admin.View.
 func (v view) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
-		for b := range v.list.All(v.clock.Local(now)) {
-			if from.IsValid() && b.Prefix.Compare(from) < 0 {
-				continue
-			}
+		for b := range v.list.AllFrom(v.clock.Local(now), from) {
 			if !yield(v.outward(b)) {
 				return
 			}
@@ -50,13 +45,10 @@ func (v view) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
 
 // Find implements admin.View.
 func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
-	var found []edgeguard.Block
-	for b := range v.list.All(v.clock.Local(now)) {
-		if b.Prefix.Bits() <= prefix.Bits() && b.Prefix.Contains(prefix.Addr()) {
-			found = append(found, v.outward(b))
-		}
+	found := v.list.Around(v.clock.Local(now), prefix)
+	for i := range found {
+		found[i] = v.outward(found[i])
 	}
-	slices.SortFunc(found, func(a, b edgeguard.Block) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
 	return found
 }
 
@@ -88,14 +80,17 @@ func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool
 
 // Explain implements admin.View.
 func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
-	e := v.core.Load().detector.Explain(v.clock.Local(now), addr)
+	core := v.core.Load()
+	e := core.detector.Explain(v.clock.Local(now), addr)
 	out := admin.Explanation{Address: e.Addr, Time: now, Standing: e.Standing.String(), Because: v.because(e.Standing, e.Addr)}
 	if e.Standing == blocklist.Blocked {
 		b := admin.NewBlock(v.outward(e.Block))
 		out.Block = &b
 	}
 	for i := range e.Rules {
-		out.Rules = append(out.Rules, ruleCount(&e.Rules[i]))
+		count := ruleCount(&e.Rules[i])
+		count.Scope = scope(core.config, i)
+		out.Rules = append(out.Rules, count)
 	}
 	return out
 }

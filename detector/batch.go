@@ -134,5 +134,10 @@ func (b *batch) count(m *meter, table *shard.Table, cases []decision, counts []c
 	for k, i := range b.at {
 		counts[i] = cases[i].counted(b.outs[k], b.ops[k].Cost)
 	}
+	if m.fleet && table == m.proven {
+		for k, i := range b.at {
+			cases[i].askFleet(m, &b.ops[k], &counts[i])
+		}
+	}
 	return others
 }

@@ -8,6 +8,12 @@ import (
 	"edgeguard/blocklist"
 )
 
+// The reasons of verdicts and blocks that a rule gives.
+const (
+	overLimit = "over limit"
+	fleetLost = "fleet lost"
+)
+
 // decision is one event on its way to its verdict.
 type decision struct {
 	d     *Detector
@@ -26,6 +32,7 @@ type decision struct {
 
 	// What the rules said, the strongest so far.
 	action       edgeguard.Action
+	closed       bool // because the fleet is lost, whatever the count
 	rule         int
 	count, limit uint32
 	retryAfter   time.Duration
@@ -63,11 +70,17 @@ func (c *decision) judge(meter int, n count) {
 	if hear := c.d.config.Counted; hear != nil {
 		hear(meter, c.event, n.count, uint32(n.cost))
 	}
+	if m.loses && c.d.lost.Load() {
+		c.close(m)
+	}
 	for _, i := range m.rules {
-		r := &c.d.rules[i]
-		r.weigh(n)
-		if n.count > r.Limit {
-			c.over(m, i, n)
+		r, seen := &c.d.rules[i], n
+		if n.rest > 0 {
+			seen = n.as(r.Scope)
+		}
+		r.weigh(seen)
+		if seen.count > r.Limit {
+			c.over(m, i, seen)
 		}
 	}
 }
@@ -82,17 +95,19 @@ func (c *decision) over(m *meter, i int, n count) {
 		}
 		return
 	}
-	if r.Action == edgeguard.ActionBlock {
+	crossed = crossed && c.first(m, i)
+	action := c.d.action(r)
+	if action == edgeguard.ActionBlock {
 		c.blockKey(m, i, n, crossed)
 		return
 	}
 	if crossed {
-		c.report(m, i, n, r.Action, time.Time{})
+		c.report(m, i, n, action, time.Time{})
 	}
-	if r.Action > c.action {
-		c.action, c.rule, c.count, c.limit = r.Action, i, n.count, r.Limit
-		if c.inline && r.Action == edgeguard.ActionDeny {
-			c.retryAfter = m.retryAfter(c, r.Limit)
+	if action > c.action {
+		c.action, c.rule, c.count, c.limit = action, i, n.count, r.Limit
+		if c.inline && action == edgeguard.ActionDeny {
+			c.retryAfter = m.retryAfter(c, r.Limit-min(r.Limit, n.rest))
 		}
 	}
 }
@@ -112,17 +127,9 @@ func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
 		}
 		return
 	}
-	prefix := m.Key(c.event.Addr, "").Prefix
-	before := 0
-	if len(r.Escalate) > 0 {
-		before = c.d.steps.before(r.Name, prefix, c.now)
-	}
-	until := c.now.Add(r.Blocked(before))
-	block := edgeguard.Block{
-		Prefix: prefix, Rule: r.Name, Reason: "over limit", Origin: c.node(), Proxied: c.event.Proxied,
-		Count: n.count, Limit: r.Limit, Since: c.now, Until: until, Version: list.Version(prefix) + 1,
-	}
-	changed, err := list.Merge(block, c.now)
+	until, changed, err := c.d.block(c.now, r, edgeguard.Block{
+		Prefix: m.Key(c.event.Addr, "").Prefix, Reason: n.reason(), Origin: c.node(), Proxied: c.event.Proxied, Count: n.count,
+	})
 	switch {
 	case err != nil:
 		if crossed {
@@ -131,12 +138,26 @@ func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
 		return
 	case changed:
 		c.made = true
-		if len(r.Escalate) > 0 {
-			c.d.steps.note(Step{Rule: r.Name, Prefix: prefix, Blocks: before + 1, Until: until})
-		}
 		c.report(m, i, n, edgeguard.ActionBlock, until)
 	}
 	c.standing, c.block = list.Find(c.now, c.event.Addr)
+}
+
+// block merges a block that rule r makes, for as long as its steps have it, and
+// reports until when. The rule's part of the block is filled in here.
+func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block) (until time.Time, changed bool, err error) {
+	before := 0
+	if len(r.Escalate) > 0 {
+		before = d.steps.before(r.Name, b.Prefix, now)
+	}
+	b.Rule, b.Limit = r.Name, r.Limit
+	b.Since, b.Until = now, now.Add(r.Blocked(before))
+	b.Version = d.config.List.Version(b.Prefix) + 1
+	changed, err = d.config.List.Merge(b, now)
+	if changed && err == nil && len(r.Escalate) > 0 {
+		d.steps.note(Step{Rule: r.Name, Prefix: b.Prefix, Blocks: before + 1, Until: b.Until})
+	}
+	return b.Until, changed, err
 }
 
 // report tells of a crossing.
@@ -150,7 +171,7 @@ func (c *decision) report(m *meter, i int, n count, action edgeguard.Action, unt
 	with, _ := m.With(c.event, buf[:0])
 	hear(edgeguard.Crossing{
 		Time: c.now, Node: strings.Clone(c.node()), Rule: r.Name, Key: m.Key(c.event.Addr, string(with)),
-		Action: action, Count: n.count, Limit: r.Limit, Threshold: r.Threshold, Until: until,
+		Action: action, Count: n.count, Limit: r.Limit, Threshold: r.Threshold, Until: until, Fleet: n.rest > 0,
 	})
 }
 
@@ -182,8 +203,10 @@ func (c *decision) strongest() edgeguard.Verdict {
 	case c.standing == blocklist.Blocked:
 		return edgeguard.Verdict{Action: edgeguard.ActionDeny, Rule: c.block.Rule, Reason: "blocked",
 			Count: c.block.Count, Limit: c.block.Limit, RetryAfter: c.block.Until.Sub(c.now)}
+	case c.closed:
+		return edgeguard.Verdict{Action: c.action, Rule: c.d.rules[c.rule].Name, Reason: fleetLost}
 	case c.action != edgeguard.ActionPass:
-		return edgeguard.Verdict{Action: c.action, Rule: c.d.rules[c.rule].Name, Reason: "over limit",
+		return edgeguard.Verdict{Action: c.action, Rule: c.d.rules[c.rule].Name, Reason: overLimit,
 			Count: c.count, Limit: c.limit, RetryAfter: c.retryAfter}
 	}
 	return edgeguard.Verdict{}

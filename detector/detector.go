@@ -9,6 +9,7 @@ package detector
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"edgeguard"
@@ -49,6 +50,12 @@ type Config struct {
 	// Counted hears every count as it is made: the index of the meter, the
 	// event, the key's count with it, and what it added. Nil: nobody hears.
 	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
+	// Fleet hears every proven count of the meters that have a rule of scope
+	// fleet, and gives what the rest of the fleet has counted of the key. Rules
+	// of that scope compare the sum with their limits. It is called on the
+	// decision path, from many goroutines and without any lock held; op is the
+	// detector's and valid during the call only. Nil: no fleet, and no cost.
+	Fleet func(meter int, op *shard.Op, count uint32) (rest uint32)
 }
 
 // Detector decides events. It is safe for concurrent use.
@@ -57,18 +64,23 @@ type Detector struct {
 	meters []meter
 	rules  []rule
 	idle   idleBatches
+	rooms  rooms
+	// proxied notes which meters of the fleet saw clients behind a proxy.
+	proxied []atomic.Bool
 
 	// What outlives a reload.
 	stripes    *stripes
 	steps      *steps
 	extensions *extensions
+	crossings  *crossings
+	lost       *atomic.Bool // the fleet
 }
 
 // New makes a detector, with empty tables but for those that it takes over.
 func New(c Config) *Detector {
-	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), extensions: new(extensions)}
+	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), extensions: new(extensions), crossings: newCrossings(), lost: new(atomic.Bool)}
 	if old := c.Previous; old != nil {
-		d.stripes, d.steps = old.stripes, old.steps
+		d.stripes, d.steps, d.crossings, d.lost = old.stripes, old.steps, old.crossings, old.lost
 	}
 	d.config.Previous = nil // its own tables must not be kept alive
 	d.rules = make([]rule, len(c.Rules.Rules))
@@ -76,8 +88,9 @@ func New(c Config) *Detector {
 		d.rules[i] = newRule(&c, &c.Rules.Rules[i])
 	}
 	for i := range c.Rules.Meters {
-		d.meters = append(d.meters, newMeter(&c, &c.Rules.Meters[i]))
+		d.meters = append(d.meters, newMeter(&c, i))
 	}
+	d.proxied = make([]atomic.Bool, len(d.meters))
 	return d
 }
 
@@ -99,7 +112,11 @@ func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	c.open(d, now, event)
 	c.look()
 	c.inline = true
-	if !c.spared() {
+	switch {
+	case c.spared():
+	case d.config.Fleet != nil:
+		c.countInFleet()
+	default:
 		for i := range d.meters {
 			if count := d.meters[i].add(&c); count.cost > 0 {
 				c.judge(i, count)

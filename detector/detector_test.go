@@ -333,40 +333,6 @@ func randomEvents(r *rand.Rand, n int) (nows []time.Time, events []edgeguard.Eve
 	return nows, events
 }
 
-// TestOracle holds Decide and DecideBatch against the slow twin.
-func TestOracle(t *testing.T) {
-	allow := []netip.Prefix{netip.MustParsePrefix("192.0.1.5/32")}
-	for round := range 20 {
-		seed := rand.Uint64()
-		r := rand.New(rand.NewPCG(seed, 1))
-		nows, events := randomEvents(r, 3000)
-		set := mixed(t)
-		one, many, slow := newDetector(t, set, allow, nil), newDetector(t, set, allow, nil), newOracle(set, allow)
-		verdicts := make([]edgeguard.Verdict, len(events))
-		for from := 0; from < len(events); {
-			to := min(len(events), from+1+r.IntN(200))
-			many.DecideBatch(nows[from:to], events[from:to], verdicts[from:to])
-			from = to
-		}
-		for i := range events {
-			v := one.Decide(nows[i], &events[i])
-			action, rule := slow.decide(nows[i], &events[i])
-			if v.Action != action || v.Rule != rule {
-				t.Fatalf("round %d, seed %d, event %d: got %v by %q, the oracle says %v by %q", round, seed, i, v.Action, v.Rule, action, rule)
-			}
-			if v.Reason == "over limit" {
-				v.RetryAfter = 0 // not given in a batch
-			}
-			if verdicts[i] != v {
-				t.Fatalf("round %d, seed %d, event %d: the batch says %+v, one by one %+v", round, seed, i, verdicts[i], v)
-			}
-		}
-		if one.Stats() != many.Stats() {
-			t.Errorf("seed %d: stats differ: %+v, in batches %+v", seed, one.Stats(), many.Stats())
-		}
-	}
-}
-
 // TestNoAllocations: deciding allocates nothing, with attributes, odd paths,
 // shadows and denials; only a new crossing does.
 func TestNoAllocations(t *testing.T) {

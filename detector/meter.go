@@ -21,12 +21,16 @@ type meter struct {
 	// over a limit.
 	proven, forgeable *shard.Table
 	rules             []int
+	index             int
+	fleet             bool // Config.Fleet hears what is proven
+	loses             bool // a rule does not stay local when the fleet is lost
 }
 
 // count is what one event made of its key's count; the zero value says that
 // the event was not counted.
 type count struct {
 	count uint32
+	rest  uint32 // what the rest of the fleet counted of the key
 	cost  uint16 // what the event added; 0: not counted
 }
 
@@ -36,14 +40,22 @@ func (n count) crossed(limit uint32) bool {
 	return n.count > limit && n.count-min(n.count, uint32(n.cost)) <= limit
 }
 
-func newMeter(c *Config, m *rules.Meter) meter {
-	if kept, ok := takeOver(c, m); ok {
-		return kept
+func newMeter(c *Config, index int) meter {
+	m := meter{Meter: &c.Rules.Meters[index], index: index}
+	m.rules = m.Rules
+	for _, i := range m.rules {
+		r := &c.Rules.Rules[i]
+		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
+		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
+	}
+	if m.takeOver(c) {
+		return m
 	}
 	table := func() *shard.Table {
 		return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
 	}
-	return meter{Meter: m, proven: table(), forgeable: table(), rules: m.Rules}
+	m.proven, m.forgeable = table(), table()
+	return m
 }
 
 // table gives the table that counts the event.
@@ -93,15 +105,21 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 func (m *meter) add(c *decision) count {
 	var buf [attributesSize]byte
 	var op shard.Op
-	if !m.fill(&op, c) {
-		return count{}
-	}
-	with, known := m.attributes(c, buf[:0])
-	if !known {
+	with, ok := m.prepare(&op, c, buf[:0])
+	if !ok {
 		return count{}
 	}
 	op.With = view(with)
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
+}
+
+// prepare is fill with the attributes, which it appends to buf and leaves to
+// the caller to set: set here, they would have to lie on the heap.
+func (m *meter) prepare(op *shard.Op, c *decision, buf []byte) (with []byte, ok bool) {
+	if !m.fill(op, c) {
+		return buf, false
+	}
+	return m.attributes(c, buf)
 }
 
 // counted notes a table's answer: a late event is not counted and not judged.
@@ -156,5 +174,6 @@ func (d *Detector) Sweep(now time.Time, pages int) int {
 		removed += t.Sweep(sec/t.Meter.Width, pages)
 	}
 	d.steps.sweep(now, pages)
+	d.crossings.sweep(sec, pages)
 	return removed
 }

@@ -7,17 +7,18 @@ import (
 
 // takeOver looks for the tables that an earlier detector counts the meter in:
 // its fingerprint says that both count the same.
-func takeOver(c *Config, m *rules.Meter) (meter, bool) {
+func (m *meter) takeOver(c *Config) bool {
 	old := c.Previous
 	if old == nil || old.config.Memory != c.Memory || old.config.Peaks != c.Peaks {
-		return meter{}, false
+		return false
 	}
 	for i := range old.meters {
 		if kept := &old.meters[i]; kept.Fingerprint == m.Fingerprint {
-			return meter{Meter: m, proven: kept.proven, forgeable: kept.forgeable, rules: m.Rules}, true
+			m.proven, m.forgeable = kept.proven, kept.forgeable
+			return true
 		}
 	}
-	return meter{}, false
+	return false
 }
 
 // formerTally finds the tally of a candidate that was there before.

@@ -88,10 +88,11 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 	}
 	o := a.offenders[key]
 	if o == nil {
-		o = &Offender{Key: c.Key, Rule: c.Rule, First: c.Time, Count: c.Count, Limit: c.Limit}
+		o = &Offender{Key: c.Key, Rule: c.Rule, First: c.Time, Count: c.Count, Limit: c.Limit, Fleet: c.Fleet}
 		a.offenders[key] = o
 	}
 	o.Last = c.Time
 	o.Crossings++
 	o.Action = max(o.Action, c.Action)
+	o.Peak = max(o.Peak, c.Count)
 }

@@ -19,6 +19,9 @@ type Offender struct {
 	// Count is the count at the first crossing, Limit what it passed, and Peak
 	// the greatest count of the whole replay.
 	Count, Limit, Peak uint32
+	// Fleet says that it took several nodes' counts, added up, to see the first
+	// crossing.
+	Fleet bool
 	// Refused is how many events of the key's prefix the rule refused.
 	Refused uint64
 }

@@ -61,15 +61,13 @@ func (r *run) report() *Report {
 // returns how many keys they had to forget.
 func (r *run) collect(i int) (evicted uint64) {
 	meter := &r.config.Rules.Meters[i]
-	book := &r.ledger.meters[i]
 	for _, table := range r.detector.Tables() {
 		if table.Meter != meter {
 			continue
 		}
 		evicted += table.Stats().Evicted
 		table.Each(uint32(max(0, r.now.Unix()))/meter.Width, func(e shard.Entry) bool {
-			r.ledger.peak(meter, e)
-			book.tally.Key(book.names.of(e), e.Count, e.Peak)
+			r.ledger.key(i, e)
 			return true
 		})
 	}
@@ -91,9 +89,12 @@ func (n *names) of(e shard.Entry) edgeguard.Key {
 	return key
 }
 
-// peak tells the offenders among the keys how high they went.
-func (l *ledger) peak(meter *rules.Meter, e shard.Entry) {
-	for _, i := range meter.Rules {
+// key takes in how high a key of meter i went, and tells the offenders among
+// them.
+func (l *ledger) key(meter int, e shard.Entry) {
+	book := &l.meters[meter]
+	book.tally.Key(book.names.of(e), e.Count, e.Peak)
+	for _, i := range book.names.meter.Rules {
 		if o := l.order[i].offenders[offenderKey{e.Key.Prefix, e.With}]; o != nil {
 			o.Peak = max(o.Peak, e.Peak)
 		}

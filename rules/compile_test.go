@@ -59,6 +59,10 @@ func TestCompileProblems(t *testing.T) {
 		{"charge of a kind", rules.Spec{Costs: []rules.Charge{{Cost: 1, Match: rules.Match{Kind: []string{"syn"}}}}}, "cost[0].match.kind", "one kind"},
 		{"charge of a bad path", rules.Spec{Costs: []rules.Charge{{Cost: 1, Match: rules.Match{Path: []string{"x"}}}}}, "cost[0].match.path[0]", "slash"},
 		{"alarm", rules.Spec{Action: edgeguard.ActionAlarm}, "action", "use shadow"},
+		{"scope", rules.Spec{Scope: 2}, "scope", "use fleet or node"},
+		{"on_fleet_loss", rules.Spec{OnFleetLoss: 3}, "on_fleet_loss", "use local, open or closed"},
+		{"on_fleet_loss of a node's rule", rules.Spec{Scope: rules.ScopeNode, OnFleetLoss: rules.LossOpen}, "on_fleet_loss", "set scope: fleet"},
+		{"closed shadow", rules.Spec{Action: edgeguard.ActionShadow, OnFleetLoss: rules.LossClosed}, "on_fleet_loss", "set action: deny"},
 		{"block_for", rules.Spec{BlockFor: time.Millisecond}, "block_for", "at least 1s"},
 		{"key with attributes blocks", rules.Spec{Key: rules.Group{With: []string{"host"}}}, "action", "set action: deny"},
 		{"wide key blocks", rules.Spec{Key: rules.Group{V4: 8}}, "key.address", "v4 from 16"},
@@ -197,5 +201,28 @@ func TestFingerprintStays(t *testing.T) {
 		if got := set.Meters[i].Fingerprint; got != want {
 			t.Errorf("meter %d: %s, was %s", i, got, want)
 		}
+	}
+}
+
+// TestFleetIsNoPartOfTheMeter: rules of both scopes, whatever they do without
+// the fleet, share one meter, so that a change keeps the counts.
+func TestFleetIsNoPartOfTheMeter(t *testing.T) {
+	set := compile(t,
+		rules.Spec{Name: "a", Threshold: 5},
+		rules.Spec{Name: "b", Threshold: 5, Scope: rules.ScopeNode},
+		rules.Spec{Name: "c", Threshold: 5, OnFleetLoss: rules.LossClosed},
+	)
+	if len(set.Meters) != 1 {
+		t.Errorf("%d meters", len(set.Meters))
+	}
+	var got string
+	for _, r := range set.Rules {
+		got += fmt.Sprint(r.Scope, " ", r.OnFleetLoss, ", ")
+	}
+	if want := "fleet local, node local, fleet closed, "; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := fmt.Sprint(rules.Scope(7), rules.Loss(7)); got != "scope(7) loss(7)" {
+		t.Errorf("got %s", got)
 	}
 }

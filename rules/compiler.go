@@ -60,6 +60,7 @@ func (c *compiler) add(spec *Spec) {
 	meter, canonical := c.meter(spec)
 	c.fillLimits(&rule, spec)
 	c.fillAction(&rule, spec, &meter)
+	c.fillFleet(&rule, spec)
 
 	sum := sha256.Sum256([]byte(canonical))
 	meter.Fingerprint = hex.EncodeToString(sum[:hashBytes])

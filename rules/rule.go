@@ -20,6 +20,8 @@ type Rule struct {
 	Escalate         []time.Duration  // how long those after it last; the last again and again
 	WhileOver        bool             // a block is extended while the count stays over
 	Candidates       []Candidate      // ascending
+	Scope            Scope
+	OnFleetLoss      Loss // LossLocal unless Scope is ScopeFleet
 }
 
 // Blocked gives how long a key's block lasts that was blocked so many times

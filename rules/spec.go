@@ -45,6 +45,10 @@ type Spec struct {
 	// WhileOver makes a block last for as long as the count stays over the
 	// limit, and BlockFor at least.
 	WhileOver bool
+	// Scope is ScopeFleet by default: the limit is for the whole fleet.
+	Scope Scope
+	// OnFleetLoss is LossLocal by default. Only a rule of the fleet has another.
+	OnFleetLoss Loss
 }
 
 // Match is a set of terms. An event matches if it satisfies every term that is

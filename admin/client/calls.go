@@ -102,6 +102,12 @@ func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
 	return ask[admin.Stats](ctx, c, http.MethodGet, "/api/v1/status", nil, nil)
 }
 
+// Fleet says how the node stands in its fleet, and which nodes it hears of. A
+// node alone answers with a problem of status 404.
+func (c *Client) Fleet(ctx context.Context) (admin.FleetDetail, error) {
+	return ask[admin.FleetDetail](ctx, c, http.MethodGet, "/api/v1/fleet", nil, nil)
+}
+
 // Reload has the node read its config again.
 func (c *Client) Reload(ctx context.Context) error {
 	_, err := ask[admin.Reloaded](ctx, c, http.MethodPost, "/api/v1/reload", nil, nil)

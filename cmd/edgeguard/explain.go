@@ -91,6 +91,9 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	out := e.stdout
 	window := time.Duration(r.Window) * time.Second
 	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, number(r.Count), number(r.Limit), span(window), number(r.Threshold), r.Does)
+	if r.Scope == "fleet" {
+		fmt.Fprint(out, ", counted on this node; the fleet adds up")
+	}
 	if r.Forgeable {
 		fmt.Fprint(out, ", on evidence that can be forged: it alarms and blocks nobody")
 	}

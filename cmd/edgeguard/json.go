@@ -28,6 +28,7 @@ type crossingJSON struct {
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`
 	Threshold uint32 `json:"threshold"`
+	Fleet     bool   `json:"fleet,omitempty"`
 	Until     string `json:"until,omitempty"`
 }
 
@@ -71,7 +72,7 @@ func (p *jsonPrinter) line(v any) {
 // crossing prints one crossing.
 func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 	j := crossingJSON{Type: c.Action.String(), Time: c.Time.UTC().Format(time.RFC3339), Node: c.Node, Rule: c.Rule,
-		Key: c.Key.String(), Count: c.Count, Limit: c.Limit, Threshold: c.Threshold}
+		Key: c.Key.String(), Count: c.Count, Limit: c.Limit, Threshold: c.Threshold, Fleet: c.Fleet}
 	if c.Action == edgeguard.ActionBlock {
 		j.Until = c.Until.UTC().Format(time.RFC3339)
 		p.blocks++

@@ -17,7 +17,7 @@ import (
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocksCommand(e), explainCommand(e), topCommand(e),
-		snippetsCommand(e), doctorCommand(e), manCommand(e),
+		snippetsCommand(e), fleetCommand(e), doctorCommand(e), manCommand(e),
 	}
 }
 

@@ -202,6 +202,22 @@ func (s *site) want(client string, times, status int) http.Header {
 	return header
 }
 
+// hang stops the node, and returns when it stands still: the signal is only
+// delivered a little later.
+func (s *site) hang() {
+	s.t.Helper()
+	_ = s.node.Process.Signal(syscall.SIGSTOP)
+	s.eventually("all its threads stand still", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.node.Process.Pid))
+		for _, thread := range threads {
+			if stat, err := os.ReadFile(thread); err == nil && !bytes.Contains(stat, []byte(") T ")) {
+				return false
+			}
+		}
+		return len(threads) > 0
+	})
+}
+
 // The life of a node behind nginx: pass, refuse, reload, hang, end, be killed,
 // and come back with every block.
 func TestBehindNginx(t *testing.T) {
@@ -225,7 +241,7 @@ func TestBehindNginx(t *testing.T) {
 	s.want("203.0.113.10", 24, http.StatusOK)
 	s.want("203.0.113.10", 1, http.StatusTooManyRequests)
 
-	_ = s.node.Process.Signal(syscall.SIGSTOP) // hung: nginx waits 100 ms, and passes
+	s.hang() // nginx waits 100 ms, and passes
 	s.want("203.0.113.9", 3, http.StatusOK)
 	_ = s.node.Process.Signal(syscall.SIGCONT)
 	s.eventually("it refuses again", func() bool { got, _, _ := s.get("203.0.113.9"); return got == http.StatusTooManyRequests })

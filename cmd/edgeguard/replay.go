@@ -21,11 +21,16 @@ func replayCommand(e *env) *cobra.Command {
 		Long: `replay runs recorded events through the rules, on a clock made of the events'
 own times, and shows which addresses would have been blocked, when and by which
 rule. It reads access logs and pcap or pcapng captures, gzipped or not, and -
-for standard input. Several files are merged by time. Nothing is enforced.`,
+for standard input. Several files are merged by time. Nothing is enforced.
+
+With --fleet, each node that the events name counts for itself, and a real Redis
+adds them up, as a live fleet does: whom would all nodes together have blocked?
+The Redis needs the function library ('edgeguard fleet install').`,
 		Example: `  edgeguard replay /var/log/nginx/access.log
   edgeguard replay --threshold 300 --window 5m access.log access.log.1.gz
   edgeguard replay --config edgeguard.yaml --rule login access.log
   edgeguard replay --kind syn --local 192.0.2.0/24 mirror.pcap
+  edgeguard replay --fleet redis://127.0.0.1:6379 --format csv:time=when,addr=src,node=host all.csv
   zcat old.gz | edgeguard replay --format combined --json -`,
 		Args: files,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,6 +41,7 @@ for standard input. Several files are merged by time. Nothing is enforced.`,
 		},
 	}
 	s.flags(c)
+	c.Flags().StringVar(&s.fleet, "fleet", "", "add the nodes' counts up in the Redis at this `URL`")
 	return c
 }
 
@@ -52,7 +58,7 @@ func replayFiles(ctx context.Context, e *env, s *settings, names []string) error
 		job.config.Crossed = printer.crossing
 	}
 	report, runErr := job.run(ctx)
-	if report.Events == 0 && runErr != nil {
+	if report == nil || report.Events == 0 && runErr != nil {
 		return runErr
 	}
 	if s.json {
@@ -114,7 +120,7 @@ func (j *job) run(ctx context.Context) (*replay.Report, error) {
 			p.draw(events, t.read, t.total)
 		}
 	}}
-	return replay.Run(ctx, &watched, j.config)
+	return j.replay(ctx, &watched)
 }
 
 // watch is a source that tells how many events have passed.

@@ -29,6 +29,7 @@ type settings struct {
 	only       []string // names of rules
 	rows       int
 	local      []string
+	fleet      string // the Redis of a replayed fleet
 
 	// The quick rule, for use without a config.
 	threshold uint32

@@ -38,11 +38,27 @@ func distinct(r *replay.Report, action edgeguard.Action) int {
 	return len(keys)
 }
 
+// addedUp counts the offenders whose first crossing no node saw alone.
+func addedUp(r *replay.Report) (n int) {
+	for i := range r.Rules {
+		for _, o := range r.Rules[i].Offenders {
+			if o.Fleet {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // summarySentence says in a sentence what the rules would have done.
 func summarySentence(r *replay.Report) string {
 	var parts []string
 	if n := distinct(r, edgeguard.ActionBlock); n > 0 {
-		parts = append(parts, plural(n, "address", "addresses")+" would have been blocked")
+		part := plural(n, "address", "addresses") + " would have been blocked"
+		if together := addedUp(r); together > 0 {
+			part += ", " + number(together) + " of them seen first by adding nodes up"
+		}
+		parts = append(parts, part)
 	}
 	if n := distinct(r, edgeguard.ActionDeny); n > 0 {
 		parts = append(parts, plural(n, "key", "keys")+" refused over a limit")

@@ -100,7 +100,11 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		rate(before.Events.Shadowed, now.Events.Shadowed), number(now.Events.Decided))
 	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", number(now.V4+now.V6), number(now.Tables.Keys),
 		number(now.Tables.Used>>20), number(now.Tables.Limit>>20))
+	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
+		if now.Fleet != nil && c == now.Fleet.Mend {
+			continue // the fleet's line says it
+		}
 		fmt.Fprintln(out, paint(red, "! "+clip(c, e.width), e.colour))
 	}
 	fmt.Fprintln(out)
@@ -115,6 +119,29 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		blockRow(t, b, now.Time)
 	}
 	t.print(out, e.colour)
+}
+
+// drawFleet writes how the node stands in its fleet, in one line; nothing for a
+// node alone.
+func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
+	f := now.Fleet
+	if f == nil {
+		return
+	}
+	if !f.Up {
+		lost := "fleet " + f.Namespace + " degraded"
+		if !f.Since.IsZero() {
+			lost += " for " + span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
+		}
+		fmt.Fprintln(out, paint(red, clip(lost+": "+f.Mend, e.width), e.colour))
+		return
+	}
+	pushed := uint64(0)
+	if before != nil {
+		pushed = before.Pushed
+	}
+	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms\n", f.Namespace,
+		plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3)
 }
 
 // drawKeys writes the keys nearest to their limits.

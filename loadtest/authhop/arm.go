@@ -12,7 +12,7 @@ type arm struct {
 	what     string
 	answerer string // what to start; empty: nginx asks nobody, or the node
 	unix     bool
-	cached   bool // nginx keeps a pass for a second
+	cached   bool // nginx keeps a pass until the second ends
 	log      bool // nginx writes its access log, buffered
 	node     bool // the real edgeguard follows that log, and answers if nginx asks
 }

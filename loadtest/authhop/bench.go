@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -17,11 +16,12 @@ type bench struct {
 	program string // edgeguard's
 	sites   []*site
 	delays  []time.Duration // of refusals
+	floods  []*flooded
 }
 
 func (b *bench) start(ctx context.Context, arms []arm) error {
 	for _, a := range arms {
-		s, err := startSite(ctx, a, filepath.Join(b.dir, a.name), b.program)
+		s, err := b.startSite(ctx, a, a.name)
 		b.sites = append(b.sites, s)
 		if err != nil {
 			return err
@@ -122,6 +122,7 @@ func (b *bench) print(out io.Writer) {
 		fmt.Fprintf(tw, "%s (%d clients)\t≤ %v\tp50 %v, max %v\t%s\n", "pass cached 1 s, counted from the log: from the crossing request to a refusal",
 			n, mostDelay, b.delays[n/2].Round(time.Millisecond), worst.Round(time.Millisecond), judge(worst.Seconds(), mostDelay.Seconds()))
 	}
+	b.printFloods(tw)
 	tw.Flush()
 }
 

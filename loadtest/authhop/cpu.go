@@ -36,10 +36,45 @@ func cpuTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
+// family gives a process and those that it has started and that still run.
+func family(pid int) ([]int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil, err
+	}
+	pids := []int{pid}
+	for _, f := range bytes.Fields(data) {
+		child, err := strconv.Atoi(string(f))
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, child)
+	}
+	return pids, nil
+}
+
+// familyTime gives what a process and its children have used.
+func familyTime(pid int) (sum time.Duration, err error) {
+	pids, err := family(pid)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pids {
+		switch t, err := cpuTime(p); {
+		case err == nil:
+			sum += t
+		case p == pid:
+			return 0, err
+		default: // a child that has just ended, as nginx's cache loader does, having done nothing
+		}
+	}
+	return sum, nil
+}
+
 // cpu gives the time that a site's nginx has used, and the processes beside it.
 func (s *site) cpu() (nginx, beside time.Duration, err error) {
 	for _, p := range s.procs {
-		t, err := cpuTime(p.Process.Pid)
+		t, err := familyTime(p.Process.Pid)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -26,7 +25,7 @@ func (b *bench) cross(ctx context.Context) error {
 	if b.crossers == 0 {
 		return nil
 	}
-	s, err := startSite(ctx, cachedArm, filepath.Join(b.dir, "crossing"), b.program)
+	s, err := b.startSite(ctx, cachedArm, "crossing")
 	defer s.stop()
 	if err != nil {
 		return err

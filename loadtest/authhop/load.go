@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -56,12 +57,22 @@ func talk(ctx context.Context, address string, clients int, left *atomic.Int64) 
 	return nil
 }
 
+// clientAddress gives the address of client n: of 198.18.0.0/15, and beyond it
+// of 10.0.0.0/8.
+func clientAddress(n int) netip.Addr {
+	b := [4]byte{198, 18 + byte(n>>16), byte(n >> 8), byte(n)}
+	if n >= 1<<17 {
+		b[0], b[1] = 10, byte(n>>16)
+	}
+	return netip.AddrFrom4(b)
+}
+
 // appendRequest writes what client n sends as its browser does.
 func appendRequest(req []byte, what string, n int) []byte {
 	req = append(req, what...)
 	req = append(req, " HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"+
 		"Accept: text/html,application/xhtml+xml\r\nAccept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br\r\nX-Client: "...)
-	return fmt.Appendf(req, "198.%d.%d.%d\r\n\r\n", 18+n>>16&1, n>>8&255, n&255)
+	return append(clientAddress(n).AppendTo(req), "\r\n\r\n"...)
 }
 
 // readAnswer reads an answer with its body.

@@ -1,7 +1,7 @@
 // Command authhop measures what forward auth under nginx costs, and prints it
 // beside its goals:
 //
-//	go run ./loadtest/authhop              about a minute
+//	go run ./loadtest/authhop              about two minutes
 //	go run ./loadtest/authhop -arms plain,responder,tcp -rounds 9
 //
 // One nginx, with one worker and a static file, is asked over keep-alive
@@ -13,11 +13,13 @@
 // every round, and ratios are taken within a round, so that a machine that was
 // slow for one was so for both.
 //
-// At last some clients cross a limit that is counted from the log, while nginx
-// keeps their passes for a second, and the time to the first refusal is taken.
+// Then some clients cross a limit that is counted from the log, while nginx
+// keeps their passes until the second ends, and the time to the first refusal
+// is taken. At last a flood of addresses that were never seen comes in, and what
+// ordinary requests take meanwhile is printed beside what they take without it.
 //
-// It needs nginx, /proc and the go command. It is no test: a figure that is short does not
-// fail the run, since a busy machine is no defect.
+// It needs nginx, /proc and the go command. It is no test: a figure that is
+// short does not fail the run, since a busy machine is no defect.
 package main
 
 import (
@@ -30,10 +32,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "authhop:", err)
@@ -42,14 +45,16 @@ func main() {
 }
 
 type options struct {
-	arms     string
-	rounds   int
-	requests int
-	conns    int
-	clients  int
-	crossers int
-	answerer string
-	listen   string
+	arms      string
+	rounds    int
+	requests  int
+	conns     int
+	clients   int
+	crossers  int
+	floodRate int
+	cacheIn   string
+	answerer  string
+	listen    string
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -61,6 +66,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.conns, "conns", 32, "connections to nginx")
 	flags.IntVar(&o.clients, "clients", 200, "different client addresses")
 	flags.IntVar(&o.crossers, "crossers", 40, "clients to cross a limit, for the time to their refusal")
+	flags.IntVar(&o.floodRate, "flood", 2000, "requests a second of a flood from fresh addresses, for what ordinary requests take meanwhile; 0: none")
+	flags.StringVar(&o.cacheIn, "cache", "/dev/shm", "the folder in which nginx's caches lie, a tmpfs")
 	flags.StringVar(&o.answerer, "answerer", "", "be this answerer instead, on -listen, until standard input ends (authhop starts itself so)")
 	flags.StringVar(&o.listen, "listen", "", "where the answerer listens")
 	if err := flags.Parse(args); err != nil {
@@ -82,7 +89,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	b := bench{options: o, dir: dir, program: filepath.Join(dir, "edgeguard")}
-	if o.crossers > 0 || slices.ContainsFunc(arms, func(a arm) bool { return a.node }) {
+	if o.crossers > 0 || o.floodRate > 0 || slices.ContainsFunc(arms, func(a arm) bool { return a.node }) {
 		if err := buildEdgeguard(ctx, b.program); err != nil {
 			return err
 		}
@@ -95,6 +102,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if err := b.cross(ctx); err != nil {
+		return err
+	}
+	if err := b.flood(ctx); err != nil {
 		return err
 	}
 	b.print(out)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"edgeguard"
 	"edgeguard/config"
@@ -72,6 +73,24 @@ func TestCPUTime(t *testing.T) {
 	}
 	if _, err := cpuTime(-1); err == nil {
 		t.Error("the time of no process")
+	}
+}
+
+func TestClientsDiffer(t *testing.T) {
+	for n, want := range map[int]string{0: "198.18.0.0", 258: "198.18.1.2", flooder: "198.19.255.255", firstFresh: "10.2.0.0", firstFresh + 257: "10.2.1.1"} {
+		if got := clientAddress(n).String(); got != want {
+			t.Errorf("client %d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	var d []time.Duration
+	for i := range 101 {
+		d = append(d, time.Duration(100-i)*time.Millisecond)
+	}
+	if got := quantiles(d); got != "50ms, 99ms" {
+		t.Errorf("quantiles: %s", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"edgeguard/admin/client"
@@ -24,6 +25,7 @@ type site struct {
 	stdins  []io.Closer
 	node    *client.Client // asks the node; nil where the arm has none
 	asked   uint64         // requests since the start
+	cache   string         // folder of the passes; empty where the arm keeps none
 
 	// One of each a round.
 	micros []float64 // CPU of all procs a request
@@ -32,10 +34,13 @@ type site struct {
 }
 
 // startSite starts what an arm needs in a folder of its own and waits until it
-// answers; program is edgeguard's, for the arms that have the real one.
-func startSite(ctx context.Context, a arm, dir, program string) (*site, error) {
-	s := &site{arm: a}
-	if err := os.MkdirAll(filepath.Join(dir, "cache"), 0o777); err != nil {
+// answers. What it gives is to be stopped, even with an error.
+func (b *bench) startSite(ctx context.Context, a arm, folder string) (*site, error) {
+	s, dir := &site{arm: a}, filepath.Join(b.dir, folder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return s, err
+	}
+	if err := s.makeCache(b.cacheIn, dir); err != nil {
 		return s, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "x.txt"), []byte("hello\n"), 0o644); err != nil {
@@ -57,7 +62,7 @@ func startSite(ctx context.Context, a arm, dir, program string) (*site, error) {
 		}
 	}
 	if a.node {
-		if err := s.startNode(ctx, program, dir, auth); err != nil {
+		if err := s.startNode(ctx, b.program, dir, auth); err != nil {
 			return s, fmt.Errorf("%s: %w", a.name, err)
 		}
 	}
@@ -77,10 +82,28 @@ func startSite(ctx context.Context, a arm, dir, program string) (*site, error) {
 	return s, nil
 }
 
+// makeCache makes the folder of the passes where the snippet wants it.
+func (s *site) makeCache(in, dir string) (err error) {
+	if !s.cached {
+		return nil
+	}
+	if s.cache, err = os.MkdirTemp(in, "authhop-cache"); err != nil {
+		return fmt.Errorf("%w; -cache names another folder", err)
+	}
+	return os.Symlink(s.cache, cacheFolder(dir))
+}
+
+func cacheFolder(dir string) string { return filepath.Join(dir, "cache") }
+
 func nginxConf(a arm, dir, listen, auth string) string {
 	files := "location / {\n    root " + dir + ";\n}"
 	var b strings.Builder
-	fmt.Fprintf(&b, "daemon off;\nmaster_process off;\npid %s/nginx.pid;\nerror_log stderr emerg;\n", dir)
+	// Not without its master: the processes that it starts clear the cache, which
+	// is work that must be counted.
+	fmt.Fprintf(&b, "daemon off;\nworker_processes 1;\npid %s/nginx.pid;\nerror_log stderr emerg;\n", dir)
+	if os.Getuid() == 0 {
+		b.WriteString("user root;\n") // the folder is ours
+	}
 	b.WriteString("events { worker_connections 1024; }\nhttp {\nkeepalive_requests 100000000;\n")
 	if a.log {
 		fmt.Fprintf(&b, "access_log %s combined buffer=64k flush=50ms;\n", logFile(dir))
@@ -96,7 +119,7 @@ func nginxConf(a arm, dir, listen, auth string) string {
 	} else {
 		v := snippets.Values{Auth: auth, Listen: listen, Locations: files, Closed: true}
 		if a.cached {
-			v.Cache = filepath.Join(dir, "cache")
+			v.Cache = cacheFolder(dir)
 		}
 		if err := snippets.Write(&b, "nginx", v); err != nil {
 			panic(err) // a strings.Builder takes everything, and the name is ours
@@ -117,6 +140,9 @@ func (s *site) spawn(ctx context.Context, name string, args ...string) error {
 func (s *site) spawnTo(ctx context.Context, out *os.File, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = out, out
+	// nginx's children would outlive a master that is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -134,8 +160,13 @@ func (s *site) spawnTo(ctx context.Context, out *os.File, name string, args ...s
 func (s *site) stop() {
 	for i, cmd := range s.procs {
 		_ = s.stdins[i].Close()
-		_ = cmd.Process.Kill()
+		_ = cmd.Cancel()
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
+		late.Stop()
+	}
+	if s.cache != "" {
+		_ = os.RemoveAll(s.cache) // in memory, and small
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
 )
@@ -71,7 +70,6 @@ rules:
 	rng := newRand(t)
 	crowd := newCrowd(rand.New(rand.NewPCG(rng.Uint64(), 1)), size(3000, 50_000)) // it writes in a goroutine of its own
 	n.start()
-	n.untilPlaceSaved()
 
 	stop := load(t, crowd, log)
 	var slowest time.Duration
@@ -129,20 +127,6 @@ func load(t *testing.T, c *crowd, log *os.File) (stop func()) {
 	return end
 }
 
-// untilPlaceSaved waits until the state says how far the log was read: what is
-// written before that is not read again after a kill. A block by hand makes
-// the node save.
-func (n *node) untilPlaceSaved() {
-	n.t.Helper()
-	if _, err := n.admin.Block(n.t.Context(), admin.BlockRequest{Prefix: "203.0.113.2", For: "2h"}); err != nil {
-		n.t.Fatal(err)
-	}
-	n.until("the log's place is saved", func() bool {
-		s := n.saved(time.Now())
-		return len(s.blocks) == 1 && len(s.place.Files) == 1
-	})
-}
-
 // savedState is what a state file holds.
 type savedState struct {
 	blocks []netip.Prefix
@@ -150,10 +134,12 @@ type savedState struct {
 }
 
 // saved reads the state file, which is whole or the test fails, as of a time.
-func (n *node) saved(at time.Time) savedState {
+func (n *node) saved(at time.Time) savedState { n.t.Helper(); return n.savedIn("state", at) }
+
+func (n *node) savedIn(folder string, at time.Time) savedState {
 	n.t.Helper()
 	var s savedState
-	_, err := snapshot.Load(n.path("state/node.state"), at, snapshot.Sink{
+	_, err := snapshot.Load(n.path(folder+"/node.state"), at, snapshot.Sink{
 		Meter: func(snapshot.Meter) func(*snapshot.Window) { return nil },
 		Block: func(b *snapshot.Block) { s.blocks = append(s.blocks, b.Block.Prefix) },
 		Position: func(p snapshot.Position) {

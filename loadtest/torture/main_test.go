@@ -30,6 +30,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // a test may run it as another user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	program = filepath.Join(dir, "edgeguard")
 	build := exec.Command("go", "build", "-o", program, "edgeguard/cmd/edgeguard")
 	if out, err := build.CombinedOutput(); err != nil {

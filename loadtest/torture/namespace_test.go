@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// insideProgram names, in a test that began itself anew in a network namespace,
+// insideProgram names, in a test that began itself anew in a namespace,
 // the program that was built for it.
 const insideProgram = "TORTURE_PROGRAM"
 
-// inNamespace begins the test anew in a network namespace, in which every
-// address of 203.0.113.0/24 may be had for connecting from, and reports whether
-// this is the inner one. Such an address belongs to no interface: a node there
-// takes it for a stranger's, and so would not one of loopback.
+// inNamespace begins the test anew in a namespace of its own for the network
+// and for mounts, and reports whether this is the inner one. Every address of
+// 203.0.113.0/24 may be had there for connecting from. Such an address belongs
+// to no interface: a node there takes it for a stranger's, and so would not one
+// of loopback.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideProgram) != "" {
@@ -29,10 +30,10 @@ func inNamespace(t *testing.T) bool {
 		}
 	}
 	const prepare = `ip link set lo up && ip route add local 203.0.113.0/24 dev lo`
-	if out, err := exec.Command("unshare", "-rn", "sh", "-c", prepare).CombinedOutput(); err != nil {
-		t.Skipf("no network namespace here: %v: %s", err, out)
+	if out, err := exec.Command("unshare", "-rnm", "sh", "-c", prepare).CombinedOutput(); err != nil {
+		t.Skipf("no namespace here: %v: %s", err, out)
 	}
-	inner := exec.Command("unshare", "-rn", "--kill-child", "sh", "-c", prepare+` && exec "$0" "$@"`,
+	inner := exec.Command("unshare", "-rnm", "--kill-child", "sh", "-c", prepare+` && exec "$0" "$@"`,
 		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=20m")
 	inner.Env = append(os.Environ(), insideProgram+"="+program)
 	inner.WaitDelay = time.Second

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -30,8 +31,12 @@ type node struct {
 	folder  string
 	admin   *client.Client
 	process *exec.Cmd // nil while none runs
-	ended   chan error
-	said    *output
+	// What a process is given: how many files it may have open (0 for no limit
+	// of its own), and as whom it runs (nil: as the test).
+	files int
+	as    *syscall.Credential
+	ended chan error
+	said  *output
 }
 
 // output collects what a process writes.
@@ -97,6 +102,10 @@ func (n *node) start() {
 func (n *node) launch() {
 	n.t.Helper()
 	n.process = exec.Command(program, "serve", "--config", n.path("config.yaml"))
+	if n.files > 0 {
+		n.process = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, n.files), program, "serve", "--config", n.path("config.yaml"))
+	}
+	n.process.SysProcAttr = &syscall.SysProcAttr{Credential: n.as}
 	n.process.Stdout, n.process.Stderr = n.said, n.said
 	if err := n.process.Start(); err != nil {
 		n.t.Fatal(err)

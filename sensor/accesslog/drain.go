@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ const maxTurn = 64
 // drain reads every open file, the oldest first, and reports whether all are
 // read to their ends.
 func (f *Follower) drain(ctx context.Context) (done bool) {
+	f.taken = 0
 	for i := 0; i < len(f.tails); i++ {
 		t := f.tails[i]
 		for turn := 0; ; turn++ {
@@ -35,6 +37,10 @@ func (f *Follower) step(t *tail) (more bool) {
 		return false
 	}
 	f.heads.note(t)
+	info, err := t.file.Stat() // before the reading, which says whether it is still that text
+	if err != nil {
+		info = t.info
+	}
 	text, what, err := t.next(f.buf)
 	t.read = err == nil && what == atEnd
 	f.failing = err != nil
@@ -45,10 +51,13 @@ func (f *Follower) step(t *tail) (more bool) {
 	case what == rewound:
 		f.rewind(t)
 		return true
-	case what == atEnd:
+	}
+	f.measure(t, max(info.Size(), t.mark.offset+int64(len(text))))
+	if what == atEnd {
 		return false
 	}
 	t.last = time.Now()
+	f.hole(t, text)
 	lines, next := t.cut(text)
 	if next.offset == t.mark.offset {
 		t.read = true
@@ -75,6 +84,37 @@ func (f *Follower) settle(t *tail, lines []byte, next mark) {
 	f.mu.Unlock()
 }
 
+// measure notes how long the text is. One that is shorter than it was, and not
+// before what was read of it, was cut off there or emptied and has grown again.
+func (f *Follower) measure(t *tail, size int64) {
+	if size < t.reach {
+		f.mu.Lock()
+		f.stats.Lost += t.lost(size)
+		f.mu.Unlock()
+	}
+	t.reach = size
+}
+
+// hole counts the NULs at the beginning of a file that was emptied under a
+// writer without O_APPEND, which goes on where it was: they are as many as the
+// bytes that the file had, and so tell what was lost to the byte. (A writer
+// with O_APPEND leaves no trace: what it wrote after the copy and the last look
+// is lost unseen.)
+func (f *Follower) hole(t *tail, text []byte) {
+	if t.saved == 0 || t.holed != t.mark.offset {
+		return
+	}
+	nuls := int64(len(text) - len(bytes.TrimLeft(text, "\x00")))
+	if nuls == 0 {
+		return
+	}
+	before := max(0, t.holed-t.saved)
+	t.holed += nuls
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Lost += uint64(max(0, t.holed-t.saved) - before)
+}
+
 // rewind begins a file anew that was emptied or rewritten. What it had is
 // usually in a copy (logrotate's copytruncate), which is then read to its end.
 //
@@ -88,7 +128,9 @@ func (f *Follower) rewind(t *tail) {
 		return
 	}
 	place := t.place()
-	next := mark{inside: t.pending > 0} // the rest of that line is no line
+	// Where the text ended with an unfinished line, its rest is no line.
+	next := mark{inside: t.pending > 0 && t.mark.offset+int64(t.pending) >= t.reach}
+	saved := t.mark.offset
 	copied := find(t.name, &place)
 	if copied != nil && os.SameFile(copied.info, t.info) {
 		copied.file.Close() // it was whole again: somebody is still at it
@@ -97,12 +139,12 @@ func (f *Follower) rewind(t *tail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stats.Truncations++
-	if copied == nil {
-		f.stats.Lost += uint64(t.pending)
-	} else {
+	if copied != nil {
+		saved = copied.info.Size()
 		f.insert(copied, t)
 	}
-	t.mark, t.pending, t.head = next, 0, nil
+	f.stats.Lost += t.lost(saved)
+	*t = tail{file: t.file, name: t.name, info: t.info, mark: next, saved: max(t.reach, saved), last: t.last}
 }
 
 // insert puts a file before another, to be read first.

@@ -29,6 +29,11 @@ type FollowConfig struct {
 	// that is how a snapshot cuts, and why no line is counted twice after a
 	// restart. A sync.RWMutex's RLocker serves several followers.
 	Gate sync.Locker
+	// Placed, if set, hears once that there is a first place to go on from: the
+	// log was found, or found not to be there yet. Until that is stored, a
+	// process that is killed begins at the log's end once more. It is called by
+	// Run, without the gate.
+	Placed func()
 	// Poll is how often the file is looked at where the kernel does not tell
 	// that it has changed; 0 means 100 ms.
 	Poll time.Duration
@@ -55,6 +60,7 @@ type Follower struct {
 	buf    []byte
 	page   page
 	wake   *wake
+	taken  int // bytes of the last turn
 
 	missing time.Time // since when the path leads nowhere; zero while it leads somewhere
 	failing bool      // an open file cannot be read
@@ -116,12 +122,20 @@ func (f *Follower) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if f.drain(ctx) {
 			f.look()
-			f.wake.wait(ctx, f.config.Poll)
+			f.wake.wait(ctx, f.config.Poll, f.pause())
 		} else {
 			f.look()
 		}
 	}
 	return nil
+}
+
+// pause gives the least time from one wake-up to the next.
+func (f *Follower) pause() time.Duration {
+	if f.taken >= much {
+		return longSettle
+	}
+	return settle
 }
 
 // resume opens the files of the saved position, and those between them and now.
@@ -194,9 +208,18 @@ func (f *Follower) well(now time.Time) {
 	if !f.failing {
 		f.in.troubles.set(atFile, nil)
 	}
+	f.saw(now)
+}
+
+// saw notes when the path was looked at.
+func (f *Follower) saw(now time.Time) {
+	first := f.seen.IsZero()
 	f.mu.Lock()
 	f.seen = now
 	f.mu.Unlock()
+	if first && f.config.Placed != nil {
+		f.config.Placed()
+	}
 }
 
 // absent notes that the path leads to nothing that can be read. A file that is
@@ -210,9 +233,7 @@ func (f *Follower) absent(now time.Time, err error) {
 		return
 	}
 	if f.seen.IsZero() {
-		f.mu.Lock()
-		f.seen = now // what comes later is read from its beginning
-		f.mu.Unlock()
+		f.saw(now) // what comes later is read from its beginning
 	}
 	f.wake.watch(filepath.Dir(f.config.File)) // its folder may be new too
 	if f.missing.IsZero() {

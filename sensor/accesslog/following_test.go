@@ -80,6 +80,12 @@ func follow(t *testing.T, h *heard, c FollowConfig) *following {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, f, h)
+}
+
+// run runs a follower until stop or the end of the test.
+func run(t *testing.T, f *Follower, h *heard) *following {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

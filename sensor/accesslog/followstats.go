@@ -12,10 +12,12 @@ type FollowStats struct {
 	// Rotations counts the files that took the place of another, Truncations how
 	// often a file was emptied or rewritten in place.
 	Rotations, Truncations uint64
-	// Lost is how many bytes are known to be lost: read, but without the end of
-	// their line. What a rotation in place throws away between its copy and its
-	// emptying is seen by nobody who is not faster; each Truncation may have
-	// cost that.
+	// Lost is how many bytes are known to be lost: they were in a file when it
+	// was last looked at, and gone, not in a copy either, when they were to be
+	// read; or the end of their line never came. What a server that appends
+	// (O_APPEND: nginx, Apache) writes between a rotation's copy and its emptying
+	// leaves no trace, so that each Truncation may have cost more; of a writer
+	// that does not append, Lost is complete.
 	Lost uint64
 	// Gaps counts the starts at which the file of the saved position was gone
 	// (deleted or compressed meanwhile): what it had after the position is lost.

@@ -17,6 +17,10 @@ type tail struct {
 	info os.FileInfo
 	mark mark
 	head []byte // the beginning of its text, in the follower's heads
+	// reach is the greatest size that was seen of the text, in bytes. Of a file
+	// that was emptied, saved is how much of the text before is accounted for
+	// (read, in a copy, or counted as lost), and holed how many NULs begin it.
+	reach, saved, holed int64
 	// pending is how many bytes of an unfinished line were seen after mark.
 	pending int
 	// finished says that nothing more is read of it: it was rewritten after it
@@ -52,8 +56,12 @@ func openTail(path string) (*tail, error) {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
 	}
-	return &tail{file: f, name: name, info: info, last: time.Now()}, nil
+	return &tail{file: f, name: name, info: info, reach: info.Size(), last: time.Now()}, nil
 }
+
+// lost gives how many bytes are known to have been in the file and neither read
+// nor saved in a copy, of which the first saved are.
+func (t *tail) lost(saved int64) uint64 { return uint64(max(0, t.reach-saved)) }
 
 // place gives the mark in the form that outlives the process.
 func (t *tail) place() Place {
@@ -132,7 +140,7 @@ func (t *tail) next(buf []byte) ([]byte, outcome, error) {
 // after them; the same mark if there are none yet.
 //
 // The NULs before a line are passed over: a file that is emptied under a writer
-// without O_APPEND begins with a hole as long as it was.
+// without O_APPEND begins with a hole as long as it was (see [Follower.hole]).
 func (t *tail) cut(text []byte) (lines []byte, next mark) {
 	used, inside := 0, false
 	if t.mark.inside {

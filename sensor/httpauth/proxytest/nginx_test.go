@@ -142,31 +142,61 @@ func TestNginxWithoutEdgeguard(t *testing.T) {
 }
 
 // TestNginxCache: with a cached pass, edgeguard is asked once a second and
-// address, and a refusal comes when the pass has run out.
+// address, and a refusal comes with the next second. In which second nginx
+// looked is known only of a request that lies in one from beginning to end.
 func TestNginxCache(t *testing.T) {
 	need(t, "nginx", "nginx-light")
-	g, _ := startGuard(t, "tcp", 1)
+	g, _ := startGuard(t, "tcp", 1000)
 	port := startNginx(t, snippets.Values{Auth: g.auth, Backend: startBackend(t), Cache: t.TempDir()})
-	sent, deadline := 0, time.Now().Add(20*time.Second)
+	ask := func(from string) (a answer, began, ended int64) {
+		began = time.Now().Unix()
+		a = get(t, port, from, "GET", "/")
+		return a, began, time.Now().Unix()
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	var second int64 // in which the last such request lay
+	var then int     // how often edgeguard had been asked after it
+	for kept, renewed := false, false; !kept || !renewed; {
+		a, began, ended := ask("127.0.0.5")
+		if a.status != 200 || time.Now().After(deadline) {
+			t.Fatalf("%+v, kept %v, renewed %v", a, kept, renewed)
+		}
+		if began != ended {
+			continue
+		}
+		asked, _ := g.counted()
+		switch passed := int(ended - second); {
+		case second == 0:
+		case passed == 0:
+			kept = true
+			if asked != then {
+				t.Errorf("in one second asked %d times more", asked-then)
+			}
+		default:
+			renewed = true
+			if more := asked - then; more < 1 || more > passed {
+				t.Errorf("in %d more seconds asked %d times", passed, more)
+			}
+		}
+		second, then = ended, asked
+	}
+	if a, _, _ := ask("127.0.0.6"); a.status != 200 {
+		t.Errorf("another address: %+v", a)
+	}
+	g.setLimit(0)
+	refuse := time.Now().Unix()
 	for {
-		a := get(t, port, "127.0.0.5", "GET", "/")
-		if sent++; a.status == 429 {
+		a, began, _ := ask("127.0.0.5")
+		if a.status == 429 {
 			break
 		}
-		if a.status != 200 || time.Now().After(deadline) {
-			t.Fatalf("request %d: %+v", sent, a)
+		if began > refuse || a.status != 200 {
+			t.Fatalf("no refusal in the next second: %+v", a)
 		}
 	}
-	if n, _ := g.counted(); n != 2 || sent < 5 {
-		t.Errorf("%d requests asked %d times", sent, n)
-	}
-	if a := get(t, port, "127.0.0.5", "GET", "/"); a.status != 429 {
-		t.Errorf("after the refusal: %+v", a)
-	}
-	if n, _ := g.counted(); n != 3 {
-		t.Errorf("the refusal was kept: asked %d times", n)
-	}
-	if a := get(t, port, "127.0.0.6", "GET", "/"); a.status != 200 {
-		t.Errorf("another address: %+v", a)
+	before, _ := g.counted()
+	a, _, _ := ask("127.0.0.5")
+	if after, _ := g.counted(); a.status != 429 || after != before+1 {
+		t.Errorf("after the refusal: asked %d times, %+v", after-before, a)
 	}
 }

@@ -52,6 +52,12 @@ func (g *guard) counted() (int, []string) {
 	return len(g.paths), append([]string(nil), g.paths...)
 }
 
+func (g *guard) setLimit(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limit = n
+}
+
 // startGuard listens on "tcp" or "unix" and serves; stop ends it early.
 func startGuard(t *testing.T, network string, limit int) (g *guard, stop func()) {
 	t.Helper()

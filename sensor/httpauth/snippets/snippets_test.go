@@ -20,12 +20,16 @@ func TestGolden(t *testing.T) {
 	if want := []string{"caddy", "envoy", "haproxy", "nginx", "traefik"}; !slices.Equal(Names(), want) {
 		t.Fatalf("names %v", Names())
 	}
-	for _, name := range Names() {
+	for _, golden := range append(Names(), "nginx-cache") {
+		name, cache := golden, ""
+		if golden == "nginx-cache" {
+			name, cache = "nginx", "/var/cache/nginx/edgeguard"
+		}
 		var got bytes.Buffer
-		if err := Write(&got, name, Values{}); err != nil {
+		if err := Write(&got, name, Values{Cache: cache}); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", name+".golden")
+		file := filepath.Join("testdata", golden+".golden")
 		if *update {
 			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
@@ -36,7 +40,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: %s", golden, diff)
 		}
 	}
 }

@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+)
+
+// Fleet is how a node stands in its fleet, and what it did for it since the
+// fleet's part of the config was last changed. Spans are in seconds.
+type Fleet struct {
+	Namespace string `json:"namespace"`
+	// Up is false while the node is cut off and decides alone, or tells the
+	// fleet not all of its counts. Trouble says why in one word, Mend in a
+	// sentence that ends with what to do, Since when it began.
+	Up      bool      `json:"up"`
+	Trouble string    `json:"trouble,omitempty"`
+	Mend    string    `json:"mend,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	// LastError is the newest error's text, also when it is over.
+	LastError string `json:"last_error,omitempty"`
+	// Alive is how many nodes were heard from lately, this one included; 0
+	// before the first.
+	Alive int `json:"nodes_alive"`
+
+	// PushLag is the age of the newest round of pushes that was answered whole;
+	// 0 before the first. Rounds were made of Calls, which carried Pushed keys.
+	PushLag float64 `json:"push_lag_seconds"`
+	Rounds  uint64  `json:"rounds"`
+	Calls   uint64  `json:"calls"`
+	Pushed  uint64  `json:"keys_pushed"`
+	// Dropped counts watched keys that came faster than they could be pushed.
+	Dropped uint64 `json:"keys_dropped"`
+
+	// Quiet says that the fleet hears only of keys with a share of a limit.
+	Quiet bool `json:"quiet"`
+	// Suspects are the keys that the fleet hears of now, Watched those of them
+	// that a node asked all others about.
+	Suspects int `json:"suspects"`
+	Watched  int `json:"watched"`
+	// HeldBack counts events of keys for which there was no room among the
+	// suspects, Wholes the keys that Redis asked to have whole, Refused the
+	// pushes of which Redis refused slots.
+	HeldBack uint64 `json:"held_back"`
+	Wholes   uint64 `json:"wholes_asked"`
+	Refused  uint64 `json:"refused_slots"`
+
+	// Published counts blocks and unblocks that the fleet took from this node,
+	// Received those that changed this node's list, Poison those that it
+	// refused, Syncs the times that the fleet's whole list was read, Joins how
+	// often the fleet was joined.
+	Published uint64 `json:"published"`
+	Received  uint64 `json:"received"`
+	Poison    uint64 `json:"poison"`
+	Syncs     uint64 `json:"syncs"`
+	Joins     uint64 `json:"joins"`
+	// FanOut is how long the newest block of another node was on its way, by the
+	// two nodes' clocks; FanOutMost the longest of the last minutes, or of the
+	// time since it was last asked for, if that is longer. Both are 0 before
+	// the first.
+	FanOut     float64 `json:"fanout_seconds"`
+	FanOutMost float64 `json:"fanout_most_seconds"`
+
+	// Ahead is how far this node's clock is ahead of Redis'; the truth lies
+	// Within so much of it.
+	Ahead  float64 `json:"clock_ahead_seconds"`
+	Within float64 `json:"clock_within_seconds"`
+
+	// Errors are counted by what was tried, such as "push" or "stream".
+	Errors map[string]uint64 `json:"errors,omitempty"`
+}
+
+// FleetNode is what a node of the fleet last said of itself.
+type FleetNode struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	// Boot tells two runs of one name apart.
+	Boot    string    `json:"boot"`
+	Started time.Time `json:"started"`
+	// Heard is when it said this, by Redis' clock; Alive that it is among those
+	// that were heard from in the last ten seconds.
+	Heard   time.Time `json:"heard"`
+	Alive   bool      `json:"alive"`
+	Monitor bool      `json:"monitor,omitempty"`
+	// Ahead and PushLag are its own, as in Fleet.
+	Ahead   float64 `json:"clock_ahead_seconds"`
+	PushLag float64 `json:"push_lag_seconds"`
+	// List is the version of the fleet's list of blocks that it has read, Digest
+	// what it made of it: nodes of one version and digest agree.
+	List   int64  `json:"list_version"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// FleetDetail is how a node stands in its fleet, and the fleet's nodes as it
+// last heard of them.
+type FleetDetail struct {
+	Fleet
+	// Nodes are in the order of their names. One that is gone is remembered for
+	// an hour.
+	Nodes []FleetNode `json:"nodes"`
+}
+
+// getFleet says how the node stands in its fleet.
+func (s *Server) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
+	fleet := s.config.View.Stats().Fleet
+	if fleet == nil {
+		return problem(http.StatusNotFound, "", "this node is alone", "give it `fleet:` with `redis:` in the config")
+	}
+	sendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.config.View.FleetNodes()...)})
+	return nil
+}

@@ -1,0 +1,68 @@
+package admin_test
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"edgeguard/admin"
+)
+
+func TestFleet(t *testing.T) {
+	n, _ := full(t)
+	n.nodes = []admin.FleetNode{
+		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, Heard: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd"},
+		{Name: "n2", Boot: "0022", Started: start, Heard: start, Monitor: true},
+	}
+	c := serve(t, n, admin.Config{}).overUnix(t)
+	got, err := c.Fleet(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (admin.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	status, err := c.Status(t.Context())
+	if err != nil || !reflect.DeepEqual(status.Fleet, n.stats.Fleet) {
+		t.Errorf("in the status: %+v, %v", status.Fleet, err)
+	}
+}
+
+// A node alone has no fleet in any of its answers.
+func TestNoFleet(t *testing.T) {
+	s := serve(t, newNode(), admin.Config{})
+	_, err := s.overUnix(t).Fleet(t.Context())
+	if p := asProblem(t, err); p.Status != http.StatusNotFound || p.Mend == "" {
+		t.Errorf("%+v", p)
+	}
+	if body := string(s.metrics(t)); strings.Contains(body, "edgeguard_fleet") || strings.Contains(body, "edgeguard_redis") {
+		t.Error("a node alone has metrics of a fleet")
+	}
+	if _, body := s.ask(t, request{method: "GET", path: "/api/v1/status", unix: true}); strings.Contains(string(body), `"fleet"`) {
+		t.Errorf("%s", body)
+	}
+}
+
+// A node whose Redis is away stays ready and says so to anybody, in a word that
+// names no address.
+func TestReadyWithoutRedis(t *testing.T) {
+	n, _ := full(t)
+	n.stats.Conditions = nil
+	s := serve(t, n, admin.Config{TokenFile: tokenFile(t, secret)})
+	for up, want := range map[bool]string{
+		false: `{"ready":true,"degraded":true,"reason":"fleet: unreachable"}`,
+		true:  `{"ready":true,"degraded":false}`,
+	} {
+		n.mu.Lock()
+		n.stats.Fleet.Up = up
+		n.mu.Unlock()
+		status, body := s.ask(t, request{method: "GET", path: "/readyz"})
+		if got := strings.TrimSpace(string(body)); status != 200 || got != want {
+			t.Errorf("up %v: %d %s", up, status, got)
+		}
+		if status, body := s.ask(t, request{method: "GET", path: "/healthz"}); status != 200 || strings.TrimSpace(string(body)) != `{"ok":true}` {
+			t.Errorf("up %v: healthz %d %s", up, status, body)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package admin
+
+// The fleet's metrics; a node alone gives none of them. Whoever asks Redis
+// itself finds the nodes one by one: `edgeguard fleet status`.
+var (
+	descRedisUp     = describe("redis_up", "1 if the node is joined to its fleet and all its counts are taken.")
+	descRedisErrors = describe("redis_errors_total", "Exchanges with Redis that went wrong, by what was tried.", "op")
+	descSyncLag     = describe("sync_lag_seconds", "Age of the newest round of pushes that Redis answered whole.")
+	descFanOut      = describe("fanout_latency_seconds", "How long a block of another node was on its way: the newest, and the longest of the last minutes.", "of")
+
+	descFleetNodes    = describe("fleet_nodes", "Nodes of the fleet heard from lately, this one included.")
+	descFleetRounds   = describe("fleet_rounds_total", "Rounds of pushes.")
+	descFleetCalls    = describe("fleet_calls_total", "Calls that the rounds of pushes were made of.")
+	descFleetPushed   = describe("fleet_keys_pushed_total", "Keys that were pushed and answered.")
+	descFleetDropped  = describe("fleet_keys_dropped_total", "Watched keys that came faster than they could be pushed.")
+	descFleetHeld     = describe("fleet_held_back_total", "Events of keys for which there was no room among the suspects.")
+	descFleetWholes   = describe("fleet_wholes_total", "Keys that Redis asked to have whole.")
+	descFleetRefused  = describe("fleet_refused_slots_total", "Pushes of which Redis refused slots, since their time is not its own.")
+	descFleetSuspects = describe("fleet_suspects", "Keys that the fleet hears of now.")
+	descFleetWatched  = describe("fleet_watched", "Suspects that a node asked all others about.")
+	descFleetRecords  = describe("fleet_records_total", "Blocks and unblocks by their way: published, received, or poison, which is refused.", "way")
+	descFleetSyncs    = describe("fleet_syncs_total", "Times that the fleet's whole list was read.")
+	descFleetJoins    = describe("fleet_joins_total", "Times that the fleet was joined.")
+	descFleetAhead    = describe("fleet_clock_ahead_seconds", "How far the node's clock is ahead of Redis'.")
+	descFleetWithin   = describe("fleet_clock_within_seconds", "How far the truth may be from edgeguard_fleet_clock_ahead_seconds.")
+)
+
+// redisOps are what errors are counted for from the start, so that the first
+// one is seen as a rise.
+var redisOps = []string{"beat", "connect", "forget", "install", "publish", "push", "split", "stream", "sync", "watch"}
+
+// fleet gives how the node stands in its fleet. A latency that was never
+// measured is left out: 0 would be good news.
+func (s sink) fleet(f *Fleet) {
+	if f == nil {
+		return
+	}
+	s.is(descRedisUp, f.Up)
+	s.redisErrors(f.Errors)
+	if f.Rounds > 0 {
+		s.gauge(descSyncLag, f.PushLag)
+	}
+	if f.Received > 0 {
+		s.gauge(descFanOut, f.FanOut, "newest")
+		s.gauge(descFanOut, f.FanOutMost, "longest")
+	}
+	s.gauge(descFleetNodes, float64(f.Alive))
+	s.counter(descFleetRounds, f.Rounds)
+	s.counter(descFleetCalls, f.Calls)
+	s.counter(descFleetPushed, f.Pushed)
+	s.counter(descFleetDropped, f.Dropped)
+	s.counter(descFleetHeld, f.HeldBack)
+	s.counter(descFleetWholes, f.Wholes)
+	s.counter(descFleetRefused, f.Refused)
+	s.gauge(descFleetSuspects, float64(f.Suspects))
+	s.gauge(descFleetWatched, float64(f.Watched))
+	s.counter(descFleetRecords, f.Published, "published")
+	s.counter(descFleetRecords, f.Received, "received")
+	s.counter(descFleetRecords, f.Poison, "poison")
+	s.counter(descFleetSyncs, f.Syncs)
+	s.counter(descFleetJoins, f.Joins)
+	if f.Joins > 0 {
+		s.gauge(descFleetAhead, f.Ahead)
+		s.gauge(descFleetWithin, f.Within)
+	}
+}
+
+func (s sink) redisErrors(errors map[string]uint64) {
+	other := uint64(0)
+	for _, n := range errors {
+		other += n
+	}
+	for _, op := range redisOps {
+		s.counter(descRedisErrors, errors[op], op)
+		other -= errors[op]
+	}
+	s.counter(descRedisErrors, other, otherLabel)
+}

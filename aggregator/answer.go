@@ -1,0 +1,58 @@
+package aggregator
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The bits of an answer's status.
+const (
+	// StatusWhole: less of the node is stored than it claims; it should push
+	// whole.
+	StatusWhole = 1 << iota
+	// StatusRefused: some slots were from the future or too old, and were not
+	// counted.
+	StatusRefused
+	// StatusFloor: slots below Floor, which is in the window, were forgotten;
+	// the node should forget its own.
+	StatusFloor
+)
+
+// Answer is what Redis says to one push.
+type Answer struct {
+	Status uint8
+	// Peak is the greatest fleet total of any window that ends between the
+	// oldest pushed slot and the fleet's head.
+	Peak uint32
+	// Total is the fleet's, in the window that ends at the push's head.
+	Total uint32
+	// Floor is the slot below which nothing is counted; 0 if there is none.
+	Floor uint32
+}
+
+// Append adds the answer's wire form to b: status (1), peak, total, floor (4
+// each), big-endian.
+func (a Answer) Append(b []byte) []byte {
+	b = append(b, a.Status)
+	b = binary.BigEndian.AppendUint32(b, a.Peak)
+	b = binary.BigEndian.AppendUint32(b, a.Total)
+	return binary.BigEndian.AppendUint32(b, a.Floor)
+}
+
+// DecodeAnswers reads the answers to n pushes.
+func DecodeAnswers(s string, n int) ([]Answer, error) {
+	if len(s) != n*AnswerSize {
+		return nil, fmt.Errorf("%d bytes in answer to %d pushes: not %d", len(s), n, n*AnswerSize)
+	}
+	out := make([]Answer, n)
+	for i := range out {
+		b := []byte(s[i*AnswerSize : (i+1)*AnswerSize])
+		out[i] = Answer{
+			Status: b[0],
+			Peak:   binary.BigEndian.Uint32(b[1:]),
+			Total:  binary.BigEndian.Uint32(b[5:]),
+			Floor:  binary.BigEndian.Uint32(b[9:]),
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,120 @@
+package aggregator
+
+import (
+	"time"
+
+	"edgeguard/ring"
+)
+
+// tellEvery is after how many slots the fleet is told again to watch a key: a
+// quarter of a window, so that a node that missed it hears of it in time.
+const tellEvery = ring.Slots / 4
+
+// Answered takes in the answer to a push and says what follows. Of a key that
+// was forgotten meanwhile nothing follows: the answer may count what is not to
+// be counted any more. now is local time.
+func (n *Node) Answered(p *Push, a Answer, now time.Time) Outcome {
+	n.answered.Add(1)
+	if a.Status&StatusRefused != 0 {
+		n.refused.Add(1)
+	}
+	id, ok := n.id(p.Key)
+	if !ok {
+		return Outcome{}
+	}
+	m := &n.meters[id.meter]
+	out, known := n.note(id, m, p, a)
+	if known && out.Watch {
+		n.told.Add(1)
+		n.watch(id, m.slot(now))
+	}
+	return out
+}
+
+// note takes an answer in under the lock of the suspect's part.
+func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
+	// The answer may be to an old push, and its total count newer ones: what the
+	// others have is what is left of it when all that is counted here by now, the
+	// restored included, is taken off. Less than the truth, never more.
+	counts, head, here := m.read(id, p.head)
+	part := n.part(id)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	s, known := part.known[id]
+	if !known {
+		return out, false
+	}
+	if a.Status&StatusFloor != 0 {
+		s.floor = max(s.floor, n.local(m, a.Floor))
+	}
+	switch {
+	case a.Status&StatusWhole != 0:
+		n.wholes.Add(1)
+		s.acked = 0
+		part.mark(id, &s)
+		out.Again = !p.Whole
+	case p.sent == s.sent:
+		s.acked, s.waiting = max(s.acked, p.head), false
+	default:
+		// The answer to an older push says nothing of the newest, which may be
+		// lost, nor of what was stored before Redis lost it.
+	}
+	// Redis has not heard of an unblock yet if its floor is below the one here.
+	if s.floor > n.local(m, a.Floor) && int64(s.floor) > int64(p.head)-ring.Slots {
+		out.Forget = uint32(int64(s.floor) + n.ahead(m))
+	} else {
+		s.restAt = 0
+		if here && head == p.head {
+			own := (*ring.Counts)(&counts).Sum()
+			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
+		}
+		out.Over = a.Peak > m.Limit
+		if n.quiet.Load() && n.near(m, a.Peak) && (s.told == 0 || p.head >= s.told+tellEvery) {
+			s.told, out.Watch = p.head, true
+		}
+	}
+	part.known[id] = s
+	return out, true
+}
+
+// near reports whether what the fleet has told of a key leaves no more than what
+// it may hold untold.
+func (n *Node) near(m *meter, total uint32) bool {
+	return float64(total) >= (1-n.config.Share)*float64(m.Limit)-1e-9
+}
+
+// Watch takes in that the fleet watches a key. It returns all that this node has
+// of it, to be pushed at once; false if that is nothing. Whatever is counted of
+// the key from now on for a window is pushed, however little. now is local time.
+func (n *Node) Watch(k Key, now time.Time) (Push, bool) {
+	id, ok := n.id(k)
+	if !ok {
+		return Push{}, false
+	}
+	n.heard.Add(1)
+	if !n.watch(id, n.meters[id.meter].slot(now)) {
+		return Push{}, false
+	}
+	return n.Whole(k, now)
+}
+
+// watch notes that a key is watched for a window from slot on; false if there
+// is no room for it.
+func (n *Node) watch(id suspectID, slot uint32) bool {
+	n.watching.Lock()
+	defer n.watching.Unlock()
+	part := n.part(id)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	s, known := part.known[id]
+	if !known && !n.admit(id, &s) {
+		return false
+	}
+	if s.watched == 0 {
+		n.watched.Load().add(n.hash(id))
+	}
+	s.watched = max(s.watched, slot+ring.Slots)
+	part.mark(id, &s)
+	part.known[id] = s
+	return true
+}

@@ -1,0 +1,78 @@
+package aggregator
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"edgeguard/ring"
+)
+
+// floors remembers what was unblocked, so that a key that comes back does not
+// push what it counted before. Slots are local.
+type floors struct {
+	any     atomic.Bool // false: none, and no lock is needed to know
+	mu      sync.RWMutex
+	slots   map[floorKey]uint32
+	lengths []int // of the prefixes in slots
+}
+
+type floorKey struct {
+	meter  uint16
+	prefix netip.Prefix
+}
+
+func (f *floors) set(meter int, prefix netip.Prefix, slot uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slots == nil {
+		f.slots = make(map[floorKey]uint32)
+	}
+	k := floorKey{uint16(meter), prefix}
+	f.slots[k] = max(f.slots[k], slot)
+	if !slices.Contains(f.lengths, prefix.Bits()) {
+		f.lengths = append(f.lengths, prefix.Bits())
+	}
+	f.any.Store(true)
+}
+
+// of is the floor of a key: the highest of those of the prefixes it lies in.
+func (f *floors) of(id suspectID) (slot uint32) {
+	if !f.any.Load() {
+		return 0
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	key := id.prefix()
+	for _, bits := range f.lengths {
+		if bits <= key.Bits() {
+			p, _ := key.Addr().Prefix(bits)
+			slot = max(slot, f.slots[floorKey{id.meter, p}])
+		}
+	}
+	return slot
+}
+
+// sweep forgets the floors below every slot that can still be pushed; now is
+// the slot of each meter.
+func (f *floors) sweep(now func(meter uint16) uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.slots, func(k floorKey, slot uint32) bool { return slot+ring.Slots <= now(k.meter) })
+	f.lengths = f.lengths[:0]
+	for k := range f.slots {
+		if !slices.Contains(f.lengths, k.prefix.Bits()) {
+			f.lengths = append(f.lengths, k.prefix.Bits())
+		}
+	}
+	f.any.Store(len(f.slots) > 0)
+}
+
+// len is how many there are.
+func (f *floors) len() int {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return len(f.slots)
+}

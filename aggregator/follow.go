@@ -1,0 +1,49 @@
+package aggregator
+
+// follow takes over the suspects, floors and the clock of a node before a
+// reload. What that one marks from now on, and what has become worth telling by
+// a lower limit, is found by a scan of the tables.
+func (n *Node) follow(old *Node) {
+	n.scan.Store(true)
+	n.offset.Store(old.offset.Load())
+	move := make(map[uint16]uint16)
+	for i := range old.meters {
+		if j, ok := n.index[old.meters[i].Fingerprint]; ok && n.meters[j].Limit > 0 && n.meters[j].Width == old.meters[i].Width {
+			move[uint16(i)] = uint16(j)
+			n.meters[j].since.Store(max(n.meters[j].since.Load(), old.meters[i].since.Load()))
+		}
+	}
+	old.floors.mu.RLock()
+	for k, slot := range old.floors.slots {
+		if j, ok := move[k.meter]; ok {
+			n.floors.set(int(j), k.prefix, slot)
+		}
+	}
+	old.floors.mu.RUnlock()
+	for i := range old.suspects {
+		p := &old.suspects[i]
+		p.mu.Lock()
+		for id, s := range p.known {
+			if j, ok := move[id.meter]; ok {
+				id.meter = j
+				n.adopt(id, s)
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+// adopt takes a suspect over, to be pushed again.
+func (n *Node) adopt(id suspectID, s suspect) {
+	var room suspect
+	if !n.admit(id, &room) {
+		return
+	}
+	s.listed = false
+	p := n.part(id)
+	p.mark(id, &s)
+	p.known[id] = s
+	if s.watched != 0 {
+		n.watched.Load().add(n.hash(id))
+	}
+}

@@ -1,0 +1,50 @@
+package aggregator
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Forget is an unblock: slots up to the one of the epoch's time at are not
+// pushed any more, and the suspects that overlap prefix are dropped. It returns
+// their keys, to be forgotten in Redis, too. Who unblocks clears the detector's
+// counts beside it.
+func (n *Node) Forget(prefix netip.Prefix, at time.Time) []Key {
+	if !prefix.IsValid() {
+		return nil
+	}
+	prefix = prefix.Masked()
+	for i := range n.meters {
+		m := &n.meters[i]
+		if m.Limit == 0 {
+			continue
+		}
+		floor := n.local(m, m.slot(at)+1)
+		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
+			n.floors.set(i, key, floor) // the key is wider: it is forgotten whole, as the detector does
+		} else {
+			n.floors.set(i, prefix, floor)
+		}
+	}
+	var keys []Key
+	for i := range n.suspects {
+		p := &n.suspects[i]
+		p.mu.Lock()
+		for id := range p.known {
+			if id.prefix().Overlaps(prefix) {
+				keys = append(keys, n.key(id))
+				n.drop(p, id)
+			}
+		}
+		p.tidy()
+		p.mu.Unlock()
+	}
+	return keys
+}
+
+// Forgotten reports whether a key was unblocked after the slot head, of the
+// epoch: an answer to a push with that head says nothing of it any more.
+func (n *Node) Forgotten(k Key, head uint32) bool {
+	i, known := n.index[k.Meter]
+	return !known || n.floors.of(newSuspectID(i, k.Prefix, k.With)) > n.local(&n.meters[i], head)
+}

@@ -1,0 +1,218 @@
+package aggregator
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard/shard"
+)
+
+// parts is over how many locks the suspects are split.
+const parts = 64
+
+// Node is one node's part in the fleet. It is safe for concurrent use. Make one
+// with [New].
+type Node struct {
+	config Config
+	meters []meter
+	index  map[uint64]int // meters by fingerprint
+	seeds  [3]uint64
+
+	suspects [parts]suspects
+	size     atomic.Int64 // of all parts
+	floors   floors
+	quiet    atomic.Bool
+	sent     atomic.Uint32
+	scan     atomic.Bool  // keys may have become suspects without an event
+	offset   atomic.Int64 // epoch - local time, in seconds
+
+	watching sync.Mutex // taken by those who add to watched, or replace it; before any part's lock
+	watched  atomic.Pointer[watched]
+
+	pushed, answered, heldBack, wholes, refused, told, heard atomic.Uint64
+}
+
+// New makes a node. Meters of the previous one keep their suspects.
+func New(c Config) *Node {
+	c.setDefaults()
+	n := &Node{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
+	n.offset.Store(int64(c.Offset / time.Second))
+	n.watched.Store(new(watched))
+	for i := range n.seeds {
+		n.seeds[i] = maphash.Comparable(maphash.MakeSeed(), i) | 1 // never 0, at random
+	}
+	for i := range n.suspects {
+		n.suspects[i].known = make(map[suspectID]suspect)
+	}
+	for i := range n.meters {
+		m := &n.meters[i]
+		m.Meter = c.Meters[i]
+		if m.V4 == 0 {
+			m.V4 = 32
+		}
+		if m.V6 == 0 {
+			m.V6 = 64
+		}
+		n.index[m.Fingerprint] = i
+		m.since.Store(m.slot(c.Boot))
+	}
+	n.setQuiet(c.Nodes)
+	if n.config.Previous != nil {
+		n.follow(n.config.Previous)
+		n.config.Previous = nil // it must not be kept alive
+	}
+	return n
+}
+
+// Restored says that the tables were filled with what an earlier boot had
+// counted up to now, local time: pushing begins with the next slot of each
+// meter, since what that boot may have pushed of a slot must not be pushed by
+// this one.
+func (n *Node) Restored(now time.Time) {
+	for i := range n.meters {
+		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
+	}
+}
+
+// Count is to be called after each count on proven evidence, with the meter's
+// index and the key's count. It notes that there is something to be pushed of
+// the key, if it is a suspect or watched, and returns what the other nodes had
+// of it in the window that ends at op.Now, if Redis has said so for that slot;
+// else 0. Count and rest together never are more than the fleet counted in that
+// window.
+//
+// It is on the request path: while the key is no suspect and nothing is
+// watched it takes no lock and hashes nothing.
+func (n *Node) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
+	m := &n.meters[meter]
+	worth := count >= m.share.Load()
+	if !worth && n.watched.Load().count.Load() == 0 {
+		return 0
+	}
+	return n.count(meter, op, worth)
+}
+
+// count is Count's longer way: worth says that the key's count has reached the
+// share.
+func (n *Node) count(meter int, op *shard.Op, worth bool) (rest uint32) {
+	m := &n.meters[meter]
+	if m.Limit == 0 {
+		return 0
+	}
+	var with uint64
+	if m.With {
+		with = shard.Fingerprint(op.With)
+	}
+	id := newSuspectID(meter, m.prefix(op.Addr), with)
+	hash := n.hash(id)
+	if !worth && !n.watched.Load().has(hash) {
+		return 0
+	}
+	p := &n.suspects[hash%parts]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, known := p.known[id]
+	if !known && (!worth || !n.admit(id, &s)) {
+		return 0
+	}
+	if !s.dirty {
+		p.mark(id, &s)
+		p.known[id] = s
+	}
+	if s.restAt == op.Now {
+		return s.rest
+	}
+	return 0
+}
+
+// admit makes room for a new suspect; false if there is none.
+func (n *Node) admit(id suspectID, s *suspect) bool {
+	if n.size.Add(1) > int64(n.config.MaxSuspects) {
+		n.size.Add(-1)
+		n.heldBack.Add(1)
+		return false
+	}
+	s.floor = n.floors.of(id)
+	return true
+}
+
+// hash spreads the suspects over the parts and the filter. It folds products, as
+// wyhash does, in 4 ns where maphash.Comparable takes 32; the seeds are secret,
+// so that nobody can choose addresses that share a part.
+//
+// Source: github.com/wangyi-fudan/wyhash.
+func (n *Node) hash(id suspectID) uint64 {
+	return fold(fold(id.hi^n.seeds[0], id.lo^n.seeds[1])^id.with^n.seeds[2], uint64(id.meter)^n.seeds[1])
+}
+
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+func (n *Node) part(id suspectID) *suspects { return &n.suspects[n.hash(id)%parts] }
+
+// id finds the key's name here; false if no meter of this node has such keys.
+func (n *Node) id(k Key) (suspectID, bool) {
+	i, ok := n.index[k.Meter]
+	if !ok || n.meters[i].Limit == 0 || !k.Prefix.IsValid() || n.meters[i].prefix(k.Prefix.Addr()) != k.Prefix {
+		return suspectID{}, false
+	}
+	return newSuspectID(i, k.Prefix, k.With), true
+}
+
+// key is how the fleet names a suspect.
+func (n *Node) key(id suspectID) Key {
+	return Key{Meter: n.meters[id.meter].Fingerprint, Prefix: id.prefix(), With: id.with}
+}
+
+// ahead is how many slots the epoch's are ahead of the meter's local ones.
+func (n *Node) ahead(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
+
+// local turns a slot of the epoch into the meter's own.
+func (n *Node) local(m *meter, epoch uint32) uint32 {
+	return uint32(max(int64(epoch)-n.ahead(m), 0))
+}
+
+// SetOffset says what is to be added to local time to get the epoch's: a
+// multiple of every width (clockguard's). After a step the slots up to the
+// present one have other numbers than those under which they were pushed, and
+// stay local: they would be counted twice.
+func (n *Node) SetOffset(offset time.Duration, now time.Time) {
+	seconds := int64(offset / time.Second)
+	if n.offset.Load() == seconds {
+		return
+	}
+	for i := range n.meters {
+		m := &n.meters[i]
+		m.since.Store(max(m.since.Load(), m.slot(now)+1))
+	}
+	n.offset.Store(seconds)
+}
+
+// SetNodes says how many nodes the fleet has. More than MaxNodes make every key
+// a suspect until there are fewer or the config follows.
+func (n *Node) SetNodes(nodes int) { n.setQuiet(nodes) }
+
+func (n *Node) setQuiet(nodes int) {
+	quiet := n.config.Quiet && nodes <= n.config.MaxNodes
+	n.quiet.Store(quiet)
+	for i := range n.meters {
+		if n.meters[i].setShare(quiet, n.config.Share, n.config.MaxNodes) {
+			n.scan.Store(true)
+		}
+	}
+}
+
+// Stats reports the node's state.
+func (n *Node) Stats() Stats {
+	return Stats{
+		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Floors: n.floors.len(),
+		Quiet:  n.quiet.Load(),
+		Pushed: n.pushed.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(),
+		Wholes: n.wholes.Load(), Refused: n.refused.Load(), Told: n.told.Load(), Heard: n.heard.Load(),
+	}
+}

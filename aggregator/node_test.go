@@ -1,0 +1,398 @@
+package aggregator
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"edgeguard/shard"
+)
+
+const width = 5
+
+var (
+	visitor  = netip.MustParseAddr("203.0.113.45")
+	stranger = netip.MustParseAddr("2001:db8::1")
+	// boot is the beginning of a slot.
+	boot = time.Unix(1_700_000_000, 0)
+)
+
+// bench is a node with one meter of limit 100, and its table.
+type bench struct {
+	t     testing.TB
+	table *shard.Table
+	*Node
+}
+
+func newBench(t testing.TB, change func(*Config)) *bench {
+	table := shard.New(shard.NewMemory(1<<22), shard.Config{Seed: 1})
+	c := Config{Meters: []Meter{{Fingerprint: 7, Width: width, Limit: 100, Table: table}}, Boot: boot, Quiet: true, MaxNodes: 5}
+	if change != nil {
+		change(&c)
+	}
+	return &bench{t, table, New(c)}
+}
+
+func slotOf(t time.Time) uint32 { return uint32(t.Unix() / width) }
+
+// hit counts n events of addr at a time and returns the rest that Count told.
+func (b *bench) hit(addr netip.Addr, at time.Time, n int) (rest uint32) {
+	for range n {
+		op := shard.Op{Addr: addr, Now: slotOf(at), Slot: slotOf(at), Cost: 1}
+		rest = b.Count(0, &op, b.table.Add(&op).Count)
+	}
+	return rest
+}
+
+// one expects one push, or none if want is empty.
+func one(t *testing.T, pushes []Push, first uint32, sum uint32, want ...uint16) Push {
+	t.Helper()
+	if len(want) == 0 {
+		if len(pushes) > 0 {
+			t.Fatalf("pushes %+v: want none", pushes)
+		}
+		return Push{}
+	}
+	if len(pushes) != 1 || pushes[0].First != first || pushes[0].Sum != sum || !slices.Equal(pushes[0].Counts, want) {
+		t.Fatalf("pushes %+v: want one from %d of %v, sum %d", pushes, first, want, sum)
+	}
+	return pushes[0]
+}
+
+func TestASuspectIsPushedFromItsShareOn(t *testing.T) {
+	b := newBench(t, nil) // share: 100/2/5 = 10
+	b.hit(visitor, boot, 9)
+	one(t, b.Collect(boot, true), 0, 0)
+	b.hit(visitor, boot, 1)
+	p := one(t, b.Collect(boot, false), slotOf(boot), 10, 10)
+	if want := (Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}); p.Key != want || p.Width != width || !p.Whole {
+		t.Errorf("push %+v", p)
+	}
+	one(t, b.Collect(boot, false), slotOf(boot), 10, 10) // not answered
+	b.Answered(&p, Answer{Peak: 10, Total: 10}, boot)
+	one(t, b.Collect(boot, false), slotOf(boot), 10, 10) // that was the answer to an older one
+	again := one(t, b.Collect(boot, false), slotOf(boot), 10, 10)
+	b.Answered(&again, Answer{Peak: 10, Total: 10}, boot)
+	one(t, b.Collect(boot, false), 0, 0)
+
+	later := boot.Add(3 * width * time.Second)
+	b.hit(visitor, later, 2)
+	p = one(t, b.Collect(later, false), slotOf(boot), 12, 10, 0, 0, 2) // the acknowledged head may have grown since
+	b.Answered(&p, Answer{Peak: 12, Total: 12}, later)
+	b.hit(visitor, later, 1)
+	p = one(t, b.Collect(later, false), slotOf(later), 13, 3)
+	if p.Whole {
+		t.Error("a part was taken for the whole")
+	}
+	one(t, b.Collect(later, true), slotOf(boot), 13, 10, 0, 0, 3)
+}
+
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		limit uint32
+		nodes int
+		share float64
+		want  uint32
+	}{{1, 5, .5, 1}, {10, 5, .5, 1}, {100, 5, .5, 10}, {101, 5, .5, 11}, {1900, 200, .5, 5}, {30, 3, .1, 1}, {300, 3, .3, 30}} {
+		var m meter
+		m.Limit = c.limit
+		m.setShare(true, c.share, c.nodes)
+		if got := m.share.Load(); got != c.want {
+			t.Errorf("limit %d, %d nodes, %.1f: share %d, want %d", c.limit, c.nodes, c.share, got, c.want)
+		}
+	}
+}
+
+func TestQuietOffTellsAll(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Quiet = false })
+	b.hit(stranger, boot, 1)
+	p := one(t, b.Collect(boot, false), slotOf(boot), 1, 1)
+	if p.Key.Prefix.String() != "2001:db8::/64" {
+		t.Errorf("key %v", p.Key)
+	}
+	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{}) {
+		t.Errorf("%+v: there is nothing untold to ask for", out)
+	}
+}
+
+func TestTooManyNodesTellAll(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 3)
+	b.SetNodes(6)
+	one(t, b.Collect(boot, false), slotOf(boot), 3, 3) // without a further event
+	if b.Stats().Quiet {
+		t.Error("still quiet")
+	}
+	b.SetNodes(5)
+	b.hit(stranger, boot, 3)
+	if got := b.Collect(boot, false); len(got) != 1 || got[0].Key.Prefix.Addr() == stranger {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRestoredSlotsAreLocal(t *testing.T) {
+	b := newBench(t, nil)
+	before := boot.Add(-time.Second)
+	op := shard.Op{Addr: visitor, Now: slotOf(before), Slot: slotOf(before), Cost: 50}
+	b.table.Add(&op)
+	b.hit(visitor, boot, 1)
+	p := one(t, b.Collect(boot, true), slotOf(boot), 1, 1)
+	// The total may hold what an earlier boot pushed of the 50.
+	b.Answered(&p, Answer{Peak: 60, Total: 60}, boot)
+	if rest := b.hit(visitor, boot, 1); rest != 60-51 {
+		t.Errorf("rest %d", rest)
+	}
+}
+
+func TestRestIsOfItsSlotOnly(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 10)
+	p := b.Collect(boot, false)[0]
+	b.hit(visitor, boot, 3)
+	b.Answered(&p, Answer{Peak: 40, Total: 40}, boot)
+	if rest := b.hit(visitor, boot, 1); rest != 40-13 {
+		t.Errorf("rest %d, want 27", rest)
+	}
+	if rest := b.hit(visitor, boot.Add(width*time.Second), 1); rest != 0 {
+		t.Errorf("rest %d in the next slot", rest)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 10)
+	p := b.Collect(boot, false)[0]
+	for _, c := range []struct {
+		name string
+		a    Answer
+		want Outcome
+	}{
+		{"nothing", Answer{Peak: 49, Total: 49}, Outcome{}},
+		{"near", Answer{Peak: 50, Total: 50}, Outcome{Watch: true}},
+		{"told a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
+		{"at the limit", Answer{Peak: 100, Total: 100}, Outcome{}},
+		{"over it", Answer{Peak: 101, Total: 12}, Outcome{Over: true}},
+		{"whole twice is once", Answer{Status: StatusWhole, Peak: 10}, Outcome{}},
+	} {
+		if out := b.Answered(&p, c.a, boot); out != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, out, c.want)
+		}
+	}
+	p.Whole = false
+	if out := b.Answered(&p, Answer{Status: StatusWhole, Peak: 10}, boot); !out.Again {
+		t.Errorf("whole wanted: %+v", out)
+	}
+	if w, ok := b.Whole(p.Key, boot); !ok || !w.Whole {
+		t.Errorf("whole %+v", w)
+	}
+	p.head += tellEvery
+	if out := b.Answered(&p, Answer{Peak: 50, Total: 50}, boot); !out.Watch {
+		t.Errorf("a quarter window later: %+v", out)
+	}
+}
+
+func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
+	b := newBench(t, nil)
+	k := Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}
+	b.hit(visitor, boot, 2)
+	p, ok := b.Watch(k, boot)
+	if !ok || p.Sum != 2 {
+		t.Fatalf("%+v, %t", p, ok)
+	}
+	b.Answered(&p, Answer{Peak: 2, Total: 2}, boot)
+	b.Collect(boot, false)
+	b.hit(visitor, boot, 1)
+	one(t, b.Collect(boot, false), slotOf(boot), 3, 3)
+
+	if _, ok := b.Watch(Key{Meter: 7, Prefix: netip.MustParsePrefix("2001:db8::/64")}, boot); ok {
+		t.Error("a push of nothing")
+	}
+	b.hit(stranger, boot, 1)
+	if got := b.Collect(boot, false); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, bad := range []Key{{Meter: 8, Prefix: k.Prefix}, {Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.0/24")}, {Meter: 7}} {
+		if _, ok := b.Watch(bad, boot); ok {
+			t.Errorf("%v is no key of this node", bad)
+		}
+	}
+	if s := b.Stats(); s.Watched != 2 || s.Heard != 2 {
+		t.Errorf("%+v", s)
+	}
+
+	later := boot.Add(61 * width * time.Second)
+	b.Sweep(later)
+	if s := b.Stats(); s.Watched != 0 || s.Suspects != 0 {
+		t.Errorf("after the window: %+v", s)
+	}
+	b.hit(visitor, later, 1)
+	one(t, b.Collect(later, false), 0, 0)
+}
+
+func TestForget(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	p := b.Collect(boot, false)[0]
+	keys := b.Forget(netip.MustParsePrefix("203.0.113.0/24"), boot)
+	if len(keys) != 1 || keys[0] != p.Key {
+		t.Fatalf("keys %v", keys)
+	}
+	if out := b.Answered(&p, Answer{Peak: 200, Total: 200}, boot); out != (Outcome{}) {
+		t.Errorf("an answer from before the unblock: %+v", out)
+	}
+	if !b.Forgotten(p.Key, p.Head()) || b.Forgotten(p.Key, p.Head()+1) {
+		t.Error("a total of the slot of the unblock still counts, or one of the next does not")
+	}
+	b.hit(visitor, boot, 1) // the table still has 20
+	one(t, b.Collect(boot, true), 0, 0)
+
+	next := boot.Add(width * time.Second)
+	b.hit(visitor, next, 4)
+	p = one(t, b.Collect(next, false), slotOf(next), 4, 4)
+	if out := b.Answered(&p, Answer{Peak: 200, Total: 200}, next); out != (Outcome{Forget: slotOf(next)}) {
+		t.Errorf("Redis has not heard: %+v", out)
+	}
+	if rest := b.hit(visitor, next, 1); rest != 0 {
+		t.Errorf("rest %d of what was forgotten", rest)
+	}
+	if out := b.Answered(&p, Answer{Status: StatusFloor, Peak: 101, Total: 101, Floor: slotOf(next)}, next); out != (Outcome{Over: true, Watch: true}) {
+		t.Errorf("Redis has heard: %+v", out)
+	}
+	b.Sweep(next.Add(61 * width * time.Second))
+	if s := b.Stats(); s.Floors != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAFloorLearnedFromRedis(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	next := boot.Add(width * time.Second)
+	b.hit(visitor, next, 1)
+	p := b.Collect(next, false)[0]
+	b.Answered(&p, Answer{Status: StatusFloor | StatusWhole, Floor: slotOf(next)}, next)
+	one(t, b.Collect(next, true), slotOf(next), 1, 1)
+}
+
+func TestMemoryIsBoundedAndRefusalsAreCounted(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSuspects = 1 })
+	b.hit(visitor, boot, 10)
+	b.hit(stranger, boot, 11)
+	if s := b.Stats(); s.Suspects != 1 || s.HeldBack != 2 {
+		t.Errorf("%+v", s)
+	}
+	later := boot.Add(61 * width * time.Second)
+	b.Sweep(later)
+	b.hit(stranger, later, 10)
+	if got := b.Collect(later, false); len(got) != 1 {
+		t.Errorf("%+v: there is room now", got)
+	}
+}
+
+func TestAStepOfTheClockCountsNothingTwice(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	b.Collect(boot, false)
+	b.SetOffset(10*width*time.Second, boot)
+	b.hit(visitor, boot, 1)
+	one(t, b.Collect(boot, true), 0, 0)
+	next := boot.Add(width * time.Second)
+	b.hit(visitor, next, 2)
+	one(t, b.Collect(next, true), slotOf(next)+10, 2, 2)
+}
+
+func TestReloadKeepsSuspectsAndFloors(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	b.hit(stranger, boot, 20)
+	b.Forget(netip.MustParsePrefix("2001:db8::/32"), boot)
+	other := Meter{Fingerprint: 9, Width: 1, Limit: 1, Table: b.table}
+	b.Node = New(Config{Meters: []Meter{other, b.config.Meters[0]}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Node})
+	one(t, b.Collect(boot, false), slotOf(boot), 20, 20)
+	op := shard.Op{Addr: stranger, Now: slotOf(boot), Slot: slotOf(boot)}
+	b.Count(1, &op, 20)
+	for _, p := range b.Collect(boot, false) {
+		if p.Key.Prefix.Addr().Is6() {
+			t.Errorf("what was forgotten is back: %+v", p)
+		}
+	}
+}
+
+func TestReloadWithALowerLimitFindsWhatIsThere(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 5)
+	lower := b.config.Meters[0]
+	lower.Limit = 50
+	b.Node = New(Config{Meters: []Meter{lower}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Node})
+	one(t, b.Collect(boot, false), slotOf(boot), 5, 5)
+}
+
+func TestLostMakesAllWhole(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	p := b.Collect(boot, false)[0]
+	b.Answered(&p, Answer{}, boot)
+	next := boot.Add(width * time.Second)
+	b.Lost()
+	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Whole {
+		t.Error("not whole")
+	}
+}
+
+// Events that overtake the caller's clock must not shift the others.
+func TestReadFindsTheHead(t *testing.T) {
+	b := newBench(t, nil)
+	for i, n := range []int{5, 5, 7, 5} {
+		b.hit(visitor, boot.Add(time.Duration(i)*width*time.Second), n)
+	}
+	for behind := range 3 {
+		now := boot.Add(time.Duration(3-behind) * width * time.Second)
+		one(t, b.Collect(now, true), slotOf(boot), 22, 5, 5, 7, 5)
+	}
+	if got := b.Collect(boot.Add(-10*width*time.Second), true); len(got) != 0 {
+		t.Errorf("a clock far behind: %+v", got)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSuspects = 50 })
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 3000 {
+				addr := netip.AddrFrom4([4]byte{10, byte(g % 2), 0, byte(i % 40)})
+				b.hit(addr, boot.Add(time.Duration(i)*10*time.Millisecond), 1)
+			}
+		})
+	}
+	wg.Go(func() {
+		for i := range 60 {
+			now := boot.Add(time.Duration(i) * 500 * time.Millisecond)
+			for _, p := range b.Collect(now, i%10 == 0) {
+				if out := b.Answered(&p, Answer{Peak: p.Sum, Total: p.Sum, Status: uint8(i % 2)}, now); out.Watch {
+					b.Watch(p.Key, now)
+				}
+			}
+			switch i % 20 {
+			case 3:
+				b.Lost()
+			case 7:
+				b.Sweep(now)
+			case 11:
+				b.Forget(netip.MustParsePrefix("10.1.0.0/16"), now)
+			case 13:
+				b.SetNodes(6)
+			case 17:
+				b.SetNodes(5)
+			}
+			b.Stats()
+		}
+	})
+	wg.Wait()
+	b.Sweep(boot.Add(time.Hour))
+	if s := b.Stats(); s.Suspects != 0 || s.Watched != 0 {
+		t.Errorf("left after an hour: %+v", s)
+	}
+}

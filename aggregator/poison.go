@@ -1,0 +1,47 @@
+package aggregator
+
+import (
+	"fmt"
+	"time"
+)
+
+// The bounds of a record that a node takes from the fleet. A node whose clock
+// is ahead by more than the grace has been named by then and must not write
+// blocks that start later than anybody's now.
+const (
+	futureGrace = time.Minute
+	longest     = 366 * 24 * time.Hour
+	widestV4    = 16
+	widestV6    = 32
+)
+
+// CheckRecord decodes a record that came from the fleet and refuses one that is
+// impossible or dangerous whoever wrote it: one that does not parse, is wider
+// than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the
+// future, ends before it begins, or lasts longer than 366 days. now is the
+// epoch's. What is protected here is for the block list to refuse.
+func CheckRecord(prefix, record string, now time.Time) (Record, error) {
+	r, err := DecodeRecord(prefix, record)
+	if err != nil {
+		return r, err
+	}
+	b := &r.Block
+	widest := widestV6
+	if b.Prefix.Addr().Is4() {
+		widest = widestV4
+	}
+	switch {
+	case b.Prefix.Bits() < widest && !r.Forced:
+		err = fmt.Errorf("record of %s: wider than /%d and not forced", b.Prefix, widest)
+	case b.Since.After(now.Add(futureGrace)):
+		err = fmt.Errorf("record of %s: begins at %s, in the future", b.Prefix, b.Since.Format(time.RFC3339))
+	case !b.Until.After(b.Since):
+		err = fmt.Errorf("record of %s: ends before it begins", b.Prefix)
+	case b.Until.Sub(b.Since) > longest:
+		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longest)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	return r, nil
+}

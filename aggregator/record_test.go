@@ -1,0 +1,180 @@
+package aggregator
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+
+func sampleRecord() Record {
+	return Record{
+		Block: edgeguard.Block{
+			Prefix: netip.MustParsePrefix("203.0.113.45/32"), Rule: "site", Reason: "over limit in the fleet: edge-1 644, edge-2 588",
+			Origin: "edge-1", Count: 1901, Limit: 1900, Since: epoch, Until: epoch.Add(10 * time.Minute), Version: 7, Proxied: true,
+		},
+		Retention: 5 * time.Minute,
+	}
+}
+
+func mustEncode(t testing.TB, r Record) string {
+	t.Helper()
+	s, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRecordReadsWhatItWrote(t *testing.T) {
+	want := sampleRecord()
+	s := mustEncode(t, want)
+	got, err := DecodeRecord("203.0.113.45/32", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if end := RecordEnd(s); end != want.Block.Until.Unix()+300 {
+		t.Errorf("ends at %d", end)
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*Record){
+		"no since":       func(r *Record) { r.Block.Since = time.Time{} },
+		"until 2300":     func(r *Record) { r.Block.Until = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"NUL":            func(r *Record) { r.Block.Rule = "a\x00b" },
+		"long reason":    func(r *Record) { r.Block.Reason = strings.Repeat("x", MaxString+1) },
+		"retention < 0":  func(r *Record) { r.Retention = -time.Second },
+		"retention long": func(r *Record) { r.Retention = 1 << 32 * time.Second },
+	} {
+		r := sampleRecord()
+		spoil(&r)
+		if _, err := r.Encode(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	r := sampleRecord()
+	r.Block.Rule, r.Block.Origin, r.Block.Reason = strings.Repeat("a", MaxString), strings.Repeat("b", MaxString), strings.Repeat("c", MaxString)
+	if s := mustEncode(t, r); len(s) > MaxRecord {
+		t.Errorf("the longest record has %d bytes", len(s))
+	}
+}
+
+// compareBlocks is the block list's order (blocklist/entry.go), written again.
+func compareBlocks(a, b *Record) int {
+	bit := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	x, y := &a.Block, &b.Block
+	return cmp.Or(
+		cmp.Compare(x.Version, y.Version), x.Until.Compare(y.Until), cmp.Compare(bit(x.Lifted), bit(y.Lifted)),
+		x.Since.Compare(y.Since), strings.Compare(x.Rule, y.Rule), strings.Compare(x.Origin, y.Origin),
+		strings.Compare(x.Reason, y.Reason), cmp.Compare(x.Count, y.Count), cmp.Compare(x.Limit, y.Limit),
+		cmp.Compare(bit(a.Forced), bit(b.Forced)),
+	)
+}
+
+func TestRecordsAreInTheListsOrder(t *testing.T) {
+	seed := rand.Uint64()
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	text := func() string { return []string{"", "a", "b", "ab", "a\x01", "a\xff"}[rnd.IntN(6)] }
+	random := func() Record {
+		r := sampleRecord()
+		b := &r.Block
+		b.Version = []uint64{1, 2, 1 << 40}[rnd.IntN(3)]
+		b.Until = epoch.Add(time.Duration(rnd.IntN(3)) * time.Minute)
+		b.Since = epoch.Add(-time.Duration(rnd.IntN(3)))
+		b.Lifted, b.Proxied, r.Forced = rnd.IntN(2) == 0, false, rnd.IntN(2) == 0
+		b.Rule, b.Origin, b.Reason = text(), text(), text()
+		b.Count, b.Limit = uint32(rnd.IntN(300)), uint32(rnd.IntN(2))
+		return r
+	}
+	for range 20000 {
+		a, b := random(), random()
+		if rnd.IntN(2) == 0 { // alike but for what comes last
+			b = a
+			b.Block.Reason, b.Block.Count, b.Forced = text(), uint32(rnd.IntN(300)), rnd.IntN(2) == 0
+		}
+		if got, want := strings.Compare(mustEncode(t, a), mustEncode(t, b)), compareBlocks(&a, &b); got != want {
+			t.Fatalf("seed %d: bytes say %d, the list %d:\n%+v\n%+v", seed, got, want, a, b)
+		}
+	}
+}
+
+func TestCheckRecordRefusesPoison(t *testing.T) {
+	good := sampleRecord()
+	for _, c := range []struct {
+		name, prefix string
+		change       func(*Record)
+		want         string // "" is fine
+	}{
+		{"fine", "203.0.113.45/32", nil, ""},
+		{"a tombstone", "203.0.113.45/32", func(r *Record) { r.Block.Lifted = true }, ""},
+		{"v4 /16", "203.0.0.0/16", nil, ""},
+		{"v4 /15", "203.0.0.0/15", nil, "wider than /16"},
+		{"v4 /0 forced", "0.0.0.0/0", func(r *Record) { r.Forced = true }, ""},
+		{"v6 /32", "2001:db8::/32", nil, ""},
+		{"v6 /31", "2001:db8::/31", nil, "wider than /32"},
+		{"host bits", "203.0.113.45/24", nil, "canonical"},
+		{"mapped", "::ffff:203.0.113.45/128", nil, "canonical"},
+		{"spelling", "2001:DB8::/64", nil, "canonical"},
+		{"bare address", "203.0.113.45", nil, "canonical"},
+		{"empty", "", nil, "canonical"},
+		{"a minute ahead", "203.0.113.45/32", func(r *Record) { r.Block.Since = epoch.Add(time.Minute) }, ""},
+		{"the future", "203.0.113.45/32", func(r *Record) { r.Block.Since = epoch.Add(61 * time.Second) }, "future"},
+		{"no time at all", "203.0.113.45/32", func(r *Record) { r.Block.Until = r.Block.Since }, "ends before"},
+		{"for ever", "203.0.113.45/32", func(r *Record) { r.Block.Until = epoch.Add(longest + 1) }, "lasts longer"},
+	} {
+		r := good
+		if c.change != nil {
+			c.change(&r)
+		}
+		_, err := CheckRecord(c.prefix, mustEncode(t, r), epoch)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestDecodeRecordRefusesEveryCutAndMutation(t *testing.T) {
+	s := mustEncode(t, sampleRecord())
+	for i := range s {
+		if _, err := DecodeRecord("203.0.113.45/32", s[:i]); err == nil {
+			t.Errorf("cut at %d: no error", i)
+		}
+	}
+	if _, err := DecodeRecord("203.0.113.45/32", s+"x"); err == nil {
+		t.Error("a byte more: no error")
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	r := sampleRecord()
+	s, _ := r.Encode()
+	f.Add("203.0.113.45/32", s)
+	f.Add("2001:db8::/64", s)
+	f.Add("::/0", strings.Repeat("\x01", 60))
+	f.Fuzz(func(t *testing.T, prefix, record string) {
+		r, err := DecodeRecord(prefix, record)
+		if err != nil {
+			return
+		}
+		again, err := r.Encode()
+		if err != nil || again != record || r.Block.Prefix.String() != prefix {
+			t.Fatalf("%q %q became %+v, and that %q (%v)", prefix, record, r, again, err)
+		}
+		RecordEnd(record)
+	})
+}

@@ -1,0 +1,155 @@
+package redis
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// maxBeat is what the library takes of one node.
+const maxBeat = 1024
+
+// Beat is what a node says of itself every two seconds.
+type Beat struct {
+	Node    string    `json:"node"`
+	Boot    string    `json:"boot"`
+	Version string    `json:"version,omitempty"`
+	Started time.Time `json:"started"`
+	// At is when it was said, by Redis' clock as the node knows it.
+	At time.Time `json:"at"`
+	// AheadMS is how far the node's clock is ahead of Redis', in milliseconds.
+	AheadMS float64 `json:"ahead_ms"`
+	// PushLagMS is the age of its newest whole round of pushes.
+	PushLagMS int64 `json:"push_lag_ms"`
+	// Changes is the version of the fleet's list that it has read, Digest its
+	// digest of it, of the records that end after Cutoff.
+	Changes int64  `json:"changes"`
+	Digest  string `json:"digest,omitempty"`
+	Cutoff  int64  `json:"cutoff,omitempty"`
+	Monitor bool   `json:"monitor,omitempty"`
+	// Own are the node's addresses, which no other node must block.
+	Own []netip.Addr `json:"own,omitempty"`
+}
+
+// Field is the beat's name in the hash of nodes.
+func (b *Beat) Field() string { return b.Node + "/" + b.Boot }
+
+// encode gives the beat's JSON, with as many addresses as there is room for.
+func (b Beat) encode() string {
+	for {
+		text, err := json.Marshal(b)
+		if err == nil && len(text) <= maxBeat {
+			return string(text)
+		}
+		if len(b.Own) == 0 {
+			b.Version = "" // a name of 255 bytes and this, at most
+			text, _ = json.Marshal(b)
+			return string(text)
+		}
+		b.Own = b.Own[:len(b.Own)/2]
+	}
+}
+
+// parseBeat reads a field of the hash of nodes; a beat that another node says
+// in its name is none.
+func parseBeat(field, value string) (Beat, bool) {
+	var b Beat
+	if len(value) > maxBeat || json.Unmarshal([]byte(value), &b) != nil {
+		return b, false
+	}
+	return b, b.Field() == field && b.Node != ""
+}
+
+// standing is the beat function's answer: how the namespace stands.
+type standing struct {
+	now     time.Time // Redis'
+	changes int64     // the list's version
+	digest  string    // of the records that end after cutoff; "" while others wait to be removed
+	cutoff  int64     // unix second
+	tip     string    // newest id of the stream; "" if it is empty
+	beats   []Beat
+}
+
+func parseStanding(answer []any) (standing, error) {
+	var s standing
+	if len(answer) < 6 || len(answer)%2 != 0 {
+		return s, fmt.Errorf("beat: an answer of %d parts", len(answer))
+	}
+	var numbers [4]int64
+	for i, at := range []int{0, 1, 2, 4} {
+		n, ok := number(answer[at])
+		if !ok {
+			return s, fmt.Errorf("beat: %v in the place of a number", answer[at])
+		}
+		numbers[i] = n
+	}
+	s.now = time.Unix(numbers[0], numbers[1]*1000)
+	s.changes, s.cutoff = numbers[2], numbers[3]
+	s.digest, _ = answer[3].(string)
+	s.tip, _ = answer[5].(string)
+	for rest := answer[6:]; len(rest) >= 2; rest = rest[2:] {
+		field, _ := rest[0].(string)
+		value, _ := rest[1].(string)
+		if b, ok := parseBeat(field, value); ok {
+			s.beats = append(s.beats, b)
+		}
+	}
+	return s, nil
+}
+
+func number(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// fresh is how old a beat may be whose node is taken to be alive.
+const fresh = 10 * time.Second
+
+// alive gives the newest beat of each run that was heard from lately.
+func (s *standing) alive() []Beat {
+	var out []Beat
+	for _, b := range s.beats {
+		if age := s.now.Sub(b.At); age < fresh && age > -fresh {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// names are the nodes' names by the ids under which they count, the dead ones
+// included.
+func (s *standing) names() map[[8]byte]string {
+	names := make(map[[8]byte]string, len(s.beats))
+	for i := range s.beats {
+		b := &s.beats[i]
+		names[nodeID(b)] = b.Node
+	}
+	return names
+}
+
+// twins gives the names that two living nodes share: both were heard after the
+// other had started.
+func (s *standing) twins() []string {
+	var names []string
+	alive := s.alive()
+	for i, a := range alive {
+		for _, b := range alive[:i] {
+			if a.Node == b.Node && a.Boot != b.Boot && a.At.After(b.Started.Add(twinGrace)) && b.At.After(a.Started.Add(twinGrace)) {
+				names = append(names, a.Node)
+			}
+		}
+	}
+	return names
+}
+
+// twinGrace is how long two runs of one node may overlap, as they do where a
+// new one starts before the old has ended.
+const twinGrace = 3 * time.Second

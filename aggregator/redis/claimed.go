@@ -1,0 +1,76 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+)
+
+// claimed is the word that makes a partition go by the time that pushes claim.
+const claimed = "claimed"
+
+// Claim makes the namespace go by the time that its pushes claim instead of
+// Redis' own: for recorded events, in a namespace of their own. A live fleet
+// must never share it, since nobody's clock is judged there.
+func (p *Pusher) Claim(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for _, clock := range p.names.clocks {
+		pipe.FCall(ctx, functionName("clock"), []string{clock}, claimed)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("claim the namespace's clock: %w", err)
+	}
+	return nil
+}
+
+// Watched gives the keys that were put on the watch list after a place in it,
+// and the place after them; "0" is its beginning. It does not wait. A Link
+// follows the list by itself.
+func (p *Pusher) Watched(ctx context.Context, after string) ([]aggregator.Key, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	news, err := p.client.XRead(ctx, &goredis.XReadArgs{
+		Streams: []string{p.names.watch, after}, Count: watchLength, Block: -1,
+	}).Result()
+	if errors.Is(err, goredis.Nil) {
+		return nil, after, nil
+	}
+	if err != nil {
+		return nil, after, fmt.Errorf("watch list: %w", err)
+	}
+	var keys []aggregator.Key
+	for _, m := range news[0].Messages {
+		after = m.ID
+		text, _ := m.Values["k"].(string)
+		if k, err := aggregator.ParseKey([]byte(text)); err == nil {
+			keys = append(keys, k)
+		}
+	}
+	return keys, after, nil
+}
+
+// Drop removes what [Pusher.Claim] and the watch list left in the namespace.
+// Counts go by themselves, ten minutes after the last push.
+func (p *Pusher) Drop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for _, clock := range p.names.clocks {
+		pipe.Del(ctx, clock)
+	}
+	pipe.Del(ctx, p.names.watch)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("remove the namespace: %w", err)
+	}
+	return nil
+}
+
+// Explain puts an error of a Pusher into words for an operator: what is wrong
+// with Redis, and the mend.
+func (c *Config) Explain(err error) error { return errors.New(c.diagnose(err).Text) }

@@ -1,0 +1,166 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/clockguard"
+)
+
+// owedMost bounds the keys that wait to be forgotten in Redis; what finds no
+// room runs out there by itself, 70 slots after its last push.
+const owedMost = 1 << 16
+
+// floor is the first slot of a key that counts, and its meter's width in
+// seconds.
+type floor struct{ slot, width uint32 }
+
+// clears are the keys that were unblocked and are still to be forgotten in
+// Redis. Safe for concurrent use.
+type clears struct {
+	mu     sync.Mutex
+	floors map[aggregator.Key]floor
+}
+
+// clearLifted clears what was unblocked in the last window: by this node before
+// it was in the fleet, or while it was away. Older unblocks are of slots that
+// have left every window. Since then the keys may have counted anew, which
+// forgetting them left untold: they are watched.
+func (l *Link) clearLifted() {
+	now := l.node.Now()
+	for b := range l.node.Records() {
+		if !b.Lifted || !now.Before(b.Since.Add(l.config.Retention)) {
+			continue
+		}
+		for _, k := range l.clear(b) {
+			l.node.Counts().Watch(k, now)
+		}
+	}
+}
+
+// clear takes an unblocked prefix out of what the node pushes, and gives the
+// keys that were. The tombstone's times are local.
+func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
+	at := l.node.Epoch(tombstone.Since)
+	keys := l.node.Counts().Forget(tombstone.Prefix, at)
+	l.clears.mu.Lock()
+	defer l.clears.mu.Unlock()
+	for _, k := range keys {
+		one, ok := l.node.floor(k, at)
+		stands, waits := l.clears.floors[k]
+		if !ok || (!waits && len(l.clears.floors) >= owedMost) {
+			continue
+		}
+		if l.clears.floors == nil {
+			l.clears.floors = map[aggregator.Key]floor{}
+		}
+		one.slot = max(one.slot, stands.slot)
+		l.clears.floors[k] = one
+	}
+	signal(l.owed)
+	return keys
+}
+
+// floor is that of a key whose prefix was unblocked at the epoch's time at;
+// false if this node has no such meter.
+func (n *Node) floor(k aggregator.Key, at time.Time) (floor, bool) {
+	width := n.Width(k.Meter)
+	if width == 0 {
+		return floor{}, false
+	}
+	return floor{clockguard.Slot(at, width) + 1, width}, true
+}
+
+// forget carries out what is owed; what fails stays owed.
+func (l *Link) forget(ctx context.Context) error {
+	owed := l.clears.take()
+	for len(owed) > 0 {
+		some := make([]floored, 0, pipelined*callKeys)
+		for k, one := range owed {
+			if len(some) == cap(some) {
+				break
+			}
+			some = append(some, floored{k, one})
+		}
+		if err := l.pusher.forget(ctx, some); err != nil {
+			l.clears.giveBack(owed)
+			signal(l.owed)
+			return err
+		}
+		for _, one := range some {
+			delete(owed, one.key)
+		}
+	}
+	return nil
+}
+
+func (c *clears) take() map[aggregator.Key]floor {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	owed := c.floors
+	c.floors = nil
+	return owed
+}
+
+func (c *clears) giveBack(owed map[aggregator.Key]floor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, one := range c.floors {
+		one.slot = max(one.slot, owed[k].slot)
+		owed[k] = one
+	}
+	c.floors = owed
+}
+
+// floored is a key whose slots below floor no longer count.
+type floored struct {
+	key aggregator.Key
+	floor
+}
+
+// Forget takes counts of keys out of Redis: slots below the one after at's.
+// Unlike the rest of a Pusher it may be called beside a round.
+func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
+	some := make([]floored, 0, len(keys))
+	for _, k := range keys {
+		if one, ok := p.node.floor(k, at); ok {
+			some = append(some, floored{k, one})
+		}
+	}
+	return p.forget(ctx, some)
+}
+
+// forget is Forget with the floors reckoned.
+func (p *Pusher) forget(ctx context.Context, keys []floored) error {
+	type place struct {
+		partition int
+		floor
+	}
+	groups := map[place][]string{}
+	for _, one := range keys {
+		at := place{one.key.Partition(len(p.names.counts)), one.floor}
+		groups[at] = append(groups[at], p.names.counts[at.partition]+string(one.key.Append(nil)))
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for at, names := range groups {
+		for len(names) > 0 {
+			some := names[:min(callKeys, len(names))]
+			names = names[len(some):]
+			pipe.FCall(ctx, functionName("forget"), some, at.slot, at.width)
+		}
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		p.stats.failed("forget")
+		return fmt.Errorf("unblock %d keys: %w", len(keys), err)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package redis
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The defaults of Config.
+const (
+	DefaultNamespace  = "edgeguard"
+	DefaultPartitions = 16
+	DefaultPush       = 500 * time.Millisecond
+	DefaultTimeout    = time.Second
+	DefaultRetention  = 5 * time.Minute
+	DefaultMaxSkew    = 100 * time.Millisecond
+)
+
+// MostPartitions bounds what one round of pushes is split into.
+const MostPartitions = 1024
+
+// Config says where the fleet's Redis is and who this node is in it. It is
+// checked by New.
+type Config struct {
+	// Addresses are host:port, a socket's path, or URLs: redis://, rediss://
+	// (TLS), unix://, with user, password and database in them. Several are
+	// one Cluster's, or Sentinels' where Sentinel is set.
+	Addresses []string
+	// Cluster says that a single address is a Cluster's.
+	Cluster bool
+	// Sentinel is the master's name at the Sentinels.
+	Sentinel string
+	// User and Password win over a URL's; PasswordFile wins over Password. The
+	// file is read again at each new connection, so that a password is changed
+	// without a restart; space around it is cut off.
+	User, Password, PasswordFile string
+	TLS                          TLS
+	// LoaderFile holds a user that may load the function library: the name in
+	// its first line, the password in its second. With it the node loads a
+	// missing library itself. Optional.
+	LoaderFile string
+
+	// Namespace parts fleets that share a Redis: letters, digits, '.', '_' and
+	// '-'. "" means DefaultNamespace.
+	Namespace string
+	// Partitions is how many hash tags the counts are spread over, the same
+	// number on all nodes. 0 means DefaultPartitions.
+	Partitions int
+	// Push is the time between two pushes; 0 means DefaultPush.
+	Push time.Duration
+	// Timeout bounds each exchange with Redis; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Retention is the longest window of the rules, in whole seconds: how long a
+	// block's record outlives its end, so that older news cannot bring it back,
+	// and how far back a node that joins learns what the fleet watches and what
+	// was unblocked. 0 means DefaultRetention.
+	Retention time.Duration
+	// MaxSkew is how far clocks may be apart before it is an alarm; 0 means
+	// DefaultMaxSkew.
+	MaxSkew time.Duration
+
+	// Node is this node's name in the fleet: 1 to 100 printable bytes.
+	Node string
+	// Boot tells this run from earlier ones: 16 random hex digits. "" draws
+	// them.
+	Boot string
+	// Version is the program's, for `fleet status`.
+	Version string
+	// Monitor: blocks are received and none published.
+	Monitor bool
+}
+
+// TLS is how the connection is secured, beside what a rediss:// URL says.
+type TLS struct {
+	// On secures addresses that are not URLs.
+	On bool
+	// CA is a file of PEM certificates that are trusted instead of the
+	// system's.
+	CA string
+	// Cert and Key are the files of this node's own certificate.
+	Cert, Key string
+	// Name is the server name to expect; "" means the address's host.
+	Name string
+}
+
+var (
+	validNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	validBoot      = regexp.MustCompile(`^[0-9a-f]{16}$`)
+)
+
+// check fills in the defaults and reports everything that is wrong.
+func (c *Config) check() error {
+	orElse(&c.Namespace, DefaultNamespace)
+	orElse(&c.Partitions, DefaultPartitions)
+	orElse(&c.Push, DefaultPush)
+	orElse(&c.Timeout, DefaultTimeout)
+	orElse(&c.Retention, DefaultRetention)
+	orElse(&c.MaxSkew, DefaultMaxSkew)
+	if c.Boot == "" {
+		c.Boot = newBoot()
+	}
+	return errors.Join(
+		complain(len(c.Addresses) == 0, "fleet: no address of a Redis: say fleet.redis"),
+		complain(!validNamespace.MatchString(c.Namespace),
+			"fleet.namespace %q: use 1 to 64 letters, digits, '.', '_' or '-'", c.Namespace),
+		complain(c.Partitions < 1 || c.Partitions > MostPartitions,
+			"fleet.partitions %d: use 1 to %d", c.Partitions, MostPartitions),
+		complain(c.Push < 10*time.Millisecond || c.Push > 10*time.Second,
+			"fleet.push %v: use 10ms to 10s", c.Push),
+		complain(c.Timeout < 10*time.Millisecond, "fleet.timeout %v: use 10ms or more", c.Timeout),
+		complain(c.Retention < time.Second || c.Retention > 366*24*time.Hour,
+			"fleet: a retention of %v: use 1s to 366 days", c.Retention),
+		complain(c.MaxSkew < time.Millisecond || c.MaxSkew > 5*time.Second,
+			"fleet.max_skew %v: use 1ms to 5s", c.MaxSkew),
+		complain(c.Node == "" || len(c.Node) > 100 || strings.ContainsFunc(c.Node, unprintable),
+			"node %q: a name of 1 to 100 printable bytes is needed in a fleet", c.Node),
+		complain(!validBoot.MatchString(c.Boot), "fleet: boot %q is not 16 hex digits", c.Boot),
+	)
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+
+func orElse[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}
+
+func complain(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+func newBoot() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// readPassword reads the file anew at each connection: see Config.
+func readPassword(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("fleet.password_file: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}

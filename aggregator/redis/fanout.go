@@ -1,0 +1,153 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+)
+
+const (
+	// blocked is how long Redis holds the answer while there is no news. It
+	// bounds how long a Redis that hangs goes unnoticed, and a resync waits.
+	blocked = 400 * time.Millisecond
+	// resyncEvery is the least time between two full reads.
+	resyncEvery = time.Second
+	// newsAtOnce bounds one answer: 1 MB of records.
+	newsAtOnce = 1000
+)
+
+// place is how far the two streams were read.
+type place struct{ changes, watch string }
+
+// startOf is where reading goes on after a full sync. The watch list has no
+// snapshot: a key is watched for a window, so that the entries of the last one
+// tell of all that are.
+func startOf(s standing, window time.Duration) place {
+	at := place{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
+	orElse(&at.changes, "0-0")
+	return at
+}
+
+// follow is the fan-out's loop: it reads what changes in the fleet's list, and
+// what the fleet watches.
+func (l *Link) follow(ctx context.Context, at place) error {
+	synced := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.resync:
+			// Rubbish in the stream must not make every node read the whole
+			// list without end.
+			sleep(ctx, resyncEvery-time.Since(synced))
+			s, err := l.beat(ctx, false)
+			if err == nil {
+				err = l.sync(ctx, s)
+			}
+			if err != nil {
+				return err
+			}
+			at.changes, synced = startOf(s, 0).changes, time.Now()
+		default:
+		}
+		news, err := l.read(ctx, at)
+		if err != nil {
+			return err
+		}
+		for _, stream := range news {
+			if stream.Stream == l.pusher.names.watch {
+				at.watch = l.watch(stream.Messages)
+				continue
+			}
+			at.changes = l.learn(stream.Messages)
+		}
+	}
+}
+
+// read waits for news.
+func (l *Link) read(ctx context.Context, at place) ([]goredis.XStream, error) {
+	ctx, cancel := context.WithTimeout(ctx, blocked+l.config.Timeout)
+	defer cancel()
+	news, err := l.client.XRead(ctx, &goredis.XReadArgs{
+		Streams: []string{l.pusher.names.stream, l.pusher.names.watch, at.changes, at.watch},
+		Count:   newsAtOnce, Block: blocked,
+	}).Result()
+	if err != nil && !errors.Is(err, goredis.Nil) {
+		l.stats.failed("stream")
+		return nil, fmt.Errorf("stream of changes: %w", err)
+	}
+	return news, nil
+}
+
+// watch hands on watched keys; what does not parse is not ours.
+func (l *Link) watch(messages []goredis.XMessage) (last string) {
+	for _, m := range messages {
+		last = m.ID
+		text, _ := m.Values["k"].(string)
+		if k, err := aggregator.ParseKey([]byte(text)); err == nil && l.node.Width(k.Meter) != 0 {
+			l.hear(k)
+		}
+	}
+	return last
+}
+
+// learn takes in changes of the list. After a gap the rest is left to a full
+// sync.
+func (l *Link) learn(messages []goredis.XMessage) (last string) {
+	for _, m := range messages {
+		last = m.ID
+		prefix, _ := m.Values["p"].(string)
+		record, _ := m.Values["r"].(string)
+		text, _ := m.Values["v"].(string)
+		version, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !l.mirror.follow(prefix, record, version) {
+			signal(l.resync)
+			continue
+		}
+		l.take(prefix, record, true)
+	}
+	return last
+}
+
+// take merges one record of the fleet into the node's list; fresh says that it
+// has just been made. What is poison, or refused by the list, is dropped.
+func (l *Link) take(prefix, record string, fresh bool) {
+	now := l.node.Epoch(l.node.Now())
+	r, err := aggregator.CheckRecord(prefix, record, now)
+	if err != nil {
+		l.refuse(prefix, err)
+		return
+	}
+	b := r.Block
+	if fresh && b.Origin != l.config.Node {
+		l.stats.travelled(now.Sub(b.Since))
+	}
+	b.Since, b.Until = l.node.Local(b.Since), l.node.Local(b.Until)
+	changed, err := l.node.Merge(b, r.Forced)
+	switch {
+	case errors.Is(err, blocklist.ErrExpired):
+	case err != nil:
+		l.refuse(prefix, err)
+	case changed:
+		l.stats.received.Add(1)
+		if b.Lifted {
+			l.clear(b)
+			l.node.Cleared(b.Prefix, b.Since)
+		}
+	}
+}
+
+// refuse counts poison, and alarms once for each prefix.
+func (l *Link) refuse(prefix string, err error) {
+	l.stats.poison.Add(1)
+	if l.poison.first(prefix) {
+		l.node.Alarm("poison", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
+	}
+}

@@ -1,0 +1,328 @@
+#!lua name=edgeguard1
+
+-- What a fleet of edgeguard nodes keeps in Redis, and the only code that writes
+-- it. Package aggregator/twin says the same in Go, to be read; here it is also
+-- fast. Redis 7 or Valkey. Every key that a function touches is among its KEYS,
+-- and all of one call share a hash tag, so that a Cluster can spread them.
+--
+-- Arguments are checked before anything is written: a call either fails with
+-- EDGEGUARD and a reason, or is carried out whole.
+
+-- While a library is loaded Redis shows it nothing but register_function, and
+-- later each look at a global is a detour: bind fetches what is needed once,
+-- at the first call.
+local call, byte, char, find, sub, gsub, concat, format, floor, max, min, pack, unpack, values
+local EMPTY, FRESH, NODE
+
+-- A suspect is a hash: field f is the fleet's ring, and each field of eight
+-- bytes is a node's. A ring is
+--
+--   cell (1)  head (4)  floor (4, in f only)  slots (KEPT)  total (3)
+--
+-- cell is the bytes of a slot: 1 until one of them counts more than 255, then
+-- 2. The slots stand oldest first, the last is head; total is the sum of the
+-- newest WINDOW. Those below the floor were forgotten. Integers are big-endian.
+--
+-- Why so: what a push changes stands at the end, so that it cuts a tail off and
+-- writes another; the running total spares adding up the rest. One string with
+-- all rings in it would have every push read and write all nodes'.
+local KEPT, WINDOW = 68, 60
+local LATE = KEPT - WINDOW
+local F, N = 9, 5  -- the bytes before the slots, of the fleet's ring and of a node's
+local MOST = 65535 -- where a slot of the fleet stops
+local LIFE = 70    -- slots for which a suspect outlives the last move of its head
+local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
+
+local function bind()
+  call = redis.call
+  byte, char, find, sub, gsub = string.byte, string.char, string.find, string.sub, string.gsub
+  floor, max, min, concat, format = math.floor, math.max, math.min, table.concat, string.format
+  pack, unpack, values = struct.pack, struct.unpack, _G.unpack
+  EMPTY = ('\0'):rep(2 * KEPT)
+  NODE = '\1' .. ('\0'):rep(N - 1 + KEPT + 3)
+  FRESH = '\1' .. ('\0'):rep(F - 1 + KEPT + 3)
+end
+
+local function fail(...)
+  return redis.error_reply('EDGEGUARD ' .. concat({ ... }))
+end
+
+-- whole reports whether text is a whole number below a bound.
+local function whole(text, bound)
+  return text and find(text, '^%d+$') and #text <= 16 and tonumber(text) < bound
+end
+
+-- slot reads slot i of a ring; what it does not hold counts 0. at is F or N.
+local function slot(ring, at, cell, head, i)
+  i = i - head + KEPT
+  if i < 1 or i > KEPT then return 0 end
+  if cell == 1 then return byte(ring, at + i) end
+  local high, low = byte(ring, at + 2 * i - 1, at + 2 * i)
+  return high * 256 + low
+end
+
+-- sum adds up the slots from first to last.
+local function sum(ring, at, cell, head, first, last)
+  local n = 0
+  for i = max(first, head - KEPT + 1), min(last, head) do
+    n = n + slot(ring, at, cell, head, i)
+  end
+  return n
+end
+
+local function total(ring)
+  local a, b, c = byte(ring, -3, -1)
+  return a * 65536 + b * 256 + c
+end
+
+-- advance moves a ring's head on by some steps. It gives the ring, whose total
+-- is for the caller to write, and that total.
+local function advance(ring, at, cell, head, steps)
+  local left = steps < WINDOW and total(ring) or 0
+  if left > 0 then left = left - sum(ring, at, cell, head, head - WINDOW + 1, head - WINDOW + steps) end
+  local gone = min(steps, KEPT) * cell
+  return pack('>BI4', cell, head + steps) .. sub(ring, 6, at) .. sub(ring, at + gone + 1, -4) .. sub(EMPTY, 1, gone + 3), left
+end
+
+-- widen makes two bytes of every slot, narrow one of two where that is enough:
+-- KEPT pairs that begin with a zero are all of them.
+local function widen(ring, at)
+  return '\2' .. sub(ring, 2, at) .. gsub(sub(ring, at + 1, -4), '.', '\0%0') .. sub(ring, -3)
+end
+
+local function narrow(ring, at)
+  local slots, n = gsub(sub(ring, at + 1, -4), '%z(.)', '%1')
+  return n == KEPT and '\1' .. sub(ring, 2, at) .. slots .. sub(ring, -3) or ring
+end
+
+-- splice writes n bytes of tail over the slots from..till, and the total.
+local function splice(ring, at, cell, head, from, till, tail, n, count)
+  local low = at + (from - head + KEPT - 1) * cell
+  if till < head then
+    return sub(ring, 1, low) .. char(values(tail, 1, n)) .. sub(ring, low + n + 1, -4) .. pack('>I3', count)
+  end
+  tail[n + 1], tail[n + 2], tail[n + 3] = floor(count / 65536), floor(count / 256) % 256, count % 256
+  return sub(ring, 1, low) .. char(values(tail, 1, n + 3))
+end
+
+local fleetTail, nodeTail = {}, {} -- of the push at hand, kept to spare two tables each time
+
+-- append adds a slot to a tail of n bytes.
+local function append(tail, n, cell, count)
+  if cell == 1 then
+    tail[n + 1] = count
+    return n + 1
+  end
+  tail[n + 1], tail[n + 2] = floor(count / 256), count % 256
+  return n + 2
+end
+
+-- raise is merge for what nine pushes of ten are where ten go out in a slot: one
+-- slot, the newest of both rings, which has room for it in a byte. It returns
+-- nothing if it has not.
+local function raise(ring, mine, body, claimed, head, bottom)
+  local high, low = byte(body, 9, 10)
+  local known, a, b, c = byte(mine, -4, -1)
+  local sum, x, y, z = byte(ring, -4, -1)
+  local own, all = a * 65536 + b * 256 + c, x * 65536 + y * 256 + z
+  local more = high * 256 + low - known
+  if more > 0 then
+    if known + more > 255 or sum + more > 255 then return end
+    own, all = own + more, all + more
+    mine = sub(mine, 1, -5) .. char(known + more, floor(own / 65536), floor(own / 256) % 256, own % 256)
+    ring = sub(ring, 1, -5) .. char(sum + more, floor(all / 65536), floor(all / 256) % 256, all % 256)
+  end
+  local status = own < claimed and 1 or 0
+  if bottom > head - WINDOW then status = status + 4 end
+  return ring, mine, pack('>BI4I4I4', status, all, all, bottom)
+end
+
+-- merge takes one push into the fleet's ring and the node's: a slot of the
+-- node's becomes the greater of what it is and what was pushed, and the fleet's
+-- moves by the difference. It returns both rings, the answer, and the fleet's
+-- head before and after. newest is the last slot that is not refused as from
+-- the future.
+local function merge(ring, mine, body, newest)
+  local first, claimed = unpack('>I4I4', body)
+  local last = first + (#body - 8) / 2 - 1
+  local cell, head, bottom = unpack('>BI4I4', ring)
+  local mineCell, mineHead = unpack('>BI4', mine)
+  if first == head and first == last and first == mineHead and first <= newest and first >= bottom and cell + mineCell == 2 then
+    local fleet, node, answer = raise(ring, mine, body, claimed, head, bottom)
+    if fleet then return fleet, node, answer, head, head end
+  end
+  local fleet, node, before, all, own = ring, mine, head, nil, nil
+  local top = min(last, newest)
+  if first <= top and top > head then
+    fleet, all = advance(ring, F, cell, head, top - head)
+    head = top
+  else
+    all = total(ring)
+  end
+  local from, changed = max(first, bottom, head - KEPT + 1), false
+  if from <= top and top > mineHead then
+    node, own = advance(mine, N, mineCell, mineHead, top - mineHead)
+    mineHead, changed = top, true
+  else
+    own = total(mine)
+  end
+
+  local m, n = 0, 0
+  for i = from, top do
+    local high, low = byte(body, 2 * (i - first) + 9, 2 * (i - first) + 10)
+    local known, sum = slot(node, N, mineCell, mineHead, i), slot(fleet, F, cell, head, i)
+    local more = high * 256 + low - known
+    if more > 0 then
+      known, changed = known + more, true
+      if i > mineHead - WINDOW then own = own + more end
+      more = min(more, MOST - sum)
+      sum = sum + more
+      if i > head - WINDOW then all = all + more end
+      if known > 255 and mineCell == 1 then return merge(ring, widen(mine, N), body, newest) end
+      if sum > 255 and cell == 1 then return merge(widen(ring, F), mine, body, newest) end
+    end
+    m = append(nodeTail, m, mineCell, known)
+    n = append(fleetTail, n, cell, sum)
+  end
+  if changed then
+    node = splice(node, N, mineCell, mineHead, from, top, nodeTail, m, own)
+    fleet = splice(fleet, F, cell, head, from, top, fleetTail, n, all)
+  elseif head > before then
+    fleet = sub(fleet, 1, -4) .. pack('>I3', all)
+  end
+
+  local peak, ends = all, all
+  for i = head, max(first, head - LATE) + 1, -1 do
+    ends = ends - slot(fleet, F, cell, head, i) + slot(fleet, F, cell, head, i - WINDOW)
+    peak = max(peak, ends)
+  end
+  if head ~= last then all = sum(fleet, F, cell, head, last - WINDOW + 1, last) end
+  if mineHead ~= last then own = sum(node, N, mineCell, mineHead, last - WINDOW + 1, last) end
+  local status = own < claimed and 1 or 0
+  if last > top or first < head - KEPT + 1 then status = status + 2 end
+  if bottom > last - WINDOW then status = status + 4 end
+  return fleet, node, pack('>BI4I4I4', status, peak, all, bottom), before, head
+end
+
+-- tidy drops the nodes none of whose slots are kept any more, and takes one
+-- byte a slot again where that is enough. To drop a node as soon as its slots
+-- have left the window would be wrong: a late push to one of the LATE slots
+-- before it would be counted twice.
+local function tidy(key, head)
+  local all = call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local cell, last = unpack('>BI4', all[i + 1])
+    if last <= head - KEPT then
+      call('HDEL', key, all[i])
+    elseif cell == 2 then
+      call('HSET', key, all[i], narrow(all[i + 1], all[i] == 'f' and F or N))
+    end
+  end
+end
+
+-- push: KEYS clock, suspect…; ARGV header, body….
+local function push(keys, args)
+  if not call then bind() end
+  local n = #keys - 1
+  if n < 1 or n > 200 or #args ~= n + 1 then
+    return fail('arguments: push takes the clock and 1 to 200 suspects, a header and a body for each')
+  end
+  if #args[1] ~= 20 then return fail('header of ', #args[1], ' bytes: not 20') end
+  local id, now, width = unpack('>c8I8I4', args[1])
+  if width == 0 or now > 2 ^ 53 then return fail('header: width ', width, ', now ', now) end
+  for i = 2, n + 1 do
+    local body = args[i]
+    local slots = (#body - 8) / 2
+    if slots < 1 or slots > WINDOW or slots % 1 ~= 0 then
+      return fail('body ', i - 1, ' of ', #body, ' bytes: not 1 to 60 slots')
+    end
+    if byte(body) == 255 and unpack('>I4', body) + slots > 2 ^ 32 then return fail('body ', i - 1, ' runs past the last slot') end
+  end
+  local time, ttl, offset = now, CLAIMED, call('GET', keys[1])
+  if offset ~= 'claimed' then
+    local clock = call('TIME')
+    time = clock[1] * 1000 + floor(clock[2] / 1000) + (tonumber(offset or nil) or 0)
+    ttl = LIFE * width
+    if now - time > 5000 or time - now > 5000 then return fail('clock ', format('%.0f', time)) end
+  end
+  local newest, out = floor(time / 1000 / width) + 1, {}
+  for i = 2, n + 1 do
+    local key = keys[i]
+    local rings = call('HMGET', key, 'f', id)
+    local was, had = rings[1] or FRESH, rings[2] or NODE
+    local fleet, node, answer, before, head = merge(was, had, args[i], newest)
+    if node ~= had then
+      call('HSET', key, 'f', fleet, id, node)
+    elseif fleet ~= was then
+      call('HSET', key, 'f', fleet)
+    end
+    if head > before then
+      call('EXPIRE', key, ttl)
+      if before > 0 and floor(before / WINDOW) ~= floor(head / WINDOW) then tidy(key, head) end
+    end
+    out[i - 1] = answer
+  end
+  return concat(out)
+end
+
+-- split: KEYS suspect; ARGV slot. Who counted what in the window that ends at
+-- the slot: id, count, id, count…
+local function split(keys, args)
+  if not call then bind() end
+  if #keys ~= 1 or #args ~= 1 or not whole(args[1], 2 ^ 32) then
+    return fail('arguments: split takes a suspect and a slot')
+  end
+  local all, last, out = call('HGETALL', keys[1]), tonumber(args[1]), {}
+  for i = 1, #all, 2 do
+    if all[i] ~= 'f' then
+      local cell, head = unpack('>BI4', all[i + 1])
+      local n = sum(all[i + 1], N, cell, head, last - WINDOW + 1, last)
+      if n > 0 then
+        out[#out + 1] = all[i]
+        out[#out + 1] = n
+      end
+    end
+  end
+  return out
+end
+
+-- forget: KEYS suspect…; ARGV floor, width. Drops what was counted, and has
+-- slots below the floor ignored. Every node that hears of an unblock calls it:
+-- a suspect whose floor is there already stays as it is, with what was counted
+-- since. The fleet's head stays, since it never goes back; a suspect that is not
+-- there is made, to hold the floor. Answers with the number of keys emptied.
+local function forget(keys, args)
+  if not call then bind() end
+  if #keys < 1 or #args ~= 2 or not whole(args[1], 2 ^ 32) or not whole(args[2], 2 ^ 32) or tonumber(args[2]) == 0 then
+    return fail('arguments: forget takes suspects, a floor and a width')
+  end
+  local bottom, emptied = tonumber(args[1]), 0
+  for _, key in ipairs(keys) do
+    local _, head, stands = unpack('>BI4I4', call('HGET', key, 'f') or FRESH)
+    if stands < bottom then
+      call('DEL', key)
+      call('HSET', key, 'f', pack('>BI4I4', 1, head, bottom) .. sub(FRESH, F + 1))
+      call('EXPIRE', key, LIFE * args[2])
+      emptied = emptied + 1
+    end
+  end
+  return emptied
+end
+
+-- clock: KEYS clock; ARGV milliseconds by which the fleet's time is ahead of
+-- TIME, or "claimed" for a replay's namespace, where nodes say what time it is,
+-- or nothing to remove it.
+local function clock(keys, args)
+  if not call then bind() end
+  local value = args[1]
+  if #keys ~= 1 or #args ~= 1 or not (value == '' or value == 'claimed' or find(value, '^-?%d%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?$')) then
+    return fail('arguments: clock takes a key, and milliseconds, claimed or nothing')
+  end
+  if value == '' then call('DEL', keys[1]) else call('SET', keys[1], value) end
+  return redis.status_reply('OK')
+end
+
+redis.register_function('edgeguard1_push', push)
+redis.register_function({ function_name = 'edgeguard1_split', callback = split, flags = { 'no-writes' } })
+redis.register_function('edgeguard1_forget', forget)
+redis.register_function('edgeguard1_clock', clock)

@@ -1,0 +1,172 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+)
+
+// randomRecord is the wire form of a block, with a few values each so that records
+// often meet one that differs in one thing only.
+func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text string) {
+	t.Helper()
+	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(12))}), 32)
+	pick := func(s ...string) string { return s[r.IntN(len(s))] }
+	block := aggregator.Record{Block: edgeguard.Block{
+		Prefix: p, Rule: pick("site", "login", "log"), Origin: pick("edge-1", "edge-2"), Reason: pick("", "over limit", "über"),
+		Count: uint32(r.IntN(3)), Limit: 1900, Version: uint64(1 + r.IntN(2)), Lifted: r.IntN(4) == 0,
+		Since: now.Add(-time.Hour), Until: now.Add([]time.Duration{-300, 600, 600, 600, 1200}[r.IntN(5)] * time.Second).Add(time.Duration(r.IntN(4)) * 500 * time.Millisecond),
+	}, Forced: r.IntN(2) == 0, Retention: 100 * time.Second}
+	text, err := block.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.String(), text
+}
+
+// standingOf is a beat's answer without what depends on the server's clock.
+func standingOf(t testing.TB, answer any) string {
+	t.Helper()
+	list, ok := answer.([]any)
+	if !ok || len(list) < 6 {
+		t.Fatalf("beat: %q", answer)
+	}
+	beats := pairs(list[6:])
+	return fmt.Sprintf("version %v digest %v, empty tip: %t, beats %q", list[2], list[3], list[5] == "", beats)
+}
+
+// TestLibraryBlocksAreTwin publishes random records on both and compares what
+// is taken, what stands, its version and its digest.
+func TestLibraryBlocksAreTwin(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	b := newBoth(t, fmt.Sprintf("seed %d", seed))
+	ctx, names := context.Background(), newNames("t", 1)
+	now := time.Now()
+	for range 150 {
+		args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
+		for range 1 + r.IntN(4) {
+			prefix, text := randomRecord(t, r, now)
+			switch r.IntN(20) {
+			case 0:
+				text = text[:r.IntN(len(text))]
+			case 1:
+				text += strings.Repeat("x", 1024)
+			}
+			args = append(args, prefix, text)
+		}
+		b.call(now, "publish", names.publishKeys(), args)
+		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
+		want, err := b.twin.Call(now, Library+"_beat", names.beatKeys(), beat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), beat[0], beat[1], beat[2]).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, y := standingOf(t, got), standingOf(t, want); x != y {
+			b.fail("beat gives %s;\nthe twin's %s", x, y)
+		}
+	}
+	stored, kept := b.node.HGetAll(ctx, names.blocks).Val(), b.twin.Blocks(names.blocks)
+	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y || len(stored) == 0 {
+		b.fail("there stand %s;\non the twin %s", x, y)
+	}
+	b.compareStream(names)
+}
+
+// compareStream holds the stream's entries against the twin's.
+func (b *both) compareStream(names names) {
+	b.t.Helper()
+	entries, err := b.admin().XRange(context.Background(), names.stream, "-", "+").Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	changes := b.twin.Stream(names.blocks)
+	if len(entries) != len(changes) || len(entries) == 0 {
+		b.fail("the stream has %d entries, the twin's %d", len(entries), len(changes))
+	}
+	for i, e := range entries {
+		c := changes[i]
+		if e.Values["v"] != strconv.FormatInt(c.Version, 10) || e.Values["p"] != c.Prefix || e.Values["r"] != c.Record {
+			b.fail("entry %d is %q, the twin's %d %s %q", i, e.Values, c.Version, c.Prefix, c.Record)
+		}
+	}
+}
+
+// TestLibraryForgetsEnded: more ended records than one call removes go in
+// several, no digest is given until they have, and then it is that of none.
+func TestLibraryForgetsEnded(t *testing.T) {
+	b := newBoth(t, "ended")
+	names, now := newNames("t", 1), time.Now()
+	// A node whose clock is behind sends them: by its time they have not ended.
+	args := []string{strconv.FormatInt(now.Add(-time.Hour).UnixMilli(), 10)}
+	for i := range 450 {
+		r := aggregator.Record{Block: edgeguard.Block{
+			Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32),
+			Rule:   "site", Version: 1, Since: now.Add(-time.Hour), Until: now.Add(-time.Minute),
+		}}
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, r.Block.Prefix.String(), text)
+	}
+	b.call(now, "publish", names.publishKeys(), args)
+	digests := []string{}
+	for range 3 {
+		answer, err := b.node.FCall(context.Background(), Library+"_beat", names.beatKeys(), "", "", "16").Slice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, answer[3].(string))
+	}
+	if want := []string{"", "", "0000000000000000"}; !slices.Equal(digests, want) {
+		t.Fatalf("digests %q, want %q", digests, want)
+	}
+	if left := len(b.admin().HGetAll(context.Background(), names.blocks).Val()); left != 0 {
+		t.Fatalf("%d records are left", left)
+	}
+}
+
+// TestLibraryPartitions: the first beat of a namespace says into how many
+// partitions it is split, and another number is refused.
+func TestLibraryPartitions(t *testing.T) {
+	b := newBoth(t, "partitions")
+	ctx, names := context.Background(), newNames("t", 1)
+	if err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "a/0", "{}", "16").Err(); err != nil {
+		t.Fatal(err)
+	}
+	before := b.dump()
+	err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "b/0", "{}", "32").Err()
+	if err == nil || err.Error() != "EDGEGUARD partitions 16" {
+		t.Fatalf("another number of partitions: %v", err)
+	}
+	if b.dump() != before {
+		t.Fatal("a beat that is refused is filed")
+	}
+}
+
+// TestLibraryOldBeats: a beat older than an hour is no longer told.
+func TestLibraryOldBeats(t *testing.T) {
+	b := newBoth(t, "beats")
+	ctx, names := context.Background(), newNames("t", 1)
+	old := strconv.FormatInt(time.Now().Add(-2*time.Hour).Unix(), 10) + " {}"
+	if err := b.admin().HSet(ctx, names.nodes, "gone/0", old).Err(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
+	if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+		t.Fatalf("%q, %v", answer, err)
+	}
+}

@@ -1,0 +1,373 @@
+package redis
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/twin"
+	"edgeguard/internal/redistest"
+)
+
+// both runs every call on a real server, as a node's user, and on the twin, and
+// fails where they differ.
+type both struct {
+	t      testing.TB
+	node   *goredis.Client
+	twin   *twin.Redis
+	past   []string // the newest calls, for the failure's text
+	quoted string   // what begins each failure: the seed
+}
+
+// newBoth starts a server with the library, in which a user "edge" has exactly
+// the rights that the documentation gives a node.
+func newBoth(t testing.TB, quoted string) *both {
+	t.Helper()
+	server := redistest.Start(t, redistest.Options{})
+	ctx := context.Background()
+	if err := server.Client().FunctionLoadReplace(ctx, Source).Err(); err != nil {
+		t.Fatal(err)
+	}
+	line := []any{}
+	for word := range strings.FieldsSeq(strings.Replace(ACL("edge", "t"), "PASSWORD", "secret", 1)) {
+		line = append(line, word)
+	}
+	if err := server.Client().Do(ctx, line...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	o := server.Options()
+	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
+	node := goredis.NewClient(o)
+	t.Cleanup(func() { _ = node.Close() })
+	return &both{t: t, node: node, twin: twin.New(), quoted: quoted}
+}
+
+// call compares one call's answers and returns them.
+func (b *both) call(now time.Time, function string, keys, args []string) any {
+	b.t.Helper()
+	b.past = append(b.past, fmt.Sprintf("%s %q %q", function, keys, args))
+	b.past = b.past[max(0, len(b.past)-8):]
+	want, wantErr := b.twin.Call(now, Library+"_"+function, keys, args)
+	var list []any
+	for _, a := range args {
+		list = append(list, a)
+	}
+	call := b.node.FCall
+	if function == "split" {
+		call = b.node.FCallRO
+	}
+	got, err := call(context.Background(), Library+"_"+function, keys, list...).Result()
+	if wantErr != nil {
+		if err == nil || !strings.HasPrefix(err.Error(), wantErr.Error()) {
+			b.fail("the library gives %v, %v; the twin %v", got, err, wantErr)
+		}
+		return nil
+	}
+	if err != nil {
+		b.fail("the library gives %v; the twin %v", err, want)
+	}
+	if function == "split" {
+		got, want = pairs(got), pairs(want)
+	}
+	if x, y := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); x != y {
+		b.fail("the library gives %s;\nthe twin %s", x, y)
+	}
+	return got
+}
+
+func (b *both) fail(format string, args ...any) {
+	b.t.Helper()
+	b.t.Fatalf("%s: %s\nafter\n%s", b.quoted, fmt.Sprintf(format, args...), strings.Join(b.past, "\n"))
+}
+
+// pairs sorts a flat list of names and values by name: a hash has no order.
+func pairs(flat any) []string {
+	list, _ := flat.([]any)
+	var out []string
+	for ; len(list) >= 2; list = list[2:] {
+		out = append(out, fmt.Sprintf("%q %v", list[0], list[1]))
+	}
+	slices.Sort(out)
+	return out
+}
+
+const clockKey = "eg:{t/0}:c"
+
+// script is a random sequence of calls about a few suspects.
+type script struct {
+	*both
+	r     *rand.Rand
+	width uint32
+	now   time.Time
+	keys  []string
+	nodes [][8]byte
+	big   bool // counts near and beyond what a slot holds
+}
+
+func (s *script) slot() uint32 { return uint32(s.now.Unix() / int64(s.width)) }
+
+// count is mostly small, sometimes one that needs two bytes or saturates.
+func (s *script) count() uint16 {
+	switch s.r.IntN(12) {
+	case 0:
+		return 0
+	case 1:
+		return uint16(200 + s.r.IntN(120))
+	case 2:
+		if s.big {
+			return uint16(65535 - s.r.IntN(3)*20000)
+		}
+	}
+	return uint16(s.r.IntN(30))
+}
+
+// push is one call with what one node says of some suspects: fresh, late, early,
+// short or whole, with a claim that fits or does not.
+func (s *script) push() {
+	node := s.nodes[s.r.IntN(len(s.nodes))]
+	h := aggregator.NewHeader(node, s.now, s.width)
+	if s.r.IntN(30) == 0 {
+		h.Now += int64(s.r.IntN(20000) - 10000)
+	}
+	keys, args := []string{clockKey}, []string{string(h.Append(nil))}
+	for _, i := range s.r.Perm(len(s.keys))[:1+s.r.IntN(len(s.keys))] {
+		keys = append(keys, s.keys[i])
+		args = append(args, s.body())
+	}
+	s.call(time.Time{}, "push", keys, args)
+}
+
+func (s *script) body() string {
+	n := 1 + s.r.IntN(3)
+	if s.r.IntN(6) == 0 {
+		n = 1 + s.r.IntN(60)
+	}
+	head := s.slot()
+	switch s.r.IntN(8) {
+	case 0:
+		head -= uint32(s.r.IntN(12))
+	case 1:
+		head += uint32(s.r.IntN(4))
+	case 2:
+		head -= uint32(s.r.IntN(140))
+	}
+	p := aggregator.Push{First: head - uint32(n) + 1, Sum: uint32(s.r.IntN(400))}
+	for range n {
+		p.Counts = append(p.Counts, s.count())
+	}
+	return string(p.AppendBody(nil))
+}
+
+// step moves time on: mostly not at all, a slot, some, or past everything.
+func (s *script) step() {
+	steps := []int{0, 0, 0, 0, 1, 1, 1, 2, 7, 61, 200}[s.r.IntN(11)]
+	if steps > 2 && s.r.IntN(4) > 0 {
+		steps = 1
+	}
+	s.now = s.now.Add(time.Duration(steps) * time.Duration(s.width) * time.Second)
+}
+
+func (s *script) run(calls int) {
+	for range calls {
+		switch s.r.IntN(20) {
+		case 0:
+			floor := int(s.slot()) + s.r.IntN(70) - 66
+			s.call(time.Time{}, "forget", s.keys[:1+s.r.IntN(len(s.keys))], []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))})
+		case 1, 2, 3:
+			end := int(s.slot()) + s.r.IntN(80) - 76
+			s.call(time.Time{}, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, []string{strconv.Itoa(end)})
+		default:
+			s.push()
+		}
+		s.step()
+	}
+}
+
+// TestLibraryIsTwin drives both with the same random calls. The slots' time is
+// claimed, as in a replay, and flies; the server's stands still for the twin and
+// nearly so for the server, so that no key's life ends.
+func TestLibraryIsTwin(t *testing.T) {
+	seed := rand.Uint64()
+	b := newBoth(t, fmt.Sprintf("seed %d", seed))
+	r := rand.New(rand.NewPCG(seed, 0))
+	b.call(time.Time{}, "clock", []string{clockKey}, []string{"claimed"})
+	for run := range 60 {
+		s := &script{
+			both: b, r: r, width: []uint32{1, 5, 60}[r.IntN(3)], big: run%3 == 0,
+			now: time.Unix(1_700_000_000+int64(r.IntN(100_000)), 0),
+		}
+		b.quoted = fmt.Sprintf("seed %d, run %d", seed, run)
+		for i := range 1 + r.IntN(3) {
+			s.keys = append(s.keys, fmt.Sprintf("eg:{t/0}:k:%d/%d", run, i))
+		}
+		for range 1 + r.IntN(20) {
+			var id [8]byte
+			binary.BigEndian.PutUint64(id[:], r.Uint64())
+			s.nodes = append(s.nodes, id)
+		}
+		s.run(80)
+	}
+}
+
+// TestLibraryTime is the real clock's part: the server's time with an offset,
+// and pushes whose time does not fit.
+func TestLibraryTime(t *testing.T) {
+	b := newBoth(t, "time")
+	ctx := context.Background()
+	key := "eg:{t/0}:k:1"
+	push := func(at time.Time) (string, error) {
+		h := aggregator.NewHeader([8]byte{1}, at, 5)
+		p := aggregator.Push{First: uint32(at.Unix() / 5), Sum: 1, Counts: []uint16{1}}
+		return b.node.FCall(ctx, Library+"_push", []string{clockKey, key}, string(h.Append(nil)), string(p.AppendBody(nil))).Text()
+	}
+	server := func() time.Time {
+		now, err := b.node.Time(ctx).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	if _, err := push(server()); err != nil {
+		t.Fatal(err)
+	}
+	if ttl := b.ttl(key); ttl <= 0 || ttl > 350*time.Second {
+		t.Fatalf("a suspect's life is %s", ttl)
+	}
+	for _, ahead := range []time.Duration{-time.Hour, -7 * time.Second, 7 * time.Second, time.Hour} {
+		_, err := push(server().Add(ahead))
+		if err == nil || !strings.HasPrefix(err.Error(), "EDGEGUARD clock 1") {
+			t.Fatalf("%s ahead: %v", ahead, err)
+		}
+	}
+	set := func(value string) {
+		if err := b.node.FCall(ctx, Library+"_clock", []string{clockKey}, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("3600000")
+	if _, err := push(server().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	set("")
+	if _, err := push(server().Add(time.Hour)); err == nil {
+		t.Fatal("an offset that was removed still counts")
+	}
+}
+
+func (b *both) ttl(key string) time.Duration {
+	var ttl time.Duration
+	_, err := b.node.Ping(context.Background()).Result()
+	if err == nil {
+		ttl, err = b.admin().TTL(context.Background(), key).Result()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ttl
+}
+
+// admin is a client that may do all.
+func (b *both) admin() *goredis.Client {
+	o := *b.node.Options()
+	o.Username, o.Password, o.Dialer = "", "", nil
+	c := goredis.NewClient(&o)
+	b.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestLibraryRefuses is what is not a call: a clear error, and nothing changes.
+func TestLibraryRefuses(t *testing.T) {
+	b := newBoth(t, "refuses")
+	now := time.Unix(1_700_000_000, 0)
+	header := string(aggregator.NewHeader([8]byte{1}, now, 5).Append(nil))
+	p := aggregator.Push{First: uint32(now.Unix() / 5), Sum: 1, Counts: []uint16{1}}
+	body, key := string(p.AppendBody(nil)), "eg:{t/0}:k:1"
+	blocks := newNames("t", 1)
+	b.call(now, "clock", []string{clockKey}, []string{"claimed"})
+	before := b.dump()
+	for _, c := range []struct {
+		function string
+		keys     []string
+		args     []string
+	}{
+		{"push", []string{clockKey}, []string{header}},
+		{"push", []string{clockKey, key}, []string{header}},
+		{"push", []string{clockKey, key}, []string{header, body, body}},
+		{"push", append([]string{clockKey}, slices.Repeat([]string{key}, 201)...), append([]string{header}, slices.Repeat([]string{body}, 201)...)},
+		{"push", []string{clockKey, key}, []string{header[1:], body}},
+		{"push", []string{clockKey, key}, []string{header[:16] + "\x00\x00\x00\x00", body}},
+		{"push", []string{clockKey, key, key}, []string{header, body, body[1:]}},
+		{"push", []string{clockKey, key, key}, []string{header, body, body[:8]}},
+		{"push", []string{clockKey, key, key}, []string{header, body, ""}},
+		{"push", []string{clockKey, key, key}, []string{header, body, body + strings.Repeat("ab", 60)}},
+		{"push", []string{clockKey, key, key}, []string{header, body, "\xff\xff\xff\xff" + body[4:] + "ab"}},
+		{"split", []string{key}, nil},
+		{"split", []string{key}, []string{"x"}},
+		{"split", []string{key}, []string{"-1"}},
+		{"split", []string{key, key}, []string{"1"}},
+		{"forget", nil, []string{"1", "5"}},
+		{"forget", []string{key}, []string{"1"}},
+		{"forget", []string{key}, []string{"1", "0"}},
+		{"forget", []string{key}, []string{"one", "5"}},
+		{"forget", []string{key}, []string{"4294967296", "5"}},
+		{"clock", []string{clockKey}, nil},
+		{"clock", []string{clockKey}, []string{"noon"}},
+		{"publish", blocks.publishKeys()[1:], []string{"1"}},
+		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8"}},
+		{"publish", blocks.publishKeys(), []string{"now"}},
+		{"publish", blocks.publishKeys(), nil},
+		{"beat", blocks.beatKeys()[1:], []string{"", "", "16"}},
+		{"beat", blocks.beatKeys(), []string{"", "16"}},
+		{"beat", blocks.beatKeys(), []string{"a", strings.Repeat("x", 1025), "16"}},
+	} {
+		if b.call(now, c.function, c.keys, c.args) != nil {
+			t.Errorf("%s %q %q is carried out", c.function, c.keys, c.args)
+		}
+	}
+	if after := b.dump(); after != before {
+		t.Fatalf("refused calls changed\n%s to\n%s", before, after)
+	}
+}
+
+// dump is all keys and what they hold.
+func (b *both) dump() string {
+	ctx, admin := context.Background(), b.admin()
+	keys := admin.Keys(ctx, "*").Val()
+	slices.Sort(keys)
+	var out strings.Builder
+	for _, k := range keys {
+		fmt.Fprintf(&out, "%q %q\n", k, admin.Dump(ctx, k).Val())
+	}
+	return out.String()
+}
+
+// TestLibraryStaysInItsKeys: a node's user reaches no other namespace, no
+// script, and nobody's data.
+func TestLibraryStaysInItsKeys(t *testing.T) {
+	b := newBoth(t, "keys")
+	ctx := context.Background()
+	other := newNames("u", 1)
+	for name, err := range map[string]error{
+		"another namespace": b.node.FCall(ctx, Library+"_beat", other.beatKeys(), "a", "b", "16").Err(),
+		"a plain key":       b.node.Get(ctx, "a").Err(),
+		"eval":              b.node.Eval(ctx, "return 1", nil).Err(),
+		"load":              b.node.FunctionLoadReplace(ctx, Source).Err(),
+		"flush":             b.node.FlushAll(ctx).Err(),
+		"config":            b.node.ConfigGet(ctx, "*").Err(),
+		"keys":              b.node.Keys(ctx, "*").Err(),
+	} {
+		if err == nil || errors.Is(err, goredis.Nil) || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

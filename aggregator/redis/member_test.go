@@ -1,0 +1,265 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/internal/redistest"
+	"edgeguard/shard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	testMeter = 0x1122334455667788
+	testWidth = 5
+	testLimit = 100
+	secret    = "correct-horse"
+)
+
+// startRedis starts a server that knows nodes only as the user of the ACL line
+// in the documentation, with the library.
+func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
+	t.Helper()
+	o.Users = append(o.Users, userLine(ACL("edge", "test")))
+	s := redistest.Start(t, o)
+	install(t, s)
+	return s
+}
+
+// userLine makes a line of an ACL file of one for redis-cli.
+func userLine(line string) string {
+	return strings.Replace(strings.Replace(line, "ACL SETUSER", "user", 1), "PASSWORD", secret, 1)
+}
+
+func install(t testing.TB, s *redistest.Server) {
+	t.Helper()
+	if _, err := Install(context.Background(), s.Client()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testConfig(addr, name string) Config {
+	return Config{
+		Addresses: []string{addr}, User: "edge", Password: secret, Namespace: "test", Partitions: 4,
+		Push: 50 * time.Millisecond, Timeout: time.Second, Node: name, Version: "test",
+	}
+}
+
+// member is a node as far as the link sees one: a table, what it knows of the
+// fleet, a list of blocks, and the rule "block whom the fleet counts over".
+type member struct {
+	name   string
+	config Config
+	node   Node
+	link   *Link
+	table  *shard.Table
+	counts *aggregator.Node
+	list   *blocklist.List
+
+	mu     sync.Mutex
+	alarms map[string]string // kind/about → text
+	raised map[string]int
+	lines  []string
+	over   map[aggregator.Key]uint32
+
+	end  context.CancelFunc
+	done chan struct{}
+}
+
+func newMember(t testing.TB, c Config) *member {
+	t.Helper()
+	m := &member{
+		name: c.Node, config: c, list: blocklist.New(blocklist.Config{}),
+		table:  shard.New(shard.NewMemory(16<<20), shard.Config{Seed: 1}),
+		alarms: map[string]string{}, raised: map[string]int{}, over: map[aggregator.Key]uint32{},
+	}
+	m.counts = aggregator.New(aggregator.Config{
+		Meters: []aggregator.Meter{{Fingerprint: testMeter, Width: testWidth, Limit: testLimit, Table: m.table}},
+		Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1,
+	})
+	m.node = Node{
+		Counts: func() *aggregator.Node { return m.counts },
+		Width: func(meter uint64) uint32 {
+			if meter == testMeter {
+				return testWidth
+			}
+			return 0
+		},
+		Now: time.Now, Epoch: same, Local: same,
+		Over:    m.block,
+		Merge:   m.merge,
+		Records: func() iter.Seq2[edgeguard.Block, bool] { return m.list.Records() },
+		Cleared: func(p netip.Prefix, at time.Time) { m.table.Clear(p.Addr(), "") },
+		Alarm:   m.alarm,
+		Calm:    m.calm,
+		Log: func(text string) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.lines = append(m.lines, text)
+		},
+	}
+	return m
+}
+
+func same(t time.Time) time.Time { return t }
+
+// start runs a member's link until the test or stop ends it.
+func (m *member) start(t testing.TB) *member {
+	t.Helper()
+	link, err := New(m.config, m.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.link = link
+	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, false) })
+	ctx, end := context.WithCancel(context.Background())
+	m.done = make(chan struct{})
+	m.end = end
+	go func() { defer close(m.done); link.Run(ctx) }()
+	t.Cleanup(m.stop)
+	return m
+}
+
+func (m *member) stop() {
+	m.end()
+	<-m.done
+}
+
+// join starts members a, b, c … and waits until all are in the fleet.
+func join(t testing.TB, addr string, n int, change func(*Config)) []*member {
+	t.Helper()
+	var all []*member
+	for i := range n {
+		c := testConfig(addr, fmt.Sprintf("edge-%c", 'a'+i))
+		if change != nil {
+			change(&c)
+		}
+		all = append(all, newMember(t, c).start(t))
+	}
+	for _, m := range all {
+		m.eventually(t, "the fleet", func() bool { s := m.link.Stats(); return s.Up && s.Rounds > 0 })
+	}
+	return all
+}
+
+func (m *member) eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s: %+v", m.name, m.link.Stats())
+		}
+	}()
+	redistest.Eventually(t, m.name+": "+what, done)
+}
+
+// see counts n requests of an address.
+func (m *member) see(addr string, n int) { m.seeAt(addr, n, time.Now()) }
+
+func (m *member) seeAt(addr string, n int, at time.Time) {
+	for range n {
+		op := shard.Op{
+			Addr: netip.MustParseAddr(addr), Cost: 1,
+			Now: clockguard.Slot(time.Now(), testWidth), Slot: clockguard.Slot(at, testWidth),
+		}
+		m.counts.Count(0, &op, m.table.Add(&op).Count)
+	}
+}
+
+func (m *member) block(key aggregator.Key, peak uint32, reason string) {
+	m.mu.Lock()
+	m.over[key] = max(peak, m.over[key])
+	m.mu.Unlock()
+	now := time.Now()
+	if _, b := m.list.Find(now, key.Prefix.Addr()); b != nil {
+		return
+	}
+	m.list.Merge(edgeguard.Block{
+		Prefix: key.Prefix, Rule: "site", Reason: reason, Origin: m.name, Count: peak, Limit: testLimit,
+		Since: now, Until: now.Add(10 * time.Minute), Version: m.list.Version(key.Prefix) + 1,
+	}, now)
+}
+
+func (m *member) merge(b edgeguard.Block, forced bool) (bool, error) {
+	if forced {
+		return m.list.Force(b, time.Now())
+	}
+	return m.list.Merge(b, time.Now())
+}
+
+func (m *member) blocked(addr string) *edgeguard.Block {
+	standing, b := m.list.Find(time.Now(), netip.MustParseAddr(addr))
+	if standing != blocklist.Blocked {
+		return nil
+	}
+	return b
+}
+
+func (m *member) alarm(kind, about, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.alarms[kind+"/"+about] = text
+	m.raised[kind+"/"+about]++
+}
+
+func (m *member) calm(kind, about string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.alarms, kind+"/"+about)
+}
+
+func (m *member) alarmed(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.alarms[name]
+}
+
+func key(addr string) aggregator.Key {
+	a := netip.MustParseAddr(addr)
+	return aggregator.Key{Meter: testMeter, Prefix: netip.PrefixFrom(a, a.BitLen())}
+}
+
+// held is what Redis holds of an address, over all nodes.
+func held(t testing.TB, s *redistest.Server, addr string) (total int) {
+	t.Helper()
+	c := testConfig(s.Addr, "asker")
+	n := newNames(c.Namespace, c.Partitions)
+	k := key(addr)
+	name := n.counts[k.Partition(c.Partitions)] + string(k.Append(nil))
+	answer, err := s.Client().FCallRO(context.Background(), functionName("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(answer); i += 2 {
+		count, _ := number(answer[i])
+		total += int(count)
+	}
+	return total
+}
+
+// records are a member's blocks in a form that can be compared.
+func (m *member) records() []string {
+	var out []string
+	for b := range m.list.All(time.Now()) {
+		out = append(out, fmt.Sprint(b.Prefix, b.Version, b.Until.UnixNano(), b.Origin))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func aggregatorRecord(b edgeguard.Block) aggregator.Record {
+	return aggregator.Record{Block: b, Retention: 5 * time.Minute}
+}

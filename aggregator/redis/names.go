@@ -1,0 +1,63 @@
+package redis
+
+import (
+	"strconv"
+	"strings"
+)
+
+// names are the keys of one namespace. Each partition's keys share a hash tag,
+// and so do the blocks', nodes' and watch list's: a Cluster keeps each of these
+// groups on one master.
+type names struct {
+	clocks, counts []string // by partition
+
+	blocks, ends, stream, watch, state, nodes string
+}
+
+func newNames(namespace string, partitions int) names {
+	var n names
+	for p := range partitions {
+		tag := "eg:{" + namespace + "/" + strconv.Itoa(p) + "}:"
+		n.clocks = append(n.clocks, tag+"c")
+		n.counts = append(n.counts, tag+"k:")
+	}
+	tag := "eg:{" + namespace + "/b}:"
+	n.blocks, n.ends, n.stream = tag+"blocks", tag+"ends", tag+"stream"
+	n.watch, n.state, n.nodes = tag+"watch", tag+"state", tag+"nodes"
+	return n
+}
+
+// beatKeys are the keys of the beat function, in its order.
+func (n *names) beatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
+
+// publishKeys are the keys of the publish function, in its order.
+func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state} }
+
+// functionName is the name of one of the library's functions.
+func functionName(what string) string { return Library + "_" + what }
+
+// nodeCommands are what a node's user may do: call the functions, what these
+// do inside (Redis checks that against the user too), the clock, and the
+// fan-out's reading.
+const nodeCommands = "+fcall +fcall_ro +time +info +ping " +
+	"+get +set +del +expire +hget +hmget +hgetall +hscan +hlen +hset +hsetnx +hincrby +hdel " +
+	"+zadd +zrem +zrangebyscore +xadd +xread " +
+	"+asking +command +cluster|slots +cluster|shards +cluster|nodes"
+
+// ACL is the line that makes a node's user as narrow as it can be: the
+// functions and what they do, on this namespace's keys only; no script, no
+// loading of functions, no channel. PASSWORD is for the operator to replace.
+// "" means the user edge.
+func ACL(user, namespace string) string {
+	orElse(&user, "edge")
+	orElse(&namespace, DefaultNamespace)
+	return strings.Join([]string{"ACL SETUSER", user, "on", ">PASSWORD", "resetkeys",
+		"~eg:{" + namespace + "/*", "resetchannels -@all", nodeCommands}, " ")
+}
+
+// LoaderACL is the line for a user that may load the library and nothing else.
+func LoaderACL(user string) string {
+	orElse(&user, "edge-loader")
+	return "ACL SETUSER " + user + " on >PASSWORD resetkeys resetchannels -@all +ping +info " +
+		"+function|load +function|list +cluster|slots +cluster|shards +cluster|nodes +command"
+}

@@ -1,0 +1,120 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+)
+
+// atOnce is the most records of one call: 50 KB.
+const atOnce = 50
+
+// change is a block of this node's list that may be news to the fleet.
+type change struct {
+	block  edgeguard.Block
+	forced bool
+}
+
+// Changed takes in a change of the node's list; times are local. It never
+// waits: what finds no room is published by a full sync. What came from the
+// fleet is recognized and not published. An unblock also takes the prefix's
+// counts out of what the node pushes, at once, and out of Redis.
+func (l *Link) Changed(b edgeguard.Block, forced bool) {
+	if b.Lifted {
+		l.clear(b)
+	}
+	if l.config.Monitor {
+		return
+	}
+	select {
+	case l.queue <- change{b, forced}:
+	default:
+		signal(l.resync)
+	}
+}
+
+// publishes is the loop that publishes changes, in the order in which the list
+// made them, and forgets what was unblocked.
+func (l *Link) publishes(ctx context.Context) error {
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case c := <-l.queue:
+			err = l.publish(ctx, l.drain([]change{c}))
+		case <-l.owed:
+			err = l.forget(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// drain adds what else waits, up to one call's worth.
+func (l *Link) drain(some []change) []change {
+	for len(some) < atOnce {
+		select {
+		case c := <-l.queue:
+			some = append(some, c)
+		default:
+			return some
+		}
+	}
+	return some
+}
+
+// publish offers records to the fleet, which takes those that are greater than
+// what stands. Known ones are left out.
+func (l *Link) publish(ctx context.Context, changes []change) error {
+	for len(changes) > 0 {
+		some := changes[:min(atOnce, len(changes))]
+		changes = changes[len(some):]
+		args := []any{l.fleetNow().UnixMilli()}
+		for _, c := range some {
+			if record, ok := l.news(c); ok {
+				args = append(args, c.block.Prefix.String(), record)
+			}
+		}
+		if len(args) == 1 {
+			continue
+		}
+		if err := l.offer(ctx, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Link) offer(ctx context.Context, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	taken, err := l.client.FCall(ctx, functionName("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	if err != nil {
+		l.stats.failed("publish")
+		return fmt.Errorf("publish %d blocks: %w", len(args)/2, err)
+	}
+	for _, n := range taken {
+		l.stats.published.Add(uint64(n))
+	}
+	return nil
+}
+
+// news encodes a change, and reports whether it is more than the fleet has.
+func (l *Link) news(c change) (record string, ok bool) {
+	r := aggregator.Record{Block: c.block, Forced: c.forced, Retention: l.config.Retention}
+	r.Block.Since, r.Block.Until = l.node.Epoch(c.block.Since), l.node.Epoch(c.block.Until)
+	record, err := r.Encode()
+	if err == nil && len(record) > aggregator.MaxRecord {
+		err = fmt.Errorf("block of %s takes %d bytes: not over %d: shorten its rule or reason", c.block.Prefix, len(record), aggregator.MaxRecord)
+	}
+	if err != nil {
+		l.stats.failed("publish")
+		l.stats.note(err)
+		return "", false
+	}
+	return record, l.mirror.missing(c.block.Prefix.String(), record)
+}

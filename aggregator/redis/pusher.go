@@ -1,0 +1,306 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+)
+
+const (
+	// callKeys is the most keys of one call: about 2 ms of Redis.
+	callKeys = 200
+	// pipelined is the most calls that are sent before their answers are read,
+	// so that neither side holds more than a few MB, and that a round of many
+	// keys does not outlast one exchange's timeout.
+	pipelined = 16
+)
+
+// Pusher carries one node's counts to Redis, one round at a time, and starts
+// no goroutine: Link runs it in real time, a replay in its own. Not safe for
+// concurrent use.
+type Pusher struct {
+	client  goredis.UniversalClient
+	timeout time.Duration
+	names   names
+	id      [8]byte
+	node    *Node
+	seen    *roster
+	stats   *counters
+	learn   func(context.Context) // asks who the nodes are; nil: seen is all
+	// live says that what a call claims is the node's time when it is sent: a
+	// round of very many keys takes Redis seconds, and is not a wrong clock.
+	live bool
+}
+
+// NewPusher makes the pusher of one node for a caller that keeps its own time,
+// such as a replay. Of the node it uses Counts, Width, Epoch, Over and Stands.
+// Names are those of the fleet's nodes by id, for the words of a split.
+func NewPusher(client goredis.UniversalClient, c Config, node Node, named map[[8]byte]string) (*Pusher, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	node.fill()
+	seen := &roster{}
+	seen.set(named)
+	return newPusher(client, &c, &node, seen, &counters{}), nil
+}
+
+func newPusher(client goredis.UniversalClient, c *Config, node *Node, seen *roster, stats *counters) *Pusher {
+	return &Pusher{
+		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
+		id: aggregator.NodeID(c.Node, c.Boot), node: node, seen: seen, stats: stats,
+	}
+}
+
+// Round pushes what has changed, or all of it whole, and does what follows from
+// the answers: unblocks that Redis has not heard of are told it, keys that it
+// wants whole go again at once, those to be watched are told to the fleet, and
+// those over are handed to Node.Over. now is local time. An error names the first call that was not answered; what it
+// carried is still to be pushed, see [aggregator.Node.Lost].
+func (p *Pusher) Round(ctx context.Context, now time.Time, whole bool) error {
+	counts := p.node.Counts()
+	return p.push(ctx, counts, counts.Collect(now, whole), now)
+}
+
+// Heard pushes what the node holds of keys that the fleet watches.
+func (p *Pusher) Heard(ctx context.Context, keys []aggregator.Key, now time.Time) error {
+	counts := p.node.Counts()
+	var pushes []aggregator.Push
+	for _, k := range keys {
+		if one, ok := counts.Watch(k, now); ok {
+			pushes = append(pushes, one)
+		}
+	}
+	return p.push(ctx, counts, pushes, now)
+}
+
+func (p *Pusher) push(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time) error {
+	var f follow
+	err := p.exchange(ctx, counts, pushes, now, &f)
+	if len(f.forget) > 0 && err == nil {
+		err = p.forget(ctx, f.forget)
+	}
+	if len(f.again) > 0 && err == nil {
+		var again []aggregator.Push
+		for _, k := range f.again {
+			if one, ok := counts.Whole(k, now); ok {
+				again = append(again, one)
+			}
+		}
+		err = p.exchange(ctx, counts, again, now, &f)
+	}
+	p.decide(ctx, f.over)
+	return errors.Join(err, p.tell(ctx, f.watch))
+}
+
+// follow is what the answers of a round ask for.
+type follow struct {
+	again, watch []aggregator.Key
+	forget       []floored // before again
+	over         []over
+}
+
+type over struct {
+	key        aggregator.Key
+	peak, head uint32
+}
+
+// exchange sends pushes and takes in their answers.
+func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time, f *follow) error {
+	calls := p.group(pushes)
+	all, unanswered := len(calls), 0
+	var first error
+	for len(calls) > 0 {
+		some := calls[:min(pipelined, len(calls))]
+		calls = calls[len(some):]
+		claimed := now
+		if p.live {
+			claimed = p.node.Now()
+		}
+		failed, err := p.send(ctx, some, p.node.Epoch(claimed))
+		if first == nil {
+			first = err
+		}
+		unanswered += failed
+		for _, c := range some {
+			p.take(counts, c, now, f)
+		}
+		if failed == len(some) {
+			// Nothing of this pipeline was answered: the rest would wait for
+			// as long again.
+			unanswered += len(calls)
+			break
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &pushError{calls: all, unanswered: unanswered, err: first}
+}
+
+// call is one call of the push function: keys of one partition and width.
+type call struct {
+	partition int
+	width     uint32
+	pushes    []*aggregator.Push
+	answers   []aggregator.Answer
+	cmd       *goredis.Cmd
+}
+
+// group parts pushes into calls.
+func (p *Pusher) group(pushes []aggregator.Push) []*call {
+	type place struct {
+		partition int
+		meter     uint64
+	}
+	open := map[place]*call{}
+	var calls []*call
+	for i := range pushes {
+		one := &pushes[i]
+		at := place{one.Key.Partition(len(p.names.counts)), one.Key.Meter}
+		c := open[at]
+		if c == nil || len(c.pushes) == callKeys {
+			c = &call{partition: at.partition, width: one.Width}
+			open[at] = c
+			calls = append(calls, c)
+		}
+		c.pushes = append(c.pushes, one)
+	}
+	return calls
+}
+
+// send carries out calls, and gives how many were not answered, with the first
+// reason.
+func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (failed int, first error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for _, c := range calls {
+		c.cmd = pipe.FCall(ctx, functionName("push"), p.keys(c), p.arguments(c, claimed)...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for _, c := range calls {
+		text, err := c.cmd.Text()
+		if err == nil {
+			c.answers, err = aggregator.DecodeAnswers(text, len(c.pushes))
+		}
+		if err == nil {
+			continue
+		}
+		failed++
+		p.stats.failed("push")
+		if first == nil {
+			first = fmt.Errorf("push to partition %d: %w", c.partition, err)
+		}
+	}
+	p.stats.calls.Add(uint64(len(calls)))
+	return failed, first
+}
+
+func (p *Pusher) keys(c *call) []string {
+	keys := make([]string, 1, 1+len(c.pushes))
+	keys[0] = p.names.clocks[c.partition]
+	var b [33]byte
+	for _, one := range c.pushes {
+		keys = append(keys, p.names.counts[c.partition]+string(one.Key.Append(b[:0])))
+	}
+	return keys
+}
+
+func (p *Pusher) arguments(c *call, claimed time.Time) []any {
+	args := make([]any, 1, 1+len(c.pushes))
+	args[0] = aggregator.NewHeader(p.id, claimed, c.width).Append(nil)
+	for _, one := range c.pushes {
+		args = append(args, one.AppendBody(nil))
+	}
+	return args
+}
+
+// take hands a call's answers to the node, if there are any.
+func (p *Pusher) take(counts *aggregator.Node, c *call, now time.Time, f *follow) {
+	for i, a := range c.answers {
+		one := c.pushes[i]
+		out := counts.Answered(one, a, now)
+		if out.Forget != 0 {
+			f.forget = append(f.forget, floored{one.Key, floor{out.Forget, one.Width}})
+		}
+		if out.Again || out.Forget != 0 {
+			f.again = append(f.again, one.Key)
+		}
+		if out.Watch {
+			f.watch = append(f.watch, one.Key)
+		}
+		if out.Over {
+			f.over = append(f.over, over{one.Key, a.Peak, one.Head()})
+		}
+	}
+	p.stats.keys.Add(uint64(len(c.answers)))
+}
+
+// tell puts keys on the fleet's watch list.
+func (p *Pusher) tell(ctx context.Context, keys []aggregator.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for _, k := range keys {
+		pipe.XAdd(ctx, &goredis.XAddArgs{
+			Stream: p.names.watch, MaxLen: watchLength, Approx: true, Values: []any{"k", k.Append(nil)},
+		})
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		p.stats.failed("watch")
+		return fmt.Errorf("watch list: %w", err)
+	}
+	return nil
+}
+
+// pushError says how much of a round was not answered.
+type pushError struct {
+	calls, unanswered int
+	err               error
+}
+
+func (e *pushError) Error() string {
+	return fmt.Sprintf("%d of %d calls not answered: %v", e.unanswered, e.calls, e.err)
+}
+
+func (e *pushError) Unwrap() error { return e.err }
+
+// lost reports that the way to Redis is gone altogether, and not to a part of
+// a Cluster, nor the node's clock refused.
+func lost(err error) bool {
+	var e *pushError
+	if !errors.As(err, &e) {
+		return err != nil
+	}
+	return e.unanswered == e.calls && !strings.Contains(e.err.Error(), "EDGEGUARD clock")
+}
+
+// roster is the names of the nodes by their ids. Safe for concurrent use.
+type roster struct {
+	names atomic.Pointer[map[[8]byte]string]
+}
+
+func (r *roster) set(names map[[8]byte]string) { r.names.Store(&names) }
+
+func (r *roster) knows(id [8]byte) bool {
+	names := r.names.Load()
+	return names != nil && (*names)[id] != ""
+}
+
+func (r *roster) name(id [8]byte) string {
+	if r.knows(id) {
+		return (*r.names.Load())[id]
+	}
+	return fmt.Sprintf("unknown node (%x)", id[:3])
+}

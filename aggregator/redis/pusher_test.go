@@ -1,0 +1,163 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard/aggregator"
+	"edgeguard/internal/redistest"
+)
+
+// pusherOf makes a member that pushes when it is told to, in a time of its own.
+func pusherOf(t *testing.T, s *redistest.Server, name string, names map[[8]byte]string) (*member, *Pusher) {
+	t.Helper()
+	m := newMember(t, testConfig(s.Addr, name))
+	m.config.Boot = "00000000000000aa"
+	client, err := Dial(m.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	p, err := NewPusher(client, m.config, m.node, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, p
+}
+
+func TestPusherPushesManyKeys(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	m, p := pusherOf(t, s, "edge-a", nil)
+	ctx := context.Background()
+	const keys = 2500 // several calls a partition, and several pipelines
+	for i := range keys {
+		m.see(fmt.Sprintf("10.0.%d.%d", i/250, i%250), 1+i%3)
+	}
+	if err := p.Round(ctx, time.Now(), false); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.stats.keys.Load(); n != keys {
+		t.Errorf("%d keys answered, not %d", n, keys)
+	}
+	if err := p.Round(ctx, time.Now(), false); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.stats.keys.Load(); n != keys {
+		t.Errorf("%d keys after a round without news, not %d", n, keys)
+	}
+	if err := p.Round(ctx, time.Now(), true); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.stats.keys.Load(); n != 2*keys {
+		t.Errorf("%d keys after a whole round, not %d", n, 2*keys)
+	}
+}
+
+func TestPusherSaysWhoSawWhat(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	names := map[[8]byte]string{}
+	for _, name := range []string{"edge-a", "edge-b"} {
+		names[aggregator.NodeID(name, "00000000000000aa")] = name
+	}
+	a, pa := pusherOf(t, s, "edge-a", names)
+	b, pb := pusherOf(t, s, "edge-b", names)
+	const addr = "2001:db8::" // counted by /64
+	a.see(addr, 70)
+	b.see(addr, 60)
+	for _, p := range []*Pusher{pa, pb} {
+		if err := p.Round(context.Background(), time.Now(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.blocked(addr) != nil {
+		t.Error("blocked by the first, who did not know of the second")
+	}
+	block := b.blocked(addr)
+	if block == nil || block.Count != 130 || block.Reason != "over limit in the fleet: edge-a 70, edge-b 60" {
+		t.Errorf("%+v", block)
+	}
+}
+
+// TestPusherTellsOfUnblocks: a Redis that has not heard of an unblock is told
+// by the next push of the key, which then goes whole.
+func TestPusherTellsOfUnblocks(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	m, p := pusherOf(t, s, "edge-a", nil)
+	const addr = "203.0.113.1"
+	now := time.Now()
+	push := func(want int) {
+		t.Helper()
+		if err := p.Round(context.Background(), now, false); err != nil {
+			t.Fatal(err)
+		}
+		if n := held(t, s, addr); n != want {
+			t.Errorf("%d counts, not %d", n, want)
+		}
+	}
+	m.seeAt(addr, 90, now.Add(-20*time.Second))
+	push(90)
+	m.table.Clear(netip.MustParseAddr(addr), "")
+	m.counts.Forget(key(addr).Prefix, now.Add(-10*time.Second))
+	m.seeAt(addr, 12, now.Add(-5*time.Second))
+	m.seeAt(addr, 7, now)
+	push(19)
+	m.seeAt(addr, 1, now)
+	push(20)
+	if m.blocked(addr) != nil {
+		t.Error("blocked by what was forgotten")
+	}
+}
+
+// TestPusherUnanswered: a round that Redis did not answer is an error, tells
+// the part that failed, and is made good by the next.
+func TestPusherUnanswered(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	proxy := redistest.NewProxy(t, s.Addr)
+	m := newMember(t, testConfig(proxy.Addr, "edge-a"))
+	m.config.Timeout = 100 * time.Millisecond
+	client, err := Dial(m.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p, err := NewPusher(client, m.config, m.node, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.see("203.0.113.1", 7)
+	for _, fault := range []redistest.Fault{{DropReplies: true}, {CutReplyAfter: 1}, {CutAfter: 30}, {Swallow: true}} {
+		proxy.Set(fault)
+		if err := p.Round(context.Background(), time.Now(), true); err == nil || !lost(err) {
+			t.Errorf("%+v: %v", fault, err)
+		}
+		proxy.Cut()
+		proxy.Heal()
+		m.see("203.0.113.1", 1)
+	}
+	redistest.Eventually(t, "a round", func() bool { return p.Round(context.Background(), time.Now(), false) == nil })
+	if n := held(t, s, "203.0.113.1"); n != 11 {
+		t.Errorf("%d counts, not 11", n)
+	}
+}
+
+func TestLost(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{errors.New("watch list: EOF"), true},
+		{&pushError{4, 4, errors.New("EOF")}, true},
+		{&pushError{4, 1, errors.New("CLUSTERDOWN")}, false},
+		{&pushError{4, 4, errors.New("EDGEGUARD clock 123")}, false},
+		{fmt.Errorf("round: %w", &pushError{4, 4, errors.New("EOF")}), true},
+	} {
+		if got := lost(test.err); got != test.want {
+			t.Errorf("%v: %v", test.err, got)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// named is how many nodes the words of a split name.
+const named = 4
+
+// part is what one node holds of a key.
+type part struct {
+	node  string
+	count uint32
+}
+
+// decide asks for the split of each key that is over, and hands the key to the
+// node. A split that cannot be had is no reason to spare the key, nor to end
+// anything.
+func (p *Pusher) decide(ctx context.Context, keys []over) {
+	keys = slices.DeleteFunc(keys, func(o over) bool { return p.node.Stands(o.key, o.peak) })
+	if len(keys) == 0 {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	cmds := make([]*goredis.Cmd, len(keys))
+	for i, o := range keys {
+		key := p.names.counts[o.key.Partition(len(p.names.counts))] + string(o.key.Append(nil))
+		cmds[i] = pipe.FCallRO(bounded, functionName("split"), []string{key}, o.head)
+	}
+	_, err := pipe.Exec(bounded)
+	if p.learn != nil && slices.ContainsFunc(cmds, p.strange) {
+		p.learn(ctx)
+	}
+	counts := p.node.Counts()
+	for i, o := range keys {
+		if counts.Forgotten(o.key, o.head) {
+			continue // an unblock came while the split was asked for
+		}
+		p.node.Over(o.key, o.peak, p.words(cmds[i]))
+	}
+	if err != nil {
+		p.stats.failed("split")
+		p.stats.note(fmt.Errorf("split over the nodes: %w", err))
+	}
+}
+
+// strange reports that a split names a node that is not known: one that joined
+// since the last beat.
+func (p *Pusher) strange(cmd *goredis.Cmd) bool {
+	answer, _ := cmd.Slice()
+	for ; len(answer) >= 2; answer = answer[2:] {
+		if id, _ := answer[0].(string); len(id) == 8 && !p.seen.knows([8]byte([]byte(id))) {
+			return true
+		}
+	}
+	return false
+}
+
+// words are a block's reason: who saw how much.
+func (p *Pusher) words(cmd *goredis.Cmd) string {
+	const over = "over limit in the fleet"
+	answer, err := cmd.Slice()
+	if err != nil {
+		return over
+	}
+	return splitWords(over, p.parts(answer))
+}
+
+func (p *Pusher) parts(answer []any) []part {
+	var parts []part
+	for ; len(answer) >= 2; answer = answer[2:] {
+		id, isText := answer[0].(string)
+		count, isNumber := answer[1].(int64)
+		if !isText || !isNumber || len(id) != 8 || count <= 0 {
+			continue
+		}
+		parts = append(parts, part{p.seen.name([8]byte([]byte(id))), uint32(count)})
+	}
+	return parts
+}
+
+// splitWords names the nodes that hold most, and sums up the others.
+func splitWords(over string, parts []part) string {
+	if len(parts) == 0 {
+		return over
+	}
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.node, b.node))
+	})
+	var b strings.Builder
+	b.WriteString(over)
+	rest := uint64(0)
+	most := named
+	if len(parts) > named {
+		most = named - 1
+	}
+	for i, one := range parts {
+		if i >= most {
+			rest += uint64(one.count)
+			continue
+		}
+		b.WriteString([]string{": ", ", "}[min(i, 1)])
+		fmt.Fprintf(&b, "%s %d", cutName(one.node), one.count)
+	}
+	if rest > 0 {
+		fmt.Fprintf(&b, ", %d more %d", len(parts)-most, rest)
+	}
+	return b.String()
+}
+
+// cutName keeps a reason under 255 bytes whatever nodes are called.
+func cutName(name string) string {
+	const most = 40
+	if len(name) > most {
+		return strings.ToValidUTF8(name[:most], "") + "…"
+	}
+	return name
+}

@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats is how the link stands and what it did since it was made.
+type Stats struct {
+	// Up is false while Trouble, which began at Since, stands.
+	Up      bool
+	Trouble Trouble
+	Since   time.Time
+	// LastError is the newest error's text, also when it is over; "" if none.
+	LastError string
+
+	// PushLag is the age of the newest round of pushes that was answered whole;
+	// 0 before the first.
+	PushLag time.Duration
+	// Rounds, Calls and Keys count rounds of pushes, the calls that they were
+	// made of, and the keys that were answered.
+	Rounds, Calls, Keys uint64
+	// Dropped counts watched keys that came faster than they could be pushed,
+	// and were passed over: who watches tells again after a quarter of a window.
+	Dropped uint64
+
+	// Published counts records that the fleet took from this node, Received
+	// those that changed this node's list, Poison those that were refused.
+	Published, Received, Poison uint64
+	// Syncs counts the full reads of the fleet's list.
+	Syncs uint64
+	// FanOut is how long the newest block made by another node was on its way,
+	// from its beginning to its receipt, by the two nodes' clocks; FanOutMost
+	// is the longest since the last call of Stats.
+	FanOut, FanOutMost time.Duration
+
+	// Nodes are the fleet's nodes that are alive, this one included; Reconnects
+	// counts how often the fleet was joined anew.
+	Nodes      int
+	Reconnects uint64
+	// Ahead is how far this node's time is ahead of Redis'; the truth lies
+	// Within so much of it.
+	Ahead, Within time.Duration
+	// Errors are counted by what was tried: push, watch, split, forget, publish,
+	// beat, sync, stream, connect, install.
+	Errors map[string]uint64
+}
+
+// counters is what Stats reads. Safe for concurrent use.
+type counters struct {
+	rounds, calls, keys, dropped, published, received, poison, syncs, reconnects atomic.Uint64
+	fanOut, fanOutMost, ahead, within                                            atomic.Int64
+	nodes                                                                        atomic.Int64
+	pushed                                                                       atomic.Int64 // unix ns of the newest whole round
+
+	mu     sync.Mutex
+	errors map[string]uint64
+	last   string
+}
+
+func (c *counters) failed(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.errors == nil {
+		c.errors = map[string]uint64{}
+	}
+	c.errors[what]++
+}
+
+func (c *counters) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = shorten(err.Error())
+}
+
+func (c *counters) travelled(d time.Duration) {
+	c.fanOut.Store(int64(d))
+	for {
+		most := c.fanOutMost.Load()
+		if int64(d) <= most || c.fanOutMost.CompareAndSwap(most, int64(d)) {
+			return
+		}
+	}
+}
+
+// pushLag is the age of the newest whole round.
+func (c *counters) pushLag() time.Duration {
+	at := c.pushed.Load()
+	if at == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, at))
+}
+
+// Stats may be called at any time from anywhere.
+func (l *Link) Stats() Stats {
+	c := &l.stats
+	s := Stats{
+		PushLag: c.pushLag(),
+		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
+		Published: c.published.Load(), Received: c.received.Load(), Poison: c.poison.Load(), Syncs: c.syncs.Load(),
+		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
+		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
+		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),
+	}
+	s.Trouble, s.Since = l.health.state()
+	s.Up = s.Trouble.Kind == ""
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.LastError, s.Errors = c.last, maps.Clone(c.errors)
+	return s
+}

@@ -1,0 +1,105 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Fleet is how a namespace stands, for `edgeguard fleet status`.
+type Fleet struct {
+	Namespace  string
+	Partitions int // 0 before the first node
+	// Changes is the version of the fleet's list, Blocks its records, tombstones
+	// and ended ones included.
+	Changes, Blocks int64
+	// Now is Redis' clock, Redis its version, Policy its eviction policy.
+	Now           time.Time
+	Redis, Policy string
+	// Libraries are the versions of the function library, where the user may
+	// see them.
+	Libraries []string
+	// Nodes are those heard from in the last hour, by name.
+	Nodes []NodeStatus
+}
+
+// NodeStatus is one node's last beat.
+type NodeStatus struct {
+	Beat
+	// Alive: it was heard from in the last ten seconds. Age is how long ago.
+	Alive bool
+	Age   time.Duration
+	// Twin: another living node has the same name.
+	Twin bool
+}
+
+// Status asks Redis how the fleet stands. It changes nothing and needs no
+// library: what an ACL hides is left empty, but for the nodes.
+func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Fleet, error) {
+	if err := c.check(); err != nil {
+		return Fleet{}, err
+	}
+	n := newNames(c.Namespace, c.Partitions)
+	f := Fleet{Namespace: c.Namespace}
+	pipe := client.Pipeline()
+	state, nodes, blocks := pipe.HGetAll(ctx, n.state), pipe.HGetAll(ctx, n.nodes), pipe.HLen(ctx, n.blocks)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return f, fmt.Errorf("%s", c.diagnose(err).Text)
+	}
+	f.Partitions, _ = strconv.Atoi(state.Val()["partitions"])
+	f.Changes, _ = strconv.ParseInt(state.Val()["version"], 10, 64)
+	f.Blocks = blocks.Val()
+	if err := f.server(ctx, client, n.nodes); err != nil {
+		return f, fmt.Errorf("%s", c.diagnose(err).Text)
+	}
+	s := standing{now: f.Now}
+	for field, value := range nodes.Val() {
+		_, value, _ = strings.Cut(value, " ") // the library notes when it was said
+		if b, ok := parseBeat(field, value); ok {
+			s.beats = append(s.beats, b)
+		}
+	}
+	twins := s.twins()
+	for _, b := range s.beats {
+		age := f.Now.Sub(b.At)
+		alive := age < fresh && age > -fresh
+		f.Nodes = append(f.Nodes, NodeStatus{Beat: b, Alive: alive, Age: age, Twin: alive && slices.Contains(twins, b.Node)})
+	}
+	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))
+	})
+	return f, nil
+}
+
+// server asks the Redis that holds the list about itself.
+func (f *Fleet) server(ctx context.Context, client goredis.UniversalClient, key string) error {
+	var one goredis.Cmdable = client
+	if cluster, ok := client.(*goredis.ClusterClient); ok {
+		master, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return err
+		}
+		one = master
+	}
+	now, err := one.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	f.Now = now
+	if info, err := one.InfoMap(ctx, "server", "memory").Result(); err == nil {
+		f.Policy = info["Memory"]["maxmemory_policy"]
+		f.Redis = cmp.Or(info["Server"]["valkey_version"], info["Server"]["redis_version"])
+	}
+	if found, err := one.FunctionList(ctx, goredis.FunctionListQuery{LibraryNamePattern: "edgeguard*"}).Result(); err == nil {
+		for _, library := range found {
+			f.Libraries = append(f.Libraries, library.Name)
+		}
+	}
+	return nil
+}

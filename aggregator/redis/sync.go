@@ -1,0 +1,79 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"edgeguard"
+)
+
+const (
+	// scanned is about how many records one step of a full read asks for.
+	scanned = 1000
+	// mostRecords bounds what a full read takes in: a Redis that holds more is
+	// not the fleet's, or was poisoned.
+	mostRecords = 1 << 21
+)
+
+// sync reads the whole list, takes it in, and offers the fleet what this node
+// knows better. s was asked for before: changes made meanwhile come again by
+// the stream, which is read from s.tip on.
+func (l *Link) sync(ctx context.Context, s standing) error {
+	l.mirror.begin(s.changes)
+	if err := l.scan(ctx); err != nil {
+		l.stats.failed("sync")
+		return err
+	}
+	l.mirror.end()
+	l.stats.syncs.Add(1)
+	if l.config.Monitor {
+		return nil
+	}
+	return l.publish(ctx, l.live())
+}
+
+// scan reads the hash of records step by step, so that neither side is held up
+// nor fills its memory.
+func (l *Link) scan(ctx context.Context) error {
+	read := 0
+	for cursor := uint64(0); ; {
+		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
+		pairs, next, err := l.client.HScan(bounded, l.pusher.names.blocks, cursor, "", scanned).Result()
+		cancel()
+		if err != nil {
+			return fmt.Errorf("read the fleet's blocks: %w", err)
+		}
+		for ; len(pairs) >= 2; pairs = pairs[2:] {
+			l.mirror.apply(pairs[0], pairs[1])
+			l.take(pairs[0], pairs[1], false)
+			read++
+		}
+		if read > mostRecords {
+			return fmt.Errorf("the fleet's list holds over %d blocks: see who writes to %s", mostRecords, l.pusher.names.blocks)
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// live are this node's records that still matter to the fleet: blocks that
+// stand, and tombstones that are remembered.
+func (l *Link) live() []change {
+	var out []change
+	now := l.node.Now()
+	for b, forced := range l.node.Records() {
+		if matters(b, now, l.config.Retention) {
+			out = append(out, change{b, forced})
+		}
+	}
+	return out
+}
+
+func matters(b edgeguard.Block, now time.Time, retention time.Duration) bool {
+	if b.Lifted {
+		return now.Before(b.Until.Add(retention))
+	}
+	return now.Before(b.Until)
+}

@@ -1,0 +1,254 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/internal/redistest"
+)
+
+// TestTroubles: each thing that can be wrong has its line with its mend, and
+// the node goes on.
+func TestTroubles(t *testing.T) {
+	open := startRedis(t, redistest.Options{})
+	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
+	secured := redistest.Start(t, redistest.Options{TLS: true})
+	gone := redistest.Start(t, redistest.Options{})
+	gone.Kill()
+	for _, test := range []struct {
+		name, addr string
+		change     func(*Config)
+		kind, says string
+	}{
+		{"wrong password", open.Addr, func(c *Config) { c.Password = "wrong" }, "password", "fleet.password_file"},
+		{"no password file", open.Addr, func(c *Config) { c.PasswordFile = "/nowhere" }, "password", "/nowhere"},
+		{"another namespace's keys", open.Addr, func(c *Config) { c.Namespace = "other" }, "permission", "~eg:{other/*"},
+		{"library missing", empty.Addr, nil, "library", "edgeguard fleet install"},
+		{"TLS against plain", open.Addr, func(c *Config) { c.TLS.On, c.Timeout = true, 100*time.Millisecond }, "timeout", "fleet.tls"},
+		{"plain against TLS", secured.Addr, nil, "unreachable", "rediss://"},
+		{"unknown authority", secured.Addr, func(c *Config) { c.TLS.On = true }, "tls", "fleet.tls"},
+		{"nobody there", gone.Addr, nil, "unreachable", "fleet.redis"},
+		{"no cluster", open.Addr, func(c *Config) { c.Cluster = true }, "not a cluster", "name one address"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := testConfig(test.addr, "edge-a")
+			if test.change != nil {
+				test.change(&c)
+			}
+			m := newMember(t, c).start(t)
+			m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind != "" })
+			trouble := m.link.Stats().Trouble
+			if trouble.Kind != test.kind || !strings.Contains(trouble.Text, test.says) {
+				t.Errorf("%s: %s", trouble.Kind, trouble.Text)
+			}
+			if m.alarmed("fleet/redis") == "" {
+				t.Error("no alarm")
+			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if len(m.lines) != 1 {
+				t.Errorf("%d lines, not one: %q", len(m.lines), m.lines)
+			}
+		})
+	}
+}
+
+// TestTroubleEnds: what was missing comes, and the node joins by itself.
+func TestTroubleEnds(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
+	file := filepath.Join(t.TempDir(), "password")
+	write(t, file, "wrong")
+	c := testConfig(s.Addr, "edge-a")
+	c.PasswordFile = file
+	m := newMember(t, c).start(t)
+	m.eventually(t, "the wrong password", func() bool { return m.link.Stats().Trouble.Kind == "password" })
+	write(t, file, secret+"\n")
+	m.eventually(t, "the missing library", func() bool { return m.link.Stats().Trouble.Kind == "library" })
+	install(t, s)
+	m.eventually(t, "the fleet", func() bool { return m.link.Stats().Up })
+	if text := m.alarmed("fleet/redis"); text != "" {
+		t.Errorf("still alarmed: %s", text)
+	}
+}
+
+func write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoaderInstalls(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{Users: []string{
+		userLine(ACL("edge", "test")), userLine(LoaderACL("loader")),
+	}})
+	file := filepath.Join(t.TempDir(), "loader")
+	write(t, file, "loader\n"+secret+"\n")
+	join(t, s.Addr, 1, func(c *Config) { c.LoaderFile = file })
+	client, err := Dial(testConfig(s.Addr, "asker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if done, err := Install(context.Background(), s.Client()); err != nil || len(done) != 1 || done[0].Was != "same" {
+		t.Errorf("installed again: %v, %v", done, err)
+	}
+	if _, err := Install(context.Background(), client); err == nil || !strings.Contains(err.Error(), "loader's ACL line") {
+		t.Errorf("a node's user could install: %v", err)
+	}
+}
+
+func TestLoaderFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "loader")
+	for text, good := range map[string]bool{
+		"loader\n" + secret:                   true,
+		"loader\n" + secret + "\n":            true,
+		" loader \r\n" + secret + " \r\n\r\n": true,
+		"":                                    false,
+		"loader":                              false,
+		"loader\n":                            false,
+		"loader:" + secret + "\n":             false,
+		"\n" + secret + "\n":                  false,
+		"loader\n\n" + secret + "\n":          false,
+		"loader\n" + secret + "\nmore\n":      false,
+	} {
+		write(t, file, text)
+		c := testConfig("localhost:6379", "edge-a")
+		c.LoaderFile, c.PasswordFile = file, "/nowhere"
+		err := c.asLoader()
+		switch {
+		case good && (err != nil || c.User != "loader" || c.Password != secret || c.PasswordFile != ""):
+			t.Errorf("%q: %q, %q, %v", text, c.User, c.Password, err)
+		case !good && (err == nil || !strings.Contains(err.Error(), "two lines") || strings.Contains(err.Error(), secret)):
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	c := testConfig("localhost:6379", "edge-a")
+	c.LoaderFile = "/nowhere"
+	if err := c.asLoader(); err == nil || !strings.Contains(err.Error(), "fleet.loader_file: open /nowhere") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOtherPartitionCount(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	join(t, s.Addr, 1, nil)
+	c := testConfig(s.Addr, "edge-b")
+	c.Partitions = 8
+	m := newMember(t, c).start(t)
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "partitions" })
+	if text := m.link.Stats().Trouble.Text; !strings.Contains(text, "EDGEGUARD partitions 4") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestWrongClockIsRefusedAndNamed(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	good := join(t, s.Addr, 1, nil)[0]
+	late := newMember(t, testConfig(s.Addr, "edge-late"))
+	late.node.Epoch = func(local time.Time) time.Time { return local.Add(time.Minute) }
+	late.node.Local = func(epoch time.Time) time.Time { return epoch.Add(-time.Minute) }
+	late.start(t)
+	late.eventually(t, "the trouble", func() bool {
+		late.see("203.0.113.1", 1)
+		return late.link.Stats().Trouble.Kind == "clock"
+	})
+	good.see("203.0.113.2", 5)
+	redistest.Eventually(t, "the good node's counts", func() bool { return held(t, s, "203.0.113.2") == 5 })
+	if n := held(t, s, "203.0.113.1"); n != 0 {
+		t.Errorf("%d counts of the wrong clock were taken", n)
+	}
+	good.eventually(t, "the wrong clock's name", func() bool { return good.alarmed("clock/edge-late") != "" })
+	if ahead := late.link.Stats().Ahead; ahead < 59*time.Second || ahead > 61*time.Second {
+		t.Errorf("measured %v ahead, not 1m", ahead)
+	}
+}
+
+func TestTwoNodesOfOneName(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	fleet := join(t, s.Addr, 2, func(c *Config) { c.Node = "edge" })
+	for _, m := range fleet {
+		m.eventually(t, "the alarm", func() bool { return m.alarmed("twins/edge") != "" })
+	}
+	fleet[1].stop()
+	gone := fleet[1].config.Node + "/" + fleet[1].link.config.Boot
+	if n, err := s.Client().HDel(context.Background(), newNames("test", 4).nodes, gone).Result(); n != 1 || err != nil {
+		t.Fatalf("%d beats of the second node: %v", n, err)
+	}
+	fleet[0].eventually(t, "the end of it", func() bool { return fleet[0].alarmed("twins/edge") == "" })
+}
+
+func TestFullAndEvictingRedis(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{Policy: "allkeys-lru"})
+	m := join(t, s.Addr, 1, nil)[0]
+	m.eventually(t, "the eviction policy's alarm", func() bool {
+		return strings.Contains(m.alarmed("eviction/redis"), "allkeys-lru")
+	})
+	set := func(name, value string) {
+		t.Helper()
+		if err := s.Client().ConfigSet(context.Background(), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("maxmemory-policy", "noeviction")
+	set("maxmemory", "100kb")
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "full" })
+	set("maxmemory", "0")
+	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
+}
+
+func TestReadOnlyRedis(t *testing.T) {
+	master := startRedis(t, redistest.Options{})
+	replica := startRedis(t, redistest.Options{Args: []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)}})
+	m := newMember(t, testConfig(replica.Addr, "edge-a")).start(t)
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "read only" })
+}
+
+func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
+
+// TestWords holds what servers say that no test here can bring about.
+func TestWords(t *testing.T) {
+	c := testConfig("x:1", "edge-a")
+	for text, kind := range map[string]string{
+		"ERR unknown command `FCALL`, with args beginning with:": "too old",
+		"LOADING Redis is loading the dataset in memory":         "loading",
+		"TRYAGAIN Multiple keys request during rehashing":        "cluster",
+		"MOVED 1234 127.0.0.1:7001":                              "cluster",
+		"CLUSTERDOWN The cluster is down":                        "cluster",
+		"MISCONF Redis is configured to save RDB snapshots":      "read only",
+		"ERR max number of clients reached":                      "busy",
+		"NOAUTH Authentication required.":                        "password",
+		"something new":                                          "unreachable",
+	} {
+		got := c.diagnose(errors.New(text))
+		if got.Kind != kind || got.Text == "" || got.patience == 0 {
+			t.Errorf("%s: %+v, not %s", text, got, kind)
+		}
+	}
+}
+
+// TestACLNamesWhatTheLibraryDoes: Redis checks the commands inside a function
+// against the user, too.
+func TestACLNamesWhatTheLibraryDoes(t *testing.T) {
+	line := ACL("edge", "test") + " "
+	found := regexp.MustCompile(`call\('([A-Z]+)'`).FindAllStringSubmatch(Source, -1)
+	if len(found) < 10 {
+		t.Fatalf("%d commands found in the library", len(found))
+	}
+	for _, command := range found {
+		if name := " +" + strings.ToLower(command[1]) + " "; !strings.Contains(line, name) {
+			t.Errorf("the library calls %s, and the ACL line does not allow it", command[1])
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package aggregator
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync"
+
+	"edgeguard"
+	"edgeguard/shard"
+)
+
+// suspectID is a key as this node names it: without a pointer, so that the
+// garbage collector does not look into a million of them.
+type suspectID struct {
+	hi, lo, with uint64 // the masked address, IPv4 in the upper half of hi
+	meter        uint16 // index
+	bits         uint8
+	v6           bool
+}
+
+func newSuspectID(meter int, p netip.Prefix, with uint64) suspectID {
+	id := suspectID{with: with, meter: uint16(meter), bits: uint8(p.Bits())}
+	if addr := p.Addr(); addr.Is4() {
+		a := addr.As4()
+		id.hi = uint64(binary.BigEndian.Uint32(a[:])) << 32
+	} else {
+		a := addr.As16()
+		id.hi, id.lo, id.v6 = binary.BigEndian.Uint64(a[:]), binary.BigEndian.Uint64(a[8:]), true
+	}
+	return id
+}
+
+func (id suspectID) prefix() netip.Prefix {
+	var a [16]byte
+	binary.BigEndian.PutUint64(a[:], id.hi)
+	binary.BigEndian.PutUint64(a[8:], id.lo)
+	if id.v6 {
+		return netip.PrefixFrom(netip.AddrFrom16(a), int(id.bits))
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte(a[:4])), int(id.bits))
+}
+
+func (id suspectID) entry() shard.Entry {
+	return shard.Entry{Key: edgeguard.Key{Prefix: id.prefix()}, With: id.with}
+}
+
+// suspect is what is kept of one key beside its ring. Slots are local.
+type suspect struct {
+	acked        uint32 // head of the newest push that is stored; 0: push whole
+	floor        uint32 // slots below it were forgotten
+	rest, restAt uint32 // what the other nodes had in the window that ends at restAt
+	watched      uint32 // slot from which on it is watched no more
+	told         uint32 // slot in which the fleet was told to watch it
+	sent         uint32 // number of the newest push
+	dirty        bool   // counted since the last Collect
+	waiting      bool   // pushed, and not answered
+	listed       bool   // in the list of those that Collect visits
+}
+
+// suspects is one of the parts into which a node's suspects are split, so that
+// requests do not wait for each other.
+type suspects struct {
+	mu    sync.Mutex
+	known map[suspectID]suspect
+	// list holds those that are dirty or waiting, and some that no longer are.
+	list []suspectID
+	_    [64 - 40]byte // a cache line of its own
+}
+
+// mark notes that there is something to be pushed. The caller holds the lock
+// and stores s.
+func (p *suspects) mark(id suspectID, s *suspect) {
+	s.dirty = true
+	p.enlist(id, s)
+}
+
+func (p *suspects) enlist(id suspectID, s *suspect) {
+	if !s.listed {
+		s.listed = true
+		p.list = append(p.list, id)
+	}
+}

@@ -1,0 +1,92 @@
+package aggregator
+
+import (
+	"slices"
+	"time"
+
+	"edgeguard/ring"
+)
+
+// Sweep forgets the suspects whose counts have left the window, what is watched
+// no longer, and floors that no slot is below. now is local time. The rings are
+// read without a lock.
+func (n *Node) Sweep(now time.Time) {
+	n.floors.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
+	for i := range n.suspects {
+		n.sweepPart(&n.suspects[i], now)
+	}
+	n.rebuildWatched()
+}
+
+func (n *Node) sweepPart(p *suspects, now time.Time) {
+	var idle []suspectID
+	p.mu.Lock()
+	for id, s := range p.known {
+		slot := n.meters[id.meter].slot(now)
+		if s.watched != 0 && s.watched <= slot {
+			s.watched = 0
+			p.known[id] = s
+		}
+		if s.watched == 0 && int64(s.acked) <= int64(slot)-ring.Slots {
+			idle = append(idle, id)
+		}
+	}
+	p.mu.Unlock()
+	idle = slices.DeleteFunc(idle, func(id suspectID) bool { return n.counts(id, now) })
+	if len(idle) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range idle {
+		// Marked: it may have counted since its ring was read.
+		if s := p.known[id]; s.watched == 0 && (!s.dirty || !n.counts(id, now)) {
+			n.drop(p, id)
+		}
+	}
+	p.tidy()
+}
+
+// counts reports whether a key has counts in the window.
+func (n *Node) counts(id suspectID, now time.Time) bool {
+	m := &n.meters[id.meter]
+	counts, _ := m.Table.RingOf(id.entry(), m.slot(now))
+	return counts != [ring.Slots]uint16{}
+}
+
+// drop forgets a suspect. The caller holds the lock, and tidies the list.
+func (n *Node) drop(p *suspects, id suspectID) {
+	if _, known := p.known[id]; known {
+		delete(p.known, id)
+		n.size.Add(-1)
+	}
+}
+
+// tidy takes those out of the list that were dropped.
+func (p *suspects) tidy() {
+	p.list = slices.DeleteFunc(p.list, func(id suspectID) bool {
+		_, known := p.known[id]
+		return !known
+	})
+}
+
+// rebuildWatched makes the filter anew. Nothing is added meanwhile.
+func (n *Node) rebuildWatched() {
+	n.watching.Lock()
+	defer n.watching.Unlock()
+	if n.watched.Load().count.Load() == 0 {
+		return
+	}
+	fresh := new(watched)
+	for i := range n.suspects {
+		p := &n.suspects[i]
+		p.mu.Lock()
+		for id, s := range p.known {
+			if s.watched != 0 {
+				fresh.add(n.hash(id))
+			}
+		}
+		p.mu.Unlock()
+	}
+	n.watched.Store(fresh)
+}

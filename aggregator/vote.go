@@ -1,0 +1,61 @@
+package aggregator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Skew is how far one node's clock is ahead of Redis', as that node measured.
+type Skew struct {
+	Node  string
+	Ahead time.Duration
+}
+
+// Judgement says whose clock is wrong.
+type Judgement struct {
+	// Redis says that most nodes agree with each other and not with Redis; By is
+	// how far they are ahead of it (their median). Redis is then not followed.
+	Redis bool
+	By    time.Duration
+	// Wrong are the nodes that are off by more than the allowed skew, by how far
+	// they are ahead: of most nodes if Redis is wrong, else of Redis. In the
+	// order of their names.
+	Wrong []Skew
+}
+
+// Vote judges the clocks of a fleet. Redis is wrong if more than half of the
+// nodes, and two at least, are within allowed of each other and all of them
+// further than that from Redis; else it is right. One node cannot outvote it.
+func Vote(skews []Skew, allowed time.Duration) Judgement {
+	var j Judgement
+	if most := largestGroup(skews, allowed); len(most) >= 2 && 2*len(most) > len(skews) {
+		if least, greatest := most[0].Ahead, most[len(most)-1].Ahead; least > allowed || greatest < -allowed {
+			j.Redis, j.By = true, most[len(most)/2].Ahead
+		}
+	}
+	for _, s := range skews {
+		if s.Ahead -= j.By; s.Ahead > allowed || s.Ahead < -allowed {
+			j.Wrong = append(j.Wrong, s)
+		}
+	}
+	slices.SortFunc(j.Wrong, func(a, b Skew) int { return cmp.Compare(a.Node, b.Node) })
+	return j
+}
+
+// largestGroup returns the most nodes that are within allowed of each other,
+// ordered by skew; of several such groups that of the smallest skews.
+func largestGroup(skews []Skew, allowed time.Duration) []Skew {
+	sorted := slices.SortedFunc(slices.Values(skews), func(a, b Skew) int { return cmp.Compare(a.Ahead, b.Ahead) })
+	var best []Skew
+	from := 0
+	for to := range sorted {
+		for sorted[to].Ahead-sorted[from].Ahead > allowed {
+			from++
+		}
+		if to+1-from > len(best) {
+			best = sorted[from : to+1]
+		}
+	}
+	return best
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"edgeguard/rules"
+)
+
+// Fleet is the Redis that nodes share, and how much they tell it.
+type Fleet struct {
+	// Redis are URLs, redis://, rediss:// or unix://, with a user where there
+	// is one and never with a password: one server, the nodes of a Cluster, or
+	// the Sentinels where Sentinel is set.
+	Redis   []string
+	Cluster bool // Redis was given as a list, and there is no Sentinel
+	// Sentinel is the master's name at the Sentinels; empty for none.
+	Sentinel  string
+	Namespace string // parts fleets that share a Redis
+	// PasswordFile holds the password alone. LoaderFile holds, for a node that
+	// may load the function library, that user in its first line and the
+	// password in its second. Empty for none.
+	PasswordFile, LoaderFile string
+	TLS                      TLS
+	Push                     time.Duration // from one push of counts to the next
+	MaxNodes                 int           // that the fleet may have while it is quiet
+	Quiet                    bool          // tell only of keys that come near a limit
+	Share                    float64       // of a limit that all nodes together hold untold; above 0, below 1
+	Partitions               int           // that the counts are spread over
+	MaxSkew                  time.Duration // between a node's clock and Redis before it is an alarm
+	MaxSuspects              int           // keys told about at a time
+	Insecure                 bool          // a public address without password or TLS is meant
+}
+
+// TLS is how a rediss:// address is spoken to; the zero value trusts the
+// system's certificates.
+type TLS struct {
+	CAFile            string // certificates that are trusted instead of the system's
+	CertFile, KeyFile string // this node's own; both or none
+	ServerName        string // to expect instead of the address's host
+}
+
+// What the settings of a fleet may be.
+const (
+	leastPush       = 50 * time.Millisecond
+	mostPush        = 10 * time.Second
+	leastSkew       = time.Millisecond
+	mostSkew        = 5 * time.Second // pushes from a clock that far off are refused
+	mostNodes       = 10_000
+	mostPartitions  = 1024
+	leastSuspects   = 1000
+	mostSuspects    = 100_000_000
+	longestNodeName = 255
+)
+
+// validNamespace keeps out braces, which part a key's hash tag, and all that
+// would want quotes in a pattern of an ACL.
+var validNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// DefaultFleet gives the settings of a fleet that only names its Redis, and is
+// to be given that.
+func DefaultFleet() *Fleet {
+	return &Fleet{
+		Namespace: "edgeguard", Push: 500 * time.Millisecond, MaxNodes: 10, Quiet: true, Share: 0.5,
+		Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
+	}
+}
+
+func (c *Config) readFleet(n node) {
+	f := DefaultFleet()
+	c.Fleet = f
+	var addresses []redisAddress
+	n.mapping(fields{
+		"redis":         func(n node) { addresses, f.Cluster = n.redisAddresses() },
+		"sentinel":      func(n node) { f.Sentinel = n.named("the master's name at the Sentinels, such as mymaster") },
+		"namespace":     func(n node) { f.Namespace = n.named("1 to 64 letters, digits, '.', '_' or '-'") },
+		"password_file": func(n node) { f.PasswordFile = n.folder() },
+		"loader_file":   func(n node) { f.LoaderFile = n.folder() },
+		"tls":           f.TLS.read,
+		"push":          func(n node) { f.Push = n.span(leastPush, mostPush) },
+		"max_nodes":     func(n node) { f.MaxNodes = int(n.whole(1, mostNodes)) },
+		"quiet":         func(n node) { f.Quiet = n.truth() },
+		"share":         func(n node) { f.Share = n.share() },
+		"partitions":    func(n node) { f.Partitions = int(n.whole(1, mostPartitions)) },
+		"max_skew":      func(n node) { f.MaxSkew = n.span(leastSkew, mostSkew) },
+		"max_suspects":  func(n node) { f.MaxSuspects = int(n.whole(leastSuspects, mostSuspects)) },
+		"insecure":      func(n node) { f.Insecure = n.truth() },
+	})
+	f.Cluster = f.Cluster && f.Sentinel == ""
+	for _, a := range addresses {
+		f.Redis = append(f.Redis, a.text)
+	}
+	if len(addresses) == 0 && !n.r.touched(n.path, "redis") && !n.r.thinned[join(n.path, "redis")] {
+		n.wrong("names no Redis", "give redis:, such as rediss://redis.internal:6379/0")
+	}
+	f.checkAddresses(n, addresses)
+	f.checkSafety(n, addresses)
+}
+
+// checkAddresses refuses addresses that do not go together.
+func (f *Fleet) checkAddresses(n node, addresses []redisAddress) {
+	if len(addresses) == 0 {
+		return
+	}
+	first, many := addresses[0], f.Cluster || f.Sentinel != "" || len(addresses) > 1
+	for i, a := range addresses {
+		switch {
+		case many && a.scheme == "unix":
+			a.at.wrong("a socket cannot lead to a Cluster or to Sentinels", "write redis:// or rediss:// and a host")
+		case f.Cluster && a.database != 0:
+			a.at.wrong(fmt.Sprintf("asks for database %d, and a Cluster has 0 only", a.database), "leave it out")
+		case a.scheme != first.scheme || a.user != first.user || a.database != first.database:
+			a.at.wrong("differs from the first address in more than its host and port", "write all with one scheme, user and database")
+		case slices.ContainsFunc(addresses[:i], func(b redisAddress) bool { return b.text == a.text }):
+			a.at.wrong("is given twice", "remove one of them")
+		}
+	}
+	if f.TLS != (TLS{}) && first.scheme != "rediss" && !n.r.touched(n.path, "redis", "tls") {
+		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is given, but "+first.scheme+":// does not use it", "write the address with rediss://, or remove tls")
+	}
+}
+
+// checkSafety refuses to speak to a Redis over the open network where others
+// could listen, or could speak to it as well. A client certificate is as good
+// as a password.
+func (f *Fleet) checkSafety(n node, addresses []redisAddress) {
+	if f.Insecure || n.r.touched(n.path, "redis", "password_file", "tls", "insecure") {
+		return
+	}
+	for _, a := range addresses {
+		missing := ""
+		switch {
+		case !a.public:
+			continue
+		case a.scheme != "rediss":
+			missing = "TLS"
+		case f.PasswordFile == "" && f.TLS.CertFile == "":
+			missing = "a password"
+		default:
+			continue
+		}
+		a.at.wrong(fmt.Sprintf("%s is a public address, used without %s", a.host, missing),
+			"write rediss:// and give password_file, or say insecure: true if others are kept away in another way")
+		return
+	}
+}
+
+func (t *TLS) read(n node) {
+	n.mapping(fields{
+		"ca_file":     func(n node) { t.CAFile = n.folder() },
+		"cert_file":   func(n node) { t.CertFile = n.folder() },
+		"key_file":    func(n node) { t.KeyFile = n.folder() },
+		"server_name": func(n node) { t.ServerName = n.named("a host's name, such as redis.internal") },
+	})
+	if (t.CertFile == "") != (t.KeyFile == "") && !n.r.touched(n.path, "cert_file", "key_file") {
+		n.wrong("has one of cert_file and key_file", "give both, or none")
+	}
+}
+
+// named reads a name of plain letters; want says what it is to be.
+func (n node) named(want string) string {
+	text, ok := n.text()
+	if ok && !validNamespace.MatchString(text) {
+		n.wrong(fmt.Sprintf("%q will not do", clip(text)), "write "+want)
+	}
+	return text
+}
+
+// span reads a duration with bounds.
+func (n node) span(least, most time.Duration) time.Duration {
+	d := n.duration(least)
+	if d > most {
+		n.wrong(formatDuration(d)+" is too long", "use at most "+formatDuration(most))
+	}
+	return d
+}
+
+// share reads a part of one, as exactly as a guard.
+func (n node) share() float64 {
+	text := n.decimal()
+	if text == "" {
+		return 0
+	}
+	part, err := rules.ParseGuard(text)
+	if err != nil || part.String() == "1" {
+		n.wrong(clip(text)+" will not do", "use a decimal above 0 and below 1, of at most 6 places, such as 0.5")
+		return 0
+	}
+	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal
+	return value
+}

@@ -1,0 +1,90 @@
+// Package fleet ties a node's detector to what the fleet counts: the detector
+// asks the aggregator for the rest of the fleet at each count, the aggregator
+// reads the detector's tables for what is to be pushed, and a total that came
+// back from Redis becomes a crossing of the detector's rules.
+//
+// It is pure, and carries nothing anywhere: aggregator/redis does.
+package fleet
+
+import (
+	"strconv"
+	"time"
+
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// Member is a detector that counts with its fleet. It is safe for concurrent
+// use.
+type Member struct {
+	*detector.Detector
+	Counts *aggregator.Node
+
+	list   *blocklist.List
+	meters []rules.Meter
+	index  map[uint64]int // of meters by fingerprint
+}
+
+// New makes a detector and its part in the fleet. Of d it sets Fleet, of c
+// Meters; a reload gives both their Previous.
+func New(d detector.Config, c aggregator.Config) *Member {
+	m := &Member{list: d.List, meters: d.Rules.Meters, index: make(map[uint64]int)}
+	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Counts.Count(meter, op, count) }
+	m.Detector = detector.New(d)
+	limits := m.FleetLimits()
+	c.Meters = make([]aggregator.Meter, len(m.meters))
+	for i := range m.meters {
+		meter := &m.meters[i]
+		id := fingerprint(meter)
+		m.index[id] = i
+		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
+			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter)}
+	}
+	m.Counts = aggregator.New(c)
+	return m
+}
+
+// fingerprint gives a meter's fingerprint as a number; rules promises 16 hex
+// digits.
+func fingerprint(m *rules.Meter) uint64 {
+	id, _ := strconv.ParseUint(m.Fingerprint, 16, 64)
+	return id
+}
+
+// proven is the table that counts a meter's proven evidence.
+func (m *Member) proven(meter *rules.Meter) *shard.Table {
+	for _, t := range m.Tables() {
+		if t.Meter == meter && !t.Forgeable {
+			return t.Table
+		}
+	}
+	return nil
+}
+
+// Width is the slot of the meter with this fingerprint, in seconds; 0 if there
+// is none.
+func (m *Member) Width(meter uint64) uint32 {
+	if i, ok := m.index[meter]; ok {
+		return m.meters[i].Width
+	}
+	return 0
+}
+
+// Over takes in that the fleet's count of a key passed the least limit of its
+// meter, see [detector.Detector.FleetCount]. A key of a meter that this node
+// does not have is passed over.
+func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, reason string) {
+	if i, ok := m.index[key.Meter]; ok {
+		m.FleetCount(now, i, key.Prefix, key.With, peak, reason)
+	}
+}
+
+// Stands reports that a block of all of the key stands, so that Over would
+// change nothing.
+func (m *Member) Stands(now time.Time, key aggregator.Key) bool {
+	standing, block := m.list.Find(now, key.Prefix.Addr())
+	return key.With == 0 && standing == blocklist.Blocked && block.Prefix.Bits() <= key.Prefix.Bits()
+}

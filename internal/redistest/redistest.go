@@ -1,0 +1,60 @@
+// Package redistest starts real redis-servers for tests and benchmarks: one
+// ([Start]), a Redis Cluster ([StartCluster]), a master under three Sentinels
+// ([StartSentinel]), and a TCP proxy that breaks connections on request
+// ([NewProxy]). There is no stand-in for Redis anywhere in the project: what
+// fails in the field is the real one.
+//
+// Every server listens on a random port of loopback, keeps its files in a
+// directory of the test, may hold 256 MB at most unless told otherwise, and is
+// killed by its process id when the test ends; on Linux also when the test's
+// process dies first. Where redis-server is absent the test is skipped.
+//
+// Functions that take a testing.TB fail the test and are to be called from its
+// goroutine. The methods of [Server] and [Proxy] may be called at once.
+package redistest
+
+import (
+	"net"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// patience is how long anything here may take before the test fails. It is
+// generous: the machine may be busy with other tests, and nothing waits longer
+// than it has to.
+const patience = 30 * time.Second
+
+// Path returns the redis-server binary, or skips the test where there is none.
+func Path(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed (apt-get install redis-server)")
+	}
+	return path
+}
+
+// Eventually polls until done says true, and fails the test after 30 s with
+// what was waited for.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("redistest: waited %s in vain for %s", patience, what)
+		}
+	}
+}
+
+// freePort returns a port of loopback that nobody listened on a moment ago.
+// Somebody else can take it before the server does; [Start] then tries again
+// with another.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,75 @@
+package fleet
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// full says that the tests run at full length.
+var full = os.Getenv("TORTURE") != ""
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if set := flag.Lookup("test.parallel"); set.Value.String() == set.DefValue {
+		// These tests wait for each other's Redis and clocks, not for a
+		// processor.
+		_ = flag.Set("test.parallel", strconv.Itoa(size(8, 2)))
+	}
+	// A pool that could not connect tries on by itself, and notices within a
+	// second that it was closed.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
+		goleak.Cleanup(func(code int) {
+			_ = os.RemoveAll(programDir)
+			os.Exit(code)
+		}))
+}
+
+// size is how much of something a run has: short in CI, long at full length.
+func size(short, long int) int {
+	if full {
+		return long
+	}
+	return short
+}
+
+// newRand draws from a seed that is printed.
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SEED=%s: %v", text, err)
+		}
+		seed = given
+	}
+	t.Logf("SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+// quietly runs a test of a fleet that tells of every key, and of one that is
+// quiet.
+func quietly(t *testing.T, test func(t *testing.T, quiet bool)) {
+	for name, quiet := range map[string]bool{"all": false, "quiet": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, quiet)
+		})
+	}
+}
+
+// notUnderRace skips what the race detector makes too slow to say anything.
+// One test of every kind of wiring runs under it all the same.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("under the race detector only a subset runs: it slows the nodes, and not Redis, tenfold")
+	}
+}

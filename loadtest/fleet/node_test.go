@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/internal/redistest"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// node is one node of a fleet under test, wired as the daemon does it.
+type node struct {
+	fleet *fleet
+	name  string
+	boot  string
+	id    [8]byte
+	proxy *redistest.Proxy // its way to Redis; nil where Redis is more than one server
+	// ahead is how far its local time is ahead of the machine's clock, and offset
+	// what it adds to that to get the epoch's, both in ns.
+	ahead, offset atomic.Int64
+
+	list     *blocklist.List
+	detector *detector.Detector
+	counts   *aggregator.Node
+	link     *redis.Link
+	model    model
+
+	mu      sync.Mutex
+	alarms  map[string]string          // by kind and about: the text
+	beats   []redis.Beat               // of the last meeting
+	skew    bool                       // Redis' clock is trusted
+	changed map[netip.Prefix]time.Time // when the list last did
+
+	stop func()
+}
+
+// newNode makes a node and starts nothing.
+func newNode(f *fleet, i int, c redis.Config) *node {
+	n := &node{
+		fleet: f, name: fmt.Sprintf("edge-%d", i+1), boot: fmt.Sprintf("%016x", f.boots.Add(1)),
+		list:   blocklist.New(blocklist.Config{Protected: []netip.Prefix{protected}, Retention: f.Window}),
+		alarms: map[string]string{}, changed: map[netip.Prefix]time.Time{}, skew: true,
+	}
+	if f.Ahead != nil {
+		n.ahead.Store(int64(f.Ahead(i)))
+	}
+	c.Node, c.Boot, c.Namespace, c.Retention = n.name, n.boot, namespace, f.Window
+	c.Partitions, c.Timeout = partitions, f.Timeout
+	if f.Way != nil {
+		f.Way(i, &c)
+	}
+	n.id = aggregator.NodeID(n.name, n.boot)
+	n.wire(f)
+	var err error
+	if n.link, err = redis.New(c, n.seams()); err != nil {
+		f.t.Fatal(err)
+	}
+	n.list.OnChange(func(b edgeguard.Block) {
+		n.mu.Lock()
+		n.changed[b.Prefix] = time.Now()
+		n.mu.Unlock()
+		n.link.Changed(b, b.Prefix == wide)
+	})
+	return n
+}
+
+// wire makes the detector and what it tells the fleet.
+func (n *node) wire(f *fleet) {
+	set, problems := rules.Compile([]rules.Spec{{
+		Name: ruleName, Threshold: f.Limit, Guard: "1", Window: f.Window, BlockFor: time.Hour,
+	}})
+	if problems != nil {
+		f.t.Fatal(problems)
+	}
+	n.detector = detector.New(detector.Config{
+		Rules: set, Memory: shard.NewMemory(64 << 20), List: n.list, Node: n.name, Seed: rand.Uint64(),
+		Fleet: func(meter int, op *shard.Op, count uint32) uint32 { return n.counts.Count(meter, op, count) },
+	})
+	c := aggregator.Config{Boot: n.now(), Quiet: f.Quiet, MaxNodes: f.MaxNodes, Nodes: 1}
+	limits := n.detector.FleetLimits()
+	for i, table := range n.detector.Tables() {
+		if table.Forgeable {
+			continue
+		}
+		fingerprint, _ := strconv.ParseUint(table.Meter.Fingerprint, 16, 64)
+		f.meter = fingerprint
+		c.Meters = append(c.Meters, aggregator.Meter{
+			Fingerprint: fingerprint, Width: table.Meter.Width, Limit: limits[i/2],
+			V4: table.Meter.V4, V6: table.Meter.V6, Table: table.Table,
+		})
+	}
+	n.counts = aggregator.New(c)
+}
+
+// now is the node's own clock.
+func (n *node) now() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
+
+func (n *node) epoch(local time.Time) time.Time { return local.Add(time.Duration(n.offset.Load())) }
+
+func (n *node) local(epoch time.Time) time.Time { return epoch.Add(-time.Duration(n.offset.Load())) }
+
+// seams is what the link needs of the node. The fleet's named fail points are
+// passed here.
+func (n *node) seams() redis.Node {
+	f := n.fleet
+	return redis.Node{
+		Counts: func() *aggregator.Node {
+			f.pass(beforePush)
+			return n.counts
+		},
+		Width: func(meter uint64) uint32 {
+			if meter != f.meter {
+				return 0
+			}
+			return f.width()
+		},
+		Now: n.now, Epoch: n.epoch, Local: n.local,
+		Over: func(k aggregator.Key, peak uint32, reason string) {
+			f.pass(beforeBlock)
+			n.detector.FleetCount(n.now(), 0, k.Prefix, k.With, peak, reason)
+		},
+		Stands: func(k aggregator.Key, _ uint32) bool { return n.refuses(k.Prefix.Addr()) },
+		Merge: func(b edgeguard.Block, forced bool) (bool, error) {
+			f.pass(beforeApply)
+			defer f.pass(afterApply)
+			return n.merge(b, forced)
+		},
+		Records: func() iter.Seq2[edgeguard.Block, bool] { return n.list.Records() },
+		Cleared: func(p netip.Prefix, at time.Time) { n.detector.Clear(n.now(), p) },
+		Fleet: func(beats []redis.Beat) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.beats = slices.Clone(beats)
+		},
+		Skew: func(_ time.Duration, trusted bool) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.skew = trusted
+		},
+		Alarm: func(kind, about, text string) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.alarms[kind+" "+about] = text
+		},
+		Calm: func(kind, about string) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			delete(n.alarms, kind+" "+about)
+		},
+	}
+}
+
+func (n *node) merge(b edgeguard.Block, forced bool) (changed bool, err error) {
+	if forced {
+		return n.list.Force(b, n.now())
+	}
+	return n.list.Merge(b, n.now())
+}
+
+// start joins the fleet.
+func (n *node) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { n.link.Run(ctx) })
+	n.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+}
+
+// see counts one event of each of the keys, now.
+func (n *node) see(keys []int) {
+	now := n.now()
+	var seen []int
+	for _, k := range keys {
+		event := edgeguard.Event{Time: now, Addr: address(k), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
+		n.detector.Decide(now, &event)
+		seen = append(seen, k)
+	}
+	n.model.add(n.fleet.slot(n.epoch(now)), seen, n.fleet.Clients+n.fleet.Strangers)
+}
+
+// alarm gives the text of an alarm that stands, "" if none does.
+func (n *node) alarm(kind, about string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.alarms[kind+" "+about]
+}
+
+// blocked are the prefixes that the node refuses.
+func (n *node) blocked() map[netip.Prefix]edgeguard.Block {
+	out := map[netip.Prefix]edgeguard.Block{}
+	for b := range n.list.All(n.now()) {
+		out[b.Prefix] = b
+	}
+	return out
+}
+
+// refuses says whether the node blocks an address.
+func (n *node) refuses(addr netip.Addr) bool {
+	standing, _ := n.list.Find(n.now(), addr)
+	return standing == blocklist.Blocked
+}

@@ -1,0 +1,246 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis"
+	"edgeguard/detector"
+)
+
+// Fleet says how the nodes of a replay add up what they count.
+type Fleet struct {
+	// Redis is where they do it. Its namespace must be the replay's own: the
+	// fleet's clock there is that of the events. Node and Boot are set for each
+	// node.
+	Redis redis.Config
+	// Quiet, MaxNodes, Share and MaxSuspects are those of a live fleet.
+	Quiet       bool
+	MaxNodes    int
+	Share       float64
+	MaxSuspects int
+}
+
+// RunFleet replays all events of source, each on the node that it names: one
+// detector, blocklist and pusher a node, and a real Redis that adds their
+// counts up. Blocks reach the other nodes at once. Counts are pushed at every
+// push interval of the events' time in which there was an event.
+//
+// It returns what it has so far, together with the error, when the source or
+// Redis fails or ctx is done.
+func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, error) {
+	r, err := newFleetRun(ctx, c, f)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close(ctx)
+	for ctx.Err() == nil {
+		events, err := source.Next()
+		for i := range events {
+			if err := r.decide(ctx, &events[i]); err != nil {
+				return r.report(), err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return r.report(), r.round(ctx)
+		}
+		if err != nil {
+			return r.report(), err
+		}
+	}
+	return r.report(), ctx.Err()
+}
+
+// patience is how long a replay waits for an answer: nobody waits for it.
+const patience = 30 * time.Second
+
+// fleetRun is a replay of several nodes under way.
+type fleetRun struct {
+	config Config
+	fleet  Fleet
+	client goredis.UniversalClient
+	ledger *ledger
+
+	now, first time.Time // as in run
+	due        time.Time // when the next round of pushes is
+	told       uint64    // keys that were put on the watch list
+	place      string    // how far that was read
+
+	members []*member
+	byName  map[string]*member
+	names   map[[8]byte]string
+}
+
+func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
+	client, err := redis.Dial(forNode(f.Redis, "replay"))
+	if err != nil {
+		return nil, err
+	}
+	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(c.Rules), place: "0",
+		byName: make(map[string]*member), names: make(map[[8]byte]string)}
+	first, err := r.join("")
+	if err == nil {
+		if err = first.pusher.Claim(ctx); err != nil {
+			err = f.Redis.Explain(err)
+		}
+	}
+	if err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// forNode gives the settings of one node. Boots part nodes that restart, and in
+// a replay none does.
+func forNode(c redis.Config, name string) redis.Config {
+	c.Node, c.Boot = name, "0000000000000000"
+	c.Timeout = patience
+	return c
+}
+
+// close removes what the replay left in Redis, if there is still time for it.
+func (r *fleetRun) close(ctx context.Context) {
+	_ = r.members[0].pusher.Drop(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
+	_ = r.client.Close()
+}
+
+// decide lets the event's node decide it, after the pushes that were due
+// before it.
+func (r *fleetRun) decide(ctx context.Context, event *edgeguard.Event) error {
+	if r.first.IsZero() || event.Time.Before(r.first) {
+		r.first = event.Time
+	}
+	if event.Time.After(r.now) {
+		if !r.due.IsZero() && !event.Time.Before(r.due) {
+			if err := r.round(ctx); err != nil {
+				return err
+			}
+		}
+		r.now = event.Time
+	}
+	if r.due.IsZero() {
+		r.due = r.now.Truncate(r.interval()).Add(r.interval())
+	}
+	m, err := r.join(event.Node)
+	if err != nil {
+		return err
+	}
+	m.decide(event)
+	return nil
+}
+
+func (r *fleetRun) interval() time.Duration {
+	if r.fleet.Redis.Push > 0 {
+		return r.fleet.Redis.Push
+	}
+	return redis.DefaultPush
+}
+
+// round pushes what the nodes have counted since the last, and what follows
+// from it.
+func (r *fleetRun) round(ctx context.Context) error {
+	r.due = time.Time{}
+	told := uint64(0)
+	for _, m := range r.members {
+		if m.counted {
+			m.counted = false
+			if err := m.pusher.Round(ctx, r.now, false); err != nil {
+				return r.fleet.Redis.Explain(err)
+			}
+		}
+		told += m.Counts.Stats().Told
+	}
+	if told == r.told {
+		return nil
+	}
+	r.told = told
+	return r.spread(ctx)
+}
+
+// spread makes every node push what it has of the keys that one of them put on
+// the watch list, until nobody puts another there.
+func (r *fleetRun) spread(ctx context.Context) error {
+	for {
+		keys, place, err := r.members[0].pusher.Watched(ctx, r.place)
+		if err != nil {
+			return r.fleet.Redis.Explain(err)
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		r.place = place
+		for _, m := range r.members {
+			if err := m.pusher.Heard(ctx, keys, r.now); err != nil {
+				return r.fleet.Redis.Explain(err)
+			}
+		}
+	}
+}
+
+// join gives the node of a name. A new one is told of nothing: blocks from
+// before it joined are few and short in a replay of one file.
+func (r *fleetRun) join(name string) (*member, error) {
+	if name == "" {
+		name = r.config.Node
+	}
+	if name == "" {
+		name = "node"
+	}
+	if m := r.byName[name]; m != nil {
+		return m, nil
+	}
+	m, err := newMember(r, name)
+	if err != nil {
+		return nil, err
+	}
+	r.members, r.byName[name] = append(r.members, m), m
+	r.names[aggregator.NodeID(name, forNode(r.fleet.Redis, name).Boot)] = name
+	for _, m := range r.members {
+		m.Counts.SetNodes(len(r.members))
+	}
+	return m, nil
+}
+
+func (r *fleetRun) crossed(c edgeguard.Crossing) {
+	r.ledger.crossed(c)
+	if r.config.Crossed != nil {
+		r.config.Crossed(c)
+	}
+}
+
+// report sums up over all nodes.
+func (r *fleetRun) report() *Report {
+	rep := &Report{First: r.first, Last: r.now}
+	all := make([]peaks, len(r.config.Rules.Meters))
+	for _, m := range r.members {
+		rep.Stats = sum(rep.Stats, m.Stats())
+		for i := range all {
+			rep.Evicted += all[i].take(m.Detector, &r.config.Rules.Meters[i], r.now)
+		}
+	}
+	for i := range all {
+		for _, e := range all[i] {
+			r.ledger.key(i, e)
+		}
+	}
+	for _, a := range r.ledger.order {
+		rep.Rules = append(rep.Rules, RuleReport{
+			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally, Offenders: a.sorted(), Refused: a.refused,
+		})
+	}
+	return rep
+}
+
+func sum(a, b detector.Stats) detector.Stats {
+	return detector.Stats{
+		Events: a.Events + b.Events, Passed: a.Passed + b.Passed, Shadowed: a.Shadowed + b.Shadowed, Denied: a.Denied + b.Denied,
+		Spared: a.Spared + b.Spared, Late: a.Late + b.Late, Early: a.Early + b.Early,
+	}
+}

@@ -1,0 +1,73 @@
+package replay_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"edgeguard/aggregator/redis"
+	"edgeguard/internal/redistest"
+	"edgeguard/replay"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// TestFleet adds nine real nodes up through a real Redis: 50 of 231 keys at a
+// threshold of 10, and 19 of 80 at 20, are seen only so.
+func TestFleet(t *testing.T) {
+	const marx = "csv:time=datetime,addr=src,node=host"
+	if raceEnabled {
+		t.Skip("one goroutine and a quarter of an hour: not under the race detector")
+	}
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client()
+	if _, err := redis.Install(context.Background(), client); err != nil {
+		t.Fatal(err)
+	}
+	// Pushes every 5 s find the same addresses, in fewer round trips.
+	push := 5 * time.Second
+	if os.Getenv("TORTURE") != "" {
+		push = redis.DefaultPush
+	}
+	for _, test := range []struct {
+		threshold    uint32
+		quiet        bool
+		whole, alone int
+	}{{20, true, 80, 61}, {20, false, 80, 61}, {10, true, 231, 181}, {10, false, 231, 181}} {
+		t.Run(fmt.Sprintf("T=%d quiet=%v", test.threshold, test.quiet), func(t *testing.T) {
+			t.Parallel()
+			if (test.threshold == 10) == test.quiet && push != redis.DefaultPush {
+				t.Skip("half a minute: only with TORTURE=1")
+			}
+			source := replay.Sort(openLog(t, marx, "honeypot-marx-2013a", "marx.csv.gz"))
+			set, problems := rules.Compile([]rules.Spec{{Name: "r", Threshold: test.threshold - 1, Guard: "1"}})
+			if problems != nil {
+				t.Fatal(problems)
+			}
+			report, err := replay.RunFleet(context.Background(), source,
+				replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20)},
+				replay.Fleet{
+					Redis: redis.Config{Addresses: []string{server.Addr}, Push: push, Namespace: fmt.Sprintf("replay-%d-%v", test.threshold, test.quiet)},
+					Quiet: test.quiet, MaxNodes: 9,
+				})
+			if err != nil {
+				t.Fatal(err)
+			}
+			offenders := report.Rules[0].Offenders
+			if report.Events != 286565 || report.Late != 0 || len(offenders) != test.whole {
+				t.Errorf("%d events, %d late, %d found, want 286565, 0, %d", report.Events, report.Late, len(offenders), test.whole)
+			}
+			together := 0
+			for _, o := range offenders {
+				if o.Fleet {
+					together++
+				}
+			}
+			if together < test.whole-test.alone {
+				t.Errorf("%d seen first by adding up, want %d at least: those that no node reaches alone", together, test.whole-test.alone)
+			}
+		})
+	}
+}

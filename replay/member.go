@@ -1,0 +1,73 @@
+package replay
+
+import (
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/fleet"
+)
+
+// sweepEvery is how much of the events' time passes between two sweeps of a
+// node.
+const sweepEvery = 5 * time.Second
+
+// member is one node of a replayed fleet.
+type member struct {
+	*fleet.Member
+	run    *fleetRun
+	list   *blocklist.List
+	pusher *redis.Pusher
+	swept  time.Time
+	// counted says that there was an event since the last round.
+	counted bool
+}
+
+func newMember(r *fleetRun, name string) (*member, error) {
+	m := &member{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow})}
+	m.Member = fleet.New(detector.Config{
+		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Crossed: r.crossed,
+	}, aggregator.Config{
+		// Nothing was restored: every slot may be pushed.
+		Boot: time.Unix(0, 0), Quiet: r.fleet.Quiet, MaxNodes: r.fleet.MaxNodes, Nodes: 1,
+		Share: r.fleet.Share, MaxSuspects: r.fleet.MaxSuspects,
+	})
+	m.list.OnChange(m.changed)
+	var err error
+	m.pusher, err = redis.NewPusher(r.client, forNode(r.fleet.Redis, name), redis.Node{
+		Counts: func() *aggregator.Node { return m.Counts },
+		Width:  m.Width,
+		Epoch:  func(t time.Time) time.Time { return t },
+		Over:   func(k aggregator.Key, peak uint32, reason string) { m.Over(r.now, k, peak, reason) },
+		Stands: func(k aggregator.Key, _ uint32) bool { return m.Stands(r.now, k) },
+	}, r.names)
+	return m, err
+}
+
+// changed carries a block to the other nodes. Those that have it hear of no
+// change, which ends the round.
+func (m *member) changed(b edgeguard.Block) {
+	for _, other := range m.run.members {
+		if other != m {
+			_, _ = other.list.Merge(b, m.run.now) // what one list takes, all take: their settings are the same
+		}
+	}
+}
+
+func (m *member) decide(event *edgeguard.Event) {
+	r := m.run
+	m.counted = true
+	v := m.Decide(r.now, event)
+	if v.Action == edgeguard.ActionDeny {
+		r.ledger.refused(v.Rule, event.Addr)
+	}
+	if r.now.Sub(m.swept) >= sweepEvery {
+		m.swept = r.now
+		m.Sweep(r.now, sweepPages)
+		m.list.Sweep(r.now)
+		m.Counts.Sweep(r.now)
+	}
+}

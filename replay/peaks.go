@@ -1,0 +1,36 @@
+package replay
+
+import (
+	"time"
+
+	"edgeguard/detector"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// peaks is what the tables of one meter hold at the end, by key: those of all
+// nodes together, where there are several.
+type peaks map[offenderKey]shard.Entry
+
+// take adds the keys of a detector's tables, and returns how many they had to
+// forget. Of a key that several nodes saw it keeps the greatest count.
+func (p *peaks) take(d *detector.Detector, meter *rules.Meter, now time.Time) (evicted uint64) {
+	if *p == nil {
+		*p = make(peaks)
+	}
+	for _, table := range d.Tables() {
+		if table.Meter != meter {
+			continue
+		}
+		evicted += table.Stats().Evicted
+		table.Each(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
+			key := offenderKey{e.Key.Prefix, e.With}
+			if known := (*p)[key]; known.Peak > e.Peak {
+				e.Peak, e.Count = known.Peak, max(known.Count, e.Count)
+			}
+			(*p)[key] = e
+			return true
+		})
+	}
+	return evicted
+}
