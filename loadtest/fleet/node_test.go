@@ -17,6 +17,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	member "edgeguard/fleet"
 	"edgeguard/internal/redistest"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -36,6 +37,7 @@ type node struct {
 	list     *blocklist.List
 	detector *detector.Detector
 	counts   *aggregator.Node
+	member   *member.Member
 	link     *redis.Link
 	model    model
 
@@ -86,24 +88,12 @@ func (n *node) wire(f *fleet) {
 	if problems != nil {
 		f.t.Fatal(problems)
 	}
-	n.detector = detector.New(detector.Config{
-		Rules: set, Memory: shard.NewMemory(64 << 20), List: n.list, Node: n.name, Seed: rand.Uint64(),
-		Fleet: func(meter int, op *shard.Op, count uint32) uint32 { return n.counts.Count(meter, op, count) },
-	})
-	c := aggregator.Config{Boot: n.now(), Quiet: f.Quiet, MaxNodes: f.MaxNodes, Nodes: 1}
-	limits := n.detector.FleetLimits()
-	for i, table := range n.detector.Tables() {
-		if table.Forgeable {
-			continue
-		}
-		fingerprint, _ := strconv.ParseUint(table.Meter.Fingerprint, 16, 64)
-		f.meter = fingerprint
-		c.Meters = append(c.Meters, aggregator.Meter{
-			Fingerprint: fingerprint, Width: table.Meter.Width, Limit: limits[i/2],
-			V4: table.Meter.V4, V6: table.Meter.V6, Table: table.Table,
-		})
-	}
-	n.counts = aggregator.New(c)
+	n.member = member.New(
+		detector.Config{Rules: set, Memory: shard.NewMemory(64 << 20), List: n.list, Node: n.name, Seed: rand.Uint64()},
+		aggregator.Config{Boot: n.now(), Quiet: f.Quiet, MaxNodes: f.MaxNodes, Nodes: 1},
+	)
+	n.detector, n.counts = n.member.Detector, n.member.Counts
+	f.meter, _ = strconv.ParseUint(set.Meters[0].Fingerprint, 16, 64)
 }
 
 // now is the node's own clock.
@@ -122,16 +112,11 @@ func (n *node) seams() redis.Node {
 			f.pass(beforePush)
 			return n.counts
 		},
-		Width: func(meter uint64) uint32 {
-			if meter != f.meter {
-				return 0
-			}
-			return f.width()
-		},
-		Now: n.now, Epoch: n.epoch, Local: n.local,
+		Width: n.member.Width,
+		Now:   n.now, Epoch: n.epoch, Local: n.local,
 		Over: func(k aggregator.Key, peak uint32, reason string) {
 			f.pass(beforeBlock)
-			n.detector.FleetCount(n.now(), 0, k.Prefix, k.With, peak, reason)
+			n.member.Over(n.now(), k, peak, reason)
 		},
 		Stands: func(k aggregator.Key, _ uint32) bool { return n.refuses(k.Prefix.Addr()) },
 		Merge: func(b edgeguard.Block, forced bool) (bool, error) {

@@ -1,0 +1,82 @@
+package fleet_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/fleet"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+var (
+	now  = time.Unix(1_800_000_000, 0)
+	addr = netip.MustParseAddr("203.0.113.9")
+)
+
+// member makes a node of two meters, of which only the first is the fleet's.
+func member(t *testing.T, previous *fleet.Member, memory *shard.Memory) (*fleet.Member, *blocklist.List) {
+	t.Helper()
+	set, problems := rules.Compile([]rules.Spec{
+		{Name: "site", Threshold: 10, Guard: "1"},
+		{Name: "own", Threshold: 10, Guard: "1", Window: time.Minute, Scope: rules.ScopeNode},
+	})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	list := blocklist.New(blocklist.Config{})
+	d := detector.Config{Rules: set, Memory: memory, List: list, Node: "edge-1", Seed: 1}
+	c := aggregator.Config{Boot: now, Quiet: false, MaxNodes: 2, Nodes: 1}
+	if previous != nil {
+		d.Previous, c.Previous = previous.Detector, previous.Counts
+	}
+	return fleet.New(d, c), list
+}
+
+func request(m *fleet.Member) {
+	m.Decide(now, &edgeguard.Event{Time: now, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
+}
+
+// What is counted is what is pushed, and a total that comes back blocks.
+func TestMember(t *testing.T) {
+	memory := shard.NewMemory(1 << 20)
+	m, list := member(t, nil, memory)
+	for range 3 {
+		request(m)
+	}
+	pushes := m.Counts.Collect(now, false)
+	if len(pushes) != 1 || pushes[0].Sum != 3 || m.Width(pushes[0].Key.Meter) != 5 {
+		t.Fatalf("pushes %+v: want the 3 requests of the fleet's meter alone", pushes)
+	}
+	key := pushes[0].Key
+	if m.Width(key.Meter+1) != 0 {
+		t.Error("a meter that the node does not have has a width")
+	}
+	m.Over(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, "of another node's rules")
+	m.Over(now, key, 10, "not over")
+	if m.Stands(now, key) || list.Len() != 0 {
+		t.Error("blocked by nothing")
+	}
+	m.Over(now, key, 11, "edge-1 3, edge-2 8")
+	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "edge-1 3, edge-2 8" || !m.Stands(now, key) {
+		t.Errorf("block %+v", block)
+	}
+}
+
+// A reload keeps what was counted and what is to be pushed.
+func TestReload(t *testing.T) {
+	memory := shard.NewMemory(1 << 20)
+	before, _ := member(t, nil, memory)
+	request(before)
+	after, _ := member(t, before, memory)
+	before.Close(after.Detector)
+	request(after)
+	if pushes := after.Counts.Collect(now, true); len(pushes) != 1 || pushes[0].Sum != 2 {
+		t.Errorf("pushes %+v, want both requests", pushes)
+	}
+}
