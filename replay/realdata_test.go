@@ -59,6 +59,14 @@ func reaching(t *testing.T, source replay.Source, threshold uint32, spec rules.S
 // The exact address, as the counts of the data are made.
 var exact = rules.Group{V4: 32, V6: 128}
 
+// shortened leaves one step under the race detector: the others show it the same.
+func shortened(steps []step) []step {
+	if raceEnabled {
+		return steps[:1]
+	}
+	return steps
+}
+
 // step is how many keys reach a threshold.
 type step struct {
 	threshold uint32
@@ -98,7 +106,7 @@ func TestLogs(t *testing.T) {
 			name += " sorted"
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, s := range test.steps {
+			for _, s := range shortened(test.steps) {
 				source := openLog(t, test.format, test.folder, test.file)
 				if test.sort {
 					source = replay.Sort(source)
@@ -178,7 +186,7 @@ func TestCaptures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			for _, s := range test.steps {
+			for _, s := range shortened(test.steps) {
 				r := reaching(t, openCapture(t, test.folder, test.file), s.threshold,
 					rules.Spec{Match: rules.Match{Kind: []string{"packet"}}, Key: exact})
 				if r.Events != test.events {

@@ -12,6 +12,7 @@ import (
 // nodes name it; none of its counts gets into a total, none of the others' is
 // lost, and nobody is blocked for what it says.
 func TestOneClockWrong(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	for name, by := range map[string]time.Duration{
 		"ahead": 7 * time.Minute, "behind": -7 * time.Minute, "a little behind": -8 * time.Second,
@@ -90,6 +91,7 @@ func (f *fleet) nothingOf(n *node) {
 // by all, and not followed. It is all nodes' clocks that are moved here: what
 // is measured is the difference.
 func TestRedisClockWrong(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	for name, by := range map[string]time.Duration{"seconds": 2 * time.Second, "minutes": 10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,7 @@ func TestSentinelFailover(t *testing.T) {
 // Fault 25: Redis is emptied under the nodes, which notice it by nothing but
 // what its answers say.
 func TestFlushAll(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	quietly(t, func(t *testing.T, quiet bool) {
 		if quiet {
@@ -91,13 +92,14 @@ func TestFlushAll(t *testing.T) {
 // Fault 25: one of three nodes is cut off, its connections half-open. Both
 // sides go on, each by what it knows, and are one fleet afterwards.
 func TestPartition(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	quietly(t, func(t *testing.T, quiet bool) {
 		if quiet {
 			notUnderRace(t)
 		}
 		server := redistest.Start(t, redistest.Options{})
-		f := newFleet(t, settings{Quiet: quiet, Timeout: redis.DefaultTimeout}, server)
+		f := newFleet(t, settings{Quiet: quiet, Timeout: 3 * redis.DefaultTimeout}, server)
 		f.start()
 		f.feed()
 		f.check("the start")

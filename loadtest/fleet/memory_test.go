@@ -12,6 +12,7 @@ import (
 // Fault 26: Redis is full and takes nothing more. The nodes say so, go on
 // alone, and make good for all of it when there is room.
 func TestRedisFull(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	quietly(t, func(t *testing.T, quiet bool) {
 		if quiet {
@@ -45,6 +46,7 @@ func TestRedisFull(t *testing.T) {
 // Fault 26: Redis throws out what was used least. That is alarmed as a mistake
 // in its config, and what was thrown out and is counted again is made good.
 func TestRedisEvicts(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	quietly(t, func(t *testing.T, quiet bool) {
 		if quiet {

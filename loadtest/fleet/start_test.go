@@ -69,6 +69,7 @@ var badStarts = []badStart{
 // Fault 5: Redis is missing, or lets nobody in when the nodes start. Each says
 // why, goes on alone, and joins by itself once it can.
 func TestStartWithoutRedis(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	for _, c := range badStarts {
 		t.Run(c.name, func(t *testing.T) {

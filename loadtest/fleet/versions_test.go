@@ -13,6 +13,7 @@ import (
 // its own library, and one fleet. The next version's nodes are made of this
 // one's, by a proxy that changes the name of what they call.
 func TestTwoVersions(t *testing.T) {
+	notUnderRace(t)
 	t.Parallel()
 	const next = "edgeguard2"
 	server := redistest.Start(t, redistest.Options{})

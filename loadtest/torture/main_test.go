@@ -20,6 +20,10 @@ var full = os.Getenv("TORTURE") != ""
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if underRace {
+		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
+		return 0
+	}
 	program = os.Getenv(insideProgram)
 	if program != "" { // a test that began itself anew in a namespace
 		return m.Run()
