@@ -46,3 +46,17 @@ func TestLedger(t *testing.T) {
 		t.Errorf("digest %s of %d after all have ended", got, l.Len())
 	}
 }
+
+// TestLedgerRubbishStandsForNoBlock: what is no record, though it is greater in
+// byte order than any, keeps no block from being published.
+func TestLedgerRubbishStandsForNoBlock(t *testing.T) {
+	const p = "203.0.113.45/32"
+	s := mustEncode(t, sampleRecord())
+	for _, rubbish := range []string{"", "x", "\xff\xff\xff", "\x02" + s[1:], "\x01\xff" + s[2:10], s + "x"} {
+		l := NewLedger()
+		l.Apply(p, rubbish)
+		if !l.Missing(p, s) {
+			t.Errorf("%q stands for a block", rubbish)
+		}
+	}
+}

@@ -149,5 +149,22 @@ local function beat(keys, args)
   return out
 end
 
+-- repair: KEYS state; ARGV version, digest, another digest. Sets a digest right
+-- that no reading of the blocks comes to: state was lost while the blocks were
+-- not, or these were written past the library. It answers 1 if version and
+-- digest still were those given and the other stands now, else 0.
+local function repair(keys, args)
+  if not call then bind() end
+  if #keys ~= 1 or #args ~= 3 or not whole(args[1], 2 ^ 53)
+      or #args[2] ~= 16 or #args[3] ~= 16 or find(args[2] .. args[3], '[^0-9a-f]') then
+    return fail('arguments: repair takes state, a version and two digests of 16 hex digits')
+  end
+  local words, version = digestOf(keys[1]), call('HGET', keys[1], 'version') or 0
+  if tonumber(version) ~= tonumber(args[1]) or format('%08x%08x', words[1], words[2]) ~= args[2] then return 0 end
+  setDigest(keys[1], { tonumber(sub(args[3], 1, 8), 16), tonumber(sub(args[3], 9), 16) })
+  return 1
+end
+
+redis.register_function('edgeguard1_repair', repair)
 redis.register_function('edgeguard1_publish', publish)
 redis.register_function('edgeguard1_beat', beat)

@@ -157,6 +157,43 @@ func BenchmarkPush(b *testing.B) {
 	}
 }
 
+// BenchmarkPushWhole is what a whole ring costs, as after a reconnect or a
+// restart of Redis: of keys that Redis does not know, of keys that only the
+// other nodes have pushed, of what it has already, and with counts that need
+// two bytes.
+func BenchmarkPushWhole(b *testing.B) {
+	for _, v := range []struct {
+		name     string
+		nodes    int
+		count    uint16
+		repeated bool
+	}{
+		{"fresh", 1, 33, false},
+		{"shared", 4, 33, false},
+		{"repeated", 1, 33, true},
+		{"wide", 4, 900, false},
+		{"wide-repeated", 1, 900, true},
+	} {
+		b.Run(v.name, func(b *testing.B) {
+			c := newCrowd(b, v.nodes, 4000/v.nodes)
+			c.last = v.count
+			var push spent
+			for b.Loop() {
+				if err := c.server.Client().Del(context.Background(), c.keys...).Err(); err != nil {
+					b.Fatal(err)
+				}
+				if v.repeated {
+					c.round(b, 60, v.count)
+				}
+				push.on(c, func() int { return c.round(b, 60, v.count) })
+			}
+			b.ReportMetric(push.each(), "redis-µs/key")
+			b.ReportMetric(float64(push.updates)/push.wall.Seconds(), "keys/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // slidingLog is the peer: the exact sliding-window log that most limiters run
 // in Redis, one script for each request.
 const slidingLog = `

@@ -1,6 +1,10 @@
 package redis
 
-import "sync/atomic"
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+)
 
 // drift finds out whether the mirror still is the fleet's list, from what the
 // beats say. Nothing is concluded from one that a change may just have
@@ -10,6 +14,8 @@ type drift struct {
 	reached  int64        // the version that stood at the beat before
 	before   int64        // the mirror's version at the beat before
 	doubts   int          // beats running whose digest did not fit
+	stands   int64        // the version at the beat before, whatever came of it
+	fitted   uint64       // the full reads done when a digest fitted, or the version moved, last
 	hadTwins bool
 	twin     string
 	clocks   map[string]string // the wrong clocks that were alarmed
@@ -18,8 +24,9 @@ type drift struct {
 // compare asks for a full sync where the mirror and the fleet's list part:
 // the list went back (an emptied Redis, a fail-over that lost changes), the
 // mirror has not come to what stood a beat ago, or the digests differ twice
-// running.
-func (l *Link) compare(s standing) {
+// running. Where two full reads at one version did not help, it is Redis'
+// digest that is wrong.
+func (l *Link) compare(ctx context.Context, s standing) {
 	d := &l.drift
 	d.cutoff.Store(s.cutoff)
 	digest, version := l.mirror.digest(s.cutoff)
@@ -30,6 +37,10 @@ func (l *Link) compare(s standing) {
 	} else {
 		d.doubts = 0
 	}
+	if !differ || s.changes != d.stands {
+		d.fitted = l.stats.syncs.Load()
+	}
+	d.stands = s.changes
 	if d.before > s.changes {
 		l.node.Counts().Lost() // what lost blocks may have lost counts, too
 		signal(l.wake)
@@ -37,6 +48,26 @@ func (l *Link) compare(s standing) {
 	d.reached, d.before = s.changes, version
 	if wrong || d.doubts >= 2 {
 		d.doubts, d.reached, d.before = 0, 0, 0
+		if !wrong && l.stats.syncs.Load() >= d.fitted+2 {
+			d.fitted = l.stats.syncs.Load()
+			l.repair(ctx, s, digest)
+			return
+		}
 		signal(l.resync)
+	}
+}
+
+// repair puts the mirror's digest in the place of Redis', which is wrong for
+// ever where its state was evicted or blocks were written past the library. If
+// another node was first, or the list has changed, nothing happens. That it
+// fails is no reason to leave the fleet: the next doubts bring it again.
+func (l *Link) repair(ctx context.Context, s standing, digest string) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	err := l.client.FCall(ctx, functionName("repair"), []string{l.pusher.names.state},
+		strconv.FormatInt(s.changes, 10), s.digest, digest).Err()
+	if err != nil {
+		l.stats.failed("repair")
+		l.stats.note(err)
 	}
 }

@@ -31,7 +31,9 @@ type place struct{ changes, watch string }
 // tell of all that are.
 func startOf(s standing, window time.Duration) place {
 	at := place{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
-	orElse(&at.changes, "0-0")
+	// A state that was lost has no tip, but the stream is there: what came
+	// before the read is in it.
+	orElse(&at.changes, strconv.FormatInt(s.now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
 	return at
 }
 

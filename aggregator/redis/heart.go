@@ -34,7 +34,7 @@ func (l *Link) beats(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.compare(s)
+		l.compare(ctx, s)
 	}
 }
 

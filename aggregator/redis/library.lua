@@ -11,8 +11,9 @@
 -- While a library is loaded Redis shows it nothing but register_function, and
 -- later each look at a global is a detour: bind fetches what is needed once,
 -- at the first call.
-local call, byte, char, find, sub, gsub, concat, format, floor, max, min, pack, unpack, values
+local call, byte, char, find, sub, concat, format, floor, max, min, pack, unpack, values
 local EMPTY, FRESH, NODE
+local PAIRS = {} -- how struct reads and writes n slots of two bytes
 
 -- A suspect is a hash: field f is the fleet's ring, and each field of eight
 -- bytes is a node's. A ring is
@@ -35,9 +36,10 @@ local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
 
 local function bind()
   call = redis.call
-  byte, char, find, sub, gsub = string.byte, string.char, string.find, string.sub, string.gsub
+  byte, char, find, sub = string.byte, string.char, string.find, string.sub
   floor, max, min, concat, format = math.floor, math.max, math.min, table.concat, string.format
   pack, unpack, values = struct.pack, struct.unpack, _G.unpack
+  for n = 1, KEPT do PAIRS[n] = '>' .. ('H'):rep(n) end
   EMPTY = ('\0'):rep(2 * KEPT)
   NODE = '\1' .. ('\0'):rep(N - 1 + KEPT + 3)
   FRESH = '\1' .. ('\0'):rep(F - 1 + KEPT + 3)
@@ -52,22 +54,27 @@ local function whole(text, bound)
   return text and find(text, '^%d+$') and #text <= 16 and tonumber(text) < bound
 end
 
--- slot reads slot i of a ring; what it does not hold counts 0. at is F or N.
-local function slot(ring, at, cell, head, i)
-  i = i - head + KEPT
-  if i < 1 or i > KEPT then return 0 end
-  if cell == 1 then return byte(ring, at + i) end
-  local high, low = byte(ring, at + 2 * i - 1, at + 2 * i)
-  return high * 256 + low
+-- cells reads n slots of a ring from its i-th on; written is the reverse. Both
+-- move all slots in one call: slot by slot, a whole push took three times as
+-- long. Of two bytes, the table has the next position behind the slots.
+local function cells(ring, at, cell, i, n)
+  if cell == 1 then return { byte(ring, at + i, at + i + n - 1) } end
+  return { unpack(PAIRS[n], ring, at + 2 * i - 1) }
 end
 
--- sum adds up the slots from first to last.
+local function written(counts, n, cell)
+  if cell == 1 then return char(values(counts, 1, n)) end
+  return pack(PAIRS[n], values(counts, 1, n))
+end
+
+-- sum adds up the slots from first to last; those not held count 0.
 local function sum(ring, at, cell, head, first, last)
-  local n = 0
-  for i = max(first, head - KEPT + 1), min(last, head) do
-    n = n + slot(ring, at, cell, head, i)
-  end
-  return n
+  first, last = max(first, head - KEPT + 1), min(last, head)
+  local n, all = last - first + 1, 0
+  if n < 1 then return 0 end
+  local counts = cells(ring, at, cell, first - head + KEPT, n)
+  for i = 1, n do all = all + counts[i] end
+  return all
 end
 
 local function total(ring)
@@ -84,37 +91,35 @@ local function advance(ring, at, cell, head, steps)
   return pack('>BI4', cell, head + steps) .. sub(ring, 6, at) .. sub(ring, at + gone + 1, -4) .. sub(EMPTY, 1, gone + 3), left
 end
 
--- widen makes two bytes of every slot, narrow one of two where that is enough:
--- KEPT pairs that begin with a zero are all of them.
+-- widen makes two bytes of every slot, narrow one of two where that is enough.
 local function widen(ring, at)
-  return '\2' .. sub(ring, 2, at) .. gsub(sub(ring, at + 1, -4), '.', '\0%0') .. sub(ring, -3)
+  return '\2' .. sub(ring, 2, at) .. written(cells(ring, at, 1, 1, KEPT), KEPT, 2) .. sub(ring, -3)
 end
 
 local function narrow(ring, at)
-  local slots, n = gsub(sub(ring, at + 1, -4), '%z(.)', '%1')
-  return n == KEPT and '\1' .. sub(ring, 2, at) .. slots .. sub(ring, -3) or ring
+  local counts = cells(ring, at, 2, 1, KEPT)
+  if max(values(counts, 1, KEPT)) > 255 then return ring end
+  return '\1' .. sub(ring, 2, at) .. written(counts, KEPT, 1) .. sub(ring, -3)
 end
 
--- splice writes n bytes of tail over the slots from..till, and the total.
-local function splice(ring, at, cell, head, from, till, tail, n, count)
-  local low = at + (from - head + KEPT - 1) * cell
-  if till < head then
-    return sub(ring, 1, low) .. char(values(tail, 1, n)) .. sub(ring, low + n + 1, -4) .. pack('>I3', count)
-  end
-  tail[n + 1], tail[n + 2], tail[n + 3] = floor(count / 65536), floor(count / 256) % 256, count % 256
-  return sub(ring, 1, low) .. char(values(tail, 1, n + 3))
+-- splice writes n slots over those from the i-th on, and the total.
+local function splice(ring, at, cell, i, n, counts, total)
+  local low = at + (i - 1) * cell
+  return sub(ring, 1, low) .. written(counts, n, cell) .. sub(ring, low + n * cell + 1, -4) .. pack('>I3', total)
 end
 
-local fleetTail, nodeTail = {}, {} -- of the push at hand, kept to spare two tables each time
-
--- append adds a slot to a tail of n bytes.
-local function append(tail, n, cell, count)
-  if cell == 1 then
-    tail[n + 1] = count
-    return n + 1
+-- peakOf is the greatest total of the windows that end at one of the fleet's
+-- last steps slots or just before them; all is that of the newest.
+local function peakOf(fleet, cell, steps, all)
+  -- Mostly nothing is left of the slots before a window's: no total is greater.
+  if steps < 1 or sub(fleet, F + 1, F + LATE * cell) == sub(EMPTY, 1, LATE * cell) then return all end
+  local new, old = cells(fleet, F, cell, KEPT - steps + 1, steps), cells(fleet, F, cell, LATE - steps + 1, steps)
+  local peak = all
+  for i = steps, 1, -1 do
+    all = all - new[i] + old[i]
+    if all > peak then peak = all end
   end
-  tail[n + 1], tail[n + 2] = floor(count / 256), count % 256
-  return n + 2
+  return peak
 end
 
 -- raise is merge for what nine pushes of ten are where ten go out in a slot: one
@@ -137,6 +142,30 @@ local function raise(ring, mine, body, claimed, head, bottom)
   return ring, mine, pack('>BI4I4I4', status, all, all, bottom)
 end
 
+-- lift raises n known slots of a node's, the first of them from, to what was
+-- pushed. Those up to the old-th are before the node's window. It gives the
+-- fleet's slots after it (nothing if none changed), the greatest that changed
+-- and by how much the fleet's total grew, then the same two of the node's.
+local function lift(pushed, known, n, old, fleet, cell, head, from)
+  local sums, most, more, mineMost, mineMore = nil, 0, 0, 0, 0
+  local before = head - WINDOW - from + 1 -- as old, of the fleet's window
+  for i = 1, n do
+    local count, grown = pushed[i], known[i]
+    if count > grown then
+      grown = count - grown
+      if i > old then mineMore = mineMore + grown end
+      sums = sums or cells(fleet, F, cell, from - head + KEPT, n)
+      local sum = sums[i] + grown
+      if sum > MOST then grown, sum = grown - sum + MOST, MOST end
+      if i > before then more = more + grown end
+      known[i], sums[i] = count, sum
+      if sum > most then most = sum end
+      if count > mineMost then mineMost = count end
+    end
+  end
+  return sums, most, more, mineMost, mineMore
+end
+
 -- merge takes one push into the fleet's ring and the node's: a slot of the
 -- node's becomes the greater of what it is and what was pushed, and the fleet's
 -- moves by the difference. It returns both rings, the answer, and the fleet's
@@ -151,7 +180,7 @@ local function merge(ring, mine, body, newest)
     local fleet, node, answer = raise(ring, mine, body, claimed, head, bottom)
     if fleet then return fleet, node, answer, head, head end
   end
-  local fleet, node, before, all, own = ring, mine, head, nil, nil
+  local fleet, node, before, mineBefore, all, own = ring, mine, head, mineHead, nil, nil
   local top = min(last, newest)
   if first <= top and top > head then
     fleet, all = advance(ring, F, cell, head, top - head)
@@ -159,43 +188,39 @@ local function merge(ring, mine, body, newest)
   else
     all = total(ring)
   end
-  local from, changed = max(first, bottom, head - KEPT + 1), false
+  local from = max(first, bottom, head - KEPT + 1)
   if from <= top and top > mineHead then
     node, own = advance(mine, N, mineCell, mineHead, top - mineHead)
-    mineHead, changed = top, true
+    mineHead = top
   else
     own = total(mine)
   end
 
-  local m, n = 0, 0
-  for i = from, top do
-    local high, low = byte(body, 2 * (i - first) + 9, 2 * (i - first) + 10)
-    local known, sum = slot(node, N, mineCell, mineHead, i), slot(fleet, F, cell, head, i)
-    local more = high * 256 + low - known
-    if more > 0 then
-      known, changed = known + more, true
-      if i > mineHead - WINDOW then own = own + more end
-      more = min(more, MOST - sum)
-      sum = sum + more
-      if i > head - WINDOW then all = all + more end
-      if known > 255 and mineCell == 1 then return merge(ring, widen(mine, N), body, newest) end
-      if sum > 255 and cell == 1 then return merge(widen(ring, F), mine, body, newest) end
+  local n, sums, most = top - from + 1, nil, 0
+  if n > 0 then
+    local pushed, known, mineMost, mineMore, more = { unpack(PAIRS[n], body, 2 * (from - first) + 9) }, nil, 0, 0, 0
+    if ring == FRESH and mine == NODE then
+      for i = 1, n do more = more + pushed[i] end
+      known, sums, most, mineMore = pushed, pushed, max(values(pushed, 1, n)), more
+      mineMost = most
+    else
+      known = cells(node, N, mineCell, from - mineHead + KEPT, n)
+      sums, most, more, mineMost, mineMore = lift(pushed, known, n, mineHead - WINDOW - from + 1, fleet, cell, head, from)
     end
-    m = append(nodeTail, m, mineCell, known)
-    n = append(fleetTail, n, cell, sum)
+    own, all = own + mineMore, all + more
+    if mineMost > 255 and mineCell == 1 then node, mineCell = widen(node, N), 2 end
+    if sums or mineHead > mineBefore then
+      node = splice(node, N, mineCell, from - mineHead + KEPT, n, known, own)
+    end
   end
-  if changed then
-    node = splice(node, N, mineCell, mineHead, from, top, nodeTail, m, own)
-    fleet = splice(fleet, F, cell, head, from, top, fleetTail, n, all)
+  if sums then
+    if most > 255 and cell == 1 then fleet, cell = widen(fleet, F), 2 end
+    fleet = splice(fleet, F, cell, from - head + KEPT, n, sums, all)
   elseif head > before then
     fleet = sub(fleet, 1, -4) .. pack('>I3', all)
   end
 
-  local peak, ends = all, all
-  for i = head, max(first, head - LATE) + 1, -1 do
-    ends = ends - slot(fleet, F, cell, head, i) + slot(fleet, F, cell, head, i - WINDOW)
-    peak = max(peak, ends)
-  end
+  local peak = peakOf(fleet, cell, min(head - first, LATE), all)
   if head ~= last then all = sum(fleet, F, cell, head, last - WINDOW + 1, last) end
   if mineHead ~= last then own = sum(node, N, mineCell, mineHead, last - WINDOW + 1, last) end
   local status = own < claimed and 1 or 0

@@ -65,6 +65,7 @@ func TestLibraryBlocksAreTwin(t *testing.T) {
 			args = append(args, prefix, text)
 		}
 		b.call(now, "publish", names.publishKeys(), args)
+		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
 		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
 		want, err := b.twin.Call(now, Library+"_beat", names.beatKeys(), beat)
 		if err != nil {
@@ -168,5 +169,39 @@ func TestLibraryOldBeats(t *testing.T) {
 	answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
 	if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
 		t.Fatalf("%q, %v", answer, err)
+	}
+}
+
+// TestLibraryRubbish: what others wrote in the place of a beat or a record makes
+// no call fail; it gives way.
+func TestLibraryRubbish(t *testing.T) {
+	b := newBoth(t, "rubbish")
+	ctx, names, admin := context.Background(), newNames("t", 1), b.admin()
+	now := time.Now()
+	for _, value := range []string{"", "x", "{}", "x {}", " {}"} {
+		if err := admin.HSet(ctx, names.nodes, "other/0", value).Err(); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
+		if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
+		}
+	}
+	for i, old := range []string{"", "x", "\xff", "\x01\x00", strings.Repeat("\xff", 1025)} {
+		prefix := fmt.Sprintf("192.0.2.%d/32", i)
+		r := aggregator.Record{Block: edgeguard.Block{
+			Prefix: netip.MustParsePrefix(prefix), Rule: "site", Version: 1, Since: now, Until: now.Add(time.Hour),
+		}}
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := admin.HSet(ctx, names.blocks, prefix, old).Err(); err != nil {
+			t.Fatal(err)
+		}
+		taken, err := b.node.FCall(ctx, Library+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text).Int64Slice()
+		if err != nil || !slices.Equal(taken, []int64{1}) {
+			t.Errorf("over %q: %v, %v", old, taken, err)
+		}
 	}
 }

@@ -161,3 +161,19 @@ func TestLost(t *testing.T) {
 		}
 	}
 }
+
+// TestLivePusherClaimsTheTimeOfSending: a round of very many keys takes Redis
+// longer than a node's time may differ, and is no wrong clock; a replay's round
+// is of the time that it is given.
+func TestLivePusherClaimsTheTimeOfSending(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	for _, live := range []bool{true, false} {
+		m, p := pusherOf(t, s, "edge-a", nil)
+		p.live = live
+		m.see("203.0.113.7", 3)
+		err := p.Round(context.Background(), time.Now().Add(-7*time.Second), true)
+		if live != (err == nil) {
+			t.Errorf("live %t: %v", live, err)
+		}
+	}
+}

@@ -159,3 +159,24 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	}
 	return out, nil
 }
+
+// repair sets the digest right: KEYS state, whose blocks are found by their
+// name; ARGV version, digest, the digest that is to stand. It answers 1 if the
+// first two still were so, else 0.
+func (r *Redis) repair(keys, args []string) (any, error) {
+	if len(keys) != 1 || len(args) != 3 || len(args[1]) != 16 || len(args[2]) != 16 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	version, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil || version < 0 || strings.ContainsFunc(args[1]+args[2], notHex) {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	l := r.list(strings.TrimSuffix(keys[0], "state") + "blocks")
+	if l.version != version || fmt.Sprintf("%016x", l.digest) != args[1] {
+		return int64(0), nil
+	}
+	l.digest, err = strconv.ParseUint(args[2], 16, 64)
+	return int64(1), err
+}
+
+func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }

@@ -86,6 +86,8 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 		return r.publish(keys, args)
 	case "edgeguard1_beat":
 		return r.beat(now, keys, args)
+	case "edgeguard1_repair":
+		return r.repair(keys, args)
 	}
 	return nil, fmt.Errorf("ERR Function not found: %s", function)
 }

@@ -1,0 +1,145 @@
+package redis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/internal/redistest"
+)
+
+// alone is a link whose beats and full reads the test does itself.
+func alone(t *testing.T, s *redistest.Server) *Link {
+	t.Helper()
+	m := newMember(t, testConfig(s.Addr, "edge-a"))
+	l, err := New(m.config, m.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.client.Close() })
+	return l
+}
+
+// look is one beat with what follows from it; it reports whether the mirror was
+// found to be the fleet's list.
+func (l *Link) look(t *testing.T) (fits bool) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := l.beat(ctx, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.compare(ctx, s)
+	select {
+	case <-l.resync:
+		if err := l.sync(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		return false
+	default:
+	}
+	digest, version := l.mirror.digest(s.cutoff)
+	return digest == s.digest && version == s.changes
+}
+
+// TestWrongDigestIsRepaired: a state that was lost beside its blocks, and a
+// block that was written past the library, cost some full reads and not one
+// every few seconds for ever.
+func TestWrongDigestIsRepaired(t *testing.T) {
+	ctx, names := context.Background(), newNames("test", 4)
+	for name, harm := range map[string]func(s *redistest.Server, record string) error{
+		"state is lost": func(s *redistest.Server, _ string) error { return s.Client().Del(ctx, names.state).Err() },
+		"a raw block": func(s *redistest.Server, record string) error {
+			return s.Client().HSet(ctx, names.blocks, key("203.0.113.8").Prefix.String(), record).Err()
+		},
+		"raw rubbish": func(s *redistest.Server, _ string) error {
+			return s.Client().HSet(ctx, names.blocks, "x", "y").Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startRedis(t, redistest.Options{})
+			l := alone(t, s)
+			now := time.Now()
+			record := func(addr string) string {
+				r := aggregatorRecord(edgeguard.Block{
+					Prefix: key(addr).Prefix, Rule: "site", Origin: "edge-b", Version: 1, Since: now.Add(-time.Second), Until: now.Add(time.Hour),
+				})
+				text, err := r.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return text
+			}
+			if err := l.offer(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
+				t.Fatal(err)
+			}
+			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
+			before := l.stats.syncs.Load()
+			if err := harm(s, record("203.0.113.8")); err != nil {
+				t.Fatal(err)
+			}
+			signal(l.resync) // as one that joins
+			beats := 0
+			for fit := 0; fit < 3 && beats < 40; beats++ {
+				if fit++; !l.look(t) {
+					fit = 0
+				}
+			}
+			if reads := l.stats.syncs.Load() - before; beats == 40 || reads > 4 {
+				t.Errorf("%d full reads in %d beats", reads, beats)
+			}
+		})
+	}
+}
+
+// TestRepairOnlyWhatStands: neither a list that has moved on nor a digest that
+// another node has set meanwhile is touched.
+func TestRepairOnlyWhatStands(t *testing.T) {
+	b := newBoth(t, "repair")
+	now, state := time.Now(), newNames("t", 1).state
+	const none, one, two = "0000000000000000", "fedcba9876543210", "0123456789abcdef"
+	for _, c := range []struct {
+		args []string
+		want int64
+	}{
+		{[]string{"1", none, one}, 0},
+		{[]string{"0", two, one}, 0},
+		{[]string{"0", none, one}, 1},
+		{[]string{"0", none, two}, 0},
+		{[]string{"0", one, two}, 1},
+		{[]string{"0", two, none}, 1},
+	} {
+		if got := b.call(now, "repair", []string{state}, c.args); got != c.want {
+			t.Errorf("%q: %v, not %d", c.args, got, c.want)
+		}
+	}
+}
+
+// TestListThatWentBackIsPushedWhole: what lost blocks may have lost counts.
+func TestListThatWentBackIsPushedWhole(t *testing.T) {
+	m := newMember(t, testConfig("127.0.0.1:1", "edge-a"))
+	l, err := New(m.config, m.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.client.Close() })
+	ctx := context.Background()
+	m.see("203.0.113.7", 7)
+	pushes := m.counts.Collect(time.Now(), false)
+	if len(pushes) != 1 {
+		t.Fatalf("%d pushes", len(pushes))
+	}
+	m.counts.Answered(&pushes[0], aggregator.Answer{Peak: 7, Total: 7}, time.Now())
+	l.mirror.begin(5)
+	l.compare(ctx, standing{changes: 5})
+	if len(l.wake) != 0 || len(m.counts.Collect(time.Now(), false)) != 0 {
+		t.Fatal("a list that stands is pushed again")
+	}
+	l.compare(ctx, standing{changes: 4})
+	if again := m.counts.Collect(time.Now(), false); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 || !again[0].Whole {
+		t.Errorf("after the list went back: %v", again)
+	}
+}
