@@ -27,7 +27,7 @@ bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
 	go test ./loadtest/fleet -run xxx -bench . -benchtime 1x -timeout 20m
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
-torture: ## the fault tests at full length, about an hour
+torture: ## the fault tests at full length, some hours
 	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/fleet ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 
