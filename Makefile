@@ -24,7 +24,7 @@ bench: build ## every figure of docs/benchmarks.md beside its goal
 	go run ./loadtest/report
 
 bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
-	go test ./loadtest/fleet -run xxx -bench . -benchtime 1x -timeout 20m
+	go test ./loadtest/fleet -run '^$$' -bench . -benchtime 1x -timeout 20m
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
 torture: ## the fault tests at full length, some hours

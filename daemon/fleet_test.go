@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,5 +238,53 @@ func TestFleetFanOut(t *testing.T) {
 		if got := h.fanOut(step.told, now.Add(step.at)); got != step.want {
 			t.Errorf("after %v: %d, want %d", step.at, got, step.want)
 		}
+	}
+}
+
+// A block that a node's allowlist refused is taken when a reload strikes the
+// address off the list.
+func TestFleetReloadTakesWhatWasAllowed(t *testing.T) {
+	t.Parallel()
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	const addr = "198.51.100.9"
+	without := b.yaml
+	reload := func(yaml string) {
+		b.yaml = yaml
+		if err := b.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload(without + "allowlist: [" + addr + "]\n")
+	now := view{a.Node}.Now()
+	block := edgeguard.Block{Prefix: netip.MustParsePrefix(addr + "/32"), Rule: "manual", Since: now, Until: now.Add(time.Hour)}
+	if _, err := (view{a.Node}).Block(block, false); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the block is refused", func() bool { return b.fleet().Poison > 0 })
+	if b.blocked(addr) {
+		t.Fatal("an allowlisted address is blocked")
+	}
+	reload(without)
+	b.eventually("the block is taken", func() bool { return b.blocked(addr) })
+}
+
+// Redis' own address is protected: as the config spells it at once, and as its
+// name resolves when that was looked up, which no start waits for.
+func TestRedisIsProtected(t *testing.T) {
+	u := newNode(t, shortDir(t), `
+state: $DIR/state
+fleet: {redis: ["redis://10.0.0.77:6379", "redis://localhost:6379", "redis://[fd00::77]:6379"]}
+`)
+	for _, spelled := range []string{"10.0.0.77", "fd00::77"} {
+		if !slices.Contains(u.redisAddresses(u.core.Load().config.Fleet), netip.MustParseAddr(spelled)) {
+			t.Errorf("%s is not known at the start", spelled)
+		}
+	}
+	if err := u.resolveRedis(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	known := u.redisAddresses(u.core.Load().config.Fleet)
+	if !slices.Contains(known, netip.MustParseAddr("127.0.0.1")) {
+		t.Errorf("%v: localhost is not among them", known)
 	}
 }

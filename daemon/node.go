@@ -56,6 +56,7 @@ type Node struct {
 	// boot tells this run of the node from earlier ones, in the fleet.
 	boot  string
 	peers atomic.Pointer[map[netip.Addr]string] // the other nodes' addresses
+	redis atomic.Pointer[[]netip.Addr]          // what the names of the fleet's Redis resolved to
 	heard heardNodes                            // what they say of themselves
 
 	// cut is held for reading while lines of a log are decided and its

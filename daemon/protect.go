@@ -22,10 +22,17 @@ func (n *Node) look() {
 
 // keepLooking follows the host's addresses as they change.
 func (n *Node) keepLooking(ctx context.Context) {
-	_ = hostaddr.Run(ctx, hostaddr.Config{Extra: n.relied}, hostaddr.DefaultEvery, n.spare) // it gives ctx's error, always
+	extra := func() ([]hostaddr.Protected, error) {
+		err := n.resolveRedis(ctx)
+		relied, _ := n.relied()
+		return relied, err
+	}
+	_ = hostaddr.Run(ctx, hostaddr.Config{Extra: extra}, hostaddr.DefaultEvery, n.spare) // it gives ctx's error, always
 }
 
-// relied gives what the config protects besides.
+// relied gives what the config protects besides, and what is known of the
+// fleet's addresses. It never waits: a start and a reload do not hang on a
+// resolver.
 func (n *Node) relied() ([]hostaddr.Protected, error) {
 	c := n.core.Load().config
 	var out []hostaddr.Protected
@@ -40,30 +47,53 @@ func (n *Node) relied() ([]hostaddr.Protected, error) {
 			out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "node " + node})
 		}
 	}
-	if c.Fleet == nil {
-		return out, nil
-	}
-	addrs, err := redisAddresses(c.Fleet)
-	for _, addr := range addrs {
+	for _, addr := range n.redisAddresses(c.Fleet) {
 		out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "Redis"})
 	}
-	return out, err
+	return out, nil
+}
+
+// redisAddresses gives the addresses of the fleet's Redis: those that the
+// config spells out, and those that its names resolved to last.
+func (n *Node) redisAddresses(f *config.Fleet) (addrs []netip.Addr) {
+	for _, host := range redisHosts(f) {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			addrs = append(addrs, addr.Unmap().WithZone(""))
+		}
+	}
+	if resolved := n.redis.Load(); f != nil && resolved != nil {
+		addrs = append(addrs, *resolved...)
+	}
+	return addrs
+}
+
+// redisHosts gives the hosts of the fleet's Redis; a socket has none.
+func redisHosts(f *config.Fleet) (hosts []string) {
+	if f == nil {
+		return nil
+	}
+	for _, text := range f.Redis {
+		if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
 }
 
 // lookUpTime is how long the name of a Redis may take to resolve.
 const lookUpTime = 2 * time.Second
 
-// redisAddresses gives the addresses of the fleet's Redis, of which names are
-// looked up anew. An error leaves the others known.
-func redisAddresses(f *config.Fleet) (addrs []netip.Addr, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookUpTime)
+// resolveRedis looks the names of the fleet's Redis up anew. Where one cannot be
+// found, what was known before stays.
+func (n *Node) resolveRedis(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
-	for _, text := range f.Redis {
-		u, parseErr := url.Parse(text)
-		if parseErr != nil || u.Hostname() == "" { // a socket
+	var addrs []netip.Addr
+	for _, host := range redisHosts(n.core.Load().config.Fleet) {
+		if _, parseErr := netip.ParseAddr(host); parseErr == nil {
 			continue
 		}
-		found, lookErr := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+		found, lookErr := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if lookErr != nil {
 			err = errors.Join(err, fmt.Errorf("fleet.redis: %w", lookErr))
 		}
@@ -71,7 +101,10 @@ func redisAddresses(f *config.Fleet) (addrs []netip.Addr, err error) {
 			addrs = append(addrs, addr.Unmap())
 		}
 	}
-	return addrs, err
+	if err == nil {
+		n.redis.Store(&addrs)
+	}
+	return err
 }
 
 // spare tells the list and the enforcers whom not to block.

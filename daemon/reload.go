@@ -65,6 +65,9 @@ func (n *Node) reload() error {
 	n.list.SetAllow(c.Allowlist)
 	n.look()
 	n.settle(c)
+	if link := n.link(); link != nil {
+		link.Resync() // what the allowlist before refused is offered again
+	}
 	if err := n.readTokens(); err != nil {
 		n.log.Warn(err.Error())
 	}

@@ -1,5 +1,5 @@
 // Package redis is the fleet's wire: it joins one node to the others over a
-// Redis (7 or later), a Valkey, or a Cluster of them.
+// Redis (7 or later), or a Cluster of them.
 //
 //	Link.Run ── session: join, then until something breaks, side by side
 //	  pushes     counts up:   Collect ▶ push function ▶ Answered ▶ Node.Over

@@ -193,9 +193,6 @@ func (l *Link) Up() bool {
 	return t.Kind == ""
 }
 
-// Push pushes at once instead of at the next interval.
-func (l *Link) Push() { signal(l.wake) }
-
 // Resync reads and publishes the whole list again: after a change of the
 // allowlist, say, so that what was refused is offered again.
 func (l *Link) Resync() { signal(l.resync) }

@@ -85,8 +85,8 @@ func fleetInstallCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install [--redis URL]",
 		Short: "Load the function library into the fleet's Redis, on every master",
-		Long: `install loads the functions that add the nodes' counts up (Redis 7 or later, or
-Valkey). Its user needs the right to load functions, which a node's user should
+		Long: `install loads the functions that add the nodes' counts up (Redis 7 or
+later). Its user needs the right to load functions, which a node's user should
 not have: 'edgeguard fleet acl' prints both users' lines. It may be repeated.
 Redis forgets the library when it starts empty: run it again then, or give one
 node fleet.loader_file.`,
