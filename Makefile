@@ -1,6 +1,6 @@
 # Every target is one intent; `make` alone builds.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-FUZZTIME    ?= 5s
+FUZZTIME    ?= 10000x
 
 build: ## the binary, in ./edgeguard
 	go build -trimpath -o edgeguard ./cmd/edgeguard
@@ -17,7 +17,7 @@ lint: ## gofmt, go vet, staticcheck
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
 
 bench: build ## every figure of docs/benchmarks.md beside its goal
