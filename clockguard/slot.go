@@ -15,8 +15,3 @@ func Slot(t time.Time, width uint32) uint32 {
 	}
 	return uint32(min(uint64(seconds)/uint64(width), math.MaxUint32))
 }
-
-// SlotStart is the moment at which a slot of width seconds begins, in UTC.
-func SlotStart(slot, width uint32) time.Time {
-	return time.Unix(int64(slot)*int64(width), 0).UTC()
-}

@@ -34,14 +34,3 @@ func TestSlot(t *testing.T) {
 		})
 	}
 }
-
-func TestSlotStart(t *testing.T) {
-	for _, width := range []uint32{1, 5, 60} {
-		for _, slot := range []uint32{0, 1, 353_464_609, math.MaxUint32} {
-			begin := SlotStart(slot, width)
-			if Slot(begin, width) != slot || (slot > 0 && Slot(begin.Add(-1), width) != slot-1) {
-				t.Errorf("slot %d of %d s does not begin at %s", slot, width, begin)
-			}
-		}
-	}
-}

@@ -75,12 +75,3 @@ func (t *Tally) Key(key edgeguard.Key, count, peak uint32) {
 	t.Peaks.Add(peak)
 	t.Top.Add(Peak{Key: key, Peak: peak})
 }
-
-// Merge takes in another tally of other keys: a key in both would count
-// twice.
-func (t *Tally) Merge(other *Tally) {
-	t.Events.Merge(&other.Events)
-	t.Counts.Merge(&other.Counts)
-	t.Peaks.Merge(&other.Peaks)
-	t.Top.Merge(other.Top)
-}

@@ -32,19 +32,14 @@ func TestTopAgainstSort(t *testing.T) {
 	r := newRand(t)
 	for range 100 {
 		k := 1 + r.IntN(20)
-		top, other := NewTop(k), NewTop(1+r.IntN(30)+k)
+		top := NewTop(k)
 		var all []Peak
 		for i := range r.IntN(200) {
 			p := Peak{Key: key(i / 2), Peak: uint32(r.IntN(50))}
 			p.Key.With = []string{"", "host=a"}[i%2]
 			all = append(all, p)
-			if r.IntN(2) == 0 {
-				top.Add(p)
-			} else {
-				other.Add(p)
-			}
+			top.Add(p)
 		}
-		top.Merge(other)
 		slices.SortFunc(all, Peak.compare)
 		want := all[:min(k, len(all))]
 		if got := top.Sorted(); !slices.Equal(got, want) {
@@ -128,17 +123,6 @@ func TestOutcomesByThreshold(t *testing.T) {
 	}
 	if !slices.Equal(steps, []uint32{10, 20, 50}) {
 		t.Errorf("ladder %v", steps)
-	}
-}
-
-func TestTallyMerge(t *testing.T) {
-	a, b := tallyOf(Config{}, 3, 20), NewTally(Config{})
-	b.Event(1)
-	b.Key(key(7), 1, 1)
-	b.Key(key(8), 0, 0) // never counted: left out
-	b.Merge(a)
-	if b.Events.Total() != 24 || b.Peaks.Total() != 3 || b.Counts.Total() != 3 || len(b.Top.Sorted()) != 3 {
-		t.Errorf("events %d peaks %d counts %d top %v", b.Events.Total(), b.Peaks.Total(), b.Counts.Total(), b.Top.Sorted())
 	}
 }
 

@@ -46,13 +46,6 @@ func (t *Top) Add(p Peak) {
 	}
 }
 
-// Merge offers all peaks of another top.
-func (t *Top) Merge(other *Top) {
-	for _, p := range other.peaks {
-		t.Add(p)
-	}
-}
-
 // Sorted gives the peaks kept, highest first; equal ones in the order of
 // their keys.
 func (t *Top) Sorted() []Peak {
