@@ -16,6 +16,9 @@ type Rule struct {
 	Limit     uint32 `json:"limit"`
 	Action    string `json:"action"`
 	BlockFor  int    `json:"block_for_seconds,omitempty"` // of the first block
+	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
+	// alone.
+	Scope string `json:"scope,omitempty"`
 	// Crossings say how often a key went over the limit since the start, by what
 	// came of it: a block, a deny, a shadow, or an alarm where the evidence can
 	// be forged or the address must not be blocked.

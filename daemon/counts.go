@@ -27,6 +27,7 @@ func (v view) Rules() []admin.Rule {
 		shown := admin.Rule{
 			Name: r.Name, Kind: m.Kind.String(), Key: keyName(m), Window: int(m.Window / time.Second),
 			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Action: r.Action.String(),
+			Scope: scope(core.config, i),
 		}
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)

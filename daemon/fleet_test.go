@@ -134,6 +134,9 @@ func TestFleetOfTwo(t *testing.T) {
 		if got := (view{a.Node}).Explain(a.clock.Now(), netip.MustParseAddr(owned)).Rules[rule].Scope; got != want {
 			t.Errorf("rule %d has scope %q, want %q", rule, got, want)
 		}
+		if got := (view{a.Node}).Rules()[rule].Scope; got != want {
+			t.Errorf("rule %d is listed with scope %q, want %q", rule, got, want)
+		}
 	}
 	if f := a.fleet(); f.Pushed == 0 || f.Published+b.fleet().Published == 0 || f.Syncs == 0 || f.Within <= 0 {
 		t.Errorf("figures: %+v", f)
