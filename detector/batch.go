@@ -1,27 +1,53 @@
 package detector
 
 import (
+	"math/bits"
 	"sync"
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 	"edgeguard/shard"
 )
 
 // batchSize is how many events are looked up together: enough to overlap their
-// cache misses, few enough to stay in the first cache.
+// cache misses, few enough to stay in the first cache, and as many as a set
+// holds.
 const batchSize = 64
 
-// batch is the room for deciding up to batchSize events together.
+// set is some of a batch's events, a bit each.
+type set uint64
+
+func (s set) has(i int) bool { return s>>(i&63)&1 != 0 }
+func (s *set) add(i int)     { *s |= 1 << (i & 63) }
+func (s set) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
+
+// batch is the room for deciding up to batchSize events together. Nearly all
+// of them pass: they are counted and compared with one number, and only for
+// the others a decision is made up.
 type batch struct {
-	decisions [batchSize]decision
-	// counts holds what each meter counted, meter by meter.
-	counts [][batchSize]count
+	moments [batchSize]moment
+	// standings and blocks hold how the addresses stand, of those in known;
+	// spared are those of them that no rule looks at.
+	standings     [batchSize]blocklist.Standing
+	blocks        [batchSize]*edgeguard.Block
+	known, spared set
+
+	// counts holds what each meter counted, meter by meter, of the events in
+	// counted. late are those that some meter did not count as too old, and
+	// over those of which some meter has something to say.
+	counts     [][batchSize]count
+	counted    []set
+	late, over set
+
 	// ops are the operations on one table, and at where they came from.
 	ops  []shard.Op
 	at   []uint8
 	outs [batchSize]shard.Count
 	text []byte // attributes, which ops point into
+	// decision is that of the event in hand, here so that it need not be made
+	// anew for each.
+	decision decision
 	// notes are the statistics of the batch, before they are added to the
 	// detector's.
 	notes notes
@@ -35,9 +61,10 @@ func (d *Detector) takeBatch() *batch {
 		return b
 	}
 	return &batch{
-		counts: make([][batchSize]count, len(d.meters)),
-		ops:    make([]shard.Op, 0, batchSize),
-		at:     make([]uint8, 0, batchSize),
+		counts:  make([][batchSize]count, len(d.meters)),
+		counted: make([]set, len(d.meters)),
+		ops:     make([]shard.Op, 0, batchSize),
+		at:      make([]uint8, 0, batchSize),
 	}
 }
 
@@ -54,7 +81,6 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 		b.decide(d, nows[:n], events[:n], verdicts[:n])
 		nows, events, verdicts = nows[n:], events[n:], verdicts[n:]
 	}
-	clear(b.decisions[:]) // events and blocks must not be kept alive
 	d.idle.pool.Put(b)
 }
 
@@ -62,82 +88,144 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 // in the order of the events. That is the same as one by one, because what is
 // counted depends on no verdict.
 func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
-	empty := d.config.List.Empty()
-	for i := range events {
-		c := &b.decisions[i]
-		if c.open(d, nows[i], &events[i]); !empty {
-			c.look()
-		}
-	}
-	cases := b.decisions[:len(events)]
+	b.open(d, nows, events)
 	for i := range d.meters {
 		m := &d.meters[i]
-		clear(b.counts[i][:])
-		if others := b.count(m, m.proven, cases, b.counts[i][:]); others > 0 {
-			b.count(m, m.forgeable, cases, b.counts[i][:])
+		b.counted[i] = 0
+		first := m.table(&events[0])
+		if others := b.count(d, m, first, events); others > 0 {
+			b.count(d, m, m.other(first), events)
 		}
 	}
-	blocked := false
-	for i := range cases {
-		c := &cases[i]
+	b.judge(d, nows, events, verdicts)
+	b.notes.late += b.late.len()
+	b.notes.spared += b.spared.len()
+	d.stripes.add(&b.notes, events[0].Addr)
+	b.forget()
+}
+
+// open fixes the seconds and asks the blocklist.
+func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
+	b.known, b.spared, b.late, b.over = 0, 0, 0, 0
+	empty := d.config.List.Empty()
+	for i := range events {
+		ev := &events[i]
+		at, early := newMoment(nows[i], ev.Time)
+		if b.moments[i] = at; early {
+			b.notes.early++
+		}
+		if !empty {
+			b.look(d, i, nows[i], ev)
+		}
+		b.notes.sample(d, ev, at, b.spared.has(i))
+	}
+}
+
+// look notes how an event's address stands, if the blocklist knows of it.
+func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
+	standing, block := d.config.List.Find(now, ev.Addr)
+	if standing == blocklist.None {
+		return
+	}
+	b.known.add(i)
+	b.standings[i], b.blocks[i] = standing, block
+	if isSpared(standing) {
+		b.spared.add(i)
+	}
+}
+
+// forget lets go of events and blocks, which must not be kept alive.
+func (b *batch) forget() {
+	b.decision = decision{}
+	if b.known != 0 {
+		clear(b.blocks[:])
+	}
+}
+
+// judge gives the verdicts. If an event made or extended a block, the
+// blocklist is asked again for those that come after it.
+func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
+	clear(verdicts)
+	blocked, c := false, &b.decision
+	for i := range events {
+		if !blocked && !(b.known | b.over).has(i) {
+			continue
+		}
+		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i]}
+		if blocked {
+			c.look()
+		} else if b.known.has(i) {
+			c.standing, c.block = b.standings[i], b.blocks[i]
+		}
 		if !c.spared() {
-			b.judge(c, i, blocked)
+			b.weigh(c, i)
 			blocked = blocked || c.made
 		}
 		verdicts[i] = c.verdict()
-		b.notes.note(d, c, verdicts[i].Action)
 	}
-	d.stripes.add(&b.notes, events[0].Addr)
+	for i := range verdicts {
+		b.notes.actions[verdicts[i].Action]++
+	}
 }
 
-// judge compares one event's counts with the limits. If an event before it in
-// the batch made or extended a block, the blocklist is asked again.
-func (b *batch) judge(c *decision, i int, blocked bool) {
-	if blocked {
-		c.look()
-	}
+// weigh compares an event's counts with the limits, meter by meter.
+func (b *batch) weigh(c *decision, i int) {
 	for k := range b.counts {
-		if n := b.counts[k][i]; n.cost > 0 {
-			c.judge(k, n)
+		if b.counted[k].has(i) {
+			c.judge(k, b.counts[k][i])
 		}
 	}
 }
 
 // count adds the events that m matches and counts in table. It returns how
 // many events count in the meter's other table.
-func (b *batch) count(m *meter, table *shard.Table, cases []decision, counts []count) (others int) {
+func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) (others int) {
 	b.ops, b.at, b.text = b.ops[:0], b.at[:0], b.text[:0]
-	for i := range cases {
-		c := &cases[i]
-		if c.spared() {
+	for i := range events {
+		ev := &events[i]
+		if b.spared.has(i) {
 			continue
 		}
-		if m.table(c.event) != table {
+		if m.table(ev) != table {
 			others++
 			continue
 		}
 		op := &b.ops[:len(b.ops)+1][len(b.ops)]
-		if !m.fill(op, c) {
+		if !m.fill(op, ev, b.moments[i]) {
 			continue
 		}
-		text, known := m.attributes(c, b.text)
+		text, known := m.attributes(ev, b.text)
 		if !known {
 			continue
 		}
 		op.With, b.text = view(text[len(b.text):]), text
 		b.ops, b.at = b.ops[:len(b.ops)+1], append(b.at, uint8(i))
 	}
-	if len(b.ops) == 0 {
-		return others
-	}
-	table.AddBatch(b.ops, b.outs[:len(b.ops)])
-	for k, i := range b.at {
-		counts[i] = cases[i].counted(b.outs[k], b.ops[k].Cost)
-	}
-	if m.fleet && table == m.proven {
-		for k, i := range b.at {
-			cases[i].askFleet(m, &b.ops[k], &counts[i])
-		}
+	if len(b.ops) > 0 {
+		table.AddBatch(b.ops, b.outs[:len(b.ops)])
+		b.note(d, m, table, events)
 	}
 	return others
+}
+
+// note takes in a table's answers.
+func (b *batch) note(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) {
+	silent := d.silent(m)
+	counts, counted := &b.counts[m.index], &b.counted[m.index]
+	asks := m.fleet && table == m.proven
+	for k, i := range b.at {
+		n, late := answered(b.outs[k], b.ops[k].Cost)
+		switch {
+		case late:
+			b.late.add(int(i))
+		case n.cost > 0:
+			counted.add(int(i))
+			if asks {
+				d.askFleet(m, &b.ops[k], &events[i], &n)
+			}
+			if counts[i] = n; int64(n.count)+int64(n.rest) > silent {
+				b.over.add(int(i))
+			}
+		}
+	}
 }

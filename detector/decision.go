@@ -20,11 +20,9 @@ type decision struct {
 	event *edgeguard.Event
 	now   time.Time
 
-	// nowSec and eventSec are now and the event's time in whole seconds since
-	// the epoch, the event's never after now: slot numbers are made of them.
-	nowSec, eventSec uint32
-	early, late      bool
-	inline           bool // somebody waits for the verdict and may be told when to come again
+	moment
+	early, late bool
+	inline      bool // somebody waits for the verdict and may be told when to come again
 
 	standing blocklist.Standing
 	block    *edgeguard.Block // the standing block, if there is one
@@ -40,10 +38,8 @@ type decision struct {
 
 // open begins a decision: it fixes the seconds and asks the blocklist.
 func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
-	*c = decision{d: d, event: event, now: now, nowSec: seconds(now), eventSec: seconds(event.Time)}
-	if c.eventSec > c.nowSec {
-		c.eventSec, c.early = c.nowSec, true
-	}
+	*c = decision{d: d, event: event, now: now}
+	c.moment, c.early = newMoment(now, event.Time)
 }
 
 // look asks the blocklist how the address stands.
@@ -51,17 +47,12 @@ func (c *decision) look() {
 	c.standing, c.block = c.d.config.List.Find(c.now, c.event.Addr)
 }
 
-// seconds gives the whole seconds since the epoch: 0 before 1970, and the
-// greatest uint32 after February 2106.
-func seconds(t time.Time) uint32 {
-	s := t.Unix()
-	return uint32(max(0, min(s, 1<<32-1)))
-}
-
 // spared reports whether the address is allowed or protected: then no rule
 // looks at it and nothing is counted.
-func (c *decision) spared() bool {
-	return c.standing == blocklist.Allowed || c.standing == blocklist.Protected
+func (c *decision) spared() bool { return isSpared(c.standing) }
+
+func isSpared(s blocklist.Standing) bool {
+	return s == blocklist.Allowed || s == blocklist.Protected
 }
 
 // judge compares a count of one meter with the limits of its rules.

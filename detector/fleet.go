@@ -45,7 +45,7 @@ func (c *decision) countInFleet() {
 		table := m.table(c.event)
 		n := c.counted(table.Add(&room.op), room.op.Cost)
 		if m.fleet && table == m.proven {
-			c.askFleet(m, &room.op, &n)
+			c.d.askFleet(m, &room.op, c.event, &n)
 		}
 		if n.cost > 0 {
 			c.judge(i, n)
@@ -56,12 +56,12 @@ func (c *decision) countInFleet() {
 }
 
 // askFleet adds what the rest of the fleet counted to a proven count.
-func (c *decision) askFleet(m *meter, op *shard.Op, n *count) {
+func (d *Detector) askFleet(m *meter, op *shard.Op, event *edgeguard.Event, n *count) {
 	if n.cost == 0 {
 		return
 	}
-	n.rest = c.d.config.Fleet(m.index, op, n.count)
-	if proxied := &c.d.proxied[m.index]; c.event.Proxied && !proxied.Load() {
+	n.rest = d.config.Fleet(m.index, op, n.count)
+	if proxied := &d.proxied[m.index]; event.Proxied && !proxied.Load() {
 		proxied.Store(true)
 	}
 }

@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"math"
 	"time"
 	"unsafe"
 
@@ -22,8 +23,9 @@ type meter struct {
 	proven, forgeable *shard.Table
 	rules             []int
 	index             int
-	fleet             bool // Config.Fleet hears what is proven
-	loses             bool // a rule does not stay local when the fleet is lost
+	least             uint32 // of the limits of its rules and their candidates
+	fleet             bool   // Config.Fleet hears what is proven
+	loses             bool   // a rule does not stay local when the fleet is lost
 }
 
 // count is what one event made of its key's count; the zero value says that
@@ -41,12 +43,13 @@ func (n count) crossed(limit uint32) bool {
 }
 
 func newMeter(c *Config, index int) meter {
-	m := meter{Meter: &c.Rules.Meters[index], index: index}
+	m := meter{Meter: &c.Rules.Meters[index], index: index, least: math.MaxUint32}
 	m.rules = m.Rules
 	for _, i := range m.rules {
 		r := &c.Rules.Rules[i]
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
+		m.least = min(m.least, leastLimit(r))
 	}
 	if m.takeOver(c) {
 		return m
@@ -58,12 +61,38 @@ func newMeter(c *Config, index int) meter {
 	return m
 }
 
+// leastLimit is that of a rule and its candidates.
+func leastLimit(r *rules.Rule) uint32 {
+	least := r.Limit
+	for _, c := range r.Candidates {
+		least = min(least, c.Limit)
+	}
+	return least
+}
+
+// silent is the greatest count of a meter on which a decision has nothing to
+// say, whatever the event; below 0 if there is none.
+func (d *Detector) silent(m *meter) int64 {
+	if d.config.Counted != nil || m.loses && d.lost.Load() {
+		return -1
+	}
+	return int64(m.least)
+}
+
 // table gives the table that counts the event.
 func (m *meter) table(event *edgeguard.Event) *shard.Table {
 	if event.Verified&m.Kind != 0 {
 		return m.proven
 	}
 	return m.forgeable
+}
+
+// other gives the meter's table that is not this one.
+func (m *meter) other(table *shard.Table) *shard.Table {
+	if table == m.proven {
+		return m.forgeable
+	}
+	return m.proven
 }
 
 // slot gives the slot of an instant in seconds.
@@ -74,16 +103,16 @@ func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 // literal would be copied in pieces of 16 bytes, and reading the address back
 // from such a copy waits for it (measured: a failed store forwarding at each
 // event).
-func (m *meter) fill(op *shard.Op, c *decision) (matched bool) {
-	cost, matched := m.Match(c.event)
+func (m *meter) fill(op *shard.Op, event *edgeguard.Event, at moment) (matched bool) {
+	cost, matched := m.Match(event)
 	if !matched {
 		return false
 	}
-	op.Addr = c.event.Addr
-	op.Now = m.slot(c.nowSec)
+	op.Addr = event.Addr
+	op.Now = m.slot(at.nowSec)
 	op.Slot = op.Now
-	if c.eventSec != c.nowSec { // a division saved: most events are of now
-		op.Slot = m.slot(c.eventSec)
+	if at.eventSec != at.nowSec { // a division saved: most events are of now
+		op.Slot = m.slot(at.eventSec)
 	}
 	op.Cost = cost
 	return true
@@ -91,11 +120,11 @@ func (m *meter) fill(op *shard.Op, c *decision) (matched bool) {
 
 // attributes appends the values of the key's attributes to buf; known is false
 // if the event lacks one, and then the meter does not count it.
-func (m *meter) attributes(c *decision, buf []byte) (with []byte, known bool) {
+func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, known bool) {
 	if len(m.Attributes) == 0 {
 		return buf, true
 	}
-	return m.With(c.event, buf)
+	return m.With(event, buf)
 }
 
 // view reads b as a string without a copy; b must not change while it is used.
@@ -116,19 +145,25 @@ func (m *meter) add(c *decision) count {
 // prepare is fill with the attributes, which it appends to buf and leaves to
 // the caller to set: set here, they would have to lie on the heap.
 func (m *meter) prepare(op *shard.Op, c *decision, buf []byte) (with []byte, ok bool) {
-	if !m.fill(op, c) {
+	if !m.fill(op, c.event, c.moment) {
 		return buf, false
 	}
-	return m.attributes(c, buf)
+	return m.attributes(c.event, buf)
 }
 
 // counted notes a table's answer: a late event is not counted and not judged.
 func (c *decision) counted(n shard.Count, cost uint16) count {
+	out, late := answered(n, cost)
+	c.late = c.late || late
+	return out
+}
+
+// answered reads a table's answer.
+func answered(n shard.Count, cost uint16) (out count, late bool) {
 	if n.Late {
-		c.late = true
-		return count{}
+		return count{}, true
 	}
-	return count{count: n.Count, cost: cost}
+	return count{count: n.Count, cost: cost}, false
 }
 
 // retryAfter is how long until one more event like this one would be let
@@ -136,8 +171,8 @@ func (c *decision) counted(n shard.Count, cost uint16) count {
 func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 	var buf [attributesSize]byte
 	var op shard.Op
-	with, known := m.attributes(c, buf[:0])
-	if !m.fill(&op, c) || !known {
+	with, known := m.attributes(c.event, buf[:0])
+	if !m.fill(&op, c.event, c.moment) || !known {
 		return 0
 	}
 	op.With = view(with)

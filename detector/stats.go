@@ -59,21 +59,10 @@ type notes struct {
 	seen uint64
 }
 
-// note counts one decision.
-func (n *notes) note(d *Detector, c *decision, action edgeguard.Action) {
-	n.actions[action]++
-	spared := c.spared()
-	if spared {
-		n.spared++
-	}
-	if c.late {
-		n.late++
-	}
-	if c.early {
-		n.early++
-	}
-	if n.seen++; sampled(n.seen) && isRequest(c.event) {
-		d.stripes.of(c.event.Addr).dominance.note(c.nowSec/dominanceSpan, c.event.Addr, spared)
+// sample takes every so many events into the sample of requests.
+func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
+	if n.seen++; sampled(n.seen) && isRequest(event) {
+		d.stripes.of(event.Addr).dominance.note(at.nowSec/dominanceSpan, event.Addr, spared)
 	}
 }
 
