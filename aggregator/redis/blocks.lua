@@ -4,7 +4,8 @@
 -- Blocks: hash blocks holds prefix -> record, sorted set ends prefix -> the
 -- second from which the record may be forgotten, stream every record taken,
 -- hash state the count of these (version), the digest in two words (d1, d2), the
--- stream's newest id (tip) and the fleet's number of partitions. A record is
+-- stream's newest id (tip), the fleet's number of partitions and when the
+-- namespace was born. A record is
 --
 --   format (1) version (8) until, ns (8) lifted (1) since, ns (8)
 --   rule NUL origin NUL reason NUL count (4) limit (4) forced (1) proxied (1) retention, s (4)
@@ -116,7 +117,9 @@ end
 -- node's heartbeat (an empty field only asks) with the second it came in before
 -- it, and tells how the namespace stands: second and microsecond of TIME,
 -- version, digest ('' while ended records wait to be removed), the second by
--- which all that had ended are removed, tip, then field, value, field, value….
+-- which all that had ended are removed, tip, birth, then field, value, field,
+-- value…. The birth is the time of the first beat since the namespace was empty:
+-- where it changes, all that stood there was lost.
 local BEAT = 3600 -- seconds after which a beat is forgotten
 local function beat(keys, args)
   if not call then bind() end
@@ -126,7 +129,8 @@ local function beat(keys, args)
   local nodes, state, time = keys[1], keys[2], call('TIME')
   local second = tonumber(time[1])
   call('HSETNX', state, 'partitions', args[3])
-  local known = call('HMGET', state, 'version', 'tip', 'partitions')
+  call('HSETNX', state, 'born', time[1] .. '.' .. time[2])
+  local known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
   if known[3] ~= args[3] then return fail('partitions ', known[3]) end
   local all, digest = removeEnded(keys[4], keys[3], state, second), ''
   if all then
@@ -134,7 +138,7 @@ local function beat(keys, args)
     digest = format('%08x%08x', words[1], words[2])
   end
   if args[1] ~= '' then call('HSET', nodes, args[1], second .. ' ' .. args[2]) end
-  local out = { second, tonumber(time[2]), tonumber(known[1] or 0), digest, second, known[2] or '' }
+  local out = { second, tonumber(time[2]), tonumber(known[1] or 0), digest, second, known[2] or '', known[4] }
   local beats = call('HGETALL', nodes)
   for i = 1, #beats, 2 do
     local space = find(beats[i + 1], ' ', 1, true)

@@ -10,6 +10,10 @@ import (
 // happens: a Redis that flaps must not fill a disk.
 const logEvery = time.Minute
 
+// starting is the trouble of a link that has not tried to join yet: its node
+// decides alone, and there is nothing to mend nor to alarm.
+var starting = Trouble{Kind: "starting", Text: "the fleet is not joined yet"}
+
 // health is the one state of the link that all its loops share: healthy, or
 // degraded with a reason. Safe for concurrent use.
 type health struct {
@@ -18,7 +22,7 @@ type health struct {
 	calm  func(kind, about string)
 
 	mu      sync.Mutex
-	trouble Trouble // Kind "" while healthy
+	trouble Trouble // Kind "" while healthy; at first starting
 	part    Trouble // the same, of pushes only
 	since   time.Time
 	tries   int
@@ -54,7 +58,7 @@ func (h *health) mend() {
 	old, since := h.trouble, h.since
 	h.trouble, h.tries = Trouble{}, 0
 	h.mu.Unlock()
-	if old.Kind != "" {
+	if old.Kind != "" && old.Kind != starting.Kind {
 		h.calm("fleet", "redis")
 		h.tell("the fleet is heard again after " + time.Since(since).Round(100*time.Millisecond).String())
 		return

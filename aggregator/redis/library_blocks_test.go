@@ -37,11 +37,11 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 func standingOf(t testing.TB, answer any) string {
 	t.Helper()
 	list, ok := answer.([]any)
-	if !ok || len(list) < 6 {
+	if !ok || len(list) < 7 {
 		t.Fatalf("beat: %q", answer)
 	}
-	beats := pairs(list[6:])
-	return fmt.Sprintf("version %v digest %v, empty tip: %t, beats %q", list[2], list[3], list[5] == "", beats)
+	beats := pairs(list[7:])
+	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
 // TestLibraryBlocksAreTwin publishes random records on both and compares what

@@ -65,7 +65,7 @@ func New(c Config, node Node) (*Link, error) {
 		queue: make(chan change, queued), heard: make(chan aggregator.Key, heardKeys),
 		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1), owed: make(chan struct{}, 1),
 	}
-	l.health = health{say: node.Log, alarm: node.Alarm, calm: node.Calm}
+	l.health = health{say: node.Log, alarm: node.Alarm, calm: node.Calm, trouble: starting, since: l.started}
 	l.mirror.ledger = aggregator.NewLedger()
 	l.pusher = newPusher(client, &l.config, &l.node, &l.seen, &l.stats)
 	l.pusher.live = true
@@ -151,6 +151,7 @@ func (l *Link) join(ctx context.Context) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
+	l.drift.born = s.born
 	// What waits in the queue is in the list, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue
@@ -187,7 +188,8 @@ func (l *Link) farewell(ctx context.Context) {
 	}
 }
 
-// Up reports whether the node is joined to its fleet.
+// Up reports whether the node is joined to its fleet; not before Run has joined
+// it first.
 func (l *Link) Up() bool {
 	t, _ := l.health.state()
 	return t.Kind == ""

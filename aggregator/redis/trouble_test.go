@@ -42,7 +42,11 @@ func TestTroubles(t *testing.T) {
 				test.change(&c)
 			}
 			m := newMember(t, c).start(t)
-			m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind != "" })
+			m.eventually(t, "the trouble", func() bool {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				return len(m.lines) > 0
+			})
 			trouble := m.link.Stats().Trouble
 			if trouble.Kind != test.kind || !strings.Contains(trouble.Text, test.says) {
 				t.Errorf("%s: %s", trouble.Kind, trouble.Text)

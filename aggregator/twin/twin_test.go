@@ -229,7 +229,7 @@ func TestBeat(t *testing.T) {
 		}
 		return out.([]any)
 	}
-	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", "edge-1/0", "{}"}
+	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", fmt.Sprintf("%d.0", start.Unix()), "edge-1/0", "{}"}
 	if got := beat(start, "16"); !reflect.DeepEqual(got, want) {
 		t.Errorf("beat %v, want %v", got, want)
 	}
@@ -243,7 +243,7 @@ func TestBeat(t *testing.T) {
 	if got := beat(late, "16"); got[3] != ledger.Digest(late.Unix()) || ledger.Len() != 19 {
 		t.Errorf("digest %v, want %v of %d", got[3], ledger.Digest(late.Unix()), ledger.Len())
 	}
-	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 8 {
+	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 9 || got[6] != want[6] {
 		t.Errorf("beat %v", got)
 	}
 }
