@@ -233,6 +233,7 @@ func TestWords(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots":      "read only",
 		"ERR max number of clients reached":                      "busy",
 		"NOAUTH Authentication required.":                        "password",
+		"heartbeat: beat: an answer of 8 parts":                  "library",
 		"something new":                                          "unreachable",
 	} {
 		got := c.diagnose(errors.New(text))

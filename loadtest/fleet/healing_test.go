@@ -1,0 +1,61 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+)
+
+// most is how many rounds of pushes the node that has done the fewest may have
+// done since a fault ended when a look begins that still finds something wrong.
+// It is counted in rounds, since a busy machine is slow in these, too, and is no
+// fault. Most faults heal in one or two, those that only a beat tells of in six:
+// the rest is for a machine that does not give all goroutines the same share.
+var most = map[string]uint64{
+	"a restart of Redis": 10,
+	"Redis came":         10,
+	"there was room":     10,
+	"the fault's end":    12,
+	"FLUSHALL":           16,
+	"the fail-over":      16,
+	"the partition":      24,
+}
+
+// healing is how long a fleet took from a fault's end until every total was
+// exact and every list the same.
+type healing struct {
+	took   time.Duration
+	rounds uint64 // of the node with the fewest, before the last look
+}
+
+// rounds are those that each node has done.
+func (f *fleet) rounds() (all []uint64) {
+	for _, n := range f.nodes {
+		all = append(all, n.link.Stats().Rounds)
+	}
+	return all
+}
+
+// since is how many rounds the node with the fewest has done since before.
+func (f *fleet) since(before []uint64) uint64 {
+	fewest := ^uint64(0)
+	for i, now := range f.rounds() {
+		fewest = min(fewest, now-before[i])
+	}
+	return fewest
+}
+
+// tellHealing logs, for each fault, what the figures in docs/benchmarks.md are.
+func (f *fleet) tellHealing() {
+	for after, all := range f.healings {
+		var took []float64
+		var rounds []uint64
+		for _, h := range all {
+			took = append(took, h.took.Seconds()/pushEvery.Seconds())
+			rounds = append(rounds, h.rounds)
+		}
+		slices.Sort(took)
+		slices.Sort(rounds)
+		f.t.Logf("%d times exact after %s: p50 %.1f, most %.1f push intervals; p50 %d, most %d rounds of the slowest node",
+			len(all), after, took[(len(took)-1)/2], took[len(took)-1], rounds[(len(rounds)-1)/2], rounds[len(rounds)-1])
+	}
+}
