@@ -64,7 +64,7 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
-	lifted := &entry{block: e.block}
+	lifted := &entry{block: e.block, forced: e.forced} // or no other node would believe a wide one
 	lifted.block.Version++
 	lifted.block.Lifted = true
 	lifted.block.Reason, lifted.block.Origin = reason, origin

@@ -174,6 +174,25 @@ func TestForceUpgrades(t *testing.T) {
 	}
 }
 
+// TestLiftKeepsForce: the tombstone of a block that was forced is so, too, or a
+// wide one would be believed by no other node.
+func TestLiftKeepsForce(t *testing.T) {
+	for _, force := range []bool{true, false} {
+		l := New(Config{})
+		b := block("172.16.0.0/16", time.Hour)
+		merge := l.Merge
+		if force {
+			merge = l.Force
+		}
+		if _, err := merge(b, epoch); err != nil {
+			t.Fatal(err)
+		}
+		if tombstone, ok := l.Lift(b.Prefix, epoch, "enough", "n1"); !ok || !tombstone.Lifted || l.Forced(b.Prefix) != force {
+			t.Errorf("forced %v: lifted %v, and the tombstone forced %v", force, ok, l.Forced(b.Prefix))
+		}
+	}
+}
+
 func TestLift(t *testing.T) {
 	l := New(Config{})
 	wide := block("172.16.0.0/16", time.Hour)

@@ -167,7 +167,7 @@ func TestLibraryOldBeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
-	if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+	if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 		t.Fatalf("%q, %v", answer, err)
 	}
 }
@@ -183,7 +183,7 @@ func TestLibraryRubbish(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
-		if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+		if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
 		}
 	}

@@ -125,7 +125,7 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
-	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, false) })
+	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Forced(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
 	m.done = make(chan struct{})
 	m.end = end
