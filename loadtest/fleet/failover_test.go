@@ -109,7 +109,7 @@ func TestPartition(t *testing.T) {
 		if _, ok := f.nodes[0].list.Lift(before.Prefix, time.Now(), "by hand", f.nodes[0].name); !ok {
 			t.Fatal("the block cannot be lifted")
 		}
-		f.pause(time.Duration(size(4, 600)) * time.Second)
+		time.Sleep(time.Duration(size(4, 600)) * time.Second)
 		if !alone.refuses(before.Prefix.Addr()) || !alone.refuses(there.Prefix.Addr()) || f.nodes[1].refuses(there.Prefix.Addr()) {
 			t.Error("a node does not go by what it knows")
 		}
