@@ -51,7 +51,7 @@ func (f *fleet) until(after string, look func(end uint32) (wrong []string)) time
 		took := time.Since(begun)
 		switch bound, bounded := most[after]; {
 		case len(wrong) == 0 && len(f.feeds) > 0:
-			f.healings[after] = append(f.healings[after], healing{took, rounds})
+			healings.add(after, healing{took, rounds})
 			return took
 		case len(wrong) == 0 && end >= f.slot(f.rested):
 			return took // at rest, only when the last events have been looked at

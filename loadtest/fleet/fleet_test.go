@@ -93,8 +93,6 @@ type fleet struct {
 	audit audit
 	lua   string // the prefix of the functions by which the test reads
 
-	healings map[string][]healing // by the fault
-
 	points sync.Map // point → func()
 	feeds  []func()
 	rested time.Time // when the last feed ended
@@ -116,7 +114,7 @@ func newFleet(t testing.TB, s settings, server *redistest.Server) *fleet {
 func newFleetAt(t testing.TB, s settings, client goredis.UniversalClient, at func(i int, c *redis.Config) *redistest.Proxy) *fleet {
 	t.Helper()
 	s.setDefaults()
-	f := &fleet{settings: s, t: t, rng: newRand(t), redis: client, boots: new(atomic.Uint64), lua: redis.Library, healings: map[string][]healing{}}
+	f := &fleet{settings: s, t: t, rng: newRand(t), redis: client, boots: new(atomic.Uint64), lua: redis.Library}
 	f.boots.Store(f.rng.Uint64() >> 8)
 	if !s.Bare {
 		f.install()
@@ -164,7 +162,6 @@ func (f *fleet) up() {
 // end stops everything. It tells how every node stood if the test has failed.
 func (f *fleet) end() {
 	f.rest()
-	f.tellHealing()
 	for _, n := range f.nodes {
 		if f.t.Failed() {
 			s := n.link.Stats()

@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -44,18 +47,38 @@ func (f *fleet) since(before []uint64) uint64 {
 	return fewest
 }
 
-// tellHealing logs, for each fault, what the figures in docs/benchmarks.md are.
-func (f *fleet) tellHealing() {
-	for after, all := range f.healings {
+// healings are those of all tests, by the fault.
+var healings healingsByFault
+
+type healingsByFault struct {
+	mu sync.Mutex
+	of map[string][]healing
+}
+
+func (h *healingsByFault) add(after string, one healing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of == nil {
+		h.of = map[string][]healing{}
+	}
+	h.of[after] = append(h.of[after], one)
+}
+
+// tell prints, for each fault, the figures that docs/benchmarks.md holds.
+func (h *healingsByFault) tell() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, after := range slices.Sorted(maps.Keys(h.of)) {
 		var took []float64
 		var rounds []uint64
-		for _, h := range all {
-			took = append(took, h.took.Seconds()/pushEvery.Seconds())
-			rounds = append(rounds, h.rounds)
+		for _, one := range h.of[after] {
+			took = append(took, one.took.Seconds()/pushEvery.Seconds())
+			rounds = append(rounds, one.rounds)
 		}
 		slices.Sort(took)
 		slices.Sort(rounds)
-		f.t.Logf("%d times exact after %s: p50 %.1f, most %.1f push intervals; p50 %d, most %d rounds of the slowest node",
-			len(all), after, took[(len(took)-1)/2], took[len(took)-1], rounds[(len(rounds)-1)/2], rounds[len(rounds)-1])
+		middle, last := (len(took)-1)/2, len(took)-1
+		fmt.Printf("exact after %s, %d times: p50 %.1f, most %.1f push intervals; p50 %d, most %d rounds of the slowest node\n",
+			after, len(took), took[middle], took[last], rounds[middle], rounds[last])
 	}
 }

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		goleak.Cleanup(func(code int) {
+			healings.tell()
 			_ = os.RemoveAll(programDir)
 			os.Exit(code)
 		}))
