@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"edgeguard/internal/nodetest"
 )
 
 // full says that the tests run at full length.
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		goleak.Cleanup(func(code int) {
 			healings.tell()
-			_ = os.RemoveAll(programDir)
+			nodetest.Clean()
 			os.Exit(code)
 		}))
 }

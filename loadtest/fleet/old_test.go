@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
 
@@ -18,7 +19,7 @@ func TestRedisTooOld(t *testing.T) {
 	server := redistest.StartOld(t)
 	p := startProcess(t, "edge-1", server)
 	redistest.Eventually(t, "the node to say that Redis is too old", func() bool {
-		return p.degraded() && strings.Contains(p.said.String(), says)
+		return p.degraded() && strings.Contains(p.Said(), says)
 	})
 	const limit = 40
 	for i := range limit + 1 {
@@ -26,11 +27,11 @@ func TestRedisTooOld(t *testing.T) {
 			t.Fatalf("request %d of a limit of %d: refused %v", i+1, limit, refused)
 		}
 	}
-	if lines := strings.Count(p.said.String(), says); lines != 1 {
+	if lines := strings.Count(p.Said(), says); lines != 1 {
 		t.Errorf("%d lines of its log say it", lines)
 	}
 
-	path, err := program()
+	path, err := nodetest.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

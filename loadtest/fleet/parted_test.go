@@ -26,7 +26,7 @@ func TestPartedFailover(t *testing.T) {
 		}
 		s := redistest.StartSentinelWithWay(t)
 		var networks []*network
-		f := newFleetAt(t, settings{Quiet: quiet, Timeout: redis.DefaultTimeout, Clients: size(300, 0), Rate: size(300, 0)}, s.Client(), func(_ int, c *redis.Config) *redistest.Proxy {
+		f := newFleetAt(t, settings{Quiet: quiet, Timeout: redis.DefaultTimeout, Clients: size(300, 5000), Rate: size(300, 1500)}, s.Client(), func(_ int, c *redis.Config) *redistest.Proxy {
 			networks = append(networks, newNetwork(t, s, c))
 			return nil
 		})
