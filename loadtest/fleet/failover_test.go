@@ -93,7 +93,7 @@ func TestPartition(t *testing.T) {
 			notUnderRace(t)
 		}
 		server := redistest.Start(t, redistest.Options{})
-		f := newFleet(t, settings{Quiet: quiet, Timeout: 3 * redis.DefaultTimeout}, server)
+		f := newFleet(t, settings{Quiet: quiet, Timeout: 3 * redis.DefaultTimeout, Clients: size(0, 5000), Rate: size(0, 1500)}, server)
 		f.start()
 		f.feed()
 		f.check("the start")
