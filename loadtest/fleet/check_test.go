@@ -49,7 +49,9 @@ func (f *fleet) until(after string, look func(end uint32) (wrong []string)) time
 		rounds := f.since(before)
 		wrong := look(end)
 		took := time.Since(begun)
-		switch bound, bounded := most[after]; {
+		bound, bounded := most[after]
+		bound *= uint64(size(1, 3))
+		switch {
 		case len(wrong) == 0 && len(f.feeds) > 0:
 			healings.add(after, healing{took, rounds})
 			return took
