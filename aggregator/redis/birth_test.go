@@ -47,7 +47,9 @@ func TestEmptiedWithoutBlocks(t *testing.T) {
 	var fleet []*member
 	var beats [2]atomic.Int64
 	for i := range beats {
-		m := newMember(t, testConfig(s.Addr, fmt.Sprintf("edge-%c", 'a'+i)))
+		c := testConfig(s.Addr, fmt.Sprintf("edge-%c", 'a'+i))
+		c.Timeout = 10 * time.Second // a busy machine is not to cut it off
+		m := newMember(t, c)
 		m.counts = aggregator.New(aggregator.Config{
 			Meters: []aggregator.Meter{{Fingerprint: testMeter, Width: testWidth, Limit: testLimit, Table: m.table}},
 			Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1, MaxNodes: 10, Quiet: true,

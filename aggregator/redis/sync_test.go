@@ -49,13 +49,18 @@ func TestFullSync(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := startRedis(t, redistest.Options{})
-			first := newMember(t, testConfig(s.Addr, "edge-a"))
+			patient := func(name string) Config {
+				c := testConfig(s.Addr, name)
+				c.Timeout = 10 * time.Second // a busy machine is not to cut it off
+				return c
+			}
+			first := newMember(t, patient("edge-a"))
 			first.manyBlocks(t, n)
 			begun := time.Now()
 			first.start(t)
 			first.eventually(t, "its list to be the fleet's", func() bool { return first.link.Up() && first.agreed(t, n) })
 			told := time.Now()
-			late := newMember(t, testConfig(s.Addr, "edge-b")).start(t)
+			late := newMember(t, patient("edge-b")).start(t)
 			late.eventually(t, "the fleet's list", func() bool { return late.link.Up() && late.agreed(t, n) })
 			t.Logf("%d blocks: published in %v, read in %v", n, told.Sub(begun).Round(time.Millisecond), time.Since(told).Round(time.Millisecond))
 			if !oneList([]*member{first, late}) {

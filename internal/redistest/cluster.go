@@ -90,6 +90,7 @@ func (c *Cluster) Owner(slot int) *Server {
 		if s.PID() == 0 {
 			continue
 		}
+		//lint:ignore SA1019 see above
 		ranges, err := s.Client().ClusterSlots(context.Background()).Result()
 		if err != nil {
 			continue
