@@ -91,21 +91,28 @@ func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
 	}
 	l.mu.Lock()
 	defer l.unlockAndTell()
-	if err := l.checkExempt(e); err != nil {
+	held, news, err := l.weigh(e, now)
+	if !news {
 		return false, err
+	}
+	return l.replace(held, e, now), err
+}
+
+// weigh compares a record with what is held of its prefix, possibly nil, and
+// reports whether it is to replace that. It needs the lock.
+func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error) {
+	if err := l.checkExempt(e); err != nil {
+		return nil, false, err
 	}
 	over := !now.Before(e.block.Until)
 	if over && (!e.block.Lifted || l.forgotten(e, now)) {
 		err = fmt.Errorf("%s until %s: %w", e.block.Prefix, e.block.Until.Format(time.RFC3339), ErrExpired)
 	}
 	if l.forgotten(e, now) {
-		return false, err
+		return nil, false, err
 	}
-	held := l.known(e.block.Prefix)
-	if held != nil && !l.forgotten(held, now) && compare(e, held) <= 0 {
-		return false, err
-	}
-	return l.replace(held, e, now), err
+	held = l.known(e.block.Prefix)
+	return held, held == nil || l.forgotten(held, now) || compare(e, held) > 0, err
 }
 
 // checkPrefix refuses what no list may hold.

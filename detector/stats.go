@@ -26,12 +26,12 @@ type Stats struct {
 type stripes [64]stripe
 
 // stripe has the cache lines of its counters to itself, and those of its
-// dominance.
+// crowd.
 type stripe struct {
 	counters
-	_ [twoLines - unsafe.Sizeof(counters{})%twoLines]byte
-	dominance
-	_ [twoLines - unsafe.Sizeof(dominance{})%twoLines]byte
+	_     [twoLines - unsafe.Sizeof(counters{})%twoLines]byte
+	crowd crowd
+	_     [twoLines - unsafe.Sizeof(crowd{})%twoLines]byte
 }
 
 // twoLines is how much memory processors take from each other at once: a cache
@@ -73,7 +73,7 @@ func (n *notes) note(d *Detector, c *decision, action edgeguard.Action) {
 		n.early++
 	}
 	if n.seen++; sampled(n.seen) && isRequest(c.event) {
-		d.stripes.of(c.event.Addr).dominance.note(c.nowSec/dominanceSpan, c.event.Addr, spared)
+		d.stripes.of(c.event.Addr).crowd.note(c.nowSec, c.event.Addr, spared)
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *stripes) noteOne(c *decision, action edgeguard.Action) {
 		stripe.spared.Add(1)
 	}
 	if sampled(seen) && isRequest(c.event) {
-		stripe.dominance.note(c.nowSec/dominanceSpan, c.event.Addr, spared)
+		stripe.crowd.note(c.nowSec, c.event.Addr, spared)
 	}
 }
 

@@ -134,7 +134,7 @@ func (l *Link) take(prefix, record string, fresh bool) {
 	b.Since, b.Until = l.node.Local(b.Since), l.node.Local(b.Until)
 	changed, err := l.node.Merge(b, r.Forced)
 	switch {
-	case errors.Is(err, blocklist.ErrExpired):
+	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case err != nil:
 		l.refuse(prefix, err)
 	case changed:

@@ -33,7 +33,9 @@ type Node struct {
 	Stands func(key aggregator.Key, peak uint32) bool
 
 	// Merge takes a block of the fleet into the node's list, by force if the
-	// block was forced. Times are local.
+	// block was forced. Times are local. An error is an alarm about the block,
+	// unless it is blocklist.ErrExpired or aggregator.ErrHeld. The same block
+	// comes again with each full read of the fleet's list.
 	Merge func(b edgeguard.Block, forced bool) (changed bool, err error)
 	// Records gives the fleet's part of the node's list: blocks and tombstones,
 	// without those of rules with scope node.
