@@ -154,7 +154,7 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 		return edgeguard.Block{}, p
 	}
 	b, p := s.standing(r)
-	if p != nil {
+	if p != nil && p.Field != fieldHeld {
 		return b, p
 	}
 	reason := q["reason"]
@@ -182,10 +182,13 @@ func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
 		return b, nil
 	}
 	p = problem(http.StatusNotFound, "prefix", prefix.String()+" is not blocked", "")
-	if len(found) > 0 {
+	switch {
+	case s.waits(prefix):
+		p = problem(http.StatusNotFound, fieldHeld, "the block of "+prefix.String()+" is not in force: it waits for a word", "confirm it, or remove it")
+	case len(found) > 0:
 		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("no block is of %s, but that of %s holds it", prefix, found[0].Prefix), "ask for "+found[0].Prefix.String())
 	}
-	return edgeguard.Block{}, p
+	return edgeguard.Block{Prefix: prefix}, p
 }
 
 // exact finds the block of exactly a prefix among those around it.
@@ -201,9 +204,12 @@ func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool)
 // put hands a block to the node and makes a problem of its refusal.
 func (s *Server) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
 	b, err := s.config.View.Block(b, force)
+	var tooMuch *TooMuchError
 	switch {
 	case err == nil:
 		return b, nil
+	case errors.As(err, &tooMuch):
+		return b, problem(http.StatusConflict, "prefix", err.Error(), "force it if you mean it")
 	case errors.Is(err, blocklist.ErrTooWide):
 		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "block it in parts, or force it")
 	case errors.Is(err, blocklist.ErrProtected):

@@ -33,6 +33,7 @@ type node struct {
 	events *admin.Events
 	rules  []admin.Rule
 	nodes  []admin.FleetNode
+	held   []admin.HeldBlock
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -95,6 +96,20 @@ func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, boo
 	n.cleared = append(n.cleared, prefix)
 	n.mu.Unlock()
 	return n.list.Lift(prefix, start, reason, "n1")
+}
+
+func (n *node) Held() []admin.HeldBlock { return n.held }
+
+func (n *node) Confirm(prefix netip.Prefix) (edgeguard.Block, bool, error) {
+	for i, b := range n.held {
+		if b.Prefix == prefix {
+			n.held = slices.Delete(n.held, i, i+1)
+			confirmed := edgeguard.Block{Prefix: prefix, Rule: b.Rule, Origin: b.Origin, Since: b.Since, Until: b.Until, Version: 2}
+			_, err := n.list.Force(confirmed, start)
+			return confirmed, true, err
+		}
+	}
+	return edgeguard.Block{}, false, nil
 }
 
 func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {

@@ -28,13 +28,23 @@ type View interface {
 	// Block puts a block in force, or replaces that of the same prefix. The node
 	// sets Origin and Version and returns the block as it stands. force is an
 	// operator's word that a wide or protected prefix is meant. The error wraps
-	// one of package blocklist where the list refuses.
+	// one of package blocklist where the list refuses, or is a *TooMuchError
+	// where a block that was not forced would refuse too much.
 	Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 
 	// Unblock takes back the block of exactly this prefix and clears the counts
 	// of its addresses, so that it sticks. It returns what was lifted; false if
-	// no such block stands.
+	// no such block stands or waits for a word.
 	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
+
+	// Held gives the blocks of the fleet that wait for an operator's word, in
+	// the order of their prefixes.
+	Held() []HeldBlock
+
+	// Confirm puts a waiting block in force, in the whole fleet. ok is false if
+	// none of exactly this prefix waits; the error wraps one of package
+	// blocklist.
+	Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error)
 
 	// Explain says how an address stands with every rule. It leaves
 	// Explanation.History and RuleCount.Does to this package.

@@ -71,12 +71,10 @@ func (n *Node) fleetStands(k aggregator.Key, _ uint32) bool {
 	return n.core.Load().member.Stands(n.clock.Now(), k)
 }
 
-// fleetMerge takes in a block that another node made.
+// fleetMerge takes in a block that another node made, unless it has to wait for
+// a word.
 func (n *Node) fleetMerge(b edgeguard.Block, forced bool) (changed bool, err error) {
-	if forced {
-		return n.list.Force(b, n.clock.Now())
-	}
-	return n.list.Merge(b, n.clock.Now())
+	return n.hold.Merge(n.clock.Now(), n.core.Load().detector, b, forced)
 }
 
 // fleetRecords gives what the fleet is to know of the list.

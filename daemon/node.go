@@ -19,6 +19,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/fleet"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/shard"
@@ -38,6 +39,7 @@ type Node struct {
 	clock   *clockguard.Clock
 	memory  *shard.Memory
 	list    *blocklist.List
+	hold    *fleet.Hold // before the list, for the fleet's blocks
 	gate    gate
 	core    atomic.Pointer[core]
 	spared  atomic.Pointer[hostaddr.Set] // whom to block by force only
@@ -107,6 +109,8 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.journal.publish = n.publish
 	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules)})
+	n.hold = fleet.NewHold(n.list)
+	n.hold.SetLimit(confirmShare(c))
 	n.core.Store(n.newCore(c, nil))
 	return n, nil
 }
@@ -146,6 +150,7 @@ func align(c *config.Config) time.Duration {
 func (n *Node) changed(b edgeguard.Block) {
 	n.journal.hear(note{block: &b})
 	n.state.touch()
+	n.hold.Changed(b)
 	n.tellFleet(b)
 	if n.core.Load().config.Monitor {
 		return

@@ -56,10 +56,12 @@ func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b = v.inward(b)
 	b.Origin = v.core.Load().config.Node
-	b.Version = v.list.Version(b.Prefix) + 1
+	b.Version = v.hold.Version(b.Prefix) + 1
 	put := v.list.Merge
 	if force {
 		put = v.list.Force
+	} else if share, limit, yes := v.hold.TooMuch(v.clock.Now(), v.core.Load().detector, b.Prefix); yes {
+		return v.outward(b), &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 	}
 	changed, err := put(b, v.clock.Now())
 	if err == nil && !changed {
@@ -71,7 +73,11 @@ func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 // Unblock implements admin.View.
 func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now := v.clock.Now()
-	lifted, ok := v.list.Lift(prefix, now, reason, v.core.Load().config.Node)
+	node := v.core.Load().config.Node
+	lifted, ok := v.list.Lift(prefix, now, reason, node)
+	if !ok {
+		lifted, ok = v.hold.Lift(now, prefix, reason, node)
+	}
 	if ok {
 		v.core.Load().detector.Clear(now, prefix)
 	}

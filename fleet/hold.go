@@ -1,0 +1,205 @@
+package fleet
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+)
+
+const (
+	// DefaultConfirmShare is the part of the last five minutes' requests that
+	// blocks may refuse without an operator's word, unless the config says
+	// otherwise.
+	DefaultConfirmShare = 0.2
+	// mostHeld bounds the blocks that wait: 30 MB. What finds no room is not in
+	// force either, and comes again with the next full read of the list.
+	mostHeld = 100_000
+	// sampleAge is how old the sample may be that a block is weighed by: a list
+	// of a hundred thousand that comes at once is weighed by one or two.
+	sampleAge = time.Second
+)
+
+// Hold stands between the fleet's blocks and a node's list: it keeps back those
+// that would refuse too much of what the node has just let in, until an
+// operator has said that they are meant, or the node finds the same by its own
+// rules. Such decisions go to the list directly; a Hold only hears of them. It
+// is safe for concurrent use. Make one with [NewHold].
+type Hold struct {
+	list *blocklist.List
+	most int
+
+	mu      sync.Mutex // never held while the list is changed
+	limit   float64
+	sample  *detector.Sample
+	sampled time.Time
+	account account
+	held    map[netip.Prefix]Held
+	stats   HoldStats
+}
+
+// NewHold makes a hold before a list. Hand every change of the list to
+// [Hold.Changed].
+func NewHold(list *blocklist.List) *Hold {
+	return &Hold{list: list, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held)}
+}
+
+// SetLimit sets the share of the requests from which on blocks wait, above 0.
+// At 1 nothing waits, and what did comes with the next full read of the fleet's
+// list.
+func (h *Hold) SetLimit(share float64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.limit = share; share >= 1 {
+		h.stats.Withdrawn += uint64(len(h.held))
+		clear(h.held)
+	}
+}
+
+// Merge takes a block or a tombstone of the fleet into the list as
+// [blocklist.List.Merge] does, by force if it was forced, unless it has to
+// wait: then the error is [aggregator.ErrHeld]. A block waits if it, and the
+// fleet's blocks that were taken in the last five minutes, would newly refuse
+// more than the limit of these minutes' requests. One that would refuse nobody
+// never waits, nor do tombstones and what was forced. A block that waits is
+// still waiting when it comes again.
+func (h *Hold) Merge(now time.Time, d *detector.Detector, b edgeguard.Block, forced bool) (changed bool, err error) {
+	if forced {
+		return h.list.Force(b, now)
+	}
+	if !b.Lifted {
+		if err := h.weigh(now, d, b); err != nil {
+			return false, err
+		}
+	}
+	return h.list.Merge(b, now)
+}
+
+// weigh decides whether a block waits. What the list would refuse, or knows
+// better, is left to it.
+func (h *Hold) weigh(now time.Time, d *detector.Detector, b edgeguard.Block) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if before, ok := h.held[b.Prefix]; ok {
+		if !blocklist.Greater(b, before.Block) {
+			return heldError(&before)
+		}
+		h.drop(b.Prefix, &h.stats.Withdrawn)
+	}
+	if news, err := h.list.Try(b, now); err != nil || !news || h.limit >= 1 {
+		return nil
+	}
+	share := h.look(now, d).Share(b.Prefix, h.lets(now))
+	full := len(h.held) >= h.most
+	switch {
+	case share == 0:
+		return nil
+	case !full && h.account.sum(now)+share <= h.limit:
+		h.account.add(now, share)
+		return nil
+	}
+	one := Held{Block: b, Share: share, At: now}
+	if full {
+		h.stats.Unkept++
+		return heldError(&one)
+	}
+	h.held[b.Prefix] = one
+	h.stats.Came++
+	return heldError(&one)
+}
+
+func heldError(one *Held) error {
+	return fmt.Errorf("%s, %.0f %% of the requests: %w", one.Prefix, 100*one.Share, aggregator.ErrHeld)
+}
+
+// look gives a sample that is new enough. It needs the lock.
+func (h *Hold) look(now time.Time, d *detector.Detector) *detector.Sample {
+	if age := now.Sub(h.sampled); h.sample == nil || age >= sampleAge || age < 0 {
+		h.sample, h.sampled = d.Sample(now), now
+	}
+	return h.sample
+}
+
+// lets tells of an address whether nothing refuses or spares it: whether a
+// block would make a difference to it.
+func (h *Hold) lets(now time.Time) func(netip.Addr) bool {
+	return func(addr netip.Addr) bool {
+		standing, _ := h.list.Find(now, addr)
+		return standing == blocklist.None
+	}
+}
+
+// drop forgets a held block and counts why. It needs the lock.
+func (h *Hold) drop(prefix netip.Prefix, why *uint64) {
+	delete(h.held, prefix)
+	*why++
+}
+
+// TooMuch reports whether a block of prefix alone would newly refuse more than
+// the limit of the last five minutes' requests, and which share.
+func (h *Hold) TooMuch(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64, yes bool) {
+	sample := d.Sample(now) // not one of before the operator looked
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	share = sample.Share(prefix, h.lets(now))
+	return share, h.limit, share > h.limit
+}
+
+// Changed hears of a change of the list: a block that stands now, made here or
+// confirmed, ends the waiting of the fleet's of its prefix, and so does a
+// tombstone that is greater.
+func (h *Hold) Changed(b edgeguard.Block) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, ok := h.held[b.Prefix]
+	switch {
+	case !ok:
+	case !b.Lifted:
+		h.drop(b.Prefix, &h.stats.Proven)
+	case blocklist.Greater(b, before.Block):
+		h.drop(b.Prefix, &h.stats.Withdrawn)
+	}
+}
+
+// Sweep forgets what waits no more: whose end has come, and of whose prefix a
+// block stands, by a change that came between weighing and waiting.
+func (h *Hold) Sweep(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for prefix, one := range h.held {
+		if !now.Before(one.Until) {
+			h.drop(prefix, &h.stats.Withdrawn)
+			continue
+		}
+		if standing, b := h.list.Find(now, prefix.Addr()); standing == blocklist.Blocked && b.Prefix == prefix {
+			h.drop(prefix, &h.stats.Proven)
+		}
+	}
+}
+
+// All gives the blocks that wait, in the order of their prefixes.
+func (h *Hold) All() []Held {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]Held, 0, len(h.held))
+	for _, one := range h.held {
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b Held) int { return a.Prefix.Compare(b.Prefix) })
+	return out
+}
+
+// Stats gives what was held so far.
+func (h *Hold) Stats() HoldStats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.stats
+	s.Held = len(h.held)
+	return s
+}
