@@ -154,7 +154,7 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 		return edgeguard.Block{}, p
 	}
 	b, p := s.standing(r)
-	if p != nil && p.Field != fieldHeld {
+	if p != nil && !s.waits(b.Prefix) {
 		return b, p
 	}
 	reason := q["reason"]
@@ -171,7 +171,8 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 
 // standing gives the block that a request's path names. Where none stands, it
 // says what does block the addresses: one who wants an address out of a
-// blocked network has to decide about the network.
+// blocked network has to decide about the network. The block of a problem has
+// the prefix alone.
 func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
 	if p != nil {
@@ -184,7 +185,7 @@ func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	p = problem(http.StatusNotFound, "prefix", prefix.String()+" is not blocked", "")
 	switch {
 	case s.waits(prefix):
-		p = problem(http.StatusNotFound, fieldHeld, "the block of "+prefix.String()+" is not in force: it waits for a word", "confirm it, or remove it")
+		p = problem(http.StatusNotFound, "prefix", "the block of "+prefix.String()+" is not in force: it waits for a word", "confirm it, or remove it")
 	case len(found) > 0:
 		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("no block is of %s, but that of %s holds it", prefix, found[0].Prefix), "ask for "+found[0].Prefix.String())
 	}

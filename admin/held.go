@@ -11,9 +11,6 @@ import (
 	"edgeguard/blocklist"
 )
 
-// fieldHeld names, in a problem, the block that is there but not in force.
-const fieldHeld = "held"
-
 // HeldBlock is a block of the fleet that is not in force here before an operator
 // has said so, because it would refuse too much.
 type HeldBlock struct {

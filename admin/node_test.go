@@ -43,6 +43,9 @@ type node struct {
 	cleared []netip.Prefix
 }
 
+// crowded sends most of the requests.
+var crowded = netip.MustParsePrefix("198.18.0.0/16")
+
 func newNode() *node {
 	n := &node{
 		list: blocklist.New(blocklist.Config{
@@ -84,8 +87,11 @@ func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Origin, b.Version = "n1", n.list.Version(b.Prefix)+1
 	put := n.list.Merge
-	if force {
+	switch {
+	case force:
 		put = n.list.Force
+	case b.Prefix == crowded:
+		return b, &admin.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
 	_, err := put(b, start)
 	return b, err
@@ -95,6 +101,12 @@ func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, boo
 	n.mu.Lock()
 	n.cleared = append(n.cleared, prefix)
 	n.mu.Unlock()
+	for i, b := range n.held {
+		if b.Prefix == prefix {
+			n.held = slices.Delete(n.held, i, i+1)
+			return edgeguard.Block{Prefix: prefix, Lifted: true, Reason: reason}, true
+		}
+	}
 	return n.list.Lift(prefix, start, reason, "n1")
 }
 

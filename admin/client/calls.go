@@ -70,6 +70,35 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, blockPath(prefix), query, nil)
 }
 
+// Held lists the blocks of the fleet that wait for a word, in the order of their
+// prefixes, page by page. It ends after the first error.
+func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
+	return func(yield func(admin.HeldBlock, error) bool) {
+		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+		for {
+			page, err := ask[admin.HeldPage](ctx, c, http.MethodGet, "/api/v1/held", query, nil)
+			if err != nil {
+				yield(admin.HeldBlock{}, err)
+				return
+			}
+			for _, b := range page.Held {
+				if !yield(b, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			query.Set("cursor", page.Next)
+		}
+	}
+}
+
+// Confirm puts blocks that wait in force, in the whole fleet.
+func (c *Client) Confirm(ctx context.Context, r admin.ConfirmRequest) (admin.Confirmed, error) {
+	return ask[admin.Confirmed](ctx, c, http.MethodPost, "/api/v1/held/confirm", nil, r)
+}
+
 // blockPath gives the path of a block; the slash of the prefix stays.
 func blockPath(prefix string) string {
 	return (&url.URL{Path: "/api/v1/blocks/" + prefix}).EscapedPath()

@@ -57,6 +57,9 @@ func TestWhatIsSent(t *testing.T) {
 	_, _ = c.Rule(ctx, "a/b c", 5)
 	_, _ = c.Top(ctx, 7)
 	_ = c.Reload(ctx)
+	_, _ = c.Confirm(ctx, admin.ConfirmRequest{All: true})
+	for range c.Held(ctx) {
+	}
 	for range c.Blocks(ctx, client.Filter{Rule: "site", Contains: "203.0.113.7"}) {
 	}
 	for range c.Events(ctx, "x-1", admin.EventBlock, admin.EventAlarm) {
@@ -68,6 +71,8 @@ GET /api/v1/explain/2001:db8::1
 GET /api/v1/rules/a%2Fb%20c?limit=5
 GET /api/v1/top?limit=7
 POST /api/v1/reload
+POST /api/v1/held/confirm
+GET /api/v1/held?limit=1000
 GET /api/v1/blocks?contains=203.0.113.7&limit=1000&rule=site
 GET /api/v1/events?after=x-1&kind=block%2Calarm`
 	if got := strings.Join(got, "\n"); got != want {
