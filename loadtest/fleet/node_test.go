@@ -35,6 +35,7 @@ type node struct {
 	ahead, offset atomic.Int64
 
 	list     *blocklist.List
+	hold     *member.Hold
 	detector *detector.Detector
 	counts   *aggregator.Node
 	member   *member.Member
@@ -65,6 +66,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
+	n.hold = member.NewHold(n.list)
 	n.id = aggregator.NodeID(n.name, n.boot)
 	n.wire(f)
 	var err error
@@ -75,7 +77,8 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 		n.mu.Lock()
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
-		n.link.Changed(b, b.Prefix == wide)
+		n.hold.Changed(b)
+		n.link.Changed(b, b.Prefix == wide || n.list.Forced(b.Prefix))
 	})
 	return n
 }
@@ -122,7 +125,7 @@ func (n *node) seams() redis.Node {
 		Merge: func(b edgeguard.Block, forced bool) (bool, error) {
 			f.pass(beforeApply)
 			defer f.pass(afterApply)
-			return n.merge(b, forced)
+			return n.hold.Merge(n.now(), n.detector, b, forced)
 		},
 		Records: func() iter.Seq2[edgeguard.Block, bool] { return n.list.Records() },
 		Cleared: func(p netip.Prefix, at time.Time) { n.detector.Clear(n.now(), p) },
