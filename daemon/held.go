@@ -24,8 +24,8 @@ func confirmShare(c *config.Config) float64 {
 // Before it, two of this node's pushes have been answered: what it finds by
 // itself waits no more.
 func (n *Node) lookForHeld(now time.Time) {
-	n.hold.Sweep(now)
 	core := n.core.Load()
+	n.hold.Sweep(now, core.detector)
 	if core.config.Fleet == nil {
 		return
 	}

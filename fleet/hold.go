@@ -40,6 +40,7 @@ type Hold struct {
 	sample  *detector.Sample
 	sampled time.Time
 	account account
+	full    bool // a share has found no room in the account since it was empty
 	held    map[netip.Prefix]Held
 	stats   HoldStats
 }
@@ -66,9 +67,12 @@ func (h *Hold) SetLimit(share float64) {
 // [blocklist.List.Merge] does, by force if it was forced, unless it has to
 // wait: then the error is [aggregator.ErrHeld]. A block waits if it, and the
 // fleet's blocks that were taken in the last five minutes, would newly refuse
-// more than the limit of these minutes' requests. One that would refuse nobody
-// never waits, nor do tombstones and what was forced. A block that waits is
-// still waiting when it comes again.
+// more than the limit of these minutes' requests. Of a block that would refuse
+// nobody in the sample it is known only that it would refuse little: it goes in,
+// until one of the others has found no room, since thousands of them are much as
+// well. Then they wait too, for no word, but for five minutes in which nothing
+// was charged. Tombstones and what was forced never wait. A block that waits is still
+// waiting when it comes again.
 func (h *Hold) Merge(now time.Time, d *detector.Detector, b edgeguard.Block, forced bool) (changed bool, err error) {
 	if forced {
 		return h.list.Force(b, now)
@@ -96,22 +100,36 @@ func (h *Hold) weigh(now time.Time, d *detector.Detector, b edgeguard.Block) err
 		return nil
 	}
 	share := h.look(now, d).Share(b.Prefix, h.lets(now))
-	full := len(h.held) >= h.most
-	switch {
-	case share == 0:
-		return nil
-	case !full && h.account.sum(now)+share <= h.limit:
-		h.account.add(now, share)
+	crammed := len(h.held) >= h.most
+	if (share == 0 || !crammed) && h.charge(now, share) {
 		return nil
 	}
 	one := Held{Block: b, Share: share, At: now}
-	if full {
+	if crammed {
 		h.stats.Unkept++
 		return heldError(&one)
 	}
 	h.held[b.Prefix] = one
 	h.stats.Came++
 	return heldError(&one)
+}
+
+// charge takes a share into the account, if it fits. It needs the lock.
+func (h *Hold) charge(now time.Time, share float64) (fits bool) {
+	charged := h.account.sum(now)
+	if charged == 0 {
+		h.full = false
+	}
+	switch {
+	case share == 0:
+		return !h.full
+	case charged+share <= h.limit:
+		h.account.add(now, share)
+		return true
+	}
+	// What is too much by itself says nothing of the room that is left.
+	h.full = h.full || share <= h.limit
+	return false
 }
 
 func heldError(one *Held) error {
@@ -168,8 +186,16 @@ func (h *Hold) Changed(b edgeguard.Block) {
 }
 
 // Sweep forgets what waits no more: whose end has come, and of whose prefix a
-// block stands, by a change that came between weighing and waiting.
-func (h *Hold) Sweep(now time.Time) {
+// block stands, by a change that came between weighing and waiting. And it puts
+// in force what waited for room alone. It is to be called about once a second.
+func (h *Hold) Sweep(now time.Time, d *detector.Detector) {
+	for _, b := range h.sweep(now, d) {
+		_, _ = h.list.Merge(b, now) // what the list refuses by now need not wait
+	}
+}
+
+// sweep gives the blocks that there is room for.
+func (h *Hold) sweep(now time.Time, d *detector.Detector) (room []edgeguard.Block) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for prefix, one := range h.held {
@@ -181,6 +207,23 @@ func (h *Hold) Sweep(now time.Time) {
 			h.drop(prefix, &h.stats.Proven)
 		}
 	}
+	if len(h.held) == 0 || h.account.sum(now) > 0 {
+		return nil
+	}
+	// With an empty account, and not with the first room that there is: up to
+	// the one that does not fit, each round lets in some for nothing.
+	sample, lets := h.look(now, d), h.lets(now)
+	for prefix, one := range h.held {
+		if one.Share > 0 || !sample.Enough() {
+			continue
+		}
+		if !h.charge(now, sample.Share(prefix, lets)) {
+			break
+		}
+		h.drop(prefix, &h.stats.Released)
+		room = append(room, one.Block)
+	}
+	return room
 }
 
 // All gives the blocks that wait, in the order of their prefixes.

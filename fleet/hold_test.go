@@ -173,14 +173,14 @@ func TestHoldOneBlock(t *testing.T) {
 			if _, err := g.list.Merge(g.block(much, 1), g.now); err != nil {
 				g.t.Fatal(err)
 			}
-			g.Sweep(g.now)
+			g.Sweep(g.now, g.d)
 			g.waits(much, false)
 		},
 		"over": func(g *door) {
 			held(g)
-			g.Sweep(g.now.Add(time.Hour - time.Second))
+			g.Sweep(g.now.Add(time.Hour-time.Second), g.d)
 			g.waits(much, true)
-			g.Sweep(g.now.Add(time.Hour))
+			g.Sweep(g.now.Add(time.Hour), g.d)
 			g.waits(much, false)
 		},
 		"off": func(g *door) {
@@ -254,6 +254,73 @@ func TestHoldOneBlock(t *testing.T) {
 	}
 }
 
+// Very many clients send little each, and few of them are in a sample. Blocks of
+// each alone refuse no more than the limit all the same, to six standard errors
+// of the 300 that make it up; after five minutes as many more are in force, and
+// with a word all.
+func TestHoldOfManySmallBlocks(t *testing.T) {
+	const clients, most = 12_000, 12_000 * 20 / 100 * 135 / 100
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	order := rand.New(rand.NewPCG(seed, seed)).Perm(clients)
+	g := newDoor(t)
+	traffic := func() {
+		for i, k := range order {
+			if i%(clients/200) == 0 {
+				g.now = g.now.Add(time.Second)
+			}
+			event := edgeguard.Event{Time: g.now, Addr: client(18, k), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
+			g.d.Decide(g.now, &event)
+		}
+	}
+	refused := func() (n int) {
+		for k := range clients {
+			if s, _ := g.list.Find(g.now, client(18, k)); s == blocklist.Blocked {
+				n++
+			}
+		}
+		return n
+	}
+	traffic()
+	for _, k := range order {
+		if err := g.merge(g.block(client(18, k).String()+"/32", 1), false); err != nil && !errors.Is(err, aggregator.ErrHeld) {
+			t.Fatal(err)
+		}
+	}
+	if n := refused(); n < clients*13/100 || n > most {
+		t.Errorf("%d of %d clients are refused, with a limit of 20 %%", n, clients)
+	}
+	for range 4 {
+		g.now = g.now.Add(time.Second)
+		g.Sweep(g.now, g.d)
+	}
+	if n := refused(); n > most {
+		t.Errorf("seconds later, %d", n)
+	}
+	g.now = g.now.Add(5 * time.Minute)
+	g.Sweep(g.now, g.d)
+	if s := g.Stats(); s.Released != 0 {
+		t.Errorf("with no traffic to tell by: %+v", s)
+	}
+	traffic()
+	before := refused()
+	for range 4 {
+		g.now = g.now.Add(time.Second)
+		g.Sweep(g.now, g.d)
+	}
+	if s, n := g.Stats(), refused()-before; s.Released == 0 || n > most || n != int(s.Released) {
+		t.Errorf("five minutes later, %d more: %+v", n, s)
+	}
+	for _, one := range g.All() {
+		if _, ok, err := g.Confirm(g.now, one.Prefix); !ok || err != nil {
+			t.Fatal(one.Prefix, ok, err)
+		}
+	}
+	if n := refused(); n != clients {
+		t.Errorf("with a word, %d", n)
+	}
+}
+
 // However blocks come, those of the fleet that are taken in five minutes refuse
 // no more than the limit of the requests, and what waits stays waiting.
 func TestHoldOracle(t *testing.T) {
@@ -265,23 +332,25 @@ func TestHoldOracle(t *testing.T) {
 		g.SetLimit(limit)
 		g.asked(18, 1000, 2+rng.IntN(3))
 		g.asked(19, 500, 1)
-		all := g.d.Sample(g.now)
+		all, full := g.d.Sample(g.now), false
 		refused := func(addr netip.Addr) bool { s, _ := g.list.Find(g.now, addr); return s == blocklist.Blocked }
 		for range 400 {
 			addr := client(18+byte(rng.IntN(3)), rng.IntN(1000))
 			prefix, _ := addr.Prefix(16 + rng.IntN(17))
 			share := all.Share(prefix, func(a netip.Addr) bool { return !refused(a) })
 			before := all.ShareOf(refused)
-			known := g.cameBefore(prefix)
+			known, news := g.cameBefore(prefix), g.list.Version(prefix) == 0
 			err := g.merge(g.block(prefix.String(), 1), false)
-			switch held := errors.Is(err, aggregator.ErrHeld); {
+			held := errors.Is(err, aggregator.ErrHeld)
+			switch {
 			case err != nil && !held:
 				t.Fatalf("seed %d: %v", seed, err)
-			case held && !known && before+share <= limit-1e-9:
+			case held && !known && share > 0 && before+share <= limit-1e-9, held && !known && before == 0 && share <= limit:
 				t.Errorf("seed %d: %s waits, with %.3f + %.3f of %.3f", seed, prefix, before, share, limit)
-			case !held && share > 0 && before+share > limit+1e-9:
+			case !held && news && before+share > limit+1e-9, !held && news && share == 0 && full:
 				t.Errorf("seed %d: %s is in force, with %.3f + %.3f of %.3f", seed, prefix, before, share, limit)
 			}
+			full = full || held && !known && before > 0 && share <= limit
 		}
 		if got := all.ShareOf(refused); got > limit+1e-9 {
 			t.Errorf("seed %d: %.3f of the requests are refused, over %.3f", seed, got, limit)

@@ -14,19 +14,20 @@ type Waiting struct {
 	Blocks int
 	Origin string  // the node that made most of them
 	Others bool    // not all are its
-	Share  float64 // of the last five minutes' requests that all would refuse
+	Share  float64 // of the last five minutes' requests that all which wait would refuse
 }
 
-// Waiting tells of the blocks that have waited for at least a while: in a flood
-// those of the other nodes are here before this node's own counts have been
-// answered, and nobody needs to hear of them.
+// Waiting tells of the blocks that have waited for a word for at least a while:
+// in a flood those of the other nodes are here before this node's own counts have
+// been answered, and nobody needs to hear of them. What waits for room alone is
+// not among them.
 func (h *Hold) Waiting(now time.Time, d *detector.Detector, while time.Duration) (w Waiting) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	origins := make(map[string]int)
 	var v4, v6 [129]bool // the lengths of their prefixes
 	for prefix, one := range h.held {
-		if now.Sub(one.At) < while {
+		if one.Share == 0 || now.Sub(one.At) < while {
 			continue
 		}
 		w.Blocks++

@@ -78,7 +78,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
 		n.hold.Changed(b)
-		n.link.Changed(b, b.Prefix == wide || n.list.Forced(b.Prefix))
+		n.link.Changed(b, n.list.Forced(b.Prefix))
 	})
 	return n
 }
