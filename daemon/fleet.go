@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"net/netip"
@@ -74,7 +75,11 @@ func (n *Node) fleetStands(k aggregator.Key, _ uint32) bool {
 // fleetMerge takes in a block that another node made, unless it has to wait for
 // a word.
 func (n *Node) fleetMerge(b edgeguard.Block, forced bool) (changed bool, err error) {
-	return n.hold.Merge(n.clock.Now(), n.core.Load().detector, b, forced)
+	changed, err = n.hold.Merge(n.clock.Now(), n.core.Load().detector, b, forced)
+	if errors.Is(err, aggregator.ErrHeld) {
+		n.state.touch() // a restart must not put it in force
+	}
+	return changed, err
 }
 
 // fleetRecords gives what the fleet is to know of the list.

@@ -109,6 +109,14 @@ func TestHeldInFleet(t *testing.T) {
 		t.Errorf("after a full read: %+v, %+v", s, b.fleet())
 	}
 
+	// A restart puts nothing in force.
+	b.stop()
+	b = newNode(t, b.folder, b.yaml).start()
+	b.eventually("it is joined again", func() bool { f := b.fleet(); return f.Up && f.Syncs > 0 })
+	if !b.waits("198.18.0.0/16") || !b.waits("198.19.0.0/16") || b.blocked("198.18.0.7") || !b.blocked("203.0.113.7") {
+		t.Errorf("after a restart: %+v", b.hold.All())
+	}
+
 	if _, ok, err := (view{b.Node}).Confirm(netip.MustParsePrefix("198.18.0.0/16")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -238,6 +238,18 @@ func (h *Hold) All() []Held {
 	return out
 }
 
+// Restore has blocks wait that [Hold.All] gave in another run, up to the bound
+// and but for those that are over.
+func (h *Hold) Restore(now time.Time, held []Held) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, one := range held {
+		if now.Before(one.Until) && len(h.held) < h.most {
+			h.held[one.Prefix] = one
+		}
+	}
+}
+
 // Stats gives what was held so far.
 func (h *Hold) Stats() HoldStats {
 	h.mu.Lock()
