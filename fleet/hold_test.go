@@ -228,6 +228,16 @@ func TestHoldOneBlock(t *testing.T) {
 				g.t.Error("taken back twice")
 			}
 		},
+		"over a restart": func(g *door) {
+			held(g)
+			next := newDoor(g.t)
+			next.Restore(next.now.Add(time.Hour), g.All())
+			next.waits(much, false)
+			next.Restore(next.now, g.All())
+			if err := next.merge(g.block(much, 3), false); !errors.Is(err, aggregator.ErrHeld) {
+				g.t.Errorf("a restart put it in force: %v", err)
+			}
+		},
 		"no room": func(g *door) {
 			g.most = 1
 			held(g)
