@@ -23,7 +23,9 @@ func isRequest(ev *edgeguard.Event) bool {
 type crowd struct {
 	mu       sync.Mutex
 	majority dominance
-	recent   recent
+	// recent is made with the first request: the stripes, whose counters every
+	// decision touches, lie on few pages of memory without it.
+	recent *recent
 }
 
 // note samples one request at the second now.
@@ -31,5 +33,8 @@ func (c *crowd) note(now uint32, addr netip.Addr, spared bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.majority.note(now/dominanceSpan, addr, spared)
+	if c.recent == nil {
+		c.recent = new(recent)
+	}
 	c.recent.note(now/recentWidth, addr, spared)
 }

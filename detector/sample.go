@@ -37,7 +37,9 @@ func (d *Detector) Sample(now time.Time) *Sample {
 	for i := range d.stripes {
 		c := &d.stripes[i].crowd
 		c.mu.Lock()
-		s.add(&c.recent, last)
+		if c.recent != nil {
+			s.add(c.recent, last)
+		}
 		c.mu.Unlock()
 	}
 	slices.SortFunc(s.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
