@@ -198,29 +198,35 @@ func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool)
 	return edgeguard.Block{}, false
 }
 
-// put hands a block to the node and makes a problem of its refusal.
+// put hands a block to the node.
 func (s *Server) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
 	b, err := s.config.View.Block(b, force)
-	switch {
-	case err == nil:
-		return b, nil
-	case errors.Is(err, blocklist.ErrTooWide):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "block it in parts, or force it")
-	case errors.Is(err, blocklist.ErrProtected):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
-	case errors.Is(err, blocklist.ErrAllowed):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist in the config")
-	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
-		return b, problem(http.StatusBadRequest, "prefix", err.Error(), "")
-	case errors.Is(err, blocklist.ErrExpired):
-		return b, problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
-	}
-	return b, problem(http.StatusInternalServerError, "", err.Error(), "")
+	return b, refused(err)
 }
 
-// detail says for the audit what a block was to be.
+// refused makes a problem of the node's refusal; nil if it took what it was
+// given.
+func refused(err error) *Problem {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, blocklist.ErrTooWide):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "name it in parts, or force it")
+	case errors.Is(err, blocklist.ErrProtected):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
+	case errors.Is(err, blocklist.ErrAllowed):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist first, in the config or with `edgeguard allow remove`")
+	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
+		return problem(http.StatusBadRequest, "prefix", err.Error(), "")
+	case errors.Is(err, blocklist.ErrExpired):
+		return problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
+	}
+	return problem(http.StatusInternalServerError, "", err.Error(), "")
+}
+
+// detail says for the audit what a block or an allowance was to be.
 func detail(b edgeguard.Block, force bool) string {
-	parts := []string{"until " + b.Until.UTC().Format(time.RFC3339)}
+	parts := []string{lasts(b.Until)}
 	if b.Reason != "" {
 		parts = append(parts, "reason: "+b.Reason)
 	}

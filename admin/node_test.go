@@ -81,13 +81,24 @@ func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block
 }
 
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
-	b.Origin, b.Version = "n1", n.list.Version(b.Prefix)+1
-	put := n.list.Merge
-	if force {
-		put = n.list.Force
-	}
-	_, err := put(b, start)
+	b.Origin = "n1"
+	b, _, err := n.list.Add(b, force, start)
 	return b, err
+}
+
+func (n *node) Allowlist() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+}
+
+func (n *node) Allowances(now time.Time) iter.Seq[edgeguard.Block] { return n.list.Allowances(now) }
+
+func (n *node) Allow(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b.Allow = true
+	return n.Block(b, force)
+}
+
+func (n *node) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	return n.list.Disallow(prefix, start, reason, "n1")
 }
 
 func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
@@ -137,7 +148,7 @@ func (n *node) Stats() admin.Stats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.list.Stats()
-	n.stats.V4, n.stats.V6, n.stats.Time = s.V4, s.V6, start
+	n.stats.V4, n.stats.V6, n.stats.Allowances, n.stats.Time = s.V4, s.V6, s.Allowances, start
 	return n.stats
 }
 

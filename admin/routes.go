@@ -24,6 +24,8 @@ func (s *Server) routes(metrics http.Handler) http.Handler {
 		"/api/v1/fleet":              {"GET": s.getFleet},
 		"/api/v1/blocks":             {"GET": s.listBlocks, "POST": s.addBlock},
 		"/api/v1/blocks/{prefix...}": {"GET": s.getBlock, "PATCH": s.extendBlock, "DELETE": s.removeBlock},
+		"/api/v1/allow":              {"GET": s.listAllowances, "POST": s.addAllowance},
+		"/api/v1/allow/{prefix...}":  {"DELETE": s.removeAllowance},
 		"/api/v1/explain/{address}":  {"GET": s.explain},
 		"/api/v1/rules":              {"GET": s.listRules},
 		"/api/v1/rules/{name}":       {"GET": s.getRule},

@@ -36,6 +36,22 @@ type View interface {
 	// no such block stands.
 	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
 
+	// Allowlist gives the prefixes that the config allows, in its order, and
+	// Allowances those that were allowed at run time and are live at now, in the
+	// order of their prefixes.
+	Allowlist() []netip.Prefix
+	Allowances(now time.Time) iter.Seq[edgeguard.Block]
+
+	// Allow has nobody in the prefix blocked, on every node of the fleet, and
+	// ends a block of the same prefix; it replaces an allowance of the same
+	// prefix. The node sets Allow, Origin and Version and returns the allowance
+	// as it stands. force and error are as of Block.
+	Allow(b edgeguard.Block, force bool) (edgeguard.Block, error)
+
+	// Disallow takes back the allowance of exactly this prefix that was made at
+	// run time. It returns what was taken back; false if no such one stands.
+	Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
+
 	// Explain says how an address stands with every rule. It leaves
 	// Explanation.History and RuleCount.Does to this package.
 	Explain(now time.Time, addr netip.Addr) Explanation

@@ -81,6 +81,8 @@ func TestMergeOrder(t *testing.T) {
 		changedByLess bool
 	}{
 		{"version, though it ends sooner", base, change(func(b *edgeguard.Block) { b.Version, b.Until = 2, epoch.Add(time.Second) }), true, false},
+		{"allowance, though it ends sooner", base, change(func(b *edgeguard.Block) { b.Allow, b.Until = true, epoch.Add(time.Second) }), false, false},
+		{"version over an allowance", change(func(b *edgeguard.Block) { b.Allow = true }), change(func(b *edgeguard.Block) { b.Version = 2 }), true, false},
 		{"end", base, change(func(b *edgeguard.Block) { b.Until = epoch.Add(time.Hour) }), true, false},
 		{"tombstone of the same version and end", base, change(func(b *edgeguard.Block) { b.Lifted = true }), false, false},
 		{"later end over a tombstone of the same version", change(func(b *edgeguard.Block) { b.Lifted = true }), change(func(b *edgeguard.Block) { b.Until = epoch.Add(time.Hour) }), true, false},

@@ -71,7 +71,7 @@ func (n *Node) fleetStands(k aggregator.Key, _ uint32) bool {
 	return n.core.Load().member.Stands(n.clock.Now(), k)
 }
 
-// fleetMerge takes in a block that another node made.
+// fleetMerge takes in a block or an allowance that another node made.
 func (n *Node) fleetMerge(b edgeguard.Block, forced bool) (changed bool, err error) {
 	if forced {
 		return n.list.Force(b, n.clock.Now())
@@ -91,9 +91,12 @@ func (n *Node) fleetRecords() iter.Seq2[edgeguard.Block, bool] {
 	}
 }
 
-// isFleets reports whether a block concerns the other nodes: all but those of
-// rules with scope node.
+// isFleets reports whether a block or an allowance concerns the other nodes: all
+// but blocks of rules with scope node, and allowances that are too wide.
 func isFleets(c *config.Config, b *edgeguard.Block) bool {
+	if b.Allow {
+		return aggregator.Travels(b.Prefix)
+	}
 	for i := range c.Rules.Rules {
 		if r := &c.Rules.Rules[i]; r.Name == b.Rule {
 			return r.Scope == rules.ScopeFleet

@@ -144,6 +144,10 @@ func align(c *config.Config) time.Duration {
 // changed hears of every change of the blocklist, on the goroutine that made
 // it.
 func (n *Node) changed(b edgeguard.Block) {
+	if b.Allow {
+		n.allowanceChanged(b)
+		return
+	}
 	n.journal.hear(note{block: &b})
 	n.state.touch()
 	n.tellFleet(b)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
@@ -54,18 +53,8 @@ func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 
 // Block implements admin.View.
 func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
-	b = v.inward(b)
-	b.Origin = v.core.Load().config.Node
-	b.Version = v.list.Version(b.Prefix) + 1
-	put := v.list.Merge
-	if force {
-		put = v.list.Force
-	}
-	changed, err := put(b, v.clock.Now())
-	if err == nil && !changed {
-		err = fmt.Errorf("%v: another change came first: look at the list and try again", b.Prefix)
-	}
-	return v.outward(b), err
+	b.Allow = false
+	return v.add(b, force)
 }
 
 // Unblock implements admin.View.
@@ -115,14 +104,9 @@ func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Seco
 
 // because says what an address that is spared owes it to.
 func (v view) because(standing blocklist.Standing, addr netip.Addr) string {
-	c := v.core.Load().config
 	switch standing {
 	case blocklist.Allowed:
-		for _, p := range c.Allowlist {
-			if p.Contains(addr) {
-				return "allowlist " + p.String()
-			}
-		}
+		return v.allowance(addr)
 	case blocklist.Protected:
 		return v.protection(addr)
 	}

@@ -6,11 +6,11 @@
 -- hash state the count of these (version), the digest in two words (d1, d2), the
 -- stream's newest id (tip) and the fleet's number of partitions. A record is
 --
---   format (1) version (8) until, ns (8) lifted (1) since, ns (8)
+--   format (1) version (8) allow (1) until, ns (8) lifted (1) since, ns (8)
 --   rule NUL origin NUL reason NUL count (4) limit (4) forced (1) proxied (1) retention, s (4)
 --
 -- so that of two the greater in byte order is the one to keep.
-local RULE, LEAST, LONGEST = 27, 26 + 3 + 14, 1024
+local RULE, LEAST, LONGEST = 28, 27 + 3 + 14, 1024
 local REMOVED = 200 -- ended records that one call removes at most
 local STREAM = 100000
 
@@ -63,9 +63,10 @@ end
 -- supersedes reports whether a record is taken where old stands. The greater
 -- one is, but of several nodes that cross together, and write one version with
 -- ends that differ a little, the first wins: one crossing makes one block.
+-- (Behind the version stands whether it is an allowance.)
 local function supersedes(record, old, now)
-  local ends, stands = unpack('>I8', record, 10), unpack('>I8', old, 10)
-  if stands > now * 1e6 and byte(old, 18) == 0 and byte(record, 18) == 0 and sub(old, 2, 9) == sub(record, 2, 9)
+  local ends, stands = unpack('>I8', record, 11), unpack('>I8', old, 11)
+  if stands > now * 1e6 and byte(old, 19) == 0 and byte(record, 19) == 0 and sub(old, 2, 10) == sub(record, 2, 10)
       and ends <= stands + 1e9 and ruleOf(old) == ruleOf(record) then
     return false
   end
@@ -97,7 +98,7 @@ local function publish(keys, args)
     if taken then
       if old then toggle(digest, prefix, old) end
       toggle(digest, prefix, record)
-      local over = floor(unpack('>I8', record, 10) / 1e9) + unpack('>I4', record, #record - 3)
+      local over = floor(unpack('>I8', record, 11) / 1e9) + unpack('>I4', record, #record - 3)
       call('HSET', blocks, prefix, record)
       call('ZADD', ends, format('%.0f', over), prefix)
       local version = call('HINCRBY', state, 'version', 1)

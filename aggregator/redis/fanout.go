@@ -139,7 +139,7 @@ func (l *Link) take(prefix, record string, fresh bool) {
 		l.refuse(prefix, err)
 	case changed:
 		l.stats.received.Add(1)
-		if b.Lifted {
+		if forgets(&b) {
 			l.clear(b)
 			l.node.Cleared(b.Prefix, b.Since)
 		}

@@ -23,7 +23,7 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	block := aggregator.Record{Block: edgeguard.Block{
 		Prefix: p, Rule: pick("site", "login", "log"), Origin: pick("edge-1", "edge-2"), Reason: pick("", "over limit", "über"),
-		Count: uint32(r.IntN(3)), Limit: 1900, Version: uint64(1 + r.IntN(2)), Lifted: r.IntN(4) == 0,
+		Count: uint32(r.IntN(3)), Limit: 1900, Version: uint64(1 + r.IntN(2)), Lifted: r.IntN(4) == 0, Allow: r.IntN(4) == 0,
 		Since: now.Add(-time.Hour), Until: now.Add([]time.Duration{-300, 600, 600, 600, 1200}[r.IntN(5)] * time.Second).Add(time.Duration(r.IntN(4)) * 500 * time.Millisecond),
 	}, Forced: r.IntN(2) == 0, Retention: 100 * time.Second}
 	text, err := block.Encode()

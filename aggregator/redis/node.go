@@ -32,11 +32,11 @@ type Node struct {
 	// split need not be asked for. Optional.
 	Stands func(key aggregator.Key, peak uint32) bool
 
-	// Merge takes a block of the fleet into the node's list, by force if the
-	// block was forced. Times are local.
+	// Merge takes a block or allowance of the fleet into the node's list, by force
+	// if it was forced. Times are local.
 	Merge func(b edgeguard.Block, forced bool) (changed bool, err error)
-	// Records gives the fleet's part of the node's list: blocks and tombstones,
-	// without those of rules with scope node.
+	// Records gives the fleet's part of the node's list: blocks, allowances and
+	// tombstones, without those of rules with scope node.
 	Records func() iter.Seq2[edgeguard.Block, bool]
 	// Cleared says that the fleet unblocked a prefix: the node forgets its
 	// counts. at is local. Optional.

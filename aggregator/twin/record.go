@@ -9,7 +9,7 @@ import (
 
 // Where the parts of a record that the library reads stand.
 const (
-	atVersion, atUntil, atLifted, atSince, atRule = 1, 9, 17, 18, 26
+	atVersion, atUntil, atLifted, atSince, atRule = 1, 10, 18, 19, 27
 	leastRecord                                   = atRule + 3 + 14
 )
 
@@ -22,7 +22,8 @@ func plausible(record string) bool {
 // supersedes reports whether a record is taken where old stands. The greater
 // one is, but for one exception: of several nodes that cross together, and
 // write the same version with ends that differ a little, the first wins, so
-// that one crossing makes one block.
+// that one crossing makes one block. (Before the until stand the version and
+// whether it is an allowance.)
 func supersedes(record, old string, now int64) bool {
 	if old == "" {
 		return true
