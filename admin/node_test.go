@@ -183,7 +183,7 @@ func (n *node) lastAudit() admin.Audit {
 func (n *node) mustBlock(t testing.TB, prefix, rule, origin string) {
 	t.Helper()
 	b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Origin: origin, Since: start, Until: start.Add(time.Hour), Count: 1901, Limit: 1900}
-	if _, err := n.list.Force(b, start); err != nil {
+	if _, _, err := n.list.Add(b, true, start); err != nil {
 		t.Fatal(err)
 	}
 }
