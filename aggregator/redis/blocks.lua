@@ -63,10 +63,10 @@ end
 -- supersedes reports whether a record is taken where old stands. The greater
 -- one is, but of several nodes that cross together, and write one version with
 -- ends that differ a little, the first wins: one crossing makes one block.
--- (Behind the version stands whether it is an allowance.)
+-- Allowances are made by hand, one by one, and have no such exception.
 local function supersedes(record, old, now)
   local ends, stands = unpack('>I8', record, 11), unpack('>I8', old, 11)
-  if stands > now * 1e6 and byte(old, 19) == 0 and byte(record, 19) == 0 and sub(old, 2, 10) == sub(record, 2, 10)
+  if stands > now * 1e6 and byte(old, 19) == 0 and byte(record, 19) == 0 and byte(record, 10) == 0 and sub(old, 2, 10) == sub(record, 2, 10)
       and ends <= stands + 1e9 and ruleOf(old) == ruleOf(record) then
     return false
   end
