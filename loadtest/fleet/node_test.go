@@ -192,6 +192,16 @@ func (n *node) blocked() map[netip.Prefix]edgeguard.Block {
 	return out
 }
 
+// held is what stands in the node's list: blocks and allowances, which are never
+// of one prefix.
+func (n *node) held() map[netip.Prefix]edgeguard.Block {
+	out := n.blocked()
+	for b := range n.list.Allowances(n.now()) {
+		out[b.Prefix] = b
+	}
+	return out
+}
+
 // refuses says whether the node blocks an address.
 func (n *node) refuses(addr netip.Addr) bool {
 	standing, _ := n.list.Find(n.now(), addr)
