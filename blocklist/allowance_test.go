@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -213,4 +214,38 @@ func TestFindBesideAllowancesDoesNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations", addr, n)
 		}
 	}
+}
+
+// Whoever looks while an allowance is made again and again, and blocks and others
+// come and go, always finds it.
+func TestAllowanceIsAlwaysThere(t *testing.T) {
+	l := New(Config{})
+	mustAdd(t, l, allowance("172.16.1.0/24", time.Hour), epoch)
+	addr, done := netip.MustParseAddr("172.16.1.9"), make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if s, _ := l.Find(epoch, addr); s != Allowed {
+					t.Errorf("found %s", s)
+					return
+				}
+			}
+		})
+	}
+	for i := range 1000 {
+		mustAdd(t, l, allowance("172.16.1.0/24", time.Hour+time.Duration(i)), epoch)
+		mustMerge(t, l, block("172.16.1.9/32", time.Minute))
+		mustAdd(t, l, allowance("172.16.1.9/32", time.Minute), epoch)
+		l.Disallow(netip.MustParsePrefix("172.16.1.9/32"), epoch, "", "")
+	}
+	l.Sweep(epoch.Add(2 * time.Minute))
+	close(done)
+	readers.Wait()
+	checkCounts(t, l)
 }

@@ -126,7 +126,7 @@ func allowAddCommand(e *env) *cobra.Command {
 	}
 	at.flags(c)
 	f := c.Flags()
-	f.StringVar(&request.For, "for", "", "how long, such as 12h or 30d (`TIME`; until it is taken back)")
+	f.StringVar(&request.For, "for", "", "last for this `TIME`, such as 12h or 30d (default until it is taken back)")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the allowance is")
 	f.BoolVar(&request.Force, "force", false, "also a prefix wider than /16 (IPv4) or /32 (IPv6)")
 	return c
