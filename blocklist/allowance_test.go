@@ -139,8 +139,8 @@ func TestAllowanceWidth(t *testing.T) {
 		if s, _ := l.Find(epoch, b.Prefix.Addr().Next()); s != Allowed {
 			t.Errorf("%s: %s", p, s)
 		}
-		if _, ok := l.Disallow(b.Prefix, epoch, "", ""); !ok || !l.Empty() {
-			t.Errorf("%s stays", p)
+		if _, ok := l.Disallow(b.Prefix, epoch, "", ""); !ok || !l.Empty() || !l.Forced(b.Prefix) {
+			t.Errorf("%s stays, or other nodes will not believe that it is taken back", p)
 		}
 	}
 }

@@ -54,9 +54,9 @@ func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error)
 }
 
 // Add makes a block or an allowance of this node's own, by force where forced:
-// it is Merge or Force with the next version, which it sets, and of which an
-// allowance takes many at once, so that it outlasts what rules of other nodes do
-// before they hear of it. Where the prefix is inside a live allowance a block is
+// it is Merge or Force with the next version, or b's own if that is greater. An
+// allowance takes many versions at once, so that it outlasts what rules of other
+// nodes do before they hear of it. Where the prefix is inside a live allowance a block is
 // refused with ErrAllowed. It returns the record as it stands, and whether the
 // list is different for it.
 func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
@@ -71,7 +71,7 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 			return e.block, false, fmt.Errorf("%s: %w: the allowance of %s holds it", b.Prefix, ErrAllowed, a.block.Prefix)
 		}
 	}
-	e.block.Version = l.nextVersion(&e.block)
+	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
 	changed, err = l.take(e, now)
 	return e.block, changed, err
 }
@@ -94,7 +94,7 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 
 // lifted makes the tombstone of an entry.
 func (e *entry) lifted(now time.Time, reason, origin string) *entry {
-	t := &entry{block: e.block}
+	t := &entry{block: e.block, forced: e.forced} // or no other node would believe a wide one
 	t.block.Version++
 	t.block.Lifted = true
 	t.block.Reason, t.block.Origin = reason, origin

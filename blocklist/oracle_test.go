@@ -261,7 +261,7 @@ func (d dice) own(t *testing.T, fast *List, slow *slowList, now time.Time) {
 	if !ok && sentinel(err) != ErrExpired { // what is over is remembered
 		return
 	}
-	sameError(t, err, slow.merge(made, false, now))
+	sameError(t, err, slow.merge(made, fast.Forced(b.Prefix), now))
 }
 
 func sameError(t *testing.T, fast, slow error) {

@@ -168,16 +168,25 @@ func TestFleetForgedAllowance(t *testing.T) {
 	}
 }
 
-// An allowance that is too wide to travel holds on its node, and no other hears
-// of it.
-func TestFleetWideAllowanceStays(t *testing.T) {
+// A wide allowance that an operator insisted on goes to the other nodes, and so
+// does its taking back. One that is too wide to travel holds on its node, and no
+// other hears of it.
+func TestFleetWideAllowances(t *testing.T) {
 	t.Parallel()
 	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
-	v := view{a.Node}
-	wide := edgeguard.Block{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Rule: "manual", Since: v.Now(), Until: edgeguard.Forever}
-	if _, err := v.Allow(wide, true); err != nil {
-		t.Fatal(err)
+	force := func(prefix string) {
+		t.Helper()
+		v := view{a.Node}
+		wide := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Since: v.Now(), Until: edgeguard.Forever}
+		if _, err := v.Allow(wide, true); err != nil {
+			t.Fatal(err)
+		}
 	}
+	force("192.0.0.0/8")
+	b.eventually("the wide one came", func() bool { return b.allows("192.0.2.9") })
+	a.disallow("192.0.0.0/8")
+	b.eventually("it is taken back", func() bool { return !b.allows("192.0.2.9") })
+	force("0.0.0.0/0")
 	a.allow("203.0.113.0/24", 0) // behind it in the queue
 	b.eventually("the other one came", func() bool { return b.allows("203.0.113.9") })
 	syncs := a.fleet().Syncs
