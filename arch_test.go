@@ -62,6 +62,7 @@ var floors = map[string]floor{
 	"loadtest/traffic":          {},
 	"internal/hugepage":         {imports: []string{"shard"}},
 	"internal/realdata":         {},
+	"internal/nodetest":         {},
 	"internal/redistest":        {},
 }
 

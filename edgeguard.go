@@ -108,7 +108,14 @@ type Decider func(now time.Time, event *Event) Verdict
 // many events at once use it, so that memory latency overlaps.
 type BatchDecider func(nows []time.Time, events []Event, verdicts []Verdict)
 
-// Block is a prefix that is denied until a time.
+// Forever is the Until of what lasts until it is taken back: the last whole year
+// of which the nanoseconds since 1970 fit into 63 bits, as the fleet's records
+// have them.
+var Forever = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Block is a prefix that is denied until a time, or that may not be denied
+// (Allow). It is one record for both, so that a prefix is either at a time and
+// the later word of the two holds, on every node.
 type Block struct {
 	Prefix netip.Prefix
 	Rule   string // the rule that made it, "manual" for an operator's
@@ -121,10 +128,13 @@ type Block struct {
 	// Proxied says that the prefix was learned from behind a trusted proxy: the
 	// kernel never sees it as a source, so no kernel enforcer may block it.
 	Proxied bool
+	// Allow says that this is the opposite of a block, an allowance: nobody in
+	// the prefix is blocked while it stands.
+	Allow bool
 	// Version orders changes of one prefix between nodes: the greater wins.
 	Version uint64
-	// Lifted marks a tombstone: the block was taken back, and older news of it
-	// must not bring it back.
+	// Lifted marks a tombstone: the block or allowance was taken back, and older
+	// news of it must not bring it back.
 	Lifted bool
 }
 

@@ -9,7 +9,8 @@ type Audit struct {
 	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and
 	// the remote address otherwise.
 	Who string
-	// Action is "block", "extend", "unblock" or "reload".
+	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow" or
+	// "reload".
 	Action string
 	Target string // the prefix as asked for; empty for a reload
 	Detail string // the end and the reason

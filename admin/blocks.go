@@ -154,7 +154,7 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 		return edgeguard.Block{}, p
 	}
 	b, p := s.standing(r)
-	if p != nil {
+	if p != nil && !s.waits(b.Prefix) {
 		return b, p
 	}
 	reason := q["reason"]
@@ -171,7 +171,8 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 
 // standing gives the block that a request's path names. Where none stands, it
 // says what does block the addresses: one who wants an address out of a
-// blocked network has to decide about the network.
+// blocked network has to decide about the network. The block of a problem has
+// the prefix alone.
 func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
 	if p != nil {
@@ -182,10 +183,13 @@ func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
 		return b, nil
 	}
 	p = problem(http.StatusNotFound, "prefix", prefix.String()+" is not blocked", "")
-	if len(found) > 0 {
+	switch {
+	case s.waits(prefix):
+		p = problem(http.StatusNotFound, "prefix", "the block of "+prefix.String()+" is not in force: it waits for a word", "confirm it, or remove it")
+	case len(found) > 0:
 		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("no block is of %s, but that of %s holds it", prefix, found[0].Prefix), "ask for "+found[0].Prefix.String())
 	}
-	return edgeguard.Block{}, p
+	return edgeguard.Block{Prefix: prefix}, p
 }
 
 // exact finds the block of exactly a prefix among those around it.
@@ -198,29 +202,38 @@ func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool)
 	return edgeguard.Block{}, false
 }
 
-// put hands a block to the node and makes a problem of its refusal.
+// put hands a block to the node.
 func (s *Server) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
 	b, err := s.config.View.Block(b, force)
-	switch {
-	case err == nil:
-		return b, nil
-	case errors.Is(err, blocklist.ErrTooWide):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "block it in parts, or force it")
-	case errors.Is(err, blocklist.ErrProtected):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
-	case errors.Is(err, blocklist.ErrAllowed):
-		return b, problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist in the config")
-	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
-		return b, problem(http.StatusBadRequest, "prefix", err.Error(), "")
-	case errors.Is(err, blocklist.ErrExpired):
-		return b, problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
-	}
-	return b, problem(http.StatusInternalServerError, "", err.Error(), "")
+	return b, refused(err)
 }
 
-// detail says for the audit what a block was to be.
+// refused makes a problem of the node's refusal; nil if it took what it was
+// given.
+func refused(err error) *Problem {
+	var tooMuch *TooMuchError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooMuch):
+		return problem(http.StatusConflict, "prefix", err.Error(), "force it if you mean it")
+	case errors.Is(err, blocklist.ErrTooWide):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "name it in parts, or force it")
+	case errors.Is(err, blocklist.ErrProtected):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
+	case errors.Is(err, blocklist.ErrAllowed):
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist first, in the config or with `edgeguard allow remove`")
+	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
+		return problem(http.StatusBadRequest, "prefix", err.Error(), "")
+	case errors.Is(err, blocklist.ErrExpired):
+		return problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
+	}
+	return problem(http.StatusInternalServerError, "", err.Error(), "")
+}
+
+// detail says for the audit what a block or an allowance was to be.
 func detail(b edgeguard.Block, force bool) string {
-	parts := []string{"until " + b.Until.UTC().Format(time.RFC3339)}
+	parts := []string{lasts(b.Until)}
 	if b.Reason != "" {
 		parts = append(parts, "reason: "+b.Reason)
 	}

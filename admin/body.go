@@ -73,12 +73,12 @@ func end(now time.Time, span string, until time.Time, byDefault time.Duration) (
 	case span != "" && !until.IsZero():
 		return bad("until", "for and until are both given", "give one of them")
 	case span != "":
-		lasts, err := time.ParseDuration(span)
+		lasts, err := parseSpan(span)
 		if err != nil {
-			return bad("for", strconv.Quote(clip(span))+" is no duration", "write one such as 90s, 10m or 24h")
+			return bad("for", strconv.Quote(clip(span))+" is no duration", "write one such as 90s, 10m, 24h or 30d")
 		}
 		if lasts <= 0 || lasts > maxFor {
-			return bad("for", span+" is not between 0 and 87600h", "write one such as 90s, 10m or 24h")
+			return bad("for", clip(span)+" is not between 0 and 3650d", "write one such as 90s, 10m, 24h or 30d")
 		}
 		return now.Add(lasts), nil
 	case !until.IsZero():
@@ -90,6 +90,16 @@ func end(now time.Time, span string, until time.Time, byDefault time.Duration) (
 		return bad("for", "neither for nor until is given", "say how long from now, such as 1h")
 	}
 	return now.Add(byDefault), nil
+}
+
+// parseSpan reads a duration; days alone are written 30d.
+func parseSpan(text string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	return time.Duration(n) * 24 * time.Hour, err
 }
 
 // checkReason refuses what would garble a log or a list.

@@ -37,6 +37,7 @@ var (
 	descBlocks   = describe("blocks_total", "Blocks made or changed.", "rule", "action", "origin")
 	descUnblocks = describe("unblocks_total", "Blocks taken back before their end.", "reason")
 	descBlocked  = describe("blocked_ips", "Blocks that stand; a prefix counts as one.", "rule", "action", "origin", "family")
+	descAllowed  = describe("allowances", "Allowances made at run time that stand; a prefix counts as one.")
 	descAlarms   = describe("alarms_total", "Alarms raised.", "kind")
 	descDropped  = describe("event_streams_dropped_total", "Readers of the event stream given up as too slow.")
 	descStreams  = describe("event_streams", "Open event streams.")

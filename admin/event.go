@@ -10,12 +10,15 @@ import (
 const (
 	EventBlock   = "block"   // a block was made or changed
 	EventUnblock = "unblock" // one was taken back; its end in time is no event
-	EventAlarm   = "alarm"   // something an operator should look at
-	EventState   = "state"   // the node changed: reloaded, degraded, stopping …
-	EventGap     = "gap"
+	// The same of allowances.
+	EventAllow    = "allow"
+	EventDisallow = "disallow"
+	EventAlarm    = "alarm" // something an operator should look at
+	EventState    = "state" // the node changed: reloaded, degraded, stopping …
+	EventGap      = "gap"
 )
 
-var eventKinds = []string{EventBlock, EventUnblock, EventAlarm, EventState}
+var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState}
 
 // Event is one thing that happened on the node.
 type Event struct {
@@ -26,13 +29,16 @@ type Event struct {
 	// Block belongs to blocks and unblocks; Reason and Origin of an unblock are
 	// those of whoever lifted it.
 	Block *Block `json:"block,omitempty"`
+	// Allowance belongs to allowances in the same way.
+	Allowance *Allowance `json:"allowance,omitempty"`
 	// Name and Text belong to alarms and states: a fixed word for machines and
 	// a sentence for people.
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 
-// touches reports whether the event is of a block that holds addr.
+// touches reports whether the event is of a block or an allowance that holds
+// addr.
 func (e *Event) touches(addr netip.Addr) bool {
-	return e.Block != nil && e.Block.Prefix.Contains(addr)
+	return e.Block != nil && e.Block.Prefix.Contains(addr) || e.Allowance != nil && e.Allowance.Prefix.Contains(addr)
 }

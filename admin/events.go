@@ -64,9 +64,13 @@ func NewEvents(node string) *Events {
 	}
 }
 
-// Block publishes a change of the blocklist: a block, or the tombstone of one
-// that was lifted. It fits blocklist.List.OnChange.
+// Block publishes a change of the blocklist: a block or an allowance, or the
+// tombstone of one that was taken back. It fits blocklist.List.OnChange.
 func (e *Events) Block(now time.Time, b edgeguard.Block) {
+	if b.Allow {
+		e.allowance(now, b)
+		return
+	}
 	shown := NewBlock(b)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -86,6 +90,16 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 		e.made[by]++
 	}
 	e.publish(&Event{Time: now.UTC(), Kind: kind, Block: &shown})
+}
+
+func (e *Events) allowance(now time.Time, b edgeguard.Block) {
+	shown, kind := NewAllowance(b), EventAllow
+	if b.Lifted {
+		kind = EventDisallow
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.publish(&Event{Time: now.UTC(), Kind: kind, Allowance: &shown})
 }
 
 // Alarm publishes an alarm.

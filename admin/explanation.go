@@ -14,13 +14,13 @@ type Explanation struct {
 	// Standing is "none", "allowed", "protected" or "blocked".
 	Standing string `json:"standing"`
 	// Because says what an allowed or protected address owes it to, such as
-	// "interface eth0".
+	// "interface eth0" or "allowance of 192.0.2.0/24, made on edge-1: office".
 	Because string `json:"because,omitempty"`
 	// Block is the one in force.
 	Block *Block `json:"block,omitempty"`
 	// Rules has an entry for each rule in the order of the config.
 	Rules []RuleCount `json:"rules"`
-	// History is the blocks and unblocks of prefixes that hold the address, the
+	// History is the changes of blocks and allowances that hold the address, the
 	// newest first, as far back as the node's memory of events goes.
 	History []Event `json:"history"`
 }

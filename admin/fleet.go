@@ -53,6 +53,17 @@ type Fleet struct {
 	Poison    uint64 `json:"poison"`
 	Syncs     uint64 `json:"syncs"`
 	Joins     uint64 `json:"joins"`
+	// Held are the blocks of other nodes that wait for an operator's word, Came
+	// those that ever did. Of these Confirmed had their word, and of Proven the
+	// node found the same by itself; Released went in when there was room for
+	// them. Unkept were held and could not be kept for
+	// want of room: they come with the next sync.
+	Held      int    `json:"held"`
+	Came      uint64 `json:"held_ever"`
+	Confirmed uint64 `json:"held_confirmed"`
+	Proven    uint64 `json:"held_proven"`
+	Released  uint64 `json:"held_released"`
+	Unkept    uint64 `json:"held_unkept"`
 	// FanOut is how long the newest block of another node was on its way, by the
 	// two nodes' clocks; FanOutMost the longest of the last minutes, or of the
 	// time since it was last asked for, if that is longer. Both are 0 before

@@ -49,7 +49,7 @@ func (s *Server) refusal(r *http.Request) (reason string, p *Problem) {
 	case s.token == nil && !from.loopback:
 		return "token", problem(http.StatusForbidden, "", "no token is set, so only this host is answered", "set a token_file")
 	case s.token == nil && !reading:
-		return "readonly", problem(http.StatusForbidden, "", "over TCP without a token nothing can be changed", "use the unix socket, or set a token_file")
+		return "readonly", problem(http.StatusForbidden, "", "over TCP without a token nothing can be changed", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or give its address a token_file")
 	case strings.HasPrefix(r.URL.Path, "/debug/") && !from.loopback:
 		return "profile", problem(http.StatusForbidden, "", "profiles are for this host only", "ask on loopback or over the unix socket")
 	}

@@ -33,6 +33,7 @@ type node struct {
 	events *admin.Events
 	rules  []admin.Rule
 	nodes  []admin.FleetNode
+	held   []admin.HeldBlock
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -41,6 +42,9 @@ type node struct {
 	audits  []admin.Audit
 	cleared []netip.Prefix
 }
+
+// crowded sends most of the requests.
+var crowded = netip.MustParsePrefix("198.18.0.0/16")
 
 func newNode() *node {
 	n := &node{
@@ -81,20 +85,54 @@ func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block
 }
 
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
-	b.Origin, b.Version = "n1", n.list.Version(b.Prefix)+1
-	put := n.list.Merge
-	if force {
-		put = n.list.Force
+	b.Origin = "n1"
+	if !force && b.Prefix == crowded {
+		return b, &admin.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
-	_, err := put(b, start)
+	b, _, err := n.list.Add(b, force, start)
 	return b, err
+}
+
+func (n *node) Allowlist() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+}
+
+func (n *node) Allowances(now time.Time) iter.Seq[edgeguard.Block] { return n.list.Allowances(now) }
+
+func (n *node) Allow(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b.Allow = true
+	return n.Block(b, force)
+}
+
+func (n *node) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	return n.list.Disallow(prefix, start, reason, "n1")
 }
 
 func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	n.mu.Lock()
 	n.cleared = append(n.cleared, prefix)
 	n.mu.Unlock()
+	for i, b := range n.held {
+		if b.Prefix == prefix {
+			n.held = slices.Delete(n.held, i, i+1)
+			return edgeguard.Block{Prefix: prefix, Lifted: true, Reason: reason}, true
+		}
+	}
 	return n.list.Lift(prefix, start, reason, "n1")
+}
+
+func (n *node) Held() []admin.HeldBlock { return n.held }
+
+func (n *node) Confirm(prefix netip.Prefix) (edgeguard.Block, bool, error) {
+	for i, b := range n.held {
+		if b.Prefix == prefix {
+			n.held = slices.Delete(n.held, i, i+1)
+			confirmed := edgeguard.Block{Prefix: prefix, Rule: b.Rule, Origin: b.Origin, Since: b.Since, Until: b.Until, Version: 2}
+			_, err := n.list.Force(confirmed, start)
+			return confirmed, true, err
+		}
+	}
+	return edgeguard.Block{}, false, nil
 }
 
 func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
@@ -137,7 +175,7 @@ func (n *node) Stats() admin.Stats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.list.Stats()
-	n.stats.V4, n.stats.V6, n.stats.Time = s.V4, s.V6, start
+	n.stats.V4, n.stats.V6, n.stats.Allowances, n.stats.Time = s.V4, s.V6, s.Allowances, start
 	return n.stats
 }
 
@@ -172,7 +210,7 @@ func (n *node) lastAudit() admin.Audit {
 func (n *node) mustBlock(t testing.TB, prefix, rule, origin string) {
 	t.Helper()
 	b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Origin: origin, Since: start, Until: start.Add(time.Hour), Count: 1901, Limit: 1900}
-	if _, err := n.list.Force(b, start); err != nil {
+	if _, _, err := n.list.Add(b, true, start); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -40,6 +40,7 @@ func (s sink) node(stats *Stats, rules []Rule) {
 	s.is(descMonitor, stats.Monitor)
 	s.gauge(descDegraded, float64(len(stats.Conditions)))
 	s.at(descStart, stats.Started)
+	s.gauge(descAllowed, float64(stats.Allowances))
 	s.counter(descEvents, stats.Events.Passed, "pass")
 	s.counter(descEvents, stats.Events.Shadowed, "shadow")
 	s.counter(descEvents, stats.Events.Denied, "deny")

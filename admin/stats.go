@@ -22,6 +22,8 @@ type Stats struct {
 	// V4 and V6 are the standing blocks.
 	V4 int `json:"blocks_v4"`
 	V6 int `json:"blocks_v6"`
+	// Allowances are those made at run time that stand.
+	Allowances int `json:"allowances"`
 
 	Tables    Tables      `json:"tables"`
 	Sources   []Source    `json:"sources,omitempty"`

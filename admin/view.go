@@ -28,13 +28,39 @@ type View interface {
 	// Block puts a block in force, or replaces that of the same prefix. The node
 	// sets Origin and Version and returns the block as it stands. force is an
 	// operator's word that a wide or protected prefix is meant. The error wraps
-	// one of package blocklist where the list refuses.
+	// one of package blocklist where the list refuses, or is a *TooMuchError
+	// where a block that was not forced would refuse too much.
 	Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 
 	// Unblock takes back the block of exactly this prefix and clears the counts
 	// of its addresses, so that it sticks. It returns what was lifted; false if
-	// no such block stands.
+	// no such block stands or waits for a word.
 	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
+
+	// Held gives the blocks of the fleet that wait for an operator's word, in
+	// the order of their prefixes.
+	Held() []HeldBlock
+
+	// Confirm puts a waiting block in force, in the whole fleet. ok is false if
+	// none of exactly this prefix waits; the error wraps one of package
+	// blocklist.
+	Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error)
+
+	// Allowlist gives the prefixes that the config allows, in its order, and
+	// Allowances those that were allowed at run time and are live at now, in the
+	// order of their prefixes.
+	Allowlist() []netip.Prefix
+	Allowances(now time.Time) iter.Seq[edgeguard.Block]
+
+	// Allow has nobody in the prefix blocked, on every node of the fleet, and
+	// ends a block of the same prefix; it replaces an allowance of the same
+	// prefix. The node sets Allow, Origin and Version and returns the allowance
+	// as it stands. force and error are as of Block.
+	Allow(b edgeguard.Block, force bool) (edgeguard.Block, error)
+
+	// Disallow takes back the allowance of exactly this prefix that was made at
+	// run time. It returns what was taken back; false if no such one stands.
+	Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
 
 	// Explain says how an address stands with every rule. It leaves
 	// Explanation.History and RuleCount.Does to this package.

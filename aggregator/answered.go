@@ -47,20 +47,23 @@ func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, kno
 	if a.Status&StatusFloor != 0 {
 		s.floor = max(s.floor, n.local(m, a.Floor))
 	}
+	s.heat = p.Sum
+	n.weigh(p, a)
 	switch {
 	case a.Status&StatusWhole != 0:
 		n.wholes.Add(1)
-		s.acked = 0
+		s.acked, s.compared = 0, false
 		part.mark(id, &s)
 		out.Again = !p.Whole
 	case p.sent == s.sent:
-		s.acked, s.waiting = max(s.acked, p.head), false
+		s.acked, s.waiting, s.compared = max(s.acked, p.head), false, !m.partial(p.head)
 	default:
 		// The answer to an older push says nothing of the newest, which may be
 		// lost, nor of what was stored before Redis lost it.
 	}
-	// Redis has not heard of an unblock yet if its floor is below the one here.
-	if s.floor > n.local(m, a.Floor) && int64(s.floor) > int64(p.head)-ring.Slots {
+	// Redis has not heard of an unblock yet, or was set back behind it, if its
+	// floor is below the one here. The peak may be of a window that has ended.
+	if s.floor > n.local(m, a.Floor) && int64(s.floor) > int64(p.head)-Kept {
 		out.Forget = uint32(int64(s.floor) + n.ahead(m))
 	} else {
 		s.restAt = 0
@@ -69,7 +72,7 @@ func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, kno
 			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
 		}
 		out.Over = a.Peak > m.Limit
-		if n.quiet.Load() && n.near(m, a.Peak) && (s.told == 0 || p.head >= s.told+tellEvery) {
+		if n.near(m, a.Peak) && (s.told == 0 || p.head >= s.told+tellEvery) {
 			s.told, out.Watch = p.head, true
 		}
 	}
@@ -77,15 +80,31 @@ func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, kno
 	return out, true
 }
 
+// weigh counts what tells whether Redis has lost most of what it had. Slots that
+// were refused have it ask for the whole for a reason of their own.
+func (n *Node) weigh(p *Push, a Answer) {
+	if p.Whole || a.Status&StatusRefused != 0 {
+		return
+	}
+	n.asked.Add(1)
+	if a.Status&StatusWhole != 0 {
+		n.wanted.Add(1)
+	}
+}
+
 // near reports whether what the fleet has told of a key leaves no more than what
-// it may hold untold.
+// it may hold untold. Without Quiet, too: what was counted since the nodes' last
+// pushes is untold for up to an interval, and of many nodes for nearly a whole
+// one.
 func (n *Node) near(m *meter, total uint32) bool {
 	return float64(total) >= (1-n.config.Share)*float64(m.Limit)-1e-9
 }
 
-// Watch takes in that the fleet watches a key. It returns all that this node has
-// of it, to be pushed at once; false if that is nothing. Whatever is counted of
-// the key from now on for a window is pushed, however little. now is local time.
+// Watch takes in that the fleet watches a key. It returns what this node has not
+// told of it, to be pushed at once, or an offer if it has told all, since just
+// now it matters that Redis has it; false if it has nothing. Whatever is counted
+// of the key from now on for a window is pushed, however little. now is local
+// time.
 func (n *Node) Watch(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
@@ -95,7 +114,7 @@ func (n *Node) Watch(k Key, now time.Time) (Push, bool) {
 	if !n.watch(id, n.meters[id.meter].slot(now)) {
 		return Push{}, false
 	}
-	return n.Whole(k, now)
+	return n.one(id, now, asOffer)
 }
 
 // watch notes that a key is watched for a window from slot on; false if there
@@ -107,14 +126,17 @@ func (n *Node) watch(id suspectID, slot uint32) bool {
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
-	if !known && !n.admit(id, &s) {
+	fresh := s.watched == 0
+	s.watched = max(s.watched, slot+ring.Slots)
+	if !known && !n.admit(part, id, &s, 0) {
 		return false
 	}
-	if s.watched == 0 {
+	if fresh {
 		n.watched.Load().add(n.hash(id))
 	}
-	s.watched = max(s.watched, slot+ring.Slots)
-	part.mark(id, &s)
+	if s.acked == 0 {
+		part.mark(id, &s)
+	}
 	part.known[id] = s
 	return true
 }

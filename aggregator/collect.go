@@ -1,62 +1,80 @@
 package aggregator
 
 import (
+	"iter"
 	"sync/atomic"
 	"time"
 
 	"edgeguard/shard"
 )
 
-// Collect returns what is to be pushed: the suspects that have changed since
-// the last call, those whose last push was not answered, or, if whole, all of
-// them and all that they have. A push holds what changed since the last that
-// was answered. now is local time.
-func (n *Node) Collect(now time.Time, whole bool) []Push {
-	if n.scan.Swap(false) {
-		n.scanTables(now)
-	}
-	var out []Push
-	var room []uint16
-	var ids []suspectID
-	var taken []suspect
-	for i := range n.suspects {
-		ids, taken = n.suspects[i].take(ids[:0], taken[:0], &n.sent, whole)
-		for j, id := range ids {
-			var p Push
-			var ok bool
-			if p, room, ok = n.build(id, &taken[j], now, whole, room); ok {
-				out = append(out, p)
+// Collect gives what is to be pushed, about so many pushes at a time: of the
+// suspects that have changed since the last call, and those whose last push was
+// not answered, what changed since the last that was. Where the answers to those
+// before show that Redis has lost most of what it had, the next go whole. Of
+// those that are not asked for any more nothing is lost. now is local time.
+func (n *Node) Collect(now time.Time, most int) iter.Seq[[]Push] {
+	return func(yield func([]Push) bool) {
+		if n.scan.Swap(false) {
+			n.scanTables(now)
+		}
+		var ids []suspectID
+		var taken []suspect
+		var out []Push
+		var room []uint16
+		for i := range n.suspects {
+			lossy := n.lossy(now, len(out) == 0)
+			ids, taken = n.suspects[i].take(ids[:0], taken[:0], &n.sent)
+			for j, id := range ids {
+				as := asChange
+				if lossy && !taken[j].compared {
+					as = asWhole
+				}
+				var p Push
+				var ok bool
+				if p, room, ok = n.build(id, &taken[j], now, as, room); ok {
+					out = append(out, p)
+				}
+			}
+			if len(out) >= most || len(out) > 0 && i == parts-1 {
+				n.pushed.Add(uint64(len(out)))
+				if !yield(out) {
+					return
+				}
+				out, room = nil, nil
 			}
 		}
 	}
-	n.pushed.Add(uint64(len(out)))
-	return out
+}
+
+// lossy reports whether Redis has lost most of what it had, so that what was not
+// compared since goes whole; look says that all that was handed out has been
+// answered.
+func (n *Node) lossy(now time.Time, look bool) bool {
+	n.offers.mu.Lock()
+	defer n.offers.mu.Unlock()
+	if look {
+		n.lookForLoss(now)
+	}
+	return n.offers.whole
 }
 
 // take returns the suspects to be pushed, as they are now, each with the next
 // number of sent. The rings are read later, without the lock: what is counted
 // from now on marks them again.
-func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32, all bool) ([]suspectID, []suspect) {
+func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) ([]suspectID, []suspect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	send := func(id suspectID, s suspect) {
-		s.dirty, s.waiting, s.listed, s.sent = false, true, true, sent.Add(1)
-		p.known[id] = s
-		ids, taken = append(ids, id), append(taken, s)
-	}
-	if all {
-		for id, s := range p.known {
-			send(id, s)
-		}
-		p.list = append(p.list[:0], ids...)
-		return ids, taken
+	if p.stale {
+		p.tidy()
 	}
 	left := p.list[:0]
 	for _, id := range p.list {
 		switch s, known := p.known[id]; {
 		case !known:
 		case s.dirty || s.waiting:
-			send(id, s)
+			p.send(id, &s, sent)
+			ids, taken = append(ids, id), append(taken, s)
 			left = append(left, id)
 		default:
 			s.listed = false
@@ -89,7 +107,7 @@ func (n *Node) scanTable(meter int, now time.Time) {
 		p := n.part(id)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if s, known := p.known[id]; known || n.admit(id, &s) {
+		if s, known := p.known[id]; known || n.admit(p, id, &s, e.Count) {
 			p.mark(id, &s)
 			p.known[id] = s
 		}
@@ -104,36 +122,28 @@ func (n *Node) Whole(k Key, now time.Time) (Push, bool) {
 	if !ok {
 		return Push{}, false
 	}
+	return n.one(id, now, asWhole)
+}
+
+// one makes the push of one suspect. What has changed is pushed where an offer
+// was asked for.
+func (n *Node) one(id suspectID, now time.Time, as form) (Push, bool) {
 	part := n.part(id)
 	part.mu.Lock()
 	s, known := part.known[id]
 	if known {
-		part.enlist(id, &s)
-		s.waiting, s.sent = true, n.sent.Add(1)
-		part.known[id] = s
+		if as == asOffer && (s.dirty || s.waiting) {
+			as = asChange
+		}
+		part.send(id, &s, &n.sent)
 	}
 	part.mu.Unlock()
 	if !known {
 		return Push{}, false
 	}
-	p, _, ok := n.build(id, &s, now, true, nil)
+	p, _, ok := n.build(id, &s, now, as, nil)
 	if ok {
 		n.pushed.Add(1)
 	}
 	return p, ok
-}
-
-// Lost is to be called after a reconnect: what was acknowledged may be gone, so
-// that the next Collect pushes everything, and whole.
-func (n *Node) Lost() {
-	for i := range n.suspects {
-		p := &n.suspects[i]
-		p.mu.Lock()
-		for id, s := range p.known {
-			s.acked, s.told = 0, 0 // what was told to watch may be lost, too
-			p.mark(id, &s)
-			p.known[id] = s
-		}
-		p.mu.Unlock()
-	}
 }

@@ -27,9 +27,9 @@ type Config struct {
 	// Share is the part of a limit that all nodes together may hold untold;
 	// 0 means [DefaultShare].
 	Share float64
-	// MaxSuspects bounds memory; 0 means [DefaultMaxSuspects]. A key for which
-	// there is no room is counted as held back, and tried again at its next
-	// event.
+	// MaxSuspects bounds memory; 0 means [DefaultMaxSuspects]. Where there is no
+	// room a key takes the place of a colder one; if it finds none it is counted
+	// as held back, and tried again at its next event.
 	MaxSuspects int
 	// Previous is the node that this one follows on at a reload: suspects of
 	// meters that stayed, and floors, are taken over. Nil at the start.

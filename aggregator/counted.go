@@ -14,6 +14,9 @@ type meter struct {
 	Meter
 	share atomic.Uint32 // the count from which on a key is told about
 	since atomic.Uint32 // the first local slot that is pushed
+	// stepped is the first local slot after a step of the clock. Those before it
+	// are stored under other numbers, and no sum claims them.
+	stepped atomic.Uint32
 }
 
 // prefix is the address's key.
@@ -40,6 +43,12 @@ func (m *meter) setShare(quiet bool, share float64, maxNodes int) (less bool) {
 		least = 1
 	}
 	return least < m.share.Swap(least)
+}
+
+// partial reports whether more than the sum of the window that ends at head may
+// be stored in it, so that the two must not be compared.
+func (m *meter) partial(head uint32) bool {
+	return int64(m.stepped.Load()) > int64(head)-(ring.Slots-1)
 }
 
 // slot is the local slot of a local time.

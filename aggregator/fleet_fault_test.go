@@ -1,6 +1,10 @@
 package aggregator_test
 
-import "time"
+import (
+	"time"
+
+	"edgeguard/aggregator"
+)
 
 // felt notes that a fault may delay what follows by so much more than the grace.
 func (s *sim) felt(d time.Duration) {
@@ -11,8 +15,8 @@ func (s *sim) felt(d time.Duration) {
 
 // fault lets something go wrong now and then.
 func (s *sim) fault() {
-	whole := 60*simPush + 2*simPush // until every node has offered all it has
-	switch s.rnd.IntN(900) {
+	whole := aggregator.OfferEvery + 2*simPush // until every node has offered all it has
+	switch s.rnd.IntN(950) {
 	case 0: // emptied, and nobody is told
 		s.redis.Wipe()
 		s.stream, s.when = s.stream[:0], s.when[:0]
@@ -41,6 +45,9 @@ func (s *sim) fault() {
 			s.join()
 			s.felt(simPush)
 		}
+	case 14: // one takes over, and nobody is told
+		s.redis = s.saved.Clone()
+		s.felt(whole)
 	case 12, 13:
 		s.unblock(s.clients[s.rnd.IntN(len(s.clients))])
 	}

@@ -1,10 +1,12 @@
 package aggregator_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,16 +56,15 @@ type sim struct {
 }
 
 type simNode struct {
-	name   string
-	id     [8]byte
-	fleet  *aggregator.Node
-	table  *shard.Table
-	since  uint32 // its first slot
-	read   int    // of the stream
-	phase  int
-	skew   time.Duration
-	cut    bool // Redis cannot be reached
-	pushes int
+	name  string
+	id    [8]byte
+	fleet *aggregator.Node
+	table *shard.Table
+	since uint32 // its first slot
+	read  int    // of the stream
+	phase int
+	skew  time.Duration
+	cut   bool // Redis cannot be reached
 }
 
 // delayed is a call that reaches Redis later than it was made.
@@ -185,8 +186,12 @@ func (s *sim) run() {
 		}
 		for _, n := range s.nodes {
 			if i%2 == n.phase {
-				n.pushes++
-				s.push(n, n.fleet.Collect(s.clock(n), n.pushes%60 == 0), true)
+				var all []aggregator.Push
+				for pushes := range n.fleet.Collect(s.clock(n), 2) {
+					all = append(all, pushes...)
+				}
+				s.push(n, all, true)
+				s.offer(n)
 			}
 			if s.rnd.IntN(400) == 0 {
 				n.fleet.Sweep(s.clock(n))
@@ -198,6 +203,17 @@ func (s *sim) run() {
 		}
 		s.checkMissed()
 	}
+}
+
+// offer has a node offer what it is time for.
+func (s *sim) offer(n *simNode) {
+	var all []aggregator.Push
+	for more := !n.cut; more; {
+		var some []aggregator.Push
+		some, more = n.fleet.Offer(s.clock(n), 3)
+		all = append(all, some...)
+	}
+	s.push(n, all, true)
 }
 
 // hear lets all nodes read the watch list.
@@ -216,6 +232,8 @@ func (s *sim) hear() {
 
 // push sends pushes to Redis, through what faults there are.
 func (s *sim) push(n *simNode, pushes []aggregator.Push, mayFail bool) {
+	// In the order of keys: a node's own is random, and a seed must give one run.
+	slices.SortFunc(pushes, func(a, b aggregator.Push) int { return bytes.Compare(a.Key.Append(nil), b.Key.Append(nil)) })
 	for len(pushes) > 0 && !n.cut {
 		part := pushes[:min(len(pushes), 200)]
 		pushes = pushes[len(part):]

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"edgeguard/ring"
 )
 
 // floors remembers what was unblocked, so that a key that comes back does not
@@ -55,12 +53,12 @@ func (f *floors) of(id suspectID) (slot uint32) {
 	return slot
 }
 
-// sweep forgets the floors below every slot that can still be pushed; now is
+// sweep forgets the floors below every slot that a peak may still count; now is
 // the slot of each meter.
 func (f *floors) sweep(now func(meter uint16) uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.slots, func(k floorKey, slot uint32) bool { return slot+ring.Slots <= now(k.meter) })
+	maps.DeleteFunc(f.slots, func(k floorKey, slot uint32) bool { return slot+Kept <= now(k.meter) })
 	f.lengths = f.lengths[:0]
 	for k := range f.slots {
 		if !slices.Contains(f.lengths, k.prefix.Bits()) {

@@ -11,8 +11,14 @@ func (n *Node) follow(old *Node) {
 		if j, ok := n.index[old.meters[i].Fingerprint]; ok && n.meters[j].Limit > 0 && n.meters[j].Width == old.meters[i].Width {
 			move[uint16(i)] = uint16(j)
 			n.meters[j].since.Store(max(n.meters[j].since.Load(), old.meters[i].since.Load()))
+			n.meters[j].stepped.Store(old.meters[i].stepped.Load())
 		}
 	}
+	old.offers.mu.Lock()
+	if n.offers.all = old.offers.all; n.offers.all {
+		n.offers.due = parts
+	}
+	old.offers.mu.Unlock()
 	old.floors.mu.RLock()
 	for k, slot := range old.floors.slots {
 		if j, ok := move[k.meter]; ok {
@@ -35,12 +41,11 @@ func (n *Node) follow(old *Node) {
 
 // adopt takes a suspect over, to be pushed again.
 func (n *Node) adopt(id suspectID, s suspect) {
-	var room suspect
-	if !n.admit(id, &room) {
+	p := n.part(id)
+	if !n.admit(p, id, &s, s.heat) {
 		return
 	}
-	s.listed = false
-	p := n.part(id)
+	s.listed, s.compared = false, false
 	p.mark(id, &s)
 	p.known[id] = s
 	if s.watched != 0 {

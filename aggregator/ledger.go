@@ -18,13 +18,13 @@ type Ledger struct {
 type ledgerEntry struct {
 	word  uint64
 	end   int64
-	order [17]byte // version, until and lifted: what nearly always decides
+	order [recordOrder]byte // version, allow, until and lifted: what nearly always decides
 	round uint32
 }
 
 // orderOf cuts out what decides first between two records. Every record is
 // greater than what is none: that must not stand for a block.
-func orderOf(prefix, record string) (order [17]byte) {
+func orderOf(prefix, record string) (order [recordOrder]byte) {
 	if _, err := DecodeRecord(prefix, record); err == nil {
 		copy(order[:], record[1:])
 	}

@@ -24,6 +24,7 @@ type Node struct {
 	suspects [parts]suspects
 	size     atomic.Int64 // of all parts
 	floors   floors
+	offers   offers
 	quiet    atomic.Bool
 	sent     atomic.Uint32
 	scan     atomic.Bool  // keys may have become suspects without an event
@@ -32,7 +33,9 @@ type Node struct {
 	watching sync.Mutex // taken by those who add to watched, or replace it; before any part's lock
 	watched  atomic.Pointer[watched]
 
-	pushed, answered, heldBack, wholes, refused, told, heard atomic.Uint64
+	asked, wanted atomic.Uint64 // pushes of less than the whole since the last Offer, and those wanted whole
+
+	pushed, offered, answered, heldBack, displaced, wholes, refused, told, heard atomic.Uint64
 }
 
 // New makes a node. Meters of the previous one keep their suspects.
@@ -92,12 +95,12 @@ func (n *Node) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
 	if !worth && n.watched.Load().count.Load() == 0 {
 		return 0
 	}
-	return n.count(meter, op, worth)
+	return n.count(meter, op, count, worth)
 }
 
 // count is Count's longer way: worth says that the key's count has reached the
 // share.
-func (n *Node) count(meter int, op *shard.Op, worth bool) (rest uint32) {
+func (n *Node) count(meter int, op *shard.Op, count uint32, worth bool) (rest uint32) {
 	m := &n.meters[meter]
 	if m.Limit == 0 {
 		return 0
@@ -115,10 +118,11 @@ func (n *Node) count(meter int, op *shard.Op, worth bool) (rest uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, known := p.known[id]
-	if !known && (!worth || !n.admit(id, &s)) {
+	if !known && (!worth || !n.admit(p, id, &s, count)) {
 		return 0
 	}
-	if !s.dirty {
+	if !s.dirty || count/2 >= s.heat {
+		s.heat = count
 		p.mark(id, &s)
 		p.known[id] = s
 	}
@@ -126,17 +130,6 @@ func (n *Node) count(meter int, op *shard.Op, worth bool) (rest uint32) {
 		return s.rest
 	}
 	return 0
-}
-
-// admit makes room for a new suspect; false if there is none.
-func (n *Node) admit(id suspectID, s *suspect) bool {
-	if n.size.Add(1) > int64(n.config.MaxSuspects) {
-		n.size.Add(-1)
-		n.heldBack.Add(1)
-		return false
-	}
-	s.floor = n.floors.of(id)
-	return true
 }
 
 // hash spreads the suspects over the parts and the filter. It folds products, as
@@ -188,6 +181,7 @@ func (n *Node) SetOffset(offset time.Duration, now time.Time) {
 	}
 	for i := range n.meters {
 		m := &n.meters[i]
+		m.stepped.Store(m.slot(now) + 1)
 		m.since.Store(max(m.since.Load(), m.slot(now)+1))
 	}
 	n.offset.Store(seconds)
@@ -212,7 +206,7 @@ func (n *Node) Stats() Stats {
 	return Stats{
 		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Floors: n.floors.len(),
 		Quiet:  n.quiet.Load(),
-		Pushed: n.pushed.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(),
+		Pushed: n.pushed.Load(), Offered: n.offered.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(), Displaced: n.displaced.Load(),
 		Wholes: n.wholes.Load(), Refused: n.refused.Load(), Told: n.told.Load(), Heard: n.heard.Load(),
 	}
 }

@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -44,6 +45,25 @@ func (b *bench) hit(addr netip.Addr, at time.Time, n int) (rest uint32) {
 		rest = b.Count(0, &op, b.table.Add(&op).Count)
 	}
 	return rest
+}
+
+// Collect is all that is to be pushed or, if whole, all that there is.
+func (b *bench) Collect(now time.Time, whole bool) (all []Push) {
+	for some := range b.Node.Collect(now, 100) {
+		all = append(all, some...)
+	}
+	if !whole {
+		return all
+	}
+	all = nil
+	for i := range b.suspects {
+		for _, id := range slices.Collect(maps.Keys(b.suspects[i].known)) {
+			if p, ok := b.Whole(b.key(id), now); ok {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // one expects one push, or none if want is empty.
@@ -112,8 +132,17 @@ func TestQuietOffTellsAll(t *testing.T) {
 	if p.Key.Prefix.String() != "2001:db8::/64" {
 		t.Errorf("key %v", p.Key)
 	}
-	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{}) {
-		t.Errorf("%+v: there is nothing untold to ask for", out)
+	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{Watch: true}) {
+		t.Errorf("%+v: what the others have not pushed yet is wanted at once", out)
+	}
+	if p, ok := b.Watch(p.Key, boot); !ok || !p.IsOffer() {
+		t.Errorf("%+v, %t: all was told already", p, ok)
+	} else {
+		b.Answered(&p, Answer{Peak: 90, Total: 90}, boot)
+	}
+	b.hit(stranger, boot, 1)
+	if p, ok := b.Watch(p.Key, boot); !ok || p.Whole || p.Sum != 2 {
+		t.Errorf("%+v, %t", p, ok)
 	}
 }
 
@@ -260,7 +289,7 @@ func TestForget(t *testing.T) {
 	if out := b.Answered(&p, Answer{Status: StatusFloor, Peak: 101, Total: 101, Floor: slotOf(next)}, next); out != (Outcome{Over: true, Watch: true}) {
 		t.Errorf("Redis has heard: %+v", out)
 	}
-	b.Sweep(next.Add(61 * width * time.Second))
+	b.Sweep(next.Add((Kept + 1) * width * time.Second))
 	if s := b.Stats(); s.Floors != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -279,8 +308,8 @@ func TestAFloorLearnedFromRedis(t *testing.T) {
 func TestMemoryIsBoundedAndRefusalsAreCounted(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxSuspects = 1 })
 	b.hit(visitor, boot, 10)
-	b.hit(stranger, boot, 11)
-	if s := b.Stats(); s.Suspects != 1 || s.HeldBack != 2 {
+	b.hit(stranger, boot, 10)
+	if s := b.Stats(); s.Suspects != 1 || s.HeldBack != 1 {
 		t.Errorf("%+v", s)
 	}
 	later := boot.Add(61 * width * time.Second)
@@ -329,18 +358,6 @@ func TestReloadWithALowerLimitFindsWhatIsThere(t *testing.T) {
 	one(t, b.Collect(boot, false), slotOf(boot), 5, 5)
 }
 
-func TestLostMakesAllWhole(t *testing.T) {
-	b := newBench(t, nil)
-	b.hit(visitor, boot, 20)
-	p := b.Collect(boot, false)[0]
-	b.Answered(&p, Answer{}, boot)
-	next := boot.Add(width * time.Second)
-	b.Lost()
-	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Whole {
-		t.Error("not whole")
-	}
-}
-
 // Events that overtake the caller's clock must not shift the others.
 func TestReadFindsTheHead(t *testing.T) {
 	b := newBench(t, nil)
@@ -370,7 +387,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		for i := range 60 {
 			now := boot.Add(time.Duration(i) * 500 * time.Millisecond)
-			for _, p := range b.Collect(now, i%10 == 0) {
+			offers, _ := b.Offer(now, 20)
+			for _, p := range append(b.Collect(now, false), offers...) {
 				if out := b.Answered(&p, Answer{Peak: p.Sum, Total: p.Sum, Status: uint8(i % 2)}, now); out.Watch {
 					b.Watch(p.Key, now)
 				}

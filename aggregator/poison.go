@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -13,13 +14,27 @@ const (
 	longest     = 366 * 24 * time.Hour
 	widestV4    = 16
 	widestV6    = 32
+	// An allowance wider than these is no node's business but its own, forced or
+	// not: one record must not open the fleet to everybody.
+	openV4 = 8
+	openV6 = 16
 )
+
+// Travels reports whether an allowance of this prefix may go to other nodes: one
+// wider than /8 (IPv4) or /16 (IPv6) holds on the node where it was made.
+func Travels(prefix netip.Prefix) bool {
+	if prefix.Addr().Is4() {
+		return prefix.Bits() >= openV4
+	}
+	return prefix.Bits() >= openV6
+}
 
 // CheckRecord decodes a record that came from the fleet and refuses one that is
 // impossible or dangerous whoever wrote it: one that does not parse, is wider
 // than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the
-// future, ends before it begins, or lasts longer than 366 days. now is the
-// epoch's. What is protected here is for the block list to refuse.
+// future, ends before it begins, or is a block that lasts longer than 366 days
+// or an allowance that does not travel. now is the epoch's. What is protected
+// here is for the block list to refuse.
 func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 	r, err := DecodeRecord(prefix, record)
 	if err != nil {
@@ -37,7 +52,9 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 		err = fmt.Errorf("record of %s: begins at %s, in the future", b.Prefix, b.Since.Format(time.RFC3339))
 	case !b.Until.After(b.Since):
 		err = fmt.Errorf("record of %s: ends before it begins", b.Prefix)
-	case b.Until.Sub(b.Since) > longest:
+	case b.Allow && !Travels(b.Prefix):
+		err = fmt.Errorf("record of %s: so wide an allowance is taken from no other node", b.Prefix)
+	case !b.Allow && b.Until.Sub(b.Since) > longest:
 		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longest)
 	}
 	if err != nil {

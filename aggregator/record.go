@@ -24,13 +24,13 @@ const (
 	MaxString = 255
 
 	recordFormat = 1
-	recordHead   = 1 + 8 + 8 + 1 + 8 // format, version, until, lifted, since
-	recordTail   = 4 + 4 + 1 + 1 + 4 // count, limit, forced, proxied, retention
-	recordOrder  = recordHead - 8    // what mostly decides: up to lifted
+	recordHead   = 1 + 8 + 1 + 8 + 1 + 8 // format, version, allow, until, lifted, since
+	recordTail   = 4 + 4 + 1 + 1 + 4     // count, limit, forced, proxied, retention
+	recordOrder  = 8 + 1 + 8 + 1         // what mostly decides: version to lifted
 	recordLeast  = recordHead + 3 + recordTail
 )
 
-// Record is a block as the fleet keeps it.
+// Record is a block or an allowance as the fleet keeps it.
 type Record struct {
 	Block edgeguard.Block
 	// Forced says that the operator insisted: it may be wide or protected.
@@ -55,6 +55,7 @@ func (r *Record) Encode() (string, error) {
 	out := make([]byte, 0, recordLeast+len(b.Rule)+len(b.Origin)+len(b.Reason))
 	out = append(out, recordFormat)
 	out = binary.BigEndian.AppendUint64(out, b.Version)
+	out = append(out, oneIf(b.Allow))
 	out = binary.BigEndian.AppendUint64(out, uint64(until))
 	out = append(out, oneIf(b.Lifted))
 	out = binary.BigEndian.AppendUint64(out, uint64(since))
@@ -94,11 +95,11 @@ func DecodeRecord(prefix, record string) (Record, error) {
 }
 
 func (r *Record) decode(b []byte) error {
-	until, since := binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint64(b[18:])
+	until, since := binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[19:])
 	if until > math.MaxInt64 || since > math.MaxInt64 {
 		return errors.New("time after 2262")
 	}
-	var flags [3]bool
+	var flags [4]bool
 	r.Block = edgeguard.Block{
 		Version: binary.BigEndian.Uint64(b[1:]),
 		Until:   time.Unix(0, int64(until)).UTC(),
@@ -115,13 +116,13 @@ func (r *Record) decode(b []byte) error {
 	if len(rest) != recordTail {
 		return fmt.Errorf("%d bytes behind the strings: not %d", len(rest), recordTail)
 	}
-	for i, x := range []byte{b[17], rest[8], rest[9]} {
+	for i, x := range []byte{b[9], b[18], rest[8], rest[9]} {
 		if x > 1 {
 			return fmt.Errorf("flag of %d: not 0 or 1", x)
 		}
 		flags[i] = x == 1
 	}
-	r.Block.Lifted, r.Forced, r.Block.Proxied = flags[0], flags[1], flags[2]
+	r.Block.Allow, r.Block.Lifted, r.Forced, r.Block.Proxied = flags[0], flags[1], flags[2], flags[3]
 	r.Block.Count = binary.BigEndian.Uint32(rest)
 	r.Block.Limit = binary.BigEndian.Uint32(rest[4:])
 	r.Retention = time.Duration(binary.BigEndian.Uint32(rest[10:])) * time.Second
@@ -134,7 +135,7 @@ func RecordEnd(record string) int64 {
 	if len(record) < recordLeast {
 		return 0
 	}
-	until := binary.BigEndian.Uint64([]byte(record[9:17]))
+	until := binary.BigEndian.Uint64([]byte(record[10:18]))
 	return int64(until/1e9) + int64(binary.BigEndian.Uint32([]byte(record[len(record)-4:])))
 }
 

@@ -42,6 +42,11 @@ func TestRecordReadsWhatItWrote(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
+	want.Block.Allow, want.Block.Until = true, edgeguard.Forever
+	if got, err := DecodeRecord("203.0.113.45/32", mustEncode(t, want)); err != nil || got != want {
+		t.Errorf("an allowance without an end: got %+v, %v\nwant %+v", got, err, want)
+	}
+	want = sampleRecord()
 	if end := RecordEnd(s); end != want.Block.Until.Unix()+300 {
 		t.Errorf("ends at %d", end)
 	}
@@ -79,7 +84,8 @@ func compareBlocks(a, b *Record) int {
 	}
 	x, y := &a.Block, &b.Block
 	return cmp.Or(
-		cmp.Compare(x.Version, y.Version), x.Until.Compare(y.Until), cmp.Compare(bit(x.Lifted), bit(y.Lifted)),
+		cmp.Compare(x.Version, y.Version), cmp.Compare(bit(x.Allow), bit(y.Allow)),
+		x.Until.Compare(y.Until), cmp.Compare(bit(x.Lifted), bit(y.Lifted)),
 		x.Since.Compare(y.Since), strings.Compare(x.Rule, y.Rule), strings.Compare(x.Origin, y.Origin),
 		strings.Compare(x.Reason, y.Reason), cmp.Compare(x.Count, y.Count), cmp.Compare(x.Limit, y.Limit),
 		cmp.Compare(bit(a.Forced), bit(b.Forced)),
@@ -97,6 +103,7 @@ func TestRecordsAreInTheListsOrder(t *testing.T) {
 		b.Until = epoch.Add(time.Duration(rnd.IntN(3)) * time.Minute)
 		b.Since = epoch.Add(-time.Duration(rnd.IntN(3)))
 		b.Lifted, b.Proxied, r.Forced = rnd.IntN(2) == 0, false, rnd.IntN(2) == 0
+		b.Allow = rnd.IntN(2) == 0
 		b.Rule, b.Origin, b.Reason = text(), text(), text()
 		b.Count, b.Limit = uint32(rnd.IntN(300)), uint32(rnd.IntN(2))
 		return r
@@ -136,6 +143,12 @@ func TestCheckRecordRefusesPoison(t *testing.T) {
 		{"the future", "203.0.113.45/32", func(r *Record) { r.Block.Since = epoch.Add(61 * time.Second) }, "future"},
 		{"no time at all", "203.0.113.45/32", func(r *Record) { r.Block.Until = r.Block.Since }, "ends before"},
 		{"for ever", "203.0.113.45/32", func(r *Record) { r.Block.Until = epoch.Add(longest + 1) }, "lasts longer"},
+		{"an allowance for ever", "203.0.0.0/16", func(r *Record) { r.Block.Allow, r.Block.Until = true, edgeguard.Forever }, ""},
+		{"a wide allowance", "203.0.0.0/15", func(r *Record) { r.Block.Allow = true }, "wider than /16"},
+		{"a wide allowance, forced", "203.0.0.0/8", func(r *Record) { r.Block.Allow, r.Forced = true, true }, ""},
+		{"an allowance of everybody, forced", "0.0.0.0/0", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
+		{"of much, forced", "202.0.0.0/7", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
+		{"of much IPv6, forced", "2000::/15", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
 	} {
 		r := good
 		if c.change != nil {
@@ -165,6 +178,9 @@ func FuzzDecodeRecord(f *testing.F) {
 	s, _ := r.Encode()
 	f.Add("203.0.113.45/32", s)
 	f.Add("2001:db8::/64", s)
+	r.Block.Allow, r.Block.Until = true, edgeguard.Forever
+	s, _ = r.Encode()
+	f.Add("192.0.2.0/24", s)
 	f.Add("::/0", strings.Repeat("\x01", 60))
 	f.Fuzz(func(t *testing.T, prefix, record string) {
 		r, err := DecodeRecord(prefix, record)

@@ -10,12 +10,12 @@ type Stats struct {
 	// Quiet says that only keys with a share of the limit are told about: the
 	// config asks for it and there are not too many nodes.
 	Quiet bool
-	// Pushed counts pushes that Collect, Whole and Watch handed out, Answered
-	// the answers to them.
-	Pushed, Answered uint64
+	// Pushed counts pushes that Collect, Offer, Whole and Watch handed out,
+	// Offered those of Offer, Answered the answers to all.
+	Pushed, Offered, Answered uint64
 	// HeldBack counts events of keys for which there was no room among the
-	// suspects.
-	HeldBack uint64
+	// suspects, Displaced the suspects that made room for hotter ones.
+	HeldBack, Displaced uint64
 	// Wholes counts the answers that asked for a whole push, Refused those that
 	// said that slots were refused, Told the keys that the fleet was told to
 	// watch, Heard those that it was told about.

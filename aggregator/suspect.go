@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"edgeguard"
 	"edgeguard/shard"
@@ -52,9 +53,11 @@ type suspect struct {
 	watched      uint32 // slot from which on it is watched no more
 	told         uint32 // slot in which the fleet was told to watch it
 	sent         uint32 // number of the newest push
+	heat         uint32 // about its count when it was last looked at
 	dirty        bool   // counted since the last Collect
 	waiting      bool   // pushed, and not answered
 	listed       bool   // in the list of those that Collect visits
+	compared     bool   // an answer since the last visit said that all of it is stored
 }
 
 // suspects is one of the parts into which a node's suspects are split, so that
@@ -62,9 +65,11 @@ type suspect struct {
 type suspects struct {
 	mu    sync.Mutex
 	known map[suspectID]suspect
-	// list holds those that are dirty or waiting, and some that no longer are.
-	list []suspectID
-	_    [64 - 40]byte // a cache line of its own
+	// list holds those that are dirty or waiting, and some that no longer are;
+	// stale says that some of it were displaced, and may be in it twice.
+	list  []suspectID
+	stale bool
+	_     [64 - 41]byte // a cache line of its own
 }
 
 // mark notes that there is something to be pushed. The caller holds the lock
@@ -72,6 +77,14 @@ type suspects struct {
 func (p *suspects) mark(id suspectID, s *suspect) {
 	s.dirty = true
 	p.enlist(id, s)
+}
+
+// send notes that a push of all that is there now is made. The caller holds the
+// lock.
+func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
+	p.enlist(id, s)
+	s.dirty, s.waiting, s.sent = false, true, sent.Add(1)
+	p.known[id] = *s
 }
 
 func (p *suspects) enlist(id suspectID, s *suspect) {

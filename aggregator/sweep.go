@@ -62,12 +62,14 @@ func (n *Node) drop(p *suspects, id suspectID) {
 	}
 }
 
-// tidy takes those out of the list that were dropped.
+// tidy makes the list anew of those that are known, each once.
 func (p *suspects) tidy() {
-	p.list = slices.DeleteFunc(p.list, func(id suspectID) bool {
-		_, known := p.known[id]
-		return !known
-	})
+	p.list, p.stale = p.list[:0], false
+	for id, s := range p.known {
+		if s.listed {
+			p.list = append(p.list, id)
+		}
+	}
 }
 
 // rebuildWatched makes the filter anew. Nothing is added meanwhile.

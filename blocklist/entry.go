@@ -10,36 +10,37 @@ import (
 	"edgeguard"
 )
 
-// entry is one record of the list: a standing block, or one that is over or
-// lifted and only remembered. Once readers see it nothing of it changes but
+// entry is one record of the list: a standing block or allowance, or one that
+// is over or lifted and only remembered. Once readers see it nothing of it changes but
 // place, which they do not read.
 //
 // What a look-up needs comes first, and an entry is three cache lines of 64
 // bytes long, so that a hit waits for one line of it and not for two.
 type entry struct {
 	network network // of the block's prefix; set for standing blocks only
-	due     int64   // when Sweep has to act, as nanos gives it; for a standing block its end
+	due     int64   // when Sweep has to act, as nanos gives it; for what stands its end
 	place   int32   // in expiries; the writer's
 	length  uint8   // of network
 	forced  bool
-	buried  bool // in graves and not among the blocks
+	buried  bool // in graves and not among the blocks or allowances
 	block   edgeguard.Block
 }
 
-// binds reports whether a standing block holds at now.
+// binds reports whether a standing block or allowance holds at now.
 func (e *entry) binds(now time.Time, forcedOnly bool) bool {
 	return nanos(now) < e.due && (e.forced || !forcedOnly)
 }
 
 // compare orders the records of one prefix. It is total over all fields, so
 // that the greatest of a set does not depend on the order in which nodes saw
-// it; only the first three matter to people. At one version and end a
-// tombstone wins: letting someone in wrongly is mended sooner than keeping
-// someone out.
+// it; only the first four matter to people. At one version an allowance wins,
+// and at one version and end a tombstone: letting someone in wrongly is mended
+// sooner than keeping someone out.
 func compare(a, b *entry) int {
 	x, y := &a.block, &b.block
 	return cmp.Or(
 		cmp.Compare(x.Version, y.Version),
+		compareBool(x.Allow, y.Allow),
 		x.Until.Compare(y.Until),
 		compareBool(x.Lifted, y.Lifted),
 		x.Since.Compare(y.Since),

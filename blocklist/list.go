@@ -1,6 +1,11 @@
-// Package blocklist knows who is blocked until when. The allowlist wins over
-// everything, protected addresses over every block that was not forced, and
-// the longest live prefix over shorter ones.
+// Package blocklist knows who is blocked until when. The allowlist and the
+// allowances made at run time win over everything, protected addresses over
+// every block that was not forced, and the longest live prefix over shorter
+// ones.
+//
+// A block inside an allowance sleeps: it is kept as any other and is in force
+// again when the allowance is over. To refuse it was rejected: which blocks a
+// list had would depend on the order in which it heard of both.
 //
 // Readers take no lock: they load pointers atomically, to records that do not
 // change. Find asks a hash table once for each prefix length in use; whoever
@@ -68,7 +73,7 @@ func New(c Config) *List {
 	}
 	l.current.allow = liteTable(c.Allow)
 	l.current.protected = liteTable(c.Protected)
-	l.current.blocks = new(blockTable)
+	l.current.blocks, l.current.allowances = new(blockTable), new(blockTable)
 	l.current.index = newIndex()
 	l.current.filter = newFilter()
 	l.exempted()
@@ -87,7 +92,7 @@ func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block)
 	return v.find(now, addr)
 }
 
-// Empty reports whether nothing is blocked, allowlisted or protected, so that
+// Empty reports whether nothing is blocked, allowed or protected, so that
 // Find has nothing to say of any address.
 func (l *List) Empty() bool { return l.view.Load() == nil }
 
@@ -104,10 +109,13 @@ func (l *List) Len() int {
 // publish shows the current state to the readers. Where there is nothing to
 // find they get nil, so that an empty list costs them one load.
 func (l *List) publish() {
-	if l.current.exempt == nil && l.current.blocks.Size() == 0 {
+	v := l.current
+	if v.allowances.Size() == 0 {
+		v.allowances = nil
+	}
+	if v.exempt == nil && v.allowances == nil && v.blocks.Size() == 0 {
 		l.view.Store(nil)
 	} else {
-		v := l.current
 		l.view.Store(&v)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"edgeguard"
 )
 
-// The widest prefixes that are blocked without force.
+// The widest prefixes that are blocked or allowed without force.
 const (
 	WidestV4 = 16
 	WidestV6 = 32
@@ -21,22 +21,22 @@ const (
 var (
 	ErrInvalid     = errors.New("not a prefix that can be blocked")
 	ErrUnspecified = errors.New("nobody's address")
-	ErrTooWide     = errors.New("too wide to block without force")
+	ErrTooWide     = errors.New("too wide without force")
 	ErrAllowed     = errors.New("on the allowlist")
 	ErrProtected   = errors.New("protected")
 	ErrExpired     = errors.New("already over")
 )
 
-// Merge takes in a block or a tombstone, made here or on another node, and
-// reports whether the list is different for it. Of two records of one prefix
-// the one with the greater version stays; of equal versions the one that ends
-// later. A record that is older than what is known is no error: it changes
-// nothing.
+// Merge takes in a block, an allowance or a tombstone, made here or on another
+// node, and reports whether the list is different for it. Of two records of one
+// prefix the one with the greater version stays; of equal versions the
+// allowance, and then the one that ends later. A record that is older than what
+// is known is no error: it changes nothing.
 //
 // Refused, with the errors above, are prefixes that are zero, unmasked or
-// mapped IPv4; everything that begins at 0.0.0.0 or ::; blocks wider than
-// WidestV4 or WidestV6; blocks inside anything allowlisted or protected; and
-// blocks that are over. A block around an allowlisted or protected address is
+// mapped IPv4; what is wider than WidestV4 or WidestV6; blocks that begin at
+// 0.0.0.0 or ::, or are inside anything allowlisted or protected; and what is
+// over. A block inside an allowance made at run time is taken, and sleeps. A block around an allowlisted or protected address is
 // taken, since Find spares that address: refusing it would make one friend in
 // a network the shield of all the others. (One that is over is still remembered
 // for the retention time if it is newer than what is known, so that it ends
@@ -46,11 +46,34 @@ func (l *List) Merge(b edgeguard.Block, now time.Time) (changed bool, err error)
 	return l.merge(&entry{block: normalize(b)}, now)
 }
 
-// Force is Merge on an operator's word: it blocks wide prefixes and protected
-// addresses too. What is allowlisted stays refused: take it off the allowlist
-// first.
+// Force is Merge on an operator's word: it blocks and allows wide prefixes, and
+// blocks protected addresses too. What is allowlisted stays refused: take it off
+// the allowlist first.
 func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error) {
 	return l.merge(&entry{block: normalize(b), forced: true}, now)
+}
+
+// Add makes a block or an allowance of this node's own, by force where forced:
+// it is Merge or Force with the next version, or b's own if that is greater. An
+// allowance takes many versions at once, so that it outlasts what rules of other
+// nodes do before they hear of it. Where the prefix is inside a live allowance a block is
+// refused with ErrAllowed. It returns the record as it stands, and whether the
+// list is different for it.
+func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
+	e := &entry{block: normalize(b), forced: forced}
+	if err := l.checkPrefix(e); err != nil {
+		return e.block, false, err
+	}
+	l.mu.Lock()
+	defer l.unlockAndTell()
+	if !b.Allow {
+		if a := l.current.allowance(now, b.Prefix); a != nil {
+			return e.block, false, fmt.Errorf("%s: %w: the allowance of %s holds it", b.Prefix, ErrAllowed, a.block.Prefix)
+		}
+	}
+	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
+	changed, err = l.take(e, now)
+	return e.block, changed, err
 }
 
 // Lift takes back the block of exactly this prefix: it merges a tombstone one
@@ -64,18 +87,23 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
-	lifted := &entry{block: e.block}
-	lifted.block.Version++
-	lifted.block.Lifted = true
-	lifted.block.Reason, lifted.block.Origin = reason, origin
-	lifted.block.Since = now.Round(0).UTC()
+	lifted := e.lifted(now, reason, origin)
 	l.replace(e, lifted, now)
 	return lifted.block, true
 }
 
+// lifted makes the tombstone of an entry.
+func (e *entry) lifted(now time.Time, reason, origin string) *entry {
+	t := &entry{block: e.block, forced: e.forced} // or no other node would believe a wide one
+	t.block.Version++
+	t.block.Lifted = true
+	t.block.Reason, t.block.Origin = reason, origin
+	t.block.Since = now.Round(0).UTC()
+	return t
+}
+
 // Version is the greatest version known of this prefix, tombstones and
-// remembered blocks included; 0 if there is none. A new block of the prefix
-// needs a greater one.
+// remembered records included; 0 if there is none.
 func (l *List) Version(prefix netip.Prefix) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,21 +119,33 @@ func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
 	}
 	l.mu.Lock()
 	defer l.unlockAndTell()
-	if err := l.checkExempt(e); err != nil {
+	return l.take(e, now)
+}
+
+// take is merge behind the checks of the prefix. It needs the lock.
+func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
+	held, news, err := l.weigh(e, now)
+	if !news {
 		return false, err
+	}
+	return l.replace(held, e, now), err
+}
+
+// weigh compares a record with what is held of its prefix, possibly nil, and
+// reports whether it is to replace that. It needs the lock.
+func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error) {
+	if err := l.checkExempt(e); err != nil {
+		return nil, false, err
 	}
 	over := !now.Before(e.block.Until)
 	if over && (!e.block.Lifted || l.forgotten(e, now)) {
 		err = fmt.Errorf("%s until %s: %w", e.block.Prefix, e.block.Until.Format(time.RFC3339), ErrExpired)
 	}
 	if l.forgotten(e, now) {
-		return false, err
+		return nil, false, err
 	}
-	held := l.known(e.block.Prefix)
-	if held != nil && !l.forgotten(held, now) && compare(e, held) <= 0 {
-		return false, err
-	}
-	return l.replace(held, e, now), err
+	held = l.known(e.block.Prefix)
+	return held, held == nil || l.forgotten(held, now) || compare(e, held) > 0, err
 }
 
 // checkPrefix refuses what no list may hold.
@@ -122,7 +162,7 @@ func (l *List) checkPrefix(e *entry) error {
 		return nil
 	case e.block.Version == math.MaxUint64:
 		return fmt.Errorf("%s: %w: version %d leaves none to lift it with", p, ErrInvalid, e.block.Version)
-	case p.Addr().IsUnspecified():
+	case p.Addr().IsUnspecified() && !e.block.Allow:
 		return fmt.Errorf("%s: %w: a client never comes from %s", p, ErrUnspecified, p.Addr())
 	case e.forced:
 		return nil
@@ -138,7 +178,7 @@ func (l *List) checkPrefix(e *entry) error {
 func (l *List) checkExempt(e *entry) error {
 	p := e.block.Prefix
 	switch {
-	case e.block.Lifted:
+	case e.block.Lifted, e.block.Allow:
 		return nil
 	case l.current.allow.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: take it off the allowlist first", p, ErrAllowed)
@@ -158,13 +198,22 @@ func (l *List) known(p netip.Prefix) *entry {
 	if e := l.current.index.exact(p); e != nil {
 		return e
 	}
+	if e, ok := l.current.allowances.Get(p); ok {
+		return e
+	}
 	return l.graves[p]
 }
 
 // replace puts e where old (possibly nil) was, and reports whether that
-// matters to anyone but the next merge.
+// matters to anyone but the next merge. An allowance that a block replaces is
+// told of as ended now.
 func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
 	bound := old != nil && !old.buried && old.binds(now, false)
+	if bound && old.block.Allow && !e.block.Allow {
+		ended := old.block
+		ended.Until = now.Round(0).UTC()
+		l.tell.add(ended)
+	}
 	over := !now.Before(e.block.Until)
 	if over || e.block.Lifted {
 		if old != nil {

@@ -81,6 +81,8 @@ func TestMergeOrder(t *testing.T) {
 		changedByLess bool
 	}{
 		{"version, though it ends sooner", base, change(func(b *edgeguard.Block) { b.Version, b.Until = 2, epoch.Add(time.Second) }), true, false},
+		{"allowance, though it ends sooner", base, change(func(b *edgeguard.Block) { b.Allow, b.Until = true, epoch.Add(time.Second) }), false, false},
+		{"version over an allowance", change(func(b *edgeguard.Block) { b.Allow = true }), change(func(b *edgeguard.Block) { b.Version = 2 }), true, false},
 		{"end", base, change(func(b *edgeguard.Block) { b.Until = epoch.Add(time.Hour) }), true, false},
 		{"tombstone of the same version and end", base, change(func(b *edgeguard.Block) { b.Lifted = true }), false, false},
 		{"later end over a tombstone of the same version", change(func(b *edgeguard.Block) { b.Lifted = true }), change(func(b *edgeguard.Block) { b.Until = epoch.Add(time.Hour) }), true, false},
@@ -171,6 +173,25 @@ func TestForceUpgrades(t *testing.T) {
 	}
 	if s, _ := l.Find(epoch, b.Prefix.Addr()); s != Blocked {
 		t.Errorf("%s", s)
+	}
+}
+
+// TestLiftKeepsForce: the tombstone of a block that was forced is so, too, or a
+// wide one would be believed by no other node.
+func TestLiftKeepsForce(t *testing.T) {
+	for _, force := range []bool{true, false} {
+		l := New(Config{})
+		b := block("172.16.0.0/16", time.Hour)
+		merge := l.Merge
+		if force {
+			merge = l.Force
+		}
+		if _, err := merge(b, epoch); err != nil {
+			t.Fatal(err)
+		}
+		if tombstone, ok := l.Lift(b.Prefix, epoch, "enough", "n1"); !ok || !tombstone.Lifted || l.Forced(b.Prefix) != force {
+			t.Errorf("forced %v: lifted %v, and the tombstone forced %v", force, ok, l.Forced(b.Prefix))
+		}
 	}
 }
 

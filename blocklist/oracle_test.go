@@ -52,6 +52,7 @@ func (s *slowList) merge(b edgeguard.Block, forced bool, now time.Time) error {
 		switch {
 		case b.Prefix.Bits() < widest && !forced:
 			return ErrTooWide
+		case b.Allow:
 		case inside(s.allow, b.Prefix):
 			return ErrAllowed
 		case inside(s.protected, b.Prefix) && !forced:
@@ -89,6 +90,7 @@ func slowWins(a, b slowRecord) bool {
 	}
 	return cmp.Or(
 		cmp.Compare(a.Version, b.Version),
+		rank(a.Allow)-rank(b.Allow),
 		cmp.Compare(a.Until.Unix(), b.Until.Unix()),
 		rank(a.Lifted)-rank(b.Lifted),
 		cmp.Compare(a.Rule, b.Rule),
@@ -99,14 +101,16 @@ func slowWins(a, b slowRecord) bool {
 func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block) {
 	standing := None
 	switch {
-	case contains(s.allow, a):
+	case contains(s.allow, a), slices.ContainsFunc(s.records, func(r slowRecord) bool {
+		return r.Allow && !r.Lifted && r.Until.After(now) && r.Prefix.Contains(a)
+	}):
 		return Allowed, edgeguard.Block{}
 	case contains(s.protected, a):
 		standing = Protected
 	}
 	var best edgeguard.Block
 	for _, r := range s.records {
-		live := !r.Lifted && r.Until.After(now) && (r.forced || standing == None)
+		live := !r.Allow && !r.Lifted && r.Until.After(now) && (r.forced || standing == None)
 		if live && r.Prefix.Contains(a) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best = r.Block
 		}
@@ -117,10 +121,11 @@ func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block)
 	return standing, edgeguard.Block{}
 }
 
-func (s *slowList) all(now time.Time) []edgeguard.Block {
+// all gives what is live, in order: the blocks, or the allowances.
+func (s *slowList) all(now time.Time, allow bool) []edgeguard.Block {
 	var live []edgeguard.Block
 	for _, r := range s.records {
-		if !r.Lifted && r.Until.After(now) {
+		if r.Allow == allow && !r.Lifted && r.Until.After(now) {
 			live = append(live, r.Block)
 		}
 	}
@@ -176,6 +181,7 @@ func (d dice) block(now time.Time) edgeguard.Block {
 		Until:   now.Add(time.Duration(d.IntN(90)-20) * time.Second),
 		Version: uint64(d.IntN(6)),
 		Lifted:  d.IntN(4) == 0,
+		Allow:   d.IntN(4) == 0,
 	}
 }
 
@@ -209,6 +215,8 @@ func TestListAgainstScan(t *testing.T) {
 					fast.SetProtected(slow.protected)
 				}
 			case 3:
+				d.own(t, fast, slow, now)
+			case 4:
 				b := d.block(now)
 				_, err := fast.Force(b, now)
 				sameError(t, err, slow.merge(b, true, now))
@@ -223,6 +231,37 @@ func TestListAgainstScan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// own makes or takes back a block or an allowance as an operator does, and has
+// the scan take in what came of it.
+func (d dice) own(t *testing.T, fast *List, slow *slowList, now time.Time) {
+	t.Helper()
+	b := d.block(now)
+	b.Lifted = false
+	var made edgeguard.Block
+	var ok bool
+	var err error
+	switch d.IntN(3) {
+	case 0:
+		made, ok = fast.Lift(b.Prefix, now, "", "")
+	case 1:
+		made, ok = fast.Disallow(b.Prefix, now, "", "")
+	default:
+		known := fast.Version(b.Prefix)
+		made, ok, err = fast.Add(b, false, now)
+		held := slices.ContainsFunc(slow.all(now, true), func(a edgeguard.Block) bool { return inside([]netip.Prefix{a.Prefix}, b.Prefix) })
+		if held && !b.Allow && sentinel(err) != ErrAllowed && sentinel(err) != ErrTooWide {
+			t.Errorf("a block inside an allowance: %v", err)
+		}
+		if ok && made.Version <= known {
+			t.Errorf("version %d over %d", made.Version, known)
+		}
+	}
+	if !ok && sentinel(err) != ErrExpired { // what is over is remembered
+		return
+	}
+	sameError(t, err, slow.merge(made, fast.Forced(b.Prefix), now))
 }
 
 func sameError(t *testing.T, fast, slow error) {
@@ -245,15 +284,18 @@ func compareLists(t *testing.T, d dice, fast *List, slow *slowList, now time.Tim
 			t.Errorf("Find(%s) = %s %v, scan says %s %v", a, standing, *block, wantStanding, wantBlock)
 		}
 	}
-	if diff := gocmp.Diff(slow.all(now), slices.Collect(fast.All(now)), gocmp.Comparer(samePrefix)); diff != "" {
+	if diff := gocmp.Diff(slow.all(now, false), slices.Collect(fast.All(now)), gocmp.Comparer(samePrefix)); diff != "" {
 		t.Errorf("All (-scan +list):\n%s", diff)
+	}
+	if diff := gocmp.Diff(slow.all(now, true), slices.Collect(fast.Allowances(now)), gocmp.Comparer(samePrefix)); diff != "" {
+		t.Errorf("Allowances (-scan +list):\n%s", diff)
 	}
 	checkCounts(t, fast)
 }
 
 func samePrefix(a, b netip.Prefix) bool { return a == b }
 
-// checkCounts holds the list's four books against each other.
+// checkCounts holds the list's books against each other.
 func checkCounts(t *testing.T, l *List) {
 	t.Helper()
 	s := l.Stats()
@@ -264,9 +306,9 @@ func checkCounts(t *testing.T, l *List) {
 			t.Errorf("rule %s has %d blocks", rule, n)
 		}
 	}
-	if l.Len() != s.V4+s.V6 || l.Len() != byRule || l.expiries.n != l.Len()+s.Remembered {
-		t.Errorf("Len %d, V4+V6 %d, by rule %d, expiries %d, remembered %d",
-			l.Len(), s.V4+s.V6, byRule, l.expiries.n, s.Remembered)
+	if l.Len() != s.V4+s.V6 || l.Len() != byRule || l.expiries.n != l.Len()+s.Allowances+s.Remembered {
+		t.Errorf("Len %d, V4+V6 %d, by rule %d, expiries %d, allowances %d, remembered %d",
+			l.Len(), s.V4+s.V6, byRule, l.expiries.n, s.Allowances, s.Remembered)
 	}
 }
 
@@ -299,7 +341,7 @@ func TestMergeConverges(t *testing.T) {
 					l.Sweep(now)
 				}
 			}
-			all := slices.Collect(l.All(end))
+			all := slices.Concat(slices.Collect(l.All(end)), slices.Collect(l.Allowances(end)))
 			if node == 0 {
 				first = all
 			} else if !slices.Equal(first, all) {

@@ -7,19 +7,24 @@ import (
 	"edgeguard"
 )
 
-// Records gives all that the list remembers, tombstones and ended blocks
-// included, each with whether it was forced: what a snapshot keeps. They are
+// Records gives all that the list remembers, allowances, tombstones and what
+// has ended included, each with whether it was forced: what a snapshot keeps. They are
 // as they were when the iteration began; no lock is held meanwhile.
 func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 	return func(yield func(edgeguard.Block, bool) bool) {
 		l.mu.Lock()
-		blocks := l.current.blocks
+		blocks, allowances := l.current.blocks, l.current.allowances
 		graves := make([]*entry, 0, len(l.graves))
 		for _, e := range l.graves {
 			graves = append(graves, e)
 		}
 		l.mu.Unlock()
 		for _, e := range blocks.All() {
+			if !yield(e.block, e.forced) {
+				return
+			}
+		}
+		for _, e := range allowances.All() {
 			if !yield(e.block, e.forced) {
 				return
 			}
@@ -53,6 +58,11 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) 
 				l.remove(held)
 			}
 			l.bury(e)
+			continue
+		}
+		held = l.makeWay(held, e)
+		if e.block.Allow {
+			l.allow(e, held)
 			continue
 		}
 		l.current.blocks.Insert(e.block.Prefix, e)

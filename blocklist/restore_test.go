@@ -35,7 +35,7 @@ func TestRestore(t *testing.T) {
 	l := New(config)
 	for i := range 500 {
 		b := block(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(r.IntN(3)), byte(r.IntN(256))}), 32).String(), time.Duration(1+r.IntN(600))*time.Second)
-		b.Version = uint64(1 + r.IntN(3))
+		b.Version, b.Allow = uint64(1+r.IntN(3)), r.IntN(4) == 0
 		merge := l.Merge
 		if i%3 == 0 {
 			merge = l.Force

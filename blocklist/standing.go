@@ -9,7 +9,7 @@ type Standing uint8
 // the block was forced), Blocked.
 const (
 	None      Standing = iota // nothing is known of it
-	Allowed                   // on the allowlist
+	Allowed                   // on the allowlist, or inside an allowance
 	Protected                 // an address that is not blocked unless forced
 	Blocked                   // inside a live block
 )

@@ -18,9 +18,10 @@ func (t *teller) add(b edgeguard.Block) {
 	}
 }
 
-// OnChange sets the function that hears of every change that Merge, Force or
-// Lift made: the block, or the tombstone (Lifted) of one that was taken back.
-// It is called after the change, outside the lock, one call at a time and in
+// OnChange sets the function that hears of every change that Merge, Force, Add,
+// Lift or Disallow made: the block or allowance, or the tombstone (Lifted) of
+// one that was taken back. Of an allowance that is over, by its time or because
+// a block replaced it, it hears the record with an Until that has come. It is called after the change, outside the lock, one call at a time and in
 // the order of the changes, from whichever goroutine made one; it may call
 // any method of the list. nil stops it.
 func (l *List) OnChange(hear func(edgeguard.Block)) {

@@ -27,6 +27,9 @@ type view struct {
 	exempt *exempts
 	// blocks holds the same in order, as it was when the view was published.
 	blocks *blockTable
+	// allowances holds those made at run time that stand. nil for readers if
+	// there are none.
+	allowances *blockTable
 	// allow and protected serve the writer.
 	allow, protected *bart.Lite
 }
@@ -35,6 +38,9 @@ type view struct {
 func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
 	if !v.filter.mayHold(addr) {
 		return None, nil
+	}
+	if v.allowances != nil && v.allowance(now, netip.PrefixFrom(addr, addr.BitLen())) != nil {
+		return Allowed, nil
 	}
 	standing := None
 	if v.exempt != nil {
@@ -46,4 +52,19 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block)
 		return Blocked, &e.block
 	}
 	return standing, nil
+}
+
+// allowance gives the longest live allowance made at run time that covers all
+// of a masked prefix; nil if there is none.
+func (v *view) allowance(now time.Time, p netip.Prefix) *entry {
+	e, ok := v.allowances.LookupPrefix(p)
+	if !ok || e.binds(now, false) {
+		return e
+	}
+	for _, e := range v.allowances.Supernets(p) { // the longest is over and not yet swept
+		if e.binds(now, false) {
+			return e
+		}
+	}
+	return nil
 }

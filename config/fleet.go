@@ -29,6 +29,7 @@ type Fleet struct {
 	MaxNodes                 int           // that the fleet may have while it is quiet
 	Quiet                    bool          // tell only of keys that come near a limit
 	Share                    float64       // of a limit that all nodes together hold untold; above 0, below 1
+	ConfirmShare             float64       // of five minutes' requests that blocks refuse without a word; above 0, 1 at most: off
 	Partitions               int           // that the counts are spread over
 	MaxSkew                  time.Duration // between a node's clock and Redis before it is an alarm
 	MaxSuspects              int           // keys told about at a time
@@ -65,7 +66,7 @@ var validNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 func DefaultFleet() *Fleet {
 	return &Fleet{
 		Namespace: "edgeguard", Push: 500 * time.Millisecond, MaxNodes: 10, Quiet: true, Share: 0.5,
-		Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
+		ConfirmShare: 0.2, Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
 	}
 }
 
@@ -84,6 +85,7 @@ func (c *Config) readFleet(n node) {
 		"max_nodes":     func(n node) { f.MaxNodes = int(n.whole(1, mostNodes)) },
 		"quiet":         func(n node) { f.Quiet = n.truth() },
 		"share":         func(n node) { f.Share = n.share() },
+		"confirm_share": func(n node) { f.ConfirmShare = n.shareOrAll() },
 		"partitions":    func(n node) { f.Partitions = int(n.whole(1, mostPartitions)) },
 		"max_skew":      func(n node) { f.MaxSkew = n.span(leastSkew, mostSkew) },
 		"max_suspects":  func(n node) { f.MaxSuspects = int(n.whole(leastSuspects, mostSuspects)) },
@@ -180,13 +182,22 @@ func (n node) span(least, most time.Duration) time.Duration {
 
 // share reads a part of one, as exactly as a guard.
 func (n node) share() float64 {
+	return n.part(false, "use a decimal above 0 and below 1, of at most 6 places, such as 0.5")
+}
+
+// shareOrAll is share, and takes 1 as well.
+func (n node) shareOrAll() float64 {
+	return n.part(true, "use a decimal above 0, of at most 6 places, such as 0.2, or 1 for off")
+}
+
+func (n node) part(all bool, mend string) float64 {
 	text := n.decimal()
 	if text == "" {
 		return 0
 	}
 	part, err := rules.ParseGuard(text)
-	if err != nil || part.String() == "1" {
-		n.wrong(clip(text)+" will not do", "use a decimal above 0 and below 1, of at most 6 places, such as 0.5")
+	if err != nil || part.String() == "1" && !all {
+		n.wrong(clip(text)+" will not do", mend)
 		return 0
 	}
 	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal

@@ -95,6 +95,7 @@ func (p *printer) fleet(f *Fleet) {
 	p.field(1, "max_nodes", fmt.Sprint(f.MaxNodes))
 	p.field(1, "quiet", fmt.Sprint(f.Quiet))
 	p.field(1, "share", strconv.FormatFloat(f.Share, 'f', -1, 64))
+	p.field(1, "confirm_share", strconv.FormatFloat(f.ConfirmShare, 'f', -1, 64))
 	p.field(1, "partitions", fmt.Sprint(f.Partitions))
 	p.field(1, "max_skew", formatDuration(f.MaxSkew))
 	p.field(1, "max_suspects", fmt.Sprint(f.MaxSuspects))

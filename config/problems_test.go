@@ -114,6 +114,8 @@ func TestProblems(t *testing.T) {
 		{"quiet", "fleet: {redis: 'redis://a', quiet: very}\n", "1:36", "true or false"},
 		{"share of 0", "fleet: {redis: 'redis://a', share: 0}\n", "1:36", "above 0 and below 1"},
 		{"share of 1", "fleet: {redis: 'redis://a', share: 1.0}\n", "1:36", "above 0 and below 1"},
+		{"confirm_share of 0", "fleet: {redis: 'redis://a', confirm_share: 0}\n", "1:44", "above 0, of at most 6 places"},
+		{"confirm_share over 1", "fleet: {redis: 'redis://a', confirm_share: 1.1}\n", "1:44", "or 1 for off"},
 		{"share with many places", "fleet: {redis: 'redis://a', share: 0.1234567}\n", "1:36", "6 places"},
 		{"share as text", "fleet: {redis: 'redis://a', share: half}\n", "1:36", "a decimal"},
 		{"partitions", "fleet: {redis: 'redis://a', partitions: 1025}\n", "1:41", "from 1 to 1024"},
@@ -339,6 +341,7 @@ func TestPrivateRedis(t *testing.T) {
 		"'redis://Redis.Default.SVC'", "'unix:///run/redis.sock'", "'unix://u@/run/redis.sock?db=1'",
 		"'redis://198.51.100.7', insecure: true", "'rediss://198.51.100.7', password_file: /a",
 		"'rediss://198.51.100.7', tls: {cert_file: /a, key_file: /b}",
+		"'redis://redis', confirm_share: 1", "'redis://redis', confirm_share: 0.000001",
 	} {
 		c, err := config.Parse("f", []byte("fleet: {redis: "+rest+"}\n"))
 		if err != nil || len(c.Warnings) > 0 {
@@ -356,7 +359,7 @@ func TestFleetDefaults(t *testing.T) {
 	}
 	want := config.Fleet{
 		Redis: []string{"redis://localhost"}, Namespace: "edgeguard", Push: 500 * time.Millisecond, MaxNodes: 10, Quiet: true,
-		Share: 0.5, Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
+		Share: 0.5, ConfirmShare: 0.2, Partitions: 16, MaxSkew: 100 * time.Millisecond, MaxSuspects: 200_000,
 	}
 	if diff := cmp.Diff(&want, c.Fleet); diff != "" {
 		t.Error(diff)

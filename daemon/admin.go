@@ -72,6 +72,7 @@ func (n *Node) audit(a admin.Audit) {
 // publish hands what was written down to the API's listeners.
 func (n *Node) publish(t note) {
 	switch {
+	case t.over: // its record said when
 	case t.block != nil:
 		n.events.Block(view{n}.Now(), view{n}.outward(*t.block))
 	case t.alarm != nil:

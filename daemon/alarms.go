@@ -29,6 +29,7 @@ const (
 	alarmSpared   = "protected_over_limit"
 	alarmAddrs    = "host_addresses"
 	alarmFleet    = "fleet" // with what the link calls it behind
+	alarmHeld     = "fleet_held"
 )
 
 // alarms lets each alarm through once and then once a minute, and knows which

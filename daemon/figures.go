@@ -17,7 +17,7 @@ func (v view) Stats() admin.Stats {
 		Events: admin.Totals{
 			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early,
 		},
-		V4: blocks.V4, V6: blocks.V6,
+		V4: blocks.V4, V6: blocks.V6, Allowances: blocks.Allowances,
 		Tables: v.tables(core),
 		Reload: v.reloadStats(), Snapshot: v.stateFigures(), Fleet: v.fleet(core),
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"net/netip"
@@ -67,16 +68,23 @@ func (n *Node) fleetOver(k aggregator.Key, peak uint32, reason string) {
 	n.core.Load().member.Over(n.clock.Now(), k, peak, reason)
 }
 
+// fleetStands reports whether the block of a key that is over stands already.
 func (n *Node) fleetStands(k aggregator.Key, _ uint32) bool {
-	return n.core.Load().member.Stands(n.clock.Now(), k)
+	stands := n.core.Load().member.Stands(n.clock.Now(), k)
+	if stands {
+		n.hold.Found(k.Prefix)
+	}
+	return stands
 }
 
-// fleetMerge takes in a block that another node made.
+// fleetMerge takes in a block or an allowance that another node made; a block may
+// have to wait for a word.
 func (n *Node) fleetMerge(b edgeguard.Block, forced bool) (changed bool, err error) {
-	if forced {
-		return n.list.Force(b, n.clock.Now())
+	changed, err = n.hold.Merge(n.clock.Now(), n.core.Load().detector, b, forced)
+	if errors.Is(err, aggregator.ErrHeld) {
+		n.state.touch() // a restart must not put it in force
 	}
-	return n.list.Merge(b, n.clock.Now())
+	return changed, err
 }
 
 // fleetRecords gives what the fleet is to know of the list.
@@ -91,9 +99,12 @@ func (n *Node) fleetRecords() iter.Seq2[edgeguard.Block, bool] {
 	}
 }
 
-// isFleets reports whether a block concerns the other nodes: all but those of
-// rules with scope node.
+// isFleets reports whether a block or an allowance concerns the other nodes: all
+// but blocks of rules with scope node, and allowances that are too wide.
 func isFleets(c *config.Config, b *edgeguard.Block) bool {
+	if b.Allow {
+		return aggregator.Travels(b.Prefix)
+	}
 	for i := range c.Rules.Rules {
 		if r := &c.Rules.Rules[i]; r.Name == b.Rule {
 			return r.Scope == rules.ScopeFleet

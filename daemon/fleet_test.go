@@ -36,13 +36,19 @@ rules:
 // the slot in which a node with a state began is its own.
 func startFleet(t *testing.T, server *redistest.Server) (a, b *underTest) {
 	t.Helper()
+	return startFleetOf(t, server, fleetOfTwo, fleetOfTwo)
+}
+
+// startFleetOf is startFleet of two configs.
+func startFleetOf(t *testing.T, server *redistest.Server, first, second string) (a, b *underTest) {
+	t.Helper()
 	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
-	start := func(name string) *underTest {
-		return newNode(t, shortDir(t), strings.NewReplacer("$NAME", name, "$REDIS", server.Addr).Replace(fleetOfTwo)).start()
+	start := func(name, yaml string) *underTest {
+		return newNode(t, shortDir(t), strings.NewReplacer("$NAME", name, "$REDIS", server.Addr).Replace(yaml)).start()
 	}
-	a, b = start("edge-a"), start("edge-b")
+	a, b = start("edge-a", first), start("edge-b", second)
 	for _, u := range []*underTest{a, b} {
 		u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 && f.Alive == 2 })
 		u.eventually("its first slot is over", func() bool { return u.clock.Now().Unix() > u.begun.Unix() })

@@ -136,6 +136,8 @@ func (v view) addCounts(f *admin.Fleet, core *core) {
 	c := core.member.Counts.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Wholes, f.Refused = c.HeldBack, c.Wholes, c.Refused
+	h := v.hold.Stats()
+	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
 }
 
 // scope says in the API's words whose counts a rule's limit is for.

@@ -51,6 +51,7 @@ func (n *Node) keepHouse(ctx context.Context) {
 		now = n.clock.Now()
 		n.sweep(now)
 		n.followFleet(now)
+		n.lookForHeld(now)
 		n.lookAfterOutlets(now)
 		n.lookForLoss(now)
 	}

@@ -36,9 +36,10 @@ type journal struct {
 	reported uint64 // of dropped
 }
 
-// note is one thing to write down: exactly one of its fields is set.
+// note is one thing to write down: exactly one of its pointers is set.
 type note struct {
 	block    *edgeguard.Block
+	over     bool // the block is an allowance whose time is over
 	crossing *edgeguard.Crossing
 	alarm    *edgeguard.Alarm
 }
@@ -117,6 +118,8 @@ func (j *journal) line(n note) {
 	switch {
 	case n.alarm != nil:
 		j.log.Warn(n.alarm.Text, "alarm", n.alarm.Kind)
+	case n.block != nil && n.block.Allow:
+		j.allowance(n.block, n.over)
 	case n.block != nil && n.block.Lifted:
 		j.log.Info("unblocked", "prefix", prefixText(n.block.Prefix), "reason", n.block.Reason, "origin", n.block.Origin)
 	case n.block != nil:
@@ -126,6 +129,20 @@ func (j *journal) line(n note) {
 	case n.crossing != nil:
 		c := n.crossing
 		j.log.Info("over limit", "key", c.Key.String(), "rule", c.Rule, "action", c.Action.String(), "count", c.Count, "limit", c.Limit)
+	}
+}
+
+// allowance writes the line of an allowance.
+func (j *journal) allowance(b *edgeguard.Block, over bool) {
+	prefix := prefixText(b.Prefix)
+	switch {
+	case over:
+		j.log.Info("allowance over", "prefix", prefix)
+	case b.Lifted:
+		j.log.Info("allowance taken back", "prefix", prefix, "reason", b.Reason, "origin", b.Origin)
+	default:
+		j.log.Info("allowed", "prefix", prefix, "reason", b.Reason,
+			"until", j.epoch(b.Until).UTC().Format(time.RFC3339), "origin", b.Origin)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/fleet"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/shard"
@@ -38,6 +39,7 @@ type Node struct {
 	clock   *clockguard.Clock
 	memory  *shard.Memory
 	list    *blocklist.List
+	hold    *fleet.Hold // before the list, for the fleet's blocks
 	gate    gate
 	core    atomic.Pointer[core]
 	spared  atomic.Pointer[hostaddr.Set] // whom to block by force only
@@ -107,6 +109,8 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.journal.publish = n.publish
 	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules)})
+	n.hold = fleet.NewHold(n.list, n.askFleet)
+	n.hold.SetLimit(confirmShare(c))
 	n.core.Store(n.newCore(c, nil))
 	return n, nil
 }
@@ -144,6 +148,11 @@ func align(c *config.Config) time.Duration {
 // changed hears of every change of the blocklist, on the goroutine that made
 // it.
 func (n *Node) changed(b edgeguard.Block) {
+	n.hold.Changed(b)
+	if b.Allow {
+		n.allowanceChanged(b)
+		return
+	}
 	n.journal.hear(note{block: &b})
 	n.state.touch()
 	n.tellFleet(b)
@@ -168,6 +177,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.look()
 	n.restore()
+	n.restoreHeld()
 	n.list.OnChange(n.changed)
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup

@@ -68,23 +68,22 @@ func (n *Node) newOutlet(key, name string, c enforce.FileConfig) (part, error) {
 // enforced gives the blocks that enforcers are to know: none in mode monitor,
 // and none of an address that is spared.
 func (n *Node) enforced(now time.Time) iter.Seq[edgeguard.Block] {
-	c := n.core.Load().config
-	if c.Monitor {
+	if n.core.Load().config.Monitor {
 		return func(func(edgeguard.Block) bool) {}
 	}
-	protected := n.protected()
+	protected, allowed := n.protected(), n.allowed(now)
 	forced := func(b edgeguard.Block) bool {
 		standing, _ := n.list.Find(now, b.Prefix.Addr())
 		return standing == blocklist.Blocked && covered(protected, b.Prefix)
 	}
 	return func(yield func(edgeguard.Block) bool) {
 		rest := filter(n.list.All(now), func(b edgeguard.Block) bool { return !forced(b) })
-		for b := range enforce.Around(rest, append(protected, c.Allowlist...)) {
+		for b := range enforce.Around(rest, append(protected, allowed...)) {
 			if !yield(b) {
 				return
 			}
 		}
-		for b := range enforce.Around(filter(n.list.All(now), forced), c.Allowlist) {
+		for b := range enforce.Around(filter(n.list.All(now), forced), allowed) {
 			if !yield(b) {
 				return
 			}
@@ -112,7 +111,7 @@ func covered(prefixes []netip.Prefix, p netip.Prefix) bool {
 	return false
 }
 
-// refreshOutlets has every enforcer told the whole list again: the allowlist,
+// refreshOutlets has every enforcer told the whole list again: what is allowed,
 // the protected addresses or the mode changed.
 func (n *Node) refreshOutlets() {
 	for _, o := range shows[*outlet](&n.outlets) {

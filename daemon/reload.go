@@ -62,6 +62,7 @@ func (n *Node) reload() error {
 		return err
 	}
 	n.swap(c)
+	n.hold.SetLimit(confirmShare(c))
 	n.list.SetAllow(c.Allowlist)
 	n.look()
 	n.settle(c)

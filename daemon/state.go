@@ -16,6 +16,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/detector"
+	"edgeguard/fleet"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -42,6 +43,7 @@ type state struct {
 	saving         sync.Mutex // one snapshot is written at a time
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
+	held           fleet.HoldStats // as they were when what waits was last written
 	// changed holds one while something waits to be saved.
 	changed chan struct{}
 }
@@ -216,7 +218,10 @@ func (n *Node) write() error {
 	}
 	defer w.Close()
 	n.writeCut(w, core.detector)
-	return w.Commit()
+	if err := w.Commit(); err != nil {
+		return err
+	}
+	return n.saveHeld()
 }
 
 // writeCut writes the records. No line of a log is decided meanwhile: a

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
@@ -54,24 +53,24 @@ func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 
 // Block implements admin.View.
 func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
-	b = v.inward(b)
-	b.Origin = v.core.Load().config.Node
-	b.Version = v.list.Version(b.Prefix) + 1
-	put := v.list.Merge
-	if force {
-		put = v.list.Force
+	if !force {
+		now := v.clock.Now()
+		if share, limit, yes := v.hold.TooMuch(now, v.core.Load().detector, b.Prefix); yes {
+			return b, &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+		}
 	}
-	changed, err := put(b, v.clock.Now())
-	if err == nil && !changed {
-		err = fmt.Errorf("%v: another change came first: look at the list and try again", b.Prefix)
-	}
-	return v.outward(b), err
+	b.Allow, b.Version = false, v.hold.Version(b.Prefix)+1
+	return v.add(b, force)
 }
 
 // Unblock implements admin.View.
 func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now := v.clock.Now()
-	lifted, ok := v.list.Lift(prefix, now, reason, v.core.Load().config.Node)
+	node := v.core.Load().config.Node
+	lifted, ok := v.list.Lift(prefix, now, reason, node)
+	if !ok {
+		lifted, ok = v.hold.Lift(now, prefix, reason, node)
+	}
 	if ok {
 		v.core.Load().detector.Clear(now, prefix)
 	}
@@ -115,14 +114,9 @@ func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Seco
 
 // because says what an address that is spared owes it to.
 func (v view) because(standing blocklist.Standing, addr netip.Addr) string {
-	c := v.core.Load().config
 	switch standing {
 	case blocklist.Allowed:
-		for _, p := range c.Allowlist {
-			if p.Contains(addr) {
-				return "allowlist " + p.String()
-			}
-		}
+		return v.allowance(addr)
 	case blocklist.Protected:
 		return v.protection(addr)
 	}

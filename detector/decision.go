@@ -143,8 +143,7 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block) (until time.
 	}
 	b.Rule, b.Limit = r.Name, r.Limit
 	b.Since, b.Until = now, now.Add(r.Blocked(before))
-	b.Version = d.config.List.Version(b.Prefix) + 1
-	changed, err = d.config.List.Merge(b, now)
+	b, changed, err = d.config.List.Add(b, false, now)
 	if changed && err == nil && len(r.Escalate) > 0 {
 		d.steps.note(Step{Rule: r.Name, Prefix: b.Prefix, Blocks: before + 1, Until: b.Until})
 	}

@@ -2,29 +2,24 @@ package detector
 
 import (
 	"net/netip"
-	"sync"
 	"time"
-
-	"edgeguard"
 )
 
 const (
 	// dominanceSpan is the seconds over which one address's share is taken.
 	dominanceSpan = 60
-	// dominanceLeast is how many samples a span must have for a share to say
+	// leastSampled is how many samples a span must have for a share to say
 	// something: about a thousand requests. The one visitor of a quiet site is
 	// no news.
-	dominanceLeast = 128
-	// sampleBits chooses one of 2^sampleBits requests.
-	sampleBits = 3
+	leastSampled = 128
 )
 
 // dominance finds, among the addresses of one stripe, the one that may have
 // more than half of all requests: the majority vote of Boyer and Moore (1981),
 // over a sample. Every address is in one stripe, and an address with more than
-// half of everything has more than half of its stripe too.
+// more than half of everything has more than half of its stripe too. It is
+// guarded by its crowd's lock.
 type dominance struct {
-	mu             sync.Mutex
 	span           uint32 // number of the current one
 	current, ended ballot
 }
@@ -41,14 +36,8 @@ type ballot struct {
 // there were if it led from the beginning.
 func (b *ballot) most() uint32 { return (b.cast + b.votes) / 2 }
 
-// sampled chooses every eighth of a running count, spread so that no pattern
-// of arrivals is in step with it.
-func sampled(n uint64) bool { return n*0x9e3779b97f4a7c15>>(64-sampleBits) == 0 }
-
 // note samples one request.
 func (m *dominance) note(span uint32, addr netip.Addr, spared bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if span > m.span {
 		m.ended = m.at(span)
 		m.current, m.span = ballot{}, span
@@ -69,7 +58,7 @@ func (m *dominance) note(span uint32, addr netip.Addr, spared bool) {
 	}
 }
 
-// at gives the ballot of the span before span. It needs the lock.
+// at gives the ballot of the span before span.
 func (m *dominance) at(span uint32) ballot {
 	switch {
 	case span <= m.span:
@@ -89,22 +78,17 @@ func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok b
 	span := seconds(now) / dominanceSpan
 	var seen, most uint32
 	for i := range d.stripes {
-		m := &d.stripes[i].dominance
-		m.mu.Lock()
-		b := m.at(span)
-		m.mu.Unlock()
+		c := &d.stripes[i].crowd
+		c.mu.Lock()
+		b := c.majority.at(span)
+		c.mu.Unlock()
 		seen += b.seen
 		if n := b.most(); n > most {
 			addr, most = b.addr, n
 		}
 	}
-	if seen < dominanceLeast || 2*most <= seen {
+	if seen < leastSampled || 2*most <= seen {
 		return netip.Addr{}, 0, false
 	}
 	return addr, float64(most) / float64(seen), true
-}
-
-// isRequest reports whether the event is one of those that Dominant is about.
-func isRequest(ev *edgeguard.Event) bool {
-	return ev.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) != 0
 }

@@ -139,7 +139,8 @@ func (d *Detector) fleetOver(now time.Time, m *meter, r *rule, prefix netip.Pref
 	}
 }
 
-// stands reports whether all of prefix is inside a live block.
+// stands reports whether all of prefix is inside a live block, or inside an
+// allowance: what the fleet counted of it before that was made says nothing new.
 func (d *Detector) stands(now time.Time, prefix netip.Prefix) bool {
 	standing, block := d.config.List.Find(now, prefix.Addr())
 	switch {
@@ -147,7 +148,12 @@ func (d *Detector) stands(now time.Time, prefix netip.Prefix) bool {
 		return false
 	case standing == blocklist.Blocked && block.Prefix.Bits() <= prefix.Bits():
 		return true
-	case prefix.IsSingleIP():
+	case standing == blocklist.Allowed:
+		if _, ok := d.config.List.Allowance(now, prefix); ok {
+			return true
+		}
+	}
+	if prefix.IsSingleIP() {
 		return false
 	}
 	// The first address is spared, or in a block of its own, and says nothing

@@ -26,12 +26,12 @@ type Stats struct {
 type stripes [64]stripe
 
 // stripe has the cache lines of its counters to itself, and those of its
-// dominance.
+// crowd.
 type stripe struct {
 	counters
-	_ [twoLines - unsafe.Sizeof(counters{})%twoLines]byte
-	dominance
-	_ [twoLines - unsafe.Sizeof(dominance{})%twoLines]byte
+	_     [twoLines - unsafe.Sizeof(counters{})%twoLines]byte
+	crowd crowd
+	_     [twoLines - unsafe.Sizeof(crowd{})%twoLines]byte
 }
 
 // twoLines is how much memory processors take from each other at once: a cache
@@ -62,7 +62,7 @@ type notes struct {
 // sample takes every so many events into the sample of requests.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
 	if n.seen++; sampled(n.seen) && isRequest(event) {
-		d.stripes.of(event.Addr).dominance.note(at.nowSec/dominanceSpan, event.Addr, spared)
+		d.stripes.of(event.Addr).crowd.note(at.nowSec, event.Addr, spared)
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *stripes) noteOne(c *decision, action edgeguard.Action) {
 		stripe.spared.Add(1)
 	}
 	if sampled(seen) && isRequest(c.event) {
-		stripe.dominance.note(c.nowSec/dominanceSpan, c.event.Addr, spared)
+		stripe.crowd.note(c.nowSec, c.event.Addr, spared)
 	}
 }
 

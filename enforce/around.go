@@ -18,7 +18,7 @@ import (
 func Around(blocks iter.Seq[edgeguard.Block], exempt []netip.Prefix) iter.Seq[edgeguard.Block] {
 	var table bart.Lite
 	for _, p := range exempt {
-		if p, ok := canonical(p); ok {
+		if p, _ := canonical(p); p.IsValid() { // also everybody
 			table.Insert(p)
 		}
 	}

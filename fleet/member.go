@@ -7,6 +7,7 @@
 package fleet
 
 import (
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -24,6 +25,7 @@ type Member struct {
 	Counts *aggregator.Node
 
 	list   *blocklist.List
+	rules  []rules.Rule
 	meters []rules.Meter
 	index  map[uint64]int // of meters by fingerprint
 }
@@ -31,7 +33,7 @@ type Member struct {
 // New makes a detector and its part in the fleet. Of d it sets Fleet, of c
 // Meters; a reload gives both their Previous.
 func New(d detector.Config, c aggregator.Config) *Member {
-	m := &Member{list: d.List, meters: d.Rules.Meters, index: make(map[uint64]int)}
+	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
 	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Counts.Count(meter, op, count) }
 	m.Detector = detector.New(d)
 	limits := m.FleetLimits()
@@ -71,6 +73,19 @@ func (m *Member) Width(meter uint64) uint32 {
 		return m.meters[i].Width
 	}
 	return 0
+}
+
+// Key is what a block of prefix by the rule of this name was counted under;
+// false if the rule is not this node's, or counts otherwise.
+func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
+	for i := range m.rules {
+		r := &m.rules[i]
+		if meter := &m.meters[r.Meter]; r.Name == rule && r.Scope == rules.ScopeFleet &&
+			len(meter.Attributes) == 0 && meter.Key(prefix.Addr(), "").Prefix == prefix {
+			return aggregator.Key{Meter: fingerprint(meter), Prefix: prefix}, true
+		}
+	}
+	return aggregator.Key{}, false
 }
 
 // Over takes in that the fleet's count of a key passed the least limit of its

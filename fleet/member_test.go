@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,6 +43,11 @@ func request(m *fleet.Member) {
 	m.Decide(now, &edgeguard.Event{Time: now, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
 }
 
+// collect gives all that the member has to push.
+func collect(m *fleet.Member) []aggregator.Push {
+	return slices.Concat(slices.Collect(m.Counts.Collect(now, 100))...)
+}
+
 // What is counted is what is pushed, and a total that comes back blocks.
 func TestMember(t *testing.T) {
 	memory := shard.NewMemory(1 << 20)
@@ -49,7 +55,7 @@ func TestMember(t *testing.T) {
 	for range 3 {
 		request(m)
 	}
-	pushes := m.Counts.Collect(now, false)
+	pushes := collect(m)
 	if len(pushes) != 1 || pushes[0].Sum != 3 || m.Width(pushes[0].Key.Meter) != 5 {
 		t.Fatalf("pushes %+v: want the 3 requests of the fleet's meter alone", pushes)
 	}
@@ -76,7 +82,7 @@ func TestReload(t *testing.T) {
 	after, _ := member(t, before, memory)
 	before.Close(after.Detector)
 	request(after)
-	if pushes := after.Counts.Collect(now, true); len(pushes) != 1 || pushes[0].Sum != 2 {
+	if pushes := collect(after); len(pushes) != 1 || pushes[0].Sum != 2 {
 		t.Errorf("pushes %+v, want both requests", pushes)
 	}
 }

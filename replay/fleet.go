@@ -151,7 +151,7 @@ func (r *fleetRun) round(ctx context.Context) error {
 	for _, m := range r.members {
 		if m.counted {
 			m.counted = false
-			if err := m.pusher.Round(ctx, r.now, false); err != nil {
+			if err := m.pusher.Round(ctx, r.now); err != nil {
 				return r.fleet.Redis.Explain(err)
 			}
 		}

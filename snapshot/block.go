@@ -6,7 +6,8 @@ import (
 	"edgeguard"
 )
 
-// Block is a block, or the tombstone of one, as a blocklist remembers it.
+// Block is a block or an allowance, or the tombstone of one, as a blocklist
+// remembers it.
 type Block struct {
 	edgeguard.Block
 	// Forced says that an operator insisted.
@@ -15,7 +16,7 @@ type Block struct {
 
 func (e *encoder) block(b *Block, offset time.Duration) {
 	e.prefix(b.Prefix, false)
-	e.flags(b.Forced, b.Lifted, b.Proxied)
+	e.flags(b.Forced, b.Lifted, b.Proxied, b.Allow)
 	e.text(b.Rule)
 	e.text(b.Reason)
 	e.text(b.Origin)
@@ -28,7 +29,7 @@ func (e *encoder) block(b *Block, offset time.Duration) {
 
 func (d *decoder) block(b *Block) {
 	b.Prefix, _ = d.prefix()
-	d.flags(&b.Forced, &b.Lifted, &b.Proxied)
+	d.flags(&b.Forced, &b.Lifted, &b.Proxied, &b.Allow)
 	b.Rule = d.text()
 	b.Reason = d.text()
 	b.Origin = d.text()

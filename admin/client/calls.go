@@ -70,9 +70,60 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, blockPath(prefix), query, nil)
 }
 
-// blockPath gives the path of a block; the slash of the prefix stays.
-func blockPath(prefix string) string {
-	return (&url.URL{Path: "/api/v1/blocks/" + prefix}).EscapedPath()
+// Held lists the blocks of the fleet that wait for a word, in the order of their
+// prefixes, page by page. It ends after the first error.
+func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
+	return func(yield func(admin.HeldBlock, error) bool) {
+		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+		for {
+			page, err := ask[admin.HeldPage](ctx, c, http.MethodGet, "/api/v1/held", query, nil)
+			if err != nil {
+				yield(admin.HeldBlock{}, err)
+				return
+			}
+			for _, b := range page.Held {
+				if !yield(b, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			query.Set("cursor", page.Next)
+		}
+	}
+}
+
+// Confirm puts blocks that wait in force, in the whole fleet.
+func (c *Client) Confirm(ctx context.Context, r admin.ConfirmRequest) (admin.Confirmed, error) {
+	return ask[admin.Confirmed](ctx, c, http.MethodPost, "/api/v1/held/confirm", nil, r)
+}
+
+func blockPath(prefix string) string { return "/api/v1/blocks/" + escaped(prefix) }
+
+// escaped gives a prefix as part of a path; its slash stays.
+func escaped(prefix string) string { return (&url.URL{Path: "/" + prefix}).EscapedPath()[1:] }
+
+// Allowances gives the config's allowlist and the allowances made at run time,
+// in the order of their prefixes.
+func (c *Client) Allowances(ctx context.Context) ([]admin.Allowance, error) {
+	list, err := ask[admin.AllowanceList](ctx, c, http.MethodGet, "/api/v1/allow", nil, nil)
+	return list.Allowances, err
+}
+
+// Allow has nobody in a prefix blocked, and returns the allowance as it stands.
+func (c *Client) Allow(ctx context.Context, r admin.AllowRequest) (admin.Allowance, error) {
+	return ask[admin.Allowance](ctx, c, http.MethodPost, "/api/v1/allow", nil, r)
+}
+
+// Disallow takes back the allowance of exactly this prefix that was made at run
+// time, and returns it.
+func (c *Client) Disallow(ctx context.Context, prefix, reason string) (admin.Allowance, error) {
+	query := url.Values{}
+	if reason != "" {
+		query.Set("reason", reason)
+	}
+	return ask[admin.Allowance](ctx, c, http.MethodDelete, "/api/v1/allow/"+escaped(prefix), query, nil)
 }
 
 // Explain says how an address stands with every rule.

@@ -53,10 +53,16 @@ func TestWhatIsSent(t *testing.T) {
 	_, _ = c.Block(ctx, admin.BlockRequest{Prefix: "203.0.113.7"})
 	_, _ = c.Extend(ctx, "2001:db8::/64", admin.ExtendRequest{For: "1h"})
 	_, _ = c.Unblock(ctx, "203.0.113.0/24", "a & b")
+	_, _ = c.Allow(ctx, admin.AllowRequest{Prefix: "203.0.113.7"})
+	_, _ = c.Allowances(ctx)
+	_, _ = c.Disallow(ctx, "2001:db8::/64", "x")
 	_, _ = c.Explain(ctx, netip.MustParseAddr("2001:db8::1"))
 	_, _ = c.Rule(ctx, "a/b c", 5)
 	_, _ = c.Top(ctx, 7)
 	_ = c.Reload(ctx)
+	_, _ = c.Confirm(ctx, admin.ConfirmRequest{All: true})
+	for range c.Held(ctx) {
+	}
 	for range c.Blocks(ctx, client.Filter{Rule: "site", Contains: "203.0.113.7"}) {
 	}
 	for range c.Events(ctx, "x-1", admin.EventBlock, admin.EventAlarm) {
@@ -64,10 +70,15 @@ func TestWhatIsSent(t *testing.T) {
 	want := `POST /api/v1/blocks
 PATCH /api/v1/blocks/2001:db8::/64
 DELETE /api/v1/blocks/203.0.113.0/24?reason=a+%26+b
+POST /api/v1/allow
+GET /api/v1/allow
+DELETE /api/v1/allow/2001:db8::/64?reason=x
 GET /api/v1/explain/2001:db8::1
 GET /api/v1/rules/a%2Fb%20c?limit=5
 GET /api/v1/top?limit=7
 POST /api/v1/reload
+POST /api/v1/held/confirm
+GET /api/v1/held?limit=1000
 GET /api/v1/blocks?contains=203.0.113.7&limit=1000&rule=site
 GET /api/v1/events?after=x-1&kind=block%2Calarm`
 	if got := strings.Join(got, "\n"); got != want {

@@ -69,12 +69,13 @@ type standing struct {
 	digest  string    // of the records that end after cutoff; "" while others wait to be removed
 	cutoff  int64     // unix second
 	tip     string    // newest id of the stream; "" if it is empty
+	born    string    // when the namespace was; another birth is another namespace
 	beats   []Beat
 }
 
 func parseStanding(answer []any) (standing, error) {
 	var s standing
-	if len(answer) < 6 || len(answer)%2 != 0 {
+	if len(answer) < 7 || len(answer)%2 != 1 {
 		return s, fmt.Errorf("beat: an answer of %d parts", len(answer))
 	}
 	var numbers [4]int64
@@ -89,7 +90,8 @@ func parseStanding(answer []any) (standing, error) {
 	s.changes, s.cutoff = numbers[2], numbers[3]
 	s.digest, _ = answer[3].(string)
 	s.tip, _ = answer[5].(string)
-	for rest := answer[6:]; len(rest) >= 2; rest = rest[2:] {
+	s.born, _ = answer[6].(string)
+	for rest := answer[7:]; len(rest) >= 2; rest = rest[2:] {
 		field, _ := rest[0].(string)
 		value, _ := rest[1].(string)
 		if b, ok := parseBeat(field, value); ok {

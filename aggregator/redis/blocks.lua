@@ -4,13 +4,14 @@
 -- Blocks: hash blocks holds prefix -> record, sorted set ends prefix -> the
 -- second from which the record may be forgotten, stream every record taken,
 -- hash state the count of these (version), the digest in two words (d1, d2), the
--- stream's newest id (tip) and the fleet's number of partitions. A record is
+-- stream's newest id (tip), the fleet's number of partitions and when the
+-- namespace was born. A record is
 --
---   format (1) version (8) until, ns (8) lifted (1) since, ns (8)
+--   format (1) version (8) allow (1) until, ns (8) lifted (1) since, ns (8)
 --   rule NUL origin NUL reason NUL count (4) limit (4) forced (1) proxied (1) retention, s (4)
 --
 -- so that of two the greater in byte order is the one to keep.
-local RULE, LEAST, LONGEST = 27, 26 + 3 + 14, 1024
+local RULE, LEAST, LONGEST = 28, 27 + 3 + 14, 1024
 local REMOVED = 200 -- ended records that one call removes at most
 local STREAM = 100000
 
@@ -63,9 +64,10 @@ end
 -- supersedes reports whether a record is taken where old stands. The greater
 -- one is, but of several nodes that cross together, and write one version with
 -- ends that differ a little, the first wins: one crossing makes one block.
+-- Allowances are made by hand, one by one, and have no such exception.
 local function supersedes(record, old, now)
-  local ends, stands = unpack('>I8', record, 10), unpack('>I8', old, 10)
-  if stands > now * 1e6 and byte(old, 18) == 0 and byte(record, 18) == 0 and sub(old, 2, 9) == sub(record, 2, 9)
+  local ends, stands = unpack('>I8', record, 11), unpack('>I8', old, 11)
+  if stands > now * 1e6 and byte(old, 19) == 0 and byte(record, 19) == 0 and byte(record, 10) == 0 and sub(old, 2, 10) == sub(record, 2, 10)
       and ends <= stands + 1e9 and ruleOf(old) == ruleOf(record) then
     return false
   end
@@ -97,7 +99,7 @@ local function publish(keys, args)
     if taken then
       if old then toggle(digest, prefix, old) end
       toggle(digest, prefix, record)
-      local over = floor(unpack('>I8', record, 10) / 1e9) + unpack('>I4', record, #record - 3)
+      local over = floor(unpack('>I8', record, 11) / 1e9) + unpack('>I4', record, #record - 3)
       call('HSET', blocks, prefix, record)
       call('ZADD', ends, format('%.0f', over), prefix)
       local version = call('HINCRBY', state, 'version', 1)
@@ -116,7 +118,9 @@ end
 -- node's heartbeat (an empty field only asks) with the second it came in before
 -- it, and tells how the namespace stands: second and microsecond of TIME,
 -- version, digest ('' while ended records wait to be removed), the second by
--- which all that had ended are removed, tip, then field, value, field, value….
+-- which all that had ended are removed, tip, birth, then field, value, field,
+-- value…. The birth is the time of the first beat since the namespace was empty:
+-- where it changes, all that stood there was lost.
 local BEAT = 3600 -- seconds after which a beat is forgotten
 local function beat(keys, args)
   if not call then bind() end
@@ -126,7 +130,8 @@ local function beat(keys, args)
   local nodes, state, time = keys[1], keys[2], call('TIME')
   local second = tonumber(time[1])
   call('HSETNX', state, 'partitions', args[3])
-  local known = call('HMGET', state, 'version', 'tip', 'partitions')
+  call('HSETNX', state, 'born', time[1] .. '.' .. time[2])
+  local known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
   if known[3] ~= args[3] then return fail('partitions ', known[3]) end
   local all, digest = removeEnded(keys[4], keys[3], state, second), ''
   if all then
@@ -134,7 +139,7 @@ local function beat(keys, args)
     digest = format('%08x%08x', words[1], words[2])
   end
   if args[1] ~= '' then call('HSET', nodes, args[1], second .. ' ' .. args[2]) end
-  local out = { second, tonumber(time[2]), tonumber(known[1] or 0), digest, second, known[2] or '' }
+  local out = { second, tonumber(time[2]), tonumber(known[1] or 0), digest, second, known[2] or '', known[4] }
   local beats = call('HGETALL', nodes)
   for i = 1, #beats, 2 do
     local space = find(beats[i + 1], ' ', 1, true)

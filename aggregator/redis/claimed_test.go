@@ -32,7 +32,7 @@ func TestClaimedTime(t *testing.T) {
 	}
 	see("203.0.113.1", 60)
 	see("203.0.113.2", 70)
-	if err := p.Round(ctx, long, false); err == nil || !strings.Contains(err.Error(), "EDGEGUARD clock") {
+	if err := p.Round(ctx, long); err == nil || !strings.Contains(err.Error(), "EDGEGUARD clock") {
 		t.Fatalf("a push of 2011 before the claim: %v", err)
 	}
 	if err := p.Claim(ctx); err != nil {
@@ -42,7 +42,7 @@ func TestClaimedTime(t *testing.T) {
 		t.Fatalf("%v, %q, %v on a watch list that is not there", keys, after, err)
 	}
 	m.counts.Lost()
-	if err := p.Round(ctx, long, false); err != nil {
+	if err := p.Round(ctx, long); err != nil {
 		t.Fatal(err)
 	}
 	keys, after, err := p.Watched(ctx, "0")
@@ -61,7 +61,8 @@ func TestClaimedTime(t *testing.T) {
 			t.Errorf("%q is left", left)
 		}
 	}
-	if err := p.Round(ctx, long, true); err == nil {
+	see("203.0.113.1", 1)
+	if err := p.Round(ctx, long); err == nil {
 		t.Error("the claim is left")
 	}
 }

@@ -26,6 +26,10 @@ type clears struct {
 	floors map[aggregator.Key]floor
 }
 
+// forgets reports whether a record says that the counts of its prefix begin
+// anew: an unblock does, and the end of an allowance does not.
+func forgets(b *edgeguard.Block) bool { return b.Lifted && !b.Allow }
+
 // clearLifted clears what was unblocked in the last window: by this node before
 // it was in the fleet, or while it was away. Older unblocks are of slots that
 // have left every window. Since then the keys may have counted anew, which
@@ -33,7 +37,7 @@ type clears struct {
 func (l *Link) clearLifted() {
 	now := l.node.Now()
 	for b := range l.node.Records() {
-		if !b.Lifted || !now.Before(b.Since.Add(l.config.Retention)) {
+		if !forgets(&b) || !now.Before(b.Since.Add(l.config.Retention)) {
 			continue
 		}
 		for _, k := range l.clear(b) {

@@ -194,6 +194,30 @@ func BenchmarkPushWhole(b *testing.B) {
 	}
 }
 
+// BenchmarkOffer is what it costs Redis to say that it holds what a node claims.
+func BenchmarkOffer(b *testing.B) {
+	for _, nodes := range []int{1, 16} {
+		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
+			c := newCrowd(b, nodes, max(4000/nodes, 1000))
+			c.round(b, 60, 33)
+			var offer, whole spent
+			for b.Loop() {
+				offer.on(c, func() (pushed int) {
+					for range 5 {
+						pushed += c.round(b, 1, 0)
+					}
+					return pushed
+				})
+				whole.on(c, func() int { return c.round(b, 60, 33) })
+			}
+			b.ReportMetric(offer.each(), "redis-µs/key")
+			b.ReportMetric(whole.each(), "whole-µs/key")
+			b.ReportMetric(float64(offer.updates)/offer.wall.Seconds(), "keys/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // slidingLog is the peer: the exact sliding-window log that most limiters run
 // in Redis, one script for each request.
 const slidingLog = `

@@ -11,6 +11,7 @@ import (
 // overtaken. It is used by one goroutine at a time, but for cutoff.
 type drift struct {
 	cutoff   atomic.Int64 // of the newest beat, unix seconds
+	born     string       // the namespace that was joined, or last seen
 	reached  int64        // the version that stood at the beat before
 	before   int64        // the mirror's version at the beat before
 	doubts   int          // beats running whose digest did not fit
@@ -22,16 +23,18 @@ type drift struct {
 }
 
 // compare asks for a full sync where the mirror and the fleet's list part:
-// the list went back (an emptied Redis, a fail-over that lost changes), the
-// mirror has not come to what stood a beat ago, or the digests differ twice
-// running. Where two full reads at one version did not help, it is Redis'
-// digest that is wrong.
+// the namespace is another one (an emptied Redis), the list went back (a
+// fail-over that lost changes), the mirror has not come to what stood a beat
+// ago, or the digests differ twice running. Where two full reads at one version
+// did not help, it is Redis' digest that is wrong.
 func (l *Link) compare(ctx context.Context, s standing) {
 	d := &l.drift
 	d.cutoff.Store(s.cutoff)
 	digest, version := l.mirror.digest(s.cutoff)
 	differ := s.digest != "" && version == s.changes && digest != s.digest
-	wrong := d.before > s.changes || version < d.reached
+	back := d.before > s.changes || d.born != s.born
+	wrong := back || version < d.reached
+	d.born = s.born
 	if differ {
 		d.doubts++
 	} else {
@@ -41,7 +44,7 @@ func (l *Link) compare(ctx context.Context, s standing) {
 		d.fitted = l.stats.syncs.Load()
 	}
 	d.stands = s.changes
-	if d.before > s.changes {
+	if back {
 		l.node.Counts().Lost() // what lost blocks may have lost counts, too
 		signal(l.wake)
 	}

@@ -118,8 +118,8 @@ func TestRepairOnlyWhatStands(t *testing.T) {
 	}
 }
 
-// TestListThatWentBackIsPushedWhole: what lost blocks may have lost counts.
-func TestListThatWentBackIsPushedWhole(t *testing.T) {
+// TestListThatWentBackHasAllOffered: what lost blocks may have lost counts.
+func TestListThatWentBackHasAllOffered(t *testing.T) {
 	m := newMember(t, testConfig("127.0.0.1:1", "edge-a"))
 	l, err := New(m.config, m.node)
 	if err != nil {
@@ -128,18 +128,19 @@ func TestListThatWentBackIsPushedWhole(t *testing.T) {
 	t.Cleanup(func() { _ = l.client.Close() })
 	ctx := context.Background()
 	m.see("203.0.113.7", 7)
-	pushes := m.counts.Collect(time.Now(), false)
-	if len(pushes) != 1 {
-		t.Fatalf("%d pushes", len(pushes))
+	push, ok := m.counts.Whole(key("203.0.113.7"), time.Now())
+	if !ok {
+		t.Fatal("no push")
 	}
-	m.counts.Answered(&pushes[0], aggregator.Answer{Peak: 7, Total: 7}, time.Now())
+	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
+	m.counts.Offer(time.Now(), 10)
 	l.mirror.begin(5)
 	l.compare(ctx, standing{changes: 5})
-	if len(l.wake) != 0 || len(m.counts.Collect(time.Now(), false)) != 0 {
+	if again, _ := m.counts.Offer(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
 		t.Fatal("a list that stands is pushed again")
 	}
 	l.compare(ctx, standing{changes: 4})
-	if again := m.counts.Collect(time.Now(), false); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 || !again[0].Whole {
+	if again, _ := m.counts.Offer(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
 		t.Errorf("after the list went back: %v", again)
 	}
 }

@@ -94,7 +94,7 @@ func (l *Link) watch(messages []goredis.XMessage) (last string) {
 		last = m.ID
 		text, _ := m.Values["k"].(string)
 		if k, err := aggregator.ParseKey([]byte(text)); err == nil && l.node.Width(k.Meter) != 0 {
-			l.hear(k)
+			l.Ask(k)
 		}
 	}
 	return last
@@ -134,12 +134,12 @@ func (l *Link) take(prefix, record string, fresh bool) {
 	b.Since, b.Until = l.node.Local(b.Since), l.node.Local(b.Until)
 	changed, err := l.node.Merge(b, r.Forced)
 	switch {
-	case errors.Is(err, blocklist.ErrExpired):
+	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case err != nil:
 		l.refuse(prefix, err)
 	case changed:
 		l.stats.received.Add(1)
-		if b.Lifted {
+		if forgets(&b) {
 			l.clear(b)
 			l.node.Cleared(b.Prefix, b.Since)
 		}

@@ -6,24 +6,21 @@ import (
 	"time"
 )
 
-// logEvery is the least time between two log lines about the fleet, whatever
-// happens: a Redis that flaps must not fill a disk.
-const logEvery = time.Minute
+// starting is the trouble of a link that has not tried to join yet: its node
+// decides alone, and there is nothing to mend nor to alarm.
+var starting = Trouble{Kind: "starting", Text: "the fleet is not joined yet"}
 
 // health is the one state of the link that all its loops share: healthy, or
 // degraded with a reason. Safe for concurrent use.
 type health struct {
-	say   func(text string)
 	alarm func(kind, about, text string)
 	calm  func(kind, about string)
 
 	mu      sync.Mutex
-	trouble Trouble // Kind "" while healthy
+	trouble Trouble // Kind "" while healthy; at first starting
 	part    Trouble // the same, of pushes only
 	since   time.Time
 	tries   int
-	unsaid  string    // the newest line that had to wait
-	said    time.Time // of the last line
 }
 
 // degrade takes in a failure and gives the time to wait before the next try:
@@ -41,9 +38,6 @@ func (h *health) degrade(t Trouble) time.Duration {
 	h.mu.Unlock()
 	if old.Kind != t.Kind {
 		h.alarm("fleet", "redis", t.Text)
-		h.tell("degraded: the fleet is not heard; this node decides alone: " + t.Text)
-	} else {
-		h.tell("")
 	}
 	return wait/2 + rand.N(wait/2+1)
 }
@@ -51,15 +45,12 @@ func (h *health) degrade(t Trouble) time.Duration {
 // mend says that everything works again.
 func (h *health) mend() {
 	h.mu.Lock()
-	old, since := h.trouble, h.since
+	old := h.trouble
 	h.trouble, h.tries = Trouble{}, 0
 	h.mu.Unlock()
-	if old.Kind != "" {
+	if old.Kind != "" && old.Kind != starting.Kind {
 		h.calm("fleet", "redis")
-		h.tell("the fleet is heard again after " + time.Since(since).Round(100*time.Millisecond).String())
-		return
 	}
-	h.tell("")
 }
 
 // degradePart takes in a failure that leaves the rest at work: blocks are heard,
@@ -72,42 +63,22 @@ func (h *health) degradePart(t Trouble) {
 	}
 	h.part = t
 	h.mu.Unlock()
-	if old.Kind == t.Kind {
-		h.tell("")
-		return
+	if old.Kind != t.Kind {
+		h.alarm("fleet", "push", t.Text)
 	}
-	h.alarm("fleet", "push", t.Text)
-	h.tell("degraded: the fleet does not hear all counts of this node: " + t.Text)
 }
 
-// mendPart says that pushes work again.
-func (h *health) mendPart() {
+// mendPart says that pushes work again, and reports whether they did not.
+func (h *health) mendPart() bool {
 	h.mu.Lock()
 	old := h.part
 	h.part = Trouble{}
 	h.mu.Unlock()
-	if old.Kind != "" {
-		h.calm("fleet", "push")
-		h.tell("the fleet hears all counts again")
+	if old.Kind == "" {
+		return false
 	}
-}
-
-// tell logs text, or keeps it until a line may be logged again; "" logs what
-// was kept, if it is time.
-func (h *health) tell(text string) {
-	h.mu.Lock()
-	if text != "" {
-		h.unsaid = text
-	}
-	now := time.Now()
-	line := ""
-	if h.unsaid != "" && (h.said.IsZero() || now.Sub(h.said) >= logEvery) {
-		line, h.unsaid, h.said = h.unsaid, "", now
-	}
-	h.mu.Unlock()
-	if line != "" {
-		h.say(line)
-	}
+	h.calm("fleet", "push")
+	return true
 }
 
 // state is the trouble that stands, and since when; Kind is "" where all is

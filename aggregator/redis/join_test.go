@@ -24,7 +24,7 @@ func TestJoinTellsOfUnblocks(t *testing.T) {
 	before, p := pusherOf(t, s, "edge-a", nil)
 	before.seeAt(addr, 40, now.Add(-time.Minute))
 	before.seeAt(old, 40, now.Add(-time.Minute))
-	if err := p.Round(context.Background(), now, false); err != nil {
+	if err := p.Round(context.Background(), now); err != nil {
 		t.Fatal(err)
 	}
 

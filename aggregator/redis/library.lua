@@ -13,6 +13,7 @@
 -- at the first call.
 local call, byte, char, find, sub, concat, format, floor, max, min, pack, unpack, values
 local EMPTY, FRESH, NODE
+local ZEROS = {}
 local PAIRS = {} -- how struct reads and writes n slots of two bytes
 
 -- A suspect is a hash: field f is the fleet's ring, and each field of eight
@@ -32,6 +33,7 @@ local LATE = KEPT - WINDOW
 local F, N = 9, 5  -- the bytes before the slots, of the fleet's ring and of a node's
 local MOST = 65535 -- where a slot of the fleet stops
 local LIFE = 70    -- slots for which a suspect outlives the last move of its head
+local ROOM = { 255, MOST } -- what a cell of so many bytes holds
 local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
 
 local function bind()
@@ -39,7 +41,7 @@ local function bind()
   byte, char, find, sub = string.byte, string.char, string.find, string.sub
   floor, max, min, concat, format = math.floor, math.max, math.min, table.concat, string.format
   pack, unpack, values = struct.pack, struct.unpack, _G.unpack
-  for n = 1, KEPT do PAIRS[n] = '>' .. ('H'):rep(n) end
+  for n = 1, KEPT do PAIRS[n], ZEROS[n] = '>' .. ('H'):rep(n), 0 end
   EMPTY = ('\0'):rep(2 * KEPT)
   NODE = '\1' .. ('\0'):rep(N - 1 + KEPT + 3)
   FRESH = '\1' .. ('\0'):rep(F - 1 + KEPT + 3)
@@ -54,12 +56,21 @@ local function whole(text, bound)
   return text and find(text, '^%d+$') and #text <= 16 and tonumber(text) < bound
 end
 
--- cells reads n slots of a ring from its i-th on; written is the reverse. Both
--- move all slots in one call: slot by slot, a whole push took three times as
--- long. Of two bytes, the table has the next position behind the slots.
+-- cells reads n slots of a ring from its i-th on, those behind its last as 0;
+-- written is the reverse. Both move all slots in one call: slot by slot, a whole
+-- push took three times as long. Of two bytes, the table has the next position
+-- behind the slots.
 local function cells(ring, at, cell, i, n)
-  if cell == 1 then return { byte(ring, at + i, at + i + n - 1) } end
-  return { unpack(PAIRS[n], ring, at + 2 * i - 1) }
+  local held = min(n, KEPT + 1 - i)
+  if held < 1 then return { values(ZEROS, 1, n) } end
+  local counts
+  if cell == 1 then
+    counts = { byte(ring, at + i, at + i + held - 1) }
+  else
+    counts = { unpack(PAIRS[held], ring, at + 2 * i - 1) }
+  end
+  for j = held + 1, n do counts[j] = 0 end
+  return counts
 end
 
 local function written(counts, n, cell)
@@ -82,13 +93,27 @@ local function total(ring)
   return a * 65536 + b * 256 + c
 end
 
--- advance moves a ring's head on by some steps. It gives the ring, whose total
--- is for the caller to write, and that total.
-local function advance(ring, at, cell, head, steps)
-  local left = steps < WINDOW and total(ring) or 0
-  if left > 0 then left = left - sum(ring, at, cell, head, head - WINDOW + 1, head - WINDOW + steps) end
-  local gone = min(steps, KEPT) * cell
-  return pack('>BI4', cell, head + steps) .. sub(ring, 6, at) .. sub(ring, at + gone + 1, -4) .. sub(EMPTY, 1, gone + 3), left
+-- ending is the total of the window that ends at a slot, be it after the head.
+local function ending(ring, at, cell, head, last)
+  if last == head then return total(ring) end
+  if last < head then return sum(ring, at, cell, head, last - WINDOW + 1, last) end
+  if last - head >= WINDOW then return 0 end
+  local all = total(ring)
+  if all > 0 then all = all - sum(ring, at, cell, head, head - WINDOW + 1, last - WINDOW) end
+  return all
+end
+
+-- renew moves a ring's head on by some steps and writes n slots, the last of
+-- which is the new head unless it does not move, and the total. In one piece:
+-- each string that is made on the way costs as much as all arithmetic.
+local function renew(ring, at, cell, top, steps, from, n, counts, total)
+  local before = from - top + KEPT - 1 -- the slots before those that are written
+  local held = max(min(before, KEPT - steps), 0)
+  local low = at + steps * cell
+  return pack('>BI4', cell, top) .. sub(ring, 6, at)
+    .. sub(ring, low + 1, low + held * cell) .. sub(EMPTY, 1, (before - held) * cell)
+    .. (n > 0 and written(counts, n, cell) or '')
+    .. sub(ring, at + (before + n) * cell + 1, at + KEPT * cell) .. pack('>I3', total)
 end
 
 -- widen makes two bytes of every slot, narrow one of two where that is enough.
@@ -100,12 +125,6 @@ local function narrow(ring, at)
   local counts = cells(ring, at, 2, 1, KEPT)
   if max(values(counts, 1, KEPT)) > 255 then return ring end
   return '\1' .. sub(ring, 2, at) .. written(counts, KEPT, 1) .. sub(ring, -3)
-end
-
--- splice writes n slots over those from the i-th on, and the total.
-local function splice(ring, at, cell, i, n, counts, total)
-  local low = at + (i - 1) * cell
-  return sub(ring, 1, low) .. written(counts, n, cell) .. sub(ring, low + n * cell + 1, -4) .. pack('>I3', total)
 end
 
 -- peakOf is the greatest total of the windows that end at one of the fleet's
@@ -122,20 +141,48 @@ local function peakOf(fleet, cell, steps, all)
   return peak
 end
 
+-- compare answers an offer, a push of one empty slot: by what is stored, which
+-- stays as it is.
+local function compare(ring, mine, body)
+  local last, claimed = unpack('>I4I4', body)
+  local cell, head, bottom = unpack('>BI4I4', ring)
+  local mineCell, mineHead = unpack('>BI4', mine)
+  local all = ending(ring, F, cell, head, last)
+  local peak = last < head and peakOf(ring, cell, min(head - last, LATE), total(ring)) or all
+  local status = ending(mine, N, mineCell, mineHead, last) < claimed and 1 or 0
+  if bottom > last - WINDOW then status = status + 4 end
+  return pack('>BI4I4I4', status, peak, all, bottom)
+end
+
+-- newest reads the last slot of a ring, and its total.
+local function newest(ring, cell)
+  if cell == 1 then
+    local last, a, b, c = byte(ring, -4, -1)
+    return last, a * 65536 + b * 256 + c
+  end
+  local high, low, a, b, c = byte(ring, -5, -1)
+  return high * 256 + low, a * 65536 + b * 256 + c
+end
+
+-- grown is a ring with another last slot, which fits its cell, and total.
+local function grown(ring, cell, last, total)
+  local a, b, c = floor(total / 65536), floor(total / 256) % 256, total % 256
+  if cell == 1 then return sub(ring, 1, -5) .. char(last, a, b, c) end
+  return sub(ring, 1, -6) .. char(floor(last / 256), last % 256, a, b, c)
+end
+
 -- raise is merge for what nine pushes of ten are where ten go out in a slot: one
--- slot, the newest of both rings, which has room for it in a byte. It returns
--- nothing if it has not.
-local function raise(ring, mine, body, claimed, head, bottom)
+-- slot, the newest of both rings, whose cells have room for it. It returns
+-- nothing if they have not.
+local function raise(ring, cell, mine, mineCell, body, claimed, head, bottom)
   local high, low = byte(body, 9, 10)
-  local known, a, b, c = byte(mine, -4, -1)
-  local sum, x, y, z = byte(ring, -4, -1)
-  local own, all = a * 65536 + b * 256 + c, x * 65536 + y * 256 + z
+  local known, own = newest(mine, mineCell)
+  local sum, all = newest(ring, cell)
   local more = high * 256 + low - known
   if more > 0 then
-    if known + more > 255 or sum + more > 255 then return end
+    if known + more > ROOM[mineCell] or sum + more > ROOM[cell] then return end
     own, all = own + more, all + more
-    mine = sub(mine, 1, -5) .. char(known + more, floor(own / 65536), floor(own / 256) % 256, own % 256)
-    ring = sub(ring, 1, -5) .. char(sum + more, floor(all / 65536), floor(all / 256) % 256, all % 256)
+    mine, ring = grown(mine, mineCell, known + more, own), grown(ring, cell, sum + more, all)
   end
   local status = own < claimed and 1 or 0
   if bottom > head - WINDOW then status = status + 4 end
@@ -145,10 +192,11 @@ end
 -- lift raises n known slots of a node's, the first of them from, to what was
 -- pushed. Those up to the old-th are before the node's window. It gives the
 -- fleet's slots after it (nothing if none changed), the greatest that changed
--- and by how much the fleet's total grew, then the same two of the node's.
-local function lift(pushed, known, n, old, fleet, cell, head, from)
+-- and by how much the fleet's total grew, then the same two of the node's. The
+-- fleet's ring still has the head old; top is the one that it will have.
+local function lift(pushed, known, n, old, fleet, cell, head, top, from)
   local sums, most, more, mineMost, mineMore = nil, 0, 0, 0, 0
-  local before = head - WINDOW - from + 1 -- as old, of the fleet's window
+  local before = top - WINDOW - from + 1 -- as old, of the fleet's window
   for i = 1, n do
     local count, grown = pushed[i], known[i]
     if count > grown then
@@ -169,64 +217,54 @@ end
 -- merge takes one push into the fleet's ring and the node's: a slot of the
 -- node's becomes the greater of what it is and what was pushed, and the fleet's
 -- moves by the difference. It returns both rings, the answer, and the fleet's
--- head before and after. newest is the last slot that is not refused as from
+-- head before and after. latest is the last slot that is not refused as from
 -- the future.
-local function merge(ring, mine, body, newest)
+local function merge(ring, mine, body, latest)
   local first, claimed = unpack('>I4I4', body)
   local last = first + (#body - 8) / 2 - 1
-  local cell, head, bottom = unpack('>BI4I4', ring)
-  local mineCell, mineHead = unpack('>BI4', mine)
-  if first == head and first == last and first == mineHead and first <= newest and first >= bottom and cell + mineCell == 2 then
-    local fleet, node, answer = raise(ring, mine, body, claimed, head, bottom)
-    if fleet then return fleet, node, answer, head, head end
+  local cell, before, bottom = unpack('>BI4I4', ring)
+  local mineCell, mineBefore = unpack('>BI4', mine)
+  if first == before and first == last and first == mineBefore and first <= latest and first >= bottom then
+    local fleet, node, answer = raise(ring, cell, mine, mineCell, body, claimed, before, bottom)
+    if fleet then return fleet, node, answer, before, before end
   end
-  local fleet, node, before, mineBefore, all, own = ring, mine, head, mineHead, nil, nil
-  local top = min(last, newest)
-  if first <= top and top > head then
-    fleet, all = advance(ring, F, cell, head, top - head)
-    head = top
-  else
-    all = total(ring)
-  end
+  local top, head, mineHead = min(last, latest), before, mineBefore
+  if first <= top and top > head then head = top end
   local from = max(first, bottom, head - KEPT + 1)
-  if from <= top and top > mineHead then
-    node, own = advance(mine, N, mineCell, mineHead, top - mineHead)
-    mineHead = top
-  else
-    own = total(mine)
-  end
+  if from <= top and top > mineHead then mineHead = top end
+  local all, own = ending(ring, F, cell, before, head), ending(mine, N, mineCell, mineBefore, mineHead)
 
-  local n, sums, most = top - from + 1, nil, 0
+  local n, sums = top - from + 1, nil
   if n > 0 then
-    local pushed, known, mineMost, mineMore, more = { unpack(PAIRS[n], body, 2 * (from - first) + 9) }, nil, 0, 0, 0
+    local pushed, known, most, more, mineMost, mineMore = { unpack(PAIRS[n], body, 2 * (from - first) + 9) }, nil, 0, 0, 0, 0
     if ring == FRESH and mine == NODE then
       for i = 1, n do more = more + pushed[i] end
       known, sums, most, mineMore = pushed, pushed, max(values(pushed, 1, n)), more
       mineMost = most
     else
-      known = cells(node, N, mineCell, from - mineHead + KEPT, n)
-      sums, most, more, mineMost, mineMore = lift(pushed, known, n, mineHead - WINDOW - from + 1, fleet, cell, head, from)
+      known = cells(mine, N, mineCell, from - mineBefore + KEPT, n)
+      sums, most, more, mineMost, mineMore = lift(pushed, known, n, mineHead - WINDOW - from + 1, ring, cell, before, head, from)
     end
     own, all = own + mineMore, all + more
-    if mineMost > 255 and mineCell == 1 then node, mineCell = widen(node, N), 2 end
+    if mineMost > 255 and mineCell == 1 then mine, mineCell = widen(mine, N), 2 end
+    if most > 255 and cell == 1 then ring, cell = widen(ring, F), 2 end
     if sums or mineHead > mineBefore then
-      node = splice(node, N, mineCell, from - mineHead + KEPT, n, known, own)
+      mine = renew(mine, N, mineCell, mineHead, mineHead - mineBefore, from, n, known, own)
     end
   end
   if sums then
-    if most > 255 and cell == 1 then fleet, cell = widen(fleet, F), 2 end
-    fleet = splice(fleet, F, cell, from - head + KEPT, n, sums, all)
+    ring = renew(ring, F, cell, head, head - before, from, n, sums, all)
   elseif head > before then
-    fleet = sub(fleet, 1, -4) .. pack('>I3', all)
+    ring = renew(ring, F, cell, head, head - before, head + 1, 0, nil, all)
   end
 
-  local peak = peakOf(fleet, cell, min(head - first, LATE), all)
-  if head ~= last then all = sum(fleet, F, cell, head, last - WINDOW + 1, last) end
-  if mineHead ~= last then own = sum(node, N, mineCell, mineHead, last - WINDOW + 1, last) end
+  local peak = peakOf(ring, cell, min(head - first, LATE), all)
+  if head ~= last then all = sum(ring, F, cell, head, last - WINDOW + 1, last) end
+  if mineHead ~= last then own = sum(mine, N, mineCell, mineHead, last - WINDOW + 1, last) end
   local status = own < claimed and 1 or 0
   if last > top or first < head - KEPT + 1 then status = status + 2 end
   if bottom > last - WINDOW then status = status + 4 end
-  return fleet, node, pack('>BI4I4I4', status, peak, all, bottom), before, head
+  return ring, mine, pack('>BI4I4I4', status, peak, all, bottom), before, head
 end
 
 -- tidy drops the nodes none of whose slots are kept any more, and takes one
@@ -270,22 +308,26 @@ local function push(keys, args)
     ttl = LIFE * width
     if now - time > 5000 or time - now > 5000 then return fail('clock ', format('%.0f', time)) end
   end
-  local newest, out = floor(time / 1000 / width) + 1, {}
+  local latest, out = floor(time / 1000 / width) + 1, {}
   for i = 2, n + 1 do
     local key = keys[i]
     local rings = call('HMGET', key, 'f', id)
-    local was, had = rings[1] or FRESH, rings[2] or NODE
-    local fleet, node, answer, before, head = merge(was, had, args[i], newest)
-    if node ~= had then
-      call('HSET', key, 'f', fleet, id, node)
-    elseif fleet ~= was then
-      call('HSET', key, 'f', fleet)
+    local was, had, body = rings[1] or FRESH, rings[2] or NODE, args[i]
+    if #body == 10 and sub(body, 9) == '\0\0' then
+      out[i - 1] = compare(was, had, body)
+    else
+      local fleet, node, answer, before, head = merge(was, had, body, latest)
+      if node ~= had then
+        call('HSET', key, 'f', fleet, id, node)
+      elseif fleet ~= was then
+        call('HSET', key, 'f', fleet)
+      end
+      if head > before then
+        call('EXPIRE', key, ttl)
+        if before > 0 and floor(before / WINDOW) ~= floor(head / WINDOW) then tidy(key, head) end
+      end
+      out[i - 1] = answer
     end
-    if head > before then
-      call('EXPIRE', key, ttl)
-      if before > 0 and floor(before / WINDOW) ~= floor(head / WINDOW) then tidy(key, head) end
-    end
-    out[i - 1] = answer
   end
   return concat(out)
 end

@@ -23,7 +23,7 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	block := aggregator.Record{Block: edgeguard.Block{
 		Prefix: p, Rule: pick("site", "login", "log"), Origin: pick("edge-1", "edge-2"), Reason: pick("", "over limit", "über"),
-		Count: uint32(r.IntN(3)), Limit: 1900, Version: uint64(1 + r.IntN(2)), Lifted: r.IntN(4) == 0,
+		Count: uint32(r.IntN(3)), Limit: 1900, Version: uint64(1 + r.IntN(2)), Lifted: r.IntN(4) == 0, Allow: r.IntN(4) == 0,
 		Since: now.Add(-time.Hour), Until: now.Add([]time.Duration{-300, 600, 600, 600, 1200}[r.IntN(5)] * time.Second).Add(time.Duration(r.IntN(4)) * 500 * time.Millisecond),
 	}, Forced: r.IntN(2) == 0, Retention: 100 * time.Second}
 	text, err := block.Encode()
@@ -37,11 +37,11 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 func standingOf(t testing.TB, answer any) string {
 	t.Helper()
 	list, ok := answer.([]any)
-	if !ok || len(list) < 6 {
+	if !ok || len(list) < 7 {
 		t.Fatalf("beat: %q", answer)
 	}
-	beats := pairs(list[6:])
-	return fmt.Sprintf("version %v digest %v, empty tip: %t, beats %q", list[2], list[3], list[5] == "", beats)
+	beats := pairs(list[7:])
+	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
 // TestLibraryBlocksAreTwin publishes random records on both and compares what
@@ -167,7 +167,7 @@ func TestLibraryOldBeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
-	if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+	if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 		t.Fatalf("%q, %v", answer, err)
 	}
 }
@@ -183,7 +183,7 @@ func TestLibraryRubbish(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, err := b.node.FCall(ctx, Library+"_beat", names.beatKeys(), "here/0", "{}", "16").Slice()
-		if err != nil || fmt.Sprint(answer[6:]) != "[here/0 {}]" {
+		if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
 		}
 	}

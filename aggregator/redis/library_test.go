@@ -132,7 +132,7 @@ func (s *script) count() uint16 {
 }
 
 // push is one call with what one node says of some suspects: fresh, late, early,
-// short or whole, with a claim that fits or does not.
+// short, whole or an offer, with a claim that fits or does not.
 func (s *script) push() {
 	node := s.nodes[s.r.IntN(len(s.nodes))]
 	h := aggregator.NewHeader(node, s.now, s.width)
@@ -160,6 +160,9 @@ func (s *script) body() string {
 		head += uint32(s.r.IntN(4))
 	case 2:
 		head -= uint32(s.r.IntN(140))
+	}
+	if s.r.IntN(5) == 0 {
+		return string((&aggregator.Push{First: head, Sum: uint32(s.r.IntN(400)), Counts: []uint16{0}}).AppendBody(nil))
 	}
 	p := aggregator.Push{First: head - uint32(n) + 1, Sum: uint32(s.r.IntN(400))}
 	for range n {

@@ -14,8 +14,7 @@ import (
 
 // The link's rhythm.
 const (
-	beatEvery  = 2 * time.Second
-	wholeEvery = 30 * time.Second
+	beatEvery = 2 * time.Second
 	// lastWords is how long a link that ends may take to push what it has.
 	lastWords = 2 * time.Second
 	// queued bounds the blocks that wait to be published: more are found by a
@@ -65,7 +64,7 @@ func New(c Config, node Node) (*Link, error) {
 		queue: make(chan change, queued), heard: make(chan aggregator.Key, heardKeys),
 		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1), owed: make(chan struct{}, 1),
 	}
-	l.health = health{say: node.Log, alarm: node.Alarm, calm: node.Calm}
+	l.health = health{alarm: node.Alarm, calm: node.Calm, trouble: starting, since: l.started}
 	l.mirror.ledger = aggregator.NewLedger()
 	l.pusher = newPusher(client, &l.config, &l.node, &l.seen, &l.stats)
 	l.pusher.live = true
@@ -116,7 +115,6 @@ func (l *Link) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, time.Second)
 		l.node.Counts().Sweep(l.node.Now())
-		l.health.tell("")
 	}
 }
 
@@ -139,8 +137,8 @@ func (l *Link) session(ctx context.Context) error {
 
 // join meets the fleet: clock, heartbeat, the whole list in both directions,
 // and the unblocks, which Redis may not have heard of, nor this node's counts.
-// After it every suspect is pushed whole, and so is what the fleet has watched
-// for a window: the watch list is read from there on.
+// After it every suspect is offered, and what the fleet has watched for a window
+// is pushed: the watch list is read from there on.
 func (l *Link) join(ctx context.Context) (place, error) {
 	for range 3 {
 		if err := l.measure(ctx); err != nil {
@@ -151,6 +149,7 @@ func (l *Link) join(ctx context.Context) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
+	l.drift.born = s.born
 	// What waits in the queue is in the list, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue
@@ -180,14 +179,15 @@ func (l *Link) farewell(ctx context.Context) {
 		err = l.forget(ctx)
 	}
 	if err == nil {
-		err = l.pusher.Round(ctx, l.node.Now(), false)
+		err = l.pusher.Round(ctx, l.node.Now())
 	}
 	if err != nil {
 		l.stats.note(err)
 	}
 }
 
-// Up reports whether the node is joined to its fleet.
+// Up reports whether the node is joined to its fleet; not before Run has joined
+// it first.
 func (l *Link) Up() bool {
 	t, _ := l.health.state()
 	return t.Kind == ""

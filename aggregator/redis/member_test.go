@@ -73,7 +73,6 @@ type member struct {
 	mu     sync.Mutex
 	alarms map[string]string // kind/about → text
 	raised map[string]int
-	lines  []string
 	over   map[aggregator.Key]uint32
 
 	end  context.CancelFunc
@@ -106,11 +105,6 @@ func newMember(t testing.TB, c Config) *member {
 		Cleared: func(p netip.Prefix, at time.Time) { m.table.Clear(p.Addr(), "") },
 		Alarm:   m.alarm,
 		Calm:    m.calm,
-		Log: func(text string) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.lines = append(m.lines, text)
-		},
 	}
 	return m
 }
@@ -125,7 +119,7 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
-	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, false) })
+	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Forced(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
 	m.done = make(chan struct{})
 	m.end = end

@@ -32,11 +32,13 @@ type Node struct {
 	// split need not be asked for. Optional.
 	Stands func(key aggregator.Key, peak uint32) bool
 
-	// Merge takes a block of the fleet into the node's list, by force if the
-	// block was forced. Times are local.
+	// Merge takes a block or allowance of the fleet into the node's list, by force
+	// if it was forced. Times are local. An error is an alarm about the record,
+	// unless it is blocklist.ErrExpired or aggregator.ErrHeld. The same record
+	// comes again with each full read of the fleet's list.
 	Merge func(b edgeguard.Block, forced bool) (changed bool, err error)
-	// Records gives the fleet's part of the node's list: blocks and tombstones,
-	// without those of rules with scope node.
+	// Records gives the fleet's part of the node's list: blocks, allowances and
+	// tombstones, without those of rules with scope node.
 	Records func() iter.Seq2[edgeguard.Block, bool]
 	// Cleared says that the fleet unblocked a prefix: the node forgets its
 	// counts. at is local. Optional.
@@ -55,8 +57,6 @@ type Node struct {
 	// apart. Optional.
 	Alarm func(kind, about, text string)
 	Calm  func(kind, about string)
-	// Log takes at most one line a minute. Optional.
-	Log func(text string)
 }
 
 // fill makes every optional function safe to call.
@@ -81,8 +81,5 @@ func (n *Node) fill() {
 	}
 	if n.Calm == nil {
 		n.Calm = func(string, string) {}
-	}
-	if n.Log == nil {
-		n.Log = func(string) {}
 	}
 }

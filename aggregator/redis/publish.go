@@ -11,7 +11,7 @@ import (
 // atOnce is the most records of one call: 50 KB.
 const atOnce = 50
 
-// change is a block of this node's list that may be news to the fleet.
+// change is a block or allowance of this node's list that may be news to the fleet.
 type change struct {
 	block  edgeguard.Block
 	forced bool
@@ -22,7 +22,7 @@ type change struct {
 // fleet is recognized and not published. An unblock also takes the prefix's
 // counts out of what the node pushes, at once, and out of Redis.
 func (l *Link) Changed(b edgeguard.Block, forced bool) {
-	if b.Lifted {
+	if forgets(&b) {
 		l.clear(b)
 	}
 	if l.config.Monitor {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,10 @@ const (
 	// so that neither side holds more than a few MB, and that a round of many
 	// keys does not outlast one exchange's timeout.
 	pipelined = 16
+	// batch is about how many keys are taken from the node at a time: more
+	// would take memory, and what follows from the answers must not wait long,
+	// even where all are wanted whole.
+	batch = pipelined * callKeys
 )
 
 // Pusher carries one node's counts to Redis, one round at a time, and starts
@@ -59,14 +64,30 @@ func newPusher(client goredis.UniversalClient, c *Config, node *Node, seen *rost
 	}
 }
 
-// Round pushes what has changed, or all of it whole, and does what follows from
-// the answers: unblocks that Redis has not heard of are told it, keys that it
-// wants whole go again at once, those to be watched are told to the fleet, and
-// those over are handed to Node.Over. now is local time. An error names the first call that was not answered; what it
-// carried is still to be pushed, see [aggregator.Node.Lost].
-func (p *Pusher) Round(ctx context.Context, now time.Time, whole bool) error {
+// Round pushes what has changed and does what follows from the answers: unblocks
+// that Redis has not heard of are told it, keys that it wants whole go again at
+// once, those to be watched are told to the fleet, and those over are handed to
+// Node.Over. now is local time. An error names the first call that was not
+// answered; what it carried is still to be pushed.
+func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 	counts := p.node.Counts()
-	return p.push(ctx, counts, counts.Collect(now, whole), now)
+	var t tally
+	for pushes := range counts.Collect(now, batch) {
+		if !p.push(ctx, counts, pushes, now, &t) {
+			break
+		}
+	}
+	return t.err()
+}
+
+// Offer compares with Redis what it is time to compare, or a part of it, and
+// says whether there is more; see [aggregator.Node.Offer]. It goes after Round.
+func (p *Pusher) Offer(ctx context.Context, now time.Time) (more bool, err error) {
+	counts := p.node.Counts()
+	pushes, more := counts.Offer(now, batch)
+	var t tally
+	p.push(ctx, counts, pushes, now, &t)
+	return more, t.err()
 }
 
 // Heard pushes what the node holds of keys that the fleet watches.
@@ -78,29 +99,44 @@ func (p *Pusher) Heard(ctx context.Context, keys []aggregator.Key, now time.Time
 			pushes = append(pushes, one)
 		}
 	}
-	return p.push(ctx, counts, pushes, now)
+	var t tally
+	p.push(ctx, counts, pushes, now, &t)
+	return t.err()
 }
 
-func (p *Pusher) push(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time) error {
-	var f follow
-	err := p.exchange(ctx, counts, pushes, now, &f)
-	if len(f.forget) > 0 && err == nil {
-		err = p.forget(ctx, f.forget)
+// tally is what became of the calls of a round.
+type tally struct {
+	calls, unanswered int
+	first             error // of those that were not answered
+	then              error // of what followed from answers
+}
+
+func (t *tally) err() error {
+	if t.first == nil {
+		return t.then
 	}
-	if len(f.again) > 0 && err == nil {
-		var again []aggregator.Push
-		for _, k := range f.again {
-			if one, ok := counts.Whole(k, now); ok {
-				again = append(again, one)
-			}
+	return errors.Join(&pushError{calls: t.calls, unanswered: t.unanswered, err: t.first}, t.then)
+}
+
+// push sends pushes, some calls at a time, and does what follows from the
+// answers before it sends more. False: the rest would wait for as long again.
+func (p *Pusher) push(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time, t *tally) bool {
+	for calls := range slices.Chunk(p.group(pushes), pipelined) {
+		var f follow
+		failed, err := p.exchange(ctx, counts, calls, now, &f)
+		t.calls, t.unanswered = t.calls+len(calls), t.unanswered+failed
+		if t.first == nil {
+			t.first = err
 		}
-		err = p.exchange(ctx, counts, again, now, &f)
+		t.then = p.act(ctx, counts, &f, now)
+		if failed == len(calls) || t.then != nil {
+			return false
+		}
 	}
-	p.decide(ctx, f.over)
-	return errors.Join(err, p.tell(ctx, f.watch))
+	return true
 }
 
-// follow is what the answers of a round ask for.
+// follow is what answers ask for.
 type follow struct {
 	again, watch []aggregator.Key
 	forget       []floored // before again
@@ -112,37 +148,47 @@ type over struct {
 	peak, head uint32
 }
 
-// exchange sends pushes and takes in their answers.
-func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time, f *follow) error {
-	calls := p.group(pushes)
-	all, unanswered := len(calls), 0
-	var first error
-	for len(calls) > 0 {
-		some := calls[:min(pipelined, len(calls))]
-		calls = calls[len(some):]
-		claimed := now
-		if p.live {
-			claimed = p.node.Now()
-		}
-		failed, err := p.send(ctx, some, p.node.Epoch(claimed))
-		if first == nil {
-			first = err
-		}
-		unanswered += failed
-		for _, c := range some {
-			p.take(counts, c, now, f)
-		}
-		if failed == len(some) {
-			// Nothing of this pipeline was answered: the rest would wait for
-			// as long again.
-			unanswered += len(calls)
-			break
+// act does what answers ask for.
+func (p *Pusher) act(ctx context.Context, counts *aggregator.Node, f *follow, now time.Time) error {
+	var err error
+	if len(f.forget) > 0 {
+		err = p.forget(ctx, f.forget)
+	}
+	if len(f.again) > 0 && err == nil {
+		err = p.repeat(ctx, counts, f, now)
+	}
+	p.decide(ctx, f.over)
+	return errors.Join(err, p.tell(ctx, f.watch))
+}
+
+// repeat pushes whole what is to go again.
+func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Node, f *follow, now time.Time) error {
+	var again []aggregator.Push
+	for _, k := range f.again {
+		if one, ok := counts.Whole(k, now); ok {
+			again = append(again, one)
 		}
 	}
-	if first == nil {
-		return nil
+	for calls := range slices.Chunk(p.group(again), pipelined) {
+		if failed, err := p.exchange(ctx, counts, calls, now, f); err != nil {
+			return &pushError{calls: len(calls), unanswered: failed, err: err}
+		}
 	}
-	return &pushError{calls: all, unanswered: unanswered, err: first}
+	return nil
+}
+
+// exchange sends some calls and takes in their answers. It gives how many calls
+// were not answered, with the first reason.
+func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Node, calls []*call, now time.Time, f *follow) (failed int, first error) {
+	claimed := now
+	if p.live {
+		claimed = p.node.Now()
+	}
+	failed, first = p.send(ctx, calls, p.node.Epoch(claimed))
+	for _, c := range calls {
+		p.take(counts, c, now, f)
+	}
+	return failed, first
 }
 
 // call is one call of the push function: keys of one partition and width.

@@ -37,23 +37,59 @@ func TestPusherPushesManyKeys(t *testing.T) {
 	for i := range keys {
 		m.see(fmt.Sprintf("10.0.%d.%d", i/250, i%250), 1+i%3)
 	}
-	if err := p.Round(ctx, time.Now(), false); err != nil {
+	if err := p.Round(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if n := p.stats.keys.Load(); n != keys {
 		t.Errorf("%d keys answered, not %d", n, keys)
 	}
-	if err := p.Round(ctx, time.Now(), false); err != nil {
+	if err := p.Round(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if n := p.stats.keys.Load(); n != keys {
 		t.Errorf("%d keys after a round without news, not %d", n, keys)
 	}
-	if err := p.Round(ctx, time.Now(), true); err != nil {
+}
+
+// TestPusherOffers: what Redis has still is not sent again; what it lost is, and
+// most of it unasked.
+func TestPusherOffers(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	m, p := pusherOf(t, s, "edge-a", nil)
+	ctx := context.Background()
+	const keys = 3 * batch
+	for i := range keys {
+		m.see(fmt.Sprintf("10.0.%d.%d", i/250, i%250), 1+i%3)
+	}
+	if err := p.Round(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if n := p.stats.keys.Load(); n != 2*keys {
-		t.Errorf("%d keys after a whole round, not %d", n, 2*keys)
+	offer := func() (offers, wholes uint64) {
+		t.Helper()
+		before := m.counts.Stats()
+		m.counts.Lost()
+		for more := true; more; {
+			var err error
+			if more, err = p.Offer(ctx, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := m.counts.Stats()
+		return after.Offered - before.Offered, after.Wholes - before.Wholes
+	}
+	if offers, wholes := offer(); offers != keys || wholes != 0 {
+		t.Errorf("%d offers, %d wanted whole", offers, wholes)
+	}
+	if err := s.Client().FlushAll(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if offers, wholes := offer(); offers != keys || wholes < batch || wholes >= 2*batch {
+		t.Errorf("%d offers, %d wanted whole", offers, wholes)
+	}
+	for i := range 20 {
+		if n := held(t, s, fmt.Sprintf("10.0.%d.%d", i, i)); n != 1+(i*250+i)%3 {
+			t.Errorf("key %d: %d counts", i, n)
+		}
 	}
 }
 
@@ -69,7 +105,7 @@ func TestPusherSaysWhoSawWhat(t *testing.T) {
 	a.see(addr, 70)
 	b.see(addr, 60)
 	for _, p := range []*Pusher{pa, pb} {
-		if err := p.Round(context.Background(), time.Now(), false); err != nil {
+		if err := p.Round(context.Background(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +127,7 @@ func TestPusherTellsOfUnblocks(t *testing.T) {
 	now := time.Now()
 	push := func(want int) {
 		t.Helper()
-		if err := p.Round(context.Background(), now, false); err != nil {
+		if err := p.Round(context.Background(), now); err != nil {
 			t.Fatal(err)
 		}
 		if n := held(t, s, addr); n != want {
@@ -131,14 +167,14 @@ func TestPusherUnanswered(t *testing.T) {
 	m.see("203.0.113.1", 7)
 	for _, fault := range []redistest.Fault{{DropReplies: true}, {CutReplyAfter: 1}, {CutAfter: 30}, {Swallow: true}} {
 		proxy.Set(fault)
-		if err := p.Round(context.Background(), time.Now(), true); err == nil || !lost(err) {
+		if err := p.Round(context.Background(), time.Now()); err == nil || !lost(err) {
 			t.Errorf("%+v: %v", fault, err)
 		}
 		proxy.Cut()
 		proxy.Heal()
 		m.see("203.0.113.1", 1)
 	}
-	redistest.Eventually(t, "a round", func() bool { return p.Round(context.Background(), time.Now(), false) == nil })
+	redistest.Eventually(t, "a round", func() bool { return p.Round(context.Background(), time.Now()) == nil })
 	if n := held(t, s, "203.0.113.1"); n != 11 {
 		t.Errorf("%d counts, not 11", n)
 	}
@@ -171,7 +207,7 @@ func TestLivePusherClaimsTheTimeOfSending(t *testing.T) {
 		m, p := pusherOf(t, s, "edge-a", nil)
 		p.live = live
 		m.see("203.0.113.7", 3)
-		err := p.Round(context.Background(), time.Now().Add(-7*time.Second), true)
+		err := p.Round(context.Background(), time.Now().Add(-7*time.Second))
 		if live != (err == nil) {
 			t.Errorf("live %t: %v", live, err)
 		}

@@ -11,7 +11,6 @@ import (
 // pushes is the push loop: a round each interval, drawn a little shorter so
 // that nodes do not fall into step, and at once for what the fleet watches.
 func (l *Link) pushes(ctx context.Context) error {
-	nextWhole := time.Now().Add(wholeEvery/2 + rand.N(wholeEvery/2))
 	timer := time.NewTimer(rand.N(l.config.Push))
 	defer timer.Stop()
 	for {
@@ -19,17 +18,14 @@ func (l *Link) pushes(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-l.wake:
+			timer.Reset(0)
 		case k := <-l.heard:
 			err = l.pusher.Heard(ctx, l.gather(k), l.node.Now())
-		case <-l.wake:
-			err = l.round(ctx, false)
 		case <-timer.C:
-			whole := !time.Now().Before(nextWhole)
-			if whole {
-				nextWhole = time.Now().Add(wholeEvery - rand.N(wholeEvery/10))
-			}
-			err = l.round(ctx, whole)
-			timer.Reset(l.config.Push - rand.N(l.config.Push/10+1))
+			var wait time.Duration
+			wait, err = l.round(ctx)
+			timer.Reset(wait)
 		}
 		if err := l.weigh(ctx, err); err != nil {
 			return err
@@ -37,16 +33,32 @@ func (l *Link) pushes(ctx context.Context) error {
 	}
 }
 
-// round is one push round with its bookkeeping.
-func (l *Link) round(ctx context.Context, whole bool) error {
-	now := l.node.Now()
-	err := l.pusher.Round(ctx, now, whole)
+// round is one push round with its bookkeeping: first what has changed, then
+// offers, for what is left of the interval, and for half of one at least. It
+// gives the time to wait before the next.
+func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
+	began := time.Now()
+	err = l.pusher.Round(ctx, l.node.Now())
+	until := max(l.config.Push, time.Since(began)+l.config.Push/2)
+	more := err == nil
+	for more && err == nil && time.Since(began) < until {
+		if more, err = l.pusher.Offer(ctx, l.node.Now()); err == nil && len(l.heard) > 0 {
+			err = l.pusher.Heard(ctx, l.gather(<-l.heard), l.node.Now())
+		}
+	}
 	l.stats.rounds.Add(1)
 	if err == nil {
 		l.stats.pushed.Store(time.Now().UnixNano())
-		l.health.mendPart()
+		if l.health.mendPart() {
+			l.node.Counts().Lost() // what took over may have missed something
+			more = true
+		}
+		if more {
+			return 0, nil
+		}
 	}
-	return err
+	// A Redis that is slow, or shared, has a quarter of the time for others.
+	return max(l.config.Push/4, l.config.Push-rand.N(l.config.Push/10+1)-time.Since(began)), err
 }
 
 // weigh decides what a failed push means: the end of the session, or, where
@@ -76,8 +88,10 @@ func (l *Link) gather(first aggregator.Key) []aggregator.Key {
 	return keys
 }
 
-// hear hands on a key that the fleet watches.
-func (l *Link) hear(k aggregator.Key) {
+// Ask has what the node counts of a key pushed at once: the fleet watches it, or
+// the node wants the fleet's total. It never waits; what finds no room is left
+// to the next round.
+func (l *Link) Ask(k aggregator.Key) {
 	select {
 	case l.heard <- k:
 	default:

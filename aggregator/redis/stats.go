@@ -9,7 +9,8 @@ import (
 
 // Stats is how the link stands and what it did since it was made.
 type Stats struct {
-	// Up is false while Trouble, which began at Since, stands.
+	// Up is false while Trouble, which began at Since, stands; before the fleet
+	// was first joined that is "starting".
 	Up      bool
 	Trouble Trouble
 	Since   time.Time

@@ -46,6 +46,7 @@ var signs = []struct{ sign, kind, text string }{
 	{"can't run this command", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"unknown command", "too old", "this Redis knows no functions: Redis 7 or Valkey is needed"},
 	{"Function not found", "library", "Redis has lost or never had the function library " + Library + ": run `edgeguard fleet install`"},
+	{"beat: an answer of", "library", "the function library " + Library + " in Redis is another build's, and older: run `edgeguard fleet install`"},
 	{"EDGEGUARD partitions", "partitions", "the fleet counts in another number of partitions than this node: set the same fleet.partitions on all nodes"},
 	{"EDGEGUARD clock", "clock", "this node's clock and the fleet's are more than 5 s apart, and its counts are refused: set the clock right (chrony, systemd-timesyncd), here or on Redis"},
 	{"LOADING", "loading", "Redis is loading its data: waiting"},

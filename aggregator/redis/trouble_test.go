@@ -42,18 +42,15 @@ func TestTroubles(t *testing.T) {
 				test.change(&c)
 			}
 			m := newMember(t, c).start(t)
-			m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind != "" })
+			m.eventually(t, "the alarm", func() bool { return m.alarmed("fleet/redis") != "" })
 			trouble := m.link.Stats().Trouble
 			if trouble.Kind != test.kind || !strings.Contains(trouble.Text, test.says) {
 				t.Errorf("%s: %s", trouble.Kind, trouble.Text)
 			}
-			if m.alarmed("fleet/redis") == "" {
-				t.Error("no alarm")
-			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			if len(m.lines) != 1 {
-				t.Errorf("%d lines, not one: %q", len(m.lines), m.lines)
+			if n := m.raised["fleet/redis"]; n != 1 {
+				t.Errorf("%d alarms, not one", n)
 			}
 		})
 	}
@@ -229,6 +226,7 @@ func TestWords(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots":      "read only",
 		"ERR max number of clients reached":                      "busy",
 		"NOAUTH Authentication required.":                        "password",
+		"heartbeat: beat: an answer of 8 parts":                  "library",
 		"something new":                                          "unreachable",
 	} {
 		got := c.diagnose(errors.New(text))

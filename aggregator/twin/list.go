@@ -40,6 +40,7 @@ type list struct {
 	version    int64
 	digest     uint64
 	partitions string
+	born       string // at the first beat
 	nodes      map[string]beat
 }
 
@@ -141,6 +142,9 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	if l.partitions != args[2] {
 		return nil, Error("EDGEGUARD partitions " + l.partitions)
 	}
+	if l.born == "" {
+		l.born = fmt.Sprintf("%d.%d", now.Unix(), now.Nanosecond()/1000)
+	}
 	all := l.removeEnded(now.Unix())
 	maps.DeleteFunc(l.nodes, func(_ string, b beat) bool { return now.Sub(b.at) > beatLife })
 	if args[0] != "" {
@@ -153,7 +157,7 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	if l.version > 0 {
 		tip = strconv.FormatInt(l.version, 10)
 	}
-	out := []any{now.Unix(), int64(now.Nanosecond() / 1000), l.version, digest, now.Unix(), tip}
+	out := []any{now.Unix(), int64(now.Nanosecond() / 1000), l.version, digest, now.Unix(), tip, l.born}
 	for _, field := range sorted(l.nodes) {
 		out = append(out, field, l.nodes[field].value)
 	}

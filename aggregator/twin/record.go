@@ -9,8 +9,8 @@ import (
 
 // Where the parts of a record that the library reads stand.
 const (
-	atVersion, atUntil, atLifted, atSince, atRule = 1, 9, 17, 18, 26
-	leastRecord                                   = atRule + 3 + 14
+	atVersion, atAllow, atUntil, atLifted, atSince, atRule = 1, 9, 10, 18, 19, 27
+	leastRecord                                            = atRule + 3 + 14
 )
 
 // plausible is what the library asks of a record; nodes check the rest.
@@ -22,12 +22,13 @@ func plausible(record string) bool {
 // supersedes reports whether a record is taken where old stands. The greater
 // one is, but for one exception: of several nodes that cross together, and
 // write the same version with ends that differ a little, the first wins, so
-// that one crossing makes one block.
+// that one crossing makes one block. Allowances are made by hand, one by one,
+// and have no such exception.
 func supersedes(record, old string, now int64) bool {
 	if old == "" {
 		return true
 	}
-	again := live(old, now) && old[atLifted] == 0 && record[atLifted] == 0 &&
+	again := live(old, now) && old[atLifted] == 0 && record[atLifted] == 0 && record[atAllow] == 0 &&
 		rule(old) == rule(record) && old[atVersion:atUntil] == record[atVersion:atUntil]
 	if again && until(record) <= until(old)+1e9 {
 		return false

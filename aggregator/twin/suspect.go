@@ -25,8 +25,17 @@ func (s *suspect) clone() *suspect {
 }
 
 // merge takes one push in; newest is the last slot that is not refused as from
-// the future. It reports whether the fleet's head moved.
+// the future. It reports whether the fleet's head moved. An offer is answered
+// and moves nothing.
 func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggregator.Answer, moved bool) {
+	node := s.nodes[id]
+	if node == nil {
+		node = new(window)
+	}
+	if p.IsOffer() {
+		s.answer(&a, node, p)
+		return a, false
+	}
 	head := p.Head()
 	top := min(head, newest)
 	if before := s.fleet.head; p.First <= top && top > before {
@@ -35,10 +44,6 @@ func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggrega
 		if before/windowSlots != top/windowSlots {
 			s.dropOld()
 		}
-	}
-	node := s.nodes[id]
-	if node == nil {
-		node = new(window)
 	}
 	accepted := false
 	for i, count := range p.Counts {
@@ -74,7 +79,11 @@ func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push)
 	head, fleet := int64(p.Head()), int64(s.fleet.head)
 	a.Floor = s.floor
 	a.Total = s.fleet.total(head)
-	for end := min(max(int64(p.First), fleet-(kept-windowSlots)), fleet); end <= fleet; end++ {
+	newest := fleet
+	if p.IsOffer() {
+		newest = max(fleet, head) // the fleet's head may not have come there yet
+	}
+	for end := min(max(int64(p.First), fleet-(kept-windowSlots)), newest); end <= newest; end++ {
 		a.Peak = max(a.Peak, s.fleet.total(end))
 	}
 	if int64(s.floor) > head-windowSlots {

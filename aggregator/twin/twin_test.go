@@ -197,6 +197,9 @@ func TestPublish(t *testing.T) {
 		{"another rule", record(t, 1, end.Add(time.Second+2), func(b *edgeguard.Block) { b.Rule = "login" }), 1},
 		{"a tombstone", record(t, 2, end, func(b *edgeguard.Block) { b.Lifted = true }), 1},
 		{"a block after it, of its version", record(t, 2, end, nil), 0},
+		{"an allowance of its version, that ends sooner", record(t, 2, end.Add(-1), func(b *edgeguard.Block) { b.Allow = true }), 1},
+		{"another node's, made with it", record(t, 2, end.Add(-1), func(b *edgeguard.Block) { b.Allow, b.Origin = true, "b" }), 1},
+		{"a tombstone of the block of its version", record(t, 2, end, func(b *edgeguard.Block) { b.Lifted = true }), 0},
 		{"no record", "x", 0},
 		{"too long", record(t, 9, end, nil) + strings.Repeat("x", 1024), 0},
 	} {
@@ -205,7 +208,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%s: %v %v, want %d", c.name, out, err, c.want)
 		}
 	}
-	if n := len(r.Stream("blocks")); n != 4 || len(r.Blocks("blocks")) != 1 {
+	if n := len(r.Stream("blocks")); n != 6 || len(r.Blocks("blocks")) != 1 {
 		t.Errorf("%d changes, %d blocks", n, len(r.Blocks("blocks")))
 	}
 }
@@ -229,7 +232,7 @@ func TestBeat(t *testing.T) {
 		}
 		return out.([]any)
 	}
-	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", "edge-1/0", "{}"}
+	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", fmt.Sprintf("%d.0", start.Unix()), "edge-1/0", "{}"}
 	if got := beat(start, "16"); !reflect.DeepEqual(got, want) {
 		t.Errorf("beat %v, want %v", got, want)
 	}
@@ -243,7 +246,7 @@ func TestBeat(t *testing.T) {
 	if got := beat(late, "16"); got[3] != ledger.Digest(late.Unix()) || ledger.Len() != 19 {
 		t.Errorf("digest %v, want %v of %d", got[3], ledger.Digest(late.Unix()), ledger.Len())
 	}
-	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 8 {
+	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 9 || got[6] != want[6] {
 		t.Errorf("beat %v", got)
 	}
 }

@@ -15,23 +15,24 @@ import (
 func blocksCommand(e *env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
-		Use:   "blocks [list|add|remove]",
+		Use:   "blocks [list|add|remove|held|confirm]",
 		Short: "Show and change who is blocked",
 		Long: `blocks shows who is blocked on a running node, blocks by hand, and takes blocks
-back. Without a word it lists.`,
+back. Without a word it lists. A block of another node that would refuse too much
+here is held until somebody confirms it, or removes it.`,
 		Example: `  edgeguard blocks
   edgeguard blocks add 203.0.113.9 --for 2h --reason "scraper, ticket 4711"
   edgeguard blocks remove 203.0.113.9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("blocks: unknown word %q: list, add or remove", args[0])}
+				return usageError{fmt.Errorf("blocks: unknown word %q: list, add, remove, held or confirm", args[0])}
 			}
 			return nil
 		},
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e))
+	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
 	return c
 }
 
@@ -140,7 +141,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 	f := c.Flags()
 	f.DurationVar(&length, "for", time.Hour, "how long")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the block is")
-	f.BoolVar(&request.Force, "force", false, "also a protected address, or a prefix wider than /16 (IPv4) or /32 (IPv6)")
+	f.BoolVar(&request.Force, "force", false, "also a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or what sends much of the requests")
 	return c
 }
 

@@ -78,11 +78,14 @@ func printExplanation(e *env, x *admin.Explanation) {
 		fmt.Fprintln(out, "\nbefore:")
 	}
 	for _, event := range x.History {
-		rule := ""
-		if event.Block != nil {
-			rule = ", " + prefixText(event.Block.Prefix) + " by rule " + event.Block.Rule
+		about := ""
+		switch {
+		case event.Block != nil:
+			about = ", " + prefixText(event.Block.Prefix) + " by rule " + event.Block.Rule
+		case event.Allowance != nil:
+			about = ", " + prefixText(event.Allowance.Prefix) + " on " + event.Allowance.Origin
 		}
-		fmt.Fprintf(out, "  %s  %s%s\n", instant(event.Time), event.Kind, rule)
+		fmt.Fprintf(out, "  %s  %s%s\n", instant(event.Time), event.Kind, about)
 	}
 }
 

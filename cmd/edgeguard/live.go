@@ -16,7 +16,7 @@ import (
 // liveCommands are those that run a node or talk to one.
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		serveCommand(e), blocksCommand(e), explainCommand(e), topCommand(e),
+		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
 		snippetsCommand(e), fleetCommand(e), doctorCommand(e), manCommand(e),
 	}
 }

@@ -140,8 +140,12 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	if before != nil {
 		pushed = before.Pushed
 	}
-	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms\n", f.Namespace,
-		plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3)
+	held := ""
+	if f.Held > 0 {
+		held = ", " + paint(amber, plural(f.Held, "block", "blocks")+" held", e.colour)
+	}
+	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", f.Namespace,
+		plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }
 
 // drawKeys writes the keys nearest to their limits.

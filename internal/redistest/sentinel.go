@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -21,6 +20,9 @@ type Sentinel struct {
 	Master, Replica *Server
 	// Sentinels are the watchers; two of three must agree.
 	Sentinels []*Server
+	// Way is how the others reach the first master, and the address by which
+	// they name it; nil where that is its own.
+	Way *Proxy
 
 	t testing.TB
 }
@@ -29,25 +31,48 @@ type Sentinel struct {
 // does not answer for a second is replaced.
 func StartSentinel(t testing.TB) *Sentinel {
 	t.Helper()
+	return (&Sentinel{t: t, Master: Start(t, Options{})}).start()
+}
+
+// StartSentinelWithWay is StartSentinel with a proxy before the first master:
+// it can be parted from replica and Sentinels, and live on.
+func StartSentinelWithWay(t testing.TB) *Sentinel {
+	t.Helper()
 	s := &Sentinel{t: t, Master: Start(t, Options{})}
-	s.Replica = Start(t, Options{Args: []string{"--replicaof", "127.0.0.1 " + strconv.Itoa(s.Master.Port())}})
+	s.Way = NewProxy(t, s.Master.Addr)
+	return s.start()
+}
+
+func (s *Sentinel) start() *Sentinel {
+	t := s.t
+	t.Helper()
+	_, port, _ := net.SplitHostPort(s.Named())
+	s.Replica = Start(t, Options{Args: []string{"--replicaof", "127.0.0.1 " + port}})
 	Eventually(t, "the replica to be in step", func() bool { return inStep(s.Replica) })
 	for range 3 {
-		s.Sentinels = append(s.Sentinels, startWatcher(t, s.Master))
+		s.Sentinels = append(s.Sentinels, startWatcher(t, port))
 	}
 	Eventually(t, "the sentinels to know each other and the replica", s.known)
 	return s
 }
 
 // startWatcher runs a Sentinel, which rewrites its own config file.
-func startWatcher(t testing.TB, master *Server) *Server {
+func startWatcher(t testing.TB, port string) *Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	write(t, file, fmt.Sprintf(`sentinel monitor %[1]s 127.0.0.1 %[2]d 2
+	write(t, file, fmt.Sprintf(`sentinel monitor %[1]s 127.0.0.1 %[2]s 2
 sentinel down-after-milliseconds %[1]s 1000
 sentinel failover-timeout %[1]s 5000
-`, MasterName, master.Port()))
+`, MasterName, port))
 	return Start(t, Options{watcher: file})
+}
+
+// Named is the address by which the Sentinels know the first master.
+func (s *Sentinel) Named() string {
+	if s.Way != nil {
+		return s.Way.Addr
+	}
+	return s.Master.Addr
 }
 
 // Addrs are the addresses of the Sentinels.
@@ -75,10 +100,11 @@ func (s *Sentinel) Current() *Server {
 			votes[addr]++
 		}
 	}
-	for _, server := range []*Server{s.Master, s.Replica} {
-		if votes[server.Addr] >= 2 {
-			return server
-		}
+	switch {
+	case votes[s.Named()] >= 2:
+		return s.Master
+	case votes[s.Replica.Addr] >= 2:
+		return s.Replica
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,6 +53,9 @@ func Start(t testing.TB, o Options) *Server {
 		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if s.run(port) {
 			return s
+		}
+		if o.TLS && strings.Contains(s.Log(), "Failed finding TLS support") {
+			t.Skipf("%s was built without TLS", s.path)
 		}
 	}
 	t.Fatalf("redistest: redis-server ends at once; its log:\n%s", s.Log())

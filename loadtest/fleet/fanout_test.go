@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard"
 	"edgeguard/internal/redistest"
 )
 
-// Fault 7: blocks come and go on every node while their connections are cut,
+// Fault 7: blocks and allowances come and go on every node while their connections are cut,
 // now and then in the middle of an answer, and Redis throws out clients whose
 // answers grow too big. In the end every node has the same list, of the same
 // version and digest: that which the changes make.
@@ -27,7 +28,7 @@ func TestFanOutUnderCuts(t *testing.T) {
 	var working sync.WaitGroup
 	editors := make([]*editor, len(f.nodes))
 	for i, n := range f.nodes {
-		e := &editor{n: n, own: byte(i), rng: rand.New(rand.NewPCG(f.rng.Uint64(), 1)), truth: map[netip.Prefix]bool{}}
+		e := &editor{n: n, own: byte(i), rng: rand.New(rand.NewPCG(f.rng.Uint64(), 1)), truth: map[netip.Prefix]word{}}
 		editors[i] = e
 		working.Go(func() { e.change(changes/len(f.nodes), time.Duration(size(4, 100))*time.Second) })
 	}
@@ -70,13 +71,22 @@ func TestFanOutUnderCuts(t *testing.T) {
 		changes, cuts, reconnects, syncs, took.Round(time.Millisecond), time.Since(agreed).Round(time.Millisecond), strings.Count(server.Log(), "output buffer limits"))
 }
 
-// editor is an operator at one node who blocks and unblocks, some prefixes of
-// their own and some that others edit, too.
+// word is an operator's last of a prefix.
+type word int
+
+const (
+	nothing word = iota
+	blocked
+	allowed
+)
+
+// editor is an operator at one node who blocks and allows and takes both back,
+// for some prefixes of their own and some that others edit, too.
 type editor struct {
 	n     *node
 	own   byte
 	rng   *rand.Rand
-	truth map[netip.Prefix]bool // of their own: whether it is blocked
+	truth map[netip.Prefix]word // of their own prefixes
 }
 
 // change makes so many changes, spread over span.
@@ -93,19 +103,32 @@ func (e *editor) change(changes int, span time.Duration) {
 		} else {
 			p = edited(0, e.rng.IntN(200))
 		}
-		if e.rng.IntN(3) == 0 {
-			tombstone, ok := e.n.list.Lift(p, e.n.now(), "by hand", e.n.name)
-			if ok && tombstone.Prefix == p && mine {
-				e.truth[p] = false
-			}
-			continue
-		}
-		b := manualOf(p, e.n)
-		b.Until = b.Since.Add(time.Hour + time.Duration(e.rng.IntN(3600))*time.Second)
-		if _, err := e.n.merge(b, false); err == nil && mine {
-			e.truth[p] = true
+		if said, ok := e.say(p); ok && mine {
+			e.truth[p] = said
 		}
 	}
+}
+
+// say changes what stands of a prefix, and tells whether anything changed.
+func (e *editor) say(p netip.Prefix) (_ word, ok bool) {
+	now := e.n.now()
+	b := manualOf(p, e.n)
+	b.Until = b.Since.Add(time.Hour + time.Duration(e.rng.IntN(3600))*time.Second)
+	var err error
+	switch e.rng.IntN(8) {
+	case 0, 1:
+		_, ok = e.n.list.Lift(p, now, "by hand", e.n.name)
+		return nothing, ok
+	case 2:
+		_, ok = e.n.list.Disallow(p, now, "by hand", e.n.name)
+		return nothing, ok
+	case 3:
+		b.Allow = true
+		_, ok, err = e.n.list.Add(b, false, now)
+		return allowed, ok && err == nil
+	}
+	_, ok, err = e.n.list.Add(b, false, now) // refused while it is allowed
+	return blocked, ok && err == nil
 }
 
 func edited(whose byte, i int) netip.Prefix {
@@ -121,14 +144,14 @@ func (f *fleet) same(editors []*editor) time.Duration {
 	var wrong []string
 	for ; time.Since(begun) < patience; time.Sleep(20 * time.Millisecond) {
 		wrong = nil
-		first := f.nodes[0].blocked()
+		first := f.nodes[0].held()
 		for _, n := range f.nodes[1:] {
-			wrong = append(wrong, differences(f.nodes[0].name, first, n.name, n.blocked())...)
+			wrong = append(wrong, differences(f.nodes[0].name, first, n.name, n.held())...)
 		}
 		for _, e := range editors {
-			for p, blocked := range e.truth {
-				if _, is := first[p]; is != blocked {
-					wrong = append(wrong, fmt.Sprintf("%s is blocked: %v, and %s wants %v", p, is, e.n.name, blocked))
+			for p, want := range e.truth {
+				if is := wordOf(first, p); is != want {
+					wrong = append(wrong, fmt.Sprintf("%s is %v, and %s wants %v (0 nothing, 1 blocked, 2 allowed)", p, is, e.n.name, want))
 				}
 			}
 		}
@@ -138,4 +161,16 @@ func (f *fleet) same(editors []*editor) time.Duration {
 	}
 	f.t.Fatalf("%d things are wrong:\n%s", len(wrong), strings.Join(wrong[:min(8, len(wrong))], "\n"))
 	return 0
+}
+
+// wordOf says how a prefix stands among what a node holds.
+func wordOf(held map[netip.Prefix]edgeguard.Block, p netip.Prefix) word {
+	b, ok := held[p]
+	switch {
+	case !ok:
+		return nothing
+	case b.Allow:
+		return allowed
+	}
+	return blocked
 }

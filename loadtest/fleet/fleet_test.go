@@ -21,12 +21,8 @@ const (
 	ruleName   = "site"
 )
 
-var (
-	// protected is of no client, and refused by every node.
-	protected = netip.MustParsePrefix("192.0.2.0/28")
-	// wide is the one prefix that tests block by force.
-	wide = netip.MustParsePrefix("203.0.0.0/8")
-)
+// protected is of no client, and refused by every node.
+var protected = netip.MustParsePrefix("192.0.2.0/28")
 
 // The named fail points: where a fault may be made to strike. What strikes
 // "after the write and before the reply" is the proxy.

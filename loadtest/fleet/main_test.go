@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"edgeguard/internal/nodetest"
 )
 
 // full says that the tests run at full length.
@@ -26,7 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		goleak.Cleanup(func(code int) {
-			_ = os.RemoveAll(programDir)
+			healings.tell()
+			nodetest.Clean()
 			os.Exit(code)
 		}))
 }

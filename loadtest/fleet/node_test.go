@@ -35,6 +35,7 @@ type node struct {
 	ahead, offset atomic.Int64
 
 	list     *blocklist.List
+	hold     *member.Hold
 	detector *detector.Detector
 	counts   *aggregator.Node
 	member   *member.Member
@@ -65,6 +66,11 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
+	n.hold = member.NewHold(n.list, func(b edgeguard.Block) {
+		if k, ok := n.member.Key(b.Rule, b.Prefix); ok {
+			n.link.Ask(k)
+		}
+	})
 	n.id = aggregator.NodeID(n.name, n.boot)
 	n.wire(f)
 	var err error
@@ -75,7 +81,8 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 		n.mu.Lock()
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
-		n.link.Changed(b, b.Prefix == wide)
+		n.hold.Changed(b)
+		n.link.Changed(b, n.list.Forced(b.Prefix))
 	})
 	return n
 }
@@ -118,11 +125,17 @@ func (n *node) seams() redis.Node {
 			f.pass(beforeBlock)
 			n.member.Over(n.now(), k, peak, reason)
 		},
-		Stands: func(k aggregator.Key, _ uint32) bool { return n.refuses(k.Prefix.Addr()) },
+		Stands: func(k aggregator.Key, _ uint32) bool {
+			stands := n.refuses(k.Prefix.Addr())
+			if stands {
+				n.hold.Found(k.Prefix)
+			}
+			return stands
+		},
 		Merge: func(b edgeguard.Block, forced bool) (bool, error) {
 			f.pass(beforeApply)
 			defer f.pass(afterApply)
-			return n.merge(b, forced)
+			return n.hold.Merge(n.now(), n.detector, b, forced)
 		},
 		Records: func() iter.Seq2[edgeguard.Block, bool] { return n.list.Records() },
 		Cleared: func(p netip.Prefix, at time.Time) { n.detector.Clear(n.now(), p) },
@@ -187,6 +200,16 @@ func (n *node) alarm(kind, about string) string {
 func (n *node) blocked() map[netip.Prefix]edgeguard.Block {
 	out := map[netip.Prefix]edgeguard.Block{}
 	for b := range n.list.All(n.now()) {
+		out[b.Prefix] = b
+	}
+	return out
+}
+
+// held is what stands in the node's list: blocks and allowances, which are never
+// of one prefix.
+func (n *node) held() map[netip.Prefix]edgeguard.Block {
+	out := n.blocked()
+	for b := range n.list.Allowances(n.now()) {
 		out[b.Prefix] = b
 	}
 	return out

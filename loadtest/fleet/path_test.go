@@ -62,7 +62,7 @@ func TestRequestPath(t *testing.T) {
 	t.Log(strings.Join(p99, "; "))
 	for _, p := range []*process{one, two} {
 		minutes := 1 + int(time.Duration(len(faults))*time.Duration(size(5, 70))*time.Second/time.Minute)
-		if lines := strings.Count(p.said.String(), "fleet: "); lines > 2*minutes {
+		if lines := strings.Count(p.Said(), "fleet: "); lines > 2*minutes {
 			t.Errorf("%d lines about the fleet in the log", lines)
 		}
 	}

@@ -2,119 +2,46 @@ package fleet
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
 
-// program is the command under test, built once for those who ask.
-var program = sync.OnceValues(func() (string, error) {
-	var err error
-	if programDir, err = os.MkdirTemp("", "fleet"); err != nil {
-		return "", err
-	}
-	program := filepath.Join(programDir, "edgeguard")
-	build := exec.Command("go", "build", "-o", program, "edgeguard/cmd/edgeguard")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
-	}
-	return program, nil
-})
-
-// programDir is where the command was built; it is removed at the end.
-var programDir string
-
 // process is a running edgeguard with a fleet.
 type process struct {
-	t      *testing.T
-	folder string
-	proxy  *redistest.Proxy
-	said   *output
-	admin  *http.Client
-}
-
-// output collects what a process writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	*nodetest.Process
+	proxy *redistest.Proxy
+	admin *http.Client
 }
 
 // startProcess runs a node until the test ends, and returns when it answers.
 // A limit of 40 in 5 minutes is the fleet's.
 func startProcess(t *testing.T, name string, server *redistest.Server) *process {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := os.MkdirTemp("", "node") // t.TempDir is too long for a socket's name
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t: t, folder: folder, proxy: redistest.NewProxy(t, server.Addr), said: new(output)}
-	write(t, filepath.Join(folder, "config.yaml"), fmt.Sprintf(`
-node: %[1]s
-state: %[2]s/state
-listen: {auth: ["unix:%[2]s/auth.sock"], admin: ["unix:%[2]s/admin.sock"]}
+	proxy := redistest.NewProxy(t, server.Addr)
+	p := &process{proxy: proxy, Process: nodetest.New(t, fmt.Sprintf(`
+node: %s
+state: $DIR/state
+listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
 rules:
   - {name: site, threshold: 40, guard: 1, window: 5m, block_for: 1h}
-fleet: {redis: "redis://%[3]s", namespace: test, max_nodes: 2}
-`, name, folder, p.proxy.Addr))
+fleet: {redis: "redis://%s", namespace: test, max_nodes: 2}
+`, name, proxy.Addr))}
 	p.admin = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(folder, "admin.sock"))
+		return new(net.Dialer).DialContext(ctx, "unix", p.Path("admin.sock"))
 	}}}
-	command := exec.Command(path, "serve", "--config", filepath.Join(folder, "config.yaml"))
-	command.Stdout, command.Stderr = p.said, p.said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Errorf("%s: after SIGTERM: %v", name, err)
-			}
-		case <-time.After(patience):
-			_ = command.Process.Kill()
-			<-ended
-			t.Errorf("%s does not end", name)
-		}
-		p.admin.CloseIdleConnections()
-		if t.Failed() {
-			said := p.said.String()
-			t.Logf("%s said:\n%s", name, said[max(0, len(said)-3000):])
-		}
-		_ = os.RemoveAll(folder)
-	})
-	redistest.Eventually(t, name+" to be ready", func() bool { _, err := p.readyz(); return err == nil })
+	t.Cleanup(p.admin.CloseIdleConnections)
+	p.Launch()
+	t.Cleanup(p.Stop)
+	p.Until(name+" is ready", func() bool { _, err := p.readyz(); return err == nil })
 	return p
 }
 
@@ -140,7 +67,7 @@ type asker struct {
 }
 
 func (p *process) asker() (*asker, error) {
-	conn, err := net.Dial("unix", filepath.Join(p.folder, "auth.sock"))
+	conn, err := net.Dial("unix", p.Path("auth.sock"))
 	if err != nil {
 		return nil, err
 	}

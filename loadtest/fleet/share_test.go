@@ -167,8 +167,10 @@ func (v *virtual) round(now time.Time) {
 	clear(v.fresh)
 	for i, n := range v.nodes {
 		n.counts.Sweep(now)
-		for _, p := range n.counts.Collect(now, false) {
-			v.push(i, &p, now)
+		for pushes := range n.counts.Collect(now, 1000) {
+			for _, p := range pushes {
+				v.push(i, &p, now)
+			}
 		}
 	}
 }

@@ -24,6 +24,13 @@ type stored struct {
 	total uint32             // the fleet's ring
 }
 
+func (s *stored) sum() (sum uint32) {
+	for _, part := range s.parts {
+		sum += part
+	}
+	return sum
+}
+
 // The names in Redis, spelled out: what stands there is a contract between
 // versions.
 func clockKey(partition int) string { return fmt.Sprintf("eg:{%s/%d}:c", namespace, partition) }

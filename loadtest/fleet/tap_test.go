@@ -17,6 +17,8 @@ type tap struct {
 	addr string
 	// each sees every command before it is passed on; it may change it.
 	each func(command [][]byte)
+	// back passes answers on.
+	back func(to io.Writer, from io.Reader)
 
 	listener net.Listener
 	running  sync.WaitGroup
@@ -25,14 +27,19 @@ type tap struct {
 	closed   bool
 }
 
-// newTap passes on to target until the test ends.
+// newTap passes on to target until the test ends, answers as they are.
 func newTap(t testing.TB, target string, each func(command [][]byte)) *tap {
+	t.Helper()
+	return newTapBothWays(t, target, each, passOn)
+}
+
+func newTapBothWays(t testing.TB, target string, each func(command [][]byte), back func(to io.Writer, from io.Reader)) *tap {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &tap{addr: l.Addr().String(), each: each, listener: l, open: map[net.Conn]struct{}{}}
+	p := &tap{addr: l.Addr().String(), each: each, back: back, listener: l, open: map[net.Conn]struct{}{}}
 	p.running.Go(func() {
 		for {
 			client, err := l.Accept()
@@ -45,6 +52,8 @@ func newTap(t testing.TB, target string, each func(command [][]byte)) *tap {
 	t.Cleanup(p.end)
 	return p
 }
+
+func passOn(to io.Writer, from io.Reader) { _, _ = io.Copy(to, from) }
 
 func (p *tap) end() {
 	_ = p.listener.Close()
@@ -79,7 +88,7 @@ func (p *tap) connect(client net.Conn, target string) {
 	}
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(client, server)
+		p.back(client, server)
 		_ = client.Close()
 	})
 	commands, out := bufio.NewReader(client), bufio.NewWriter(server)

@@ -21,7 +21,7 @@ func newAsker(conn net.Conn) *asker {
 }
 
 // asker connects to the node's forward auth.
-func (n *node) asker() *asker { return newAsker(n.dial("unix", n.path("auth.sock"))) }
+func (n *node) asker() *asker { return newAsker(n.dial("unix", n.Path("auth.sock"))) }
 
 // ask sends a request with these header lines and gives the answer's status.
 func (a *asker) ask(path string, header ...string) (status int, err error) {

@@ -85,11 +85,11 @@ rules:
 			t.Fatal(err)
 		}
 	}
-	n.until("all lines are read", func() bool {
+	n.Until("all lines are read", func() bool {
 		l := n.status().Logs[0]
 		return l.Parsed+l.Skipped == uint64(len(turns))
 	})
-	n.until("all are decided", func() bool { return n.status().Events.Decided == n.status().Logs[0].Parsed })
+	n.Until("all are decided", func() bool { return n.status().Events.Decided == n.status().Logs[0].Parsed })
 	blocks := n.blocks()
 	wrong, noTime := make(map[string]int), 0
 	for i, sent := range lines {

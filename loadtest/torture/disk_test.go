@@ -58,7 +58,7 @@ func (n *node) shell(command string, args ...string) {
 // fill writes until the disk takes no more.
 func (n *node) fill() {
 	n.t.Helper()
-	f, err := os.Create(n.path("disk/filler"))
+	f, err := os.Create(n.Path("disk/filler"))
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestDiskFullAndReadOnly(t *testing.T) {
 		return
 	}
 	n := newNode(t, diskConfig)
-	disk := n.path("disk")
-	for _, folder := range []string{disk, n.path("logs")} {
+	disk := n.Path("disk")
+	for _, folder := range []string{disk, n.Path("logs")} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -91,35 +91,35 @@ func TestDiskFullAndReadOnly(t *testing.T) {
 	n.start()
 	ask := n.asker()
 	n.decides(ask, "198.51.100.1")
-	n.until("it is saved", func() bool { return n.kept("198.51.100.1") })
+	n.Until("it is saved", func() bool { return n.kept("198.51.100.1") })
 
 	for i, fault := range []struct {
 		name        string
 		begin, mend func()
 	}{
-		{"full", n.fill, func() { _ = os.Remove(n.path("disk/filler")) }},
+		{"full", n.fill, func() { _ = os.Remove(n.Path("disk/filler")) }},
 		{"read-only", func() { n.shell("mount", "-o", "remount,ro", disk) }, func() { n.shell("mount", "-o", "remount,rw", disk) }},
 	} {
-		before := strings.Count(n.said.String(), "alarm=state")
+		before := strings.Count(n.Said(), "alarm=state")
 		fault.begin()
 		during, after := fmt.Sprintf("198.51.100.%d", 10+i), fmt.Sprintf("198.51.100.%d", 20+i)
 		n.decides(ask, during)
-		n.until(fault.name+": the state's alarm", func() bool { return strings.Contains(n.trouble(), "the state was not saved") })
+		n.Until(fault.name+": the state's alarm", func() bool { return strings.Contains(n.trouble(), "the state was not saved") })
 		if fault.name == "read-only" { // a list of one line may fit on a full disk
-			n.until(fault.name+": the list's alarm", func() bool { return strings.Contains(n.trouble(), "deny.txt") })
+			n.Until(fault.name+": the list's alarm", func() bool { return strings.Contains(n.trouble(), "deny.txt") })
 		}
 		if !n.kept("198.51.100.1") || n.kept(during) {
 			t.Errorf("%s: the state is not what was saved before", fault.name)
 		}
-		if told := strings.Count(n.said.String(), "alarm=state") - before; told != 1 {
+		if told := strings.Count(n.Said(), "alarm=state") - before; told != 1 {
 			t.Errorf("%s: told %d times", fault.name, told)
 		}
 		fault.mend()
 		n.decides(ask, after) // a new block has the state saved soon
-		n.until(fault.name+": all is well", func() bool { return n.trouble() == "" || strings.HasSuffix(n.trouble(), "it is waited for") })
-		n.until(fault.name+": what it missed is saved", func() bool { return n.kept(during) && n.kept(after) })
-		n.until(fault.name+": the list is whole", func() bool {
-			text, err := os.ReadFile(n.path("disk/deny.txt"))
+		n.Until(fault.name+": all is well", func() bool { return n.trouble() == "" || strings.HasSuffix(n.trouble(), "it is waited for") })
+		n.Until(fault.name+": what it missed is saved", func() bool { return n.kept(during) && n.kept(after) })
+		n.Until(fault.name+": the list is whole", func() bool {
+			text, err := os.ReadFile(n.Path("disk/deny.txt"))
 			return err == nil && strings.Contains(string(text), during) && strings.Contains(string(text), after)
 		})
 	}
@@ -128,7 +128,7 @@ func TestDiskFullAndReadOnly(t *testing.T) {
 // Fault 32: a log and the folder of the state may not be entered.
 func TestNotAllowed(t *testing.T) {
 	n := newNode(t, diskConfig)
-	for _, folder := range []string{n.path("disk"), n.path("logs")} {
+	for _, folder := range []string{n.Path("disk"), n.Path("logs")} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -137,24 +137,24 @@ func TestNotAllowed(t *testing.T) {
 	n.start()
 	ask := n.asker()
 	n.decides(ask, "198.51.100.1")
-	n.until("it is saved", func() bool { return n.kept("198.51.100.1") })
+	n.Until("it is saved", func() bool { return n.kept("198.51.100.1") })
 
-	log := n.path("logs/access.log")
+	log := n.Path("logs/access.log")
 	n.chmod(0, "disk", "disk/state")
 	line := new(liner).line(nil, time.Now(), netip.MustParseAddr("198.51.100.30"), "GET", "/", 200)
 	if err := os.WriteFile(log, line, 0); err != nil {
 		t.Fatal(err)
 	}
 	n.decides(ask, "198.51.100.10")
-	n.until("both alarms", func() bool {
+	n.Until("both alarms", func() bool {
 		return strings.Contains(n.trouble(), "the state was not saved") && strings.Contains(n.trouble(), "cannot follow the log")
 	})
 	n.chmod(0o755, "disk", "disk/state")
 	n.chmod(0o644, "logs/access.log")
 	n.decides(ask, "198.51.100.20")
-	n.until("all is well", func() bool { return n.trouble() == "" })
-	n.until("it is saved", func() bool { return n.kept("198.51.100.10") && n.kept("198.51.100.20") })
-	n.until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.30")) == 1 })
+	n.Until("all is well", func() bool { return n.trouble() == "" })
+	n.Until("it is saved", func() bool { return n.kept("198.51.100.10") && n.kept("198.51.100.20") })
+	n.Until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.30")) == 1 })
 }
 
 // unprivileged has the program run as nobody where the tests run as root, whom
@@ -165,9 +165,9 @@ func (n *node) unprivileged() {
 		return
 	}
 	const nobody = 65534
-	n.as = &syscall.Credential{Uid: nobody, Gid: nobody}
+	n.As = &syscall.Credential{Uid: nobody, Gid: nobody}
 	for _, name := range []string{"", "disk", "logs", "config.yaml"} {
-		if err := os.Chown(n.path(name), nobody, nobody); err != nil {
+		if err := os.Chown(n.Path(name), nobody, nobody); err != nil {
 			n.t.Skipf("cannot run as another user: %v", err)
 		}
 	}
@@ -179,7 +179,7 @@ func (n *node) chmod(mode os.FileMode, names ...string) {
 		slices.Reverse(names) // the inner first, while it can be reached
 	}
 	for _, name := range names {
-		if err := os.Chmod(n.path(name), mode); err != nil {
+		if err := os.Chmod(n.Path(name), mode); err != nil {
 			n.t.Fatal(err)
 		}
 	}
@@ -189,12 +189,12 @@ func (n *node) chmod(mode os.FileMode, names ...string) {
 // the state, and a log that is rotated wait until some are free.
 func TestNoDescriptors(t *testing.T) {
 	n := newNode(t, diskConfig)
-	for _, folder := range []string{n.path("disk"), n.path("logs")} {
+	for _, folder := range []string{n.Path("disk"), n.Path("logs")} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	log := n.path("logs/access.log")
+	log := n.Path("logs/access.log")
 	var liner liner
 	write := func(client string) {
 		t.Helper()
@@ -208,37 +208,37 @@ func TestNoDescriptors(t *testing.T) {
 		}
 	}
 	write("198.51.100.30")
-	n.files = 64
+	n.Files = 64
 	n.start()
 	ask := n.asker()
 	n.decides(ask, "198.51.100.1")
-	n.until("it is saved", func() bool { return n.kept("198.51.100.1") })
+	n.Until("it is saved", func() bool { return n.kept("198.51.100.1") })
 	write("198.51.100.31")
-	n.until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.31")) == 1 })
+	n.Until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.31")) == 1 })
 
 	// The kernel's queue takes those that the node cannot.
 	var idle []net.Conn
-	for range 2 * n.files {
-		c, err := net.DialTimeout("unix", n.path("auth.sock"), time.Second)
+	for range 2 * n.Files {
+		c, err := net.DialTimeout("unix", n.Path("auth.sock"), time.Second)
 		if err != nil {
 			break // the queue is full too
 		}
 		defer c.Close()
 		idle = append(idle, c)
 	}
-	n.until("the state cannot be saved", func() bool {
+	n.Until("the state cannot be saved", func() bool {
 		if err := os.Rename(log, log+".1"); err == nil {
 			write("198.51.100.32")
 		}
 		n.decides(ask, fmt.Sprintf("198.51.100.%d", 100+time.Now().UnixNano()%100))
 		time.Sleep(time.Second)
-		return strings.Contains(n.said.String(), "too many open files")
+		return strings.Contains(n.Said(), "too many open files")
 	})
 	for _, c := range idle {
 		_ = c.Close()
 	}
 	n.decides(n.asker(), "198.51.100.20")
-	n.until("it is saved", func() bool { return n.kept("198.51.100.20") })
-	n.until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.32")) == 1 })
-	n.until("all is well", func() bool { return n.trouble() == "" })
+	n.Until("it is saved", func() bool { return n.kept("198.51.100.20") })
+	n.Until("the log is read", func() bool { return n.count(netip.MustParseAddr("198.51.100.32")) == 1 })
+	n.Until("all is well", func() bool { return n.trouble() == "" })
 }

@@ -69,12 +69,12 @@ enforce: {files: [{file: $DIR/deny.txt, format: plain}]}
 		open = 0
 		if restarts < len(ends) && time.Now().After(ends[restarts]) {
 			if restarts == 0 {
-				n.stop()
+				n.Stop()
 			} else {
-				n.kill()
+				n.Kill()
 			}
 			time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
-			n.launch()
+			n.Launch()
 			ask = n.asker()
 			restarts++
 		}
@@ -120,7 +120,7 @@ func (n *node) blockMany(log net.Conn, many int) []term {
 			page = page[:0]
 		}
 	}
-	n.until("all are blocked", func() bool { s := n.status(); return s.V4+s.V6 == many })
+	n.Until("all are blocked", func() bool { s := n.status(); return s.V4+s.V6 == many })
 	var terms []term
 	for p, b := range n.blocks() {
 		terms = append(terms, term{addr: p.Addr(), until: b.Until})
@@ -142,12 +142,12 @@ func (n *node) nothingLeft() {
 	if blocks := n.blocks(); len(blocks) != 0 {
 		n.t.Errorf("%d blocks are listed after their end", len(blocks))
 	}
-	n.until("the list in the file is empty", func() bool {
-		text, err := os.ReadFile(n.path("deny.txt"))
+	n.Until("the list in the file is empty", func() bool {
+		text, err := os.ReadFile(n.Path("deny.txt"))
 		return err == nil && !strings.Contains(string(text), "198.18.") && !strings.Contains(string(text), "2001:db8")
 	})
-	n.until("no block is kept", func() bool { s := n.status(); return s.V4+s.V6 == 0 })
-	n.stop()
+	n.Until("no block is kept", func() bool { s := n.status(); return s.V4+s.V6 == 0 })
+	n.Stop()
 	if s := n.saved(time.Now()); len(s.blocks) != 0 {
 		n.t.Errorf("%d blocks would be restored after their end", len(s.blocks))
 	}

@@ -138,7 +138,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.until("all is decided", func() bool { return n.status().Events.Decided >= uint64(lines) })
+	n.Until("all is decided", func() bool { return n.status().Events.Decided >= uint64(lines) })
 	took := time.Since(begun)
 
 	blocks, caught := n.blocks(), 0
@@ -178,7 +178,7 @@ rules:
 // the system does not say.
 func (n *node) resident() int64 {
 	n.t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.process.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
 	if err != nil {
 		return 0
 	}

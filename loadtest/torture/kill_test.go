@@ -62,7 +62,7 @@ sensors: {accesslog: [{file: $DIR/access.log, emit: request}]}
 rules:
   - {name: site, threshold: 40, guard: 1, window: 1h, block_for: 2h}
 `)
-	log, err := os.Create(n.path("access.log"))
+	log, err := os.Create(n.Path("access.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,8 @@ rules:
 			moment = time.Second + 2*moment
 		}
 		time.Sleep(moment)
-		n.lives()
-		n.kill()
+		n.Lives()
+		n.Kill()
 		blocks := n.saved(time.Now()).blocks
 		if len(blocks) < saved {
 			t.Fatalf("%d blocks are saved, after %d before", len(blocks), saved)
@@ -93,7 +93,7 @@ rules:
 	}
 	stop()
 	n.compare(crowd, limit)
-	if aside, err := filepath.Glob(n.path("state/*.aside*")); err != nil || len(aside) != 0 {
+	if aside, err := filepath.Glob(n.Path("state/*.aside*")); err != nil || len(aside) != 0 {
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
 	t.Logf("slowest from start to the last of at most %d blocks enforced: %v", saved, slowest.Round(time.Millisecond))
@@ -139,7 +139,7 @@ func (n *node) saved(at time.Time) savedState { n.t.Helper(); return n.savedIn("
 func (n *node) savedIn(folder string, at time.Time) savedState {
 	n.t.Helper()
 	var s savedState
-	_, err := snapshot.Load(n.path(folder+"/node.state"), at, snapshot.Sink{
+	_, err := snapshot.Load(n.Path(folder+"/node.state"), at, snapshot.Sink{
 		Meter: func(snapshot.Meter) func(*snapshot.Window) { return nil },
 		Block: func(b *snapshot.Block) { s.blocks = append(s.blocks, b.Block.Prefix) },
 		Position: func(p snapshot.Position) {
@@ -159,7 +159,7 @@ func (n *node) savedIn(folder string, at time.Time) savedState {
 func (n *node) startEnforcing(blocked []netip.Prefix) time.Duration {
 	n.t.Helper()
 	begun := time.Now()
-	n.launch()
+	n.Launch()
 	ask := n.asker()
 	for i, p := range blocked {
 		if refused, err := ask.nginx(p.Addr().String()); err != nil || !refused {
@@ -173,9 +173,9 @@ func (n *node) startEnforcing(blocked []netip.Prefix) time.Duration {
 // it counts and blocks with the crowd.
 func (n *node) compare(c *crowd, limit int) {
 	n.t.Helper()
-	n.until("the admin answers", func() bool { _, err := n.admin.Status(n.t.Context()); return err == nil })
+	n.Until("the admin answers", func() bool { _, err := n.admin.Status(n.t.Context()); return err == nil })
 	last := netip.MustParseAddr("203.0.113.1") // its line is the last: what is counted of it was read after all others
-	log, err := os.OpenFile(n.path("access.log"), os.O_APPEND|os.O_WRONLY, 0)
+	log, err := os.OpenFile(n.Path("access.log"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func (n *node) compare(c *crowd, limit int) {
 	if _, err := log.Write(c.liner.line(nil, time.Now(), last, "GET", "/", 200)); err != nil {
 		n.t.Fatal(err)
 	}
-	n.until("the last line is counted", func() bool { return n.count(last) == 1 })
+	n.Until("the last line is counted", func() bool { return n.count(last) == 1 })
 
 	blocks, wrong, total := n.blocks(), 0, 0
 	for i, addr := range c.clients {

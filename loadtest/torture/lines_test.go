@@ -112,7 +112,7 @@ rules:
 			sent[i]++
 		}
 	}
-	send(n.dial("unixgram", n.path("log.sock")), "", nginxLine)
+	send(n.dial("unixgram", n.Path("log.sock")), "", nginxLine)
 	send(n.dial("tcp", address), "\n", caddyLine)
 
 	lines := func() (parsed, skipped uint64) {
@@ -121,11 +121,11 @@ rules:
 		}
 		return parsed, skipped
 	}
-	n.until("all lines were read", func() bool { p, s := lines(); return p+s >= uint64(2*each) })
+	n.Until("all lines were read", func() bool { p, s := lines(); return p+s >= uint64(2*each) })
 	if parsed, skipped := lines(); skipped != 0 || parsed != uint64(2*each) {
 		t.Errorf("%d lines parsed and %d skipped; want all %d parsed", parsed, skipped, 2*each)
 	}
-	n.until("all are counted", func() bool { return n.status().Events.Decided >= uint64(2*each) })
+	n.Until("all are counted", func() bool { return n.status().Events.Decided >= uint64(2*each) })
 	for i, client := range clients {
 		if counted := n.count(client); counted != sent[i] {
 			t.Errorf("%v: %d lines, %d counted", client, sent[i], counted)

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
-)
 
-// program is the command under test, built once.
-var program string
+	"edgeguard/internal/nodetest"
+)
 
 // full says that the tests run at full length.
 var full = os.Getenv("TORTURE") != ""
@@ -24,24 +21,9 @@ func run(m *testing.M) int {
 		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
 		return 0
 	}
-	program = os.Getenv(insideProgram)
-	if program != "" { // a test that began itself anew in a namespace
-		return m.Run()
-	}
-	dir, err := os.MkdirTemp("", "torture")
-	if err != nil {
+	defer nodetest.Clean()
+	if _, err := nodetest.Build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // a test may run it as another user
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	program = filepath.Join(dir, "edgeguard")
-	build := exec.Command("go", "build", "-o", program, "edgeguard/cmd/edgeguard")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 		return 1
 	}
 	return m.Run()

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// insideProgram names, in a test that began itself anew in a namespace,
-// the program that was built for it.
-const insideProgram = "TORTURE_PROGRAM"
+	"edgeguard/internal/nodetest"
+)
 
 // inNamespace begins the test anew in a namespace of its own for the network
 // and for mounts, and reports whether this is the inner one. Every address of
@@ -21,7 +19,7 @@ const insideProgram = "TORTURE_PROGRAM"
 // of loopback.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv(insideProgram) != "" {
+	if os.Getenv(nodetest.Built) != "" {
 		return true
 	}
 	for _, tool := range []string{"unshare", "ip", "sh"} {
@@ -35,7 +33,11 @@ func inNamespace(t *testing.T) bool {
 	}
 	inner := exec.Command("unshare", "-rnm", "--kill-child", "sh", "-c", prepare+` && exec "$0" "$@"`,
 		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=20m")
-	inner.Env = append(os.Environ(), insideProgram+"="+program)
+	program, err := nodetest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner.Env = append(os.Environ(), nodetest.Built+"="+program)
 	inner.WaitDelay = time.Second
 	out, err := inner.CombinedOutput()
 	t.Logf("%s", out)

@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// Where an allowance was made.
+const (
+	AllowedByConfig   = "config"
+	AllowedByOperator = "operator"
+)
+
+// Allowance is a prefix in which nobody is blocked, or in an event one that was
+// taken back.
+type Allowance struct {
+	Prefix netip.Prefix `json:"prefix"`
+	// Source is AllowedByConfig, of which nothing more is known, or
+	// AllowedByOperator for one that was made at run time.
+	Source string    `json:"source"`
+	Reason string    `json:"reason,omitempty"`
+	Origin string    `json:"origin,omitempty"` // the node on which it was made
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is taken back
+}
+
+// NewAllowance gives an allowance made at run time as the API shows it.
+func NewAllowance(b edgeguard.Block) Allowance {
+	a := Allowance{Prefix: b.Prefix, Source: AllowedByOperator, Reason: b.Reason, Origin: b.Origin, Since: b.Since.UTC()}
+	if !endless(b.Until) {
+		a.Until = b.Until.UTC()
+	}
+	return a
+}
+
+// endless reports whether a time is edgeguard.Forever, give or take what setting
+// a clock right may have moved it.
+func endless(t time.Time) bool { return !t.Before(edgeguard.Forever.AddDate(-1, 0, 0)) }
+
+// lasts says until when.
+func lasts(until time.Time) string {
+	if endless(until) {
+		return "for ever"
+	}
+	return "until " + until.UTC().Format(time.RFC3339)
+}
+
+// AllowanceList is all allowances in the order of their prefixes; of one prefix
+// that of the config comes first.
+type AllowanceList struct {
+	Allowances []Allowance `json:"allowances"`
+}
+
+// AllowRequest asks for an allowance.
+type AllowRequest struct {
+	// Prefix is an address or a prefix without host bits.
+	Prefix string `json:"prefix"`
+	// For is how long, such as "90s", "24h" or "30d"; for ever if neither it nor
+	// Until is given.
+	For string `json:"for,omitempty"`
+	// Until is when the allowance ends, instead of For.
+	Until time.Time `json:"until,omitzero"`
+	// Reason is shown wherever the allowance is.
+	Reason string `json:"reason,omitempty"`
+	// Force allows prefixes wider than /16 (IPv4) or /32 (IPv6) too.
+	Force bool `json:"force,omitempty"`
+}

@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"edgeguard"
+)
+
+// listAllowances gives the config's allowlist and the allowances made at run
+// time, all at once: they are few.
+func (s *Server) listAllowances(w http.ResponseWriter, r *http.Request) *Problem {
+	if _, p := readQuery(r); p != nil {
+		return p
+	}
+	list := AllowanceList{Allowances: []Allowance{}}
+	for _, prefix := range s.config.View.Allowlist() {
+		list.Allowances = append(list.Allowances, Allowance{Prefix: prefix, Source: AllowedByConfig})
+	}
+	for b := range s.config.View.Allowances(s.config.View.Now()) {
+		list.Allowances = append(list.Allowances, NewAllowance(b))
+	}
+	slices.SortStableFunc(list.Allowances, func(a, b Allowance) int { return a.Prefix.Compare(b.Prefix) })
+	sendJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// addAllowance puts an allowance in force.
+func (s *Server) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
+	var request AllowRequest
+	if p := readBody(w, r, &request); p != nil {
+		return s.audited(r, Audit{Action: "allow"}, p)
+	}
+	record := Audit{Action: "allow", Target: clip(request.Prefix)}
+	b, p := s.planAllowance(&request)
+	if p == nil {
+		record.Detail = detail(b, request.Force)
+		var err error
+		b, err = s.config.View.Allow(b, request.Force)
+		p = refused(err)
+	}
+	if p == nil {
+		sendJSON(w, http.StatusCreated, NewAllowance(b))
+	}
+	return s.audited(r, record, p)
+}
+
+// planAllowance makes an allowance of a request. One that would end sooner than
+// that which stands is refused, as with blocks.
+func (s *Server) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Problem) {
+	now := s.config.View.Now()
+	b = edgeguard.Block{Rule: manualRule, Reason: request.Reason, Since: now, Until: edgeguard.Forever}
+	if b.Prefix, p = parsePrefix("prefix", request.Prefix); p != nil {
+		return b, p
+	}
+	if request.For != "" || !request.Until.IsZero() {
+		if b.Until, p = end(now, request.For, request.Until, 0); p != nil {
+			return b, p
+		}
+	}
+	if p := checkReason(request.Reason); p != nil {
+		return b, p
+	}
+	if old, ok := exact(s.allowancesAround(b.Prefix), b.Prefix); ok && old.Until.After(b.Until) {
+		return b, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is allowed %s already", b.Prefix, lasts(old.Until)), "remove that first")
+	}
+	return b, nil
+}
+
+// removeAllowance takes an allowance back.
+func (s *Server) removeAllowance(w http.ResponseWriter, r *http.Request) *Problem {
+	record := Audit{Action: "disallow", Target: clip(r.PathValue("prefix"))}
+	lifted, p := s.disallow(r, &record)
+	if p == nil {
+		sendJSON(w, http.StatusOK, NewAllowance(lifted))
+	}
+	return s.audited(r, record, p)
+}
+
+func (s *Server) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p *Problem) {
+	q, p := readQuery(r, "reason")
+	if p != nil {
+		return b, p
+	}
+	if p := checkReason(q["reason"]); p != nil {
+		return b, p
+	}
+	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
+	if p != nil {
+		return b, p
+	}
+	reason := q["reason"]
+	if reason == "" {
+		reason = "taken back by hand"
+	}
+	record.Detail = reason
+	b, ok := s.config.View.Disallow(prefix, reason)
+	if !ok {
+		return b, s.notAllowed(prefix)
+	}
+	return b, nil
+}
+
+// notAllowed says why there is no allowance of a prefix to take back: it is the
+// config's, or one around it holds it.
+func (s *Server) notAllowed(prefix netip.Prefix) *Problem {
+	for _, p := range s.config.View.Allowlist() {
+		if covers(p, prefix) {
+			return problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is in the config: allowlist %s", prefix, p), "edit the config and reload")
+		}
+	}
+	if around := s.allowancesAround(prefix); len(around) > 0 {
+		outer := around[len(around)-1].Prefix
+		return problem(http.StatusNotFound, "prefix", fmt.Sprintf("no allowance is of %s, but that of %s holds it", prefix, outer), "ask for "+outer.String())
+	}
+	return problem(http.StatusNotFound, "prefix", prefix.String()+" is not allowed", "")
+}
+
+// allowancesAround gives the live allowances made at run time that cover all of
+// a prefix, the longest last.
+func (s *Server) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
+	for b := range s.config.View.Allowances(s.config.View.Now()) {
+		if covers(b.Prefix, prefix) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// covers reports whether all of inner lies in outer.
+func covers(outer, inner netip.Prefix) bool {
+	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+}

@@ -1,0 +1,145 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard/blocklist"
+)
+
+// HeldBlock is a block of the fleet that is not in force here before an operator
+// has said so, because it would refuse too much.
+type HeldBlock struct {
+	Block
+	// Share is the part of the last five minutes' requests that it alone would
+	// have refused when it came, at Held.
+	Share float64   `json:"share"`
+	Held  time.Time `json:"held"`
+}
+
+// HeldPage is one page of the blocks that wait, in the order of their prefixes.
+type HeldPage struct {
+	Held []HeldBlock `json:"held"`
+	// Next is the cursor of the next page, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// ConfirmRequest is an operator's word that blocks are meant: those of the
+// prefixes, or all that wait.
+type ConfirmRequest struct {
+	Prefixes []string `json:"prefixes,omitempty"`
+	All      bool     `json:"all,omitempty"`
+}
+
+// Confirmed is how many blocks a word put in force.
+type Confirmed struct {
+	Confirmed int `json:"confirmed"`
+}
+
+// TooMuchError is why View.Block refuses a block that was not forced.
+type TooMuchError struct {
+	Prefix       netip.Prefix
+	Share, Limit float64
+}
+
+// Error names the share.
+func (e *TooMuchError) Error() string {
+	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, and over %.0f %% wants a word", e.Prefix, 100*e.Share, 100*e.Limit)
+}
+
+// listHeld gives one page of the blocks that wait.
+func (s *Server) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
+	q, p := readQuery(r, "limit", "cursor")
+	if p != nil {
+		return p
+	}
+	limit, p := q.limit()
+	if p != nil {
+		return p
+	}
+	cursor, p := q.prefix("cursor")
+	if p != nil {
+		return p
+	}
+	held := s.config.View.Held()
+	first, found := slices.BinarySearchFunc(held, cursor, comparePrefix)
+	if found {
+		first++
+	}
+	page := HeldPage{Held: append([]HeldBlock{}, held[first:min(first+limit, len(held))]...)}
+	if first+limit < len(held) {
+		page.Next = held[first+limit-1].Prefix.String()
+	}
+	sendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+// confirm puts waiting blocks in force.
+func (s *Server) confirm(w http.ResponseWriter, r *http.Request) *Problem {
+	var request ConfirmRequest
+	if p := readBody(w, r, &request); p != nil {
+		return s.audited(r, Audit{Action: "confirm"}, p)
+	}
+	prefixes, p := s.meant(r, &request)
+	if p != nil {
+		return p
+	}
+	for i, prefix := range prefixes {
+		p := s.confirmOne(prefix, request.All)
+		if p = s.audited(r, Audit{Action: "confirm", Target: prefix.String()}, p); p != nil {
+			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before", p.Detail, i, len(prefixes))
+			return p
+		}
+	}
+	sendJSON(w, http.StatusOK, Confirmed{len(prefixes)})
+	return nil
+}
+
+// meant gives the prefixes that a request is about.
+func (s *Server) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
+	record := Audit{Action: "confirm"}
+	if request.All == (len(request.Prefixes) > 0) {
+		return nil, s.audited(r, record, problem(http.StatusBadRequest, "prefixes", "one of prefixes and all is to be given", "name what waits, or say all"))
+	}
+	for _, text := range request.Prefixes {
+		prefix, p := parsePrefix("prefixes", text)
+		if p != nil {
+			record.Target = clip(text)
+			return nil, s.audited(r, record, p)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	if request.All {
+		for _, b := range s.config.View.Held() {
+			prefixes = append(prefixes, b.Prefix)
+		}
+	}
+	return prefixes, nil
+}
+
+// waits reports whether a block of exactly this prefix waits for a word.
+func (s *Server) waits(prefix netip.Prefix) bool {
+	_, found := slices.BinarySearchFunc(s.config.View.Held(), prefix, comparePrefix)
+	return found
+}
+
+func comparePrefix(b HeldBlock, at netip.Prefix) int { return b.Prefix.Compare(at) }
+
+// confirmOne puts one in force. Of all, one that has ended meanwhile is no
+// problem.
+func (s *Server) confirmOne(prefix netip.Prefix, all bool) *Problem {
+	_, ok, err := s.config.View.Confirm(prefix)
+	switch {
+	case err == nil && (ok || all):
+		return nil
+	case !ok:
+		return problem(http.StatusNotFound, "prefixes", prefix.String()+" does not wait for a word", "`edgeguard blocks held` lists what does")
+	case errors.Is(err, blocklist.ErrAllowed):
+		return problem(http.StatusUnprocessableEntity, "prefixes", err.Error(), "take it off the allowlist in the config")
+	}
+	return problem(http.StatusUnprocessableEntity, "prefixes", err.Error(), "")
+}

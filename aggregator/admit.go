@@ -1,0 +1,50 @@
+package aggregator
+
+// sampled is how many suspects of a part are looked at to find a cold one.
+const sampled = 8
+
+// admit makes room for a new suspect; false if there is none. heat is its count.
+// The caller holds the lock of its part p.
+//
+// A flood of fresh addresses would fill all room, and who is told about last is
+// who came first. So one that is hotter than the coldest of a few takes its
+// place: the addresses of a flood are cold, and an offender is not for long.
+// What was pushed of the displaced stays in Redis until it runs out; if it comes
+// again it goes whole.
+func (n *Node) admit(p *suspects, id suspectID, s *suspect, heat uint32) bool {
+	if n.size.Add(1) > int64(n.config.MaxSuspects) {
+		n.size.Add(-1)
+		if !p.displace(heat, s.watched != 0) {
+			n.heldBack.Add(1)
+			return false
+		}
+		n.displaced.Add(1)
+	}
+	s.floor, s.heat = max(s.floor, n.floors.of(id)), heat
+	return true
+}
+
+// displace takes the coldest of a few suspects out, if it is colder than heat,
+// or the newcomer is watched; the watched stay. A map is read from a random
+// place on, which makes its first few a sample. The caller holds the lock.
+func (p *suspects) displace(heat uint32, watched bool) bool {
+	var coldest suspectID
+	looked, found := 0, false
+	for id, s := range p.known {
+		if s.watched == 0 && (s.heat < heat || watched && !found) {
+			coldest, heat, found = id, s.heat, true
+		}
+		if looked++; looked == sampled {
+			break
+		}
+	}
+	if !found {
+		return false
+	}
+	delete(p.known, coldest)
+	p.stale = true
+	if len(p.list) > 2*len(p.known)+sampled {
+		p.tidy() // Collect may not come for long: Redis may be away
+	}
+	return true
+}

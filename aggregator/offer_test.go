@@ -1,0 +1,143 @@
+package aggregator
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// answer takes in the same answer to pushes.
+func (b *bench) answer(pushes []Push, a Answer, now time.Time) (again int) {
+	for i := range pushes {
+		if b.Answered(&pushes[i], a, now).Again {
+			again++
+		}
+	}
+	return again
+}
+
+func TestLostOffersAll(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	b.answer(b.Collect(boot, false), Answer{}, boot)
+	next := boot.Add(width * time.Second)
+	b.Lost()
+	one(t, b.Collect(next, false), 0, 0)
+	pushes, more := b.Offer(next, 10)
+	p := one(t, pushes, slotOf(next), 20, 0)
+	if p.Whole || !p.IsOffer() || more {
+		t.Errorf("%+v, more: %t", p, more)
+	}
+	if out := b.Answered(&p, Answer{Status: StatusWhole}, next); !out.Again {
+		t.Errorf("whole wanted: %+v", out)
+	}
+	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Whole {
+		t.Error("not whole")
+	}
+	b.Lost()
+	if pushes, _ := b.Offer(next, 10); len(pushes) != 0 {
+		t.Errorf("offered what is still to be answered: %+v", pushes)
+	}
+}
+
+// Every suspect is offered once in 30 s, or has been pushed in them, and never
+// all at once.
+func TestOffersGoRound(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Quiet = false })
+	const keys = 2000
+	addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
+	for i := range keys {
+		b.hit(addr(i), boot, 1)
+	}
+	b.answer(b.Collect(boot, false), Answer{}, boot)
+	last := make(map[Key]time.Time)
+	for now, n := boot, 0; now.Before(boot.Add(2 * time.Minute)); now = now.Add(500 * time.Millisecond) {
+		b.hit(addr(0), now, 1) // is pushed, and need not be offered
+		changed := b.Collect(now, false)
+		b.answer(changed, Answer{}, now)
+		pushes, more := b.Offer(now, keys)
+		if n += len(pushes); more || len(pushes) > keys/10 {
+			t.Fatalf("%d offers at once, more: %t", len(pushes), more)
+		}
+		for i := range pushes {
+			if k := pushes[i].Key; k == changed[0].Key {
+				t.Fatal("a key that was pushed a moment ago is offered")
+			} else if before, ok := last[k]; ok && now.Sub(before) > OfferEvery {
+				t.Fatalf("%s passed between two offers", now.Sub(before))
+			} else {
+				last[k] = now
+			}
+		}
+		b.answer(pushes, Answer{}, now)
+	}
+	if len(last) != keys-1 {
+		t.Errorf("%d of %d were offered", len(last), keys-1)
+	}
+}
+
+// A Redis that was emptied without a reconnect asks for all; what it has not
+// been asked about yet goes unasked, and at once.
+func TestALossIsSeen(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Quiet = false })
+	const keys = 500
+	for i := range keys {
+		b.hit(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), boot, 1)
+	}
+	b.answer(b.Collect(boot, false), Answer{}, boot)
+	b.Offer(boot, keys)
+	now := boot.Add(10 * time.Second)
+	for i := range lossSeen {
+		b.hit(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), now, 1)
+	}
+	if again := b.answer(b.Collect(now, false), Answer{Status: StatusWhole}, now); again != lossSeen {
+		t.Fatalf("%d go again", again)
+	}
+	b.answer(b.Collect(now, false), Answer{}, now)
+	var whole int
+	for more := true; more; {
+		var pushes []Push
+		pushes, more = b.Offer(now, 100)
+		for i := range pushes {
+			if pushes[i].Whole {
+				whole++
+			}
+		}
+		b.answer(pushes, Answer{}, now)
+	}
+	if whole != keys-lossSeen { // Collect has pushed those
+		t.Errorf("%d of %d went whole", whole, keys)
+	}
+	// Where late events have Redis ask for more at every push, it is not the
+	// whole of all at every round.
+	for i := range 20 {
+		now = now.Add(500 * time.Millisecond)
+		b.hit(visitor, now, 1)
+		b.hit(stranger, now, 1)
+		b.hit(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), now, 1)
+		b.hit(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), now, 1)
+		b.answer(b.Collect(now, false), Answer{Status: StatusWhole}, now)
+		if pushes, _ := b.Offer(now, keys); len(pushes) > keys/4 {
+			t.Fatalf("round %d: %d offers", i, len(pushes))
+		}
+	}
+}
+
+// After a step of the clock more may be stored than is claimed: nothing is
+// compared until the step has left the window.
+func TestAfterAStepOffersAreWhole(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	b.answer(b.Collect(boot, false), Answer{}, boot)
+	b.SetOffset(10*width*time.Second, boot)
+	for _, slots := range []int{1, 59, 60, 61} {
+		now, whole := boot.Add(time.Duration(slots)*width*time.Second), slots < 60
+		b.hit(visitor, now, 20)
+		b.answer(b.Collect(now, false), Answer{}, now)
+		b.Lost()
+		if pushes, _ := b.Offer(now, 10); len(pushes) != 1 || pushes[0].Whole != whole {
+			t.Errorf("%d slots later: %+v", slots, pushes)
+		} else {
+			b.answer(pushes, Answer{}, now)
+		}
+	}
+}

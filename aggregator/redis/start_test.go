@@ -1,0 +1,30 @@
+package redis
+
+import (
+	"testing"
+
+	"edgeguard/internal/redistest"
+)
+
+// TestUpOnlyWhenJoined: a link that has not joined yet is not up, and says so
+// without an alarm or a line in the log; nor is its first joining one.
+func TestUpOnlyWhenJoined(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	m := newMember(t, testConfig(s.Addr, "edge-a"))
+	link, err := New(m.config, m.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.client.Close()
+	if st := link.Stats(); link.Up() || st.Up || st.Trouble.Kind != "starting" || st.Trouble.Text == "" || st.Since.IsZero() {
+		t.Errorf("before the start: up %v, %+v", link.Up(), st)
+	}
+	m.start(t)
+	m.eventually(t, "the fleet", func() bool { return m.link.Up() && m.link.Stats().Rounds > 0 })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.raised) != 0 {
+		t.Errorf("it alarms %v", m.raised)
+	}
+}

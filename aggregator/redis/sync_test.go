@@ -1,0 +1,116 @@
+package redis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/redistest"
+)
+
+// manyBlocks puts n blocks by hand into a member's list.
+func (m *member) manyBlocks(t testing.TB, n int) {
+	t.Helper()
+	now := time.Now()
+	for i := range n {
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], 100<<24|uint32(i))
+		changed, err := m.list.Merge(edgeguard.Block{
+			Prefix: netip.PrefixFrom(netip.AddrFrom4(b), 32), Rule: "manual", Reason: fmt.Sprint("by hand ", i),
+			Origin: m.name, Since: now, Until: now.Add(time.Hour), Version: 1,
+		}, now)
+		if !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+	}
+}
+
+// agreed reports that a member has come to the fleet's list and holds it whole:
+// so many blocks, and the digest that Redis has.
+func (m *member) agreed(t testing.TB, n int) bool {
+	t.Helper()
+	s, err := m.link.beat(context.Background(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, changes := m.link.mirror.digest(s.cutoff)
+	return m.list.Len() == n && changes == s.changes && digest == s.digest
+}
+
+// TestFullSync: a node that joins late reads a list of any length, of more than
+// one step and of more than the stream keeps for it.
+func TestFullSync(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, scanned + 500, 50_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := startRedis(t, redistest.Options{})
+			patient := func(name string) Config {
+				c := testConfig(s.Addr, name)
+				c.Timeout = 10 * time.Second // a busy machine is not to cut it off
+				return c
+			}
+			first := newMember(t, patient("edge-a"))
+			first.manyBlocks(t, n)
+			begun := time.Now()
+			first.start(t)
+			first.eventually(t, "its list to be the fleet's", func() bool { return first.link.Up() && first.agreed(t, n) })
+			told := time.Now()
+			late := newMember(t, patient("edge-b")).start(t)
+			late.eventually(t, "the fleet's list", func() bool { return late.link.Up() && late.agreed(t, n) })
+			t.Logf("%d blocks: published in %v, read in %v", n, told.Sub(begun).Round(time.Millisecond), time.Since(told).Round(time.Millisecond))
+			if !oneList([]*member{first, late}) {
+				t.Error("the lists differ")
+			}
+			if st := late.link.Stats(); st.Published != 0 || st.Poison != 0 || st.Syncs != 1 {
+				t.Errorf("it published %d, refused %d, and read %d times", st.Published, st.Poison, st.Syncs)
+			}
+		})
+	}
+}
+
+// TestGapInTheStream: a node that was so slow that what it had not read was cut
+// off the stream reads the whole list instead, once.
+func TestGapInTheStream(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	slow := newMember(t, testConfig(s.Addr, "edge-a"))
+	link, err := New(slow.config, slow.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.client.Close()
+	slow.link = link
+	ctx, end := context.WithCancel(context.Background())
+	at, err := link.join(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blocks = 300
+	quick := newMember(t, testConfig(s.Addr, "edge-b"))
+	quick.manyBlocks(t, blocks)
+	quick.start(t)
+	quick.eventually(t, "its list to be the fleet's", func() bool { return quick.link.Up() && quick.agreed(t, blocks) })
+	if err := s.Client().XTrimMaxLen(ctx, newNames("test", 4).stream, 10).Err(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- link.follow(ctx, at) }()
+	slow.eventually(t, "the whole list", func() bool { return slow.agreed(t, blocks) })
+	// And then the stream again.
+	if _, err := quick.list.Merge(quick.byHand("203.0.113.7/32"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	slow.eventually(t, "the next change", func() bool { return slow.agreed(t, blocks+1) })
+	end()
+	if err := <-done; err == nil {
+		t.Error("following ended without a reason")
+	}
+	if n := link.stats.syncs.Load(); n != 2 {
+		t.Errorf("the list was read %d times, not when it joined and once", n)
+	}
+}

@@ -1,0 +1,26 @@
+package blocklist
+
+import (
+	"time"
+
+	"edgeguard"
+)
+
+// Try tells what Merge would say of a block, and changes nothing: news reports
+// that it would replace what is known of its prefix.
+func (l *List) Try(b edgeguard.Block, now time.Time) (news bool, err error) {
+	e := &entry{block: normalize(b)}
+	if err := l.checkPrefix(e); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, news, err = l.weigh(e, now)
+	return news, err
+}
+
+// Greater reports whether a list keeps record a of a prefix rather than b, be
+// neither forced.
+func Greater(a, b edgeguard.Block) bool {
+	return compare(&entry{block: normalize(a)}, &entry{block: normalize(b)}) > 0
+}

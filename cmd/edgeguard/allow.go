@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/aggregator"
+)
+
+func allowCommand(e *env) *cobra.Command {
+	list := allowListCommand(e)
+	c := &cobra.Command{
+		Use:   "allow [list|add|remove]",
+		Short: "Show and change who is never blocked",
+		Long: `allow shows who is never blocked, by the config's allowlist or by an allowance
+that was made at run time, makes allowances and takes them back. An allowance
+holds on every node of the fleet within a second, ends the block of its prefix,
+and outlives restarts. Without a word it lists.`,
+		Example: `  edgeguard allow
+  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
+  edgeguard allow remove 192.0.2.0/24`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("allow: unknown word %q: list, add or remove", args[0])}
+			}
+			return nil
+		},
+		RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(list, allowAddCommand(e), allowRemoveCommand(e))
+	return c
+}
+
+func allowListCommand(e *env) *cobra.Command {
+	var at reach
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the allowances, the config's and those made at run time",
+		Example: `  edgeguard allow list --json`,
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				all, err := node.Allowances(ctx)
+				if err != nil {
+					return err
+				}
+				return listAllowances(e, all, asJSON)
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	return c
+}
+
+func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(e.stdout)
+		for _, a := range all {
+			if err := encoder.Encode(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(e.stdout, "nobody is allowed by name")
+		return err
+	}
+	t := &table{}
+	t.column("allowed", false, "")
+	t.column("by", false, "")
+	t.column("since", false, "")
+	t.column("until", false, "")
+	t.column("reason", false, faint)
+	for _, a := range all {
+		if a.Source == admin.AllowedByConfig {
+			t.row(prefixText(a.Prefix), "config", "", "", "")
+			continue
+		}
+		t.row(prefixText(a.Prefix), a.Origin, instant(a.Since), allowedUntil(a), a.Reason)
+	}
+	t.print(e.stdout, e.colour)
+	return nil
+}
+
+// allowedUntil writes the end of an allowance.
+func allowedUntil(a admin.Allowance) string {
+	if a.Until.IsZero() {
+		return "taken back"
+	}
+	return instant(a.Until)
+}
+
+func allowAddCommand(e *env) *cobra.Command {
+	var at reach
+	var request admin.AllowRequest
+	c := &cobra.Command{
+		Use:   "add PREFIX",
+		Short: "Have nobody in a prefix blocked",
+		Example: `  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
+  edgeguard allow add 2001:db8:1::/48`,
+		Args: oneArgument("one address or prefix"),
+		RunE: func(c *cobra.Command, args []string) error {
+			request.Prefix = args[0]
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				a, err := node.Allow(ctx, request)
+				if err != nil {
+					return err
+				}
+				alone := ""
+				if !aggregator.Travels(a.Prefix) {
+					alone = ", on this node only: so wide an allowance goes to no other"
+				}
+				_, err = fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
+				return err
+			})
+		},
+	}
+	at.flags(c)
+	f := c.Flags()
+	f.StringVar(&request.For, "for", "", "last for this `TIME`, such as 12h or 30d (default until it is taken back)")
+	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the allowance is")
+	f.BoolVar(&request.Force, "force", false, "also a prefix wider than /16 (IPv4) or /32 (IPv6)")
+	return c
+}
+
+func allowRemoveCommand(e *env) *cobra.Command {
+	var at reach
+	var reason string
+	c := &cobra.Command{
+		Use:     "remove PREFIX",
+		Short:   "Take back an allowance that was made at run time",
+		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
+		Args:    oneArgument("the address or prefix that is allowed"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				a, err := node.Disallow(ctx, args[0], reason)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.stdout, "the allowance of %s is taken back\n", prefixText(a.Prefix))
+				return err
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
+	return c
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+)
+
+func blocksHeldCommand(e *env) *cobra.Command {
+	var at reach
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "held",
+		Short: "List the blocks of other nodes that wait for a word",
+		Long: `held lists the blocks of other nodes that are not in force here, because they
+would refuse too much of what this node has let in for five minutes
+(fleet.confirm_share). 'edgeguard blocks confirm' puts them in force, 'edgeguard
+blocks remove' takes them back, both in the whole fleet.`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				return listHeld(ctx, e, node, asJSON)
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	return c
+}
+
+// listHeld prints the blocks that wait.
+func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) error {
+	t := &table{}
+	t.column("held", false, amber)
+	t.column("share of requests", true, red)
+	t.column("rule", false, "")
+	t.column("by", false, "")
+	t.column("for another", true, "")
+	t.column("reason", false, faint)
+	encoder := json.NewEncoder(e.stdout)
+	for b, err := range node.Held(ctx) {
+		if err != nil {
+			return err
+		}
+		if !asJSON {
+			left := max(0, time.Until(b.Until)).Round(time.Second)
+			t.row(prefixText(b.Prefix), percentShare(b.Share), plain(b.Rule), plain(b.Origin), span(left), plain(b.Reason))
+		} else if err := encoder.Encode(b); err != nil {
+			return err
+		}
+	}
+	switch {
+	case asJSON:
+	case len(t.rows) == 0:
+		fmt.Fprintln(e.stdout, "no block waits for a word")
+	default:
+		t.print(e.stdout, e.colour)
+	}
+	return nil
+}
+
+// plain leaves out what a terminal would obey: anybody may have written a block
+// that waits.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func blocksConfirmCommand(e *env) *cobra.Command {
+	var at reach
+	var request admin.ConfirmRequest
+	c := &cobra.Command{
+		Use:   "confirm PREFIX... | --all",
+		Short: "Say that blocks which wait are meant",
+		Long: `confirm puts blocks in force that 'edgeguard blocks held' lists, here and on all
+nodes of the fleet: none of them asks again.`,
+		Example: `  edgeguard blocks confirm 203.0.0.0/16
+  edgeguard blocks confirm --all`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if request.All == (len(args) > 0) {
+				return usageError{errors.New("confirm: give addresses or prefixes that wait, or --all")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			request.Prefixes = args
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				done, err := node.Confirm(ctx, request)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.stdout, "%s in force\n", plural(done.Confirmed, "block is", "blocks are"))
+				return err
+			})
+		},
+	}
+	at.flags(c)
+	c.Flags().BoolVar(&request.All, "all", false, "all that wait")
+	return c
+}

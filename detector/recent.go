@@ -1,0 +1,66 @@
+package detector
+
+import "net/netip"
+
+const (
+	// recentSlots slots of recentWidth seconds are the last five minutes.
+	recentSlots, recentWidth = 60, 5
+	// recentKept is how many addresses a slot of one stripe keeps. All slots of
+	// all stripes keep 15,360 in a quarter of a megabyte.
+	recentKept = 4
+)
+
+// recent keeps addresses of one stripe's requests of the last five minutes: of
+// each slot an even choice, and of how many they were chosen. The zero value is
+// empty. It is guarded by its crowd's lock.
+type recent struct {
+	slots [recentSlots]recentSlot
+	drawn uint64 // how often an address had to be chosen
+}
+
+// recentSlot is the requests sampled in one slot.
+type recentSlot struct {
+	number uint32 // which one, since the epoch
+	seen   uint32 // all, those of spared addresses too
+	asked  uint32 // those of the others, of which some are in from
+	from   [recentKept][16]byte
+}
+
+// note takes in one request in a slot. Whose slot is no longer kept is late and
+// left out.
+func (r *recent) note(slot uint32, addr netip.Addr, spared bool) {
+	s := &r.slots[slot%recentSlots]
+	switch {
+	case s.number > slot:
+		return
+	case s.number < slot:
+		*s = recentSlot{number: slot}
+	}
+	s.seen++
+	if spared {
+		return
+	}
+	// Algorithm R (Vitter, Random Sampling with a Reservoir, 1985). What it
+	// draws is a hash of a running count: a pure package has no generator, and
+	// nobody gains by knowing which of his own requests is kept.
+	place := uint64(s.asked)
+	s.asked++
+	if place >= recentKept {
+		r.drawn++
+		place = mix(r.drawn) % uint64(s.asked)
+	}
+	if place < recentKept {
+		s.from[place] = addr.As16()
+	}
+}
+
+// kept is how many of from are set.
+func (s *recentSlot) kept() uint32 { return min(s.asked, recentKept) }
+
+// mix makes a running count look drawn (splitmix64, Steele and others, 2014).
+func mix(n uint64) uint64 {
+	n *= 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}

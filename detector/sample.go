@@ -1,0 +1,110 @@
+package detector
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Sample is who sent the requests of the last five minutes, estimated: a share
+// of them is a share of the requests, not of the clients. It does not change
+// once it was taken, and is safe for concurrent use.
+//
+// One request in eight is sampled, and of those at most four addresses are kept
+// of each 5 seconds and 64th of all addresses. The standard error of a share p
+// is sqrt(p(1-p)/n): 3.5 hundredths for a fifth of the least traffic that says
+// anything (128 sampled, about a thousand requests), under half a hundredth for
+// a fifth of many clients' traffic on a busy node (15,360 kept), and 3 at most
+// where all traffic is of one 64th (240 kept). A node with less traffic than
+// that says nothing: its shares are 0.
+type Sample struct {
+	total   float64 // requests sampled, those of spared addresses too
+	senders []sender
+}
+
+// sender is one address, and for how many of the sampled requests it stands.
+type sender struct {
+	addr   netip.Addr
+	weight float64
+}
+
+// Sample looks at who sent the requests of the last five minutes before now. A
+// reload changes nothing about it. It takes a millisecond or two on a busy node:
+// who asks about many prefixes asks one sample.
+func (d *Detector) Sample(now time.Time) *Sample {
+	s := &Sample{}
+	last := seconds(now) / recentWidth
+	for i := range d.stripes {
+		c := &d.stripes[i].crowd
+		c.mu.Lock()
+		if c.recent != nil {
+			s.add(c.recent, last)
+		}
+		c.mu.Unlock()
+	}
+	slices.SortFunc(s.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
+	s.merge()
+	return s
+}
+
+// add takes in the slots that end with the last.
+func (s *Sample) add(r *recent, last uint32) {
+	for i := range r.slots {
+		slot := &r.slots[i]
+		if slot.number > last || last-slot.number >= recentSlots {
+			continue
+		}
+		s.total += float64(slot.seen)
+		kept := slot.kept()
+		for _, from := range slot.from[:kept] {
+			s.senders = append(s.senders, sender{netip.AddrFrom16(from).Unmap(), float64(slot.asked) / float64(kept)})
+		}
+	}
+}
+
+// merge makes one of the senders of one address.
+func (s *Sample) merge() {
+	merged := s.senders[:0]
+	for _, one := range s.senders {
+		if n := len(merged); n > 0 && merged[n-1].addr == one.addr {
+			merged[n-1].weight += one.weight
+			continue
+		}
+		merged = append(merged, one)
+	}
+	s.senders = merged
+}
+
+// Enough reports whether there were enough requests to say anything.
+func (s *Sample) Enough() bool { return s.total >= leastSampled }
+
+// Requests is how many requests the sample stands for, about.
+func (s *Sample) Requests() int { return int(s.total) << sampleBits }
+
+// Share is the part of the requests that came from those addresses in prefix
+// of which counts is true; 0 if there were too few to say.
+func (s *Sample) Share(prefix netip.Prefix, counts func(netip.Addr) bool) float64 {
+	if !s.Enough() || !prefix.IsValid() {
+		return 0
+	}
+	first, _ := slices.BinarySearchFunc(s.senders, prefix.Masked().Addr(), func(one sender, addr netip.Addr) int {
+		return one.addr.Compare(addr)
+	})
+	sum := 0.0
+	for _, one := range s.senders[first:] {
+		if !prefix.Contains(one.addr) {
+			break
+		}
+		if counts(one.addr) {
+			sum += one.weight
+		}
+	}
+	return sum / s.total
+}
+
+// ShareOf is Share of all addresses.
+func (s *Sample) ShareOf(counts func(netip.Addr) bool) float64 {
+	v4 := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	v6 := netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	return s.Share(v4, counts) + s.Share(v6, counts)
+}

@@ -1,0 +1,159 @@
+package detector_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/detector"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// everyone counts every address.
+func everyone(netip.Addr) bool { return true }
+
+// sampler is a detector whose rule nobody crosses.
+func sampler(t testing.TB, previous *detector.Detector, memory *shard.Memory, list *blocklist.List) *detector.Detector {
+	t.Helper()
+	set, problems := rules.Compile([]rules.Spec{{Name: "site", Threshold: 60000, Guard: "1"}})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return detector.New(detector.Config{
+		Rules: set, Memory: memory, List: list, Seed: 1, Previous: previous,
+	})
+}
+
+func ask(d *detector.Detector, at time.Time, addr netip.Addr) {
+	event := edgeguard.Event{Time: at, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
+	d.Decide(at, &event)
+}
+
+// asked is one request of the oracle.
+type asked struct {
+	at   time.Time
+	addr netip.Addr
+}
+
+// The shares of a sample are those of the requests of the last five minutes, to
+// what its doc says: six standard errors of its least n, whatever was drawn.
+func TestSampleOracle(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, seed))
+	for round := range 6 {
+		d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))
+		now := time.Unix(1_800_000_000+rng.Int64N(1000), 0)
+		// Some clients send much more than others.
+		var all []asked
+		lasts := time.Duration(100+rng.IntN(600)) * time.Second
+		requests := 4000 + rng.IntN(100_000)
+		skew := 1 + 3*rng.Float64()
+		for i := range requests {
+			n := int(math.Pow(rng.Float64(), skew) * 5000)
+			addr := netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)})
+			if n%5 == 0 {
+				addr = netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, byte(n >> 8), byte(n), 15: 1})
+			}
+			all = append(all, asked{now.Add(lasts * time.Duration(i) / time.Duration(requests)), addr})
+		}
+		for _, one := range all {
+			ask(d, one.at, one.addr)
+		}
+		now = now.Add(lasts)
+		sample := d.Sample(now)
+		least := math.Min(240, float64(sample.Requests())/8)
+		for _, text := range []string{"198.18.0.0/15", "198.18.0.0/32", "198.18.0.0/24", "198.18.1.0/24", "198.18.16.0/20", "2001:db8::/32", "2001:db8:0::/48", "203.0.113.0/24", "0.0.0.0/0"} {
+			prefix := netip.MustParsePrefix(text)
+			want := share(all, now, prefix)
+			got := sample.Share(prefix, everyone)
+			if bound := 6*math.Sqrt(want*(1-want)/least) + 0.01; math.Abs(got-want) > bound {
+				t.Errorf("seed %d, round %d: %s sent %.3f of %d requests in %v, by the sample %.3f", seed, round, text, want, requests, lasts, got)
+			}
+		}
+		if got := sample.ShareOf(everyone); math.Abs(got-1) > 1e-9 {
+			t.Errorf("seed %d: all sent %v", seed, got)
+		}
+		if got := sample.ShareOf(func(a netip.Addr) bool { return a.Is6() }); got != sample.Share(netip.MustParsePrefix("::/0"), everyone) {
+			t.Errorf("seed %d: IPv6 sent %v", seed, got)
+		}
+	}
+}
+
+// share is the part of the requests of the slots that a sample looks at.
+func share(all []asked, now time.Time, prefix netip.Prefix) float64 {
+	var total, in float64
+	for _, one := range all {
+		if now.Unix()/5-one.at.Unix()/5 < 60 {
+			total++
+			if prefix.Contains(one.addr) {
+				in++
+			}
+		}
+	}
+	return in / total
+}
+
+func TestSampleSaysNothingOfLittle(t *testing.T) {
+	d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))
+	now := time.Unix(1_800_000_000, 0)
+	visitor := netip.MustParseAddr("203.0.113.9")
+	for range 900 {
+		ask(d, now, visitor)
+	}
+	if got := d.Sample(now).Share(netip.MustParsePrefix("203.0.113.9/32"), everyone); got != 0 {
+		t.Errorf("the one visitor of a quiet site: %v", got)
+	}
+	for range 300 {
+		ask(d, now, visitor)
+	}
+	if got := d.Sample(now).Share(netip.MustParsePrefix("203.0.113.0/24"), everyone); got != 1 {
+		t.Errorf("of more: %v", got)
+	}
+	if got := d.Sample(now).Share(netip.Prefix{}, everyone); got != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+	if got := d.Sample(now.Add(5*time.Minute)).Share(netip.MustParsePrefix("203.0.113.0/24"), everyone); got != 0 {
+		t.Errorf("five minutes later: %v", got)
+	}
+	if got := d.Sample(now.Add(-5*time.Second)).Share(netip.MustParsePrefix("203.0.113.0/24"), everyone); got != 0 {
+		t.Errorf("before it: %v", got)
+	}
+}
+
+// Who is spared has a part in all requests only, what is denied counts, and a
+// reload changes nothing.
+func TestSampleOfSparedAndDenied(t *testing.T) {
+	memory := shard.NewMemory(16 << 20)
+	list := blocklist.New(blocklist.Config{Allow: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/16")}})
+	d := sampler(t, nil, memory, list)
+	now := time.Unix(1_800_000_000, 0)
+	if _, err := list.Merge(edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.0.0/20"), Since: now, Until: now.Add(time.Hour), Version: 1}, now); err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		ask(d, now, netip.MustParseAddr("198.18.0.1"))
+	}
+	for i := range 2000 {
+		ask(d, now, netip.AddrFrom4([4]byte{203, 0, byte(i >> 4 & 15), byte(i)}))
+	}
+	next := sampler(t, d, memory, list)
+	d.Close(next)
+	if s := next.Stats(); s.Denied != 2000 || s.Spared != 2000 {
+		t.Fatalf("%+v", s)
+	}
+	half := next.Sample(now).Share(netip.MustParsePrefix("203.0.0.0/16"), everyone)
+	if math.Abs(half-0.5) > 0.05 {
+		t.Errorf("half of all: %v", half)
+	}
+	if got := next.Sample(now).Share(netip.MustParsePrefix("198.18.0.0/16"), everyone); got != 0 {
+		t.Errorf("the spared: %v", got)
+	}
+	if got := next.Sample(now).Share(netip.MustParsePrefix("203.0.0.0/16"), func(netip.Addr) bool { return false }); got != 0 {
+		t.Errorf("none of them counts: %v", got)
+	}
+}

@@ -1,0 +1,47 @@
+// Package nodetest runs the real program for tests that do to it from outside
+// what will be done to it: the command is built once for a test binary, and
+// each node has a folder of its own, which stays between its starts.
+package nodetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// Built names the environment variable that gives a test which began itself
+// anew, in a namespace say, the program that was built for it.
+const Built = "EDGEGUARD_TEST_PROGRAM"
+
+// Build builds the command, once, and gives its path. To be followed by Clean
+// when all tests are over.
+var Build = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(Built); path != "" {
+		return path, nil
+	}
+	var err error
+	if built, err = os.MkdirTemp("", "edgeguard"); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(built, 0o755); err != nil { // a test may run it as another user
+		return "", err
+	}
+	path := filepath.Join(built, "edgeguard")
+	build := exec.Command("go", "build", "-o", path, "edgeguard/cmd/edgeguard")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
+	}
+	return path, nil
+})
+
+// built is the folder that Build made.
+var built string
+
+// Clean removes what Build made.
+func Clean() {
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+}

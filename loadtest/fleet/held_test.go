@@ -1,0 +1,147 @@
+package fleet
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard/internal/redistest"
+)
+
+// crowd is how many clients send one request each to every node.
+const crowd = 12_000
+
+// newCrowd starts two nodes that have seen a crowd, of which nobody is near the
+// limit.
+func newCrowd(t *testing.T) *fleet {
+	t.Helper()
+	f := newFleet(t, settings{Nodes: 2, Quiet: true, Clients: crowd}, redistest.Start(t, redistest.Options{}))
+	f.start()
+	for _, n := range f.nodes {
+		n.see(f.rng.Perm(crowd))
+	}
+	return f
+}
+
+// forge publishes records as somebody who has the fleet's password could.
+func (f *fleet) forge(prefixes []netip.Prefix) {
+	f.t.Helper()
+	p := &poisoner{f: f}
+	keys := []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state")}
+	for len(prefixes) > 0 {
+		some := prefixes[:min(50, len(prefixes))]
+		prefixes = prefixes[len(some):]
+		args := []any{time.Now().UnixMilli()}
+		for _, one := range some {
+			args = append(args, one.String(), p.record(one, nil))
+		}
+		if err := f.redis.FCall(background, f.lua+"_publish", keys, args...).Err(); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// refused is how many of the crowd a node refuses.
+func (n *node) refused() (count int) {
+	for k := range crowd {
+		if n.refuses(address(k)) {
+			count++
+		}
+	}
+	return count
+}
+
+// unpoisoned wants no node to have called anything poison: what waits is none.
+func (f *fleet) unpoisoned() {
+	f.t.Helper()
+	for _, n := range f.nodes {
+		if poison := n.link.Stats().Poison; poison != 0 {
+			f.t.Errorf("%s calls %d blocks poison", n.name, poison)
+		}
+	}
+}
+
+// Fault 8: a block as good as any that holds most clients waits on every node,
+// and with one word is in force on all.
+func TestForgedNetwork(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	f := newCrowd(t)
+	wide, nobody := netip.MustParsePrefix("198.18.0.0/16"), netip.MustParsePrefix("203.0.0.0/16")
+	f.forge([]netip.Prefix{wide, nobody})
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have read both", func() bool {
+			_, ok := n.blocked()[nobody]
+			return ok && n.hold.Stats().Held == 1
+		})
+		if got := n.refused(); got != 0 {
+			t.Errorf("%s refuses %d clients", n.name, got)
+		}
+		// It comes again with the whole list, and is the same.
+		syncs := n.link.Stats().Syncs
+		n.link.Resync()
+		f.eventually(n.name+" to have read the list again", func() bool { return n.link.Stats().Syncs > syncs })
+		if s := n.hold.Stats(); s.Held != 1 || s.Came != 1 || n.refused() != 0 {
+			t.Errorf("%s after a full read: %+v, %d refused", n.name, s, n.refused())
+		}
+	}
+	if _, ok, err := f.nodes[0].hold.Confirm(f.nodes[0].now(), wide); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have the word", func() bool { return n.refuses(address(0)) && n.list.Forced(wide) && n.hold.Stats().Held == 0 })
+	}
+	f.agree()
+	f.unpoisoned()
+}
+
+// Fault 8: ten thousand blocks of one client each, most of all clients, are in
+// force up to a fifth of the requests; the others' requests pass.
+func TestForgedClients(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	const forged = 10_000
+	f := newCrowd(t)
+	var prefixes []netip.Prefix
+	for _, k := range f.rng.Perm(crowd)[:forged] {
+		prefixes = append(prefixes, prefix(k))
+	}
+	f.forge(prefixes)
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have read all", func() bool { return len(n.blocked())+n.hold.Stats().Held == forged })
+		// All was sent at once, so that the sample is of about 250 clients: a
+		// fifth is 50 of them, and this six standard errors.
+		if got := n.refused(); got > crowd*37/100 {
+			t.Errorf("%s refuses %d of %d clients", n.name, got, crowd)
+		} else {
+			t.Logf("%s refuses %d of %d clients: %+v", n.name, got, crowd, n.hold.Stats())
+		}
+	}
+	// A word for some of them, on one node, is one for both.
+	one := f.nodes[0]
+	var meant []netip.Prefix
+	for _, held := range one.hold.All()[:100] {
+		meant = append(meant, held.Prefix)
+		if _, ok, err := one.hold.Confirm(one.now(), held.Prefix); !ok || err != nil {
+			t.Fatal(held.Prefix, ok, err)
+		}
+	}
+	// The others of them are taken back.
+	for _, held := range one.hold.All()[:100] {
+		if _, ok := one.hold.Lift(one.now(), held.Prefix, "forged", one.name); !ok {
+			t.Fatal(held.Prefix)
+		}
+	}
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have the word", func() bool {
+			for _, p := range meant {
+				if !n.list.Forced(p) || !n.refuses(p.Addr()) {
+					return false
+				}
+			}
+			return len(n.blocked())+n.hold.Stats().Held == forged-100
+		})
+	}
+	f.agree()
+	f.unpoisoned()
+}
