@@ -38,11 +38,15 @@ type Fleet struct {
 	Suspects int `json:"suspects"`
 	Watched  int `json:"watched"`
 	// HeldBack counts events of keys for which there was no room among the
-	// suspects, Wholes the keys that Redis asked to have whole, Refused the
-	// pushes of which Redis refused slots.
-	HeldBack uint64 `json:"held_back"`
-	Wholes   uint64 `json:"wholes_asked"`
-	Refused  uint64 `json:"refused_slots"`
+	// suspects, Displaced the suspects that made room for hotter ones. Offered
+	// counts the keys of which only the sum was compared with Redis', Wholes
+	// those that Redis asked to have whole, Refused the pushes of which Redis
+	// refused slots.
+	HeldBack  uint64 `json:"held_back"`
+	Displaced uint64 `json:"displaced"`
+	Offered   uint64 `json:"offered"`
+	Wholes    uint64 `json:"wholes_asked"`
+	Refused   uint64 `json:"refused_slots"`
 
 	// Published counts blocks and unblocks that the fleet took from this node,
 	// Received those that changed this node's list, Poison those that it

@@ -135,7 +135,8 @@ func (v view) fleet(core *core) *admin.Fleet {
 func (v view) addCounts(f *admin.Fleet, core *core) {
 	c := core.member.Counts.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
-	f.HeldBack, f.Wholes, f.Refused = c.HeldBack, c.Wholes, c.Refused
+	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
+	f.Offered, f.Wholes, f.Refused = c.Offered, c.Wholes, c.Refused
 	h := v.hold.Stats()
 	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
 }
