@@ -67,7 +67,7 @@ func (h *Hold) SetLimit(share float64) {
 }
 
 // Merge takes a block, an allowance or a tombstone of the fleet into the list as
-// [blocklist.List.Merge] does, by force if it was forced, unless it has to
+// [blocklist.List.Agree] does, by force if it was forced, unless it has to
 // wait: then the error is [aggregator.ErrHeld]. A block waits if it, and the
 // fleet's blocks that were taken in the last five minutes, would newly refuse
 // more than the limit of these minutes' requests. Of a block that would refuse
@@ -77,10 +77,7 @@ func (h *Hold) SetLimit(share float64) {
 // was charged. Allowances, tombstones and what was forced never wait. A block that waits is still
 // waiting when it comes again.
 func (h *Hold) Merge(now time.Time, d *detector.Detector, b edgeguard.Block, forced bool) (changed bool, err error) {
-	if forced {
-		return h.list.Force(b, now)
-	}
-	if !b.Lifted && !b.Allow {
+	if !forced && !b.Lifted && !b.Allow {
 		if share, err := h.weigh(now, d, b); err != nil {
 			if share > 0 && h.ask != nil {
 				h.ask(b)
@@ -88,7 +85,7 @@ func (h *Hold) Merge(now time.Time, d *detector.Detector, b edgeguard.Block, for
 			return false, err
 		}
 	}
-	return h.list.Merge(b, now)
+	return h.list.Agree(b, forced, now)
 }
 
 // weigh decides whether a block waits, and gives its share if it does. What the

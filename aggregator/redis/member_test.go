@@ -188,10 +188,7 @@ func (m *member) block(key aggregator.Key, peak uint32, reason string) {
 }
 
 func (m *member) merge(b edgeguard.Block, forced bool) (bool, error) {
-	if forced {
-		return m.list.Force(b, time.Now())
-	}
-	return m.list.Merge(b, time.Now())
+	return m.list.Agree(b, forced, time.Now())
 }
 
 func (m *member) blocked(addr string) *edgeguard.Block {

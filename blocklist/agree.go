@@ -1,0 +1,38 @@
+package blocklist
+
+import (
+	"time"
+
+	"edgeguard"
+)
+
+// OneCrossing is by how much the ends of blocks may differ that several nodes
+// made of one crossing, each by its own clock.
+const OneCrossing = time.Second
+
+// Agree is Merge, or Force where forced, for a record that all nodes of a fleet
+// have. Where this list has the same block (one version and one rule), and that
+// ends later by no more than OneCrossing, the fleet's takes its place: of nodes
+// that cross together the first makes the block, and the lists of the others
+// must not differ from its by milliseconds for as long as it stands.
+func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed bool, err error) {
+	e := &entry{block: normalize(b), forced: forced}
+	if err := l.checkPrefix(e); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.unlockAndTell()
+	if held := l.known(e.block.Prefix); held != nil && sameCrossing(held, e, now) && l.checkExempt(e) == nil {
+		return l.replace(held, e, now), nil
+	}
+	return l.take(e, now)
+}
+
+// sameCrossing reports whether e is of the crossing that held is of, and first.
+func sameCrossing(held, e *entry, now time.Time) bool {
+	mine, theirs := &held.block, &e.block
+	later := mine.Until.Sub(theirs.Until)
+	return !held.buried && mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
+		!mine.Lifted && !theirs.Lifted && !mine.Allow && !theirs.Allow && held.forced == e.forced &&
+		now.Before(theirs.Until) && later > 0 && later <= OneCrossing
+}

@@ -1,0 +1,65 @@
+package blocklist
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+// Of two blocks of one crossing the fleet's stands; whatever else differs, the
+// greater does.
+func TestAgree(t *testing.T) {
+	prefix := netip.MustParsePrefix("198.51.100.7/32")
+	mine := edgeguard.Block{Prefix: prefix, Rule: "site", Origin: "a", Since: epoch, Until: epoch.Add(time.Hour), Version: 3}
+	tests := []struct {
+		name   string
+		change func(*edgeguard.Block)
+		forced bool
+		agrees bool
+	}{
+		{"a moment sooner", func(b *edgeguard.Block) { b.Until = b.Until.Add(-time.Millisecond) }, false, true},
+		{"a second sooner", func(b *edgeguard.Block) { b.Until = b.Until.Add(-OneCrossing) }, false, true},
+		{"sooner by more", func(b *edgeguard.Block) { b.Until = b.Until.Add(-OneCrossing - 1) }, false, false},
+		{"later", func(b *edgeguard.Block) { b.Until = b.Until.Add(time.Minute) }, false, true},
+		{"of another rule", func(b *edgeguard.Block) { b.Rule, b.Until = "login", b.Until.Add(-1) }, false, false},
+		{"older", func(b *edgeguard.Block) { b.Version, b.Until = 2, b.Until.Add(-1) }, false, false},
+		{"newer", func(b *edgeguard.Block) { b.Version, b.Until = 4, b.Until.Add(-time.Minute) }, false, true},
+		{"forced", func(b *edgeguard.Block) { b.Until = b.Until.Add(-1) }, true, false},
+		{"lifted", func(b *edgeguard.Block) { b.Lifted, b.Until = true, b.Until.Add(-1) }, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{})
+			if _, err := l.Merge(mine, epoch); err != nil {
+				t.Fatal(err)
+			}
+			theirs := mine
+			theirs.Origin = "b"
+			tt.change(&theirs)
+			changed, err := l.Agree(theirs, tt.forced, epoch)
+			if err != nil || changed != tt.agrees {
+				t.Errorf("changed %v, %v", changed, err)
+			}
+			_, b := l.Find(epoch, prefix.Addr())
+			if agrees := b != nil && b.Origin == "b"; agrees != tt.agrees {
+				t.Errorf("%+v stands", b)
+			}
+		})
+	}
+}
+
+// What the list must not block is refused as by Merge.
+func TestAgreeRefuses(t *testing.T) {
+	l := New(Config{Protected: prefixes("198.51.100.0/24"), Allow: prefixes("192.0.2.0/24")})
+	for prefix, want := range map[string]error{
+		"198.51.100.7/32": ErrProtected, "192.0.2.1/32": ErrAllowed, "10.0.0.0/8": ErrTooWide,
+	} {
+		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Until: epoch.Add(time.Hour), Version: 1}
+		if _, err := l.Agree(b, false, epoch); !errors.Is(err, want) {
+			t.Errorf("%s: %v", prefix, err)
+		}
+	}
+}
