@@ -1,14 +1,11 @@
 package admin
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
 	"time"
-
-	"edgeguard/blocklist"
 )
 
 // HeldBlock is a block of the fleet that is not in force here before an operator
@@ -138,8 +135,8 @@ func (s *Server) confirmOne(prefix netip.Prefix, all bool) *Problem {
 		return nil
 	case !ok:
 		return problem(http.StatusNotFound, "prefixes", prefix.String()+" does not wait for a word", "`edgeguard blocks held` lists what does")
-	case errors.Is(err, blocklist.ErrAllowed):
-		return problem(http.StatusUnprocessableEntity, "prefixes", err.Error(), "take it off the allowlist in the config")
 	}
-	return problem(http.StatusUnprocessableEntity, "prefixes", err.Error(), "")
+	p := refused(err)
+	p.Field = "prefixes"
+	return p
 }

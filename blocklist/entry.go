@@ -11,8 +11,8 @@ import (
 )
 
 // entry is one record of the list: a standing block or allowance, or one that
-// is over or lifted and only remembered. Once readers see it nothing of it changes but
-// place, which they do not read.
+// is over or lifted and only remembered. Once readers see it nothing of it
+// changes but place, which they do not read.
 //
 // What a look-up needs comes first, and an entry is three cache lines of 64
 // bytes long, so that a hit waits for one line of it and not for two.

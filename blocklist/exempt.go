@@ -9,8 +9,8 @@ import (
 	"edgeguard"
 )
 
-// SetAllow replaces the allowlist; allowances made at run time stay. Prefixes are put right as in New. It
-// returns the standing blocks inside or around the new one: Find no longer
+// SetAllow replaces the allowlist; allowances made at run time stay. Prefixes
+// are put right as in New. It returns the standing blocks inside or around the new one: Find no longer
 // applies them to what is allowlisted, and they stand as they are for the
 // rest and for the day on which the allowlist changes back; but an enforcer
 // that was told of them has to be told again.

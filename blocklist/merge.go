@@ -36,12 +36,13 @@ var (
 // Refused, with the errors above, are prefixes that are zero, unmasked or
 // mapped IPv4; what is wider than WidestV4 or WidestV6; blocks that begin at
 // 0.0.0.0 or ::, or are inside anything allowlisted or protected; and what is
-// over. A block inside an allowance made at run time is taken, and sleeps. A block around an allowlisted or protected address is
-// taken, since Find spares that address: refusing it would make one friend in
-// a network the shield of all the others. (One that is over is still remembered
-// for the retention time if it is newer than what is known, so that it ends
-// what it replaced elsewhere.) A tombstone takes a block back and is refused
-// only where the prefix is invalid or the retention is over.
+// over. A block inside an allowance made at run time is taken, and sleeps. A
+// block around an allowlisted or protected address is taken, since Find spares
+// that address: refusing it would make one friend in a network the shield of
+// all the others. (One that is over is still remembered for the retention time
+// if it is newer than what is known, so that it ends what it replaced
+// elsewhere.) A tombstone takes a block back and is refused only where the
+// prefix is invalid or the retention is over.
 func (l *List) Merge(b edgeguard.Block, now time.Time) (changed bool, err error) {
 	return l.merge(&entry{block: normalize(b)}, now)
 }
@@ -56,9 +57,9 @@ func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error)
 // Add makes a block or an allowance of this node's own, by force where forced:
 // it is Merge or Force with the next version, or b's own if that is greater. An
 // allowance takes many versions at once, so that it outlasts what rules of other
-// nodes do before they hear of it. Where the prefix is inside a live allowance a block is
-// refused with ErrAllowed. It returns the record as it stands, and whether the
-// list is different for it.
+// nodes do before they hear of it. Where the prefix is inside a live allowance a
+// block is refused with ErrAllowed. It returns the record as it stands, and
+// whether the list is different for it.
 func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
 	e := &entry{block: normalize(b), forced: forced}
 	if err := l.checkPrefix(e); err != nil {

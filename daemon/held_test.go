@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator"
 	"edgeguard/internal/redistest"
 )
 
@@ -80,6 +81,30 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 			t.Logf("%+v", s)
 		}
 	}
+}
+
+// What waits, and was counted here, has the fleet asked for its total.
+func TestHeldAsksTheFleet(t *testing.T) {
+	t.Parallel()
+	a, _ := startFleet(t, redistest.Start(t, redistest.Options{}))
+	const clients = 150
+	a.crowd("203.0.", clients, 8)
+	asked := a.core.Load().member.Counts.Stats().Heard // what the nodes told each other to watch
+	held := 0
+	for k := range clients {
+		now := a.clock.Now()
+		_, err := a.fleetMerge(edgeguard.Block{
+			Prefix: netip.MustParsePrefix(fmt.Sprintf("203.0.0.%d/32", 1+k)), Rule: "site", Origin: "edge-z",
+			Since: now, Until: now.Add(time.Hour), Version: 1,
+		}, false)
+		if errors.Is(err, aggregator.ErrHeld) {
+			held++
+		}
+	}
+	if held == 0 {
+		t.Fatal("nothing waits")
+	}
+	a.eventually("it is asked for", func() bool { return a.core.Load().member.Counts.Stats().Heard > asked })
 }
 
 // What one node blocks, and what would refuse most of what another lets in,

@@ -177,7 +177,6 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.look()
 	n.restore()
-	n.restoreHeld()
 	n.list.OnChange(n.changed)
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup

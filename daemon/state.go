@@ -43,7 +43,6 @@ type state struct {
 	saving         sync.Mutex // one snapshot is written at a time
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
-	held           fleet.HoldStats // as they were when what waits was last written
 	// changed holds one while something waits to be saved.
 	changed chan struct{}
 }
@@ -69,9 +68,16 @@ func (n *Node) restore() {
 	now := n.clock.Now()
 	var steps []detector.Step
 	var blocks []snapshot.Block
+	var held []fleet.Held // or a restart would put them in force: a node that has seen no requests yet takes what the fleet has
 	loaded, err := snapshot.Load(n.state.path, now, snapshot.Sink{
-		Meter:    n.refill,
-		Block:    func(b *snapshot.Block) { blocks = append(blocks, *b) },
+		Meter: n.refill,
+		Block: func(b *snapshot.Block) {
+			if b.Held {
+				held = append(held, fleet.Held{Block: b.Block, Share: b.Share, At: b.At})
+			} else {
+				blocks = append(blocks, *b)
+			}
+		},
 		Step:     func(s snapshot.Step) { steps = append(steps, detector.Step(s)) },
 		Position: n.resume,
 	})
@@ -90,6 +96,7 @@ func (n *Node) restore() {
 			}
 		}
 	}, now)
+	n.hold.Restore(now, held)
 	n.core.Load().detector.RestoreSteps(now, steps)
 	if m := n.core.Load().member; m != nil {
 		m.Counts.Restored(now)
@@ -218,16 +225,14 @@ func (n *Node) write() error {
 	}
 	defer w.Close()
 	n.writeCut(w, core.detector)
-	if err := w.Commit(); err != nil {
-		return err
-	}
-	return n.saveHeld()
+	return w.Commit()
 }
 
 // writeCut writes the records. No line of a log is decided meanwhile: a
 // position and the counts of the lines before it are of one moment. Requests
 // of forward auth, which come only once, go on.
 func (n *Node) writeCut(w *snapshot.Writer, d *detector.Detector) {
+	held := n.hold.All() // it sorts them: before the logs are held up
 	n.cut.Lock()
 	defer n.cut.Unlock()
 	for _, t := range d.Tables() {
@@ -235,6 +240,9 @@ func (n *Node) writeCut(w *snapshot.Writer, d *detector.Detector) {
 	}
 	for b, forced := range n.list.Records() {
 		w.Block(&snapshot.Block{Block: b, Forced: forced})
+	}
+	for _, one := range held {
+		w.Block(&snapshot.Block{Block: one.Block, Held: true, Share: one.Share, At: one.At})
 	}
 	for _, s := range d.Steps() {
 		w.Step(snapshot.Step(s))

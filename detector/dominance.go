@@ -17,8 +17,8 @@ const (
 // dominance finds, among the addresses of one stripe, the one that may have
 // more than half of all requests: the majority vote of Boyer and Moore (1981),
 // over a sample. Every address is in one stripe, and an address with more than
-// more than half of everything has more than half of its stripe too. It is
-// guarded by its crowd's lock.
+// half of everything has more than half of its stripe too. It is guarded by its
+// crowd's lock.
 type dominance struct {
 	span           uint32 // number of the current one
 	current, ended ballot

@@ -48,6 +48,26 @@ func collect(m *fleet.Member) []aggregator.Push {
 	return slices.Concat(slices.Collect(m.Counts.Collect(now, 100))...)
 }
 
+// A block of this node's own rule of the fleet, and of one of its keys, is
+// counted under that key; nothing else is.
+func TestMemberKey(t *testing.T) {
+	m, _ := member(t, nil, shard.NewMemory(1<<20))
+	request(m)
+	want := collect(m)[0].Key
+	if got, ok := m.Key("site", want.Prefix); !ok || got != want {
+		t.Errorf("%v, %v: want %v", got, ok, want)
+	}
+	for rule, prefix := range map[string]netip.Prefix{
+		"site": netip.MustParsePrefix("198.51.100.0/24"), // no key of the rule's meter
+		"own":  want.Prefix,                              // of scope node
+		"none": want.Prefix,
+	} {
+		if got, ok := m.Key(rule, prefix); ok {
+			t.Errorf("%s of rule %s is counted under %v", prefix, rule, got)
+		}
+	}
+}
+
 // What is counted is what is pushed, and a total that comes back blocks.
 func TestMember(t *testing.T) {
 	memory := shard.NewMemory(1 << 20)

@@ -1,6 +1,6 @@
 // Package snapshot keeps what a node knows on disk, so that a restart goes on
 // where the last run stopped: the windows of every meter, the blocks and their
-// tombstones, how often whom was blocked before, and how far each log was
+// tombstones, the blocks that wait for a word, how often whom was blocked before, and how far each log was
 // read.
 //
 // Save and load:

@@ -167,6 +167,9 @@ func random(rng *rand.Rand, n int) *state {
 		b.Prefix, b.Version, b.Count, b.Limit = randomPrefix(rng), rng.Uint64(), rng.Uint32(), rng.Uint32()
 		b.Lifted, b.Forced, b.Proxied = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
 		b.Allow = rng.IntN(2) == 0
+		if rng.IntN(3) == 0 {
+			b.Held, b.Share, b.At = true, rng.Float64(), noon.Add(-time.Duration(rng.Int64N(int64(time.Hour))))
+		}
 		s.blocks = append(s.blocks, b)
 		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Until})
 		s.positions = append(s.positions, Position{string(rune('a' + i%26)), make([]byte, rng.IntN(maxText+1))})
