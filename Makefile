@@ -2,14 +2,24 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10000x
 
+# Only the race detector needs a C compiler.
+export CGO_ENABLED := 0
+race: export CGO_ENABLED := 1
+# Where Debian has nginx and HAProxy, and a user's PATH does not lead.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 build: ## the binary, in ./edgeguard
 	go build -trimpath -o edgeguard ./cmd/edgeguard
 
 test: ## install what the tests need, then run them all
-	@scripts/need gcc redis-server nginx:nginx-light caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
+	@scripts/need redis-server nginx:nginx-light apache2 caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
 	go test ./...
 
+bare: ## what the README says, on a minimal Debian with Go and make and nothing else
+	@scripts/bare
+
 race: ## the tests under the race detector
+	@scripts/need gcc /usr/include/stdint.h:libc6-dev
 	go test -race -timeout 20m ./...
 
 lint: ## gofmt, go vet, staticcheck
@@ -28,10 +38,10 @@ bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
 torture: ## the fault tests at full length, some hours
-	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/fleet ./aggregator
+	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/differential ./loadtest/fleet ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 
 clean:
 	rm -f edgeguard
 
-.PHONY: build test race lint fuzz bench bench-fleet torture clean
+.PHONY: build test bare race lint fuzz bench bench-fleet torture clean

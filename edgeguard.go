@@ -10,8 +10,8 @@
 //
 // A sensor (an access log, a capture, a forward-auth request) says what an
 // address did. The rules say which meters count it and under which key. The
-// shard package finds the key's sliding window, the ring package counts in
-// it, and the detector compares the count with each rule's limit. Its verdict
+// shard package finds the key's sliding window, whose sixty slots are those of
+// the ring package, and counts in it; the detector compares the count with each rule's limit. Its verdict
 // is the answer; a block goes to the blocklist.
 //
 // This package imports nothing of ours and does nothing: it is safe to import
@@ -94,8 +94,9 @@ type Verdict struct {
 	// Count is the key's cost in the window, this event included; Limit what
 	// it was compared with. Both are 0 where no count decided.
 	Count, Limit uint32
-	// RetryAfter is how long until the count would be at or under the limit,
-	// or the block be over, if nothing more came; 0 for a pass.
+	// RetryAfter is how long until one more such event would be let through, if
+	// nothing more came: until the count has fallen far enough and the block is
+	// over, whichever is later. 0 for a pass, and see DecideBatch.
 	RetryAfter time.Duration
 }
 
@@ -103,22 +104,21 @@ type Verdict struct {
 // verdict to their client.
 type Decider func(now time.Time, event *Event) Verdict
 
-// BatchDecider answers many events at once: verdicts[i] belongs to events[i],
-// decided at nows[i]. The three slices are of one length. Sensors that read
-// many events at once use it, so that memory latency overlaps.
-type BatchDecider func(nows []time.Time, events []Event, verdicts []Verdict)
-
 // Forever is the Until of what lasts until it is taken back: the last whole year
 // of which the nanoseconds since 1970 fit into 63 bits, as the fleet's records
 // have them.
 var Forever = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ManualRule is the Rule of what an operator blocked or allowed. No rule may have
+// this name.
+const ManualRule = "manual"
 
 // Block is a prefix that is denied until a time, or that may not be denied
 // (Allow). It is one record for both, so that a prefix is either at a time and
 // the later word of the two holds, on every node.
 type Block struct {
 	Prefix netip.Prefix
-	Rule   string // the rule that made it, "manual" for an operator's
+	Rule   string // the rule that made it, [ManualRule] for an operator's
 	Reason string
 	Origin string // the node that made it
 	// Count and Limit are those of the crossing.
@@ -131,11 +131,11 @@ type Block struct {
 	// Allow says that this is the opposite of a block, an allowance: nobody in
 	// the prefix is blocked while it stands.
 	Allow bool
-	// Version orders changes of one prefix between nodes: the greater wins.
-	Version uint64
 	// Lifted marks a tombstone: the block or allowance was taken back, and older
 	// news of it must not bring it back.
 	Lifted bool
+	// Version orders changes of one prefix between nodes: the greater wins.
+	Version uint64
 }
 
 // Crossing is the moment at which a key's count passed a rule's limit, with
@@ -146,13 +146,19 @@ type Crossing struct {
 	Rule string
 	Key  Key
 	// Action is Block, Deny or Shadow as the rule says, or Alarm where the
-	// evidence can be forged.
+	// evidence can be forged. It is Deny, and not Block, where Stands is set.
 	Action                  Action
 	Count, Limit, Threshold uint32
 	// Fleet says that Count is what several nodes counted, added up.
 	Fleet bool
-	// Until is when the block ends; zero unless Action is Block.
+	// Wide is 56 or 48 where Key.Prefix is an IPv6 network of that size around
+	// keys of the rule, and Limit what the rule allows such a network; else 0.
+	Wide uint8
+	// Until is when the block ends; zero unless Action is Block or Stands is set.
 	Until time.Time
+	// Stands is the rule of a block that stood already, and was not replaced
+	// because it is as strong or an operator's. Empty for all else.
+	Stands string
 }
 
 // Alarm is something an operator should look at.

@@ -51,7 +51,7 @@ func (s *Server) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
 // that which stands is refused, as with blocks.
 func (s *Server) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Problem) {
 	now := s.config.View.Now()
-	b = edgeguard.Block{Rule: manualRule, Reason: request.Reason, Since: now, Until: edgeguard.Forever}
+	b = edgeguard.Block{Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: edgeguard.Forever}
 	if b.Prefix, p = parsePrefix("prefix", request.Prefix); p != nil {
 		return b, p
 	}

@@ -14,9 +14,6 @@ import (
 	"edgeguard/blocklist"
 )
 
-// manualRule is the rule of blocks that an operator made.
-const manualRule = "manual"
-
 // listBlocks gives one page of the standing blocks, filtered.
 func (s *Server) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	f, limit, p := readFilter(r)
@@ -101,7 +98,7 @@ func (s *Server) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
 	if old, ok := exact(s.config.View.Find(now, prefix), prefix); ok && old.Until.After(until) {
 		return edgeguard.Block{}, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is blocked by rule %s until %s already", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
 	}
-	return edgeguard.Block{Prefix: prefix, Rule: manualRule, Reason: request.Reason, Since: now, Until: until}, nil
+	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
 }
 
 // extendBlock moves the end of a standing block.
@@ -129,6 +126,7 @@ func (s *Server) planExtension(r *http.Request, request *ExtendRequest) (b edgeg
 	if b.Until, p = end(s.config.View.Now(), request.For, request.Until, 0); p != nil {
 		return b, p
 	}
+	b.Rule = edgeguard.ManualRule // or the rule's next crossing would undo it
 	if request.Reason != "" {
 		b.Reason = request.Reason
 	}
@@ -217,6 +215,8 @@ func refused(err error) *Problem {
 		return nil
 	case errors.As(err, &tooMuch):
 		return problem(http.StatusConflict, "prefix", err.Error(), "force it if you mean it")
+	case errors.Is(err, blocklist.ErrFull):
+		return problem(http.StatusConflict, "prefix", err.Error(), "remove some, or raise max_blocks in the config and reload")
 	case errors.Is(err, blocklist.ErrTooWide):
 		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "name it in parts, or force it")
 	case errors.Is(err, blocklist.ErrProtected):

@@ -161,7 +161,7 @@ func TestBlockExtendUnblock(t *testing.T) {
 
 	s.mustBlock(t, "198.51.100.0/24", "site", "n1")
 	extended, err := c.Extend(t.Context(), "198.51.100.0/24", admin.ExtendRequest{Until: start.Add(30 * time.Minute)})
-	if err != nil || extended.Rule != "site" || extended.Count != 1901 || !extended.Until.Equal(start.Add(30*time.Minute)) {
+	if err != nil || extended.Rule != edgeguard.ManualRule || extended.Count != 1901 || !extended.Until.Equal(start.Add(30*time.Minute)) {
 		t.Errorf("extended to %+v, %v", extended, err)
 	}
 	got := decode[admin.Block](t, s, "/api/v1/blocks/198.51.100.0/24")

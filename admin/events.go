@@ -79,7 +79,7 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 		kind = EventUnblock
 		reason := e.origin(b)
 		if reason == "local" { // this node lifts nothing but by hand
-			reason = manualRule
+			reason = edgeguard.ManualRule
 		}
 		e.lifted[reason]++
 	} else {
@@ -127,7 +127,7 @@ func (e *Events) origin(b edgeguard.Block) string {
 	switch {
 	case b.Origin != "" && b.Origin != e.node:
 		return "fleet"
-	case b.Rule == manualRule:
+	case b.Rule == edgeguard.ManualRule:
 		return "manual"
 	}
 	return "local"
@@ -160,12 +160,12 @@ type beginning struct {
 }
 
 // listen opens a stream of the kinds, nil for all, from now on or from behind
-// the event of an ID. The stream is nil if there are too many. Whoever opens
+// the event of an ID. The stream is nil if there are that many already. Whoever opens
 // one closes it with leave.
-func (e *Events) listen(after string, kinds map[string]bool) (*stream, beginning) {
+func (e *Events) listen(after string, kinds map[string]bool, most int) (*stream, beginning) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.streams) >= maxStreams {
+	if len(e.streams) >= most {
 		return nil, beginning{}
 	}
 	s := &stream{queue: make(chan *Event, queueSize), kinds: kinds}

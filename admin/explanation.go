@@ -35,8 +35,9 @@ type RuleCount struct {
 	Key  string `json:"key"`
 	Keys int    `json:"keys,omitempty"`
 	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
-	// alone. Count is this node's in either case.
-	Scope string `json:"scope,omitempty"`
+	// alone. Count is this node's in either case, and Fleet what all nodes count.
+	Scope string      `json:"scope,omitempty"`
+	Fleet *FleetCount `json:"fleet,omitempty"`
 	// Count is in the window that ends now; it is over when it is above Limit.
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`
@@ -51,10 +52,44 @@ type RuleCount struct {
 	// limit if nothing more comes; 0 if it is.
 	Under      int              `json:"under_limit_in_seconds"`
 	Candidates []CandidateCount `json:"candidates,omitempty"`
+	// Wide is what the IPv6 networks around the key count on this node, the
+	// smallest first; empty for IPv4, and for rules that count none.
+	Wide []WideCount `json:"wide,omitempty"`
 	// Blocks is how many blocks an escalating rule remembers, and Next how long
 	// the next would last, in seconds; 0 for a rule that does not block.
 	Blocks int `json:"blocks_before,omitempty"`
 	Next   int `json:"next_block_seconds,omitempty"`
+}
+
+// WideCount is what an IPv6 network counts for a rule.
+type WideCount struct {
+	Prefix netip.Prefix `json:"prefix"`
+	// Count holds of each key no more than the rule's limit; it is over when it
+	// is above Limit, which is so many Times the rule's.
+	Count uint32 `json:"count"`
+	Limit uint32 `json:"limit"`
+	Times uint32 `json:"times"`
+	// Action is what is done then: "block", "deny", "shadow" or "report".
+	Action string `json:"action"`
+}
+
+// FleetKey is a rule's key, without attributes.
+type FleetKey struct {
+	Rule   string
+	Prefix netip.Prefix
+}
+
+// FleetCount is what all nodes of a fleet count of a key, as far as they have
+// told it.
+type FleetCount struct {
+	Count uint32      `json:"count"`
+	Nodes []NodeCount `json:"nodes"` // those that count most first
+}
+
+// NodeCount is one node's part of it.
+type NodeCount struct {
+	Node  string `json:"node"`
+	Count uint32 `json:"count"`
 }
 
 // CandidateCount is how a count compares with another threshold.

@@ -55,8 +55,12 @@ type Fleet struct {
 	Published uint64 `json:"published"`
 	Received  uint64 `json:"received"`
 	Poison    uint64 `json:"poison"`
-	Syncs     uint64 `json:"syncs"`
-	Joins     uint64 `json:"joins"`
+	// Kept counts how often a block stayed with this node alone, since the
+	// fleet's list had no room for it; Records is how many that has.
+	Kept    uint64 `json:"kept"`
+	Records int    `json:"records"`
+	Syncs   uint64 `json:"syncs"`
+	Joins   uint64 `json:"joins"`
 	// Held are the blocks of other nodes that wait for an operator's word, Came
 	// those that ever did. Of these Confirmed had their word, and of Proven the
 	// node found the same by itself; Released went in when there was room for

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // guard lets in who may, before anything is parsed:
@@ -12,7 +13,7 @@ import (
 //	/healthz, /readyz   yes            yes                    yes
 //	reading             yes            with the token         yes
 //	writing             yes            with the token         no
-//	profiles            yes            loopback and token     yes
+//	profiles            yes            loopback and token     no
 func (s *Server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,6 +26,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		s.refusals.WithLabelValues(reason).Inc()
+		if r.ContentLength != 0 { // nobody waits for the rest of what is refused
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+		}
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="edgeguard"`)
 		}
@@ -50,8 +54,8 @@ func (s *Server) refusal(r *http.Request) (reason string, p *Problem) {
 		return "token", problem(http.StatusForbidden, "", "no token is set, so only this host is answered", "set a token_file")
 	case s.token == nil && !reading:
 		return "readonly", problem(http.StatusForbidden, "", "over TCP without a token nothing can be changed", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or give its address a token_file")
-	case strings.HasPrefix(r.URL.Path, "/debug/") && !from.loopback:
-		return "profile", problem(http.StatusForbidden, "", "profiles are for this host only", "ask on loopback or over the unix socket")
+	case strings.HasPrefix(r.URL.Path, "/debug/") && (s.token == nil || !from.loopback):
+		return "profile", problem(http.StatusForbidden, "", "profiles are for this host only, and want a token or the unix socket", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or give this address a token_file and ask on loopback")
 	}
 	if !reading && !isJSON(r.Header.Get("Content-Type")) {
 		return "content", problem(http.StatusUnsupportedMediaType, "Content-Type", "changes are taken as JSON only", "send `Content-Type: application/json`")

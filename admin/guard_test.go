@@ -42,7 +42,7 @@ func TestAuthorization(t *testing.T) {
 		{name: "unix", on: open, unix: true, want: map[string]int{get: 200, post: 201, profile: 200, health: 200, metrics: 200}},
 		{name: "unix beside a token", on: closed, unix: true, want: map[string]int{get: 200, post: 201, profile: 200, health: 200, metrics: 200}},
 		{name: "unix, foreign host", on: open, unix: true, host: "evil.example", want: map[string]int{get: 200, post: 201}},
-		{name: "loopback without token", on: open, want: map[string]int{get: 200, post: 403, profile: 200, health: 200, metrics: 200}},
+		{name: "loopback without token", on: open, want: map[string]int{get: 200, post: 403, profile: 403, health: 200, metrics: 200}},
 		{name: "loopback, needless token", on: open, token: right, want: map[string]int{get: 200, post: 403}},
 		{name: "loopback, token missing", on: closed, want: map[string]int{get: 401, post: 401, profile: 401, health: 200, metrics: 401}},
 		{name: "loopback, token wrong", on: closed, token: wrong, want: map[string]int{get: 401, post: 401, profile: 401, health: 200, metrics: 401}},

@@ -135,6 +135,10 @@ func (n *node) Confirm(prefix netip.Prefix) (edgeguard.Block, bool, error) {
 	return edgeguard.Block{}, false, nil
 }
 
+func (n *node) FleetCounts(_ context.Context, keys []admin.FleetKey, _ bool) []*admin.FleetCount {
+	return make([]*admin.FleetCount, len(keys))
+}
+
 func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	standing, b := n.list.Find(now, addr)
 	e := admin.Explanation{Address: addr, Time: now, Standing: standing.String()}

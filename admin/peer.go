@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+
+	"edgeguard/internal/lobby"
 )
 
 // peer is who is at the other end of a connection.
@@ -21,7 +23,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	switch remote := c.RemoteAddr().(type) {
 	case *net.UnixAddr:
 		p.unix = true
-		p.who = unixPeer(c)
+		p.who = unixPeer(c.(*lobby.Conn).Conn)
 	case *net.TCPAddr:
 		p.loopback = remote.IP.IsLoopback()
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 )
 
@@ -56,9 +57,36 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *Problem {
 	for i := range e.Rules {
 		e.Rules[i].Does = e.Rules[i].Action.String()
 	}
+	s.addFleet(r.Context(), &e)
 	e.History = s.config.Events.history(addr, historyLength)
 	sendJSON(w, http.StatusOK, e)
 	return nil
+}
+
+// addFleet adds what the fleet counts to the rules that go by it.
+func (s *Server) addFleet(ctx context.Context, e *Explanation) {
+	var keys []FleetKey
+	var of []int
+	for i := range e.Rules {
+		if prefix, ok := keyPrefix(e.Rules[i].Key); ok && e.Rules[i].Scope == "fleet" {
+			keys, of = append(keys, FleetKey{e.Rules[i].Rule, prefix}), append(of, i)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	for i, count := range s.config.View.FleetCounts(ctx, keys, true) {
+		e.Rules[of[i]].Fleet = count
+	}
+}
+
+// keyPrefix reads a key without attributes.
+func keyPrefix(key string) (netip.Prefix, bool) {
+	if addr, err := netip.ParseAddr(key); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	prefix, err := netip.ParsePrefix(key)
+	return prefix, err == nil
 }
 
 func (s *Server) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
@@ -104,12 +132,37 @@ func (s *Server) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 	if !s.scanning(r.Context(), func() { keys = s.config.View.Top(s.config.View.Now(), limit) }) {
 		return nil
 	}
-	top := Top{Keys: shown(keys), Newest: []Block{}}
-	for _, e := range s.config.Events.newest(limit, func(e *Event) bool { return e.Kind == EventBlock }) {
-		top.Newest = append(top.Newest, *e.Block)
+	keys = shown(keys)
+	var of []FleetKey
+	for _, k := range keys {
+		of = append(of, FleetKey{k.Rule, k.Key.Prefix})
 	}
-	sendJSON(w, http.StatusOK, top)
+	for i, count := range s.config.View.FleetCounts(r.Context(), of, false) {
+		if keys[i].Key.With == "" {
+			keys[i].Fleet = count
+		}
+	}
+	sendJSON(w, http.StatusOK, Top{Keys: keys, Newest: s.newestBlocks(limit)})
 	return nil
+}
+
+// newestBlocks gives at most n of the blocks that stand, as they stand now, in
+// the order in which they were last made, the newest first.
+func (s *Server) newestBlocks(n int) []Block {
+	now := s.config.View.Now()
+	blocks, seen := []Block{}, make(map[netip.Prefix]bool)
+	s.config.Events.newest(n, func(e *Event) bool {
+		if e.Kind != EventBlock || seen[e.Block.Prefix] {
+			return false
+		}
+		seen[e.Block.Prefix] = true
+		b, stands := exact(s.config.View.Find(now, e.Block.Prefix), e.Block.Prefix)
+		if stands {
+			blocks = append(blocks, NewBlock(b))
+		}
+		return stands
+	})
+	return blocks
 }
 
 func readLimit(r *http.Request) (int, *Problem) {

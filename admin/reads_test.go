@@ -5,9 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 )
 
@@ -86,6 +89,30 @@ func TestTopAndStatus(t *testing.T) {
 	status, err := c.Status(t.Context())
 	if err != nil || status.V4 != 2 || !status.Ready {
 		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// Of the newest blocks only those that stand are shown, each once and as it
+// stands now.
+func TestTopShowsWhatStands(t *testing.T) {
+	n := newNode()
+	s := serve(t, n, admin.Config{})
+	for _, prefix := range []string{"203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32", "203.0.113.1/32"} {
+		s.mustBlock(t, prefix, "site", "n1")
+	}
+	ended := edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.4/32"), Rule: "site", Since: start.Add(-time.Hour), Until: start.Add(-time.Minute)}
+	s.events.Block(ended.Since, ended)
+	s.list.Lift(netip.MustParsePrefix("203.0.113.3/32"), start, "mistake", "n1")
+	top, err := s.overUnix(t).Top(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range top.Newest {
+		got = append(got, b.Prefix.String())
+	}
+	if want := []string{"203.0.113.1/32", "203.0.113.2/32"}; !slices.Equal(got, want) {
+		t.Errorf("newest blocks %v, want %v", got, want)
 	}
 }
 

@@ -23,6 +23,9 @@ type Rule struct {
 	// came of it: a block, a deny, a shadow, or an alarm where the evidence can
 	// be forged or the address must not be blocked.
 	Crossings []Crossings `json:"crossings,omitempty"`
+	// Wide are the limits of the IPv6 networks around the rule's keys, the
+	// smallest first.
+	Wide []Wide `json:"wide,omitempty"`
 	// Candidates are what other thresholds would have done since the start.
 	Candidates []Candidate `json:"candidates,omitempty"`
 }
@@ -31,6 +34,17 @@ type Rule struct {
 type Crossings struct {
 	Action string `json:"action"`
 	Count  uint64 `json:"count"`
+}
+
+// Wide is what a rule allows an IPv6 network around its keys, and does beyond.
+type Wide struct {
+	Bits   int    `json:"bits"` // prefix length: 56 or 48
+	Limit  uint32 `json:"limit"`
+	Times  uint32 `json:"times"`  // how many times the rule's limit
+	Action string `json:"action"` // block, deny, shadow or report
+	// Crossings say how often such a network went over, by what came of it: an
+	// alarm where it is only reported.
+	Crossings []Crossings `json:"crossings,omitempty"`
 }
 
 // Candidate is a threshold that is counted and never enforced.
@@ -63,6 +77,8 @@ type KeyCount struct {
 	Shown string        `json:"key"` // Key in words; set by this package
 	Count uint32        `json:"count"`
 	Limit uint32        `json:"limit"`
+	// Fleet is what all nodes count, where the limit is for the fleet's count.
+	Fleet *FleetCount `json:"fleet,omitempty"`
 }
 
 // RuleDetail is one rule with the distribution of its counts.

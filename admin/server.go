@@ -21,13 +21,16 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"edgeguard/internal/lobby"
 )
 
 const (
-	headerTime = 10 * time.Second // to read a request's headers
+	headerTime = 10 * time.Second // to read a request's headers, from the connection's first moment
 	readTime   = 20 * time.Second // to read a whole request
 	idleTime   = 2 * time.Minute
 	// answerTime is how long an answer may take; a profile may last a minute.
@@ -36,6 +39,10 @@ const (
 	drainTime = time.Second
 	// maxHeader is the most that a request's headers may have, in bytes.
 	maxHeader = 16 << 10
+	// defaultConnections is twice the streams that there may be.
+	defaultConnections = 128
+	// full is sent to who is turned away, while all others are being answered.
+	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 
 // Config says what a server shows and to whom.
@@ -49,6 +56,9 @@ type Config struct {
 	Audit func(Audit)
 	// Latency is shown with the metrics. Nil: there is none.
 	Latency *Latency
+	// Connections bounds what is open at once on each listener. For one more
+	// another is closed, see package lobby. 0: 128.
+	Connections int
 	// Log gets what net/http complains of. Nil: nobody.
 	Log *slog.Logger
 }
@@ -61,11 +71,15 @@ type Server struct {
 	handler  http.Handler
 	scan     chan struct{} // holds one while someone looks at every key
 	refusals *prometheus.CounterVec
+	lobbies  atomic.Pointer[[]*lobby.Listener]
 }
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
 	s := &Server{config: c, scan: make(chan struct{}, 1)}
+	if s.config.Connections == 0 {
+		s.config.Connections = defaultConnections
+	}
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
@@ -89,6 +103,19 @@ func (s *Server) ReadToken() error {
 	return s.token.read()
 }
 
+// Connections says what was done on all listeners to keep the connections within
+// their bound.
+func (s *Server) Connections() lobby.Stats {
+	var sum lobby.Stats
+	if lobbies := s.lobbies.Load(); lobbies != nil {
+		for _, l := range *lobbies {
+			one := l.Stats()
+			sum.Open, sum.Closed, sum.Refused = sum.Open+one.Open, sum.Closed+one.Closed, sum.Refused+one.Refused
+		}
+	}
+	return sum
+}
+
 // Serve answers on the listeners until ctx is done, and has closed them and
 // ended every goroutine and stream when it returns. It refuses a listener that
 // strangers could reach without a token. It is called once.
@@ -103,8 +130,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	defer cancel()
 	server := s.httpServer(ctx)
 	failed := make(chan error, len(listeners))
-	var serving sync.WaitGroup
+	var lobbies []*lobby.Listener
 	for _, l := range listeners {
+		lobbies = append(lobbies, lobby.Listen(l, s.config.Connections, full))
+	}
+	s.lobbies.Store(&lobbies)
+	var serving sync.WaitGroup
+	for _, l := range lobbies {
 		serving.Go(func() {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("admin %s: %w", l.Addr(), err)
@@ -136,6 +168,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withPeer,
+		ConnState:         connState,
 	}
 	log := s.config.Log
 	if log == nil {
@@ -143,6 +176,18 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 	}
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return server
+}
+
+// connState tells the lobby how far a connection is.
+func connState(c net.Conn, state http.ConnState) {
+	switch in := c.(*lobby.Conn); state {
+	case http.StateActive:
+		in.Asks(time.Now())
+	case http.StateIdle:
+		in.Answered()
+	case http.StateClosed:
+		in.Leave()
+	}
 }
 
 func closeAll(listeners []net.Listener) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"edgeguard"
 )
 
 // sink renders figures as metrics.
@@ -41,6 +43,10 @@ func (s sink) node(stats *Stats, rules []Rule) {
 	s.gauge(descDegraded, float64(len(stats.Conditions)))
 	s.at(descStart, stats.Started)
 	s.gauge(descAllowed, float64(stats.Allowances))
+	s.gauge(descMaxBlocks, float64(stats.MaxBlocks))
+	s.gauge(descStanding, float64(stats.V4+stats.V6))
+	s.counter(descEvicted, stats.Evicted)
+	s.counter(descForgotten, stats.Forgotten)
 	s.counter(descEvents, stats.Events.Passed, "pass")
 	s.counter(descEvents, stats.Events.Shadowed, "shadow")
 	s.counter(descEvents, stats.Events.Denied, "deny")
@@ -57,6 +63,11 @@ func (s sink) rules(rules []Rule) {
 		s.gauge(descLimit, float64(r.Limit), r.Name)
 		for _, c := range r.Crossings {
 			s.counter(descCrossings, c.Count, r.Name, c.Action)
+		}
+		for _, w := range r.Wide {
+			for _, c := range w.Crossings {
+				s.counter(descWide, c.Count, r.Name, "/"+strconv.Itoa(w.Bits), c.Action)
+			}
 		}
 		for _, c := range r.Candidates {
 			if candidates++; candidates > maxLabels {
@@ -106,6 +117,7 @@ func (s sink) sensors(stats *Stats) {
 	for name, n := range requests {
 		s.counter(descRequests, n, name)
 	}
+	s.uncounted(requests, stats.Uncounted)
 	for d, n := range decisions {
 		s.counter(descDecisions, n, d.protocol, d.action, d.rule)
 	}
@@ -120,6 +132,24 @@ func (s sink) sensors(stats *Stats) {
 		s.counter(descTurned, l.Rotations, name, "renamed")
 		s.counter(descTurned, l.Truncations, name, "emptied")
 		s.counter(descTurned, l.Gaps, name, "gone")
+	}
+}
+
+// uncounted gives every reason of every source, so that the first one of a kind
+// is seen as a change.
+func (s sink) uncounted(sources map[string]uint64, all []Uncounted) {
+	type cause struct{ source, reason string }
+	counts := make(map[cause]uint64)
+	for source := range sources {
+		for reason := range edgeguard.Reason(edgeguard.Reasons) {
+			counts[cause{source, reason.String()}] = 0
+		}
+	}
+	for _, u := range all {
+		counts[cause{u.Source, u.Reason}] += u.Count
+	}
+	for c, n := range counts {
+		s.counter(descUncounted, n, c.source, c.reason)
 	}
 }
 

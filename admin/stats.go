@@ -22,11 +22,20 @@ type Stats struct {
 	// V4 and V6 are the standing blocks.
 	V4 int `json:"blocks_v4"`
 	V6 int `json:"blocks_v6"`
+	// MaxBlocks is how many blocks may stand, and ByHand how many of those that
+	// do are an operator's. Evicted blocks made room for others.
+	MaxBlocks int    `json:"max_blocks"`
+	ByHand    int    `json:"blocks_by_hand"`
+	Evicted   uint64 `json:"blocks_evicted"`
+	// Forgotten unblocks and ended blocks found no room among what is remembered.
+	Forgotten uint64 `json:"blocks_forgotten"`
 	// Allowances are those made at run time that stand.
 	Allowances int `json:"allowances"`
 
-	Tables    Tables      `json:"tables"`
-	Sources   []Source    `json:"sources,omitempty"`
+	Tables  Tables   `json:"tables"`
+	Sources []Source `json:"sources,omitempty"`
+	// Uncounted has no entry where there is none.
+	Uncounted []Uncounted `json:"uncounted,omitempty"`
 	Decisions []Decisions `json:"decisions,omitempty"`
 	Logs      []Log       `json:"logs,omitempty"`
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
@@ -70,6 +79,14 @@ type Source struct {
 	Events uint64 `json:"events"`
 }
 
+// Uncounted is how many requests of a source were not counted, or only by some
+// of the rules, for one reason.
+type Uncounted struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"` // of edgeguard.Reason
+	Count  uint64 `json:"count"`
+}
+
 // Decisions counts verdicts of one source ("auth 127.0.0.1:9180", "log FILE"),
 // by action and by the rule that decided (empty for a pass).
 type Decisions struct {
@@ -97,7 +114,7 @@ type Log struct {
 	LostBytes uint64 `json:"lost_bytes"`
 	// Rotations counts the files that took another's place. Truncations were
 	// emptied in place, and may each have cost lines that nobody saw; Gaps are
-	// starts that did not find the file that had been read.
+	// files that were gone, or could not be opened, before they were read to their end.
 	Rotations   uint64 `json:"rotations"`
 	Truncations uint64 `json:"truncations"`
 	Gaps        uint64 `json:"gaps"`
@@ -152,7 +169,7 @@ type Reloaded struct {
 type Top struct {
 	// Keys are those nearest to a limit or furthest above it.
 	Keys []KeyCount `json:"keys"`
-	// Newest are the last blocks made since the node started, the newest first;
-	// some may be over.
+	// Newest are those of the standing blocks that were made last, as far back
+	// as the node's memory of events goes, the newest first.
 	Newest []Block `json:"newest"`
 }

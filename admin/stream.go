@@ -34,9 +34,13 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 	if after == "" {
 		after = q["after"]
 	}
-	queue, start := s.config.Events.listen(after, kinds)
+	most := maxStreams
+	if s.token == nil && !peerOf(r).unix {
+		most /= 2 // every user of this host may come so: the operator's own are kept
+	}
+	queue, start := s.config.Events.listen(after, kinds, most)
 	if queue == nil {
-		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are open already", maxStreams), "close one, or try later")
+		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are open already", most), "close one, or use the unix socket")
 	}
 	defer s.config.Events.leave(queue)
 	header := w.Header()

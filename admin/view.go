@@ -11,7 +11,7 @@ import (
 
 // View is the running node as this package sees it; the daemon is the one that
 // implements it. All methods are called from many goroutines at once, none is
-// on the path of a request, and none may wait for the network.
+// on the path of a request, and none but FleetCounts may wait for the network.
 type View interface {
 	// Now is the node's time, which blocks and slots are measured by.
 	Now() time.Time
@@ -65,6 +65,12 @@ type View interface {
 	// Explain says how an address stands with every rule. It leaves
 	// Explanation.History and RuleCount.Does to this package.
 	Explain(now time.Time, addr netip.Addr) Explanation
+
+	// FleetCounts gives what the whole fleet counts of keys, in their order: nil
+	// for one that the fleet does not add up, or where Redis cannot be asked. It
+	// alone may wait for the network: for a moment in which the nodes tell what
+	// they count, where settle, and a timeout at most.
+	FleetCounts(ctx context.Context, keys []FleetKey, settle bool) []*FleetCount
 
 	// Rules gives the rules in the order of the config.
 	Rules() []Rule

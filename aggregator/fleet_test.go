@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/twin"
+	"edgeguard/internal/redistwin"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -37,8 +37,8 @@ type sim struct {
 	t        *testing.T
 	seed     uint64
 	rnd      *rand.Rand
-	redis    *twin.Redis
-	saved    *twin.Redis // what a fail-over rolls back to
+	redis    *redistwin.Redis
+	saved    *redistwin.Redis // what a fail-over rolls back to
 	now      time.Time
 	width    uint32
 	limit    uint32
@@ -96,7 +96,7 @@ func (s *sim) fatalf(format string, args ...any) {
 func newSim(t *testing.T, seed uint64) *sim {
 	rnd := rand.New(rand.NewPCG(seed, 4))
 	s := &sim{
-		t: t, seed: seed, rnd: rnd, redis: twin.New(),
+		t: t, seed: seed, rnd: rnd, redis: redistwin.New(),
 		now:    time.Unix(1_700_000_000+rnd.Int64N(1000), rnd.Int64N(1e9)).UTC(),
 		width:  []uint32{1, 1, 1, 2, 5}[rnd.IntN(5)],
 		limit:  uint32(3 + rnd.IntN(200)),

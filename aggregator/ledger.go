@@ -48,6 +48,9 @@ func (l *Ledger) Apply(prefix, record string) {
 	}
 }
 
+// Drop notes that Redis has no record of the prefix any more.
+func (l *Ledger) Drop(prefix string) { delete(l.entries, prefix) }
+
 // Begin starts a full reading of Redis; [Ledger.End] ends it.
 func (l *Ledger) Begin() { l.round++ }
 

@@ -38,6 +38,10 @@ func TestLedger(t *testing.T) {
 	if !l.Missing(q, s) {
 		t.Error("what was dropped still stands")
 	}
+	l.Apply(q, s)
+	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s) || l.Digest(0) != fmt.Sprintf("%016x", RecordWord(p, mustEncode(t, newer))) {
+		t.Error("what made room still stands")
+	}
 	end := RecordEnd(mustEncode(t, newer))
 	if l.Digest(end-1) == "0000000000000000" || l.Len() != 1 {
 		t.Error("a record went before its end")

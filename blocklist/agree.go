@@ -28,6 +28,32 @@ func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed boo
 	return l.take(e, now)
 }
 
+// Reword gives the reason of a block that stands other words, where the list
+// still has the record b, and returns the record as it stands then; b itself
+// where something else stands by now. Nobody is told: whom the block refuses, and
+// until when, does not change.
+func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard.Block {
+	b = normalize(b)
+	l.mu.Lock()
+	defer l.unlockAndTell()
+	held := l.known(b.Prefix)
+	if held == nil || held.buried || !held.binds(now, false) {
+		return b
+	}
+	was := b.Reason
+	if b.Reason = held.block.Reason; b != held.block {
+		b.Reason = was
+		return b
+	}
+	if held.block.Reason != was {
+		return b // another goroutine was first
+	}
+	b.Reason = reason
+	l.stand(&entry{block: b, forced: held.forced}, held, now)
+	l.publish()
+	return b
+}
+
 // sameCrossing reports whether e is of the crossing that held is of, and first.
 func sameCrossing(held, e *entry, now time.Time) bool {
 	mine, theirs := &held.block, &e.block

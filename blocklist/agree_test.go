@@ -63,3 +63,56 @@ func TestAgreeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A block's reason is changed only where it is still that block, and the
+// record that is returned is what the list has.
+func TestReword(t *testing.T) {
+	prefix := netip.MustParsePrefix("198.51.100.7/32")
+	made := edgeguard.Block{
+		Prefix: prefix, Rule: "site", Origin: "a", Reason: "12 here", Count: 21, Limit: 20,
+		Since: epoch, Until: epoch.Add(time.Hour), Version: 3,
+	}
+	tests := []struct {
+		name   string
+		change func(l *List)
+		want   string // the reason of what is returned
+	}{
+		{"it stands", func(*List) {}, "a 12, b 9"},
+		{"another was first", func(l *List) { l.Reword(made, "a 13, b 8", epoch) }, "a 13, b 8"},
+		{"extended", func(l *List) {
+			longer := made
+			longer.Until = longer.Until.Add(time.Minute)
+			_, _ = l.Merge(longer, epoch)
+		}, "12 here"},
+		{"lifted", func(l *List) { l.Lift(prefix, epoch, "a mistake", "a") }, "12 here"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{})
+			if _, err := l.Merge(made, epoch); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(l)
+			_, before := l.Find(epoch, prefix.Addr())
+			told := 0
+			l.OnChange(func(edgeguard.Block) { told++ })
+			b := l.Reword(made, "a 12, b 9", epoch)
+			_, after := l.Find(epoch, prefix.Addr())
+			if b.Reason != tt.want || told != 0 {
+				t.Errorf("%q, told %d times", b.Reason, told)
+			}
+			switch stands := b.Reason != made.Reason; {
+			case stands && *after != b:
+				t.Errorf("the list has %+v", after)
+			case !stands && (before == nil) != (after == nil), !stands && after != nil && *after != *before:
+				t.Errorf("%+v became %+v", before, after)
+			}
+			if got := l.Reword(made, "again", epoch); got.Reason != b.Reason {
+				t.Errorf("a second time: %q", got.Reason)
+			}
+		})
+	}
+	if b := New(Config{}).Reword(made, "a 12, b 9", epoch); b != made {
+		t.Errorf("of an empty list: %+v", b)
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // entry is one record of the list: a standing block or allowance, or one that
 // is over or lifted and only remembered. Once readers see it nothing of it
-// changes but place, which they do not read.
+// changes but place, which they do not read, and what seat points to.
 //
 // What a look-up needs comes first, and an entry is three cache lines of 64
 // bytes long, so that a hit waits for one line of it and not for two.
@@ -24,6 +24,7 @@ type entry struct {
 	forced  bool
 	buried  bool // in graves and not among the blocks or allowances
 	block   edgeguard.Block
+	seat    *seat // of a standing block
 }
 
 // binds reports whether a standing block or allowance holds at now.

@@ -32,6 +32,13 @@ func (l *List) SetProtected(prefixes []netip.Prefix) (overruled []edgeguard.Bloc
 	return l.overlapping(prefixes)
 }
 
+// HoldsProtected reports whether a protected address lies in prefix, or all of
+// prefix is protected. It takes no lock.
+func (l *List) HoldsProtected(prefix netip.Prefix) bool {
+	v := l.view.Load()
+	return v != nil && v.protected.OverlapsPrefix(prefix)
+}
+
 // exempted publishes new exempt prefixes. The filter gets the new ones before
 // and loses the old ones after.
 func (l *List) exempted() {
@@ -61,8 +68,8 @@ func (l *List) overlapping(prefixes []netip.Prefix) []edgeguard.Block {
 	}
 	for _, p := range prefixes {
 		if p, ok := clean(p); ok {
-			l.current.blocks.Supernets(p)(add)
-			l.current.blocks.Subnets(p)(add)
+			l.blocks.Supernets(p)(add)
+			l.blocks.Subnets(p)(add)
 		}
 	}
 	return found

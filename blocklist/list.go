@@ -7,9 +7,10 @@
 // again when the allowance is over. To refuse it was rejected: which blocks a
 // list had would depend on the order in which it heard of both.
 //
-// Readers take no lock: they load pointers atomically, to records that do not
-// change. Find asks a hash table once for each prefix length in use; whoever
-// walks the blocks in order gets a [bart] table as it was when the walk began.
+// Find takes no lock: it loads pointers atomically, to records that do not
+// change, and asks a hash table once for each prefix length in use. Whoever
+// walks the blocks in order gets a [bart] table as it was when the walk began:
+// while somebody walks, each change copies the path to its place, some 10 KB.
 // Lists of nodes that have seen the same changes are equal, in whatever order
 // the changes came: of two records of one prefix the greater wins, in a total
 // order that begins with their version.
@@ -43,6 +44,12 @@ type Config struct {
 	// the block's Until, so that older news cannot bring a block back.
 	// 0 means DefaultRetention.
 	Retention time.Duration
+	// Most is how many blocks may stand at a time: what more comes from rules
+	// takes the place of another, see ADR 15. Operators' blocks (of the rule
+	// edgeguard.ManualRule, or forced) never go; they are refused with ErrFull where
+	// they fill half of it, and allowances where there are a quarter as many. 0
+	// is no bound.
+	Most int
 }
 
 // List is the blocks of one node. All methods are safe for concurrent use;
@@ -51,13 +58,17 @@ type List struct {
 	view      atomic.Pointer[view] // nil while there is nothing to find
 	retention time.Duration
 
-	mu       sync.Mutex     // guards all below, and the writing of view
-	current  view           // what was published last
-	exempt   []netip.Prefix // the prefixes of allow and protected, as the filter has them
-	graves   map[netip.Prefix]*entry
-	expiries expiries
-	rules    map[string]int // standing blocks by rule
-	tell     teller
+	mu            sync.Mutex     // guards all below, and the writing of view
+	current       view           // what was published last
+	blocks        *blockTable    // the standing blocks in order
+	walks         int            // under way through a table that blocks is or was
+	exempt        []netip.Prefix // the prefixes of allow and protected, as the filter has them
+	graves        map[netip.Prefix]*entry
+	expiries      expiries       // the blocks and allowances
+	ended, lifted expiries       // of graves
+	rules         map[string]int // standing blocks by rule
+	budget        budget
+	tell          teller
 }
 
 // New makes a list. Prefixes of the config may have host bits or be mapped
@@ -67,13 +78,14 @@ func New(c Config) *List {
 		retention: c.Retention,
 		graves:    make(map[netip.Prefix]*entry),
 		rules:     make(map[string]int),
+		budget:    newBudget(c.Most),
 	}
 	if l.retention <= 0 {
 		l.retention = DefaultRetention
 	}
 	l.current.allow = liteTable(c.Allow)
 	l.current.protected = liteTable(c.Protected)
-	l.current.blocks, l.current.allowances = new(blockTable), new(blockTable)
+	l.blocks, l.current.allowances = new(blockTable), new(blockTable)
 	l.current.index = newIndex()
 	l.current.filter = newFilter()
 	l.exempted()
@@ -85,12 +97,34 @@ func New(c Config) *List {
 // be changed; it stays as it is after the list has changed. It allocates nothing
 // and takes no lock. addr is unmapped, as everywhere behind the sensors.
 func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
+	standing, hit := l.Ask(now, addr)
+	return standing, hit.Block()
+}
+
+// Ask is Find for who refuses events: the hit notes what is refused.
+func (l *List) Ask(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	v := l.view.Load()
 	if v == nil {
 		return None, nil
 	}
 	return v.find(now, addr)
 }
+
+// Hit is a standing block that was found. Its methods are safe for concurrent use
+// and may be called after the list has changed.
+type Hit entry
+
+// Block gives the block, nil of a nil hit.
+func (h *Hit) Block() *edgeguard.Block {
+	if h == nil {
+		return nil
+	}
+	return &h.block
+}
+
+// Refused notes that this node refused an event at now because of the block. It
+// takes no lock.
+func (h *Hit) Refused(now time.Time) { h.seat.note(nanos(now)) }
 
 // Empty reports whether nothing is blocked, allowed or protected, so that
 // Find has nothing to say of any address.
@@ -103,17 +137,18 @@ func (l *List) Len() int {
 	if v == nil {
 		return 0
 	}
-	return v.blocks.Size()
+	return v.standing
 }
 
 // publish shows the current state to the readers. Where there is nothing to
 // find they get nil, so that an empty list costs them one load.
 func (l *List) publish() {
+	l.current.standing = l.blocks.Size()
 	v := l.current
 	if v.allowances.Size() == 0 {
 		v.allowances = nil
 	}
-	if v.exempt == nil && v.allowances == nil && v.blocks.Size() == 0 {
+	if v.exempt == nil && v.allowances == nil && v.standing == 0 {
 		l.view.Store(nil)
 	} else {
 		l.view.Store(&v)

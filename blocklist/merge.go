@@ -56,8 +56,8 @@ func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error)
 
 // Add makes a block or an allowance of this node's own, by force where forced:
 // it is Merge or Force with the next version, or b's own if that is greater. An
-// allowance takes many versions at once, so that it outlasts what rules of other
-// nodes do before they hear of it. Where the prefix is inside a live allowance a
+// allowance, and a block by [edgeguard.ManualRule], takes many versions at once, so
+// that it outlasts what rules of other nodes do before they hear of it. Where the prefix is inside a live allowance a
 // block is refused with ErrAllowed. It returns the record as it stands, and
 // whether the list is different for it.
 func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
@@ -77,30 +77,25 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 	return e.block, changed, err
 }
 
-// Lift takes back the block of exactly this prefix: it merges a tombstone one
-// version above it, and returns that tombstone. Its Since is now, the moment of
-// the lift: what was counted before it is forgotten wherever the tombstone
-// comes. ok is false if no such block stands.
+// Lift takes back the block of exactly this prefix: it merges its [Tombstone], and
+// returns that. Since it is the moment of the lift, what was counted before it is
+// forgotten wherever the tombstone comes. ok is false if no such block stands.
 func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
 	defer l.unlockAndTell()
-	e, ok := l.current.blocks.Get(prefix)
+	e, ok := l.blocks.Get(prefix)
+	return l.lift(e, ok, now, reason, origin)
+}
+
+// lift merges an entry's tombstone, if the entry is there and has not ended. It
+// needs the lock.
+func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string) (tombstone edgeguard.Block, _ bool) {
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
-	lifted := e.lifted(now, reason, origin)
-	l.replace(e, lifted, now)
-	return lifted.block, true
-}
-
-// lifted makes the tombstone of an entry.
-func (e *entry) lifted(now time.Time, reason, origin string) *entry {
-	t := &entry{block: e.block, forced: e.forced} // or no other node would believe a wide one
-	t.block.Version++
-	t.block.Lifted = true
-	t.block.Reason, t.block.Origin = reason, origin
-	t.block.Since = now.Round(0).UTC()
-	return t
+	tombstone = Tombstone(e.block, now, reason, origin)
+	l.replace(e, &entry{block: tombstone, forced: e.forced}, now) // or no other node would believe a wide one
+	return tombstone, true
 }
 
 // Version is the greatest version known of this prefix, tombstones and
@@ -128,6 +123,9 @@ func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
 	held, news, err := l.weigh(e, now)
 	if !news {
 		return false, err
+	}
+	if full := l.checkRoom(e, held, now); full != nil {
+		return false, full
 	}
 	return l.replace(held, e, now), err
 }
@@ -222,7 +220,7 @@ func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
 		}
 		l.bury(e)
 	} else {
-		l.stand(e, old)
+		l.stand(e, old, now)
 	}
 	l.publish()
 	changed = bound || e.block.Lifted || !over

@@ -306,9 +306,9 @@ func checkCounts(t *testing.T, l *List) {
 			t.Errorf("rule %s has %d blocks", rule, n)
 		}
 	}
-	if l.Len() != s.V4+s.V6 || l.Len() != byRule || l.expiries.n != l.Len()+s.Allowances+s.Remembered {
+	if l.Len() != s.V4+s.V6 || l.Len() != byRule || l.expiries.n+l.ended.n+l.lifted.n != l.Len()+s.Allowances+s.Remembered {
 		t.Errorf("Len %d, V4+V6 %d, by rule %d, expiries %d, allowances %d, remembered %d",
-			l.Len(), s.V4+s.V6, byRule, l.expiries.n, s.Allowances, s.Remembered)
+			l.Len(), s.V4+s.V6, byRule, l.expiries.n+l.ended.n+l.lifted.n, s.Allowances, s.Remembered)
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 	return func(yield func(edgeguard.Block, bool) bool) {
 		l.mu.Lock()
-		blocks, allowances := l.current.blocks, l.current.allowances
+		blocks, allowances := l.walk(), l.current.allowances
 		graves := make([]*entry, 0, len(l.graves))
 		for _, e := range l.graves {
 			graves = append(graves, e)
 		}
 		l.mu.Unlock()
+		defer l.walked()
 		for _, e := range blocks.All() {
 			if !yield(e.block, e.forced) {
 				return
@@ -38,11 +39,12 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 }
 
 // Restore takes in the records of a list that was: each as Merge or Force
-// would, but in bulk and without telling anybody. It returns how many were refused or too old.
+// would, but in bulk and without telling anybody. Operators' blocks are taken
+// even where they are more than half of Config.Most: they never go. It returns
+// how many were refused or too old.
 func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) (refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.current.blocks = l.current.blocks.Clone()
 	for block, forced := range records {
 		e := &entry{block: normalize(block), forced: forced}
 		if l.checkPrefix(e) != nil || l.checkExempt(e) != nil || l.forgotten(e, now) {
@@ -60,13 +62,14 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) 
 			l.bury(e)
 			continue
 		}
+		l.makeRoom(e, held, now)
 		held = l.makeWay(held, e)
 		if e.block.Allow {
 			l.allow(e, held)
 			continue
 		}
-		l.current.blocks.Insert(e.block.Prefix, e)
-		l.stood(e, held)
+		l.order(e)
+		l.stood(e, held, now)
 	}
 	l.publish()
 	return refused

@@ -62,10 +62,10 @@ func TestRestore(t *testing.T) {
 			t.Fatalf("%s was %s and is %s", addr, a, b)
 		}
 	}
-	for restored.Sweep(epoch.Add(24*time.Hour)) == SweepStep {
+	for restored.Sweep(epoch.Add(48*time.Hour)) == SweepStep {
 	}
 	if left := recordsOf(restored); len(left) != 0 {
-		t.Errorf("a day later %d records are left", len(left))
+		t.Errorf("two days later %d records are left", len(left))
 	}
 }
 

@@ -11,6 +11,14 @@ type Stats struct {
 	Remembered int
 	// Rules counts the standing blocks by the rule that made them.
 	Rules map[string]int
+	// ByHand are the operators' of the standing blocks, and Most how many blocks
+	// may stand, 0 for any number. Evicted blocks made room for others; Full
+	// counts operators' blocks and allowances that found none.
+	ByHand, Most  int
+	Evicted, Full uint64
+	// Forgotten tombstones and ended blocks found no room among what is
+	// remembered, or made room for tombstones.
+	Forgotten uint64
 }
 
 // Stats counts blocks that are over until a Sweep, as Len does.
@@ -18,10 +26,15 @@ func (l *List) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Stats{
-		V4:         l.current.blocks.Size4(),
-		V6:         l.current.blocks.Size6(),
+		V4:         l.blocks.Size4(),
+		V6:         l.blocks.Size6(),
 		Allowances: l.current.allowances.Size(),
 		Remembered: len(l.graves),
 		Rules:      maps.Clone(l.rules),
+		ByHand:     l.budget.byHand,
+		Most:       l.budget.most,
+		Evicted:    l.budget.evicted,
+		Full:       l.budget.refused,
+		Forgotten:  l.budget.forgotten,
 	}
 }

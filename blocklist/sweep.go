@@ -1,6 +1,9 @@
 package blocklist
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // SweepStep is the most records that one Sweep handles, so that a million
 // blocks that end together never hold up a Merge for longer than about a
@@ -12,24 +15,13 @@ const SweepStep = 256
 // returns how many it handled; call it again while that is SweepStep. Nobody is
 // told by OnChange of a block, since whoever heard of it knows its end, but of
 // the end of an allowance, since blocks that slept in it are in force again.
-// Find never needs a Sweep to be right.
+// Find never needs a Sweep to be right. Where SetMost left too many blocks, it
+// evicts them.
 func (l *List) Sweep(now time.Time) int {
 	l.mu.Lock()
 	defer l.unlockAndTell()
-	handled, instant := 0, nanos(now)
-	for handled < SweepStep {
-		e := l.expiries.first()
-		if e == nil || e.due > instant {
-			break
-		}
-		ended := !e.buried && !l.forgotten(e, now)
-		if !e.buried && e.block.Allow {
-			l.tell.add(e.block)
-		}
-		l.remove(e)
-		if ended { // as a copy: readers may still have e
-			l.bury(&entry{block: e.block, forced: e.forced})
-		}
+	handled := 0
+	for handled < SweepStep && (l.sweepOne(now, nil) || l.evictOne(l.budget.over())) {
 		handled++
 	}
 	if handled > 0 {
@@ -38,19 +30,38 @@ func (l *List) Sweep(now time.Time) int {
 	return handled
 }
 
+// sweepOne removes the first record that is over, if there is one and it is not
+// spared. It needs the lock, and a publish after it.
+func (l *List) sweepOne(now time.Time, spared *entry) bool {
+	e := l.firstDue()
+	if e == nil || e == spared || e.due > nanos(now) {
+		return false
+	}
+	ended := !e.buried && !l.forgotten(e, now)
+	if !e.buried && e.block.Allow {
+		l.tell.add(e.block)
+	}
+	l.remove(e)
+	if ended { // as a copy: readers may still have e
+		l.bury(&entry{block: e.block, forced: e.forced})
+	}
+	return true
+}
+
 // stand, bury and remove keep the tables, the counts and the expiries in
 // step. They need the lock, and a publish after them.
 
 // stand puts e among the blocks or the allowances, in the place of old if that
 // is not nil: a reader finds the one or the other.
-func (l *List) stand(e, old *entry) {
+func (l *List) stand(e, old *entry, now time.Time) {
+	l.makeRoom(e, old, now)
 	old = l.makeWay(old, e)
 	if e.block.Allow {
 		l.allow(e, old)
 		return
 	}
-	l.current.blocks = l.current.blocks.InsertPersist(e.block.Prefix, e)
-	l.stood(e, old)
+	l.order(e)
+	l.stood(e, old, now)
 }
 
 // makeWay removes old if e is to stand elsewhere, and gives what e then replaces.
@@ -76,11 +87,14 @@ func (l *List) allow(e, old *entry) {
 }
 
 // stood does what belongs to a block that was put into the ordered table.
-func (l *List) stood(e, old *entry) {
+func (l *List) stood(e, old *entry, now time.Time) {
 	e.network, e.length = split(e.block.Prefix)
 	e.due = nanos(e.block.Until)
 	if old == nil || old.buried {
 		l.current.filter.add(e.block.Prefix)
+		l.budget.enter(e, nanos(now))
+	} else {
+		l.budget.pass(old, e)
 	}
 	l.current.index.put(e)
 	if old != nil {
@@ -90,11 +104,53 @@ func (l *List) stood(e, old *entry) {
 	l.expiries.push(e)
 }
 
+// bury remembers a tombstone or what has ended, as many as blocks may stand, and
+// twice as many with tombstones, which matter more: a new one always finds room.
 func (l *List) bury(e *entry) {
+	if most := l.budget.most; most > 0 && e.block.Lifted {
+		for range 2 { // more at once only after SetMost: step by step
+			l.forgetOne(len(l.graves) >= 2*most)
+		}
+	} else if most > 0 && len(l.graves) >= most {
+		l.budget.forgotten++
+		return
+	}
 	l.graves[e.block.Prefix] = e
 	e.buried = true
 	e.due = nanos(e.block.Until.Add(l.retention))
-	l.expiries.push(e)
+	l.queue(e).push(e)
+}
+
+// forgetOne has what ended go, if wanted, or the tombstone that ends first.
+func (l *List) forgetOne(wanted bool) {
+	e := cmp.Or(l.ended.first(), l.lifted.first())
+	if !wanted || e == nil {
+		return
+	}
+	l.remove(e)
+	l.budget.forgotten++
+}
+
+// queue is where a record waits for its end.
+func (l *List) queue(e *entry) *expiries {
+	switch {
+	case !e.buried:
+		return &l.expiries
+	case e.block.Lifted:
+		return &l.lifted
+	}
+	return &l.ended
+}
+
+// firstDue is the record that Sweep has to act on next, nil if there is none.
+func (l *List) firstDue() *entry {
+	first := l.expiries.first()
+	for _, e := range [...]*entry{l.ended.first(), l.lifted.first()} {
+		if first == nil || e != nil && e.due < first.due {
+			first = e
+		}
+	}
+	return first
 }
 
 // remove takes a record out, wherever it is.
@@ -106,15 +162,16 @@ func (l *List) remove(e *entry) {
 	if e.block.Allow {
 		l.current.allowances = l.current.allowances.DeletePersist(e.block.Prefix)
 	} else {
-		l.current.blocks = l.current.blocks.DeletePersist(e.block.Prefix)
+		l.disorder(e)
 		l.current.index.remove(e)
+		l.budget.leave(e)
 	}
 	l.current.filter.remove(e.block.Prefix)
 }
 
 // unbook takes a record out of what only the writer knows.
 func (l *List) unbook(e *entry) {
-	l.expiries.remove(e)
+	l.queue(e).remove(e)
 	if e.buried {
 		delete(l.graves, e.block.Prefix)
 		return

@@ -8,13 +8,34 @@ import "edgeguard"
 // of the list's state and guarded by its lock.
 type teller struct {
 	hear    func(edgeguard.Block)
-	pending []edgeguard.Block
+	evicted func(edgeguard.Block)
+	pending []change
 	busy    bool
+}
+
+// change is a block that changed, or that was evicted.
+type change struct {
+	block   edgeguard.Block
+	evicted bool
 }
 
 func (t *teller) add(b edgeguard.Block) {
 	if t.hear != nil {
-		t.pending = append(t.pending, b)
+		t.pending = append(t.pending, change{block: b})
+	}
+}
+
+func (t *teller) addEvicted(b edgeguard.Block) {
+	if t.evicted != nil {
+		t.pending = append(t.pending, change{b, true})
+	}
+}
+
+func (t *teller) tell(c change) {
+	if c.evicted {
+		t.evicted(c.block)
+	} else {
+		t.hear(c.block)
 	}
 }
 
@@ -33,6 +54,16 @@ func (l *List) OnChange(hear func(edgeguard.Block)) {
 	}
 }
 
+// OnEvict sets the function that hears of every block that was evicted, in one
+// order with what OnChange's function hears and on the same terms: for who keeps
+// a copy of the list. The block is no less deserved for it, and no other node is
+// to hear.
+func (l *List) OnEvict(hear func(edgeguard.Block)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell.evicted = hear
+}
+
 // unlockAndTell releases the lock and then tells what is pending. Its unlocks
 // are not deferred: where hear panics, the lock is free.
 func (l *List) unlockAndTell() {
@@ -42,11 +73,11 @@ func (l *List) unlockAndTell() {
 	}
 	l.tell.busy = true
 	for len(l.tell.pending) > 0 {
-		hear, blocks := l.tell.hear, l.tell.pending
+		telling := l.tell
 		l.tell.pending = nil
 		l.mu.Unlock()
-		for _, b := range blocks {
-			hear(b)
+		for _, c := range telling.pending {
+			telling.tell(c)
 		}
 		l.mu.Lock()
 	}

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/gaissmai/bart"
-
-	"edgeguard"
 )
 
 type (
@@ -25,8 +23,8 @@ type view struct {
 	// exempt is allow and protected in one, so that readers look up once. nil
 	// if both are empty.
 	exempt *exempts
-	// blocks holds the same in order, as it was when the view was published.
-	blocks *blockTable
+	// standing is how many blocks that is.
+	standing int
 	// allowances holds those made at run time that stand. nil for readers if
 	// there are none.
 	allowances *blockTable
@@ -34,8 +32,8 @@ type view struct {
 	allow, protected *bart.Lite
 }
 
-// find is [List.Find] on one state of the list.
-func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
+// find is [List.Ask] on one state of the list.
+func (v *view) find(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	if !v.filter.mayHold(addr) {
 		return None, nil
 	}
@@ -49,7 +47,7 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block)
 		}
 	}
 	if e := v.index.find(now, addr, standing == Protected); e != nil {
-		return Blocked, &e.block
+		return Blocked, (*Hit)(e)
 	}
 	return standing, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // All gives the blocks that are live at now in the order of their prefixes
 // ([netip.Prefix.Compare]: IPv4 first), as they were when the iteration began:
-// it holds no lock, and changes made meanwhile are not seen. Blocks that the
+// it holds no lock, and changes made meanwhile are not seen, but make more garbage. Blocks that the
 // allowlist or the protected prefixes overrule are among them.
 func (l *List) All(now time.Time) iter.Seq[edgeguard.Block] {
 	return l.AllFrom(now, netip.Prefix{})
@@ -21,11 +21,11 @@ func (l *List) All(now time.Time) iter.Seq[edgeguard.Block] {
 // nothing, so that pages of a long list can be asked for one by one.
 func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
-		v := l.view.Load()
-		if v == nil {
-			return
-		}
-		for e := range v.from(from) {
+		l.mu.Lock()
+		blocks := l.walk()
+		l.mu.Unlock()
+		defer l.walked()
+		for e := range entriesFrom(blocks, from) {
 			if e.binds(now, false) && !yield(e.block) {
 				return
 			}
@@ -37,13 +37,14 @@ func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Bloc
 // included, the longest first. Of those the first is what Find goes by, if
 // neither the allowlist nor the protected prefixes overrule it.
 func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
-	v := l.view.Load()
 	prefix, ok := clean(prefix)
-	if v == nil || !ok {
+	if !ok {
 		return nil
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var found []edgeguard.Block
-	for _, e := range v.blocks.Supernets(prefix) {
+	for _, e := range l.blocks.Supernets(prefix) {
 		if e.binds(now, false) {
 			found = append(found, e.block)
 		}
@@ -51,32 +52,94 @@ func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	return found
 }
 
-// from gives the entries of p and after it in order: what lies in p, then what
+// Inside counts the blocks of prefixes of so many bits in a wider one that are
+// live at now, up to most.
+func (l *List) Inside(now time.Time, wide netip.Prefix, bits, most int) (n int) {
+	l.mu.Lock()
+	blocks := l.walk()
+	l.mu.Unlock()
+	defer l.walked()
+	for p, e := range blocks.Subnets(wide) {
+		if n == most {
+			break
+		}
+		if p.Bits() == bits && e.binds(now, false) {
+			n++
+		}
+	}
+	return n
+}
+
+// Of gives the block of exactly this prefix that is live at now; nil if there is
+// none. As with Find, it is the list's own and must not be changed.
+func (l *List) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
+	v := l.view.Load()
+	if v == nil || !prefix.IsValid() {
+		return nil
+	}
+	if e := v.index.exact(prefix); e != nil && e.binds(now, false) {
+		return &e.block
+	}
+	return nil
+}
+
+// walk gives the blocks in order, which stay as they are until walked is
+// called. It needs the lock.
+func (l *List) walk() *blockTable {
+	l.walks++
+	return l.blocks
+}
+
+func (l *List) walked() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.walks--
+}
+
+// order puts a block into the ordered table, and disorder takes it out: in place
+// where nobody walks. They need the lock.
+func (l *List) order(e *entry) {
+	if l.walks > 0 {
+		l.blocks = l.blocks.InsertPersist(e.block.Prefix, e)
+	} else {
+		l.blocks.Insert(e.block.Prefix, e)
+	}
+}
+
+func (l *List) disorder(e *entry) {
+	if l.walks > 0 {
+		l.blocks = l.blocks.DeletePersist(e.block.Prefix)
+	} else {
+		l.blocks.Delete(e.block.Prefix)
+	}
+}
+
+// entriesFrom gives the entries of p and after it in order: what lies in p, then what
 // lies in each network that begins where one around p has its upper half. No
 // shorter prefix begins there, so nothing is left out.
-func (v *view) from(p netip.Prefix) iter.Seq[*entry] {
+func entriesFrom(blocks *blockTable, p netip.Prefix) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		p, ok := clean(p)
 		if !ok {
 			p = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 		}
-		if !v.inside(p, yield) {
+		if !entriesInside(blocks, p, yield) {
 			return
 		}
 		for length := p.Bits(); length > 0; length-- {
-			if next, ok := upperHalf(p.Addr(), length); ok && !v.inside(next, yield) {
+			if next, ok := upperHalf(p.Addr(), length); ok && !entriesInside(blocks, next, yield) {
 				return
 			}
 		}
 		if p.Addr().Is4() {
-			v.inside(netip.PrefixFrom(netip.IPv6Unspecified(), 0), yield)
+			entriesInside(blocks, netip.PrefixFrom(netip.IPv6Unspecified(), 0), yield)
 		}
 	}
 }
 
-// inside gives the entries in p in order, and reports whether more are wanted.
-func (v *view) inside(p netip.Prefix, yield func(*entry) bool) bool {
-	for _, e := range v.blocks.Subnets(p) {
+// entriesInside gives the entries in p in order, and reports whether more are wanted.
+func entriesInside(blocks *blockTable, p netip.Prefix, yield func(*entry) bool) bool {
+	for _, e := range blocks.Subnets(p) {
 		if !yield(e) {
 			return false
 		}

@@ -63,3 +63,34 @@ func TestAllFromPutsRight(t *testing.T) {
 		t.Errorf("around nothing: %v", got)
 	}
 }
+
+// A walk sees the blocks as they were when it began, whatever changes meanwhile,
+// and the list is right after it; a walk that is broken off ends, too.
+func TestChangesDuringAWalk(t *testing.T) {
+	l := New(Config{})
+	for i := range 500 {
+		mustMerge(t, l, block(host(2*i).String(), time.Hour))
+	}
+	seen := 0
+	for b := range l.All(epoch) {
+		if b.Rule == "new" {
+			t.Fatalf("%v came during the walk", b.Prefix)
+		}
+		l.Lift(host(2*(499-seen)), epoch, "", "")
+		fresh := block(host(2*seen+1).String(), time.Hour)
+		fresh.Rule = "new"
+		mustMerge(t, l, fresh)
+		seen++
+	}
+	for range l.All(epoch) {
+		break
+	}
+	if n := l.Len(); seen != 500 || n != 500 || l.walks != 0 {
+		t.Errorf("%d seen, %d stand, %d walks under way", seen, n, l.walks)
+	}
+	for b := range l.All(epoch) {
+		if b.Rule != "new" {
+			t.Errorf("%v was lifted", b.Prefix)
+		}
+	}
+}

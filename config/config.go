@@ -24,7 +24,10 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Allowlist      []netip.Prefix // never blocked
 	Protected      []netip.Prefix // not blocked without force, besides what the host finds out itself
+	Wide           rules.Wide     // of the rules that do not say
 	Memory         int64          // bytes for all meters together
+	MaxBlocks      int            // how many blocks may stand; Memory / BlockBytes by default
+	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
 	Specs          []rules.Spec   // the rules as written
 	Rules          *rules.Set     // the same, compiled
@@ -37,6 +40,11 @@ type Config struct {
 	Warnings []Problem
 }
 
+// BlockBytes is the part of a node's memory that one block takes, with all that
+// is made of it: the list itself, what the garbage collector has not given back,
+// a copy for an enforcer that is being written (docs/benchmarks.md).
+const BlockBytes = 1 << 10
+
 // Sensors says where events come from, besides forward auth.
 type Sensors struct {
 	AccessLog []AccessLog
@@ -47,6 +55,7 @@ type Sensors struct {
 type AccessLog struct {
 	File   string
 	Listen Address // unixgram, unix or tcp
+	Access         // to Listen
 	Format string  // "combined" by default
 	// Emit is what a line counts as: KindRequest, KindResponse or both, which
 	// is the default.
@@ -87,7 +96,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}
 	}
-	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c)))
+	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c), r.brief(c)))
 	return c, nil
 }
 
@@ -106,8 +115,8 @@ func defaults() *Config {
 	return &Config{
 		Node: hostName(),
 		Listen: Listen{
-			Auth:  []Auth{{Address: Address{"tcp", "127.0.0.1:9180"}, Emit: edgeguard.KindRequest}},
-			Admin: []Admin{{Address: Address{"tcp", "127.0.0.1:9190"}}},
+			Auth:  []Auth{{Address: Address{"tcp", "127.0.0.1:9180"}, Emit: edgeguard.KindRequest, Connections: authConnections}},
+			Admin: []Admin{{Address: Address{"tcp", "127.0.0.1:9190"}, Connections: adminConnections}},
 		},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Memory:         512 << 20,
@@ -120,6 +129,14 @@ func defaults() *Config {
 func (r *reader) settle(c *Config) {
 	if !r.known("listen.auth") {
 		c.yieldToLogs()
+	}
+	for i := range c.Specs {
+		if !r.known(fmt.Sprintf("rules[%d].wide", i)) {
+			c.Specs[i].Wide = c.Wide
+		}
+	}
+	if c.MaxBlocks == 0 {
+		c.MaxBlocks = int(min(c.Memory/BlockBytes, mostBlocks))
 	}
 	for i := range c.Listen.Auth {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {

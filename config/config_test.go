@@ -116,6 +116,7 @@ func TestYAMLReadsBack(t *testing.T) {
 		"enforce: {haproxy: {socket: /a, map: /b}}\nlisten: {auth: [], admin: []}\nsensors: {accesslog: {file: a, emit: [request]}}",
 		"rules: [{name: a, threshold: 1, when: \"path matches '\\\\\\\\.php' and agent != 'é\\\"'\"}]",
 		"rules: [{name: a, threshold: 1, scope: node}, {name: b, threshold: 1, on_fleet_loss: open}]\nfleet: {redis: ['rediss://a', 'rediss://b:1'], quiet: false, share: 0.000001}",
+		"wide: strict\nrules: [{name: a, threshold: 1}, {name: b, threshold: 1, wide: default}, {name: c, threshold: 65534, guard: 1, wide: report}]", "wide: off",
 		"fleet: {redis: 'redis://a.lan:26379', sentinel: m, namespace: '1', insecure: true}",
 		"fleet: {redis: ['redis://a.lan:26379', 'redis://b.lan'], sentinel: m, tls: {}}",
 		"fleet: {redis: ['redis://a.lan']}", "fleet: {redis: 'unix:///run/redis.sock?db=3'}",

@@ -29,6 +29,8 @@ type EnforceFile struct {
 	Reload []string
 	// Every is the shortest time between two updates.
 	Every time.Duration
+	// KeepRemoved leaves the list in force when the config no longer has it.
+	KeepRemoved bool
 }
 
 // HAProxy is a list in a running HAProxy, changed through its stats socket.
@@ -38,6 +40,8 @@ type HAProxy struct {
 	// letter; one of them.
 	ACL, Map string
 	Every    time.Duration
+	// KeepRemoved leaves the list in force when the config no longer has it.
+	KeepRemoved bool
 }
 
 // NFTables is the kernel's packet filter.
@@ -86,11 +90,12 @@ func (e *Enforce) readFile(n node) EnforceFile {
 				n.wrong("is written by two lists", "give each its own file")
 			}
 		},
-		"format": func(n node) { f.Format = n.choice(listFormats...) },
-		"name":   func(n node) { f.Name = n.listName() },
-		"kernel": func(n node) { f.Kernel = n.truth() },
-		"reload": func(n node) { f.Reload = n.command() },
-		"every":  func(n node) { f.Every = n.duration(leastEvery) },
+		"format":    func(n node) { f.Format = n.choice(listFormats...) },
+		"name":      func(n node) { f.Name = n.listName() },
+		"kernel":    func(n node) { f.Kernel = n.truth() },
+		"reload":    func(n node) { f.Reload = n.command() },
+		"every":     func(n node) { f.Every = n.duration(leastEvery) },
+		"on_remove": func(n node) { f.KeepRemoved = n.onRemove() },
 	})
 	if f.File == "" && !n.r.touched(n.path, "file") {
 		n.wrong("names no file", "give file:, such as /etc/nginx/edgeguard.conf")
@@ -114,10 +119,11 @@ func (e *Enforce) readHAProxy(n node) {
 	h := &HAProxy{Every: everyUpdate}
 	e.HAProxy = h
 	n.mapping(fields{
-		"socket": func(n node) { h.Socket = n.folder() },
-		"acl":    func(n node) { h.ACL = n.listID() },
-		"map":    func(n node) { h.Map = n.listID() },
-		"every":  func(n node) { h.Every = n.duration(leastEvery) },
+		"socket":    func(n node) { h.Socket = n.folder() },
+		"acl":       func(n node) { h.ACL = n.listID() },
+		"map":       func(n node) { h.Map = n.listID() },
+		"every":     func(n node) { h.Every = n.duration(leastEvery) },
+		"on_remove": func(n node) { h.KeepRemoved = n.onRemove() },
 	})
 	if h.Socket == "" && !n.r.touched(n.path, "socket") {
 		n.wrong("names no socket", "give socket:, the path of a stats socket with level admin")
@@ -125,6 +131,16 @@ func (e *Enforce) readHAProxy(n node) {
 	if (h.ACL == "") == (h.Map == "") && !n.r.touched(n.path, "acl", "map") {
 		n.wrong("wants the file of an acl or of a map, and one of them", "give acl: or map:, as haproxy.cfg has it")
 	}
+}
+
+// onRemove reads what becomes of a list that leaves the config.
+func (n node) onRemove() (keep bool) { return n.choice("empty", "keep") == "keep" }
+
+func onRemove(keep bool) string {
+	if keep {
+		return "keep"
+	}
+	return "empty"
 }
 
 func (n node) listName() string { return n.like(listName, "small letters, digits and _, at most 24") }

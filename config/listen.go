@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"edgeguard"
@@ -14,9 +17,34 @@ type Listen struct {
 	Admin []Admin
 }
 
+// Access says who of this host may connect to a unix socket: whoever may write
+// to its file. It is zero for TCP.
+type Access struct {
+	Mode  fs.FileMode
+	Group string // a name or a number; empty for that of the process
+}
+
+const (
+	// socketMode lets the group in, and ownMode nobody: an admin socket whose
+	// group is not named is for root and the node's own user, since the web
+	// server may be in the node's group.
+	socketMode fs.FileMode = 0o660
+	ownMode    fs.FileMode = 0o600
+)
+
+// The connections that a listener may have at once.
+const (
+	authConnections  = 1024
+	adminConnections = 128
+	leastConnections = 8
+	mostConnections  = 1_000_000
+)
+
 // Auth is one listener for forward auth.
 type Auth struct {
 	Address Address // tcp or unix
+	Access
+	Connections int // at once
 	// Trust are the peers whose headers say who the client is: the trusted
 	// proxies unless the file says otherwise. A peer on a unix socket is always
 	// one of them.
@@ -33,8 +61,10 @@ type Auth struct {
 
 // Admin is one listener for the API, the dashboard and the metrics.
 type Admin struct {
-	Address   Address // tcp or unix
-	TokenFile string  // holds the token that is asked for; empty for none
+	Address Address // tcp or unix
+	Access
+	Connections int    // at once
+	TokenFile   string // holds the token that is asked for; empty for none
 }
 
 func (l *Listen) read(n node) {
@@ -51,23 +81,37 @@ func (l *Listen) read(n node) {
 }
 
 func readAuth(n node) Auth {
-	auth := Auth{Emit: edgeguard.KindRequest}
+	auth := Auth{Emit: edgeguard.KindRequest, Connections: authConnections}
 	n.listener(&auth.Address, fields{
-		"trust":   func(n node) { auth.Trust = append([]netip.Prefix{}, n.prefixes()...) },
-		"header":  func(n node) { auth.Header = n.header() },
-		"fronted": func(n node) { auth.Fronted = n.truth() },
+		"connections": func(n node) { auth.Connections = n.connections() },
+		"mode":        func(n node) { auth.Mode = n.mode() },
+		"group":       func(n node) { auth.Group = n.group() },
+		"trust":       func(n node) { auth.Trust = append([]netip.Prefix{}, n.prefixes()...) },
+		"header":      func(n node) { auth.Header = n.header() },
+		"fronted":     func(n node) { auth.Fronted = n.truth() },
 		"emit": func(n node) {
 			if n.choice("request", "nothing") == "nothing" {
 				auth.Emit = 0
 			}
 		},
 	})
+	auth.Access = n.access(auth.Address, auth.Access, socketMode, "whoever asks is believed about who the client is")
 	return auth
 }
 
 func readAdmin(n node) Admin {
-	var admin Admin
-	n.listener(&admin.Address, fields{"token_file": func(n node) { admin.TokenFile = n.folder() }})
+	admin := Admin{Connections: adminConnections}
+	n.listener(&admin.Address, fields{
+		"connections": func(n node) { admin.Connections = n.connections() },
+		"mode":        func(n node) { admin.Mode = n.mode() },
+		"group":       func(n node) { admin.Group = n.group() },
+		"token_file":  func(n node) { admin.TokenFile = n.folder() },
+	})
+	usual := ownMode
+	if admin.Group != "" {
+		usual = socketMode
+	}
+	admin.Access = n.access(admin.Address, admin.Access, usual, "whoever connects may block and allow anybody")
 	if !admin.Address.Local() && admin.TokenFile == "" && !n.r.touched(n.path, "token_file") {
 		n.wrong(fmt.Sprintf("%s can be reached from other hosts, and asks for no token", admin.Address),
 			"give token_file, or listen at 127.0.0.1 or a unix socket")
@@ -92,6 +136,55 @@ func (n node) listener(into *Address, known fields) {
 		n.wrong("has no address", "give address:, such as 127.0.0.1:9180")
 	}
 }
+
+func (n node) connections() int { return int(n.whole(leastConnections, mostConnections)) }
+
+// access fills in who may connect to a unix socket, and refuses to say it of
+// TCP; danger is what everybody could do.
+func (n node) access(to Address, a Access, usual fs.FileMode, danger string) Access {
+	if to.Network == "tcp" || to.Network == "" {
+		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {
+			n.wrong("has a mode or a group, but is not a unix socket", "remove them, or listen at unix:/path")
+		}
+		return Access{}
+	}
+	if a.Mode == 0 {
+		a.Mode = usual
+	}
+	if a.Mode&0o002 != 0 {
+		n.r.warn(n.at, n.path, fmt.Sprintf("%s is open to every user of this host: %s", to, danger), "use mode 0660 and a group")
+	}
+	return a
+}
+
+// fileMode is how a mode is written: three octal digits, with or without a zero
+// before them. The owner, which is the node itself, reads and writes.
+var fileMode = regexp.MustCompile(`^0?[67][0-7][0-7]$`)
+
+// mode reads the permission bits of a socket.
+func (n node) mode() fs.FileMode {
+	text, ok := n.word()
+	if !ok {
+		return 0
+	}
+	if !fileMode.MatchString(text) {
+		n.wrong(clip(text)+" is not a mode of a socket", "write octal digits, such as 0660: owner and group may connect")
+		return 0
+	}
+	bits, _ := strconv.ParseUint(text, 8, 16) // three octal digits
+	return fs.FileMode(bits)
+}
+
+// group reads a group's name or number.
+func (n node) group() string {
+	text, ok := n.word()
+	if ok && !groupName.MatchString(text) {
+		n.wrong(fmt.Sprintf("%q is not a name of a group", clip(text)), "write its name, such as edgeguard-admin")
+	}
+	return text
+}
+
+var groupName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // header reads a header's name.
 func (n node) header() string {

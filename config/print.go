@@ -27,7 +27,10 @@ func (c *Config) YAML() string {
 	p.field(0, "trusted_proxies", flow(prefixTexts(c.TrustedProxies)))
 	p.field(0, "allowlist", flow(prefixTexts(c.Allowlist)))
 	p.field(0, "protected", flow(prefixTexts(c.Protected)))
+	p.field(0, "wide", c.Wide.String())
 	p.field(0, "memory", formatSize(c.Memory))
+	p.field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
+	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
 	p.field(0, "state", quote(c.State))
 	p.rules(c)
 	p.sensors(&c.Sensors)
@@ -76,6 +79,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 		p.field(2, "block_for", formatDuration(rule.BlockFor))
 		p.steps(rule)
 	}
+	p.field(2, "wide", wideText(rule))
 	p.field(2, "scope", rule.Scope.String())
 	if rule.Scope == rules.ScopeFleet {
 		p.field(2, "on_fleet_loss", rule.OnFleetLoss.String())
@@ -104,6 +108,16 @@ func (p *printer) steps(rule *rules.Rule) {
 	}
 }
 
+// wideText writes what is done about wide networks, with their limits beside it.
+func wideText(rule *rules.Rule) string {
+	text, before := rule.Wide.String(), " # "
+	for _, w := range rule.Widths {
+		text += fmt.Sprintf("%s/%d over %d: %s", before, w.Bits, w.Limit, w.Does())
+		before = ", "
+	}
+	return text
+}
+
 func (p *printer) cost(spec *rules.Spec) {
 	usual := max(spec.Cost, 1)
 	if len(spec.Costs) == 0 {
@@ -128,7 +142,7 @@ func (p *printer) sensors(s *Sensors) {
 	for _, log := range s.AccessLog {
 		place := "file: " + quote(log.File)
 		if log.File == "" {
-			place = "listen: " + quote(log.Listen.String())
+			place = "listen: " + quote(log.Listen.String()) + log.Access.text()
 		}
 		p.WriteString("    - {" + place + ", format: " + quote(log.Format) + ", emit: " + flow(kindTexts(log.Emit)) + "}\n")
 	}

@@ -27,6 +27,7 @@ func (p *printer) listen(l *Listen) {
 		if auth.Fronted {
 			text += ", fronted: true"
 		}
+		text += auth.Access.text() + fmt.Sprintf(", connections: %d", auth.Connections)
 		p.field(2, "- {address", text+"}")
 	}
 	if len(l.Admin) == 0 {
@@ -39,8 +40,21 @@ func (p *printer) listen(l *Listen) {
 		if admin.TokenFile != "" {
 			text += ", token_file: " + quote(admin.TokenFile)
 		}
+		text += admin.Access.text() + fmt.Sprintf(", connections: %d", admin.Connections)
 		p.field(2, "- {address", text+"}")
 	}
+}
+
+// text is empty for TCP.
+func (a Access) text() string {
+	if a.Mode == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(`, mode: "%04o"`, a.Mode)
+	if a.Group != "" {
+		text += ", group: " + quote(a.Group)
+	}
+	return text
 }
 
 func (p *printer) enforce(e *Enforce) {
@@ -52,7 +66,8 @@ func (p *printer) enforce(e *Enforce) {
 		p.field(1, "files", "")
 	}
 	for _, f := range e.Files {
-		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s", quote(f.File), f.Format, quote(f.Name), f.Kernel, formatDuration(f.Every))
+		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
+			quote(f.File), f.Format, quote(f.Name), f.Kernel, formatDuration(f.Every), onRemove(f.KeepRemoved))
 		if len(f.Reload) > 0 {
 			text += ", reload: " + flow(f.Reload)
 		}
@@ -63,7 +78,7 @@ func (p *printer) enforce(e *Enforce) {
 		if h.ACL == "" {
 			list = "map: " + quote(h.Map)
 		}
-		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s}", quote(h.Socket), list, formatDuration(h.Every)))
+		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", quote(h.Socket), list, formatDuration(h.Every), onRemove(h.KeepRemoved)))
 	}
 	if e.NFTables != nil {
 		p.field(1, "nftables", fmt.Sprintf("{table: %s}", quote(e.NFTables.Table)))

@@ -42,6 +42,8 @@ func TestProblems(t *testing.T) {
 		{"size with another unit", "memory: 512M\n", "1:9", "512MiB"},
 		{"size too small", "memory: 1MiB\n", "1:9", "at least 16MiB"},
 		{"size overflows", "memory: 9999999999999TiB\n", "1:9", "no size"},
+		{"few blocks", "max_blocks: 10\n", "1:13", "1000"},
+		{"roll_up", "roll_up: maybe\n", "1:10", "true"},
 		{"relative state", "state: var/lib\n", "1:8", "absolute"},
 		{"address", "listen: {admin: localhost}\n", "1:17", "cannot listen"},
 		{"port", "listen: {auth: ['127.0.0.1:99999']}\n", "1:17", "cannot listen"},
@@ -62,6 +64,15 @@ func TestProblems(t *testing.T) {
 		{"listener without address", "listen: {auth: [{emit: nothing, trust: []}]}\n", "1:17", "has no address"},
 		{"listener that emits answers", "listen: {auth: [{address: 'unix:/a', emit: response}]}\n", "1:44", "use request, nothing"},
 		{"listener with a bad header", "listen: {auth: [{address: 'unix:/a', header: 'X Y'}]}\n", "1:46", "no header"},
+		{"mode of a port", "listen: {auth: [{address: '127.0.0.1:1', mode: 0660}]}\n", "1:17", "not a unix socket"},
+		{"group of a file", "sensors: {accesslog: {file: a, group: adm}}\n", "1:11", "only read"},
+		{"mode in decimal", "listen: {admin: {address: 'unix:/a', mode: 432}}\n", "1:44", "such as 0660"},
+		{"mode without its owner", "listen: {admin: {address: 'unix:/a', mode: 0066}}\n", "1:44", "such as 0660"},
+		{"mode as letters", "listen: {admin: {address: 'unix:/a', mode: rw-rw----}}\n", "1:44", "such as 0660"},
+		{"mode with a sticky bit", "listen: {admin: {address: 'unix:/a', mode: 1660}}\n", "1:44", "such as 0660"},
+		{"group with a space", "listen: {admin: {address: 'unix:/a', group: 'a b'}}\n", "1:45", "not a name of a group"},
+		{"group like an option", "listen: {admin: {address: 'unix:/a', group: '-a'}}\n", "1:45", "not a name of a group"},
+		{"few connections", "listen: {auth: [{address: 'unix:/a', connections: 1}]}\n", "1:51", "from 8 to"},
 		{"relative socket", "listen: {auth: 'unix:a.sock'}\n", "1:16", "cannot listen"},
 		{"socket with a long path", "listen: {auth: 'unix:/" + strings.Repeat("a", 120) + "'}\n", "1:16", "cannot listen"},
 		{"log that emits nothing", "sensors: {accesslog: {file: a, emit: []}}\n", "1:32", "lists nothing"},
@@ -244,6 +255,25 @@ func TestErrorsAreCut(t *testing.T) {
 	lines := strings.Split(all.Error(), "\n")
 	if len(all.Problems) != 151 || len(lines) != 101 || lines[100] != "and 51 more" {
 		t.Errorf("%d problems, %d lines, the last %q", len(all.Problems), len(lines), lines[len(lines)-1])
+	}
+}
+
+// TestBriefWarnings holds when a rule is said to block for too short a time.
+func TestBriefWarnings(t *testing.T) {
+	for fields, want := range map[string]bool{
+		"block_for: 1m":                   true,
+		"block_for: 5m":                   false,
+		"window: 1h":                      true, // by default, 10m
+		"block_for: 1m, while_over: true": false,
+		"block_for: 1m, action: deny":     false,
+	} {
+		c, err := config.Parse("c", []byte("rules:\n  - {name: r, threshold: 10, "+fields+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(c.Warnings) == 1 && strings.Contains(c.Warnings[0].String(), "shorter than the window") && strings.Contains(c.Warnings[0].String(), "c:2"); got != want || !want && len(c.Warnings) > 0 {
+			t.Errorf("%s: %v", fields, c.Warnings)
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func readRule(n node) (spec rules.Spec) {
 		},
 		"while_over":    func(n node) { spec.WhileOver = n.truth() },
 		"when":          func(n node) { spec.When, _ = n.text() },
+		"wide":          func(n node) { spec.Wide = n.wide() },
 		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
 		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },
 	})
@@ -54,7 +55,11 @@ var actions = map[string]edgeguard.Action{
 	"shadow": edgeguard.ActionShadow,
 }
 
+// wide reads what is done about IPv6 networks wider than a key.
+func (n node) wide() rules.Wide { return wides[n.choice("default", "off", "report", "strict")] }
+
 var (
+	wides  = map[string]rules.Wide{"default": rules.WideDefault, "off": rules.WideOff, "report": rules.WideReport, "strict": rules.WideStrict}
 	scopes = map[string]rules.Scope{"fleet": rules.ScopeFleet, "node": rules.ScopeNode}
 	losses = map[string]rules.Loss{"local": rules.LossLocal, "open": rules.LossOpen, "closed": rules.LossClosed}
 )

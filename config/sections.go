@@ -7,8 +7,12 @@ import (
 	"edgeguard"
 )
 
-// leastMemory is the least that memory may be.
-const leastMemory = 16 << 20
+const (
+	// leastMemory is the least that memory may be.
+	leastMemory = 16 << 20
+	// leastBlocks and mostBlocks are what max_blocks may be.
+	leastBlocks, mostBlocks = 1000, 1 << 24
+)
 
 // read reads the file's own mapping.
 func (c *Config) read(n node) {
@@ -19,7 +23,10 @@ func (c *Config) read(n node) {
 		"trusted_proxies": func(n node) { c.TrustedProxies = n.prefixes() },
 		"allowlist":       func(n node) { c.Allowlist = n.prefixes() },
 		"protected":       func(n node) { c.Protected = n.prefixes() },
+		"wide":            func(n node) { c.Wide = n.wide() },
 		"memory":          func(n node) { c.Memory = n.size(leastMemory) },
+		"max_blocks":      func(n node) { c.MaxBlocks = int(n.whole(leastBlocks, mostBlocks)) },
+		"roll_up":         func(n node) { c.RollUp = n.truth() },
 		"state":           func(n node) { c.State = n.folder() },
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
@@ -66,6 +73,8 @@ func (l *AccessLog) read(n node) {
 					"listen at 127.0.0.1 or a unix socket, or keep others away by a firewall")
 			}
 		},
+		"mode":   func(n node) { l.Mode = n.mode() },
+		"group":  func(n node) { l.Group = n.group() },
 		"format": func(n node) { l.Format, _ = n.text() },
 		"emit": func(n node) {
 			l.Emit = 0
@@ -81,6 +90,10 @@ func (l *AccessLog) read(n node) {
 	if (l.File == "") == (l.Listen.Network == "") && !n.r.touched(n.path, "file", "listen") {
 		n.wrong("wants a file or a socket to listen at, and one of them", "give file: or listen:")
 	}
+	if l.File != "" && l.Access != (Access{}) && !n.r.touched(n.path, "mode", "group") {
+		n.wrong("has a mode or a group, and is a file that is only read", "remove them")
+	}
+	l.Access = n.access(l.Listen, l.Access, socketMode, "whoever writes there can have any address blocked")
 }
 
 // checkTwice refuses a file that is followed already: each of its lines would

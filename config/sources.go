@@ -68,6 +68,24 @@ func (r *reader) unsupplied(c *Config) []Problem {
 	return warnings
 }
 
+// brief warns of rules whose blocks are shorter than what is looked back over.
+func (r *reader) brief(c *Config) []Problem {
+	var warnings []Problem
+	for i := range c.Rules.Rules {
+		rule := &c.Rules.Rules[i]
+		window := c.Rules.Meters[rule.Meter].Window
+		if rule.Action != edgeguard.ActionBlock || rule.WhileOver || rule.BlockFor >= window {
+			continue
+		}
+		path := fmt.Sprintf("rules[%d]", i)
+		at := r.placeOf(path)
+		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
+			fmt.Sprintf("block_for %s is shorter than the window %s: a block ends while the count is over, and the next request blocks again", rule.BlockFor, window),
+			"set while_over: true, or block_for to the window at least"})
+	}
+	return warnings
+}
+
 // lacking finds whether one source has the kind and all fields, and if none
 // does, the fields that the best of them lacks.
 func lacking(sources []source, kind edgeguard.Kind, fields edgeguard.Field) (missing edgeguard.Field, ok bool) {

@@ -7,54 +7,58 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
 )
 
 // desk is one address at which the admin API answers.
 type desk struct {
+	node    *Node
+	config  config.Admin
 	address string
+	places  int // connections at once
+	full    crowd
 	server  atomic.Pointer[admin.Server]
 }
 
 // wantDesks gives the admin listeners of the config.
-func (n *Node) wantDesks(c *config.Config) []part {
-	var want []part
+func (n *Node) wantDesks(c *config.Config) []*desk {
+	var want []*desk
 	for _, l := range c.Listen.Admin {
-		d := &desk{address: l.Address.String()}
-		want = append(want, part{
-			key:   fmt.Sprintf("admin %+v", l),
-			shows: d,
-			run: func(ctx context.Context) {
-				n.keepTrying(ctx, alarmListen, d.address, func(ctx context.Context, works func()) error {
-					return n.serveAdmin(ctx, d, l, works)
-				})
-			},
-		})
+		want = append(want, &desk{node: n, config: l, address: l.Address.String(), places: l.Connections})
 	}
 	return want
 }
 
-// serveAdmin answers until ctx is done.
-func (n *Node) serveAdmin(ctx context.Context, d *desk, l config.Admin, works func()) error {
+func (d *desk) Key() string             { return fmt.Sprintf("admin %+v", d.config) }
+func (d *desk) Alarm() (string, string) { return alarmListen, d.address }
+func (d *desk) Report(*admin.Stats)     {}
+
+// Run answers until ctx is done.
+func (d *desk) Run(ctx context.Context, works func()) error {
+	n, l := d.node, d.config
 	server, err := admin.New(admin.Config{
-		View: view{n}, Events: n.events, TokenFile: l.TokenFile, Audit: n.audit, Latency: n.latency, Log: n.log,
+		View: view{n}, Events: n.events, TokenFile: l.TokenFile, Connections: l.Connections, Audit: n.audit, Latency: n.latency, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	listener, err := n.sockets.open(d.address)
+	listener, err := n.sockets.open(d.address, unixsocket.Access(l.Access))
 	if err != nil {
 		return err
 	}
 	works()
 	n.log.Info("listening", "for", "admin", "at", d.address)
 	d.server.Store(server)
-	defer d.server.Store(nil)
+	defer func() {
+		d.server.Store(nil)
+		n.alarms.ends(alarmAdminFull, d.address)
+	}()
 	return server.Serve(ctx, listener)
 }
 
 // readTokens has the admin listeners that stayed read their tokens again.
 func (n *Node) readTokens() error {
-	for _, d := range shows[*desk](&n.desks) {
+	for _, d := range n.desks.all() {
 		if server := d.server.Load(); server != nil {
 			if err := server.ReadToken(); err != nil {
 				return fmt.Errorf("the old token of %s stays: %w", d.address, err)

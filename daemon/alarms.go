@@ -23,13 +23,23 @@ const (
 	alarmListen   = "listen"
 	alarmLog      = "log"
 	alarmLoss     = "sensor_loss"
-	alarmEnforcer = "enforcer"
-	alarmState    = "state"
-	alarmReload   = "reload"
-	alarmSpared   = "protected_over_limit"
-	alarmAddrs    = "host_addresses"
-	alarmFleet    = "fleet" // with what the link calls it behind
-	alarmHeld     = "fleet_held"
+	alarmSilent   = "source_silent"
+	// Requests that are not counted: many of a source, or many of an address.
+	alarmUncounted        = "uncounted"
+	alarmUncountedAddress = "uncounted_address"
+	alarmEnforcer         = "enforcer"
+	alarmState            = "state"
+	alarmReload           = "reload"
+	alarmSpared           = "protected_over_limit"
+	alarmWide             = "wide_over_limit"
+	alarmAddrs            = "host_addresses"
+	alarmFleet            = "fleet" // with what the link calls it behind
+	alarmHeld             = "fleet_held"
+	alarmBlocks           = "blocks_full"
+	alarmFiles            = "open_files"
+	// A listener is full.
+	alarmAuthFull  = "auth_connections_full"
+	alarmAdminFull = "admin_connections_full"
 )
 
 // alarms lets each alarm through once and then once a minute, and knows which

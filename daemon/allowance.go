@@ -26,7 +26,7 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 // allowed gives the prefixes that nobody is blocked in at now: the allowlist of
 // the config and the allowances made at run time.
 func (n *Node) allowed(now time.Time) []netip.Prefix {
-	all := slices.Clone(n.core.Load().config.Allowlist)
+	all := slices.Clone(n.pipeline.Current().Config.Allowlist)
 	for a := range n.list.Allowances(now) {
 		all = append(all, a.Prefix)
 	}
@@ -34,7 +34,7 @@ func (n *Node) allowed(now time.Time) []netip.Prefix {
 }
 
 // Allowlist implements admin.View.
-func (v view) Allowlist() []netip.Prefix { return v.core.Load().config.Allowlist }
+func (v view) Allowlist() []netip.Prefix { return v.pipeline.Current().Config.Allowlist }
 
 // Allowances implements admin.View.
 func (v view) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
@@ -55,14 +55,14 @@ func (v view) Allow(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 
 // Disallow implements admin.View.
 func (v view) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
-	lifted, ok := v.list.Disallow(prefix, v.clock.Now(), reason, v.core.Load().config.Node)
+	lifted, ok := v.list.Disallow(prefix, v.clock.Now(), reason, v.pipeline.Current().Config.Node)
 	return v.outward(lifted), ok
 }
 
 // add makes a block or an allowance by an operator's hand.
 func (v view) add(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b = v.inward(b)
-	b.Origin = v.core.Load().config.Node
+	b.Origin = v.pipeline.Current().Config.Node
 	b, _, err := v.list.Add(b, force, v.clock.Now())
 	return v.outward(b), err
 }

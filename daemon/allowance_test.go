@@ -22,7 +22,7 @@ func (u *underTest) allow(prefix string, lasts time.Duration) {
 	if lasts > 0 {
 		b.Until = b.Since.Add(lasts)
 	}
-	if made, err := v.Allow(b, false); err != nil || made.Origin != u.core.Load().config.Node {
+	if made, err := v.Allow(b, false); err != nil || made.Origin != u.pipeline.Current().Config.Node {
 		u.t.Fatalf("%+v, %v", made, err)
 	}
 }
@@ -38,7 +38,7 @@ func (u *underTest) disallow(prefix string) {
 func (u *underTest) blockHere(prefix string) error {
 	now := u.clock.Now()
 	_, _, err := u.list.Add(edgeguard.Block{
-		Prefix: netip.MustParsePrefix(prefix), Rule: "site", Origin: u.core.Load().config.Node, Since: now, Until: now.Add(time.Hour),
+		Prefix: netip.MustParsePrefix(prefix), Rule: "site", Origin: u.pipeline.Current().Config.Node, Since: now, Until: now.Add(time.Hour),
 	}, false, now)
 	return err
 }

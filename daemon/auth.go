@@ -3,85 +3,125 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
+	"time"
 
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/daemon/pipeline"
+	"edgeguard/internal/unixsocket"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/httpauth"
 )
 
-// auth is one address at which proxies ask.
+// drainTime is how long a node that was told to end waits for answers under
+// way.
+const drainTime = 2 * time.Second
+
+// auth is one address at which proxies ask: a service.
 type auth struct {
-	address string
+	authDeps
+	config config.Auth
+	key    string
+	source string // its name among the sources of events
+	full   crowd
 	// server is the one that answers now, nil while none does.
 	server atomic.Pointer[httpauth.Server]
 }
 
-// authSource names a listener among the sources of events.
-func authSource(address string) string { return "auth " + address }
+// authDeps is what forward auth uses of a node.
+type authDeps struct {
+	pipeline *pipeline.Pipeline
+	clock    *clockguard.Clock
+	latency  *admin.Latency
+	alarms   *alarms
+	sockets  *sockets
+	log      *slog.Logger
+	// uncounter makes what a source tells of requests that it cannot count.
+	uncounter func(source string) edgeguard.Uncounter
+}
 
-// wantAuths gives the listeners of the config.
-func (n *Node) wantAuths(c *config.Config) []part {
-	var want []part
+// auths gives the listeners of the config.
+func (d authDeps) auths(c *config.Config) []*auth {
+	var want []*auth
 	for _, l := range c.Listen.Auth {
-		a := &auth{address: l.Address.String()}
-		want = append(want, part{
-			key:   fmt.Sprintf("auth %+v %v", l, c.TrustedProxies),
-			shows: a,
-			run: func(ctx context.Context) {
-				n.keepTrying(ctx, alarmListen, a.address, func(ctx context.Context, works func()) error {
-					return n.serveAuth(ctx, a, l, works)
-				})
-			},
-		})
+		if l.Trust == nil {
+			l.Trust = c.TrustedProxies
+		}
+		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + l.Address.String()})
 	}
 	return want
 }
 
-// authConfig says how a listener asks.
-func (n *Node) authConfig(l config.Auth) (httpauth.Config, error) {
-	trusted := l.Trust
-	if trusted == nil {
-		trusted = n.core.Load().config.TrustedProxies
+func (a *auth) Key() string             { return a.key }
+func (a *auth) Alarm() (string, string) { return alarmListen, a.config.Address.String() }
+
+// Report implements service. A question without a client is no event.
+func (a *auth) Report(s *admin.Stats) {
+	server := a.server.Load()
+	if server == nil {
+		return
 	}
-	trust, err := clientaddr.NewTrust(trusted, true)
-	about := l.Address.String()
-	decide := n.decide
-	if l.Emit == 0 {
-		decide = n.lookUp
+	f := server.Stats()
+	s.Sources = append(s.Sources, admin.Source{Name: a.source, Events: f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient})
+	s.Decisions = append(s.Decisions, admin.Decisions{Protocol: a.source, Action: "pass", Count: f.Passed})
+}
+
+// httpConfig says how the listener asks.
+func (a *auth) httpConfig() (httpauth.Config, error) {
+	trust, err := clientaddr.NewTrust(a.config.Trust, true)
+	about := a.config.Address.String()
+	decide := edgeguard.Decider(a.pipeline.Decide)
+	if a.config.Emit == 0 {
+		decide = a.pipeline.LookUp
 	}
 	return httpauth.Config{
-		Decide: n.observed(authSource(about), decide),
-		Now:    n.clock.Now,
+		Decide: observed(a.latency, &a.pipeline.Verdicts, a.source, decide),
+		Now:    a.clock.Now,
 		Trust:  trust,
-		Header: l.Header, Fronted: l.Fronted,
-		LookUp: l.Emit == 0,
-		Policy: n.policy,
+		Header: a.config.Header, Fronted: a.config.Fronted,
+		LookUp: a.config.Emit == 0, Connections: a.config.Connections,
+		Policy: a.policy, Uncounted: a.uncounter(a.source),
 		Alarm: func(kind, text string) {
-			n.alarms.happened(n.clock.Now(), kind, about, "forward auth at "+about+": "+text)
+			a.alarms.happened(a.clock.Now(), kind, about, "forward auth at "+about+": "+text)
 		},
 	}, err
 }
 
-// serveAuth answers until ctx is done, and then lets the answers under way
-// end.
-func (n *Node) serveAuth(ctx context.Context, a *auth, l config.Auth, works func()) error {
-	hc, err := n.authConfig(l)
+// policy gives what a rule allows; false for a manual block.
+func (a *auth) policy(name string) (httpauth.Policy, bool) {
+	r, m := a.pipeline.Current().Rule(name)
+	if r == nil {
+		return httpauth.Policy{}, false
+	}
+	return httpauth.Policy{Quota: r.Limit, Window: m.Window}, true
+}
+
+// Run answers until ctx is done, and then lets the answers under way end.
+func (a *auth) Run(ctx context.Context, ready func()) error {
+	address := a.config.Address.String()
+	hc, err := a.httpConfig()
 	if err != nil {
-		return fmt.Errorf("listen.auth %s: %w", a.address, err)
+		return fmt.Errorf("listen.auth %s: %w", address, err)
 	}
 	server, err := httpauth.New(hc)
 	if err != nil {
 		return err
 	}
-	listener, err := n.sockets.open(a.address)
+	listener, err := a.sockets.open(address, unixsocket.Access(a.config.Access))
 	if err != nil {
 		return err
 	}
-	works()
-	n.log.Info("listening", "for", "forward auth", "at", a.address)
+	ready()
+	a.log.Info("listening", "for", "forward auth", "at", address)
 	a.server.Store(server)
-	defer a.server.Store(nil)
+	defer func() {
+		a.server.Store(nil)
+		a.alarms.ends(alarmAuthFull, address)
+	}()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -92,7 +132,7 @@ func (n *Node) serveAuth(ctx context.Context, a *auth, l config.Auth, works func
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
-		n.log.Warn("answers under way were cut off", "at", a.address, "error", err)
+		a.log.Warn("answers under way were cut off", "at", address, "error", err)
 	}
 	return <-ended
 }

@@ -35,7 +35,7 @@ func BenchmarkStart(b *testing.B) {
 	for i := range 1_000_000 {
 		event := edgeguard.Event{Time: now, Addr: address(i), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
 		for range 1 + i%3 {
-			n.decide(now, &event)
+			n.pipeline.Decide(now, &event)
 		}
 	}
 	for i := range 100_000 {

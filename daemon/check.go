@@ -9,6 +9,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
 )
@@ -52,7 +53,7 @@ func Check(c *config.Config) error {
 
 // checkLog tries the format as a follower would, which takes no delimited one.
 func checkLog(l config.AccessLog) error {
-	format, err := accesslog.ParseFormat(l.Format)
+	format, err := logline.ParseFormat(l.Format)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (u *underTest) step(by time.Duration) {
 // readsLog has the node decide the lines of a log as it decides those that it
 // follows; the function gives it one of an address, at a time of the wall clock.
 func (u *underTest) readsLog() func(at time.Time, addr string) {
-	decide := u.batches("log")
+	decide := u.pipeline.Batches("log")
 	return func(at time.Time, addr string) {
 		decide(u.clock.Now(), []edgeguard.Event{requestOf(addr, u.clock.Local(at.Truncate(time.Second)))})
 	}
@@ -84,7 +84,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	now := u.clock.Now()
 	for i := range 100_000 {
 		event := requestOf(address(i).String(), now)
-		u.decide(now, &event)
+		u.pipeline.Decide(now, &event)
 	}
 	if used := u.memory.Stats().Used; used < 1<<20 {
 		t.Errorf("%d bytes used for 100,000 keys", used)
@@ -106,7 +106,7 @@ func BenchmarkDecide(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		u.decide(now, &events[i%len(events)])
+		u.pipeline.Decide(now, &events[i%len(events)])
 		i++
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/clockguard"
+	"edgeguard/daemon/pipeline"
 	"edgeguard/detector"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -18,8 +19,8 @@ import (
 
 // Rules implements admin.View.
 func (v view) Rules() []admin.Rule {
-	core := v.core.Load()
-	set := core.config.Rules
+	core := v.pipeline.Current()
+	set := core.Config.Rules
 	out := make([]admin.Rule, 0, len(set.Rules))
 	for i := range set.Rules {
 		r := &set.Rules[i]
@@ -27,20 +28,31 @@ func (v view) Rules() []admin.Rule {
 		shown := admin.Rule{
 			Name: r.Name, Kind: m.Kind.String(), Key: keyName(m), Window: int(m.Window / time.Second),
 			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Action: r.Action.String(),
-			Scope: scope(core.config, i),
+			Scope: scope(core.Config, i),
 		}
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
 		}
-		for _, action := range []edgeguard.Action{edgeguard.ActionShadow, edgeguard.ActionDeny, edgeguard.ActionBlock, edgeguard.ActionAlarm} {
-			if n := v.crossings.count(ruling{action: action, rule: r.Name}); n > 0 {
-				shown.Crossings = append(shown.Crossings, admin.Crossings{Action: action.String(), Count: n})
-			}
+		shown.Crossings = v.crossingsOf(r, 0)
+		for k := range r.Widths {
+			w := &r.Widths[k]
+			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.Does(), Crossings: v.crossingsOf(r, w.Bits)})
 		}
-		for _, t := range core.detector.Tallies(i) {
+		for _, t := range core.Detector.Tallies(i) {
 			shown.Candidates = append(shown.Candidates, admin.Candidate{Threshold: t.Threshold, Limit: t.Limit, Over: t.Over, Crossings: t.Crossings})
 		}
 		out = append(out, shown)
+	}
+	return out
+}
+
+// crossingsOf gives how often keys of a rule went over, or networks of this size
+// around them.
+func (v view) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) {
+	for _, action := range []edgeguard.Action{edgeguard.ActionShadow, edgeguard.ActionDeny, edgeguard.ActionBlock, edgeguard.ActionAlarm} {
+		if n := v.pipeline.Crossings.Count(pipeline.Count{Action: action, Rule: r.Name, Wide: wide}); n > 0 {
+			out = append(out, admin.Crossings{Action: action.String(), Count: n})
+		}
 	}
 	return out
 }
@@ -59,15 +71,15 @@ func keyName(m *rules.Meter) string {
 
 // Counts implements admin.View.
 func (v view) Counts(now time.Time, rule string, n int) (admin.Counts, bool) {
-	core := v.core.Load()
-	i := slices.IndexFunc(core.config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
+	core := v.pipeline.Current()
+	i := slices.IndexFunc(core.Config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
 	if i < 0 {
 		return admin.Counts{}, false
 	}
-	r := &core.config.Rules.Rules[i]
+	r := &core.Config.Rules.Rules[i]
 	out := admin.Counts{Distribution: &tuning.Distribution{}}
 	top := leaders{most: n}
-	for key, count := range proven(core.detector, &core.config.Rules.Meters[r.Meter], v.clock.Local(now)) {
+	for key, count := range proven(core.Detector, &core.Config.Rules.Meters[r.Meter], v.clock.Local(now)) {
 		out.Distribution.Add(count)
 		top.offer(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
 	}
@@ -77,13 +89,13 @@ func (v view) Counts(now time.Time, rule string, n int) (admin.Counts, bool) {
 
 // Top implements admin.View.
 func (v view) Top(now time.Time, n int) []admin.KeyCount {
-	core := v.core.Load()
+	core := v.pipeline.Current()
 	top := leaders{most: n}
-	for m := range core.config.Rules.Meters {
-		meter := &core.config.Rules.Meters[m]
-		for key, count := range proven(core.detector, meter, v.clock.Local(now)) {
+	for m := range core.Config.Rules.Meters {
+		meter := &core.Config.Rules.Meters[m]
+		for key, count := range proven(core.Detector, meter, v.clock.Local(now)) {
 			for _, i := range meter.Rules {
-				r := &core.config.Rules.Rules[i]
+				r := &core.Config.Rules.Rules[i]
 				top.offer(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
 			}
 		}
@@ -98,7 +110,7 @@ func proven(d *detector.Detector, m *rules.Meter, now time.Time) func(yield func
 	return func(yield func(edgeguard.Key, uint32) bool) {
 		for i := range tables {
 			t := &tables[i]
-			if t.Forgeable || t.Meter != m {
+			if t.Forgeable || t.Wide > 0 || t.Meter != m {
 				continue
 			}
 			t.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool {

@@ -109,7 +109,7 @@ func TestDominantAddressIsNamed(t *testing.T) {
 	minute := now.Truncate(time.Minute)
 	decide := func(addr string, at time.Time) {
 		event := requestOf(addr, at)
-		u.core.Load().detector.Decide(at, &event)
+		u.pipeline.Current().Detector.Decide(at, &event)
 	}
 	for i := range 6000 {
 		at := minute.Add(time.Duration(i%60) * time.Second)

@@ -1,23 +1,27 @@
 package daemon
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/daemon/pipeline"
 )
 
 // Stats implements admin.View.
 func (v view) Stats() admin.Stats {
-	core := v.core.Load()
-	d := core.detector.Stats()
+	core := v.pipeline.Current()
+	d := core.Detector.Stats()
 	blocks := v.list.Stats()
 	s := admin.Stats{
-		Node: core.config.Node, Version: v.options.Version, Monitor: core.config.Monitor,
+		Node: core.Config.Node, Version: v.options.Version, Monitor: core.Config.Monitor,
 		Started: v.clock.Epoch(v.begun), Time: v.Now(), Ready: v.ready.Load(),
 		Events: admin.Totals{
 			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early,
 		},
 		V4: blocks.V4, V6: blocks.V6, Allowances: blocks.Allowances,
+		MaxBlocks: blocks.Most, ByHand: blocks.ByHand, Evicted: blocks.Evicted, Forgotten: blocks.Forgotten,
 		Tables: v.tables(core),
 		Reload: v.reloadStats(), Snapshot: v.stateFigures(), Fleet: v.fleet(core),
 	}
@@ -25,20 +29,18 @@ func (v view) Stats() admin.Stats {
 		s.Conditions = append(s.Conditions, a.Text)
 	}
 	v.addSensors(&s)
-	for _, o := range shows[*outlet](&v.outlets) {
-		s.Enforcers = append(s.Enforcers, o.figures())
-	}
+	s.Uncounted = v.uncounted.figures()
 	return s
 }
 
 // tables adds up the tables of all meters.
-func (v view) tables(core *core) admin.Tables {
+func (v view) tables(core *pipeline.Generation) admin.Tables {
 	memory := v.memory.Stats()
 	const page = 4096
 	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
 		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch,
 	}}
-	for _, t := range core.detector.Tables() {
+	for _, t := range core.Detector.Tables() {
 		s := t.Stats()
 		out.Keys += s.Keys
 		out.Rings += s.Rings
@@ -66,22 +68,23 @@ func (v view) reloadStats() *admin.Reload {
 
 // addSensors adds what the sensors saw.
 func (v view) addSensors(s *admin.Stats) {
-	for _, a := range shows[*auth](&v.auths) {
-		server := a.server.Load()
-		if server == nil {
-			continue
-		}
-		f := server.Stats()
-		name := authSource(a.address)
-		s.Sources = append(s.Sources, admin.Source{Name: name, Events: f.Passed + f.Refused - f.Repeated})
-		s.Decisions = append(s.Decisions, admin.Decisions{Protocol: name, Action: "pass", Count: f.Passed})
-	}
-	s.Decisions = append(s.Decisions, v.rulings.figures()...)
-	for _, l := range shows[*logSource](&v.logs) {
-		f := l.figures()
-		s.Logs = append(s.Logs, f)
-		s.Sources = append(s.Sources, admin.Source{Name: "log " + f.Name, Events: f.Parsed})
-	}
+	v.auths.report(s)
+	v.pipeline.Verdicts.Each(func(by pipeline.Count, n uint64) {
+		s.Decisions = append(s.Decisions, admin.Decisions{Protocol: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
+	})
+	slices.SortFunc(s.Decisions, func(a, b admin.Decisions) int {
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
+	})
+	v.logs.report(s)
+	v.outlets.report(s)
+}
+
+// handedIn gives how many events each source handed in.
+func (n *Node) handedIn() []admin.Source {
+	var s admin.Stats
+	n.auths.report(&s)
+	n.logs.report(&s)
+	return s.Sources
 }
 
 // figures gives how a log stands. What a unix datagram socket lost is counted
@@ -96,7 +99,7 @@ func (s *logSource) figures() admin.Log {
 	}
 	if listener := s.listener.Load(); listener != nil {
 		t := listener.Stats()
-		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full+t.Cut+t.Broken
+		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full
 		f.Late, f.Early = t.Late, t.Early
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
+	"edgeguard/daemon/pipeline"
 )
 
 const (
@@ -95,18 +96,18 @@ func (h *heardNodes) fanOut(most time.Duration, now time.Time) time.Duration {
 
 // FleetNodes implements admin.View.
 func (v view) FleetNodes() []admin.FleetNode {
-	if v.core.Load().config.Fleet == nil {
+	if v.pipeline.Current().Config.Fleet == nil {
 		return nil
 	}
 	return v.heard.nodes(v.clock.Now())
 }
 
 // fleet gives how the node stands in its fleet; nil for a node alone.
-func (v view) fleet(core *core) *admin.Fleet {
-	if core.config.Fleet == nil {
+func (v view) fleet(core *pipeline.Generation) *admin.Fleet {
+	if core.Config.Fleet == nil {
 		return nil
 	}
-	f := &admin.Fleet{Namespace: core.config.Fleet.Namespace}
+	f := &admin.Fleet{Namespace: core.Config.Fleet.Namespace}
 	v.addCounts(f, core)
 	link := v.link()
 	if link == nil {
@@ -117,6 +118,7 @@ func (v view) fleet(core *core) *admin.Fleet {
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
 	f.Published, f.Received, f.Poison = s.Published, s.Received, s.Poison
+	f.Kept, f.Records = s.Kept, s.Records
 	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), v.heard.fanOut(s.FanOutMost, v.clock.Now()).Seconds()
 	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
 	f.LastError, f.Errors = s.LastError, s.Errors
@@ -132,8 +134,8 @@ func (v view) fleet(core *core) *admin.Fleet {
 }
 
 // addCounts adds what the node keeps for its fleet, whether it is heard or not.
-func (v view) addCounts(f *admin.Fleet, core *core) {
-	c := core.member.Counts.Stats()
+func (v view) addCounts(f *admin.Fleet, core *pipeline.Generation) {
+	c := core.Member.Counts.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
 	f.Offered, f.Wholes, f.Refused = c.Offered, c.Wholes, c.Refused

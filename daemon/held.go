@@ -22,7 +22,7 @@ func confirmShare(c *config.Config) float64 {
 
 // askFleet has what this node counts of a block that waits pushed at once.
 func (n *Node) askFleet(b edgeguard.Block) {
-	member, link := n.core.Load().member, n.link()
+	member, link := n.pipeline.Current().Member, n.link()
 	if member == nil || link == nil {
 		return
 	}
@@ -35,12 +35,12 @@ func (n *Node) askFleet(b edgeguard.Block) {
 // Before it, two of this node's pushes have been answered: what it finds by
 // itself waits no more.
 func (n *Node) lookForHeld(now time.Time) {
-	core := n.core.Load()
-	n.hold.Sweep(now, core.detector)
-	if core.config.Fleet == nil {
+	core := n.pipeline.Current()
+	n.hold.Sweep(now, core.Detector)
+	if core.Config.Fleet == nil {
 		return
 	}
-	if w := n.hold.Waiting(now, core.detector, 2*core.config.Fleet.Push+time.Second); w.Blocks > 0 {
+	if w := n.hold.Waiting(now, core.Detector, 2*core.Config.Fleet.Push+time.Second); w.Blocks > 0 {
 		n.alarms.begins(now, alarmHeld, "", w.String())
 	} else if n.alarms.ends(alarmHeld, "") {
 		n.log.Info("no block waits for a word any more", "alarm", alarmHeld)

@@ -81,6 +81,24 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 			t.Logf("%+v", s)
 		}
 	}
+	for k := range attackers {
+		addr := fmt.Sprintf("203.0.0.%d", 1+k)
+		a.eventually("the copies of "+addr+" agree", func() bool { return sameBlock(a.copyOf(addr), b.copyOf(addr)) })
+	}
+}
+
+// copyOf is a node's copy of an address's block, with the epoch's times.
+func (u *underTest) copyOf(addr string) edgeguard.Block {
+	return view{u.Node}.outward(*u.standing(addr))
+}
+
+// sameBlock reports whether two copies are of one block. Their times may differ by
+// what the nodes' clocks were corrected by since.
+func sameBlock(a, b edgeguard.Block) bool {
+	const corrected = 100 * time.Millisecond
+	apart := max(a.Since.Sub(b.Since).Abs(), a.Until.Sub(b.Until).Abs())
+	a.Since, a.Until = b.Since, b.Until
+	return a == b && apart < corrected
 }
 
 // What waits, and was counted here, has the fleet asked for its total.
@@ -89,11 +107,11 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	a, _ := startFleet(t, redistest.Start(t, redistest.Options{}))
 	const clients = 150
 	a.crowd("203.0.", clients, 8)
-	asked := a.core.Load().member.Counts.Stats().Heard // what the nodes told each other to watch
+	asked := a.pipeline.Current().Member.Counts.Stats().Heard // what the nodes told each other to watch
 	held := 0
 	for k := range clients {
 		now := a.clock.Now()
-		_, err := a.fleetMerge(edgeguard.Block{
+		_, err := (peer{a.Node}).Merge(edgeguard.Block{
 			Prefix: netip.MustParsePrefix(fmt.Sprintf("203.0.0.%d/32", 1+k)), Rule: "site", Origin: "edge-z",
 			Since: now, Until: now.Add(time.Hour), Version: 1,
 		}, false)
@@ -104,7 +122,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	if held == 0 {
 		t.Fatal("nothing waits")
 	}
-	a.eventually("it is asked for", func() bool { return a.core.Load().member.Counts.Stats().Heard > asked })
+	a.eventually("it is asked for", func() bool { return a.pipeline.Current().Member.Counts.Stats().Heard > asked })
 }
 
 // What one node blocks, and what would refuse most of what another lets in,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -31,6 +32,7 @@ func (n *Node) keepHouse(ctx context.Context) {
 	defer tick.Stop()
 	var alive, crowd time.Time
 	var before detector.Stats
+	var full fullness
 	for {
 		now := n.clock.Now()
 		if n.systemd.watchdog > 0 && now.Sub(alive) >= n.systemd.watchdog {
@@ -52,8 +54,13 @@ func (n *Node) keepHouse(ctx context.Context) {
 		n.sweep(now)
 		n.followFleet(now)
 		n.lookForHeld(now)
+		full = n.lookForRoom(now, full)
 		n.lookAfterOutlets(now)
+		n.recorded(n.lists.retry())
 		n.lookForLoss(now)
+		n.lookForUncounted(now)
+		n.lookForSilent(now, n.handedIn())
+		n.lookForCrowds(now)
 	}
 }
 
@@ -74,13 +81,13 @@ func (n *Node) sweep(now time.Time) {
 			break
 		}
 	}
-	n.core.Load().detector.Sweep(now, n.memory.Stats().KeyPages/60+16)
+	n.pipeline.Current().Detector.Sweep(now, n.memory.Stats().KeyPages/60+16)
 }
 
 // lookForDominant raises the alarm about an address with more than half of all
 // requests: a proxy that hides its clients, or an attack.
 func (n *Node) lookForDominant(now time.Time) {
-	addr, share, ok := n.core.Load().detector.Dominant(now)
+	addr, share, ok := n.pipeline.Current().Detector.Dominant(now)
 	if !ok {
 		n.alarms.ends(alarmDominant, "")
 		return
@@ -94,7 +101,7 @@ func (n *Node) lookForDominant(now time.Time) {
 // does not say whom they are from, and none of them is counted. It gives the
 // figures for the next look.
 func (n *Node) lookForHidden(now time.Time, before detector.Stats) detector.Stats {
-	s := n.core.Load().detector.Stats()
+	s := n.pipeline.Current().Detector.Stats()
 	events, spared := s.Events-before.Events, s.Spared-before.Spared
 	switch {
 	case events < leastCrowd:
@@ -110,7 +117,7 @@ func (n *Node) lookForHidden(now time.Time, before detector.Stats) detector.Stat
 // lookAfterOutlets raises the alarm about enforcers that fail: what they
 // installed last stays, and they are tried again.
 func (n *Node) lookAfterOutlets(now time.Time) {
-	for _, o := range shows[*outlet](&n.outlets) {
+	for _, o := range n.outlets.all() {
 		s := o.runner.Stats()
 		switch {
 		case s.Failing > 0 && s.LastError != nil:
@@ -124,13 +131,24 @@ func (n *Node) lookAfterOutlets(now time.Time) {
 // lookForLoss raises the alarm about log lines that were written and could not
 // be read.
 func (n *Node) lookForLoss(now time.Time) {
-	for _, l := range shows[*logSource](&n.logs) {
+	for _, l := range n.logs.all() {
 		seen := l.figures()
 		if text := lossBetween(&l.seen, &seen); text != "" {
 			n.alarms.happened(now, alarmLoss, l.name, l.name+": "+text)
+			n.uncounted.of(l.source())[edgeguard.LinesLost].Add(lostBetween(&l.seen, &seen))
 		}
 		l.seen = seen
 	}
+}
+
+// lostBetween gives how many lines were lost between two looks at a log, at
+// least: bytes that were thrown away are a line.
+func lostBetween(before, after *admin.Log) uint64 {
+	lost := after.Lost - min(after.Lost, before.Lost)
+	if after.LostBytes > before.LostBytes {
+		lost++
+	}
+	return lost
 }
 
 // lossBetween says what was lost between two looks at a log, and what to do
@@ -144,7 +162,7 @@ func lossBetween(before, after *admin.Log) string {
 	case after.LostBytes > before.LostBytes:
 		return fmt.Sprintf("%d bytes were thrown away before they were read: %s", after.LostBytes-before.LostBytes, rename)
 	case after.Gaps > before.Gaps:
-		return "the file that was read before the start is gone: what it had more is lost; keep the rotated file uncompressed (logrotate: delaycompress)"
+		return "a file was gone, or could not be opened, before it was read to its end: its other lines are lost; keep the newest rotated files, readable and uncompressed (logrotate: delaycompress)"
 	case after.Truncations > before.Truncations:
 		return "it was emptied in place: lines that were written between copy and emptying are lost unseen; " + rename
 	}

@@ -128,7 +128,11 @@ func (j *journal) line(n note) {
 			"count", b.Count, "limit", b.Limit, "until", j.epoch(b.Until).UTC().Format(time.RFC3339), "origin", b.Origin)
 	case n.crossing != nil:
 		c := n.crossing
-		j.log.Info("over limit", "key", c.Key.String(), "rule", c.Rule, "action", c.Action.String(), "count", c.Count, "limit", c.Limit)
+		line := j.log.With("key", c.Key.String(), "rule", c.Rule, "action", c.Action.String(), "count", c.Count, "limit", c.Limit)
+		if c.Stands != "" {
+			line = line.With("stands", c.Stands, "until", j.epoch(c.Until).UTC().Format(time.RFC3339))
+		}
+		line.Info("over limit")
 	}
 }
 

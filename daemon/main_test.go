@@ -111,7 +111,7 @@ func (u *underTest) eventually(what string, f func() bool) {
 func (u *underTest) request(addr string) edgeguard.Verdict {
 	now := u.clock.Now()
 	event := requestOf(addr, now)
-	return u.decide(now, &event)
+	return u.pipeline.Decide(now, &event)
 }
 
 func requestOf(addr string, at time.Time) edgeguard.Event {

@@ -19,42 +19,43 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/daemon/pipeline"
 	"edgeguard/fleet"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
+	"edgeguard/internal/unixsocket"
 	"edgeguard/shard"
 )
-
-// drainTime is how long a node that was told to end waits for answers under
-// way.
-const drainTime = 2 * time.Second
 
 // Node is one running edgeguard. Make one with New; its methods are safe for
 // concurrent use.
 type Node struct {
-	options Options
-	log     *slog.Logger
-	seed    uint64
-	begun   time.Time
-	clock   *clockguard.Clock
-	memory  *shard.Memory
-	list    *blocklist.List
-	hold    *fleet.Hold // before the list, for the fleet's blocks
-	gate    gate
-	core    atomic.Pointer[core]
-	spared  atomic.Pointer[hostaddr.Set] // whom to block by force only
-	journal *journal
-	alarms  *alarms
-	systemd notifier
-	sockets *sockets
+	options  Options
+	log      *slog.Logger
+	seed     uint64
+	begun    time.Time
+	clock    *clockguard.Clock
+	memory   *shard.Memory
+	list     *blocklist.List
+	hold     *fleet.Hold // before the list, for the fleet's blocks
+	pipeline *pipeline.Pipeline
+	spared   atomic.Pointer[hostaddr.Set] // whom to block by force only
+	journal  *journal
+	alarms   *alarms
+	systemd  notifier
+	sockets  *sockets
 
-	events  *admin.Events
-	latency *admin.Latency
-	// rulings counts verdicts, crossings what the rules did; the latter have no
-	// source.
-	rulings, crossings rulings
+	events    *admin.Events
+	latency   *admin.Latency
+	uncounted uncounted
 
-	auths, logs, outlets, desks, fleets parts
+	auths   group[*auth]
+	logs    group[*logSource]
+	outlets group[*outlet]
+	// emptying are the lists that the config no longer has.
+	emptying group[*emptying]
+	desks    group[*desk]
+	fleets   group[*fleetLink]
 	// boot tells this run of the node from earlier ones, in the fleet.
 	boot  string
 	peers atomic.Pointer[map[netip.Addr]string] // the other nodes' addresses
@@ -65,7 +66,7 @@ type Node struct {
 	// position moves on, and closed by a snapshot.
 	cut       sync.RWMutex
 	positions positions
-	sources   atomic.Uint32 // logs started so far
+	logPlaces int // connections of a stream of log lines; settle's
 	// ready says that the node answers: it has begun and does not drain.
 	ready atomic.Bool
 
@@ -73,6 +74,7 @@ type Node struct {
 	base     context.Context
 	reloads  reloads
 	state    *state
+	lists    *lists
 }
 
 // New makes a node. Nothing is opened or started before Run. The error is that
@@ -101,6 +103,7 @@ func New(c *config.Config, o Options) (*Node, error) {
 		memory:  hugepage.Memory(c.Memory),
 		systemd: newNotifier(os.Getenv),
 		state:   newState(c.State),
+		lists:   newLists(c.State),
 	}
 	n.begun = n.clock.Now()
 	n.journal = newJournal(o.Log, n.clock.Epoch)
@@ -108,10 +111,15 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.latency = admin.NewLatency()
 	n.journal.publish = n.publish
 	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
-	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules)})
+	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
 	n.hold = fleet.NewHold(n.list, n.askFleet)
 	n.hold.SetLimit(confirmShare(c))
-	n.core.Store(n.newCore(c, nil))
+	n.hold.SetMost(c.MaxBlocks)
+	n.pipeline = pipeline.New(pipeline.Config{
+		Memory: n.memory, List: n.list, Seed: n.seed, Boot: n.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+	}, c)
+	s := &supervisor{alarms: n.alarms, log: n.log, now: n.clock.Now}
+	n.auths.supervisor, n.logs.supervisor, n.outlets.supervisor, n.emptying.supervisor, n.desks.supervisor, n.fleets.supervisor = s, s, s, s, s, s
 	return n, nil
 }
 
@@ -148,7 +156,7 @@ func align(c *config.Config) time.Duration {
 // changed hears of every change of the blocklist, on the goroutine that made
 // it.
 func (n *Node) changed(b edgeguard.Block) {
-	n.hold.Changed(b)
+	n.hold.Changed(n.clock.Now(), b)
 	if b.Allow {
 		n.allowanceChanged(b)
 		return
@@ -156,10 +164,20 @@ func (n *Node) changed(b edgeguard.Block) {
 	n.journal.hear(note{block: &b})
 	n.state.touch()
 	n.tellFleet(b)
-	if n.core.Load().config.Monitor {
+	if n.pipeline.Current().Config.Monitor {
 		return
 	}
-	for _, o := range shows[*outlet](&n.outlets) {
+	for _, o := range n.outlets.all() {
+		o.runner.Hear(b)
+	}
+}
+
+// evicted hears of a block that made room for another: no list may keep it, and
+// nobody else is told.
+func (n *Node) evicted(b edgeguard.Block) {
+	n.state.touch()
+	b.Until = b.Since // which has come
+	for _, o := range n.outlets.all() {
 		o.runner.Hear(b)
 	}
 }
@@ -169,15 +187,20 @@ func (n *Node) changed(b edgeguard.Block) {
 // start; one that ran gives nil.
 func (n *Node) Run(ctx context.Context) error {
 	n.sockets = newSockets(os.Getenv)
+	n.sockets.warn = func(text string) { n.log.Warn(text) }
 	defer n.sockets.close()
 	defer n.close()
-	c := n.core.Load().config
+	c := n.pipeline.Current().Config
 	if err := n.bind(c); err != nil {
 		return err
 	}
 	n.look()
 	n.restore()
+	if err := n.lists.load(); err != nil {
+		n.alarms.happened(n.clock.Now(), alarmState, "lists", err.Error())
+	}
 	n.list.OnChange(n.changed)
+	n.list.OnEvict(n.evicted)
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -204,14 +227,14 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // close gives back what New took.
-func (n *Node) close() { n.core.Load().detector.Close(nil) }
+func (n *Node) close() { n.pipeline.Close() }
 
 // bind opens the sockets before anything runs, so that a node that could see
 // nothing ends with the reason. What else fails is tried again by its part.
 func (n *Node) bind(c *config.Config) error {
 	var errs []error
-	for address := range addresses(c) {
-		l, err := n.sockets.open(address)
+	for address, access := range addresses(c) {
+		l, err := n.sockets.open(address, access)
 		if err == nil {
 			_ = l.Close() // the socket stays open
 		}
@@ -228,22 +251,27 @@ func (n *Node) bind(c *config.Config) error {
 
 // settle makes what runs what the config wants.
 func (n *Node) settle(c *config.Config) {
-	n.outlets.settle(n.base, n.wantOutlets(c))
-	n.auths.settle(n.base, n.wantAuths(c))
-	n.logs.settle(n.base, n.wantLogs(c))
+	c = n.withinFiles(c)
+	wanted := listsOf(c)
+	left := n.leftLists(wanted) // on the record before a new list is written
+	n.emptying.stop()
+	n.outlets.settle(n.base, n.wantOutlets(wanted))
+	n.emptying.settle(n.base, left)
+	n.auths.settle(n.base, authDeps{n.pipeline, n.clock, n.latency, n.alarms, n.sockets, n.log, n.uncounter}.auths(c))
+	n.logs.settle(n.base, logDeps{n.pipeline, n.clock, n.alarms, n.log, &n.positions, n.cut.RLocker(), n.state.touch, n.uncounter}.logs(c, n.logPlaces))
 	n.desks.settle(n.base, n.wantDesks(c))
 	n.fleets.settle(n.base, n.wantFleet(c))
 	n.sockets.keep(addresses(c))
 }
 
-// addresses gives where the config wants to listen.
-func addresses(c *config.Config) map[string]bool {
-	all := make(map[string]bool)
+// addresses gives where the config wants to listen, and for whom.
+func addresses(c *config.Config) map[string]unixsocket.Access {
+	all := make(map[string]unixsocket.Access)
 	for _, l := range c.Listen.Auth {
-		all[l.Address.String()] = true
+		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
 	for _, l := range c.Listen.Admin {
-		all[l.Address.String()] = true
+		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
 	return all
 }
@@ -260,6 +288,7 @@ func (n *Node) drain() {
 	n.logs.stop()
 	n.fleets.stop() // it pushes the last counts
 	n.save()
+	n.emptying.stop()
 	n.outlets.stop()
 	n.desks.stop()
 	n.base = nil
@@ -267,7 +296,7 @@ func (n *Node) drain() {
 
 // status is what systemctl shows.
 func (n *Node) status() string {
-	c := n.core.Load().config
+	c := n.pipeline.Current().Config
 	return fmt.Sprintf("%s: %d rules, %d blocks", modeName(c), len(c.Rules.Rules), n.list.Len())
 }
 

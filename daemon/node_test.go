@@ -70,7 +70,7 @@ func TestMonitorEnforcesNothing(t *testing.T) {
 	if v := u.request("198.51.100.7"); v.Action != edgeguard.ActionShadow {
 		t.Errorf("a manual block in mode monitor: %+v", v)
 	}
-	u.eventually("the list was written", func() bool { return shows[*outlet](&u.outlets)[0].runner.Stats().Updates > 0 })
+	u.eventually("the list was written", func() bool { return u.outlets.all()[0].runner.Stats().Updates > 0 })
 	// Switching the mode hands over what stands, and takes it out again.
 	u.yaml = small
 	if err := u.Reload(); err != nil {
@@ -150,7 +150,7 @@ func TestReloadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	before := u.core.Load()
+	before := u.pipeline.Current()
 	for _, yaml := range []string{
 		strings.Replace(small, "threshold: 10", "threshold: many", 1),
 		strings.Replace(small, "format: combined", "format: conbined", 1),
@@ -162,7 +162,7 @@ func TestReloadRefuses(t *testing.T) {
 			t.Errorf("accepted:\n%s", yaml)
 		}
 	}
-	if u.core.Load() != before {
+	if u.pipeline.Current() != before {
 		t.Error("something was changed")
 	}
 	if s := (view{u.Node}).Stats(); s.Reload == nil || s.Reload.OK || len(s.Conditions) == 0 {
@@ -239,7 +239,7 @@ func TestRestartKeepsAttributesAndTombstones(t *testing.T) {
 		now := u.clock.Now()
 		event := requestOf("203.0.113.9", now)
 		event.Known, event.Host = edgeguard.FieldHost, host
-		return u.decide(now, &event).Action
+		return u.pipeline.Decide(now, &event).Action
 	}
 	u := newNode(t, folder, yaml).start()
 	for range 10 {

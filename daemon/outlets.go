@@ -2,73 +2,74 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/blocklist"
-	"edgeguard/config"
 	"edgeguard/enforce"
 )
 
 // outlet is one enforcer with its runner: where blocks leave the node.
 type outlet struct {
+	key    string
+	file   *enforce.File
 	name   string
 	runner *enforce.Runner
 }
 
 // wantOutlets gives the enforcers of the config. One that cannot be made is an
 // alarm: the node's own verdicts hold without it.
-func (n *Node) wantOutlets(c *config.Config) []part {
-	var want []part
-	add := func(key, name string, fc enforce.FileConfig, err error) {
-		var p part
+func (n *Node) wantOutlets(wanted []listOf) []*outlet {
+	var want []*outlet
+	for _, w := range wanted {
+		var p *outlet
+		err := w.err
 		if err == nil {
-			p, err = n.newOutlet(key, name, fc)
+			p, err = n.newOutlet(w.key, w.name, w.config)
 		}
 		if err != nil {
-			n.alarms.happened(n.clock.Now(), alarmEnforcer, name, "the enforcer "+name+" cannot work: "+err.Error())
-			return
+			n.alarms.happened(n.clock.Now(), alarmEnforcer, w.name, "the enforcer "+w.name+" cannot work: "+err.Error())
+			continue
 		}
 		want = append(want, p)
-	}
-	for _, f := range c.Enforce.Files {
-		fc, err := fileConfig(f)
-		add(fmt.Sprintf("file %+v", f), f.File, fc, err)
-	}
-	if h := c.Enforce.HAProxy; h != nil {
-		fc := enforce.FileConfig{Path: h.ACL, Format: enforce.FormatHAProxy, Socket: h.Socket, Every: h.Every}
-		if h.Map != "" {
-			fc.Path, fc.Format = h.Map, enforce.FormatHAProxyMap
-		}
-		add(fmt.Sprintf("haproxy %+v", *h), "haproxy "+h.Socket, fc, nil)
 	}
 	return want
 }
 
-// newOutlet makes the part of one enforcer; key is all of its settings.
-func (n *Node) newOutlet(key, name string, c enforce.FileConfig) (part, error) {
+// newOutlet makes one enforcer; key is all of its settings.
+func (n *Node) newOutlet(key, name string, c enforce.FileConfig) (*outlet, error) {
 	file, err := enforce.NewFile(c)
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
 	runner, err := enforce.New(enforce.Config{Name: name, Enforcer: file, Blocks: n.enforced, Now: n.clock.Now})
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
-	run := func(ctx context.Context) {
-		_ = runner.Run(ctx) // it gives nil, always
-		_ = file.Close()
-	}
-	return part{key: key, shows: &outlet{name: name, runner: runner}, run: run}, nil
+	return &outlet{key: key, name: name, file: file, runner: runner}, nil
 }
+
+func (o *outlet) Key() string             { return o.key }
+func (o *outlet) Alarm() (string, string) { return alarmEnforcer, o.name }
+
+// Run hands on blocks until ctx is done. What fails is its runner's to try
+// again, and housekeeping's to tell.
+func (o *outlet) Run(ctx context.Context, _ func()) error {
+	err := o.runner.Run(ctx) // it gives nil, always
+	_ = o.file.Close()
+	return err
+}
+
+// Report implements service.
+func (o *outlet) Report(s *admin.Stats) { s.Enforcers = append(s.Enforcers, o.figures()) }
 
 // enforced gives the blocks that enforcers are to know: none in mode monitor,
 // and none of an address that is spared.
 func (n *Node) enforced(now time.Time) iter.Seq[edgeguard.Block] {
-	if n.core.Load().config.Monitor {
+	if n.pipeline.Current().Config.Monitor {
 		return func(func(edgeguard.Block) bool) {}
 	}
 	protected, allowed := n.protected(), n.allowed(now)
@@ -114,7 +115,7 @@ func covered(prefixes []netip.Prefix, p netip.Prefix) bool {
 // refreshOutlets has every enforcer told the whole list again: what is allowed,
 // the protected addresses or the mode changed.
 func (n *Node) refreshOutlets() {
-	for _, o := range shows[*outlet](&n.outlets) {
+	for _, o := range n.outlets.all() {
 		o.runner.Refresh()
 	}
 }

@@ -2,9 +2,12 @@ package daemon
 
 import (
 	"context"
+	"edgeguard"
+	"edgeguard/admin"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Settle starts what is new, ends what is gone first, and leaves alone what
@@ -17,28 +20,27 @@ func TestPartsSettle(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, s)
 	}
-	make := func(keys ...string) []part {
-		var all []part
+	make := func(keys ...string) (all []*fakeService) {
 		for _, key := range keys {
-			begun := key + " begins"
-			tell := tell
-			all = append(all, part{key: key, shows: key, run: func(ctx context.Context) {
-				tell(begun)
-				<-ctx.Done()
-				tell(key + " ends")
-			}})
+			all = append(all, &fakeService{key, tell})
 		}
 		return all
 	}
-	var p parts
+	p := group[*fakeService]{supervisor: &supervisor{alarms: newAlarms(func(edgeguard.Alarm) {}), now: time.Now}}
+	shown := func() (keys []string) {
+		for _, s := range p.all() {
+			keys = append(keys, s.key)
+		}
+		return keys
+	}
 	p.settle(t.Context(), make("a", "b"))
 	p.settle(t.Context(), make("b", "c", "b"))
-	if got := shows[string](&p); !slices.Equal(got, []string{"b", "c", "b"}) {
+	if got := shown(); !slices.Equal(got, []string{"b", "c", "b"}) {
 		t.Errorf("shown: %v", got)
 	}
 	p.stop()
 	p.stop()
-	if got := shows[string](&p); len(got) != 0 {
+	if got := shown(); len(got) != 0 {
 		t.Errorf("shown after the end: %v", got)
 	}
 	slices.Sort(told)
@@ -46,4 +48,20 @@ func TestPartsSettle(t *testing.T) {
 	if !slices.Equal(told, want) {
 		t.Errorf("%v, want %v", told, want)
 	}
+}
+
+// fakeService tells when it begins and ends.
+type fakeService struct {
+	key  string
+	tell func(string)
+}
+
+func (s *fakeService) Key() string             { return s.key }
+func (s *fakeService) Alarm() (string, string) { return "test", s.key }
+func (s *fakeService) Report(*admin.Stats)     {}
+func (s *fakeService) Run(ctx context.Context, _ func()) error {
+	s.tell(s.key + " begins")
+	<-ctx.Done()
+	s.tell(s.key + " ends")
+	return nil
 }

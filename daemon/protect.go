@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"edgeguard/config"
@@ -23,7 +24,7 @@ func (n *Node) look() {
 // keepLooking follows the host's addresses as they change.
 func (n *Node) keepLooking(ctx context.Context) {
 	extra := func() ([]hostaddr.Protected, error) {
-		err := n.resolveRedis(ctx)
+		err := n.resolveRedis(ctx, net.DefaultResolver)
 		relied, _ := n.relied()
 		return relied, err
 	}
@@ -34,7 +35,7 @@ func (n *Node) keepLooking(ctx context.Context) {
 // fleet's addresses. It never waits: a start and a reload do not hang on a
 // resolver.
 func (n *Node) relied() ([]hostaddr.Protected, error) {
-	c := n.core.Load().config
+	c := n.pipeline.Current().Config
 	var out []hostaddr.Protected
 	for _, p := range c.TrustedProxies {
 		out = append(out, hostaddr.Protected{Prefix: p, Reason: "trusted proxy"})
@@ -83,17 +84,17 @@ func redisHosts(f *config.Fleet) (hosts []string) {
 // lookUpTime is how long the name of a Redis may take to resolve.
 const lookUpTime = 2 * time.Second
 
-// resolveRedis looks the names of the fleet's Redis up anew. Where one cannot be
+// resolveRedis looks the names of the fleet's Redis up again. Where one cannot be
 // found, what was known before stays.
-func (n *Node) resolveRedis(ctx context.Context) (err error) {
+func (n *Node) resolveRedis(ctx context.Context, resolver *net.Resolver) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
 	var addrs []netip.Addr
-	for _, host := range redisHosts(n.core.Load().config.Fleet) {
+	for _, host := range redisHosts(n.pipeline.Current().Config.Fleet) {
 		if _, parseErr := netip.ParseAddr(host); parseErr == nil {
 			continue
 		}
-		found, lookErr := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		found, lookErr := resolver.LookupNetIP(ctx, "ip", host)
 		if lookErr != nil {
 			err = errors.Join(err, fmt.Errorf("fleet.redis: %w", lookErr))
 		}
@@ -115,9 +116,11 @@ func (n *Node) spare(set hostaddr.Set, err error) {
 	} else {
 		n.alarms.ends(alarmAddrs, about)
 	}
-	n.spared.Store(&set)
+	before := n.spared.Swap(&set)
 	n.list.SetProtected(set.Prefixes())
-	n.refreshOutlets()
+	if before == nil || !slices.Equal(*before, set) {
+		n.refreshOutlets()
+	}
 }
 
 // protected gives the prefixes that are blocked by force only.

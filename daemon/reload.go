@@ -38,7 +38,7 @@ func (n *Node) Reload() error {
 		n.reloads.last.Store(now.UnixNano())
 		n.alarms.ends(alarmReload, "")
 		n.events.State(view{n}.Now(), "reloaded", n.status())
-		n.log.Info("config reloaded", "mode", modeName(n.core.Load().config), "rules", len(n.core.Load().config.Rules.Rules))
+		n.log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
 	}
 	n.systemd.ready(n.status())
 	return err
@@ -57,15 +57,20 @@ func (n *Node) reload() error {
 	if err != nil {
 		return err
 	}
-	before := n.core.Load().config
+	before := n.pipeline.Current().Config
 	if err := n.rehearse(c, before); err != nil {
 		return err
 	}
-	n.swap(c)
+	n.pipeline.Replace(c)
 	n.hold.SetLimit(confirmShare(c))
+	n.hold.SetMost(c.MaxBlocks)
+	if c.MaxBlocks != before.MaxBlocks {
+		n.list.SetMost(c.MaxBlocks)
+	}
 	n.list.SetAllow(c.Allowlist)
 	n.look()
 	n.settle(c)
+	n.refreshOutlets() // the allowlist or the mode may be another; those that left have ended
 	if link := n.link(); link != nil {
 		link.Resync() // what the allowlist before refused is offered again
 	}
@@ -87,11 +92,11 @@ func (n *Node) rehearse(c, before *config.Config) error {
 		return err
 	}
 	known := addresses(before)
-	for address := range addresses(c) {
-		if known[address] {
+	for address, access := range addresses(c) {
+		if _, is := known[address]; is {
 			continue // it is open, or its alarm stands and it is tried again
 		}
-		listener, err := n.sockets.open(address)
+		listener, err := n.sockets.open(address, access)
 		if err != nil {
 			n.sockets.keep(known)
 			return err
@@ -99,15 +104,4 @@ func (n *Node) rehearse(c, before *config.Config) error {
 		_ = listener.Close() // the socket stays open for settle
 	}
 	return nil
-}
-
-// swap puts the new rules in the place of the old ones. Nobody decides by the
-// old ones when their tables are closed.
-func (n *Node) swap(c *config.Config) {
-	old := n.core.Load()
-	next := n.newCore(c, old)
-	n.gate.shut()
-	n.core.Store(next)
-	n.gate.open()
-	old.detector.Close(next.detector)
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"edgeguard/internal/unixsocket"
 )
 
 // sockets holds the listening sockets apart from the servers that use them, so
@@ -19,8 +21,12 @@ import (
 type sockets struct {
 	mu   sync.Mutex
 	held map[string]held
-	// passed are those that systemd opened for us, by address.
+	// passed are those that systemd opened for us and nobody asked for yet, and
+	// theirs all of them, by address: their mode and group are systemd's.
 	passed map[string]held
+	theirs map[string]bool
+	// warn hears of a passed socket that is not as the config has it.
+	warn func(text string)
 }
 
 // held is a socket that can be listened at by several servers in turn.
@@ -29,13 +35,10 @@ type held interface {
 	File() (*os.File, error)
 }
 
-// socketMode lets the group in: the proxy's user joins edgeguard's group.
-const socketMode = 0o660
-
 // newSockets takes over the sockets of sd_listen_fds(3): descriptors from 3 on,
 // LISTEN_FDS of them, if LISTEN_PID is us.
 func newSockets(getenv func(string) string) *sockets {
-	s := &sockets{held: make(map[string]held), passed: make(map[string]held)}
+	s := &sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: func(string) {}}
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return s
 	}
@@ -46,6 +49,7 @@ func newSockets(getenv func(string) string) *sockets {
 		_ = file.Close() // l has its own copy
 		if h, ok := l.(held); err == nil && ok {
 			s.passed[addressOf(l)] = h
+			s.theirs[addressOf(l)] = true
 		}
 	}
 	return s
@@ -59,9 +63,9 @@ func addressOf(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// open gives a listener at host:port or unix:PATH. Closing it does not close
-// the port: see drop.
-func (s *sockets) open(address string) (net.Listener, error) {
+// open gives a listener at host:port or unix:PATH, to which who has access may
+// connect. Closing it does not close the port: see keep.
+func (s *sockets) open(address string, access unixsocket.Access) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, ok := s.held[address]
@@ -69,10 +73,13 @@ func (s *sockets) open(address string) (net.Listener, error) {
 		var err error
 		if h, ok = s.passed[address]; ok {
 			delete(s.passed, address)
-		} else if h, err = listen(address); err != nil {
+		} else if h, err = listen(address, access); err != nil {
 			return nil, err
 		}
 		s.held[address] = h
+	}
+	if err := s.give(address, access); err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
 	file, err := h.File()
 	if err != nil {
@@ -82,12 +89,28 @@ func (s *sockets) open(address string) (net.Listener, error) {
 	return net.FileListener(file)
 }
 
+// give sets a socket's mode and group, which a reload may have changed; of one
+// that systemd opened it only says what is wrong.
+func (s *sockets) give(address string, access unixsocket.Access) error {
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	if !isUnix {
+		return nil
+	}
+	if !s.theirs[address] {
+		return access.Give(path)
+	}
+	if err := access.Compare(path); err != nil {
+		s.warn(fmt.Sprintf("%s was opened by systemd: %v; SocketMode= and SocketGroup= in edgeguard.socket say who may connect", address, err))
+	}
+	return nil
+}
+
 // keep closes the sockets that the config does not want any more.
-func (s *sockets) keep(wanted map[string]bool) {
+func (s *sockets) keep(wanted map[string]unixsocket.Access) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for address, h := range s.held {
-		if !wanted[address] {
+		if _, ok := wanted[address]; !ok {
 			_ = h.Close()
 			delete(s.held, address)
 		}
@@ -103,7 +126,7 @@ func (s *sockets) close() {
 }
 
 // listen opens a socket.
-func listen(address string) (held, error) {
+func listen(address string, access unixsocket.Access) (held, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
 		l, err := net.Listen("tcp", address)
@@ -115,15 +138,11 @@ func listen(address string) (held, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("unix", path)
+	l, err := unixsocket.Listen(path, access)
 	if err != nil {
 		return nil, explainListen(address, err)
 	}
-	if err := os.Chmod(path, socketMode); err != nil {
-		_ = l.Close()
-		return nil, fmt.Errorf("listen at %s: %w", address, err)
-	}
-	return l.(*net.UnixListener), nil
+	return l, nil
 }
 
 // removeStale removes the socket file of a node that was killed: one at which

@@ -9,15 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgeguard/internal/unixsocket"
 )
 
 func noEnv(string) string { return "" }
+
+var access = unixsocket.Access{Mode: 0o660}
 
 // A listener that is closed and opened again keeps its port all the while.
 func TestSocketsOutliveListeners(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "unix:" + filepath.Join(shortDir(t), "a.sock")} {
 		s := newSockets(noEnv)
-		one, err := s.open(address)
+		one, err := s.open(address, access)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +31,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: nobody listens between two servers: %v", address, err)
 		}
-		two, err := s.open(address)
+		two, err := s.open(address, access)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +65,12 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	_ = l.Close()
 	s := newSockets(noEnv)
 	defer s.close()
-	if l, err := s.open("unix:" + stale); err != nil {
+	if l, err := s.open("unix:"+stale, access); err != nil {
 		t.Errorf("a socket that a killed node left: %v", err)
 	} else {
 		_ = l.Close()
 	}
-	if info, err := os.Stat(stale); err != nil || info.Mode().Perm() != socketMode {
+	if info, err := os.Stat(stale); err != nil || info.Mode().Perm() != access.Mode {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	file := filepath.Join(dir, "file")
@@ -83,7 +87,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 		"192.0.2.1:9180":         "does not have that address",
 		"unix:" + dir + "/file/": "file",
 	} {
-		l, err := other.open(address)
+		l, err := other.open(address, access)
 		if err == nil {
 			_ = l.Close()
 			t.Errorf("%s: opened", address)
@@ -101,7 +105,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 func TestSocketsFromSystemd(t *testing.T) {
 	if address := os.Getenv("EDGEGUARD_TEST_PASSED"); address != "" {
 		s := newSockets(os.Getenv)
-		l, err := s.open(address)
+		l, err := s.open(address, access)
 		fmt.Printf("passed: %v %v\n", err, len(s.passed))
 		if err == nil {
 			_ = l.Close()

@@ -97,8 +97,8 @@ func (n *Node) restore() {
 		}
 	}, now)
 	n.hold.Restore(now, held)
-	n.core.Load().detector.RestoreSteps(now, steps)
-	if m := n.core.Load().member; m != nil {
+	n.pipeline.Current().Detector.RestoreSteps(now, steps)
+	if m := n.pipeline.Current().Member; m != nil {
 		m.Counts.Restored(now)
 	}
 	n.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
@@ -108,7 +108,7 @@ func (n *Node) restore() {
 // refill gives what puts a meter's windows back into its table; nil where no
 // rule counts by it any more.
 func (n *Node) refill(m snapshot.Meter) func(*snapshot.Window) {
-	for _, t := range n.core.Load().detector.Tables() {
+	for _, t := range n.pipeline.Current().Detector.Tables() {
 		if savedName(&t) == m.Fingerprint && t.Meter.Width == m.Width {
 			return func(w *snapshot.Window) { t.Restore(w.Prefix, w.With, w.Head, &w.Counts) }
 		}
@@ -116,9 +116,14 @@ func (n *Node) refill(m snapshot.Meter) func(*snapshot.Window) {
 	return nil
 }
 
+// savedName tells a meter's tables apart: what a version does not know by name
+// it leaves out.
 func savedName(t *detector.Table) string {
-	if t.Forgeable {
+	switch {
+	case t.Forgeable:
 		return t.Meter.Fingerprint + forgeableMark
+	case t.Wide > 0:
+		return fmt.Sprintf("%s/%d", t.Meter.Fingerprint, t.Wide)
 	}
 	return t.Meter.Fingerprint
 }
@@ -218,13 +223,13 @@ func (n *Node) save() {
 
 func (n *Node) write() error {
 	now := n.clock.Now()
-	core := n.core.Load()
-	w, err := snapshot.Create(n.state.path, snapshot.Cut{Node: core.config.Node, Taken: now, Offset: n.clock.Offset()})
+	core := n.pipeline.Current()
+	w, err := snapshot.Create(n.state.path, snapshot.Cut{Node: core.Config.Node, Taken: now, Offset: n.clock.Offset()})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	n.writeCut(w, core.detector)
+	n.writeCut(w, core.Detector)
 	return w.Commit()
 }
 
@@ -244,7 +249,7 @@ func (n *Node) writeCut(w *snapshot.Writer, d *detector.Detector) {
 	for _, one := range held {
 		w.Block(&snapshot.Block{Block: one.Block, Held: true, Share: one.Share, At: one.At})
 	}
-	for _, s := range d.Steps() {
+	for s := range d.Steps() {
 		w.Step(snapshot.Step(s))
 	}
 	for file, at := range n.knownPositions() {

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 )
@@ -55,7 +56,7 @@ func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	if !force {
 		now := v.clock.Now()
-		if share, limit, yes := v.hold.TooMuch(now, v.core.Load().detector, b.Prefix); yes {
+		if share, limit, yes := v.hold.TooMuch(now, v.pipeline.Current().Detector, b.Prefix); yes {
 			return b, &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 		}
 	}
@@ -66,21 +67,21 @@ func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 // Unblock implements admin.View.
 func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now := v.clock.Now()
-	node := v.core.Load().config.Node
+	node := v.pipeline.Current().Config.Node
 	lifted, ok := v.list.Lift(prefix, now, reason, node)
 	if !ok {
 		lifted, ok = v.hold.Lift(now, prefix, reason, node)
 	}
 	if ok {
-		v.core.Load().detector.Clear(now, prefix)
+		v.pipeline.Current().Detector.Clear(now, prefix)
 	}
 	return v.outward(lifted), ok
 }
 
 // Explain implements admin.View.
 func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
-	core := v.core.Load()
-	e := core.detector.Explain(v.clock.Local(now), addr)
+	core := v.pipeline.Current()
+	e := core.Detector.Explain(v.clock.Local(now), addr)
 	out := admin.Explanation{Address: e.Addr, Time: now, Standing: e.Standing.String(), Because: v.because(e.Standing, e.Addr)}
 	if e.Standing == blocklist.Blocked {
 		b := admin.NewBlock(v.outward(e.Block))
@@ -88,8 +89,40 @@ func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	}
 	for i := range e.Rules {
 		count := ruleCount(&e.Rules[i])
-		count.Scope = scope(core.config, i)
+		count.Scope = scope(core.Config, i)
 		out.Rules = append(out.Rules, count)
+	}
+	return out
+}
+
+// FleetCounts implements admin.View.
+func (v view) FleetCounts(ctx context.Context, keys []admin.FleetKey, settle bool) []*admin.FleetCount {
+	out := make([]*admin.FleetCount, len(keys))
+	link, member := v.link(), v.pipeline.Current().Member
+	if link == nil || member == nil || !link.Up() {
+		return out
+	}
+	var asked []aggregator.Key
+	var of []int
+	for i, k := range keys {
+		if key, ok := member.Key(k.Rule, k.Prefix); ok {
+			asked, of = append(asked, key), append(of, i)
+		}
+	}
+	if len(asked) == 0 {
+		return out
+	}
+	all, err := link.Shares(ctx, asked, settle)
+	if err != nil {
+		return out // the link tells of its Redis by itself
+	}
+	for i, shares := range all {
+		count := &admin.FleetCount{Nodes: []admin.NodeCount{}}
+		for _, s := range shares {
+			count.Count += s.Count
+			count.Nodes = append(count.Nodes, admin.NodeCount{Node: s.Node, Count: s.Count})
+		}
+		out[of[i]] = count
 	}
 	return out
 }
@@ -102,6 +135,9 @@ func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
 	}
 	if r.Count == 0 && r.Forgeable > 0 {
 		out.Count, out.Forgeable = r.Forgeable, true
+	}
+	for _, w := range r.Wide {
+		out.Wide = append(out.Wide, admin.WideCount{Prefix: w.Prefix, Count: w.Count, Limit: w.Limit, Times: w.Times, Action: w.Does()})
 	}
 	for _, c := range r.Candidates {
 		out.Candidates = append(out.Candidates, admin.CandidateCount{Threshold: c.Threshold, Limit: c.Limit, Over: c.Over})

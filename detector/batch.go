@@ -27,11 +27,12 @@ func (s set) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
 // the others a decision is made up.
 type batch struct {
 	moments [batchSize]moment
-	// standings and blocks hold how the addresses stand, of those in known;
+	// standings and hits hold how the addresses stand, of those in known;
 	// spared are those of them that no rule looks at.
 	standings     [batchSize]blocklist.Standing
-	blocks        [batchSize]*edgeguard.Block
+	hits          [batchSize]*blocklist.Hit
 	known, spared set
+	six           set // those of IPv6
 
 	// counts holds what each meter counted, meter by meter, of the events in
 	// counted. late are those that some meter did not count as too old, and
@@ -39,6 +40,8 @@ type batch struct {
 	counts     [][batchSize]count
 	counted    []set
 	late, over set
+	// wide is the same for the networks around the keys, by meter and size.
+	wide [][]wideCounts
 
 	// ops are the operations on one table, and at where they came from.
 	ops  []shard.Op
@@ -60,20 +63,27 @@ func (d *Detector) takeBatch() *batch {
 	if b, ok := d.idle.pool.Get().(*batch); ok {
 		return b
 	}
-	return &batch{
+	b := &batch{
 		counts:  make([][batchSize]count, len(d.meters)),
 		counted: make([]set, len(d.meters)),
+		wide:    make([][]wideCounts, len(d.meters)),
 		ops:     make([]shard.Op, 0, batchSize),
 		at:      make([]uint8, 0, batchSize),
 	}
+	for i := range d.meters {
+		b.wide[i] = make([]wideCounts, len(d.meters[i].wide))
+	}
+	return b
 }
 
 // DecideBatch decides many events: verdicts[i] is what Decide(nows[i],
 // &events[i]) would give, called one after the other, with the memory latency
-// of the look-ups overlapped. Only RetryAfter is left out where a rule and not
-// a block denies: nobody waits for the verdict on an event that was read in a
-// batch. And a block that while_over extends may be extended by what later
-// events of the batch counted. The slices are of one length.
+// of the look-ups overlapped. Only RetryAfter is less: 0 where a rule and not a
+// block denies, and the end of a block, whatever the count then is, since nobody
+// waits for the verdict on an event that was read in a batch. Meters of rules with
+// while_over, or with escalate and blocks shorter than the window, are counted event
+// by event, because a decision of theirs reads more than the count. The slices are
+// of one length.
 func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b := d.takeBatch()
 	for len(events) > 0 {
@@ -92,6 +102,12 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 	for i := range d.meters {
 		m := &d.meters[i]
 		b.counted[i] = 0
+		for k := range b.wide[i] {
+			b.wide[i][k].counted = 0
+		}
+		if m.exact {
+			continue
+		}
 		first := m.table(&events[0])
 		if others := b.count(d, m, first, events); others > 0 {
 			b.count(d, m, m.other(first), events)
@@ -106,13 +122,16 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 
 // open fixes the seconds and asks the blocklist.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
-	b.known, b.spared, b.late, b.over = 0, 0, 0, 0
+	b.known, b.spared, b.six, b.late, b.over = 0, 0, 0, 0, 0
 	empty := d.config.List.Empty()
 	for i := range events {
 		ev := &events[i]
 		at, early := newMoment(nows[i], ev.Time)
 		if b.moments[i] = at; early {
 			b.notes.early++
+		}
+		if ev.Addr.Is6() {
+			b.six.add(i)
 		}
 		if !empty {
 			b.look(d, i, nows[i], ev)
@@ -123,12 +142,12 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 
 // look notes how an event's address stands, if the blocklist knows of it.
 func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
-	standing, block := d.config.List.Find(now, ev.Addr)
+	standing, hit := d.config.List.Ask(now, ev.Addr)
 	if standing == blocklist.None {
 		return
 	}
 	b.known.add(i)
-	b.standings[i], b.blocks[i] = standing, block
+	b.standings[i], b.hits[i] = standing, hit
 	if isSpared(standing) {
 		b.spared.add(i)
 	}
@@ -138,7 +157,7 @@ func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
 func (b *batch) forget() {
 	b.decision = decision{}
 	if b.known != 0 {
-		clear(b.blocks[:])
+		clear(b.hits[:])
 	}
 }
 
@@ -148,33 +167,43 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 	clear(verdicts)
 	blocked, c := false, &b.decision
 	for i := range events {
-		if !blocked && !(b.known | b.over).has(i) {
+		if !blocked && !d.exact && !(b.known | b.over).has(i) {
 			continue
 		}
-		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i]}
+		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i], batched: true}
 		if blocked {
 			c.look()
 		} else if b.known.has(i) {
-			c.standing, c.block = b.standings[i], b.blocks[i]
+			c.standing, c.hit = b.standings[i], b.hits[i]
+			c.block = c.hit.Block()
 		}
 		if !c.spared() {
 			b.weigh(c, i)
-			blocked = blocked || c.made
+			blocked = blocked || c.changed
 		}
-		verdicts[i] = c.verdict()
+		verdicts[i] = c.settle()
 	}
 	for i := range verdicts {
 		b.notes.actions[verdicts[i].Action]++
 	}
 }
 
-// weigh compares an event's counts with the limits, meter by meter.
+// weigh compares an event's counts with the limits, once the exact meters have
+// counted it.
 func (b *batch) weigh(c *decision, i int) {
 	for k := range b.counts {
 		if b.counted[k].has(i) {
-			c.judge(k, b.counts[k][i])
+			m := &c.d.meters[k]
+			c.takeKey(m, b.counts[k][i])
+			b.takeWide(c, m, i)
 		}
 	}
+	if c.d.exact {
+		if c.countAll(); c.late {
+			b.late.add(i)
+		}
+	}
+	c.judge()
 }
 
 // count adds the events that m matches and counts in table. It returns how
@@ -204,6 +233,9 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 	if len(b.ops) > 0 {
 		table.AddBatch(b.ops, b.outs[:len(b.ops)])
 		b.note(d, m, table, events)
+		if m.wide != nil && b.six != 0 && table == m.proven {
+			b.countWide(m)
+		}
 	}
 	return others
 }

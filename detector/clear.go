@@ -11,36 +11,47 @@ import (
 // come on the steps of rules that escalate, and which of their crossings were
 // told: what makes an unblock stick.
 // A key that is wider than prefix is forgotten too, since the block was the
-// key's. It returns how many counts it forgot.
+// key's, and so are the wide networks around prefix, which would block it again
+// at its next request. It returns how many counts it forgot.
 func (d *Detector) Clear(now time.Time, prefix netip.Prefix) (forgotten int) {
 	prefix = prefix.Masked()
 	d.steps.clear(prefix)
 	d.crossings.clear(prefix)
-	for i := range d.meters {
-		m := &d.meters[i]
-		slot := m.slot(seconds(now))
-		forgotten += m.clear(m.proven, prefix, slot) + m.clear(m.forgeable, prefix, slot)
+	for _, t := range d.Tables() {
+		forgotten += t.clear(prefix, seconds(now)/t.Meter.Width)
 	}
 	d.steps.clear(prefix) // again: an event may have come between
 	d.crossings.clear(prefix)
 	return forgotten
 }
 
-// clear forgets the keys of one table that overlap prefix.
-func (m *meter) clear(table *shard.Table, prefix netip.Prefix, slot uint32) (forgotten int) {
-	if key := m.Key(prefix.Addr(), "").Prefix; len(m.Attributes) == 0 && inside(prefix, key) {
-		if _, ok := table.Ring(prefix.Addr(), "", slot); ok {
+// clear forgets the keys of the table that overlap prefix.
+func (t *Table) clear(prefix netip.Prefix, slot uint32) (forgotten int) {
+	if t.Wide > 0 && prefix.Addr().Is4() {
+		return 0
+	}
+	if len(t.Meter.Attributes) == 0 && inside(prefix, t.key(prefix.Addr())) {
+		if _, ok := t.Ring(prefix.Addr(), "", slot); ok {
 			forgotten = 1
 		}
-		table.Clear(prefix.Addr(), "")
+		t.Clear(prefix.Addr(), "")
 		return forgotten
 	}
-	table.Each(slot, func(e shard.Entry) bool {
+	t.Each(slot, func(e shard.Entry) bool {
 		if inside(e.Key.Prefix, prefix) || inside(prefix, e.Key.Prefix) {
-			table.ClearEntry(e)
+			t.ClearEntry(e)
 			forgotten++
 		}
 		return true
 	})
 	return forgotten
+}
+
+// key gives the prefix that the table counts addr under.
+func (t *Table) key(addr netip.Addr) netip.Prefix {
+	if t.Wide == 0 {
+		return t.Meter.Key(addr, "").Prefix
+	}
+	prefix, _ := addr.Prefix(int(t.Wide)) // no error: addr is IPv6
+	return prefix
 }

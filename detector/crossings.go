@@ -14,13 +14,14 @@ import (
 // if it goes on.
 const maxCrossings = 1 << 16
 
-// crossings remembers which crossings of the fleet's rules were told. A count
-// alone shows its crossing, since the event before it was under the limit; a
-// total that another node brought over it does not, and is heard again at each
-// push. Safe for concurrent use; asked only at a crossing.
+// crossings remembers which crossings of the fleet's rules and of wide networks
+// were told. A count alone shows its crossing, since the event before it was
+// under the limit; a total that another node brought over it does not, and is
+// heard again at each push. That of a network of many goes over and under all
+// day. Safe for concurrent use; asked only at a crossing.
 type crossings struct {
-	mu    sync.Mutex
-	known map[crossingKey]uint32 // until which second it is the same crossing
+	mu   sync.Mutex
+	seen map[crossingKey]uint32 // until which second it is the same crossing
 }
 
 type crossingKey struct {
@@ -29,31 +30,44 @@ type crossingKey struct {
 	with   uint64
 }
 
-func newCrossings() *crossings { return &crossings{known: make(map[crossingKey]uint32)} }
+func newCrossings() *crossings { return &crossings{seen: make(map[crossingKey]uint32)} }
 
 // first notes a crossing that is seen at sec, and reports whether it was not
 // seen in the window before.
 func (x *crossings) first(key crossingKey, sec uint32, window time.Duration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	until, known := x.known[key]
-	if !known && len(x.known) >= maxCrossings {
-		for other := range x.known {
-			delete(x.known, other)
+	until, known := x.seen[key]
+	if !known && len(x.seen) >= maxCrossings {
+		for other := range x.seen {
+			delete(x.seen, other)
 			break
 		}
 	}
-	x.known[key] = sec + uint32(window/time.Second)
+	x.seen[key] = sec + uint32(window/time.Second)
 	return !known || sec >= until
+}
+
+// known reports whether a crossing was seen in the window before, and notes that
+// it goes on if so.
+func (x *crossings) known(key crossingKey, sec uint32, window time.Duration) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	until, known := x.seen[key]
+	if !known || sec >= until {
+		return false
+	}
+	x.seen[key] = sec + uint32(window/time.Second)
+	return true
 }
 
 // clear forgets every key inside prefix, and those around it.
 func (x *crossings) clear(prefix netip.Prefix) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for key := range x.known {
+	for key := range x.seen {
 		if inside(key.prefix, prefix) || inside(prefix, key.prefix) {
-			delete(x.known, key)
+			delete(x.seen, key)
 		}
 	}
 }
@@ -63,12 +77,12 @@ func (x *crossings) clear(prefix netip.Prefix) {
 func (x *crossings) sweep(sec uint32, n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for key, until := range x.known {
+	for key, until := range x.seen {
 		if n--; n < 0 {
 			return
 		}
 		if sec >= until {
-			delete(x.known, key)
+			delete(x.seen, key)
 		}
 	}
 }
@@ -80,9 +94,15 @@ func (c *decision) first(m *meter, i int) bool {
 	if c.d.config.Fleet == nil || r.Scope != rules.ScopeFleet {
 		return true
 	}
+	return c.firstOf(m, i, m.Key(c.event.Addr, "").Prefix)
+}
+
+// firstOf is first for the prefix that the crossing is about.
+func (c *decision) firstOf(m *meter, i int, prefix netip.Prefix) bool {
+	r := &c.d.rules[i]
 	var buf [attributesSize]byte
 	with, _ := m.With(c.event, buf[:0])
-	key := crossingKey{rule: r.Name, prefix: m.Key(c.event.Addr, "").Prefix}
+	key := crossingKey{rule: r.Name, prefix: prefix}
 	if len(m.Attributes) > 0 {
 		key.with = shard.Fingerprint(view(with))
 	}

@@ -1,11 +1,13 @@
 package detector
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/rules"
 )
 
 // The reasons of verdicts and blocks that a rule gives.
@@ -23,10 +25,19 @@ type decision struct {
 	moment
 	early, late bool
 	inline      bool // somebody waits for the verdict and may be told when to come again
+	batched     bool // but for exact meters all was counted before
 
 	standing blocklist.Standing
-	block    *edgeguard.Block // the standing block, if there is one
-	made     bool             // this event made or extended a block
+	hit      *blocklist.Hit   // the standing block, if there is one
+	block    *edgeguard.Block // that of hit
+	made     bool             // a rule has blocked for this event
+	changed  bool             // this event made or extended a block
+
+	// over are the counts of which a rule has something to say; more are those
+	// for which over has no room.
+	over  [4]overCount
+	overs int
+	more  []overCount
 
 	// What the rules said, the strongest so far.
 	action       edgeguard.Action
@@ -34,6 +45,26 @@ type decision struct {
 	rule         int
 	count, limit uint32
 	retryAfter   time.Duration
+}
+
+// overCount is a count of a meter: of the event's key, or of the network around it
+// that is the width-th of the meter's, from 1.
+type overCount struct {
+	meter int32
+	width int32
+	count
+}
+
+// excess is a count over what rule i allows the event's key, or a network around it.
+type excess struct {
+	count
+	rule   int
+	prefix netip.Prefix
+	limit  uint32
+	width  *rules.Width // of a network; nil for the key
+	// crossed says that the event brought the count over the limit, and news that
+	// this is to be told.
+	crossed, news bool
 }
 
 // open begins a decision: it fixes the seconds and asks the blocklist.
@@ -44,7 +75,8 @@ func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
 
 // look asks the blocklist how the address stands.
 func (c *decision) look() {
-	c.standing, c.block = c.d.config.List.Find(c.now, c.event.Addr)
+	c.standing, c.hit = c.d.config.List.Ask(c.now, c.event.Addr)
+	c.block = c.hit.Block()
 }
 
 // spared reports whether the address is allowed or protected: then no rule
@@ -55,114 +87,226 @@ func isSpared(s blocklist.Standing) bool {
 	return s == blocklist.Allowed || s == blocklist.Protected
 }
 
-// judge compares a count of one meter with the limits of its rules.
-func (c *decision) judge(meter int, n count) {
-	m := &c.d.meters[meter]
+// countAll counts the event in every meter that matches, and in a batch in those
+// that are exact.
+func (c *decision) countAll() {
+	if c.d.config.Fleet != nil {
+		c.countInFleet()
+		return
+	}
+	for i := range c.d.meters {
+		if m := &c.d.meters[i]; !c.batched || m.exact {
+			c.take(m, m.add(c))
+		}
+	}
+}
+
+// take tells of the count of a key, keeps it if a rule may have something to say of
+// it, and counts an IPv6 event in the networks around the key.
+func (c *decision) take(m *meter, n count) {
+	if n.cost == 0 {
+		return
+	}
+	c.takeKey(m, n)
+	if m.wide != nil && c.event.Addr.Is6() {
+		c.countWide(m, n)
+	}
+}
+
+// takeKey is take without the networks.
+func (c *decision) takeKey(m *meter, n count) {
 	if hear := c.d.config.Counted; hear != nil {
-		hear(meter, c.event, n.count, uint32(n.cost))
+		hear(m.index, c.event, n.count, uint32(n.cost))
+	}
+	if int64(n.count)+int64(n.rest) > c.d.silent(m) {
+		c.keep(overCount{int32(m.index), 0, n})
+	}
+}
+
+// takeWide keeps the count of the k-th of the networks around a key likewise.
+func (c *decision) takeWide(m *meter, k int, n count) {
+	if n.count > m.wide[k].least {
+		c.keep(overCount{int32(m.index), int32(k + 1), n})
+	}
+}
+
+func (c *decision) keep(n overCount) {
+	if c.overs < len(c.over) {
+		c.over[c.overs] = n
+		c.overs++
+	} else {
+		c.more = append(c.more, n)
+	}
+}
+
+// judge compares the counts with the limits of the rules, in the order of the
+// config; of one rule the key before the networks around it.
+func (c *decision) judge() {
+	switch c.overs {
+	case 0:
+	case 1: // nearly always
+		n := &c.over[0]
+		for _, i := range c.d.meters[n.meter].rules {
+			c.weigh(i, n)
+		}
+	default:
+		for i := range c.d.rules {
+			m := c.d.rules[i].Meter
+			for width := range 1 + len(c.d.meters[m].wide) {
+				if n := c.of(m, width); n != nil {
+					c.weigh(i, n)
+				}
+			}
+		}
+	}
+}
+
+// of gives a count of a meter, if it was kept.
+func (c *decision) of(meter, width int) *overCount {
+	for i := range c.over[:c.overs] {
+		if n := &c.over[i]; n.meter == int32(meter) && n.width == int32(width) {
+			return n
+		}
+	}
+	for i := range c.more {
+		if n := &c.more[i]; n.meter == int32(meter) && n.width == int32(width) {
+			return n
+		}
+	}
+	return nil
+}
+
+// weigh compares a count with the limit of rule i.
+func (c *decision) weigh(i int, n *overCount) {
+	r := &c.d.rules[i]
+	m := &c.d.meters[r.Meter]
+	if n.width > 0 {
+		c.weighWide(m, i, int(n.width)-1, n.count)
+		return
 	}
 	if m.loses && c.d.lost.Load() {
-		c.close(m)
+		c.close(m, i)
 	}
-	for _, i := range m.rules {
-		r, seen := &c.d.rules[i], n
-		if n.rest > 0 {
-			seen = n.as(r.Scope)
-		}
-		r.weigh(seen)
-		if seen.count > r.Limit {
-			c.over(m, i, seen)
-		}
+	seen := n.count
+	if seen.rest > 0 {
+		seen = seen.as(r.Scope)
+	}
+	r.weigh(seen)
+	if seen.count <= r.Limit {
+		return
+	}
+	if crossed := seen.crossed(r.Limit); crossed || !c.moot(r) {
+		c.overLimit(m, excess{count: seen, rule: i, limit: r.Limit, crossed: crossed})
 	}
 }
 
-// over acts on a count that is over the limit of rule i.
-func (c *decision) over(m *meter, i int, n count) {
-	r := &c.d.rules[i]
-	crossed := n.crossed(r.Limit)
+// moot reports whether a rule has nothing to say of a key that was over its limit
+// before: a block denies the event whatever the rule says, and stays as it is.
+func (c *decision) moot(r *rule) bool {
+	return c.standing == blocklist.Blocked && !c.made && !r.WhileOver
+}
+
+// overLimit acts on a key's count that is over the limit of a rule.
+func (c *decision) overLimit(m *meter, x excess) {
+	r := &c.d.rules[x.rule]
+	x.prefix = m.Key(c.event.Addr, "").Prefix
 	if c.event.Verified&m.Kind == 0 {
-		if crossed {
-			c.report(m, i, n, edgeguard.ActionAlarm, time.Time{})
+		if x.crossed {
+			c.report(m, &x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
 		}
 		return
 	}
-	crossed = crossed && c.first(m, i)
+	x.news = x.crossed && c.first(m, x.rule)
 	action := c.d.action(r)
 	if action == edgeguard.ActionBlock {
-		c.blockKey(m, i, n, crossed)
+		c.blockFor(m, &x)
 		return
 	}
-	if crossed {
-		c.report(m, i, n, action, time.Time{})
+	if x.news {
+		c.report(m, &x, edgeguard.Crossing{Action: action})
 	}
-	if action > c.action {
-		c.action, c.rule, c.count, c.limit = action, i, n.count, r.Limit
-		if c.inline && action == edgeguard.ActionDeny {
-			c.retryAfter = m.retryAfter(c, r.Limit-min(r.Limit, n.rest))
-		}
+	c.say(action, &x)
+	if c.inline && action == edgeguard.ActionDeny {
+		c.retryAfter = max(c.retryAfter, m.retryAfter(c, r.Limit-min(r.Limit, x.rest)))
 	}
 }
 
-// blockKey blocks the key's prefix, unless a block stands already: that one is
-// not counted as another, and only a while_over rule extends its own. A prefix
-// that the list refuses (a protected address, 0.0.0.0) raises an alarm instead.
-func (c *decision) blockKey(m *meter, i int, n count, crossed bool) {
-	list := c.d.config.List
-	if c.standing != blocklist.Blocked { // another goroutine may have been first
-		c.standing, c.block = list.Find(c.now, c.event.Addr)
+// say keeps what a rule does to this event alone, if it is the strongest so far.
+func (c *decision) say(action edgeguard.Action, x *excess) {
+	if action > c.action {
+		c.action, c.rule, c.count, c.limit = action, x.rule, x.count.count, x.limit
 	}
-	r := &c.d.rules[i]
+}
+
+// blockFor blocks a prefix for what is over. Where a block holds the address already
+// it does so at the crossing only, and if no block of all of the prefix is as strong;
+// a while_over rule extends its own. A prefix that the list refuses (a protected
+// address, 0.0.0.0), and a network that holds a protected address, raises an alarm
+// instead.
+func (c *decision) blockFor(m *meter, x *excess) {
+	list, r := c.d.config.List, &c.d.rules[x.rule]
+	if c.standing != blocklist.Blocked { // another goroutine may have been first
+		c.look()
+	}
+	var old *edgeguard.Block
 	if c.standing == blocklist.Blocked {
 		if r.WhileOver {
-			c.extend(m, i)
+			c.extend(r, x.prefix)
 		}
-		return
+		if !x.crossed && !c.made {
+			return
+		}
+		var by *edgeguard.Block
+		if by, old = c.d.holds(c.now, r, x.prefix); by != nil {
+			if x.news {
+				c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionDeny, Stands: by.Rule, Until: by.Until})
+			}
+			return
+		}
 	}
-	until, changed, err := c.d.block(c.now, r, edgeguard.Block{
-		Prefix: m.Key(c.event.Addr, "").Prefix, Reason: n.reason(), Origin: c.node(), Proxied: c.event.Proxied, Count: n.count,
-	})
+	var until time.Time
+	err, changed := blocklist.ErrProtected, false
+	if x.width == nil || !list.HoldsProtected(x.prefix) {
+		until, changed, err = c.d.block(c.now, r, edgeguard.Block{
+			Prefix: x.prefix, Reason: x.reason(), Origin: c.node(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
+		}, old)
+	}
 	switch {
 	case err != nil:
-		if crossed {
-			c.report(m, i, n, edgeguard.ActionAlarm, time.Time{})
+		if x.news {
+			c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
 		}
 		return
 	case changed:
-		c.made = true
-		c.report(m, i, n, edgeguard.ActionBlock, until)
+		c.made, c.changed = true, true
+		c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionBlock, Until: until})
 	}
-	c.standing, c.block = list.Find(c.now, c.event.Addr)
+	c.look()
 }
 
-// block merges a block that rule r makes, for as long as its steps have it, and
-// reports until when. The rule's part of the block is filled in here.
-func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block) (until time.Time, changed bool, err error) {
-	before := 0
-	if len(r.Escalate) > 0 {
-		before = d.steps.before(r.Name, b.Prefix, now)
+// reason says why a prefix is blocked.
+func (x *excess) reason() string {
+	if x.width != nil {
+		return reasonWide(x.width)
 	}
-	b.Rule, b.Limit = r.Name, r.Limit
-	b.Since, b.Until = now, now.Add(r.Blocked(before))
-	b, changed, err = d.config.List.Add(b, false, now)
-	if changed && err == nil && len(r.Escalate) > 0 {
-		d.steps.note(Step{Rule: r.Name, Prefix: b.Prefix, Blocks: before + 1, Until: b.Until})
-	}
-	return b.Until, changed, err
+	return x.count.reason()
 }
 
-// report tells of a crossing.
-func (c *decision) report(m *meter, i int, n count, action edgeguard.Action, until time.Time) {
+// report tells of a crossing, of which it is given what came of it.
+func (c *decision) report(m *meter, x *excess, told edgeguard.Crossing) {
 	hear := c.d.config.Crossed
 	if hear == nil {
 		return
 	}
-	r := &c.d.rules[i]
+	r := &c.d.rules[x.rule]
 	var buf [attributesSize]byte
 	with, _ := m.With(c.event, buf[:0])
-	hear(edgeguard.Crossing{
-		Time: c.now, Node: strings.Clone(c.node()), Rule: r.Name, Key: m.Key(c.event.Addr, string(with)),
-		Action: action, Count: n.count, Limit: r.Limit, Threshold: r.Threshold, Until: until, Fleet: n.rest > 0,
-	})
+	told.Time, told.Node, told.Rule, told.Key = c.now, c.node(), r.Name, m.Key(c.event.Addr, string(with))
+	told.Count, told.Limit, told.Threshold, told.Fleet = x.count.count, x.limit, r.Threshold, x.rest > 0
+	if x.width != nil {
+		told.Key.Prefix, told.Wide = x.prefix, x.width.Bits
+	}
+	hear(told)
 }
 
 // node is the node that saw the event.
@@ -171,6 +315,18 @@ func (c *decision) node() string {
 		return strings.Clone(c.event.Node)
 	}
 	return c.d.config.Node
+}
+
+// settle gives the verdict and notes a block that refused the event, or would
+// have in mode monitor.
+func (c *decision) settle() edgeguard.Verdict {
+	switch {
+	case c.standing == blocklist.Blocked:
+		c.hit.Refused(c.now)
+	case c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed:
+		return edgeguard.Verdict{} // as nearly always
+	}
+	return c.verdict()
 }
 
 // verdict gives the verdict as the mode has it.

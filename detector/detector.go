@@ -32,6 +32,8 @@ type Config struct {
 	Node string
 	// Monitor turns every deny into a shadow.
 	Monitor bool
+	// RollUp blocks an IPv6 /56 of which a quarter of the /64 are blocked.
+	RollUp bool
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
 	// Previous is the detector that this one follows on at a reload; nil at the
@@ -65,30 +67,36 @@ type Detector struct {
 	rules  []rule
 	idle   idleBatches
 	rooms  rooms
+	named  map[string]int // rules by name
+	exact  bool           // a meter is
+	// longest is the longest window.
+	longest time.Duration
 	// proxied notes which meters of the fleet saw clients behind a proxy.
 	proxied []atomic.Bool
 
 	// What outlives a reload.
-	stripes    *stripes
-	steps      *steps
-	extensions *extensions
-	crossings  *crossings
-	lost       *atomic.Bool // the fleet
+	stripes   *stripes
+	steps     *steps
+	crossings *crossings
+	lost      *atomic.Bool // the fleet
 }
 
 // New makes a detector, with empty tables but for those that it takes over.
 func New(c Config) *Detector {
-	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), extensions: new(extensions), crossings: newCrossings(), lost: new(atomic.Bool)}
+	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), crossings: newCrossings(), lost: new(atomic.Bool)}
 	if old := c.Previous; old != nil {
 		d.stripes, d.steps, d.crossings, d.lost = old.stripes, old.steps, old.crossings, old.lost
 	}
 	d.config.Previous = nil // its own tables must not be kept alive
-	d.rules = make([]rule, len(c.Rules.Rules))
+	d.rules, d.named = make([]rule, len(c.Rules.Rules)), make(map[string]int, len(c.Rules.Rules))
 	for i := range c.Rules.Rules {
 		d.rules[i] = newRule(&c, &c.Rules.Rules[i])
+		d.named[c.Rules.Rules[i].Name] = i
 	}
 	for i := range c.Rules.Meters {
 		d.meters = append(d.meters, newMeter(&c, i))
+		d.exact = d.exact || d.meters[i].exact
+		d.longest = max(d.longest, d.meters[i].Window)
 	}
 	d.proxied = make([]atomic.Bool, len(d.meters))
 	return d
@@ -98,9 +106,16 @@ func New(c Config) *Detector {
 // counts nothing, neither the request nor itself in the statistics: it is for a
 // source whose requests another one counts.
 func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
-	c := decision{d: d, now: now}
-	c.standing, c.block = d.config.List.Find(now, addr)
-	return c.verdict()
+	standing, hit := d.config.List.Ask(now, addr)
+	if standing == blocklist.None {
+		return edgeguard.Verdict{}
+	}
+	c := decision{d: d, now: now, standing: standing, hit: hit, block: hit.Block()}
+	v := c.verdict()
+	if standing == blocklist.Blocked {
+		v.RetryAfter = c.wait(addr)
+	}
+	return v
 }
 
 // Decide counts one event at the instant now and gives the verdict on it. The
@@ -112,18 +127,14 @@ func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	c.open(d, now, event)
 	c.look()
 	c.inline = true
-	switch {
-	case c.spared():
-	case d.config.Fleet != nil:
-		c.countInFleet()
-	default:
-		for i := range d.meters {
-			if count := d.meters[i].add(&c); count.cost > 0 {
-				c.judge(i, count)
-			}
-		}
+	if !c.spared() {
+		c.countAll()
+		c.judge()
 	}
-	v := c.verdict()
+	v := c.settle()
+	if c.standing == blocklist.Blocked {
+		v.RetryAfter = c.wait(event.Addr)
+	}
 	d.stripes.noteOne(&c, v.Action)
 	return v
 }

@@ -1,17 +1,18 @@
 package detector
 
 import (
-	"container/list"
+	"iter"
 	"net/netip"
-	"sync"
 	"time"
+
+	"edgeguard/ring"
 )
 
 const (
 	// stepMemory is how long after a key's last block the next one is still
 	// its second, third and so on.
 	stepMemory = 24 * time.Hour
-	// maxSteps is how many keys' steps are remembered, about 200 bytes each.
+	// maxSteps is how many keys' steps are remembered, about 76 bytes each.
 	// With more, the key that was blocked longest ago is forgotten: a flood of
 	// addresses has to cross a limit with each to get there.
 	maxSteps = 1 << 16
@@ -21,98 +22,55 @@ const (
 type Step struct {
 	Rule   string
 	Prefix netip.Prefix
-	// Blocks is how often the key was blocked, each time within a day of the
-	// block before it.
+	// Blocks is on which step it stands, 1 with its first block: how often it was
+	// blocked for going over the limit again, each time within a day of the block
+	// before it.
 	Blocks int
-	// Until is when its last block ends.
-	Until time.Time
+	// Since is when its last block began, and Until when that ends.
+	Since, Until time.Time
+	// Counted is what this node had counted of the key by then, in the slot in
+	// which the block began.
+	Counted uint32
 }
 
-// steps remembers who was blocked before. It is kept by rule name, so that a
-// new threshold or a new list of steps does not pardon anybody. Safe for
-// concurrent use; asked only when a block is made.
-type steps struct {
-	mu    sync.Mutex
-	keys  map[stepKey]*list.Element
-	order *list.List // of *Step, the one whose block was made longest ago first
-}
-
-type stepKey struct {
-	rule   string
-	prefix netip.Prefix
-}
-
-func newSteps() *steps {
-	return &steps{keys: make(map[stepKey]*list.Element), order: list.New()}
-}
-
-// before tells how many blocks of the key are remembered.
-func (s *steps) before(rule string, prefix netip.Prefix, now time.Time) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.keys[stepKey{rule, prefix}]; e != nil {
-		if step := e.Value.(*Step); now.Before(step.Until.Add(stepMemory)) {
-			return step.Blocks
+// step gives the step on which a block of the key stands that begins now, without
+// its end. It is one further than the last if what was counted since that began is
+// over the limit by itself: who comes back in time, and goes over with what he did
+// before, climbs no further. Nor does a block whose time has not come: it was
+// evicted or replaced by another rule's, and this one takes its place. That another
+// rule's block stands is no reason to stay: with a short block, an attacker could
+// choose never to climb.
+func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
+	s := Step{Rule: r.Name, Prefix: prefix, Blocks: 1, Since: now}
+	if len(r.Escalate) == 0 {
+		return s
+	}
+	source := d.source(r, prefix)
+	m := source.meter
+	slot := m.slot(seconds(now))
+	counts, _ := source.table.Ring(prefix.Addr(), "", slot)
+	s.Counted = uint32(counts[ring.Slots-1])
+	last := d.steps.last(r.Name, prefix, now)
+	if last.Blocks > 0 {
+		s.Blocks = last.Blocks
+		if !now.Before(last.Until) && over(counts, slot-min(slot, m.slot(seconds(last.Since))), last.Counted+source.limit) {
+			s.Blocks++
 		}
 	}
-	return 0
+	return s
 }
 
-// note remembers a block as the key's last.
-func (s *steps) note(step Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := stepKey{step.Rule, step.Prefix}
-	if e := s.keys[key]; e != nil {
-		e.Value = &step
-		s.order.MoveToBack(e)
-		return
+// over reports whether the counts of the last slots, from the one that is age slots
+// old, are more than n. Of what began before the window all that is there came later.
+func over(counts [ring.Slots]uint16, age, n uint32) bool {
+	if age >= ring.Slots {
+		return true
 	}
-	if s.order.Len() >= maxSteps {
-		s.drop(s.order.Front())
+	sum := uint32(0)
+	for _, c := range counts[ring.Slots-1-age:] {
+		sum += uint32(c)
 	}
-	s.keys[key] = s.order.PushBack(&step)
-}
-
-// prolong moves the end of the key's last block.
-func (s *steps) prolong(rule string, prefix netip.Prefix, until time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.keys[stepKey{rule, prefix}]; e != nil {
-		e.Value.(*Step).Until = until
-	}
-}
-
-// clear forgets every key inside prefix.
-func (s *steps) clear(prefix netip.Prefix) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for e := s.order.Front(); e != nil; {
-		next := e.Next()
-		if inside(e.Value.(*Step).Prefix, prefix) {
-			s.drop(e)
-		}
-		e = next
-	}
-}
-
-// sweep forgets what is over among the oldest, at most n of them.
-func (s *steps) sweep(now time.Time, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for e := s.order.Front(); e != nil && n > 0; n-- {
-		if now.Before(e.Value.(*Step).Until.Add(stepMemory)) {
-			return
-		}
-		next := e.Next()
-		s.drop(e)
-		e = next
-	}
-}
-
-func (s *steps) drop(e *list.Element) {
-	step := s.order.Remove(e).(*Step)
-	delete(s.keys, stepKey{step.Rule, step.Prefix})
+	return sum > n
 }
 
 // inside reports whether p is outer or a part of it.
@@ -121,16 +79,9 @@ func inside(p, outer netip.Prefix) bool {
 }
 
 // Steps gives what is remembered of the keys of rules that escalate, the one
-// that was blocked longest ago first: for a snapshot.
-func (d *Detector) Steps() []Step {
-	d.steps.mu.Lock()
-	defer d.steps.mu.Unlock()
-	out := make([]Step, 0, d.steps.order.Len())
-	for e := d.steps.order.Front(); e != nil; e = e.Next() {
-		out = append(out, *e.Value.(*Step))
-	}
-	return out
-}
+// that was blocked longest ago first, as it was when the iteration began: for a
+// snapshot.
+func (d *Detector) Steps() iter.Seq[Step] { return d.steps.each() }
 
 // RestoreSteps takes in what Steps gave, in its order, before the first event.
 // What is forgotten at now, or makes no sense, is left out; it returns how many

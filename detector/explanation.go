@@ -7,6 +7,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/ring"
+	"edgeguard/rules"
 	"edgeguard/shard"
 )
 
@@ -43,6 +44,8 @@ type RuleExplanation struct {
 	// more comes; 0 if it is already.
 	Under      time.Duration
 	Candidates []CandidateExplanation
+	// Wide is how the networks around an IPv6 key stand, the smallest first.
+	Wide []WideExplanation
 	// Blocks is how many blocks by this rule are remembered, for a rule that
 	// escalates, and Next how long the next would last; 0 for one that does not
 	// block.
@@ -54,6 +57,16 @@ type RuleExplanation struct {
 type CandidateExplanation struct {
 	Threshold, Limit uint32
 	Over             bool
+}
+
+// WideExplanation is a rule's view of a network around an address's key.
+type WideExplanation struct {
+	rules.Width
+	Prefix netip.Prefix
+	// Count is what the network counts on this node: of each key in it no more
+	// than the rule's limit. Of a rule that counts by attributes as well, it is
+	// that of the attributes with the greatest count.
+	Count uint32
 }
 
 // Explain tells how addr stands at now with the blocklist and with every rule.
@@ -87,12 +100,15 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i int) RuleExplan
 	} else {
 		m.explainKey(&out, now, addr)
 	}
+	if addr.Is6() {
+		out.Wide = m.explainWide(r, addr, m.slot(seconds(now)))
+	}
 	for _, c := range r.Candidates {
 		out.Candidates = append(out.Candidates, CandidateExplanation{c.Threshold, c.Limit, out.Count > c.Limit})
 	}
 	if r.Action == edgeguard.ActionBlock {
 		if len(r.Escalate) > 0 {
-			out.Blocks = d.steps.before(r.Name, out.Key.Prefix, now)
+			out.Blocks = d.steps.last(r.Name, out.Key.Prefix, now).Blocks
 		}
 		out.Next = r.Blocked(out.Blocks)
 	}

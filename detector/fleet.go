@@ -2,13 +2,13 @@ package detector
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
 	"edgeguard"
-	"edgeguard/blocklist"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -31,12 +31,15 @@ func (r *rooms) take() *room {
 	return new(room)
 }
 
-// countInFleet is what Decide does on a node with a fleet: the rest of the
-// fleet has its say in every count.
+// countInFleet is countAll on a node with a fleet: the rest of the fleet has its
+// say in every count.
 func (c *decision) countInFleet() {
 	room := c.d.rooms.take()
 	for i := range c.d.meters {
 		m := &c.d.meters[i]
+		if c.batched && !m.exact {
+			continue
+		}
 		with, ok := m.prepare(&room.op, c, room.text[:0])
 		if !ok {
 			continue
@@ -47,9 +50,7 @@ func (c *decision) countInFleet() {
 		if m.fleet && table == m.proven {
 			c.d.askFleet(m, &room.op, c.event, &n)
 		}
-		if n.cost > 0 {
-			c.judge(i, n)
-		}
+		c.take(m, n)
 	}
 	room.op = shard.Op{} // attributes longer than the room must not be kept alive
 	c.d.rooms.pool.Put(room)
@@ -82,14 +83,26 @@ func (n count) reason() string {
 	if n.rest == 0 {
 		return overLimit
 	}
-	return fmt.Sprintf("over limit in the fleet: %d here, %d on other nodes", n.count-n.rest, n.rest)
+	return fmt.Sprintf(twoParts, n.count-n.rest, n.rest)
+}
+
+// twoParts is the reason of a block that an event here made by what the whole
+// fleet counts: which node counted how much is not known at that moment.
+const twoParts = "over limit in the fleet: %d here, %d on other nodes"
+
+// TwoParts reads the reason of a block that tells this node's count from that of
+// all others together: here is the first. ok is false for any other reason.
+func TwoParts(reason string) (here uint32, ok bool) {
+	var rest uint32
+	n, err := fmt.Sscanf(reason, twoParts, &here, &rest)
+	return here, n == 2 && err == nil && reason == fmt.Sprintf(twoParts, here, rest)
 }
 
 // FleetCount takes in a total that the fleet has counted of one key: count is
 // that of the meter's key of this prefix and, in with, the fingerprint of its
 // attributes (0 for none). Every rule of scope fleet whose limit it passes acts
 // as if an event had crossed here: a `block` rule blocks the prefix for the
-// given reason, unless a block of it stands; `shadow` and `deny` only tell. A
+// given reason, unless a block as strong stands; `shadow` and `deny` only tell. A
 // `deny` rule refuses by what Config.Fleet says of each event.
 //
 // A crossing is told once, by whom it is seen first, an event here or
@@ -100,70 +113,87 @@ func (n count) reason() string {
 // marked as such (Proxied) where any client of the meter was, which keeps it
 // out of the kernel at worst.
 func (d *Detector) FleetCount(now time.Time, meter int, prefix netip.Prefix, with uint64, count uint32, reason string) {
-	if meter < 0 || meter >= len(d.meters) || !prefix.IsValid() {
+	for i := range d.fleetRules(meter, prefix, count) {
+		d.fleetOver(now, i, prefix, with, count, reason)
+	}
+}
+
+// fleetRules gives the rules of scope fleet of a meter whose limit a total passes.
+func (d *Detector) fleetRules(meter int, prefix netip.Prefix, count uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if meter < 0 || meter >= len(d.meters) || !prefix.IsValid() {
+			return
+		}
+		for _, i := range d.meters[meter].rules {
+			if r := &d.rules[i]; r.Scope == rules.ScopeFleet && count > r.Limit && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// Settled reports that FleetCount would do and tell nothing new of a total: what
+// it asks for stands, and was told.
+func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with uint64, count uint32) bool {
+	settled := meter >= 0 && meter < len(d.meters)
+	for i := range d.fleetRules(meter, prefix, count) {
+		r := &d.rules[i]
+		blocks := d.action(r) == edgeguard.ActionBlock && with == 0
+		var by *edgeguard.Block
+		if blocks {
+			by, _ = d.holds(now, r, prefix)
+		}
+		switch {
+		case by != nil && by.Rule == r.Name:
+		case blocks && by == nil:
+			settled = false
+		default:
+			key := crossingKey{r.Name, prefix, with}
+			settled = d.crossings.known(key, seconds(now), d.meters[meter].Window) && settled
+		}
+	}
+	return settled
+}
+
+// fleetOver acts on a total that is over the limit of rule i.
+func (d *Detector) fleetOver(now time.Time, i int, prefix netip.Prefix, with uint64, count uint32, reason string) {
+	r := &d.rules[i]
+	m := &d.meters[r.Meter]
+	told := edgeguard.Crossing{
+		Time: now, Node: d.config.Node, Rule: r.Name, Key: edgeguard.Key{Prefix: prefix, With: m.withText(with)},
+		Action: d.action(r), Count: count, Limit: r.Limit, Threshold: r.Threshold, Fleet: true,
+	}
+	if told.Action == edgeguard.ActionBlock && with == 0 && !d.fleetBlock(now, r, &told, reason) {
 		return
 	}
-	m := &d.meters[meter]
-	for _, i := range m.rules {
-		if r := &d.rules[i]; r.Scope == rules.ScopeFleet && count > r.Limit {
-			d.fleetOver(now, m, r, prefix, with, count, reason)
-		}
-	}
-}
-
-// fleetOver acts on a total that is over the limit of rule r.
-func (d *Detector) fleetOver(now time.Time, m *meter, r *rule, prefix netip.Prefix, with uint64, count uint32, reason string) {
-	action, until := d.action(r), time.Time{}
-	if action == edgeguard.ActionBlock && with == 0 {
-		if d.stands(now, prefix) {
-			return
-		}
-		var changed bool
-		var err error
-		until, changed, err = d.block(now, r, edgeguard.Block{
-			Prefix: prefix, Reason: reason, Origin: d.config.Node, Proxied: d.proxied[m.index].Load(), Count: count,
-		})
-		switch {
-		case err != nil:
-			action, until = edgeguard.ActionAlarm, time.Time{}
-		case !changed:
-			return
-		}
-	}
 	first := d.crossings.first(crossingKey{r.Name, prefix, with}, seconds(now), m.Window)
-	if hear := d.config.Crossed; hear != nil && (first || action == edgeguard.ActionBlock) {
-		hear(edgeguard.Crossing{
-			Time: now, Node: d.config.Node, Rule: r.Name, Key: edgeguard.Key{Prefix: prefix, With: m.withText(with)},
-			Action: action, Count: count, Limit: r.Limit, Threshold: r.Threshold, Until: until, Fleet: true,
-		})
+	if hear := d.config.Crossed; hear != nil && (first || told.Action == edgeguard.ActionBlock) {
+		hear(told)
 	}
 }
 
-// stands reports whether all of prefix is inside a live block, or inside an
-// allowance: what the fleet counted of it before that was made says nothing new.
-func (d *Detector) stands(now time.Time, prefix netip.Prefix) bool {
-	standing, block := d.config.List.Find(now, prefix.Addr())
-	switch {
-	case standing == blocklist.None:
+// fleetBlock blocks the prefix of a crossing, and notes there what came of it. It
+// reports whether that is to be told: not of a prefix that is allowed, or that this
+// rule has blocked already.
+func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, reason string) bool {
+	prefix := told.Key.Prefix
+	if _, allowed := d.config.List.Allowance(now, prefix); allowed {
 		return false
-	case standing == blocklist.Blocked && block.Prefix.Bits() <= prefix.Bits():
+	}
+	by, old := d.holds(now, r, prefix)
+	if by != nil {
+		told.Action, told.Stands, told.Until = edgeguard.ActionDeny, by.Rule, by.Until
+		return by.Rule != r.Name
+	}
+	until, changed, err := d.block(now, r, edgeguard.Block{
+		Prefix: prefix, Reason: reason, Origin: d.config.Node, Proxied: d.proxied[r.Meter].Load(), Count: told.Count,
+	}, old)
+	if err != nil {
+		told.Action = edgeguard.ActionAlarm
 		return true
-	case standing == blocklist.Allowed:
-		if _, ok := d.config.List.Allowance(now, prefix); ok {
-			return true
-		}
 	}
-	if prefix.IsSingleIP() {
-		return false
-	}
-	// The first address is spared, or in a block of its own, and says nothing
-	// of the others. That is rare enough to look at all blocks.
-	for b := range d.config.List.All(now) {
-		if inside(prefix, b.Prefix) {
-			return true
-		}
-	}
-	return false
+	told.Until = until
+	return changed
 }
 
 // withText shows attributes of which only the fingerprint is known: their

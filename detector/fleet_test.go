@@ -154,7 +154,8 @@ func TestFleetCountBlocks(t *testing.T) {
 	f.hear(epoch, 11)
 	f.hear(epoch.Add(time.Second), 500)
 	f.hear(epoch.Add(time.Minute), 12)
-	if len(f.told) != 2 {
+	f.hear(epoch.Add(6*time.Minute), 12)
+	if len(f.told) != 3 {
 		t.Fatalf("blocks %+v", f.told)
 	}
 	want := edgeguard.Block{
@@ -164,17 +165,20 @@ func TestFleetCountBlocks(t *testing.T) {
 	if f.told[0] != want {
 		t.Errorf("got  %+v\nwant %+v", f.told[0], want)
 	}
-	if again := f.told[1]; again.Until.Sub(again.Since) != time.Hour || again.Version != 2 {
-		t.Errorf("the second does not escalate: %+v", again)
+	if again := f.told[1]; again.Until.Sub(again.Since) != time.Minute || again.Version != 2 {
+		t.Errorf("the second escalates by what was counted before the first: %+v", again)
+	}
+	if again := f.told[2]; again.Until.Sub(again.Since) != time.Hour || again.Version != 3 {
+		t.Errorf("the third does not escalate: %+v", again)
 	}
 	crossing := edgeguard.Crossing{
 		Time: epoch, Node: "here", Rule: "r", Key: edgeguard.Key{Prefix: host(someone)}, Action: edgeguard.ActionBlock,
 		Count: 11, Limit: 10, Threshold: 10, Fleet: true, Until: epoch.Add(time.Minute),
 	}
-	if len(f.crossings) != 2 || f.crossings[0] != crossing {
+	if len(f.crossings) != 3 || f.crossings[0] != crossing {
 		t.Errorf("told %+v", f.crossings)
 	}
-	if v := f.send(1, someone, epoch.Add(2*time.Minute)); v.Reason != "blocked" || f.asked != 1 {
+	if v := f.send(1, someone, epoch.Add(7*time.Minute)); v.Reason != "blocked" || f.asked != 1 {
 		t.Errorf("%+v after %d questions", v, f.asked)
 	}
 }

@@ -3,6 +3,7 @@ package detector_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,10 +22,11 @@ type bench struct {
 	memory *shard.Memory
 	told   []edgeguard.Block
 	config detector.Config
+	specs  []rules.Spec
 }
 
 func newBench(tb testing.TB, specs ...rules.Spec) *bench {
-	b := &bench{list: blocklist.New(blocklist.Config{}), memory: shard.NewMemory(64 << 20)}
+	b := &bench{list: blocklist.New(blocklist.Config{}), memory: shard.NewMemory(64 << 20), specs: specs}
 	b.list.OnChange(func(block edgeguard.Block) { b.told = append(b.told, block) })
 	b.config = detector.Config{Rules: compile(tb, specs...), Memory: b.memory, List: b.list, Node: "here"}
 	b.Detector = detector.New(b.config)
@@ -93,7 +95,7 @@ func TestSteps(t *testing.T) {
 	if v := b.send(3, someone, at); v.RetryAfter != time.Hour {
 		t.Errorf("after a reload: %v", v)
 	}
-	saved := b.Steps()
+	saved := slices.Collect(b.Steps())
 	if len(saved) != 1 || saved[0].Blocks != 2 || saved[0].Prefix != host(someone) || !saved[0].Until.Equal(at.Add(time.Hour)) {
 		t.Fatalf("steps: %+v", saved)
 	}
@@ -111,7 +113,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("after an unblock: %v", v)
 	}
 	again.Sweep(at.Add(100*time.Hour), 10)
-	if n := len(again.Steps()); n != 0 {
+	if n := len(slices.Collect(again.Steps())); n != 0 {
 		t.Errorf("%d steps after days", n)
 	}
 }
@@ -124,7 +126,7 @@ func TestStepsAreBounded(t *testing.T) {
 		saved = append(saved, detector.Step{Rule: "r", Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32), Blocks: 1, Until: epoch})
 	}
 	b.RestoreSteps(epoch, saved)
-	if got := b.Steps(); len(got) != most || got[0] != saved[10] {
+	if got := slices.Collect(b.Steps()); len(got) != most || got[0] != saved[10] {
 		t.Errorf("%d steps, the first %+v", len(got), got[0])
 	}
 }
@@ -378,7 +380,7 @@ func TestConcurrent(t *testing.T) {
 					d.Clear(at, host("192.0.2.3"))
 					d.Dominant(at)
 					d.Sweep(at, 4)
-					d.Steps()
+					_ = slices.Collect(d.Steps())
 				}
 			}
 		})

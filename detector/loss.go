@@ -20,15 +20,9 @@ func (d *Detector) action(r *rule) edgeguard.Action {
 	return r.Action
 }
 
-// close denies a proven event if a rule of m says so without the fleet.
-func (c *decision) close(m *meter) {
-	if c.event.Verified&m.Kind == 0 || c.action == edgeguard.ActionDeny {
-		return
-	}
-	for _, i := range m.rules {
-		if c.d.rules[i].OnFleetLoss == rules.LossClosed {
-			c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
-			return
-		}
+// close denies a proven event if rule i says so without the fleet.
+func (c *decision) close(m *meter, i int) {
+	if c.d.rules[i].OnFleetLoss == rules.LossClosed && c.event.Verified&m.Kind != 0 && c.action < edgeguard.ActionDeny {
+		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
 	}
 }

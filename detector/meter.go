@@ -24,8 +24,13 @@ type meter struct {
 	rules             []int
 	index             int
 	least             uint32 // of the limits of its rules and their candidates
+	wide              []wide // networks around the keys, in IPv6; see wide.go
+	share             uint32 // what one key adds to each of them in a window, at most
 	fleet             bool   // Config.Fleet hears what is proven
 	loses             bool   // a rule does not stay local when the fleet is lost
+	// exact says that a decision reads the key's ring, and not its count alone:
+	// batches count for this meter event by event.
+	exact bool
 }
 
 // count is what one event made of its key's count; the zero value says that
@@ -33,13 +38,14 @@ type meter struct {
 type count struct {
 	count uint32
 	rest  uint32 // what the rest of the fleet counted of the key
-	cost  uint16 // what the event added; 0: not counted
+	cost  uint16 // of the event; 0: not counted
+	added uint16 // the part of the cost that its slot had room for
 }
 
 // crossed reports whether this event brought the count from at or under the
 // limit to over it.
 func (n count) crossed(limit uint32) bool {
-	return n.count > limit && n.count-min(n.count, uint32(n.cost)) <= limit
+	return n.count > limit && n.count-min(n.count, uint32(n.added)) <= limit
 }
 
 func newMeter(c *Config, index int) meter {
@@ -49,16 +55,25 @@ func newMeter(c *Config, index int) meter {
 		r := &c.Rules.Rules[i]
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
+		m.exact = m.exact || readsRing(r, m.Window)
 		m.least = min(m.least, leastLimit(r))
 	}
-	if m.takeOver(c) {
-		return m
+	if former := m.former(c); former != nil {
+		m.proven, m.forgeable, m.wide = former.proven, former.forgeable, former.wide
+	} else {
+		table := func() *shard.Table {
+			return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
+		}
+		m.proven, m.forgeable = table(), table()
 	}
-	table := func() *shard.Table {
-		return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
-	}
-	m.proven, m.forgeable = table(), table()
+	m.widen(c)
 	return m
+}
+
+// readsRing reports whether a decision of r goes by more than the count: by when
+// the count falls, or by what was counted since a block that began in the window.
+func readsRing(r *rules.Rule, window time.Duration) bool {
+	return r.Action == edgeguard.ActionBlock && (r.WhileOver || len(r.Escalate) > 0 && r.BlockFor < window)
 }
 
 // leastLimit is that of a rule and its candidates.
@@ -163,7 +178,7 @@ func answered(n shard.Count, cost uint16) (out count, late bool) {
 	if n.Late {
 		return count{}, true
 	}
-	return count{count: n.Count, cost: cost}, false
+	return count{count: n.Count, cost: cost, added: n.Added}, false
 }
 
 // retryAfter is how long until one more event like this one would be let
@@ -178,7 +193,12 @@ func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 	op.With = view(with)
 	room := limit - min(limit, uint32(op.Cost))
 	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
-	return time.Unix(int64((op.Now+slots)*m.Width), 0).Sub(c.now)
+	return m.begin(op.Now + slots).Sub(c.now)
+}
+
+// begin gives the instant at which a slot begins.
+func (m *meter) begin(slot uint32) time.Time {
+	return time.Unix(int64(slot)*int64(m.Width), 0).UTC()
 }
 
 // Table is one of a detector's tables, for reading: distributions, top keys,
@@ -187,15 +207,24 @@ type Table struct {
 	Meter *rules.Meter
 	// Forgeable says that the table counts evidence that a stranger can forge.
 	Forgeable bool
+	// Wide is the prefix length of a table that adds up the keys of IPv6
+	// networks, 56 or 48; 0 for one of the meter's own keys.
+	Wide uint8
 	*shard.Table
 }
 
-// Tables gives all tables, those of one meter side by side.
+// Tables gives all tables: first those of the meters' own keys, the two of one
+// meter side by side, then those of the networks around them.
 func (d *Detector) Tables() []Table {
 	var out []Table
 	for i := range d.meters {
 		m := &d.meters[i]
-		out = append(out, Table{m.Meter, false, m.proven}, Table{m.Meter, true, m.forgeable})
+		out = append(out, Table{Meter: m.Meter, Table: m.proven}, Table{Meter: m.Meter, Forgeable: true, Table: m.forgeable})
+	}
+	for i := range d.meters {
+		for _, w := range d.meters[i].wide {
+			out = append(out, Table{Meter: d.meters[i].Meter, Wide: w.bits, Table: w.Table})
+		}
 	}
 	return out
 }

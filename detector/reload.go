@@ -5,20 +5,19 @@ import (
 	"edgeguard/shard"
 )
 
-// takeOver looks for the tables that an earlier detector counts the meter in:
-// its fingerprint says that both count the same.
-func (m *meter) takeOver(c *Config) bool {
+// former looks for the meter in an earlier detector, whose tables it can take
+// over: its fingerprint says that both count the same.
+func (m *meter) former(c *Config) *meter {
 	old := c.Previous
 	if old == nil || old.config.Memory != c.Memory || old.config.Peaks != c.Peaks {
-		return false
+		return nil
 	}
 	for i := range old.meters {
 		if kept := &old.meters[i]; kept.Fingerprint == m.Fingerprint {
-			m.proven, m.forgeable = kept.proven, kept.forgeable
-			return true
+			return kept
 		}
 	}
-	return false
+	return nil
 }
 
 // formerTally finds the tally of a candidate that was there before.

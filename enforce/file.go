@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard/internal/safepath"
 )
 
 // The defaults of a FileConfig.
@@ -30,7 +31,8 @@ const (
 // FileConfig says which list to keep, and who is to be told of it.
 type FileConfig struct {
 	// Path is the file. Its folder must be there and writable; a symbolic link
-	// is followed. An existing file keeps its mode and owner, a new one gets
+	// is followed, unless a stranger could have made it: see package safepath. An
+	// existing file keeps its mode and owner, a new one gets
 	// 0644: the proxy reads it, and who is blocked is in its log anyway.
 	Path   string
 	Format Format
@@ -57,8 +59,9 @@ type FileConfig struct {
 	Every time.Duration
 }
 
-// File is the enforcer that keeps a list in a file. It holds nothing open. Not
-// safe for concurrent use. Make one with [NewFile].
+// File is the enforcer that keeps a list in a file. It holds the hidden file of
+// its claim open, which keeps other processes from emptying the list. Not safe
+// for concurrent use. Make one with [NewFile].
 //
 // The file is written to a temporary one beside it, synced and renamed, so
 // that no reader ever sees a part of it; and only where the list changed, or
@@ -66,6 +69,7 @@ type FileConfig struct {
 // force once in any case, because nobody knows what an earlier run left undone.
 type File struct {
 	config FileConfig
+	claim  *claim // nil until there is a list, or where it cannot be had
 
 	written os.FileInfo // the file as written last, nil if never
 	sum     uint64      // of the list in it
@@ -124,6 +128,12 @@ func (f *File) Traits() Traits {
 // Replace writes the list if it changed, and has it put in force if that has
 // not been done since.
 func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) error {
+	if f.claim == nil {
+		var err error
+		if f.claim, err = takeClaim(f.config.Path, false); errors.Is(err, ErrInUse) {
+			return fmt.Errorf("write %s: another edgeguard is emptying it", f.config.Path)
+		}
+	}
 	if err := f.write(now, entries); err != nil {
 		return fmt.Errorf("write %s: %w", f.config.Path, err)
 	}
@@ -137,20 +147,25 @@ func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) erro
 	return nil
 }
 
-// Close does nothing: the file stays as it is.
-func (f *File) Close() error { return nil }
+// Close gives up the claim. The file stays as it is.
+func (f *File) Close() error {
+	f.claim.release()
+	f.claim = nil
+	return nil
+}
 
 func (f *File) write(now time.Time, entries []Entry) error {
 	sum := f.fingerprint(now, entries)
-	path, err := target(f.config.Path)
+	place, err := safepath.Open(f.config.Path)
 	if err != nil {
 		return err
 	}
-	if f.written != nil && sum == f.sum && same(path, f.written) {
+	defer func() { _ = place.Close() }()
+	if f.written != nil && sum == f.sum && same(place, f.written) {
 		return nil
 	}
 	f.loaded = false
-	f.written, err = writeFile(path, func(w *bufio.Writer) {
+	f.written, err = writeFile(place, func(w *bufio.Writer) {
 		f.config.Format.write(w, f.config.Name, now, entries)
 	})
 	f.sum = sum
@@ -206,18 +221,8 @@ func (f *File) fingerprint(now time.Time, entries []Entry) uint64 {
 	return h.Sum64()
 }
 
-// target is the file that path means, through symbolic links: replacing a
-// link would leave what it points to as it was.
-func target(path string) (string, error) {
-	resolved, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return path, nil
-	}
-	return resolved, err
-}
-
-// same reports whether the file at path is still the one that was written.
-func same(path string, written os.FileInfo) bool {
-	now, err := os.Stat(path)
+// same reports whether the file at a place is still the one that was written.
+func same(place *safepath.Place, written os.FileInfo) bool {
+	now, err := place.Lstat(place.Name)
 	return err == nil && os.SameFile(now, written) && now.Size() == written.Size() && now.ModTime().Equal(written.ModTime())
 }

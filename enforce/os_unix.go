@@ -3,6 +3,8 @@
 package enforce
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -21,4 +23,25 @@ func keepOwner(f *os.File, old os.FileInfo) {
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(s.Uid), int(s.Gid))
 	}
+}
+
+// openLock opens or makes the file of a lock. Nothing is ever written to it.
+func openLock(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+}
+
+// lock locks it without waiting; ErrInUse where another process is in the way.
+func lock(f *os.File, alone bool) error {
+	how := syscall.LOCK_SH
+	if alone {
+		how = syscall.LOCK_EX
+	}
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrInUse
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return nil
 }

@@ -346,3 +346,35 @@ func TestHAProxyRestart(t *testing.T) {
 		t.Errorf("after the next update: status %d", got)
 	}
 }
+
+// What a removed enforcer put into a running HAProxy is taken out, also where its
+// file is gone.
+func TestHAProxyIsEmptied(t *testing.T) {
+	t.Parallel()
+	h := startHAProxy(t)
+	c := h.config(enforce.FormatHAProxy)
+	own := enforce.Own(c, false)
+	for _, gone := range []bool{false, true} {
+		f := newFile(t, c)
+		if err := f.Replace(t.Context(), time.Now(), []enforce.Entry{entry("203.0.113.9/32", time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(h.server, "127.0.0.1", "203.0.113.9"); got != 403 {
+			t.Fatalf("status %d before", got)
+		}
+		if gone {
+			if err := os.Remove(h.acl); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.Empty(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(h.server, "127.0.0.1", "203.0.113.9"); got != 200 {
+			t.Errorf("file gone %t: status %d after", gone, got)
+		}
+	}
+}

@@ -4,57 +4,57 @@ import (
 	"bufio"
 	"errors"
 	"os"
-	"path/filepath"
+
+	"edgeguard/internal/safepath"
 )
 
 // newFileMode is the mode of a file that was not there.
 const newFileMode = 0o644
 
-// writeFile replaces the file at path by what render writes, so that a reader
+// writeFile replaces the file at a place by what render writes, so that a reader
 // sees the old one or the new one and never a part, also after a crash. The
 // new one keeps the mode and, as far as this process may, the owner of the old.
 //
 // The temporary file has one fixed, hidden name: an include of *.conf does not
 // catch it, and what a crash left is taken over by the next write. Whoever may
 // write into the folder could put a link there, so it is removed and made
-// anew, never opened.
-func writeFile(path string, render func(w *bufio.Writer)) (_ os.FileInfo, err error) {
-	dir, base := filepath.Split(path)
-	temp := filepath.Join(dir, "."+base+".tmp")
-	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+// again, never opened.
+func writeFile(place *safepath.Place, render func(w *bufio.Writer)) (_ os.FileInfo, err error) {
+	temp := "." + place.Name + ".tmp"
+	if err := place.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := place.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(temp)
+			_ = place.Remove(temp)
 		}
 	}()
 	w := bufio.NewWriterSize(f, 64<<10)
 	render(w)
-	info, err := finish(f, w, path)
+	info, err := finish(f, w, place)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Rename(temp, path); err != nil {
+	if err := place.Rename(temp, place.Name); err != nil {
 		return nil, err
 	}
-	return info, syncDir(filepath.Join(dir, "."))
+	return info, place.Sync()
 }
 
-// finish brings all of w to the disk, with the mode and owner of path.
-func finish(f *os.File, w *bufio.Writer, path string) (os.FileInfo, error) {
+// finish brings all of w to the disk, with the mode and owner of what is there.
+func finish(f *os.File, w *bufio.Writer, place *safepath.Place) (os.FileInfo, error) {
 	if err := w.Flush(); err != nil {
 		return nil, err
 	}
 	mode := os.FileMode(newFileMode)
-	if old, err := os.Stat(path); err == nil {
+	if old, err := place.Lstat(place.Name); err == nil {
 		mode = old.Mode().Perm()
 		keepOwner(f, old)
 	}
@@ -65,14 +65,4 @@ func finish(f *os.File, w *bufio.Writer, path string) (os.FileInfo, error) {
 		return nil, err
 	}
 	return f.Stat()
-}
-
-// syncDir makes a rename in a folder survive a crash of the machine.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

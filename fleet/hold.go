@@ -18,8 +18,9 @@ const (
 	// blocks may refuse without an operator's word, unless the config says
 	// otherwise.
 	DefaultConfirmShare = 0.2
-	// mostHeld bounds the blocks that wait: 30 MB. What finds no room is not in
-	// force either, and comes again with the next full read of the list.
+	// mostHeld bounds the blocks that wait, beside the list's own bound: 30 MB.
+	// What finds no room is not in force either, and comes again with the next
+	// full read of the list.
 	mostHeld = 100_000
 	// sampleAge is how old the sample may be that a block is weighed by: a list
 	// of a hundred thousand that comes at once is weighed by one or two.
@@ -64,6 +65,13 @@ func (h *Hold) SetLimit(share float64) {
 		h.stats.Withdrawn += uint64(len(h.held))
 		clear(h.held)
 	}
+}
+
+// SetMost bounds the blocks that wait to a quarter of how many may stand.
+func (h *Hold) SetMost(blocks int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.most = min(mostHeld, blocks/4)
 }
 
 // Merge takes a block, an allowance or a tombstone of the fleet into the list as
@@ -190,21 +198,31 @@ func (h *Hold) Found(prefix netip.Prefix) {
 
 // Changed hears of a change of the list: a block that stands now, made here or
 // confirmed, ends the waiting of the fleet's of its prefix, and so does an
-// allowance or a tombstone that is greater.
-func (h *Hold) Changed(b edgeguard.Block) {
+// allowance or a tombstone that is greater. What waited is then offered to the
+// list: it refuses nobody newly, and of the records of one crossing all nodes
+// have to keep the same.
+func (h *Hold) Changed(now time.Time, b edgeguard.Block) {
+	if one, proven := h.changed(b); proven {
+		_, _ = h.list.Agree(one.Block, false, now) // what the list refuses by now is of no use
+	}
+}
+
+func (h *Hold) changed(b edgeguard.Block) (one Held, proven bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if b.Lifted {
 		h.account.refund(b.Prefix)
 	}
-	before, ok := h.held[b.Prefix]
+	one, ok := h.held[b.Prefix]
 	switch {
 	case !ok:
 	case !b.Lifted && !b.Allow:
 		h.drop(b.Prefix, &h.stats.Proven)
-	case blocklist.Greater(b, before.Block):
+		return one, true
+	case blocklist.Greater(b, one.Block):
 		h.drop(b.Prefix, &h.stats.Withdrawn)
 	}
+	return one, false
 }
 
 // Sweep forgets what waits no more: whose end has come, and of whose prefix a
@@ -212,12 +230,12 @@ func (h *Hold) Changed(b edgeguard.Block) {
 // in force what waited for room alone. It is to be called about once a second.
 func (h *Hold) Sweep(now time.Time, d *detector.Detector) {
 	for _, b := range h.sweep(now, d) {
-		_, _ = h.list.Merge(b, now) // what the list refuses by now need not wait
+		_, _ = h.list.Agree(b, false, now) // what the list refuses by now need not wait
 	}
 }
 
-// sweep gives the blocks that there is room for.
-func (h *Hold) sweep(now time.Time, d *detector.Detector) (room []edgeguard.Block) {
+// sweep gives the blocks that there is room for, and those that were proven.
+func (h *Hold) sweep(now time.Time, d *detector.Detector) (ready []edgeguard.Block) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for prefix, one := range h.held {
@@ -227,10 +245,11 @@ func (h *Hold) sweep(now time.Time, d *detector.Detector) (room []edgeguard.Bloc
 		}
 		if standing, b := h.list.Find(now, prefix.Addr()); standing == blocklist.Blocked && b.Prefix == prefix {
 			h.drop(prefix, &h.stats.Proven)
+			ready = append(ready, one.Block)
 		}
 	}
 	if len(h.held) == 0 || h.account.sum(now) > 0 {
-		return nil
+		return ready
 	}
 	// With an empty account, and not with the first room that there is: up to
 	// the one that does not fit, each round lets in some for nothing.
@@ -243,9 +262,9 @@ func (h *Hold) sweep(now time.Time, d *detector.Detector) (room []edgeguard.Bloc
 			break
 		}
 		h.drop(prefix, &h.stats.Released)
-		room = append(room, one.Block)
+		ready = append(ready, one.Block)
 	}
-	return room
+	return ready
 }
 
 // All gives the blocks that wait, in the order of their prefixes.

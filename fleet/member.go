@@ -59,7 +59,7 @@ func fingerprint(m *rules.Meter) uint64 {
 // proven is the table that counts a meter's proven evidence.
 func (m *Member) proven(meter *rules.Meter) *shard.Table {
 	for _, t := range m.Tables() {
-		if t.Meter == meter && !t.Forgeable {
+		if t.Meter == meter && !t.Forgeable && t.Wide == 0 {
 			return t.Table
 		}
 	}
@@ -97,8 +97,14 @@ func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, reason str
 	}
 }
 
-// Stands reports that a block of all of the key stands, so that Over would
-// change nothing.
+// Settled reports that Over would change and tell nothing new, see
+// [detector.Detector.Settled].
+func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
+	i, ok := m.index[key.Meter]
+	return ok && m.Detector.Settled(now, i, key.Prefix, key.With, peak)
+}
+
+// Stands reports that a block of all of the key stands.
 func (m *Member) Stands(now time.Time, key aggregator.Key) bool {
 	standing, block := m.list.Find(now, key.Prefix.Addr())
 	return key.With == 0 && standing == blocklist.Blocked && block.Prefix.Bits() <= key.Prefix.Bits()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 // Version is the greatest version known of a prefix, in the list or waiting. An
@@ -38,8 +39,7 @@ func (h *Hold) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, o
 	return b, true, nil
 }
 
-// Lift takes a waiting block back in the whole fleet: its tombstone, one version
-// greater, goes into the list, which publishes it. ok is false if none of exactly
+// Lift takes a waiting block back in the whole fleet: its tombstone goes into the list, which publishes it. ok is false if none of exactly
 // this prefix waits.
 func (h *Hold) Lift(now time.Time, prefix netip.Prefix, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	one, ok := h.take(prefix)
@@ -47,8 +47,8 @@ func (h *Hold) Lift(now time.Time, prefix netip.Prefix, reason, origin string) (
 		return edgeguard.Block{}, false
 	}
 	b := one.Block
-	b.Version = max(b.Version, h.list.Version(prefix)) + 1
-	b.Lifted, b.Since, b.Reason, b.Origin = true, now, reason, origin
+	b.Version = max(b.Version, h.list.Version(prefix))
+	b = blocklist.Tombstone(b, now, reason, origin)
 	_, err := h.list.Merge(b, now)
 	h.mu.Lock()
 	defer h.mu.Unlock()

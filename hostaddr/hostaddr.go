@@ -23,6 +23,7 @@ package hostaddr
 import (
 	"errors"
 	"net/netip"
+	"slices"
 )
 
 // Config says where to look. The zero value is this host.
@@ -48,6 +49,10 @@ var fixed = []Protected{
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local"},
 }
+
+// Everywhere is what no node blocks by accident, whatever its host is, together
+// with more, such as a config's trusted proxies. It looks at nothing.
+func Everywhere(more ...Protected) Set { return newSet(slices.Concat(fixed, more)) }
 
 // Discover looks at every source once. What could be read is in the set
 // whatever the error, which joins those of all sources, each with its place.

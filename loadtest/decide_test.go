@@ -61,10 +61,10 @@ func newList(tb testing.TB) *blocklist.List {
 	return list
 }
 
-func newDetector(tb testing.TB) *detector.Detector {
+func newDetector(tb testing.TB, wide rules.Wide) *detector.Detector {
 	set, problems := rules.Compile([]rules.Spec{
-		{Name: "site", Threshold: 2000},
-		{Name: "login", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/wp-login.php", "/xmlrpc.php"}}},
+		{Name: "site", Threshold: 2000, Wide: wide},
+		{Name: "login", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/wp-login.php", "/xmlrpc.php"}}, Wide: wide},
 	})
 	if len(problems) > 0 {
 		tb.Fatal(problems)
@@ -75,13 +75,14 @@ func newDetector(tb testing.TB) *detector.Detector {
 // requests draws events, each key as likely as any other (xorshift64*); one in
 // 256 is a login.
 type requests struct {
-	state uint64
-	event edgeguard.Event
+	state   uint64
+	event   edgeguard.Event
+	address func(n uint32) netip.Addr
 }
 
 func newRequests() *requests {
 	return &requests{1, edgeguard.Event{Time: start, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest,
-		Known: edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath, Host: "harbour.example"}}
+		Known: edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath, Host: "harbour.example"}, address}
 }
 
 func (r *requests) key() uint32 {
@@ -92,7 +93,7 @@ func (r *requests) key() uint32 {
 }
 
 func (r *requests) next() *edgeguard.Event {
-	r.event.Addr = address(r.key())
+	r.event.Addr = r.address(r.key())
 	r.event.Method, r.event.Path = "GET", "/product/item-001/"
 	if r.state&255 == 0 {
 		r.event.Method, r.event.Path = "POST", "/wp-login.php"
@@ -102,10 +103,40 @@ func (r *requests) next() *edgeguard.Event {
 
 // BenchmarkDecide is a verdict, with all keys known.
 func BenchmarkDecide(b *testing.B) {
-	d := newDetector(b)
-	requests := newRequests()
+	benchDecide(b, newDetector(b, rules.WideDefault), newRequests())
+}
+
+// BenchmarkDecideV6 is the same for IPv6 with and without the counts of the
+// /56 and the /48 around each key: of 16 full /48s, and, as bad as it gets, of
+// keys that are each alone in theirs.
+func BenchmarkDecideV6(b *testing.B) {
+	for _, wide := range []rules.Wide{rules.WideOff, rules.WideReport} { // what is reported refuses nobody
+		for _, keys := range []struct {
+			name    string
+			address func(uint32) netip.Addr
+		}{{"dense", dense}, {"alone", alone}} {
+			b.Run(keys.name+"/wide="+wide.String(), func(b *testing.B) {
+				requests := newRequests()
+				requests.address = keys.address
+				benchDecide(b, newDetector(b, wide), requests)
+			})
+		}
+	}
+}
+
+// dense gives the n-th /64 of 16 /48s, and alone that of a /48 of its own.
+func dense(n uint32) netip.Addr { return address64(uint64(n * 0x9e3779b1 % keyCount)) }
+func alone(n uint32) netip.Addr { return address64(uint64(n*0x9e3779b1%keyCount) << 16) }
+
+func address64(n uint64) netip.Addr {
+	b := [16]byte{15: 1}
+	binary.BigEndian.PutUint64(b[:], 0x2a<<56|n)
+	return netip.AddrFrom16(b)
+}
+
+func benchDecide(b *testing.B, d *detector.Detector, requests *requests) {
 	for n := range uint32(keyCount) {
-		requests.event.Addr, requests.event.Method, requests.event.Path = address(n), "GET", "/"
+		requests.event.Addr, requests.event.Method, requests.event.Path = requests.address(n), "GET", "/"
 		d.Decide(start, &requests.event)
 	}
 	b.Run("single", func(b *testing.B) {
@@ -168,7 +199,7 @@ func BenchmarkCount(b *testing.B) {
 // What the benchmarks drive must be what they say: every event passes, and is
 // counted under its own key.
 func TestDecideCountsEveryKeyApart(t *testing.T) {
-	d := newDetector(t)
+	d := newDetector(t, rules.WideDefault)
 	requests := newRequests()
 	for n := range uint32(5000) {
 		requests.event.Addr, requests.event.Method, requests.event.Path = address(n), "POST", "/wp-login.php"

@@ -12,6 +12,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/detector"
+	"edgeguard/shard"
 )
 
 // Fleet says how the nodes of a replay add up what they count.
@@ -82,7 +83,7 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(c.Rules), place: "0",
+	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), place: "0",
 		byName: make(map[string]*member), names: make(map[[8]byte]string)}
 	first, err := r.join("")
 	if err == nil {
@@ -109,6 +110,9 @@ func forNode(c redis.Config, name string) redis.Config {
 func (r *fleetRun) close(ctx context.Context) {
 	_ = r.members[0].pusher.Drop(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
 	_ = r.client.Close()
+	for _, m := range r.members {
+		m.Close(nil)
+	}
 }
 
 // decide lets the event's node decide it, after the pushes that were due
@@ -208,31 +212,31 @@ func (r *fleetRun) join(name string) (*member, error) {
 	return m, nil
 }
 
-func (r *fleetRun) crossed(c edgeguard.Crossing) {
-	r.ledger.crossed(c)
-	if r.config.Crossed != nil {
-		r.config.Crossed(c)
-	}
-}
+func (r *fleetRun) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }
 
 // report sums up over all nodes.
 func (r *fleetRun) report() *Report {
-	rep := &Report{First: r.first, Last: r.now}
+	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
 	all := make([]peaks, len(r.config.Rules.Meters))
 	for _, m := range r.members {
 		rep.Stats = sum(rep.Stats, m.Stats())
+		rep.BlocksEvicted = max(rep.BlocksEvicted, m.list.Stats().Evicted)
 		for i := range all {
-			rep.Evicted += all[i].take(m.Detector, &r.config.Rules.Meters[i], r.now)
+			meter := &r.config.Rules.Meters[i]
+			rep.Evicted += all[i].take(m.Detector, meter, r.now)
+			rep.Evicted += r.ledger.meters[i].wide.take(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 		}
 	}
+	r.ledger.spare(&rep.Stats)
 	for i := range all {
 		for _, e := range all[i] {
 			r.ledger.key(i, e)
 		}
 	}
-	for _, a := range r.ledger.order {
+	for i, a := range r.ledger.order {
 		rep.Rules = append(rep.Rules, RuleReport{
-			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally, Offenders: a.sorted(), Refused: a.refused,
+			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally, Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
+			Wide: r.ledger.wide(a.rule),
 		})
 	}
 	return rep

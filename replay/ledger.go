@@ -1,9 +1,13 @@
 package replay
 
 import (
+	"encoding/binary"
 	"net/netip"
+	"time"
 
 	"edgeguard"
+	"edgeguard/detector"
+	"edgeguard/hostaddr"
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning"
@@ -11,44 +15,59 @@ import (
 
 // ledger collects what the report needs while the events go by.
 type ledger struct {
+	protected hostaddr.Set
+	hear      func(edgeguard.Crossing)
+	spared    uint64 // refused events of protected addresses, which a live node passes
+
 	rules  map[string]*account
 	order  []*account
+	rows   *rows
 	meters []meterBook
+	recent [recentSize]refusal
+}
+
+// recentSize is how many of the addresses refused last the ledger knows at once: a
+// power of two.
+const recentSize = 1 << recentBits
+
+const recentBits = 9
+
+// refusal is what a refused event of an address comes to, found once for many: most
+// refused events are of few addresses.
+type refusal struct {
+	addr   netip.Addr
+	by     *account
+	spared bool
+	count  *count // valid as long as rows has cleared no counts since
+	clears uint64
 }
 
 // account is what one rule did.
 type account struct {
-	rule      *rules.Rule
-	meter     *rules.Meter
-	offenders map[offenderKey]*Offender
-	// refused counts the events that the rule refused: all, and by prefix.
-	refused  uint64
-	prefixes map[netip.Prefix]uint64
-}
-
-// offenderKey is a key as the tables know it, so that its peak can be found.
-type offenderKey struct {
-	prefix netip.Prefix
-	with   uint64 // fingerprint of the attributes
+	number  int // of the rule
+	rule    *rules.Rule
+	meter   *rules.Meter
+	refused uint64 // how many events the rule refused
 }
 
 // meterBook is what one meter counted.
 type meterBook struct {
 	tally *tuning.Tally
 	names names
+	wide  networks
 }
 
-func newLedger(set *rules.Set) *ledger {
-	l := &ledger{rules: make(map[string]*account)}
+func newLedger(c *Config) *ledger {
+	set := c.Rules
+	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), protected: c.Protected, hear: c.Crossed}
 	for i := range set.Rules {
 		rule := &set.Rules[i]
-		a := &account{rule: rule, meter: &set.Meters[rule.Meter],
-			offenders: make(map[offenderKey]*Offender), prefixes: make(map[netip.Prefix]uint64)}
+		a := &account{number: i, rule: rule, meter: &set.Meters[rule.Meter]}
 		l.rules[rule.Name], l.order = a, append(l.order, a)
 	}
 	for i := range set.Meters {
 		m := &set.Meters[i]
-		l.meters = append(l.meters, meterBook{tuning.NewTally(tallyConfig(m)), names{meter: m}})
+		l.meters = append(l.meters, meterBook{tally: tuning.NewTally(tallyConfig(m)), names: names{meter: m}})
 	}
 	return l
 }
@@ -72,27 +91,69 @@ func (l *ledger) counted(meter int, event *edgeguard.Event, count, cost uint32) 
 	book.names.note(event, count, cost)
 }
 
-// refused notes an event that a rule refused.
-func (l *ledger) refused(rule string, addr netip.Addr) {
-	a := l.rules[rule]
+// decided notes the verdict of an event. The run's own list protects nobody, so
+// that what is protected is counted and shown; that it is refused is undone here.
+func (l *ledger) decided(v *edgeguard.Verdict, addr netip.Addr) {
+	if v.Action != edgeguard.ActionDeny {
+		return
+	}
+	of := l.refusal(v.Rule, addr)
+	if of.spared {
+		l.spared++
+		return
+	}
+	a := of.by
 	a.refused++
-	a.prefixes[a.meter.Key(addr, "").Prefix]++
+	of.count.refused++
+	if addr.Is6() {
+		for _, w := range a.rule.Widths {
+			network, _ := addr.Prefix(int(w.Bits)) // no error: addr is IPv6
+			l.rows.refused(countKey{a.number, network})
+		}
+	}
 }
 
-// crossed notes a crossing.
+// refusal gives what an event of addr that the rule refused comes to.
+func (l *ledger) refusal(rule string, addr netip.Addr) *refusal {
+	b := addr.As16()
+	h := (binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])) * 0x9e3779b97f4a7c15
+	of := &l.recent[h>>(64-recentBits)]
+	if of.addr == addr && of.by.rule.Name == rule && of.clears == l.rows.clears {
+		return of
+	}
+	*of = refusal{addr: addr, by: l.rules[rule]}
+	if _, of.spared = l.protected.Why(netip.PrefixFrom(addr, addr.BitLen())); !of.spared {
+		of.count = l.rows.counting(countKey{of.by.number, of.by.meter.Key(addr, "").Prefix})
+	}
+	of.clears = l.rows.clears // after counting, which may clear
+	return of
+}
+
+// spare takes what protected addresses were refused out of the totals.
+func (l *ledger) spare(s *detector.Stats) {
+	s.Denied -= l.spared
+	s.Passed += l.spared
+}
+
+// crossed notes a crossing, and tells of it. One of a protected key is an alarm.
 func (l *ledger) crossed(c edgeguard.Crossing) {
-	a := l.rules[c.Rule]
-	key := offenderKey{prefix: c.Key.Prefix}
+	why, spared := l.protected.Why(c.Key.Prefix)
+	if spared {
+		c.Action, c.Until, c.Stands = edgeguard.ActionAlarm, time.Time{}, ""
+	}
+	if l.hear != nil {
+		l.hear(c)
+	}
+	key := rowKey{rule: l.rules[c.Rule].number, prefix: c.Key.Prefix}
 	if c.Key.With != "" {
 		key.with = shard.Fingerprint(c.Key.With)
 	}
-	o := a.offenders[key]
-	if o == nil {
-		o = &Offender{Key: c.Key, Rule: c.Rule, First: c.Time, Count: c.Count, Limit: c.Limit, Fleet: c.Fleet}
-		a.offenders[key] = o
-	}
+	o := l.rows.of(key, &c)
+	o.Protected = why.Reason
 	o.Last = c.Time
 	o.Crossings++
-	o.Action = max(o.Action, c.Action)
+	if o.Action = max(o.Action, c.Action); c.Stands != "" {
+		o.Action = edgeguard.ActionBlock // another rule's stood already
+	}
 	o.Peak = max(o.Peak, c.Count)
 }

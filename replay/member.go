@@ -27,7 +27,7 @@ type member struct {
 }
 
 func newMember(r *fleetRun, name string) (*member, error) {
-	m := &member{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow})}
+	m := &member{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
 	m.Member = fleet.New(detector.Config{
 		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Crossed: r.crossed,
 	}, aggregator.Config{
@@ -37,13 +37,7 @@ func newMember(r *fleetRun, name string) (*member, error) {
 	})
 	m.list.OnChange(m.changed)
 	var err error
-	m.pusher, err = redis.NewPusher(r.client, forNode(r.fleet.Redis, name), redis.Node{
-		Counts: func() *aggregator.Node { return m.Counts },
-		Width:  m.Width,
-		Epoch:  func(t time.Time) time.Time { return t },
-		Over:   func(k aggregator.Key, peak uint32, reason string) { m.Over(r.now, k, peak, reason) },
-		Stands: func(k aggregator.Key, _ uint32) bool { return m.Stands(r.now, k) },
-	}, r.names)
+	m.pusher, err = redis.NewPusher(r.client, forNode(r.fleet.Redis, name), seam{m}, r.names)
 	return m, err
 }
 
@@ -61,13 +55,25 @@ func (m *member) decide(event *edgeguard.Event) {
 	r := m.run
 	m.counted = true
 	v := m.Decide(r.now, event)
-	if v.Action == edgeguard.ActionDeny {
-		r.ledger.refused(v.Rule, event.Addr)
-	}
+	r.ledger.decided(&v, event.Addr)
 	if r.now.Sub(m.swept) >= sweepEvery {
 		m.swept = r.now
 		m.Sweep(r.now, sweepPages)
 		m.list.Sweep(r.now)
 		m.Counts.Sweep(r.now)
 	}
+}
+
+// seam is a member as its pusher sees it.
+type seam struct{ *member }
+
+func (s seam) Counts() *aggregator.Node    { return s.member.Counts }
+func (s seam) Now() time.Time              { return s.run.now }
+func (s seam) Epoch(t time.Time) time.Time { return t }
+func (s seam) Local(t time.Time) time.Time { return t }
+func (s seam) Over(k aggregator.Key, peak uint32, reason string) {
+	s.member.Over(s.run.now, k, peak, reason)
+}
+func (s seam) Settled(k aggregator.Key, peak uint32) bool {
+	return s.member.Settled(s.run.now, k, peak)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -127,7 +128,7 @@ func TestSort(t *testing.T) {
 		seed := rand.Uint64()
 		source, want := randomSource(rand.New(rand.NewPCG(seed, 0)), "n")
 		slices.SortStableFunc(want, func(a, b edgeguard.Event) int { return a.Time.Compare(b.Time) })
-		got, err := drain(t, replay.Sort(source))
+		got, err := drain(t, replay.Sort(source, 0))
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("seed %d: %d events and %v, want %d", seed, len(got), err, len(want))
 		}
@@ -142,8 +143,25 @@ func TestSort(t *testing.T) {
 // TestSortError: the events before an error are not lost.
 func TestSortError(t *testing.T) {
 	broken := errors.New("broken")
-	s := replay.Sort(&batches{left: [][]edgeguard.Event{make([]edgeguard.Event, 3)}, err: broken})
+	s := replay.Sort(&batches{left: [][]edgeguard.Event{make([]edgeguard.Event, 3)}, err: broken}, 0)
 	if events, err := drain(t, s); len(events) != 3 || !errors.Is(err, broken) {
 		t.Errorf("%d events and %v, want 3 and the error", len(events), err)
+	}
+}
+
+// TestSortLimit: what does not fit is said before the first event is given.
+func TestSortLimit(t *testing.T) {
+	source := func() *batches {
+		b := &batches{err: io.EOF}
+		for i := range 5000 {
+			b.left = append(b.left, []edgeguard.Event{{Path: strconv.Itoa(i)}, {Path: "/"}})
+		}
+		return b
+	}
+	if events, err := drain(t, replay.Sort(source(), 1<<20)); len(events) != 0 || !errors.Is(err, replay.ErrTooLarge) {
+		t.Errorf("in 1 MiB: %d events, %v", len(events), err)
+	}
+	if events, err := drain(t, replay.Sort(source(), 16<<20)); len(events) != 10_000 || err != nil {
+		t.Errorf("in 16 MiB: %d events, %v", len(events), err)
 	}
 }

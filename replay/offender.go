@@ -10,8 +10,10 @@ import (
 type Offender struct {
 	Key  edgeguard.Key
 	Rule string
-	// Action is the strongest that came of its crossings.
-	Action edgeguard.Action
+	// Action is the strongest that came of its crossings; an alarm for a key that
+	// is protected, and Protected why it is.
+	Action    edgeguard.Action
+	Protected string
 	// First and Last are the times of the first and the last crossing, and
 	// Crossings is how many there were.
 	First, Last time.Time
@@ -19,6 +21,9 @@ type Offender struct {
 	// Count is the count at the first crossing, Limit what it passed, and Peak
 	// the greatest count of the whole replay.
 	Count, Limit, Peak uint32
+	// Wide is 56 or 48 where the key is an IPv6 network around keys of the rule,
+	// and Limit what the rule allows such a network; else 0.
+	Wide uint8
 	// Fleet says that it took several nodes' counts, added up, to see the first
 	// crossing.
 	Fleet bool

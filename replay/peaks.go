@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"net/netip"
 	"time"
 
 	"edgeguard/detector"
@@ -10,7 +11,13 @@ import (
 
 // peaks is what the tables of one meter hold at the end, by key: those of all
 // nodes together, where there are several.
-type peaks map[offenderKey]shard.Entry
+type peaks map[peakKey]shard.Entry
+
+// peakKey is a key as the tables know it.
+type peakKey struct {
+	prefix netip.Prefix
+	with   uint64 // fingerprint of the attributes
+}
 
 // take adds the keys of a detector's tables, and returns how many they had to
 // forget. Of a key that several nodes saw it keeps the greatest count.
@@ -19,12 +26,12 @@ func (p *peaks) take(d *detector.Detector, meter *rules.Meter, now time.Time) (e
 		*p = make(peaks)
 	}
 	for _, table := range d.Tables() {
-		if table.Meter != meter {
+		if table.Meter != meter || table.Wide > 0 {
 			continue
 		}
 		evicted += table.Stats().Evicted
 		table.Each(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
-			key := offenderKey{e.Key.Prefix, e.With}
+			key := peakKey{e.Key.Prefix, e.With}
 			if known := (*p)[key]; known.Peak > e.Peak {
 				e.Peak, e.Count = known.Peak, max(known.Count, e.Count)
 			}

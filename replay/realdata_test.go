@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
+	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
@@ -17,7 +18,7 @@ import (
 // openLog opens a log of the real data.
 func openLog(t *testing.T, format string, elem ...string) replay.Source {
 	t.Helper()
-	f, err := accesslog.ParseFormat(format)
+	f, err := logline.ParseFormat(format)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestLogs(t *testing.T) {
 			for _, s := range shortened(test.steps) {
 				source := openLog(t, test.format, test.folder, test.file)
 				if test.sort {
-					source = replay.Sort(source)
+					source = replay.Sort(source, 0)
 				}
 				r := reaching(t, source, s.threshold, rules.Spec{Key: exact})
 				if got := len(r.Rules[0].Offenders); got != s.keys {

@@ -16,6 +16,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/hostaddr"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -31,11 +32,21 @@ type Config struct {
 	Rules *rules.Set
 	// Allow is never blocked and not counted.
 	Allow []netip.Prefix
+	// Protected is what a live node would not block: it is counted, and its
+	// crossings are alarms that refuse nobody.
+	Protected hostaddr.Set
 	// Node is the name for events that carry none.
 	Node string
 	// Memory holds the tables. Where it is full they forget their coolest
 	// keys, and the report says how many.
 	Memory *shard.Memory
+	// MaxBlocks is how many blocks may stand at a time, on each node; what more is
+	// made takes the place of another. 0 is no bound.
+	MaxBlocks int
+	// MaxRows is how many offenders are kept, of all rules together: those with the
+	// most refused events, where there are more. One takes about 500 bytes. 0 is no
+	// bound.
+	MaxRows int
 	// Crossed hears each crossing as it happens, in order. Nil: nobody hears.
 	Crossed func(edgeguard.Crossing)
 	// Tune also keeps how high the count stood at every event, which the
@@ -51,6 +62,7 @@ const sweepPages = 4
 // with the error, when the source fails or ctx is done.
 func Run(ctx context.Context, source Source, c Config) (*Report, error) {
 	r := newRun(c)
+	defer r.detector.Close(nil)
 	for ctx.Err() == nil {
 		events, err := source.Next()
 		r.decide(events)
@@ -84,8 +96,8 @@ type run struct {
 }
 
 func newRun(c Config) *run {
-	r := &run{config: c, ledger: newLedger(c.Rules)}
-	r.list = blocklist.New(blocklist.Config{Allow: c.Allow})
+	r := &run{config: c, ledger: newLedger(&c)}
+	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
 	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Crossed: r.crossed}
 	if c.Tune {
 		dc.Counted = r.ledger.counted
@@ -120,9 +132,7 @@ func (r *run) decideSome(events []edgeguard.Event) {
 	}
 	r.detector.DecideBatch(nows, events, verdicts)
 	for i := range verdicts {
-		if verdicts[i].Action == edgeguard.ActionDeny {
-			r.ledger.refused(verdicts[i].Rule, events[i].Addr)
-		}
+		r.ledger.decided(&verdicts[i], events[i].Addr)
 	}
 }
 
@@ -145,9 +155,4 @@ func (r *run) sweep() {
 	}
 }
 
-func (r *run) crossed(c edgeguard.Crossing) {
-	r.ledger.crossed(c)
-	if r.config.Crossed != nil {
-		r.config.Crossed(c)
-	}
-}
+func (r *run) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }

@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -22,7 +20,15 @@ type Report struct {
 	// Evicted is how many keys the tables forgot because the memory was full;
 	// then counts may have been higher than reported.
 	Evicted uint64
-	Rules   []RuleReport
+	// BlocksEvicted is how many blocks made room for others, as they would on a
+	// live node: in a fleet, on the node where they were most.
+	BlocksEvicted uint64
+	// Keys counts the keys that crossed, and RowsDropped is how many offenders are
+	// not among Rules' since there were more than Config.MaxRows. A key that crossed
+	// again after it was dropped has a row that begins there.
+	Keys        Keys
+	RowsDropped uint64
+	Rules       []RuleReport
 }
 
 // RuleReport is what a replay found of one rule.
@@ -36,22 +42,36 @@ type RuleReport struct {
 	// Candidates are what the rule's candidates would have done.
 	Candidates []detector.Tally
 	// Offenders are the keys that crossed the rule's limit, by the time of
-	// their first crossing.
+	// their first crossing: of all rules at most Config.MaxRows.
 	Offenders []Offender
 	// Refused is how many events the rule refused.
 	Refused uint64
+	// Wide has, for each size of IPv6 network that the rule counts around its
+	// keys, the network with the greatest count; Peak 0 where there was none.
+	Wide []WidePeak
+}
+
+// WidePeak is the greatest count of any network of one size.
+type WidePeak struct {
+	rules.Width
+	Key  edgeguard.Key
+	Peak uint32
 }
 
 // report sums up.
 func (r *run) report() *Report {
-	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now}
+	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now,
+		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
+	r.ledger.spare(&rep.Stats)
 	for i := range r.config.Rules.Meters {
 		rep.Evicted += r.collect(i)
+		rep.Evicted += r.ledger.meters[i].wide.take(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 	}
 	for i, a := range r.ledger.order {
 		rep.Rules = append(rep.Rules, RuleReport{
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally,
-			Candidates: r.detector.Tallies(i), Offenders: a.sorted(), Refused: a.refused,
+			Candidates: r.detector.Tallies(i), Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
+			Wide: r.ledger.wide(a.rule),
 		})
 	}
 	return rep
@@ -62,7 +82,7 @@ func (r *run) report() *Report {
 func (r *run) collect(i int) (evicted uint64) {
 	meter := &r.config.Rules.Meters[i]
 	for _, table := range r.detector.Tables() {
-		if table.Meter != meter {
+		if table.Meter != meter || table.Wide > 0 {
 			continue
 		}
 		evicted += table.Stats().Evicted
@@ -94,22 +114,5 @@ func (n *names) of(e shard.Entry) edgeguard.Key {
 func (l *ledger) key(meter int, e shard.Entry) {
 	book := &l.meters[meter]
 	book.tally.Key(book.names.of(e), e.Count, e.Peak)
-	for _, i := range book.names.meter.Rules {
-		if o := l.order[i].offenders[offenderKey{e.Key.Prefix, e.With}]; o != nil {
-			o.Peak = max(o.Peak, e.Peak)
-		}
-	}
-}
-
-// sorted gives the offenders in the order of their first crossing.
-func (a *account) sorted() []Offender {
-	out := make([]Offender, 0, len(a.offenders))
-	for _, o := range a.offenders {
-		o.Refused = a.prefixes[a.meter.Key(o.Key.Prefix.Addr(), "").Prefix]
-		out = append(out, *o)
-	}
-	slices.SortFunc(out, func(x, y Offender) int {
-		return cmp.Or(x.First.Compare(y.First), cmp.Compare(x.Key.String(), y.Key.String()))
-	})
-	return out
+	l.peaked(meter, e)
 }

@@ -1,66 +1,128 @@
 package replay
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"edgeguard"
 )
 
-// sortedBatch is how many events a sorted source hands over at once.
-const sortedBatch = 1024
+const (
+	// sortedBatch is how many events a sorted source hands over at once.
+	sortedBatch = 1024
+	// sortedPart is how many events are held together: a slice that grows is
+	// copied, and holds its memory twice meanwhile.
+	sortedPart = 1 << 14
+	// eventBytes is what an event takes while it is sorted, and textBytes what a
+	// text takes besides its own length.
+	eventBytes = int64(unsafe.Sizeof(edgeguard.Event{})) + 4
+	textBytes  = 96
+	// mostSorted is what a number can count.
+	mostSorted = 1<<32 - 1
+)
+
+// ErrTooLarge is what a [Sort] gives where the events do not fit.
+var ErrTooLarge = errors.New("the events do not fit into the memory for sorting")
 
 // Sort reads all of a source and gives its events ordered by time; events of
 // the same time keep their order. It holds every event in memory, about 200
-// bytes and the texts of each. An error of the source comes after the events
+// bytes and the texts of each, at most limit bytes; more is ErrTooLarge before
+// the first event. 0 is no limit. An error of the source comes after the events
 // that were read before it.
-func Sort(source Source) Source { return &sorted{source: source} }
+func Sort(source Source, limit int64) Source {
+	if limit <= 0 {
+		limit = 1<<63 - 1
+	}
+	return &sorted{source: source, limit: limit, texts: make(map[string]string)}
+}
 
 type sorted struct {
 	source Source
-	read   bool
-	events []edgeguard.Event
-	err    error
+	limit  int64
+	used   int64
+
+	parts [][]edgeguard.Event
+	order []uint32 // the events' numbers, in the order of their times; those to come
+	texts map[string]string
+	batch []edgeguard.Event
+	err   error
 }
 
 func (s *sorted) Next() ([]edgeguard.Event, error) {
-	if !s.read {
+	if s.batch == nil {
+		s.batch = make([]edgeguard.Event, sortedBatch)
 		s.collect()
 	}
-	if len(s.events) == 0 {
+	if len(s.order) == 0 {
 		return nil, s.err
 	}
-	n := min(len(s.events), sortedBatch)
-	batch := s.events[:n]
-	s.events = s.events[n:]
-	return batch, nil
+	n := min(len(s.order), sortedBatch)
+	for i, number := range s.order[:n] {
+		s.batch[i] = *s.at(number)
+	}
+	s.order = s.order[n:]
+	return s.batch[:n], nil
 }
 
-// collect reads the source to its end. Texts repeat from line to line, so
-// equal ones are kept once.
+// at is the event of a number.
+func (s *sorted) at(number uint32) *edgeguard.Event {
+	return &s.parts[number/sortedPart][number%sortedPart]
+}
+
+// collect reads the source to its end and finds the order.
 func (s *sorted) collect() {
-	s.read = true
-	texts := make(map[string]string)
-	keep := func(text *string) {
-		if *text == "" {
-			return
-		}
-		kept, ok := texts[*text]
-		if !ok {
-			kept = strings.Clone(*text)
-			texts[kept] = kept
-		}
-		*text = kept
-	}
+	read := uint64(0)
 	for s.err == nil {
 		var batch []edgeguard.Event
 		batch, s.err = s.source.Next()
-		for _, ev := range batch {
-			for _, text := range []*string{&ev.Host, &ev.Method, &ev.Path, &ev.Agent, &ev.Node} {
-				keep(text)
-			}
-			s.events = append(s.events, ev)
+		for i := range batch {
+			s.keep(&batch[i])
+		}
+		read += uint64(len(batch))
+		if s.used > s.limit || read > mostSorted {
+			s.parts, s.err = nil, ErrTooLarge
+			return
 		}
 	}
-	slices.SortStableFunc(s.events, func(a, b edgeguard.Event) int { return a.Time.Compare(b.Time) })
+	s.texts = nil
+	s.order = make([]uint32, read)
+	for i := range s.order {
+		s.order[i] = uint32(i)
+	}
+	slices.SortFunc(s.order, func(a, b uint32) int {
+		return cmp.Or(s.at(a).Time.Compare(s.at(b).Time), cmp.Compare(a, b))
+	})
+}
+
+// keep copies an event past its batch.
+func (s *sorted) keep(event *edgeguard.Event) {
+	last := len(s.parts) - 1
+	if last < 0 || len(s.parts[last]) == sortedPart {
+		s.parts = append(s.parts, make([]edgeguard.Event, 0, sortedPart))
+		s.used += sortedPart * eventBytes
+		last++
+	}
+	ev := *event
+	for _, text := range []*string{&ev.Host, &ev.Method, &ev.Path, &ev.Agent, &ev.Node} {
+		*text = s.text(*text)
+	}
+	s.parts[last] = append(s.parts[last], ev)
+}
+
+// text keeps a text past its batch. Texts repeat from line to line, so equal
+// ones are kept once.
+func (s *sorted) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	kept, ok := s.texts[text]
+	if !ok {
+		kept = strings.Clone(text)
+		s.texts[kept] = kept
+		s.used += textBytes + int64(len(kept))
+	}
+	return kept
 }

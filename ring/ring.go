@@ -1,8 +1,9 @@
 // Package ring counts what one key did in a sliding window of sixty slots.
 //
-// A [Ring] is one window, complete: the slots, the newest slot it knows (its
-// head) and the running sum. [Counts] is the bare array of slots, for a caller
-// that keeps head and sum beside the key and wants to touch the array less.
+// [Counts] is the array of slots, 120 bytes: what the shard package counts in. It
+// keeps each key's head (the newest slot it knows) and running sum beside the
+// key, and touches the array less. A [Ring] is one window, complete. It is the
+// reference that shard is tested against, and what a window is read out as.
 //
 // It knows slot numbers and nothing of time: slot = floor(unix seconds /
 // width), a uint32, which is enough until 2106 at one second a slot. It does
@@ -66,15 +67,13 @@ func (r *Ring) Last(now uint32, k int) uint32 {
 // Until returns after how many slots, from now on, the count is at most n if
 // nothing more comes: 0 if it already is, [Slots] at the most.
 func (r *Ring) Until(now, n uint32) uint32 {
-	recent := r.Snapshot(now)
-	count := r.Count(now)
-	for i, leaving := range recent {
-		if count <= n {
-			return uint32(i)
+	gap, sum := max(now, r.head)-r.head, uint32(0)
+	for age := uint32(0); age+gap < Slots && age <= r.head; age++ { // the newest first: a flood is there
+		if sum += uint32(r.counts[(r.head-age)%Slots]); sum > n {
+			return Slots - gap - age
 		}
-		count -= uint32(leaving)
 	}
-	return Slots
+	return 0
 }
 
 // Snapshot returns the slots now-59 to now, oldest first.

@@ -57,7 +57,7 @@ func (a *Attribute) append(dst []byte, ev *edgeguard.Event) ([]byte, bool) {
 	case edgeguard.FieldPath:
 		return appendPath(append(dst, "path="...), ev.Path), true
 	case edgeguard.FieldMethod:
-		return appendValue(append(dst, "method="...), ev.Method), true
+		return appendMethod(append(dst, "method="...), ev.Method), true
 	case edgeguard.FieldNode:
 		return appendValue(append(dst, "node="...), ev.Node), true
 	}
@@ -86,6 +86,14 @@ func appendPath(dst []byte, target string) []byte {
 	}
 	var room [pathRoom]byte
 	return appendValue(dst, view(normalPath(room[:0], target)))
+}
+
+func appendMethod(dst []byte, method string) []byte {
+	if plainMethod(method) {
+		return appendValue(dst, method)
+	}
+	var room [methodRoom]byte
+	return appendValue(dst, view(appendUpper(room[:0], method)))
 }
 
 // appendValue appends a value as it is shown: whole if it is short.

@@ -61,6 +61,7 @@ func (c *compiler) add(spec *Spec) {
 	c.fillLimits(&rule, spec)
 	c.fillAction(&rule, spec, &meter)
 	c.fillFleet(&rule, spec)
+	c.fillWide(&rule, spec, &meter)
 
 	sum := sha256.Sum256([]byte(canonical))
 	meter.Fingerprint = hex.EncodeToString(sum[:hashBytes])
@@ -82,6 +83,9 @@ func (c *compiler) checkName(name string) {
 	}
 	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		c.problem("name", flaw{fmt.Sprintf("%.80q is no name", name), "use at most 64 characters and no space"})
+	}
+	if name == edgeguard.ManualRule {
+		c.problem("name", flaw{fmt.Sprintf("%q is the rule of what operators block", name), "choose another name"})
 	}
 	if first, taken := c.names[name]; taken {
 		c.problem("name", flaw{fmt.Sprintf("%q is already the name of rule %d", name, first+1), "rename one of them"})

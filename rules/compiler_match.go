@@ -80,6 +80,7 @@ func (c *compiler) predicate(path string, m *Match) (predicate, string) {
 	mc.numbers("status", m.Status, not.Status, parseStatus, &p.status)
 	mc.numbers("port", m.Port, not.Port, parsePort, &p.port)
 	mc.texts("method", m.Method, not.Method, parseMethod, &p.method)
+	p.methods = lengthsOf(m.Method) | lengthsOf(not.Method)
 	mc.texts("path", m.Path, not.Path, parsePath, &p.path)
 	mc.texts("host", m.Host, not.Host, parseHost, &p.host)
 	return mc.compiled, strings.Join(mc.canonical, ", ")

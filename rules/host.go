@@ -18,21 +18,27 @@ func cutPort(host string) string {
 	return host[:colon]
 }
 
+// bareHost cuts off the port, and the dot that ends a name that is written in
+// full: "example.org." is "example.org".
+func bareHost(host string) string {
+	return strings.TrimSuffix(cutPort(host), ".")
+}
+
 // plainHost reports whether a host is in normal form as it stands, as nearly
-// all are: without port and in lower case.
+// all are: without port and last dot, and in lower case.
 func plainHost(host string) bool {
 	for i := 0; i < len(host); i++ {
 		if c := host[i]; c == ':' || 'A' <= c && c <= 'Z' {
 			return false
 		}
 	}
-	return len(host) < hostRoom
+	return len(host) < hostRoom && (len(host) == 0 || host[len(host)-1] != '.')
 }
 
-// normalHost appends a host without its port and in lower case; of one that is
-// longer than names can be, nothing.
+// normalHost appends a host without its port and last dot, and in lower case;
+// of one that is longer than names can be, nothing.
 func normalHost(dst []byte, host string) []byte {
-	host = cutPort(host)
+	host = bareHost(host)
 	if len(host) >= hostRoom {
 		return dst
 	}

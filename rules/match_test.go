@@ -24,6 +24,10 @@ func TestMatch(t *testing.T) {
 	}
 	unknown := answer
 	unknown.Known = 0
+	odd := answer
+	odd.Method, odd.Host = "pOst", "www.example.org."
+	slash := answer
+	slash.Path = "/x%2Fy/../login?x=1"
 	for _, c := range []struct {
 		name  string
 		match rules.Match
@@ -37,8 +41,19 @@ func TestMatch(t *testing.T) {
 		{"other host", rules.Match{Host: list("example.org")}, answer, false},
 		{"method", rules.Match{Method: list("GET", "POST")}, answer, true},
 		{"other method", rules.Match{Method: list("GET")}, answer, false},
+		{"method in lower case", rules.Match{Method: list("POST")}, odd, true},
+		{"rule's method in lower case", rules.Match{Method: list("get", "post")}, answer, true},
+		{"not method in lower case", rules.Match{Not: &rules.Match{Method: list("POST")}}, odd, false},
+		{"method of many", rules.Match{Method: list("A", "B", "C", "D", "E", "F", "G", "H", "I", "POST")}, odd, true},
+		{"host with its last dot", rules.Match{Host: list("www.example.org")}, odd, true},
+		{"host pattern, last dot", rules.Match{Host: list("*.org")}, odd, true},
+		{"not host, last dot", rules.Match{Not: &rules.Match{Host: list("www.example.org")}}, odd, false},
 		{"path", rules.Match{Path: list("/xmlrpc.php")}, answer, true},
 		{"path pattern", rules.Match{Path: list("/xml*.php")}, answer, true},
+		{"path behind an escaped slash, as Apache reads it", rules.Match{Path: list("/login")}, slash, true},
+		{"the same as nginx reads it", rules.Match{Path: list("/x/login")}, slash, true},
+		{"neither reading", rules.Match{Path: list("/y/login")}, slash, false},
+		{"not path, which one reading is not", rules.Match{Not: &rules.Match{Path: list("/login")}}, slash, true},
 		{"path is not a prefix", rules.Match{Path: list("/xmlrpc")}, answer, false},
 		{"status", rules.Match{Status: list("403", "404")}, answer, true},
 		{"status class", rules.Match{Status: list("4XX")}, answer, true},

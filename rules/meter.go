@@ -70,7 +70,12 @@ func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
 //go:noinline
 func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
 	var room [pathRoom]byte
-	return m.weigh(ev, view(normalPath(room[:0], ev.Path)))
+	cost, ok = m.weigh(ev, view(normalPath(room[:0], ev.Path)))
+	if hasOther(ev.Path) { // servers differ: one of the readings is what was served
+		other, also := m.weigh(ev, view(otherPath(room[:0], ev.Path)))
+		cost, ok = max(cost, other), ok || also
+	}
+	return cost, ok
 }
 
 // weigh finishes the match and finds the cost.

@@ -74,7 +74,31 @@ func hasMarks(path []byte) bool {
 // This is how nginx reads a path before it chooses a location (its parser of
 // "complex" URIs, which also ends at "#"), so a rule sees the path that is
 // served, however a client wrote it.
-func normalPath(dst []byte, target string) []byte {
+func normalPath(dst []byte, target string) []byte { return resolve(dst, target, '/') }
+
+// otherPath is normalPath as Apache reads a path: it resolves dot segments
+// before it reads an escaped slash as one, so that "/x%2fy/../a" is "/a" there,
+// and "/x/a" for nginx.
+func otherPath(dst []byte, target string) []byte {
+	const mark = 0 // stands for the slash: no server takes a path with this byte
+	root := len(dst)
+	dst = resolve(dst, target, mark)
+	for i, c := range dst[root:] {
+		if c == mark {
+			dst[root+i] = '/'
+		}
+	}
+	return dst
+}
+
+// hasOther reports whether otherPath can give another path than normalPath.
+func hasOther(target string) bool {
+	return strings.Contains(target, "%2f") || strings.Contains(target, "%2F")
+}
+
+// resolve appends the normal form of a target's path, with escaped slashes as
+// the given byte.
+func resolve(dst []byte, target string, escaped byte) []byte {
 	if end := strings.IndexAny(target, "?#"); end >= 0 {
 		target = target[:end]
 	}
@@ -87,6 +111,9 @@ func normalPath(dst []byte, target string) []byte {
 		if c == '%' && i+2 < len(target) && isHex(target[i+1]) && isHex(target[i+2]) {
 			c = unhex(target[i+1])<<4 | unhex(target[i+2])
 			i += 2
+			if c == '/' {
+				c = escaped
+			}
 		}
 		if c != '/' {
 			dst = append(dst, c)
@@ -118,16 +145,40 @@ func closeSegment(path []byte, root, segment int) []byte {
 }
 
 // cutOrigin cuts scheme and authority off a target in absolute form, as
-// clients send it to proxies and scanners to everybody.
+// clients send it to proxies and scanners to everybody. Servers take any scheme,
+// and Apache and Caddy one without an authority, too ("x:/a").
 func cutOrigin(target string) string {
-	scheme, rest, ok := strings.Cut(target, "://")
-	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+	colon := schemeEnd(target)
+	if colon < 0 {
 		return target
 	}
-	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
-		return rest[slash:]
+	rest, authority := target[colon+1:], 0
+	if strings.HasPrefix(rest, "//") {
+		authority = 2
 	}
-	return "/"
+	if slash := strings.IndexByte(rest[authority:], '/'); slash == 0 || slash > 0 && authority > 0 {
+		return rest[authority+slash:]
+	}
+	if authority > 0 {
+		return "/"
+	}
+	return target
+}
+
+// schemeEnd gives the index of the colon after the scheme that a target begins
+// with (RFC 3986 section 3.1), or -1.
+func schemeEnd(target string) int {
+	for i := 0; i < len(target); i++ {
+		switch c := target[i]; {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
 }
 
 func isHex(c byte) bool {

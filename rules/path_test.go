@@ -1,9 +1,14 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// absolute is what stands before the path of a target in absolute form, with
+// the path's first slash where nothing else ends it.
+var absolute = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*|/)`)
 
 // slowNormalPath is the obvious twin of normalPath: one step after the other,
 // on whole strings.
@@ -11,12 +16,8 @@ func slowNormalPath(target string) string {
 	for _, mark := range []string{"?", "#"} {
 		target, _, _ = strings.Cut(target, mark)
 	}
-	for _, scheme := range []string{"http://", "https://"} {
-		if len(target) >= len(scheme) && strings.EqualFold(target[:len(scheme)], scheme) {
-			_, after, _ := strings.Cut(target[len(scheme):], "/")
-			target = "/" + after
-			break
-		}
+	if origin := absolute.FindString(target); origin != "" {
+		target = "/" + target[len(origin):]
 	}
 	var decoded strings.Builder
 	for i := 0; i < len(target); i++ {
@@ -87,7 +88,17 @@ var pathCases = []struct{ name, target, want string }{
 	{"absolute form, odd case", "HTTPS://example.org//a?x", "/a"},
 	{"absolute form without path", "http://example.org", "/"},
 	{"absolute form in the query", "/a?u=http://x/y", "/a"},
-	{"other scheme is a path", "ftp://a/b", "/ftp:/a/b"},
+	{"absolute form, query instead of a path", "http://example.org?a=/xmlrpc.php", "/"},
+	{"absolute form with port", "http://[2001:db8::1]:80/xmlrpc.php", "/xmlrpc.php"},
+	{"absolute form with user", "http://a:b@example.org/xmlrpc.php", "/xmlrpc.php"},
+	{"absolute form, any scheme", "x-1+a.b://h/wp-login.php", "/wp-login.php"},
+	{"absolute form, short scheme", "x://h/a/../b", "/b"},
+	{"absolute form, scheme only", "x://", "/"},
+	{"absolute form without a host", "x:///a", "/a"},
+	{"absolute form without authority, as Apache and Caddy take it", "http:/h/a", "/h/a"},
+	{"no scheme begins with a digit", "1x://h/a", "/1x:/h/a"},
+	{"no scheme has a slash", "/a://h/b", "/a:/h/b"},
+	{"no scheme is empty", "://h/b", "/:/h/b"},
 	{"asterisk form", "*", "/*"},
 	{"authority form", "example.org:443", "/example.org:443"},
 	{"not ASCII", "/caf\xc3\xa9/%C3%A9", "/caf\xc3\xa9/\xc3\xa9"},
@@ -131,6 +142,24 @@ func TestPlainPath(t *testing.T) {
 					t.Fatalf("plainPath(%q) = %q, true", path, got)
 				}
 			}
+		}
+	}
+}
+
+// TestOtherPath: Apache splits a path at its slashes before it reads escapes.
+func TestOtherPath(t *testing.T) {
+	for _, c := range []struct{ target, want string }{
+		{"/x%2fy/../login", "/login"},
+		{"/x%2Fy%2f/%2e%2e/login?a", "/login"},
+		{"/x%2f../login", "/x/../login"},
+		{"x://h/a%2fb/../c", "/c"},
+		{"/a%2fb", "/a/b"},
+		{"//a/../b%2f", "/b/"},
+		{"/%2f/../a", "/a"},
+		{"/%2f", "//"},
+	} {
+		if got := string(otherPath([]byte("x/y="), c.target)); got != "x/y="+c.want {
+			t.Errorf("otherPath(%q) = %q, want %q", c.target, got, c.want)
 		}
 	}
 }

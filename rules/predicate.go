@@ -10,6 +10,7 @@ type predicate struct {
 	notKinds           edgeguard.Kind
 	status, port       ranges
 	method, path, host term
+	methods            lengths // of the texts of method
 }
 
 // matchFields looks at all that needs no normal form.
@@ -18,7 +19,27 @@ func (p *predicate) matchFields(ev *edgeguard.Event) bool {
 		ev.Kind&p.notKinds == 0 &&
 		p.status.has(ev.Status) &&
 		p.port.has(ev.Port) &&
-		(p.need&edgeguard.FieldMethod == 0 || p.method.match(ev.Method))
+		(p.need&edgeguard.FieldMethod == 0 ||
+			p.matchMethod(ev.Method))
+}
+
+func (p *predicate) matchMethod(method string) bool {
+	if !p.methods.has(method) { // nearly always, and the text need not be fetched for it
+		return p.method.open
+	}
+	if plainMethod(method) {
+		return p.method.match(method)
+	}
+	return p.matchOddMethod(method)
+}
+
+// matchOddMethod is a function of its own, so that only odd methods pay for the
+// room.
+//
+//go:noinline
+func (p *predicate) matchOddMethod(method string) bool {
+	var room [methodRoom]byte
+	return p.method.match(view(appendUpper(room[:0], method)))
 }
 
 // matchTexts looks at the rest: the path is in normal form, the host as sent.

@@ -22,6 +22,8 @@ type Rule struct {
 	Candidates       []Candidate      // ascending
 	Scope            Scope
 	OnFleetLoss      Loss // LossLocal unless Scope is ScopeFleet
+	Wide             Wide
+	Widths           []Width // what Wide comes to, the longest prefix first
 }
 
 // Blocked gives how long a key's block lasts that was blocked so many times

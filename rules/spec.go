@@ -49,6 +49,8 @@ type Spec struct {
 	Scope Scope
 	// OnFleetLoss is LossLocal by default. Only a rule of the fleet has another.
 	OnFleetLoss Loss
+	// Wide is WideDefault by default: IPv6 is counted by /56 and /48 besides.
+	Wide Wide
 }
 
 // Match is a set of terms. An event matches if it satisfies every term that is
@@ -64,7 +66,7 @@ type Match struct {
 	// Host is compared without port and without regard to case; "*" stands
 	// for any run of characters.
 	Host []string
-	// Method is compared exactly.
+	// Method is compared in any case.
 	Method []string
 	// Path is compared with the normalized path; "*" stands for any run of
 	// characters, slashes included. It is written as a client would send it:

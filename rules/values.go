@@ -2,22 +2,15 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
-
-// usualMethods are those whose lower-case form is surely a slip.
-var usualMethods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 
 func parseMethod(text string) ([]string, flaw) {
 	if !isToken(text) {
 		return nil, flaw{fmt.Sprintf("%.40q is no method", text), "write one such as POST"}
 	}
-	if upper := strings.ToUpper(text); upper != text && slices.Contains(usualMethods, upper) {
-		return nil, flaw{fmt.Sprintf("%q: methods are compared exactly", text), "write " + upper}
-	}
-	return []string{text}, flaw{}
+	return []string{string(appendUpper(nil, text))}, flaw{}
 }
 
 // parseHost reads a host name or a pattern of one, without a port.
@@ -27,7 +20,9 @@ func parseHost(text string) ([]string, flaw) {
 	case text == "" || len(text) >= hostRoom || strings.ContainsAny(text, "/?#@ \t\r\n"):
 		return nil, flaw{fmt.Sprintf("%.40q is no host", text), mend}
 	case cutPort(text) != text:
-		return nil, flaw{fmt.Sprintf("%q: hosts are compared without their port", text), "write " + cutPort(text)}
+		return nil, flaw{fmt.Sprintf("%q: hosts are compared without their port", text), "write " + bareHost(text)}
+	case bareHost(text) != text:
+		return nil, flaw{fmt.Sprintf("%q: hosts are compared without the dot at their end", text), "write " + bareHost(text)}
 	}
 	return splitGlob(string(appendLower(nil, text))), flaw{}
 }

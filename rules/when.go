@@ -37,12 +37,17 @@ func (w *when) match(ev *edgeguard.Event) bool {
 		return false
 	}
 	s := subject{event: ev}
-	if w.names["path"] {
-		s.path = wholePath(ev.Path)
-	}
 	if w.names["host"] {
 		s.host = wholeHost(ev.Host)
 	}
+	if !w.names["path"] {
+		return w.holds(s)
+	}
+	s.path = wholePath(ev.Path)
+	if holds := w.holds(s); holds || !hasOther(ev.Path) {
+		return holds
+	}
+	s.path = view(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
 	return w.holds(s)
 }
 
@@ -56,15 +61,23 @@ func wholePath(target string) string {
 	return view(normalPath(make([]byte, 0, len(target)+1), target))
 }
 
-// wholeHost gives a host without its port and in lower case.
+// wholeHost gives a host without its port and last dot, and in lower case.
 func wholeHost(host string) string {
 	if plainHost(host) {
 		return host
 	}
-	if host = cutPort(host); len(host) >= hostRoom {
+	if host = bareHost(host); len(host) >= hostRoom {
 		return ""
 	}
 	return view(appendLower(make([]byte, 0, len(host)), host))
+}
+
+// upperMethod gives a method in upper case.
+func upperMethod(method string) string {
+	if plainMethod(method) {
+		return method
+	}
+	return view(appendUpper(make([]byte, 0, len(method)), method))
 }
 
 // query gives what stands behind the question mark of a request target, as it
@@ -79,7 +92,7 @@ func query(target string) string {
 var (
 	whenTexts = map[string]text{
 		"host":   func(s subject) string { return s.host },
-		"method": func(s subject) string { return s.event.Method },
+		"method": func(s subject) string { return upperMethod(s.event.Method) },
 		"path":   func(s subject) string { return s.path },
 		"query":  func(s subject) string { return query(s.event.Path) },
 		"agent":  func(s subject) string { return s.event.Agent },

@@ -25,6 +25,8 @@ func TestWith(t *testing.T) {
 	}{
 		{"host and path", []string{"path", "host"}, nil, "host=example.org path=/x"},
 		{"method and node", []string{"node", "method"}, nil, "method=GET node=edge-1"},
+		{"one key for a name with its last dot", []string{"host"}, func(ev *edgeguard.Event) { ev.Host = "example.org.:80" }, "host=example.org"},
+		{"one key for a method in any case", []string{"method"}, func(ev *edgeguard.Event) { ev.Method = "gEt" }, "method=GET"},
 		{"unknown host", []string{"host"}, func(ev *edgeguard.Event) { ev.Known &^= edgeguard.FieldHost }, ""},
 		{"unknown node", []string{"host", "node"}, func(ev *edgeguard.Event) { ev.Known &^= edgeguard.FieldNode }, ""},
 		{"empty host is a value", []string{"host"}, func(ev *edgeguard.Event) { ev.Host = "" }, "host="},

@@ -188,17 +188,18 @@ func (w *warmEntry) advance(c *ring.Counts, now uint32) {
 }
 
 // add counts cost in slot, which is the head.
-func (w *warmEntry) add(cost uint16) uint32 {
-	added := min(cost, ring.Max-w.last)
+func (w *warmEntry) add(cost uint16) (count uint32, added uint16) {
+	added = min(cost, ring.Max-w.last)
 	w.last += added
 	w.sum += uint32(added)
-	return w.sum
+	return w.sum, added
 }
 
 // addLate counts cost in a slot before the head and inside the window.
-func (w *warmEntry) addLate(c *ring.Counts, slot uint32, cost uint16) uint32 {
-	w.sum += uint32(c.Add(slot, cost))
-	return w.sum
+func (w *warmEntry) addLate(c *ring.Counts, slot uint32, cost uint16) (count uint32, added uint16) {
+	added = c.Add(slot, cost)
+	w.sum += uint32(added)
+	return w.sum, added
 }
 
 // count sums the slots that are in the window that ends at now.

@@ -67,14 +67,14 @@ func (f *half) coolest(s *shard, p *page, h uint64, now uint32) (e *entry, least
 // outgrow counts cost in slot for an entry whose pairs cannot take it: in a
 // ring of its own, in that of a cooler key of the page, or, where there is
 // neither, in its pairs as well as they can.
-func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) uint32 {
+func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) (count uint32, added uint16) {
 	r := f.mem.takeRing()
 	if r == 0 {
 		r = f.takeOver(s, p, f.heat(e, e.head)+uint32(cost), e.head)
 	}
 	if r == 0 {
 		s.squeezed++
-		return max(e.squeeze(slot, cost), uint32(cost))
+		return max(e.squeeze(slot, cost), uint32(cost)), cost
 	}
 	s.promoted++
 	s.rings++

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"edgeguard/ring"
@@ -17,6 +18,7 @@ type half struct {
 	shift  uint8 // brings those bits to the right
 	held   bool  // each shard's first page is kept for it
 	shards []shard
+	used   atomic.Bool // it had a key once: until then a sweep passes it by
 }
 
 func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
@@ -25,10 +27,14 @@ func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed ui
 	f.mem, f.seed = mem, seed
 	// One page a lock is the least that a half takes: 1/256 of the budget, if
 	// that makes fewer than 256 locks.
-	f.bits = uint8(min(max(bits.Len64(uint64(mem.pages/256))-1, 1), 8))
+	few := fam == v4 && c.FewV4
+	f.bits = 1
+	if !few {
+		f.bits = uint8(min(max(bits.Len64(uint64(mem.pages/256))-1, 1), 8))
+	}
 	f.shift = 64 - f.bits
 	f.shards = make([]shard, 1<<f.bits)
-	f.held = mem.hold(len(f.shards))
+	f.held = !few && mem.hold(len(f.shards))
 }
 
 func (f *half) hash(k key) uint64 {
@@ -93,9 +99,9 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 	if d := s.dir.Load(); d != nil && f.layout.group == lineSize && k.first != 0 {
 		e := f.layout.findSmall(f.mem.at(d.at(d.index(h))), h, uint32(k.first))
 		if e != nil && e.form == warm && op.Now == e.head && op.Slot == e.head {
-			c := Count{Count: e.warm().add(op.Cost)}
+			count, added := e.warm().add(op.Cost)
 			s.mu.Unlock()
-			return c
+			return Count{Count: count, Added: added}
 		}
 	}
 	c := f.addAny(s, h, k, op)
@@ -122,21 +128,22 @@ func (f *half) addTo(s *shard, p *page, e *entry, op *Op) Count {
 		slot, cost = now, 0
 	}
 	var count uint32
+	added := cost
 	if e.form == warm {
-		count = f.addWarm(e.warm(), now, slot, cost)
+		count, added = f.addWarm(e.warm(), now, slot, cost)
 	} else if n, fits := e.add(now, slot, cost); fits || cost == 0 {
 		count = n
 	} else {
-		count = f.outgrow(s, p, e, slot, cost)
+		count, added = f.outgrow(s, p, e, slot, cost)
 	}
 	if f.layout.peak != 0 {
 		peak := f.layout.peakOf(e)
 		*peak = max(*peak, count)
 	}
-	return Count{Count: count, Late: late}
+	return Count{Count: count, Added: added, Late: late}
 }
 
-func (f *half) addWarm(w *warmEntry, now, slot uint32, cost uint16) uint32 {
+func (f *half) addWarm(w *warmEntry, now, slot uint32, cost uint16) (count uint32, added uint16) {
 	if now > w.head {
 		w.advance(f.mem.counts(w.ring), now)
 	}
@@ -157,7 +164,7 @@ func (f *half) addNew(s *shard, h uint64, k key, op *Op) Count {
 	}
 	e, p := f.admit(s, h, k, op)
 	if e == nil {
-		return Count{Count: uint32(op.Cost)}
+		return Count{Count: uint32(op.Cost), Added: op.Cost}
 	}
 	return f.addTo(s, p, e, op)
 }

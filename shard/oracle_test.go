@@ -104,12 +104,14 @@ func (l *log) add(op *Op) Count {
 	h.newest = max(h.newest, op.Now)
 	slot := min(op.Slot, h.newest)
 	late := h.newest-slot >= ring.Slots
+	var added uint32
 	if !late && op.Cost > 0 {
-		h.slots[slot] = min(h.slots[slot]+uint32(op.Cost), ring.Max)
+		added = min(uint32(op.Cost), ring.Max-h.slots[slot])
+		h.slots[slot] += added
 	}
 	n := h.count(op.Now)
 	h.peak = max(h.peak, n)
-	return Count{Count: n, Late: late}
+	return Count{Count: n, Added: uint16(added), Late: late}
 }
 
 func (h *history) count(now uint32) (sum uint32) {

@@ -63,6 +63,7 @@ func (f *half) first(s *shard, h uint64) (*directory, uint64) {
 	d.deep = 1
 	d.set(0, 0, n)
 	s.dir.Store(d)
+	f.used.Store(true)
 	return d, 0
 }
 

@@ -25,8 +25,18 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 	t.sweep.mu.Lock()
 	defer t.sweep.mu.Unlock()
 	at := &t.sweep
-	for empties := 0; pages > 0 && empties < len(t.halves[v4].shards)*2; {
+	all := 0
+	for i := range t.halves {
+		if f := &t.halves[i]; f.used.Load() {
+			all += len(f.shards)
+		}
+	}
+	for empties := 0; pages > 0 && empties < all; {
 		f := &t.halves[at.half]
+		if !f.used.Load() {
+			at.half = 1 - at.half
+			continue
+		}
 		n, next, ok := f.sweepPage(at.shard, at.from, now)
 		dropped += n
 		if ok {

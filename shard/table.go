@@ -31,6 +31,9 @@ type Config struct {
 	// V4 and V6 are the prefix lengths that are counted together; 0 means 32
 	// and 64. More than 64 bits of IPv6 cannot go with With.
 	V4, V6 uint8
+	// FewV4 says that hardly an IPv4 address will come: their half of the table
+	// has the least of locks, and no memory is kept for it.
+	FewV4 bool
 	// With says that keys carry attributes.
 	With bool
 	// Peaks keeps each key's greatest count, four bytes more a key. Such keys
@@ -84,6 +87,8 @@ type Count struct {
 	// event included unless it was late. A key for which there is no room has
 	// the event's own cost.
 	Count uint32
+	// Added is what the event added: its cost, or less where its slot is full.
+	Added uint16
 	// Late says that the event's slot has left the window: it was not counted.
 	Late bool
 }

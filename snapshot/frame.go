@@ -21,7 +21,8 @@ const (
 	kindMeter    = 'M'
 	kindWindow   = 'W'
 	kindBlock    = 'B'
-	kindStep     = 'S'
+	kindOldStep  = 'S' // as it was written before Since and Counted
+	kindStep     = 'T'
 	kindPosition = 'P'
 	kindEnd      = 'E'
 )

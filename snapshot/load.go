@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"edgeguard/internal/safepath"
 )
 
 // maxAhead is how far in the future a snapshot may have been taken: what
@@ -70,14 +72,19 @@ func unusable(err error) bool {
 }
 
 func load(path string, now time.Time, sink *Sink) (Loaded, error) {
-	info, err := os.Stat(path)
+	place, err := safepath.Open(path)
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer func() { _ = place.Close() }()
+	info, err := place.Lstat(place.Name)
 	if err != nil {
 		return Loaded{}, err
 	}
 	if !info.Mode().IsRegular() {
 		return Loaded{}, errors.New("not a file; name another place for the state")
 	}
-	f, err := os.Open(path)
+	f, err := place.Open(place.Name)
 	if err != nil {
 		return Loaded{}, err
 	}

@@ -138,7 +138,7 @@ func small() *state {
 			{Meter{"fedcba9876543210", 60, true}, []Window{with, window("0.0.0.0/0", minute, 1), window("::/0", minute, 2)}},
 		},
 		blocks:    []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
-		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-time.Hour)}},
+		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-2 * time.Hour), noon.Add(-time.Hour), 7}},
 		positions: []Position{{"/var/log/nginx/access.log", []byte(`{"offset":12345}`)}, {"empty", nil}},
 	}
 }
@@ -171,7 +171,7 @@ func random(rng *rand.Rand, n int) *state {
 			b.Held, b.Share, b.At = true, rng.Float64(), noon.Add(-time.Duration(rng.Int64N(int64(time.Hour))))
 		}
 		s.blocks = append(s.blocks, b)
-		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Until})
+		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Since, b.Until, rng.Uint32N(100)})
 		s.positions = append(s.positions, Position{string(rune('a' + i%26)), make([]byte, rng.IntN(maxText+1))})
 	}
 	return s

@@ -93,9 +93,9 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 			r.count.blocks++
 			v.block(&r.block)
 		}
-	case kindStep:
+	case kindStep, kindOldStep:
 		var s Step
-		if d.step(&s); d.err == nil {
+		if d.step(&s, kind == kindOldStep); d.err == nil {
 			r.count.steps++
 			v.step(s)
 		}

@@ -182,6 +182,23 @@ func TestMeterThatIsGone(t *testing.T) {
 	}
 }
 
+// TestFullWindow: a key that came in every slot, as a steady offender does, is
+// saved and loaded whole.
+func TestFullWindow(t *testing.T) {
+	const width = 5
+	full := window("192.0.2.1/32", slot(noon, width))
+	for i := range full.Counts {
+		full.Counts[i] = uint16(1 + i)
+	}
+	full.Counts[slot(noon, width)%ring.Slots] = ring.Max
+	want := &state{cut: Cut{Node: "edge-1", Taken: noon}, meters: []meterState{{Meter{"m", width, false}, []Window{full}}}}
+	var got state
+	if _, err := Load(want.save(t), noon, got.sink()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, &got, want)
+}
+
 // TestExtremes: nothing that a caller may hold makes a file that cannot be
 // read again.
 func TestExtremes(t *testing.T) {
@@ -280,5 +297,20 @@ func TestFlatMemory(t *testing.T) {
 		}
 	}); n > each/100 { // a few a frame
 		t.Errorf("%v allocations to read %d windows", n, 4*each)
+	}
+}
+
+// A step that was written before steps knew when their block began is read.
+func TestOldStep(t *testing.T) {
+	want := Step{Rule: "site", Prefix: netip.MustParsePrefix("203.0.113.9/32"), Blocks: 2, Until: noon}
+	var e encoder
+	e.text(want.Rule)
+	e.prefix(want.Prefix, false)
+	e.uint(uint64(want.Blocks))
+	e.time(want.Until)
+	var got Step
+	d := decoder{rest: e.buf}
+	if d.step(&got, true); d.err != nil || len(d.rest) > 0 || got != want {
+		t.Errorf("%+v, %v and %d bytes left", got, d.err, len(d.rest))
 	}
 }

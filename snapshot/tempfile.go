@@ -1,9 +1,13 @@
 package snapshot
 
 import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"edgeguard/internal/safepath"
 )
 
 // stage is a moment at which a crash may come.
@@ -19,6 +23,8 @@ const (
 // tempFile is a file that becomes the one at path when it is whole.
 type tempFile struct {
 	*os.File // nil when it is closed
+	place    *safepath.Place
+	name     string // in the place, until it is whole
 	path     string
 	// before is nil but in tests, which fail there or kill the process.
 	before func(stage) error
@@ -28,25 +34,29 @@ type tempFile struct {
 // names addresses. Its name is new, so that of two processes none ever writes
 // into, or renames, the other's half.
 func createTemp(path string, before func(stage) error) (*tempFile, error) {
-	dir, base := filepath.Split(path)
-	dir = filepath.Join(dir, ".")
-	removeLeft(dir, "."+base+".", ".tmp")
-	f, err := os.CreateTemp(dir, "."+base+".*.tmp")
+	place, err := safepath.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &tempFile{f, path, before}, nil
+	removeLeft(place)
+	name := fmt.Sprintf(".%s.%016x.tmp", place.Name, rand.Uint64())
+	f, err := place.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		_ = place.Close()
+		return nil, err
+	}
+	return &tempFile{f, place, name, path, before}, nil
 }
 
 // removeLeft removes what writers that were killed left behind.
-func removeLeft(dir, prefix, suffix string) {
-	entries, err := os.ReadDir(dir)
+func removeLeft(place *safepath.Place) {
+	entries, err := fs.ReadDir(place.FS(), ".")
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) && e.Type().IsRegular() {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+		if strings.HasPrefix(e.Name(), "."+place.Name+".") && strings.HasSuffix(e.Name(), ".tmp") && e.Type().IsRegular() {
+			_ = place.Remove(e.Name())
 		}
 	}
 }
@@ -78,13 +88,13 @@ func (f *tempFile) commit() error {
 	if err := f.reach(beforeRename); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), f.path); err != nil {
+	if err := f.place.Rename(f.name, f.place.Name); err != nil {
 		return err
 	}
 	if err := f.reach(beforeSyncDir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(f.path))
+	return f.place.Sync()
 }
 
 // discard closes the file and removes it, if it was not renamed: then nothing
@@ -94,15 +104,7 @@ func (f *tempFile) discard() {
 		return
 	}
 	_ = f.Close()
-	_ = os.Remove(f.Name())
+	_ = f.place.Remove(f.name)
+	_ = f.place.Close()
 	f.File = nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -11,8 +11,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +23,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/internal/unixsocket"
 )
 
 // maxAnswer is the largest answer that is read, in bytes: a page of a thousand
@@ -118,6 +121,9 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s: %w", c.address, context.Cause(ctx))
+		}
+		if path, isUnix := strings.CutPrefix(c.address, "unix:"); isUnix && errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("%s: permission denied: %s", c.address, unixsocket.WhoMay(path))
 		}
 		return nil, fmt.Errorf("%s: %w; is edgeguard serving there?", c.address, err)
 	}

@@ -14,6 +14,9 @@
 local RULE, LEAST, LONGEST = 28, 27 + 3 + 14, 1024
 local REMOVED = 200 -- ended records that one call removes at most
 local STREAM = 100000
+local FULL = 2 ^ 18   -- records from which on a rule's block needs another one's room
+local SAMPLE = 128    -- records that are looked at for one that goes
+local SOME = 16       -- a network with such a part of them has many
 
 -- toggle adds a record to the digest, or takes it out of it.
 local function toggle(digest, prefix, record)
@@ -79,33 +82,194 @@ local function isRecord(record)
   return #record >= LEAST and #record <= LONGEST and byte(record) == 1 and find(record, '\0', RULE, true) ~= nil
 end
 
+-- networks gives the IPv4 /16, or the IPv6 /48 and /32, in which a prefix lies,
+-- in some text that is the same for all that lie there.
+local function networks(prefix)
+  local v4 = match(prefix, '^%d+%.%d+%.')
+  if v4 then return v4 end
+  local head = sub(prefix, 1, (find(prefix, '::', 1, true) or #prefix + 1) - 1) .. ':0:0:0:'
+  return match(head, '^[^:]*:[^:]*:[^:]*:'), match(head, '^[^:]*:[^:]*:')
+end
+
+-- byRule reports that only a rule wants this: it is a block, neither by hand nor
+-- forced, and no tombstone.
+local function byRule(record)
+  return byte(record, 10) == 0 and byte(record, 19) == 0 and byte(record, #record - 5) == 0 and ruleOf(record) ~= 'manual'
+end
+
+local function hasEnded(record, second)
+  return unpack('>I8', record, 11) <= second * 1e9
+end
+
+-- tie is a number by which texts are told apart where nothing else does.
+local function tie(text)
+  return tonumber(sub(redis.sha1hex(text), 1, 12), 16)
+end
+
+local function tieOf(pile)
+  pile.tie = pile.tie or tie(pile.name)
+  return pile.tie
+end
+
+-- younger orders what is sampled: what goes first stands last.
+local function younger(a, b)
+  if a.since ~= b.since then return a.since < b.since end
+  a.tie, b.tie = a.tie or tie(a.prefix), b.tie or tie(b.prefix)
+  return a.tie < b.tie
+end
+
+-- A pile is some of the sample; n is how many of them are still there.
+local function put(piles, name, one)
+  local pile = piles[name]
+  if not pile then
+    pile = { n = 0, name = name }
+    piles[name] = pile
+  end
+  pile.n, pile[#pile + 1], one[#one + 1] = pile.n + 1, one, pile
+end
+
+local function last(pile)
+  if not pile.sorted then
+    table.sort(pile, younger)
+    pile.sorted = true
+  end
+  while pile[#pile].gone do pile[#pile] = nil end
+  return pile[#pile]
+end
+
+-- sampleOf looks at some records, all of a small hash: those that have ended,
+-- and rules' blocks by their networks. Where it begins is nobody's choice, since
+-- it follows from the digest.
+local function sampleOf(blocks, digest, second)
+  local sample = { found = {}, size = 0, ended = {}, narrow = {}, wide = {} }
+  local cursor, ends = format('%.0f', digest[1]), 0
+  for _ = 1, 4 do
+    local got = call('HSCAN', blocks, cursor, 'COUNT', SAMPLE)
+    for i = 1, #got[2], 2 do
+      local prefix, record = got[2][i], got[2][i + 1]
+      if not sample.found[prefix] and sample.size < 2 * SAMPLE then
+        local one, fits = { prefix = prefix, record = record, since = 0 }, isRecord(record)
+        if fits then one.since = unpack('>I8', record, 20) end
+        if not fits or hasEnded(record, second) then
+          put(sample.ended, '', one)
+        elseif byRule(record) then
+          local narrow, wide = networks(prefix)
+          put(sample.narrow, narrow, one)
+          if wide then put(sample.wide, wide, one) end
+        end
+        sample.found[prefix], sample.size = one, sample.size + 1
+      end
+    end
+    cursor = got[1]
+    if cursor == '0' then ends = ends + 1 end
+    if ends == 2 or sample.size >= SAMPLE then break end
+  end
+  return sample
+end
+
+-- unsample takes out a prefix that is gone, or has another record now.
+local function unsample(sample, prefix)
+  local one = sample and sample.found[prefix]
+  if not one then return end
+  sample.found[prefix], one.gone = nil, true
+  for i = 1, #one do one[i].n = one[i].n - 1 end
+end
+
+-- most gives the pile with most in it, or nil. Piles never grow.
+local function most(piles)
+  local top
+  for _, pile in pairs(piles) do
+    if pile.n > 0 and (not top or pile.n > top.n or pile.n == top.n and tieOf(pile) > tieOf(top)) then top = pile end
+  end
+  return top
+end
+
+-- crowded reports whether a network has many, and twice as many as that of a new
+-- record, so that no two networks push each other out by turns.
+local function crowded(sample, top, own)
+  return top and top.n * SOME >= sample.size and top.n >= 2 * ((own and own.n or 0) + 1)
+end
+
+-- goes gives what makes room for a record, or nil: what has ended, then the
+-- youngest of a rule's blocks of the network that has most. For an operator's
+-- word any rule's block goes.
+local function goes(sample, prefix, record)
+  local ended = most(sample.ended)
+  if ended then return last(ended) end
+  local top = most(sample.narrow)
+  if not byRule(record) then return top and last(top) end
+  local narrow, wide = networks(prefix)
+  if crowded(sample, top, sample.narrow[narrow]) then return last(top) end
+  top = most(sample.wide)
+  if crowded(sample, top, wide and sample.wide[wide]) then return last(top) end
+end
+
+-- goneRecord is the record by which the stream tells of a block that made room:
+-- one that is over, which nodes that know nothing of this pass over and forget.
+-- Those that do go by the field d.
+local function goneRecord(second)
+  return pack('>BI8BI8BI8', 1, 0, 0, second * 1e9, 0, (second - 1) * 1e9) .. ('\0'):rep(3 + 14)
+end
+
+-- add adds a change to the stream, and gives its id.
+local function add(keys, prefix, record, ...)
+  local version = call('HINCRBY', keys[4], 'version', 1)
+  return call('XADD', keys[3], 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record, ...)
+end
+
+-- makeRoom has one record go for another; it gives the id of that change, or nil
+-- where none goes.
+local function makeRoom(keys, sample, digest, prefix, record, second)
+  local one = goes(sample, prefix, record)
+  if not one then return nil end
+  toggle(digest, one.prefix, one.record)
+  unsample(sample, one.prefix)
+  call('HDEL', keys[1], one.prefix)
+  call('ZREM', keys[2], one.prefix)
+  return add(keys, one.prefix, goneRecord(second), 'd', '1')
+end
+
 -- publish: KEYS blocks, ends, stream, state; ARGV now in unix milliseconds, then
 -- prefix and record by turns. Answers 1 for each that was taken, 0 for each that
--- was not: a greater one stands, or it is none. What a node's clock calls ended
--- is removed only if the server's agrees.
+-- was not: a greater one stands, or it is none; and 2 for each that found no
+-- room. From FULL records on a new one needs another's room; an operator's word
+-- is taken without, up to twice as many. What a node's clock calls ended is
+-- removed only if the server's agrees.
 local function publish(keys, args)
   if not call then bind() end
   if #keys ~= 4 or #args % 2 ~= 1 or not whole(args[1], 2 ^ 53) then
     return fail('arguments: publish takes blocks, ends, stream and state, the time, and prefixes with records')
   end
-  local now, blocks, ends, stream, state = tonumber(args[1]), keys[1], keys[2], keys[3], keys[4]
-  removeEnded(blocks, ends, state, min(floor(now / 1000), tonumber(call('TIME')[1])))
-  local out, digest, tip = {}, digestOf(state), nil
+  local now, blocks, ends, state = tonumber(args[1]), keys[1], keys[2], keys[4]
+  local second = min(floor(now / 1000), tonumber(call('TIME')[1]))
+  removeEnded(blocks, ends, state, second)
+  local out, digest, tip, held, sample = {}, digestOf(state), nil, call('HLEN', blocks), nil
   for i = 2, #args, 2 do
-    local prefix, record = args[i], args[i + 1]
-    local taken = isRecord(record)
-    local old = taken and call('HGET', blocks, prefix)
-    if old and isRecord(old) then taken = supersedes(record, old, now) end -- what is none gives way
-    if taken then
-      if old then toggle(digest, prefix, old) end
+    local prefix, record, answer = args[i], args[i + 1], 0
+    local old = isRecord(record) and call('HGET', blocks, prefix)
+    if isRecord(record) and (not old or not isRecord(old) or supersedes(record, old, now)) then
+      answer = 1 -- what is none gives way
+      if not old and held >= FULL then
+        local ended = hasEnded(record, second)
+        if not ended then sample = sample or sampleOf(blocks, digest, second) end
+        local gone = not ended and makeRoom(keys, sample, digest, prefix, record, second)
+        if gone then
+          tip, held = gone, held - 1
+        elseif ended or byRule(record) or held >= 2 * FULL then
+          answer = 2
+        end
+      end
+    end
+    if answer == 1 then
+      if old then toggle(digest, prefix, old) else held = held + 1 end
+      unsample(sample, prefix)
       toggle(digest, prefix, record)
       local over = floor(unpack('>I8', record, 11) / 1e9) + unpack('>I4', record, #record - 3)
       call('HSET', blocks, prefix, record)
       call('ZADD', ends, format('%.0f', over), prefix)
-      local version = call('HINCRBY', state, 'version', 1)
-      tip = call('XADD', stream, 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record)
+      tip = add(keys, prefix, record)
     end
-    out[#out + 1] = taken and 1 or 0
+    out[#out + 1] = answer
   end
   if tip then
     setDigest(state, digest)

@@ -54,7 +54,7 @@ func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 	l.clears.mu.Lock()
 	defer l.clears.mu.Unlock()
 	for _, k := range keys {
-		one, ok := l.node.floor(k, at)
+		one, ok := floorOf(l.node, k, at)
 		stands, waits := l.clears.floors[k]
 		if !ok || (!waits && len(l.clears.floors) >= owedMost) {
 			continue
@@ -71,7 +71,7 @@ func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 
 // floor is that of a key whose prefix was unblocked at the epoch's time at;
 // false if this node has no such meter.
-func (n *Node) floor(k aggregator.Key, at time.Time) (floor, bool) {
+func floorOf(n Counter, k aggregator.Key, at time.Time) (floor, bool) {
 	width := n.Width(k.Meter)
 	if width == 0 {
 		return floor{}, false
@@ -131,7 +131,7 @@ type floored struct {
 func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
 	some := make([]floored, 0, len(keys))
 	for _, k := range keys {
-		if one, ok := p.node.floor(k, at); ok {
+		if one, ok := floorOf(p.node, k, at); ok {
 			some = append(some, floored{k, one})
 		}
 	}

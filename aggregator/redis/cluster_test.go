@@ -41,6 +41,12 @@ func joinCluster(t *testing.T) *clusterFleet {
 	if done, err := Install(context.Background(), client); err != nil || len(done) != 3 {
 		t.Fatalf("installed on %v: %v", done, err)
 	}
+	for _, s := range f.servers.Servers { // a replica that takes over has it from its master
+		redistest.Eventually(t, "the library on "+s.Addr, func() bool {
+			done, err := Install(context.Background(), s.Client())
+			return err == nil && done[0].Was == "same"
+		})
+	}
 	f.members = join(t, "", 2, onCluster)
 	return f
 }

@@ -32,7 +32,7 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		c := testConfig("localhost:6379", "edge-a")
 		test.change(&c)
-		_, err := New(c, Node{})
+		_, err := New(c, nil)
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", test.name, err)
 		}

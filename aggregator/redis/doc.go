@@ -15,7 +15,7 @@
 // jittered wait. A request never waits for anything here.
 //
 // What is stored is written by the function library alone (library.lua and
-// blocks.lua; aggregator/twin says the same in Go), which Install loads. A
+// blocks.lua; internal/redistwin says the same in Go), which Install loads. A
 // Pusher is the counts' half without goroutines, for replays.
 //
 // It is not the decision: what is pushed, what an answer means and what a

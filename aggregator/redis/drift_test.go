@@ -14,7 +14,7 @@ import (
 func alone(t *testing.T, s *redistest.Server) *Link {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, "edge-a"))
-	l, err := New(m.config, m.node)
+	l, err := New(m.config, testPeer{m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 				}
 				return text
 			}
-			if err := l.offer(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
+			if _, err := l.offer(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
 				t.Fatal(err)
 			}
 			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
@@ -121,7 +121,7 @@ func TestRepairOnlyWhatStands(t *testing.T) {
 // TestListThatWentBackHasAllOffered: what lost blocks may have lost counts.
 func TestListThatWentBackHasAllOffered(t *testing.T) {
 	m := newMember(t, testConfig("127.0.0.1:1", "edge-a"))
-	l, err := New(m.config, m.node)
+	l, err := New(m.config, testPeer{m})
 	if err != nil {
 		t.Fatal(err)
 	}

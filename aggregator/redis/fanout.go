@@ -108,12 +108,15 @@ func (l *Link) learn(messages []goredis.XMessage) (last string) {
 		prefix, _ := m.Values["p"].(string)
 		record, _ := m.Values["r"].(string)
 		text, _ := m.Values["v"].(string)
+		gone := m.Values["d"] != nil // made room for another: nothing was lifted
 		version, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || !l.mirror.follow(prefix, record, version) {
+		if err != nil || !l.mirror.follow(prefix, record, gone, version) {
 			signal(l.resync)
 			continue
 		}
-		l.take(prefix, record, true)
+		if !gone {
+			l.take(prefix, record, true)
+		}
 	}
 	return last
 }
@@ -128,6 +131,9 @@ func (l *Link) take(prefix, record string, fresh bool) {
 		return
 	}
 	b := r.Block
+	if !fresh && l.node.Crowded(b, r.Forced) {
+		return
+	}
 	if fresh && b.Origin != l.config.Node {
 		l.stats.travelled(now.Sub(b.Since))
 	}
@@ -135,6 +141,10 @@ func (l *Link) take(prefix, record string, fresh bool) {
 	changed, err := l.node.Merge(b, r.Forced)
 	switch {
 	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
+	case errors.Is(err, blocklist.ErrFull):
+		l.lacked.Store(true)
+		l.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet finds no room in this node's list, and holds on others only: "+
+			shorten(err.Error())+": raise memory or max_blocks here, or take back what is not needed")
 	case err != nil:
 		l.refuse(prefix, err)
 	case changed:

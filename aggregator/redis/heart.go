@@ -35,6 +35,7 @@ func (l *Link) beats(ctx context.Context) error {
 			return err
 		}
 		l.compare(ctx, s)
+		l.lookForRoom()
 	}
 }
 

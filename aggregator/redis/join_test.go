@@ -96,14 +96,14 @@ func TestSkewIsHandedOn(t *testing.T) {
 		c := testConfig("localhost:6379", "edge-a")
 		c.MaxSkew = test.allowed
 		m := newMember(t, c)
-		m.node.Epoch = func(local time.Time) time.Time { return local.Add(corrected) }
+		m.epoch = func(local time.Time) time.Time { return local.Add(corrected) }
 		var told []time.Duration
-		m.node.Skew = func(offset time.Duration, trusted bool) {
+		m.skew = func(offset time.Duration, trusted bool) {
 			if trusted {
 				told = append(told, offset)
 			}
 		}
-		l, err := New(m.config, m.node)
+		l, err := New(m.config, testPeer{m})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 #!lua name=edgeguard1
 
 -- What a fleet of edgeguard nodes keeps in Redis, and the only code that writes
--- it. Package aggregator/twin says the same in Go, to be read; here it is also
+-- it. Package internal/redistwin says the same in Go, to be read; here it is also
 -- fast. Redis 7 or Valkey. Every key that a function touches is among its KEYS,
 -- and all of one call share a hash tag, so that a Cluster can spread them.
 --
@@ -11,7 +11,7 @@
 -- While a library is loaded Redis shows it nothing but register_function, and
 -- later each look at a global is a detour: bind fetches what is needed once,
 -- at the first call.
-local call, byte, char, find, sub, concat, format, floor, max, min, pack, unpack, values
+local call, byte, char, find, match, sub, concat, format, floor, max, min, pack, unpack, values
 local EMPTY, FRESH, NODE
 local ZEROS = {}
 local PAIRS = {} -- how struct reads and writes n slots of two bytes
@@ -38,7 +38,7 @@ local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
 
 local function bind()
   call = redis.call
-  byte, char, find, sub = string.byte, string.char, string.find, string.sub
+  byte, char, find, match, sub = string.byte, string.char, string.find, string.match, string.sub
   floor, max, min, concat, format = math.floor, math.max, math.min, table.concat, string.format
   pack, unpack, values = struct.pack, struct.unpack, _G.unpack
   for n = 1, KEPT do PAIRS[n], ZEROS[n] = '>' .. ('H'):rep(n), 0 end

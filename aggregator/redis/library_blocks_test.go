@@ -79,11 +79,17 @@ func TestLibraryBlocksAreTwin(t *testing.T) {
 			b.fail("beat gives %s;\nthe twin's %s", x, y)
 		}
 	}
-	stored, kept := b.node.HGetAll(ctx, names.blocks).Val(), b.twin.Blocks(names.blocks)
+	b.compareBlocks(names)
+	b.compareStream(names)
+}
+
+// compareBlocks holds the records that stand against the twin's.
+func (b *both) compareBlocks(names names) {
+	b.t.Helper()
+	stored, kept := b.node.HGetAll(context.Background(), names.blocks).Val(), b.twin.Blocks(names.blocks)
 	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y || len(stored) == 0 {
 		b.fail("there stand %s;\non the twin %s", x, y)
 	}
-	b.compareStream(names)
 }
 
 // compareStream holds the stream's entries against the twin's.
@@ -99,7 +105,7 @@ func (b *both) compareStream(names names) {
 	}
 	for i, e := range entries {
 		c := changes[i]
-		if e.Values["v"] != strconv.FormatInt(c.Version, 10) || e.Values["p"] != c.Prefix || e.Values["r"] != c.Record {
+		if e.Values["v"] != strconv.FormatInt(c.Version, 10) || e.Values["p"] != c.Prefix || e.Values["r"] != c.Record || (e.Values["d"] == "1") != c.Gone {
 			b.fail("entry %d is %q, the twin's %d %s %q", i, e.Values, c.Version, c.Prefix, c.Record)
 		}
 	}

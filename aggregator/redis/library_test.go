@@ -15,8 +15,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/twin"
 	"edgeguard/internal/redistest"
+	"edgeguard/internal/redistwin"
 )
 
 // both runs every call on a real server, as a node's user, and on the twin, and
@@ -24,7 +24,7 @@ import (
 type both struct {
 	t      testing.TB
 	node   *goredis.Client
-	twin   *twin.Redis
+	twin   *redistwin.Redis
 	past   []string // the newest calls, for the failure's text
 	quoted string   // what begins each failure: the seed
 }
@@ -33,9 +33,15 @@ type both struct {
 // the rights that the documentation gives a node.
 func newBoth(t testing.TB, quoted string) *both {
 	t.Helper()
+	return newBothOf(t, quoted, fleetFull)
+}
+
+// newBothOf is newBoth with another bound of the fleet's list.
+func newBothOf(t testing.TB, quoted string, full int) *both {
+	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
 	ctx := context.Background()
-	if err := server.Client().FunctionLoadReplace(ctx, Source).Err(); err != nil {
+	if err := server.Client().FunctionLoadReplace(ctx, sourceOf(t, full)).Err(); err != nil {
 		t.Fatal(err)
 	}
 	line := []any{}
@@ -49,7 +55,19 @@ func newBoth(t testing.TB, quoted string) *both {
 	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
 	node := goredis.NewClient(o)
 	t.Cleanup(func() { _ = node.Close() })
-	return &both{t: t, node: node, twin: twin.New(), quoted: quoted}
+	b := &both{t: t, node: node, twin: redistwin.New(), quoted: quoted}
+	b.twin.Full = full
+	return b
+}
+
+// sourceOf is the library with another bound of the fleet's list.
+func sourceOf(t testing.TB, full int) string {
+	t.Helper()
+	const stands = "local FULL = 2 ^ 18 "
+	if strings.Count(Source, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
+		t.Fatal("the library, this package and the twin have several bounds")
+	}
+	return strings.Replace(Source, stands, fmt.Sprintf("local FULL = %d ", full), 1)
 }
 
 // call compares one call's answers and returns them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -29,7 +30,7 @@ const (
 // and, but for Run, never wait for Redis.
 type Link struct {
 	config  Config
-	node    Node
+	node    Peer
 	client  goredis.UniversalClient
 	pusher  *Pusher // used by one goroutine at a time: pushes, or Run
 	health  health
@@ -38,9 +39,12 @@ type Link struct {
 	mirror  mirror
 	skew    clockguard.Skew // Redis' clock against this host's
 	started time.Time
-	loaded  time.Time // when the library was last tried to be loaded; Run's
-	drift   drift     // used by the beat's goroutine
-	poison  reported  // prefixes whose poison was alarmed
+	loaded  time.Time   // when the library was last tried to be loaded; Run's
+	drift   drift       // used by the beat's goroutine
+	asked   asked       // keys that somebody looks at
+	poison  reported    // prefixes whose poison was alarmed
+	lacked  atomic.Bool // an operator's block of the fleet has found no room here
+	crowds  crowds      // networks of which the fleet keeps no more
 
 	queue  chan change         // blocks to be published
 	wake   chan struct{}       // push now
@@ -52,13 +56,12 @@ type Link struct {
 
 // New makes a link; it speaks to nobody before Run. Everything that is wrong
 // with the config is reported at once.
-func New(c Config, node Node) (*Link, error) {
+func New(c Config, node Peer) (*Link, error) {
 	client, err := Dial(c)
 	if err != nil {
 		return nil, err
 	}
 	_ = c.check() // fills in the defaults; Dial has refused what is wrong
-	node.fill()
 	l := &Link{
 		config: c, node: node, client: client, started: time.Now(),
 		queue: make(chan change, queued), heard: make(chan aggregator.Key, heardKeys),
@@ -66,7 +69,7 @@ func New(c Config, node Node) (*Link, error) {
 	}
 	l.health = health{alarm: node.Alarm, calm: node.Calm, trouble: starting, since: l.started}
 	l.mirror.ledger = aggregator.NewLedger()
-	l.pusher = newPusher(client, &l.config, &l.node, &l.seen, &l.stats)
+	l.pusher = newPusher(client, &l.config, l.node, &l.seen, &l.stats)
 	l.pusher.live = true
 	l.pusher.learn = func(ctx context.Context) {
 		if s, err := l.beat(ctx, false); err == nil {

@@ -64,11 +64,14 @@ func testConfig(addr, name string) Config {
 type member struct {
 	name   string
 	config Config
-	node   Node
-	link   *Link
-	table  *shard.Table
-	counts *aggregator.Node
-	list   *blocklist.List
+	// What a test may replace.
+	epoch, local func(time.Time) time.Time
+	met          func([]Beat)
+	skew         func(time.Duration, bool)
+	link         *Link
+	table        *shard.Table
+	counts       *aggregator.Node
+	list         *blocklist.List
 
 	mu     sync.Mutex
 	alarms map[string]string // kind/about → text
@@ -90,31 +93,47 @@ func newMember(t testing.TB, c Config) *member {
 		Meters: []aggregator.Meter{{Fingerprint: testMeter, Width: testWidth, Limit: testLimit, Table: m.table}},
 		Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1,
 	})
-	m.node = Node{
-		Counts: func() *aggregator.Node { return m.counts },
-		Width: func(meter uint64) uint32 {
-			if meter == testMeter {
-				return testWidth
-			}
-			return 0
-		},
-		Now: time.Now, Epoch: same, Local: same,
-		Over:    m.block,
-		Merge:   m.merge,
-		Records: func() iter.Seq2[edgeguard.Block, bool] { return m.list.Records() },
-		Cleared: func(p netip.Prefix, at time.Time) { m.table.Clear(p.Addr(), "") },
-		Alarm:   m.alarm,
-		Calm:    m.calm,
-	}
+	same := func(t time.Time) time.Time { return t }
+	m.epoch, m.local, m.met, m.skew = same, same, func([]Beat) {}, func(time.Duration, bool) {}
 	return m
 }
 
-func same(t time.Time) time.Time { return t }
+// testPeer is a member as its link sees it.
+type testPeer struct{ *member }
+
+func (p testPeer) Counts() *aggregator.Node { return p.member.counts }
+func (p testPeer) Width(meter uint64) uint32 {
+	if meter == testMeter {
+		return testWidth
+	}
+	return 0
+}
+func (p testPeer) Now() time.Time                                     { return time.Now() }
+func (p testPeer) Epoch(t time.Time) time.Time                        { return p.epoch(t) }
+func (p testPeer) Local(t time.Time) time.Time                        { return p.local(t) }
+func (p testPeer) Over(k aggregator.Key, peak uint32, reason string)  { p.block(k, peak, reason) }
+func (p testPeer) Settled(aggregator.Key, uint32) bool                { return false }
+func (p testPeer) Merge(b edgeguard.Block, forced bool) (bool, error) { return p.merge(b, forced) }
+func (p testPeer) Records() iter.Seq2[edgeguard.Block, bool]          { return p.list.Records() }
+func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time)           { p.table.Clear(prefix.Addr(), "") }
+func (p testPeer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
+	return aggregator.Key{}, 0, false
+}
+func (p testPeer) Crowded(b edgeguard.Block, forced bool) bool {
+	c := change{b, forced}
+	return c.byRule() && p.list.Crowded(b.Prefix)
+}
+func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
+func (p testPeer) Own() []netip.Addr                                  { return nil }
+func (p testPeer) Fleet(b []Beat)                                     { p.met(b) }
+func (p testPeer) Skew(d time.Duration, ok bool)                      { p.skew(d, ok) }
+func (p testPeer) Alarm(kind, about, text string)                     { p.alarm(kind, about, text) }
+func (p testPeer) Calm(kind, about string)                            { p.calm(kind, about) }
 
 // start runs a member's link until the test or stop ends it.
 func (m *member) start(t testing.TB) *member {
 	t.Helper()
-	link, err := New(m.config, m.node)
+	link, err := New(m.config, testPeer{m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,17 +35,29 @@ func (m *mirror) end() {
 	m.ledger.End()
 }
 
-// follow takes in the change that made the list's version. It reports false,
-// and changes nothing, where a change before it is missing.
-func (m *mirror) follow(prefix, record string, version int64) bool {
+// follow takes in the change that made the list's version: a record, or that
+// it made room for another. It reports false, and changes nothing, where a
+// change before it is missing.
+func (m *mirror) follow(prefix, record string, gone bool, version int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version != m.changes+1 {
 		return false
 	}
-	m.ledger.Apply(prefix, record)
+	if gone {
+		m.ledger.Drop(prefix)
+	} else {
+		m.ledger.Apply(prefix, record)
+	}
 	m.changes = version
 	return true
+}
+
+// len is how many records the fleet's list has.
+func (m *mirror) len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Len()
 }
 
 // missing reports that the fleet may not have this record of the prefix, nor a

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"edgeguard"
 	"edgeguard/aggregator"
@@ -73,34 +74,63 @@ func (l *Link) publish(ctx context.Context, changes []change) error {
 	for len(changes) > 0 {
 		some := changes[:min(atOnce, len(changes))]
 		changes = changes[len(some):]
+		l.reword(ctx, some)
 		args := []any{l.fleetNow().UnixMilli()}
+		var offered []change
 		for _, c := range some {
-			if record, ok := l.news(c); ok {
+			record, ok := l.news(c)
+			switch {
+			case !ok:
+			case c.byRule() && l.crowds.has(c.block.Prefix, time.Now()):
+				l.kept(c)
+			default:
 				args = append(args, c.block.Prefix.String(), record)
+				offered = append(offered, c)
 			}
 		}
-		if len(args) == 1 {
+		if len(offered) == 0 {
 			continue
 		}
-		if err := l.offer(ctx, args); err != nil {
+		answers, err := l.offer(ctx, args)
+		if err != nil {
 			return err
 		}
+		l.answered(offered, answers)
 	}
 	return nil
 }
 
-func (l *Link) offer(ctx context.Context, args []any) error {
+// What the library answers of a record that was published.
+const (
+	answeredTaken  = 1
+	answeredNoRoom = 2
+)
+
+func (l *Link) answered(offered []change, answers []int64) {
+	for i, c := range offered[:min(len(offered), len(answers))] {
+		switch answers[i] {
+		case answeredTaken:
+			l.stats.published.Add(1)
+		case answeredNoRoom:
+			if c.byRule() {
+				l.crowds.add(c.block.Prefix, time.Now())
+			}
+			if l.node.Now().Before(c.block.Until) { // or nobody misses it
+				l.kept(c)
+			}
+		}
+	}
+}
+
+func (l *Link) offer(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	taken, err := l.client.FCall(ctx, functionName("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
-		return fmt.Errorf("publish %d blocks: %w", len(args)/2, err)
+		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/2, err)
 	}
-	for _, n := range taken {
-		l.stats.published.Add(uint64(n))
-	}
-	return nil
+	return taken, nil
 }
 
 // news encodes a change, and reports whether it is more than the fleet has.

@@ -35,7 +35,7 @@ type Pusher struct {
 	timeout time.Duration
 	names   names
 	id      [8]byte
-	node    *Node
+	node    Counting
 	seen    *roster
 	stats   *counters
 	learn   func(context.Context) // asks who the nodes are; nil: seen is all
@@ -45,19 +45,18 @@ type Pusher struct {
 }
 
 // NewPusher makes the pusher of one node for a caller that keeps its own time,
-// such as a replay. Of the node it uses Counts, Width, Epoch, Over and Stands.
+// such as a replay. Of the node it uses Counts, Width, Epoch, Over and Settled.
 // Names are those of the fleet's nodes by id, for the words of a split.
-func NewPusher(client goredis.UniversalClient, c Config, node Node, named map[[8]byte]string) (*Pusher, error) {
+func NewPusher(client goredis.UniversalClient, c Config, node Counting, named map[[8]byte]string) (*Pusher, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	node.fill()
 	seen := &roster{}
 	seen.set(named)
-	return newPusher(client, &c, &node, seen, &counters{}), nil
+	return newPusher(client, &c, node, seen, &counters{}), nil
 }
 
-func newPusher(client goredis.UniversalClient, c *Config, node *Node, seen *roster, stats *counters) *Pusher {
+func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster, stats *counters) *Pusher {
 	return &Pusher{
 		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
 		id: aggregator.NodeID(c.Node, c.Boot), node: node, seen: seen, stats: stats,

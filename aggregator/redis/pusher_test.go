@@ -22,7 +22,7 @@ func pusherOf(t *testing.T, s *redistest.Server, name string, names map[[8]byte]
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	p, err := NewPusher(client, m.config, m.node, names)
+	p, err := NewPusher(client, m.config, testPeer{m}, names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestPusherUnanswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	p, err := NewPusher(client, m.config, m.node, nil)
+	p, err := NewPusher(client, m.config, testPeer{m}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

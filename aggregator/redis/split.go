@@ -13,6 +13,9 @@ import (
 // named is how many nodes the words of a split name.
 const named = 4
 
+// overInFleet begins the reason of a block by what the whole fleet counts.
+const overInFleet = "over limit in the fleet"
+
 // part is what one node holds of a key.
 type part struct {
 	node  string
@@ -23,7 +26,7 @@ type part struct {
 // node. A split that cannot be had is no reason to spare the key, nor to end
 // anything.
 func (p *Pusher) decide(ctx context.Context, keys []over) {
-	keys = slices.DeleteFunc(keys, func(o over) bool { return p.node.Stands(o.key, o.peak) })
+	keys = slices.DeleteFunc(keys, func(o over) bool { return p.node.Settled(o.key, o.peak) })
 	if len(keys) == 0 {
 		return
 	}
@@ -66,12 +69,11 @@ func (p *Pusher) strange(cmd *goredis.Cmd) bool {
 
 // words are a block's reason: who saw how much.
 func (p *Pusher) words(cmd *goredis.Cmd) string {
-	const over = "over limit in the fleet"
 	answer, err := cmd.Slice()
 	if err != nil {
-		return over
+		return overInFleet
 	}
-	return splitWords(over, p.parts(answer))
+	return splitWords(overInFleet, p.parts(answer))
 }
 
 func (p *Pusher) parts(answer []any) []part {
@@ -84,7 +86,11 @@ func (p *Pusher) parts(answer []any) []part {
 		}
 		parts = append(parts, part{p.seen.name([8]byte([]byte(id))), uint32(count)})
 	}
-	return parts
+	return ofOneNode(parts)
+}
+
+func byCount(a, b part) int {
+	return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.node, b.node))
 }
 
 // splitWords names the nodes that hold most, and sums up the others.
@@ -92,9 +98,7 @@ func splitWords(over string, parts []part) string {
 	if len(parts) == 0 {
 		return over
 	}
-	slices.SortFunc(parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.node, b.node))
-	})
+	slices.SortFunc(parts, byCount)
 	var b strings.Builder
 	b.WriteString(over)
 	rest := uint64(0)

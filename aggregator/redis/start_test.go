@@ -12,7 +12,7 @@ func TestUpOnlyWhenJoined(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	m := newMember(t, testConfig(s.Addr, "edge-a"))
-	link, err := New(m.config, m.node)
+	link, err := New(m.config, testPeer{m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,10 @@ type Stats struct {
 	// Published counts records that the fleet took from this node, Received
 	// those that changed this node's list, Poison those that were refused.
 	Published, Received, Poison uint64
+	// Kept counts how often a block stayed with this node, since the fleet's
+	// list had no room; Records is how many that has.
+	Kept    uint64
+	Records int
 	// Syncs counts the full reads of the fleet's list.
 	Syncs uint64
 	// FanOut is how long the newest block made by another node was on its way,
@@ -51,10 +55,10 @@ type Stats struct {
 
 // counters is what Stats reads. Safe for concurrent use.
 type counters struct {
-	rounds, calls, keys, dropped, published, received, poison, syncs, reconnects atomic.Uint64
-	fanOut, fanOutMost, ahead, within                                            atomic.Int64
-	nodes                                                                        atomic.Int64
-	pushed                                                                       atomic.Int64 // unix ns of the newest whole round
+	rounds, calls, keys, dropped, published, received, poison, kept, syncs, reconnects atomic.Uint64
+	fanOut, fanOutMost, ahead, within                                                  atomic.Int64
+	nodes                                                                              atomic.Int64
+	pushed                                                                             atomic.Int64 // unix ns of the newest whole round
 
 	mu     sync.Mutex
 	errors map[string]uint64
@@ -101,7 +105,8 @@ func (l *Link) Stats() Stats {
 	s := Stats{
 		PushLag: c.pushLag(),
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
-		Published: c.published.Load(), Received: c.received.Load(), Poison: c.poison.Load(), Syncs: c.syncs.Load(),
+		Published: c.published.Load(), Received: c.received.Load(), Poison: c.poison.Load(),
+		Kept: c.kept.Load(), Records: l.mirror.len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),

@@ -21,11 +21,15 @@ const (
 // the stream, which is read from s.tip on.
 func (l *Link) sync(ctx context.Context, s standing) error {
 	l.mirror.begin(s.changes)
+	l.lacked.Store(false)
 	if err := l.scan(ctx); err != nil {
 		l.stats.failed("sync")
 		return err
 	}
 	l.mirror.end()
+	if !l.lacked.Load() {
+		l.node.Calm("no_room", "list")
+	}
 	l.stats.syncs.Add(1)
 	if l.config.Monitor {
 		return nil

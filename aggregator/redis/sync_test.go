@@ -79,7 +79,7 @@ func TestGapInTheStream(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	slow := newMember(t, testConfig(s.Addr, "edge-a"))
-	link, err := New(slow.config, slow.node)
+	link, err := New(slow.config, testPeer{slow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,8 +152,8 @@ func TestWrongClockIsRefusedAndNamed(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	good := join(t, s.Addr, 1, nil)[0]
 	late := newMember(t, testConfig(s.Addr, "edge-late"))
-	late.node.Epoch = func(local time.Time) time.Time { return local.Add(time.Minute) }
-	late.node.Local = func(epoch time.Time) time.Time { return epoch.Add(-time.Minute) }
+	late.epoch = func(local time.Time) time.Time { return local.Add(time.Minute) }
+	late.local = func(epoch time.Time) time.Time { return epoch.Add(-time.Minute) }
 	late.start(t)
 	late.eventually(t, "the trouble", func() bool {
 		late.see("203.0.113.1", 1)
@@ -205,9 +205,18 @@ func TestFullAndEvictingRedis(t *testing.T) {
 	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
 }
 
+// TestReadOnlyRedis: the node was given a replica. It has the library from its
+// master, and cannot be given it by itself.
 func TestReadOnlyRedis(t *testing.T) {
 	master := startRedis(t, redistest.Options{})
-	replica := startRedis(t, redistest.Options{Args: []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)}})
+	replica := redistest.Start(t, redistest.Options{
+		Users: []string{userLine(ACL("edge", "test"))},
+		Args:  []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)},
+	})
+	redistest.Eventually(t, "the library on the replica", func() bool {
+		done, err := Install(context.Background(), replica.Client())
+		return err == nil && done[0].Was == "same"
+	})
 	m := newMember(t, testConfig(replica.Addr, "edge-a")).start(t)
 	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "read only" })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,20 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 	return nil
 }
 
+// listAround names the blocks that still hold all of a prefix.
+func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.Prefix) error {
+	for b, err := range node.Blocks(ctx, client.Filter{Contains: prefix.Addr().String()}) {
+		if err != nil {
+			return err
+		}
+		if b.Prefix.Bits() <= prefix.Bits() {
+			fmt.Fprintf(e.stdout, "it is still inside a block: %s by rule %s until %s; edgeguard blocks remove %s\n",
+				prefixText(b.Prefix), plain(b.Rule), instant(b.Until), prefixText(b.Prefix))
+		}
+	}
+	return nil
+}
+
 // blockTable is the columns of a list of blocks.
 func blockTable() *table {
 	t := &table{}
@@ -160,8 +175,8 @@ func blocksRemoveCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s is not blocked any more, and its counts begin at 0\n", prefixText(b.Prefix))
-				return err
+				fmt.Fprintf(e.stdout, "%s is not blocked any more, and its counts begin at 0\n", prefixText(b.Prefix))
+				return listAround(ctx, e, node, b.Prefix)
 			})
 		},
 	}

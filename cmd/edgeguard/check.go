@@ -36,6 +36,9 @@ func checkConfig(e *env, file string) error {
 	for _, w := range c.Warnings {
 		fmt.Fprintf(e.stderr, "warning: %s\n", w)
 	}
+	for _, text := range openSecrets(c) {
+		fmt.Fprintf(e.stderr, "warning: %s\n", text)
+	}
 	_, err = fmt.Fprint(e.stdout, c.YAML())
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -16,16 +17,16 @@ func doctorCommand(e *env) *cobra.Command {
 		Short: "Look for what would keep a node from working on this host",
 		Long: `doctor looks at the host through the config's eyes: ports, files and their
 permissions, the logs' formats, the kernel's datagram queue, the clock, and
-settings that cancel each other out. Run it as the user that serves. It changes
+settings that cancel each other out; and it asks the node, if one runs. Run it as the user that serves. It changes
 nothing, and exits 1 if something would not work.`,
 		Example: `  sudo -u edgeguard edgeguard doctor --config /etc/edgeguard/edgeguard.yaml`,
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig(configFile)
 			if err != nil {
 				return err
 			}
-			return examine(e, c)
+			return examine(cmd.Context(), e, c)
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
@@ -57,17 +58,22 @@ func (x *examination) note(s severity, about, format string, args ...any) {
 }
 
 // examine looks at everything and prints what it found.
-func examine(e *env, c *config.Config) error {
+func examine(ctx context.Context, e *env, c *config.Config) error {
 	x := &examination{}
 	for _, w := range c.Warnings {
 		x.note(doubt, "config", "%s", w)
+	}
+	for _, text := range openSecrets(c) {
+		x.note(doubt, "secret", "%s", text)
 	}
 	x.listeners(c)
 	x.state(c)
 	x.logs(c)
 	x.enforcers(c)
+	x.leftLists(c)
 	x.datagrams(c)
 	x.clock()
+	x.node(ctx, c)
 	var counts [nSever]int
 	for _, f := range x.findings {
 		counts[f.severity]++

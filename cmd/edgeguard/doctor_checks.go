@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,8 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
+	"edgeguard/admin/client"
 	"edgeguard/config"
+	"edgeguard/internal/safepath"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -25,9 +31,11 @@ const leastQueue = 4096
 func (x *examination) listeners(c *config.Config) {
 	for _, l := range c.Listen.Auth {
 		x.listener("forward auth "+l.Address.String(), l.Address)
+		x.access("forward auth "+l.Address.String(), l.Access)
 	}
 	for _, l := range c.Listen.Admin {
 		x.listener("admin "+l.Address.String(), l.Address)
+		x.access("admin "+l.Address.String(), l.Access)
 		if l.TokenFile == "" {
 			continue
 		}
@@ -40,6 +48,17 @@ func (x *examination) listeners(c *config.Config) {
 	}
 }
 
+// access looks whether a socket can be given to its group.
+func (x *examination) access(about string, a config.Access) {
+	if err := unixsocket.Access(a).Check(); err != nil {
+		x.note(wrong, about, "%v", err)
+	}
+}
+
+// inUse is said of a port that another process has, while it is not known that this
+// is the config's node.
+const inUse = "in use, and no node of this config answers: see who listens there (ss -ltnp)"
+
 func (x *examination) listener(about string, a config.Address) {
 	if a.Network != "tcp" {
 		x.folder(about, filepath.Dir(a.Address))
@@ -48,7 +67,7 @@ func (x *examination) listener(about string, a config.Address) {
 	l, err := net.Listen("tcp", a.Address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		x.note(doubt, about, "in use: by a node that runs, it is to be hoped")
+		x.note(doubt, about, inUse)
 	case err != nil:
 		x.note(wrong, about, "%v", err)
 	default:
@@ -69,6 +88,17 @@ func (x *examination) folder(about, folder string) {
 	x.note(well, about, "%s can be written", folder)
 }
 
+// way looks whether others could replace a file, or choose which one it is.
+func (x *examination) way(about, file string) {
+	doubts, err := safepath.Doubts(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.note(wrong, about, "%v", err)
+	}
+	for _, text := range doubts {
+		x.note(doubt, about, "%s", text)
+	}
+}
+
 // state looks at the folder of what outlives a restart; serve makes it where
 // it may.
 func (x *examination) state(c *config.Config) {
@@ -81,6 +111,7 @@ func (x *examination) state(c *config.Config) {
 		return
 	}
 	x.folder("state "+c.State, c.State)
+	x.way("state "+c.State, filepath.Join(c.State, "node.state"))
 }
 
 // logs looks whether each file can be read and its last lines are of its
@@ -90,6 +121,7 @@ func (x *examination) logs(c *config.Config) {
 		if l.File == "" {
 			if l.Listen.Network != "tcp" {
 				x.folder("log "+l.Listen.String(), filepath.Dir(l.Listen.Address))
+				x.access("log "+l.Listen.String(), l.Access)
 			}
 			continue
 		}
@@ -99,7 +131,7 @@ func (x *examination) logs(c *config.Config) {
 
 func (x *examination) log(file, format string) {
 	about := "log " + file
-	parsed, err := accesslog.ParseFormat(format)
+	parsed, err := logline.ParseFormat(format)
 	if err != nil {
 		x.note(wrong, about, "%v", err)
 		return
@@ -121,7 +153,7 @@ func (x *examination) log(file, format string) {
 	s := r.Stats()
 	switch {
 	case s.Lines == 0:
-		x.note(well, about, "can be read, and is empty")
+		x.note(doubt, about, "can be read, and is empty: nothing is counted until the server writes to it")
 	case s.Events == 0:
 		x.note(wrong, about, "no line of its first %d is of format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:
@@ -131,7 +163,7 @@ func (x *examination) log(file, format string) {
 	}
 }
 
-func firstSkipped(first []accesslog.Skipped) string {
+func firstSkipped(first []logline.Skipped) string {
 	if len(first) == 0 {
 		return "none is shown"
 	}
@@ -145,6 +177,7 @@ func (x *examination) enforcers(c *config.Config) {
 	for _, f := range c.Enforce.Files {
 		kernel = kernel || f.Kernel
 		x.folder("list "+f.File, filepath.Dir(f.File))
+		x.way("list "+f.File, f.File)
 		if len(f.Reload) == 0 {
 			continue
 		}
@@ -177,6 +210,49 @@ func farProxies(prefixes []netip.Prefix) []string {
 		}
 	}
 	return far
+}
+
+// askFor is how long the node may take to answer doctor.
+const askFor = 2 * time.Second
+
+// node asks the node that runs, if there is one, what it has had of each log and
+// what it complains of.
+func (x *examination) node(ctx context.Context, c *config.Config) {
+	listener, ok := preferred(c.Listen.Admin)
+	if !ok {
+		return
+	}
+	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: listener.TokenFile})
+	if err != nil {
+		return // said of the listener already
+	}
+	defer node.Close()
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	status, err := node.Status(ctx)
+	if err != nil {
+		return
+	}
+	x.answered()
+	up := status.Time.Sub(status.Started).Round(time.Second)
+	for _, l := range status.Logs {
+		if l.Parsed == 0 && up >= time.Minute {
+			x.note(doubt, "log "+l.Name, "the node has counted nothing of it since its start %v ago: see that the server writes there, and may", up)
+		}
+	}
+	for _, text := range status.Conditions {
+		x.note(doubt, "the node says", "%s", text)
+	}
+}
+
+// answered takes back the doubt about ports in use: the node that has them runs. It
+// tells by itself, as a condition, of one that it could not get.
+func (x *examination) answered() {
+	for i := range x.findings {
+		if f := &x.findings[i]; f.text == inUse {
+			f.severity, f.text = well, "in use by the node that runs"
+		}
+	}
 }
 
 // datagrams looks at the kernel's queue where lines come as unix datagrams.

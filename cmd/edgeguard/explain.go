@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +96,7 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	window := time.Duration(r.Window) * time.Second
 	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, number(r.Count), number(r.Limit), span(window), number(r.Threshold), r.Does)
 	if r.Scope == "fleet" {
-		fmt.Fprint(out, ", counted on this node; the fleet adds up")
+		fmt.Fprint(out, ", counted on this node")
 	}
 	if r.Forgeable {
 		fmt.Fprint(out, ", on evidence that can be forged: it alarms and blocks nobody")
@@ -104,8 +105,12 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
 		fmt.Fprintf(out, "  %s  each %s, the newest right\n", paint(amber, spark(r.Slots), e.colour), span(window/time.Duration(len(r.Slots))))
 	}
+	printFleetCount(e, r)
 	if r.Under > 0 {
 		fmt.Fprintf(out, "  under the limit in %s, if nothing more comes\n", span(time.Duration(r.Under)*time.Second))
+	}
+	for _, w := range r.Wide {
+		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, number(w.Count), number(w.Limit), w.Times, w.Action)
 	}
 	for _, c := range r.Candidates {
 		over := "under"
@@ -114,6 +119,35 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 		}
 		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, number(c.Threshold), number(c.Limit))
 	}
+}
+
+// printFleetCount shows what the whole fleet counts, and who of it how much.
+func printFleetCount(e *env, r *admin.RuleCount) {
+	const most = 8
+	switch {
+	case r.Fleet == nil && r.Scope == "fleet":
+		fmt.Fprintln(e.stdout, "  in the fleet: not known, its Redis could not be asked")
+	case r.Fleet != nil:
+		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", number(r.Fleet.Count), number(r.Limit), percent(r.Fleet.Count, r.Limit))
+		for i, n := range limitRows(r.Fleet.Nodes, most) {
+			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], printable(n.Node), number(n.Count))
+		}
+		if left := len(r.Fleet.Nodes) - most; left > 0 {
+			fmt.Fprintf(e.stdout, " and %s more", number(left))
+		}
+		fmt.Fprintln(e.stdout)
+	}
+}
+
+// printable leaves out of a name, which anybody with the fleet's Redis may have
+// written, what a terminal would act on.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 // spark draws slots as a line of bars.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/packet"
@@ -36,6 +37,7 @@ type inputStatus struct {
 // inputOptions say how inputs are opened.
 type inputOptions struct {
 	format string
+	// window is how far ahead of its neighbours a time may be; 0 for no bound.
 	window time.Duration
 	kinds  edgeguard.Kind
 	local  []netip.Prefix
@@ -63,8 +65,12 @@ func sniff(e *env, name, format string) (capture bool) {
 }
 
 // isCapture says whether a file begins like a capture. One that cannot be read
-// does not; opening it says why.
+// does not; opening it says why. A pipe is not looked at: what is read of it is
+// gone. For a capture in one, give --format pcap.
 func isCapture(name string) bool {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return false
@@ -87,7 +93,7 @@ func (o *inputOptions) open(name string) (*input, error) {
 }
 
 func (o *inputOptions) openLog(name string) (*input, error) {
-	format, err := accesslog.ParseFormat(o.format)
+	format, err := logline.ParseFormat(o.format)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--format: %w", err)}
 	}
@@ -122,7 +128,10 @@ func (o *inputOptions) openCapture(name string) (*input, error) {
 		s := r.Stats()
 		return inputStatus{events: s.Events, units: s.Packets, skipped: s.Malformed + s.Timeless, warning: s.Truncated, read: s.BytesRead, total: s.BytesTotal}
 	}
-	source := accesslog.NewStrays(r, o.window, nil)
+	var source replay.Source = r
+	if o.window > 0 {
+		source = accesslog.NewStrays(r, o.window, nil)
+	}
 	return &input{name: name, what: "capture", source: source, close: r.Close, status: status}, nil
 }
 

@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/hostaddr"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 )
 
 // jsonPrinter prints one object a line.
 type jsonPrinter struct {
-	out    io.Writer
-	err    error
-	blocks int
+	out       io.Writer
+	err       error
+	blocks    int
+	protected hostaddr.Set
 }
 
 // crossingJSON is a crossing. Its type is the action: block, deny, shadow or
-// alarm.
+// alarm. Stands names the rule of a block that stood already and was as strong;
+// then the type is deny and until its end.
 type crossingJSON struct {
 	Type      string `json:"type"`
 	Time      string `json:"time"`
@@ -28,24 +31,38 @@ type crossingJSON struct {
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`
 	Threshold uint32 `json:"threshold"`
+	Wide      uint8  `json:"wide,omitempty"`
 	Fleet     bool   `json:"fleet,omitempty"`
 	Until     string `json:"until,omitempty"`
+	// Protected says why a node would not block the key, whose type is alarm then.
+	Protected string `json:"protected,omitempty"`
+	Stands    string `json:"stands,omitempty"`
 }
 
 // summaryJSON is the last line of a replay.
 type summaryJSON struct {
-	Type        string    `json:"type"`
-	Events      uint64    `json:"events"`
-	Late        uint64    `json:"late"`
-	Early       uint64    `json:"early"`
-	Skipped     uint64    `json:"skipped"`
-	Keys        uint64    `json:"keys"`
-	Blocks      int       `json:"blocks"`
-	BlockedKeys int       `json:"blocked_keys"`
-	AlarmedKeys int       `json:"alarmed_keys"`
-	Denied      uint64    `json:"denied"`
-	Evicted     uint64    `json:"evicted"`
-	Peaks       peaksJSON `json:"peaks"`
+	Type        string `json:"type"`
+	Events      uint64 `json:"events"`
+	Late        uint64 `json:"late"`
+	Early       uint64 `json:"early"`
+	Skipped     uint64 `json:"skipped"`
+	Keys        uint64 `json:"keys"`
+	Blocks      int    `json:"blocks"`
+	BlockedKeys int    `json:"blocked_keys"`
+	AlarmedKeys int    `json:"alarmed_keys"`
+	// ProtectedKeys is how many of the alarmed keys a node protects.
+	ProtectedKeys int       `json:"protected_keys"`
+	Denied        uint64    `json:"denied"`
+	Evicted       uint64    `json:"evicted"`
+	Peaks         peaksJSON `json:"peaks"`
+	// Sorted says that many events came too late, and that all were sorted by time.
+	Sorted bool `json:"sorted"`
+	// BlocksEvicted is how many blocks made room for others, RowsDropped how many
+	// keys' rows the memory had no room for. Approximate says that therefore
+	// blocked_keys, alarmed_keys and protected_keys are estimates (within about 1 %).
+	BlocksEvicted uint64 `json:"blocks_evicted"`
+	RowsDropped   uint64 `json:"rows_dropped"`
+	Approximate   bool   `json:"approximate"`
 }
 
 // peaksJSON is where the keys' greatest counts lie.
@@ -72,16 +89,21 @@ func (p *jsonPrinter) line(v any) {
 // crossing prints one crossing.
 func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 	j := crossingJSON{Type: c.Action.String(), Time: c.Time.UTC().Format(time.RFC3339), Node: c.Node, Rule: c.Rule,
-		Key: c.Key.String(), Count: c.Count, Limit: c.Limit, Threshold: c.Threshold, Fleet: c.Fleet}
-	if c.Action == edgeguard.ActionBlock {
+		Key: c.Key.String(), Count: c.Count, Limit: c.Limit, Threshold: c.Threshold, Wide: c.Wide, Fleet: c.Fleet}
+	if why, ok := p.protected.Why(c.Key.Prefix); ok {
+		j.Protected = why.Reason
+	}
+	if j.Stands = c.Stands; !c.Until.IsZero() {
 		j.Until = c.Until.UTC().Format(time.RFC3339)
+	}
+	if c.Action == edgeguard.ActionBlock {
 		p.blocks++
 	}
 	p.line(j)
 }
 
 // summary prints the last line. Keys and peaks are of all meters together.
-func (p *jsonPrinter) summary(r *replay.Report, skipped uint64) {
+func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 	var peaks tuning.Distribution
 	seen := make(map[*tuning.Tally]bool)
 	for i := range r.Rules {
@@ -91,6 +113,7 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64) {
 		}
 	}
 	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
-		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: distinct(r, edgeguard.ActionBlock),
-		AlarmedKeys: distinct(r, edgeguard.ActionAlarm), Denied: r.Denied, Evicted: r.Evicted, Peaks: peaksOf(&peaks)})
+		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
+		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: peaksOf(&peaks), Sorted: sorted,
+		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About})
 }

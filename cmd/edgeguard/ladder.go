@@ -37,6 +37,7 @@ type tuneJSON struct {
 	Events     uint64          `json:"events"`
 	Peaks      peaksJSON       `json:"peaks"`
 	Top        []topJSON       `json:"top"`
+	Wide       []wideJSON      `json:"wide,omitempty"`
 	Thresholds []outcomeJSON   `json:"thresholds"`
 	Suggestion *suggestionJSON `json:"suggestion,omitempty"`
 }
@@ -80,7 +81,7 @@ func printTuneJSON(out io.Writer, r *replay.Report) error {
 func tuneOf(rr *replay.RuleReport) tuneJSON {
 	t, limitOf := rr.Tally, rr.Rule.Guard.Limit
 	j := tuneJSON{Type: "tune", Rule: rr.Rule.Name, Threshold: rr.Rule.Threshold, Limit: rr.Rule.Limit,
-		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: peaksOf(&t.Peaks), Top: []topJSON{}, Thresholds: []outcomeJSON{}}
+		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: peaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(rr), Thresholds: []outcomeJSON{}}
 	for _, p := range limitRows(t.Top.Sorted(), 10) {
 		j.Top = append(j.Top, topJSON{p.Key.String(), p.Peak})
 	}

@@ -32,6 +32,7 @@ func TestLive(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"port": scriptPort, "expand": scriptExpand, "ready": scriptReady, "ask": scriptAsk, "get": scriptGet,
 			"append": scriptAppend, "until": scriptUntil, "reload": scriptReload, "saved": scriptSaved,
+			"has": scriptHas,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -182,6 +183,17 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 			return fmt.Errorf("%v: no %q in:\n%s(%v)", args[1:], args[0], out, err)
 		}
 		return nil
+	})
+}
+
+// [!] has FILE TEXT waits until a file has a text, or has it not.
+func scriptHas(ts *testscript.TestScript, not bool, args []string) {
+	eventually(ts, func() error {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.Contains(string(content), args[1]) == not {
+			err = fmt.Errorf("%s holds:\n%s", args[0], content)
+		}
+		return err
 	})
 }
 

@@ -25,6 +25,7 @@ type site struct {
 	node        *exec.Cmd
 	log         *bytes.Buffer // of the node, to be read when it has ended
 	client      *http.Client
+	files       int // that the node may have open; 0 for no limit of its own
 }
 
 const siteConfig = `
@@ -149,6 +150,9 @@ func (s *site) start() {
 	s.t.Helper()
 	s.log = &bytes.Buffer{}
 	node := edgeguardCommand("serve", "--config", filepath.Join(s.dir, "config.yaml"))
+	if s.files > 0 {
+		node = exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, s.files), node.Path}, node.Args[1:]...)...)
+	}
 	node.Stderr = s.log
 	if err := node.Start(); err != nil {
 		s.t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
+	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/replay"
 )
@@ -22,6 +24,8 @@ func replayCommand(e *env) *cobra.Command {
 own times, and shows which addresses would have been blocked, when and by which
 rule. It reads access logs and pcap or pcapng captures, gzipped or not, and -
 for standard input. Several files are merged by time. Nothing is enforced.
+Files of which more than 5 % came too late to be counted are read again and
+sorted, if their events fit into the config's ` + "`memory`" + ` (512 MiB by default).
 
 With --fleet, each node that the events name counts for itself, and a real Redis
 adds them up, as a live fleet does: whom would all nodes together have blocked?
@@ -51,20 +55,23 @@ func replayFiles(ctx context.Context, e *env, s *settings, names []string) error
 	if err != nil {
 		return err
 	}
-	defer job.inputs.close()
-	var printer jsonPrinter
+	defer job.close()
+	out := &heldOutput{out: e.stdout, open: !job.mayRepeat()}
+	printer := jsonPrinter{out: out, protected: job.config.Protected}
 	if s.json {
-		printer = jsonPrinter{out: e.stdout}
 		job.config.Crossed = printer.crossing
+		job.printed = func() bool { return out.open }
+		job.takeBack = func() { out.drop(); printer.blocks = 0 }
 	}
 	report, runErr := job.run(ctx)
 	if report == nil || report.Events == 0 && runErr != nil {
 		return runErr
 	}
 	if s.json {
-		printer.summary(report, job.inputs.total().skipped)
-		if printer.err != nil {
-			return printer.err
+		job.printOrder(e.stderr)
+		printer.summary(report, job.inputs.total().skipped, job.order == orderSorted)
+		if err := cmp.Or(printer.err, out.flush()); err != nil {
+			return err
 		}
 	} else {
 		job.printReplay(report)
@@ -76,10 +83,23 @@ func replayFiles(ctx context.Context, e *env, s *settings, names []string) error
 type job struct {
 	env      *env
 	settings *settings
+	names    []string
+	options  inputOptions
 	inputs   inputs
 	config   replay.Config
 	limits   *config.Config
+
+	// order is what came of files whose events are out of order, and lateShare
+	// how many of them came too late when it was found.
+	order     fileOrder
+	lateShare string
+	// printed, if set, reports that what was printed of a run is out, and
+	// takeBack takes back what is not.
+	printed  func() bool
+	takeBack func()
 }
+
+func (j *job) close() { j.inputs.close() }
 
 // prepare opens the files and finds the rules.
 func (s *settings) prepare(e *env, names []string) (*job, error) {
@@ -96,27 +116,53 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	for i := range conf.Rules.Meters {
 		window = max(window, conf.Rules.Meters[i].Window)
 	}
+	if s.sort {
+		window = 0 // in order of time nothing that comes too early makes anything late
+	}
 	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), local: local, stdin: e.stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
 	}
-	return &job{env: e, settings: s, inputs: all, limits: conf, config: replay.Config{
-		Rules: conf.Rules, Allow: conf.Allowlist, Memory: hugepage.Memory(conf.Memory),
+	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
+		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
+		MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
 
-// run replays the inputs, drawing the progress.
+// protectedBy is what every node of a config protects, whatever host it runs on.
+func protectedBy(c *config.Config) hostaddr.Set {
+	var more []hostaddr.Protected
+	for _, p := range c.TrustedProxies {
+		more = append(more, hostaddr.Protected{Prefix: p, Reason: "trusted proxy"})
+	}
+	for _, p := range c.Protected {
+		more = append(more, hostaddr.Protected{Prefix: p, Reason: "config"})
+	}
+	return hostaddr.Everywhere(more...)
+}
+
+// run replays the inputs, and a second time in the order of their times if many
+// came too late.
 func (j *job) run(ctx context.Context) (*replay.Report, error) {
 	source := j.inputs.source()
 	if j.settings.sort {
-		source = replay.Sort(source)
+		source = replay.Sort(source, 0)
 	}
+	report, err := j.runOnce(ctx, j.inputs, source)
+	if err != nil || !outOfOrder(report) || j.settings.sort {
+		return report, err
+	}
+	return j.runSorted(ctx, report)
+}
+
+// runOnce replays a source made of these inputs, drawing the progress.
+func (j *job) runOnce(ctx context.Context, all inputs, source replay.Source) (*replay.Report, error) {
 	p := newProgress(j.env)
 	defer p.done()
 	watched := watch{source: source, seen: func(events uint64) {
 		if p.due() {
-			t := j.inputs.total()
+			t := all.total()
 			p.draw(events, t.read, t.total)
 		}
 	}}
@@ -166,6 +212,7 @@ func (j *job) printInputs(r *replay.Report) {
 	if r.Events > 0 {
 		fmt.Fprintf(out, "%s from %s to %s\n", plural(r.Events, "event", "events"), instant(r.First), instant(r.Last))
 	}
+	j.printOrder(out)
 }
 
 // printRule says what a rule does, with its limit beside its threshold.
@@ -203,8 +250,13 @@ func (j *job) printOffenders(r *replay.Report) {
 	t.column("refused", true, amber)
 	shown := limitRows(all, j.settings.rows)
 	for _, o := range shown {
-		t.row(instant(o.First), o.Key.String(), o.Action.String(), o.Rule, number(o.Count), number(o.Limit),
+		t.row(instant(o.First), o.Key.String(), outcome(&o), o.Rule, number(o.Count), number(o.Limit),
 			number(o.Crossings), number(o.Peak), number(o.Refused))
+	}
+	if r.RowsDropped > 0 {
+		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped, for `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+
+			"A key that came back after its row was dropped is listed from then on. Counts of keys are estimates, all other totals are exact.\n",
+			plural(r.RowsDropped, "row was", "rows were"), number(j.limits.Memory>>20), number(j.config.MaxRows))
 	}
 	fmt.Fprintln(out)
 	t.print(out, j.env.colour)

@@ -15,6 +15,8 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"edgeguard": func() { os.Exit(run(context.Background(), environment(), os.Args[1:])) },
+		"stranger":  stranger,
+		"knock":     knock,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 	for _, w := range c.Warnings {
 		log.Warn("config: " + w.String())
 	}
+	boundHeap(c)
 	node, err := daemon.New(c, options)
 	if err != nil {
 		return err
@@ -123,4 +125,19 @@ func newLogHandler(e *env) slog.Handler {
 		}
 	}
 	return slog.NewTextHandler(e.stderr, options)
+}
+
+// boundHeap has the garbage collector work harder before all that is not counts,
+// which lie outside of its heap, takes more than 3/4 of what the blocks may and 24 MiB; in a
+// fleet more, for what the fleet has. It is no hard cap. Whoever set GOMEMLIMIT
+// knows better.
+func boundHeap(c *config.Config) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	limit := int64(c.MaxBlocks)*config.BlockBytes*3/4 + 24<<20
+	if c.Fleet != nil {
+		limit += 256 << 20
+	}
+	debug.SetMemoryLimit(limit)
 }

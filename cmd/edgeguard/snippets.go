@@ -12,6 +12,7 @@ import (
 
 func snippetsCommand(e *env) *cobra.Command {
 	var v snippets.Values
+	var configFile string
 	c := &cobra.Command{
 		Use:   "snippets " + strings.Join(snippets.Names(), "|"),
 		Short: "Print the proxy configuration that puts edgeguard in the path",
@@ -26,14 +27,41 @@ request, or feeds it its log. It is what edgeguard's own tests run.`,
 			if !slices.Contains(snippets.Names(), args[0]) {
 				return usageError{fmt.Errorf("snippets: no %q: choose one of %s", args[0], strings.Join(snippets.Names(), ", "))}
 			}
+			if v.Auth == "" {
+				v.Auth = authFor(e, args[0], configFile)
+			}
 			return snippets.Write(e.stdout, args[0], v)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&v.Auth, "auth", "", "where edgeguard's forward auth listens: `ADDRESS` or unix:/path (default 127.0.0.1:9180)")
+	f.StringVar(&v.Auth, "auth", "", "where edgeguard's forward auth listens: `ADDRESS` or unix:/path (default what the config says, a unix socket first where the proxy can; else 127.0.0.1:9180)")
+	f.StringVar(&configFile, "config", "", "config `FILE` that says where forward auth listens (default "+defaultConfig+" if it is there)")
 	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")
 	f.StringVar(&v.Backend, "backend", "", "the site's own server, `HOST:PORT` (default 127.0.0.1:8080)")
 	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer; by default they pass")
 	f.StringVar(&v.Cache, "cache", "", "nginx: keep a pass for a second per address in this `FOLDER`, for a listener that looks up only")
 	return c
+}
+
+// authFor gives where the proxy asks by the config: at a unix socket, which
+// strangers cannot open, if the proxy can do that. Empty is the default's.
+func authFor(e *env, proxy, configFile string) string {
+	c, err := loadConfig(configFile)
+	if err != nil {
+		fmt.Fprintf(e.stderr, "the config is not asked where forward auth listens: %v\n", err)
+		return ""
+	}
+	port := ""
+	for _, l := range c.Listen.Auth {
+		switch {
+		case l.Address.Network == "unix" && (proxy == "nginx" || proxy == "caddy"):
+			return l.Address.String()
+		case l.Address.Network == "tcp" && port == "":
+			port = l.Address.Address
+		}
+	}
+	if port == "" && proxy != "haproxy" {
+		fmt.Fprintf(e.stderr, "the config has no port in listen.auth for %s: add 127.0.0.1:9180 there\n", proxy)
+	}
+	return port
 }

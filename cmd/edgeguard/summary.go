@@ -25,49 +25,87 @@ func limitRows[T any](rows []T, n int) []T {
 	return rows
 }
 
-// distinct counts the keys that some rule did this to.
-func distinct(r *replay.Report, action edgeguard.Action) int {
-	keys := make(map[edgeguard.Key]bool)
-	for i := range r.Rules {
-		for _, o := range r.Rules[i].Offenders {
-			if o.Action == action {
-				keys[o.Key] = true
-			}
-		}
+// outcome says in a word what came of a key's crossings.
+func outcome(o *replay.Offender) string {
+	if o.Protected != "" {
+		return "protected"
 	}
-	return len(keys)
+	return o.Action.String()
 }
 
-// addedUp counts the offenders whose first crossing no node saw alone.
-func addedUp(r *replay.Report) (n int) {
+// protectedKeys gives the keys over a limit that are protected, in their order.
+func protectedKeys(r *replay.Report) []edgeguard.Key {
+	return keysOf(r, func(o *replay.Offender) bool { return o.Protected != "" })
+}
+
+// wideKeys gives the wide networks that are only reported, in their order.
+func wideKeys(r *replay.Report) []edgeguard.Key {
+	return keysOf(r, func(o *replay.Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 })
+}
+
+// example names the first of some keys, if their rows were kept.
+func example(keys []edgeguard.Key) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return ": " + keys[0].String()
+}
+
+// keysOf gives the keys of the offenders that pick wants, each once, in the
+// order of the rules and of their first crossing.
+func keysOf(r *replay.Report, pick func(*replay.Offender) bool) (keys []edgeguard.Key) {
+	seen := make(map[edgeguard.Key]bool)
 	for i := range r.Rules {
-		for _, o := range r.Rules[i].Offenders {
-			if o.Fleet {
-				n++
+		for k := range r.Rules[i].Offenders {
+			if o := &r.Rules[i].Offenders[k]; pick(o) && !seen[o.Key] {
+				seen[o.Key] = true
+				keys = append(keys, o.Key)
 			}
 		}
 	}
-	return n
+	return keys
+}
+
+// about writes a number of keys, as an estimate where rows were dropped.
+func about(r *replay.Report, n int, one, many string) string {
+	if r.Keys.About {
+		return "about " + plural(n, one, many)
+	}
+	return plural(n, one, many)
 }
 
 // summarySentence says in a sentence what the rules would have done.
 func summarySentence(r *replay.Report) string {
 	var parts []string
-	if n := distinct(r, edgeguard.ActionBlock); n > 0 {
-		part := plural(n, "address", "addresses") + " would have been blocked"
-		if together := addedUp(r); together > 0 {
-			part += ", " + number(together) + " of them seen first by adding nodes up"
+	k := &r.Keys
+	if k.Blocked > 0 {
+		part := about(r, k.Blocked, "address", "addresses") + " would have been blocked"
+		if k.AddedUp > 0 {
+			part += ", " + number(k.AddedUp) + " of them seen first by adding nodes up"
 		}
 		parts = append(parts, part)
 	}
-	if n := distinct(r, edgeguard.ActionDeny); n > 0 {
-		parts = append(parts, plural(n, "key", "keys")+" refused over a limit")
+	if k.Refused > 0 {
+		parts = append(parts, about(r, k.Refused, "key", "keys")+" refused over a limit")
 	}
-	if n := distinct(r, edgeguard.ActionShadow); n > 0 {
-		parts = append(parts, plural(n, "key", "keys")+" only reported (shadow)")
+	if k.Shadowed > 0 {
+		parts = append(parts, about(r, k.Shadowed, "key", "keys")+" only reported (shadow)")
 	}
-	if n := distinct(r, edgeguard.ActionAlarm); n > 0 {
-		parts = append(parts, plural(n, "key", "keys")+" alarmed, not blocked: the evidence can be forged, or the address must not be blocked")
+	if k.Wide > 0 {
+		parts = append(parts, about(r, k.Wide, "IPv6 network", "IPv6 networks")+" only reported"+example(wideKeys(r)))
+	}
+	if n := k.Alarmed - k.Protected - k.Wide; n > 0 {
+		parts = append(parts, about(r, n, "key", "keys")+" alarmed, not blocked: the evidence can be forged, or the address must not be blocked")
+	}
+	switch {
+	case k.Protected == 1:
+		parts = append(parts, "1 address went over but is protected and never blocked"+example(protectedKeys(r)))
+	case k.Protected > 1:
+		part := about(r, k.Protected, "address", "addresses") + " went over but are protected and never blocked"
+		if keys := protectedKeys(r); len(keys) > 0 {
+			part += example(keys) + " and others"
+		}
+		parts = append(parts, part)
 	}
 	sentence := strings.Join(parts, "; ") + "."
 	if r.Denied > 0 {
@@ -121,10 +159,14 @@ func (j *job) printWarnings(r *replay.Report) {
 	}
 	if r.Late > 0 {
 		fmt.Fprintf(out, "warning: %s older than the window when they came, and not counted", plural(r.Late, "event was", "events were"))
-		if !j.settings.sort {
+		if !j.settings.sort && j.order == orderKept {
 			fmt.Fprint(out, "; --sort orders all events first")
 		}
 		fmt.Fprintln(out)
+	}
+	if r.BlocksEvicted > 0 {
+		fmt.Fprintf(out, "warning: the block list was full and %s room for others, as on a live node: raise `max_blocks` or `memory` in the config\n",
+			plural(r.BlocksEvicted, "block made", "blocks made"))
 	}
 	if r.Evicted > 0 {
 		fmt.Fprintf(out, "warning: the memory was full and %s forgotten; counts may have been higher: raise `memory` in the config\n", plural(r.Evicted, "key was", "keys were"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,9 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		rate(before.Events.Shadowed, now.Events.Shadowed), number(now.Events.Decided))
 	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", number(now.V4+now.V6), number(now.Tables.Keys),
 		number(now.Tables.Used>>20), number(now.Tables.Limit>>20))
+	if n := uncountedSince(before, now); n > 0 {
+		fmt.Fprintln(out, paint(red, fmt.Sprintf("%s requests not counted", number(n)), e.colour))
+	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
 		if now.Fleet != nil && c == now.Fleet.Mend {
@@ -119,6 +123,17 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		blockRow(t, b, now.Time)
 	}
 	t.print(out, e.colour)
+}
+
+// uncountedSince gives how many requests were not counted between two looks.
+func uncountedSince(before, now *admin.Stats) (n uint64) {
+	for _, u := range now.Uncounted {
+		n += u.Count
+	}
+	for _, u := range before.Uncounted {
+		n -= min(n, u.Count)
+	}
+	return n
 }
 
 // drawFleet writes how the node stands in its fleet, in one line; nothing for a
@@ -160,8 +175,21 @@ func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
 	t.column("count", true, "")
 	t.column("limit", true, faint)
 	t.column("", true, amber)
+	inFleet := slices.ContainsFunc(keys, func(k admin.KeyCount) bool { return k.Fleet != nil })
+	if inFleet {
+		t.column("in the fleet", true, "")
+		t.column("", true, amber)
+		t.column("nodes", true, faint)
+	}
 	for _, k := range keys {
-		t.row(k.Shown, k.Rule, number(k.Count), number(k.Limit), percent(k.Count, k.Limit))
+		row := []string{k.Shown, k.Rule, number(k.Count), number(k.Limit), percent(k.Count, k.Limit)}
+		switch {
+		case k.Fleet != nil:
+			row = append(row, number(k.Fleet.Count), percent(k.Fleet.Count, k.Limit), number(len(k.Fleet.Nodes)))
+		case inFleet:
+			row = append(row, "", "", "")
+		}
+		t.row(row...)
 	}
 	t.print(out, e.colour)
 }

@@ -40,7 +40,7 @@ func tuneFiles(ctx context.Context, e *env, s *settings, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer job.inputs.close()
+	defer job.close()
 	job.config.Tune = true
 	report, runErr := job.run(ctx)
 	if report.Events == 0 && runErr != nil {
@@ -86,6 +86,7 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 		leaders.row("  "+p.Key.String(), number(p.Peak))
 	}
 	leaders.print(out, j.env.colour)
+	j.printWide(rr)
 	fmt.Fprintln(out)
 	limitOf := rr.Rule.Guard.Limit
 	j.printOutcomes(rr, t.Outcomes(nil, limitOf))

@@ -1,7 +1,6 @@
 package nodetest
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,10 +19,8 @@ const patience = 60 * time.Second
 type Process struct {
 	// Folder holds its config, and what that places there.
 	Folder string
-	// Files is how many files the next start may have open, 0 for no limit of
-	// its own; As is whom it runs as, nil for the test.
-	Files int
-	As    *syscall.Credential
+	// As is whom the next start runs as, nil for the test.
+	As *syscall.Credential
 
 	t       testing.TB
 	process *exec.Cmd // nil while none runs
@@ -71,11 +68,7 @@ func (p *Process) Launch() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	args := []string{program, "serve", "--config", p.Path("config.yaml")}
-	if p.Files > 0 {
-		args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, p.Files)}, args...)
-	}
-	p.process = exec.Command(args[0], args[1:]...)
+	p.process = exec.Command(program, "serve", "--config", p.Path("config.yaml"))
 	p.process.SysProcAttr = &syscall.SysProcAttr{Credential: p.As}
 	p.process.Stdout, p.process.Stderr = p.said, p.said
 	if err := p.process.Start(); err != nil {

@@ -129,6 +129,7 @@ func (c *Cluster) Failover(master *Server) *Server {
 	if replica == nil {
 		c.t.Fatalf("redistest: %s has no replica to fail over to", master.Addr)
 	}
+	Eventually(c.t, "the replica to be in step", func() bool { return inStep(replica) })
 	master.Kill()
 	Eventually(c.t, "the replica to become master", func() bool { return field(replication(replica), "role:") == "master" })
 	Eventually(c.t, "the cluster to be ok", func() bool { return c.all("cluster_state:", "ok") })

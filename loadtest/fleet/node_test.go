@@ -74,14 +74,14 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	n.id = aggregator.NodeID(n.name, n.boot)
 	n.wire(f)
 	var err error
-	if n.link, err = redis.New(c, n.seams()); err != nil {
+	if n.link, err = redis.New(c, peer{n}); err != nil {
 		f.t.Fatal(err)
 	}
 	n.list.OnChange(func(b edgeguard.Block) {
 		n.mu.Lock()
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
-		n.hold.Changed(b)
+		n.hold.Changed(time.Now(), b)
 		n.link.Changed(b, n.list.Forced(b.Prefix))
 	})
 	return n
@@ -110,56 +110,73 @@ func (n *node) epoch(local time.Time) time.Time { return local.Add(time.Duration
 
 func (n *node) local(epoch time.Time) time.Time { return epoch.Add(-time.Duration(n.offset.Load())) }
 
-// seams is what the link needs of the node. The fleet's named fail points are
-// passed here.
-func (n *node) seams() redis.Node {
-	f := n.fleet
-	return redis.Node{
-		Counts: func() *aggregator.Node {
-			f.pass(beforePush)
-			return n.counts
-		},
-		Width: n.member.Width,
-		Now:   n.now, Epoch: n.epoch, Local: n.local,
-		Over: func(k aggregator.Key, peak uint32, reason string) {
-			f.pass(beforeBlock)
-			n.member.Over(n.now(), k, peak, reason)
-		},
-		Stands: func(k aggregator.Key, _ uint32) bool {
-			stands := n.refuses(k.Prefix.Addr())
-			if stands {
-				n.hold.Found(k.Prefix)
-			}
-			return stands
-		},
-		Merge: func(b edgeguard.Block, forced bool) (bool, error) {
-			f.pass(beforeApply)
-			defer f.pass(afterApply)
-			return n.hold.Merge(n.now(), n.detector, b, forced)
-		},
-		Records: func() iter.Seq2[edgeguard.Block, bool] { return n.list.Records() },
-		Cleared: func(p netip.Prefix, at time.Time) { n.detector.Clear(n.now(), p) },
-		Fleet: func(beats []redis.Beat) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.beats = slices.Clone(beats)
-		},
-		Skew: func(_ time.Duration, trusted bool) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.skew = trusted
-		},
-		Alarm: func(kind, about, text string) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.alarms[kind+" "+about] = text
-		},
-		Calm: func(kind, about string) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			delete(n.alarms, kind+" "+about)
-		},
+// peer is the node as its link sees it. The fleet's named fail points are passed
+// here.
+type peer struct{ *node }
+
+var _ redis.Peer = peer{}
+
+func (p peer) Counts() *aggregator.Node {
+	p.fleet.pass(beforePush)
+	return p.counts
+}
+
+func (p peer) Width(meter uint64) uint32           { return p.member.Width(meter) }
+func (p peer) Now() time.Time                      { return p.now() }
+func (p peer) Epoch(local time.Time) time.Time     { return p.epoch(local) }
+func (p peer) Local(epoch time.Time) time.Time     { return p.local(epoch) }
+func (p peer) Own() []netip.Addr                   { return nil }
+func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b) }
+
+func (p peer) Over(k aggregator.Key, peak uint32, reason string) {
+	p.fleet.pass(beforeBlock)
+	p.member.Over(p.now(), k, peak, reason)
+}
+
+func (p peer) Settled(k aggregator.Key, peak uint32) bool {
+	if p.member.Stands(p.now(), k) {
+		p.hold.Found(k.Prefix)
 	}
+	return p.member.Settled(p.now(), k, peak)
+}
+
+func (p peer) Merge(b edgeguard.Block, forced bool) (bool, error) {
+	p.fleet.pass(beforeApply)
+	defer p.fleet.pass(afterApply)
+	return p.hold.Merge(p.now(), p.detector, b, forced)
+}
+
+func (p peer) Records() iter.Seq2[edgeguard.Block, bool] { return p.list.Records() }
+
+func (p peer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
+	return aggregator.Key{}, 0, false
+}
+
+func (p peer) Crowded(edgeguard.Block, bool) bool                 { return false }
+func (p peer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
+
+func (p peer) Fleet(beats []redis.Beat) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beats = slices.Clone(beats)
+}
+
+func (p peer) Skew(_ time.Duration, trusted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.skew = trusted
+}
+
+func (p peer) Alarm(kind, about, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.alarms[kind+" "+about] = text
+}
+
+func (p peer) Calm(kind, about string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.alarms, kind+" "+about)
 }
 
 func (n *node) merge(b edgeguard.Block, forced bool) (changed bool, err error) {

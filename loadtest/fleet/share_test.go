@@ -11,8 +11,9 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/twin"
 	"edgeguard/internal/realdata"
+	"edgeguard/internal/redistwin"
+	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/shard"
 )
@@ -48,7 +49,7 @@ func BenchmarkQuiet(b *testing.B) {
 }
 
 func readLog(b *testing.B, file string) []edgeguard.Event {
-	format, err := accesslog.ParseFormat("combined")
+	format, err := logline.ParseFormat("combined")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func readLog(b *testing.B, file string) []edgeguard.Event {
 type virtual struct {
 	limit uint32
 	rng   *rand.Rand
-	redis *twin.Redis
+	redis *redistwin.Redis
 	nodes []*virtualNode
 	now   time.Time // the newest event's
 	next  time.Time // the next round
@@ -111,7 +112,7 @@ const (
 
 func newVirtual(nodes int, limit uint32, rng *rand.Rand) *virtual {
 	v := &virtual{
-		limit: limit, rng: rng, redis: twin.New(),
+		limit: limit, rng: rng, redis: redistwin.New(),
 		counts: map[netip.Addr]map[uint32]uint32{}, active: map[netip.Addr]bool{}, activeAt: map[clientAt]bool{},
 		found: map[netip.Addr]bool{}, told: map[netip.Addr]bool{}, toldBy: map[clientAt]bool{}, fresh: map[clientAt]bool{},
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // address is the client behind key k. One in eight speaks IPv6, from ever
-// another address of its /64.
+// another address of its /64, and is alone in its /56.
 func address(k int) netip.Addr {
 	if k%8 == 7 {
 		a := netip.MustParsePrefix("2001:db8::/32").Addr().As16()
-		binary.BigEndian.PutUint32(a[4:], uint32(k))
+		binary.BigEndian.PutUint32(a[4:], uint32(k)<<8)
 		binary.BigEndian.PutUint64(a[8:], rand.Uint64())
 		return netip.AddrFrom16(a)
 	}

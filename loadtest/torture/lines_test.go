@@ -131,9 +131,10 @@ rules:
 			t.Errorf("%v: %d lines, %d counted", client, sent[i], counted)
 		}
 	}
-	// One key for each client and rule, and so none for anybody else.
-	if keys := n.status().Tables.Keys; keys != 2*len(clients) {
-		t.Errorf("%d keys of 2 rules, want %d", keys, 2*len(clients))
+	// One key for each client and rule, the two /56 and the /48 around those of
+	// IPv6, and so none for anybody else.
+	if keys, want := n.status().Tables.Keys, 2*(len(clients)+3); keys != want {
+		t.Errorf("%d keys of 2 rules, want %d", keys, want)
 	}
 	for _, other := range []string{victim, "2001:db8:bad::1"} {
 		if counted := n.count(netip.MustParseAddr(other)); counted != 0 {

@@ -21,47 +21,6 @@ func combinedLog(n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkParse is one goroutine's parsing, per line.
-func BenchmarkParse(b *testing.B) {
-	jsonLine := `{"level":"info","ts":1711741827.9626286,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"203.0.113.7","remote_port":"54462","client_ip":"203.0.113.7","proto":"HTTP/1.1","method":"GET","host":"example.org","uri":"/","headers":{"User-Agent":["curl/7.88.1"],"Accept":["*/*"]}},"bytes_read":0,"user_id":"","duration":0.000033987,"size":0,"status":401,"resp_headers":{"Server":["Caddy"]}}`
-	haproxyLine := `Nov 14 22:45:27 test haproxy[760]: 203.0.113.7:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 "GET / HTTP/1.1"`
-	for _, bench := range []struct {
-		format string
-		text   []byte
-	}{
-		{"combined", combinedLog(1500)},
-		{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
-		{"json", bytes.Repeat([]byte(jsonLine+"\n"), 600)},
-		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
-		{"csv:time=t,addr=a,node=n", bytes.Repeat([]byte("2013-03-03 21:53:59,groucho-oregon,1032051418,TCP,,6000,1433\n"), 4000)},
-	} {
-		b.Run(bench.format[:min(8, len(bench.format))], func(b *testing.B) {
-			f, err := ParseFormat(bench.format)
-			if err != nil {
-				b.Fatal(err)
-			}
-			l := lineParser{parser: f.start(&Options{})}
-			if h, ok := l.parser.(header); ok {
-				if err := h.bind([]byte("t,n,a,x,y,z,p")); err != nil {
-					b.Fatal(err)
-				}
-			}
-			p := &page{text: bytes.Clone(bench.text)}
-			l.parse(p)
-			lines := len(p.events)
-			if p.skipped > 0 {
-				b.Fatal(p.shown)
-			}
-			b.SetBytes(int64(len(bench.text) / lines))
-			b.ReportAllocs()
-			b.ResetTimer()
-			for n := 0; n < b.N; n += lines {
-				l.parse(p)
-			}
-		})
-	}
-}
-
 // BenchmarkLines is the floor: finding the ends of the same lines.
 func BenchmarkLines(b *testing.B) {
 	log := combinedLog(1500)
@@ -105,7 +64,7 @@ func BenchmarkFollow(b *testing.B) {
 	for n := 0; n < b.N; n += lines {
 		ctx, cancel := context.WithCancel(b.Context())
 		events := 0
-		f, err := NewFollower(FollowConfig{File: path, Beginning: true, Live: Live{Format: formats[1], Now: time.Now, Decide: func(_ time.Time, batch []edgeguard.Event) {
+		f, err := NewFollower(FollowConfig{File: path, Beginning: true, Live: Live{Format: format("combined"), Now: time.Now, Decide: func(_ time.Time, batch []edgeguard.Event) {
 			if events += len(batch); events == lines {
 				cancel()
 			}

@@ -6,30 +6,25 @@ import (
 )
 
 const (
-	// maxLine is the longest line that is read: servers bound a request line
-	// and each header to 8 KiB or so.
-	maxLine = 64 << 10
-	// blockSize is more than maxLine, and small enough that a block and its
+	// blockSize is more than logline.MaxLine, and small enough that a block and its
 	// events stay in the processor's second cache.
 	blockSize = 128 << 10
 )
 
-// blocks cuts a source into blocks that end at a line's end. Not safe for
-// concurrent use.
+// blocks cuts a source into blocks that end at a line's end, but where a line is
+// longer than a block. Not safe for concurrent use.
 type blocks struct {
-	src  io.Reader
-	live bool
-	rest []byte // begins the next block: what followed the last newline
-	// skipping says that a line filled a whole block: its beginning was handed
-	// on, and the rest of it is dropped, in constant memory.
-	skipping bool
-	err      error
+	src    io.Reader
+	live   bool
+	rest   []byte // begins the next block: what followed the last newline
+	goesOn bool   // the last line of the last block goes on in the next
+	err    error
 }
 
 // next fills buf with whole lines and gives those, empty at the end; then err
-// says why. The last line of a file may lack its newline; where reading failed
-// the last, unfinished line is dropped, because half an address is another
-// address.
+// says why. A line that fills a whole block is given in pieces. The last line of
+// a file may lack its newline; where reading failed the last, unfinished line is
+// dropped, because half an address is another address.
 func (b *blocks) next(buf []byte) []byte {
 	n := copy(buf, b.rest)
 	b.rest = b.rest[:0]
@@ -37,41 +32,31 @@ func (b *blocks) next(buf []byte) []byte {
 		var got int
 		got, b.err = b.src.Read(buf[n:])
 		fresh := buf[n : n+got]
-		if b.skipping {
-			fresh = b.skip(fresh)
-			copy(buf[n:], fresh)
-		}
-		n += len(fresh)
+		n += got
 		if n == len(buf) || b.live && bytes.IndexByte(fresh, '\n') >= 0 {
 			break
 		}
 	}
-	return b.cut(buf[:n])
+	return b.cut(buf[:n], buf)
 }
 
-// skip drops the rest of a line that is too long.
-func (b *blocks) skip(fresh []byte) []byte {
-	end := bytes.IndexByte(fresh, '\n')
-	if end < 0 {
-		return nil
-	}
-	b.skipping = false
-	return fresh[end+1:]
-}
-
-// cut gives the whole lines of buf and keeps what follows them.
-func (b *blocks) cut(buf []byte) []byte {
-	if b.err == io.EOF {
-		return buf
-	}
-	end := bytes.LastIndexByte(buf, '\n') + 1
+// cut gives the whole lines of text and keeps what follows them.
+func (b *blocks) cut(text, buf []byte) []byte {
+	began := b.goesOn
+	b.goesOn = false
+	end := bytes.LastIndexByte(text, '\n') + 1
 	switch {
+	case b.err == io.EOF:
+		if len(text) == 0 && began { // the end of the file is that of the line
+			return append(buf[:0], '\n')
+		}
+		return text
 	case b.err != nil:
-		return buf[:end]
+		return text[:end]
 	case end > 0:
-		b.rest = append(b.rest, buf[end:]...)
-		return buf[:end]
+		b.rest = append(b.rest, text[end:]...)
+		return text[:end]
 	}
-	b.skipping = true
-	return buf[:maxLine+1]
+	b.goesOn = true
+	return text
 }

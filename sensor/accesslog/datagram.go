@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"edgeguard/logline"
 )
 
 // datagramPages go round between the goroutine that receives and the one that
@@ -40,11 +42,11 @@ func (l *Listener) receive(ctx context.Context) error {
 	for left := datagramPages; left > 0; {
 		p := <-free
 		if p.buf == nil {
-			p.buf = make([]byte, blockSize)
+			p.buf = make([]byte, blockSize+maxDatagram)
 		}
 		d := datagrams{buf: p.buf}
 		err := d.await(raw)
-		p.text = d.lines()
+		p.Text = d.lines()
 		if run += d.count; run > queue && queue > 0 {
 			d.full, run = 1, 0
 		}
@@ -52,7 +54,7 @@ func (l *Listener) receive(ctx context.Context) error {
 			run = 0
 		}
 		l.note(&d)
-		if len(p.text) > 0 {
+		if len(p.Text) > 0 {
 			full <- p // has room for all pages
 		} else {
 			free <- p
@@ -105,12 +107,16 @@ type datagrams struct {
 	full       uint64 // 1 if the kernel's queue may have been full
 }
 
+// maxDatagram is the longest that is read whole. Linux sends none longer than
+// 208 KiB, unless net.core.wmem_max and the sender's SO_SNDBUF were raised.
+const maxDatagram = 256 << 10
+
 // room gives where the next datagram goes, nil if there is no room for one.
 func (d *datagrams) room() []byte {
-	if len(d.buf)-d.used < maxLine+2 {
+	if len(d.buf)-d.used < maxDatagram+2 {
 		return nil
 	}
-	return d.buf[d.used : d.used+maxLine+1]
+	return d.buf[d.used : d.used+maxDatagram+1]
 }
 
 // add takes the n bytes that came into room as a line, without their syslog
@@ -122,11 +128,11 @@ func (d *datagrams) add(n, size int) {
 	d.count++
 	text := d.buf[d.used : d.used+n]
 	if size > n {
-		d.cut++ // it fills more than a line may have, and is skipped for that
+		d.cut++ // what is missing is behind all that is read of a line of text
 	} else {
 		text = bytes.TrimRight(text, "\r\n\x00")
 		if len(text) > 0 && text[0] == '<' {
-			text = text[syslogPrefix(text):]
+			text = text[logline.SyslogPrefix(text):]
 		}
 	}
 	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {

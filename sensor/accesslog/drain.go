@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"edgeguard"
+	"edgeguard/logline"
 )
 
 // maxTurn is how many blocks are read of a file before the path is looked at
@@ -52,11 +55,15 @@ func (f *Follower) step(t *tail) (more bool) {
 		f.rewind(t)
 		return true
 	}
-	f.measure(t, max(info.Size(), t.mark.offset+int64(len(text))))
+	f.measure(t, max(info.Size(), t.from().offset+int64(len(text))))
 	if what == atEnd {
 		return false
 	}
 	t.last = time.Now()
+	if t.overlong(text) && f.in.streams() {
+		f.stream(t, text)
+		return true
+	}
 	f.hole(t, text)
 	lines, next := t.cut(text)
 	if next.offset == t.mark.offset {
@@ -67,21 +74,47 @@ func (f *Follower) step(t *tail) (more bool) {
 	return true
 }
 
-// settle decides the lines and moves the mark to their end, as one.
+// settle parses and decides the lines.
 func (f *Follower) settle(t *tail, lines []byte, next mark) {
-	f.page.text = lines
-	now, events := f.config.Now(), f.page.events[:0]
+	f.page.Text, f.page.GoesOn, f.page.Long = lines, false, nil
+	now, events := f.config.Now(), f.page.Events[:0]
+	f.page.Uncounted = f.page.Uncounted[:0]
 	if len(lines) > 0 {
 		now, events = f.in.parse(&f.page)
 	}
+	f.decide(t, now, events, next)
+}
+
+// decide decides a batch and moves the mark to its end, as one.
+func (f *Follower) decide(t *tail, now time.Time, events []edgeguard.Event, next mark) {
 	f.config.Gate.Lock()
 	defer f.config.Gate.Unlock()
 	if len(events) > 0 {
 		f.config.Decide(now, events)
 	}
+	f.in.tell(now, &f.page)
 	f.mu.Lock()
 	t.mark = next
 	f.mu.Unlock()
+}
+
+// stream reads on in a line that has no end yet and says what it says only
+// there. The mark stays at its beginning until then.
+func (f *Follower) stream(t *tail, text []byte) {
+	end := bytes.IndexByte(text, '\n')
+	if end >= 0 {
+		text = text[:end+1]
+	}
+	next := t.from().after(text)
+	f.page.Text, f.page.GoesOn, f.page.Long = text, end < 0, &t.long
+	now, events := f.in.parse(&f.page)
+	if t.long.Streams() {
+		t.cursor, t.pending = next, int(next.offset-t.mark.offset)
+		return
+	}
+	next.inside = t.long.Open() // too long: the rest is passed over
+	t.long, t.pending = logline.Long{}, 0
+	f.decide(t, now, events, next)
 }
 
 // measure notes how long the text is. One that is shorter than it was, and not

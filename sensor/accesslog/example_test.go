@@ -42,14 +42,3 @@ this is no line of a log
 	// 05:00:46 2001:db8::7 POST /login 403
 	// skipped: standard input:3: no address where the format has one: this is no line of a log
 }
-
-// A format of one's own is nginx's log_format, as it stands in its config.
-func ExampleParseFormat() {
-	_, err := accesslog.ParseFormat(`$http_x_forwarded_for [$time_local] "$request"`)
-	fmt.Println(err != nil) // a client writes that header
-	f, err := accesslog.ParseFormat(`log_format main '$remote_addr [$time_local] "$request"';`)
-	fmt.Println(f != nil, err)
-	// Output:
-	// true
-	// true <nil>
-}

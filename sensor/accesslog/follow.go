@@ -66,9 +66,15 @@ type Follower struct {
 	failing bool      // an open file cannot be read
 	retry   time.Duration
 	nextTry time.Time
-	floor   time.Time // files that were not written to since are older than what is followed
-	closed  map[inode]closing
-	heads   heads
+	// since only moves on: rotated files that were not written to since have been
+	// read, or are older than what is followed.
+	since time.Time
+	read  bool // the folder, since the start
+	heads heads
+	// unread are the rotated files that were seen and could not be opened yet;
+	// full says that some of them wait for room.
+	unread map[inode]unread
+	full   bool
 	// scans are still to be made for files that were missed, the next at nextScan.
 	scans    int
 	nextScan time.Time
@@ -79,7 +85,11 @@ type Follower struct {
 	// the next file at the path may be one of them, once it can be read.
 	saved []Place
 	seen  time.Time
-	stats FollowStats
+	// owed is when the oldest of the rotated files was written that are still to
+	// be opened; zero while there are none.
+	owed   time.Time
+	closed map[inode]closing
+	stats  FollowStats
 }
 
 // NewFollower checks the config. The file is opened by Run.
@@ -100,7 +110,10 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 	if c.Gate == nil {
 		c.Gate = &sync.Mutex{}
 	}
-	f := &Follower{config: c, saved: slices.Clone(c.From.Files), seen: c.From.Seen}
+	f := &Follower{config: c, saved: slices.Clone(c.From.Files), seen: c.From.Seen, since: c.From.Seen}
+	if c.Beginning && f.since.IsZero() {
+		f.since = time.Now() // what is rotated away before Run looks is read too
+	}
 	f.in = newInlet(&f.config.Live, c.File)
 	return f, nil
 }
@@ -108,17 +121,8 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 // Run follows the file until ctx ends, and gives nil then. What goes wrong with
 // the file is told as trouble and tried again: it is no reason to stop.
 func (f *Follower) Run(ctx context.Context) error {
-	f.buf = make([]byte, contextSize+blockSize)
-	f.wake = newWake()
-	defer f.wake.close()
-	defer f.close()
-	f.floor = f.seen
-	if f.floor.IsZero() {
-		f.floor = time.Now()
-	}
-	f.wake.watch(filepath.Dir(f.config.File))
-	f.resume()
-	f.look()
+	f.begin()
+	defer f.end()
 	for ctx.Err() == nil {
 		if f.drain(ctx) {
 			f.look()
@@ -128,6 +132,18 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// begin opens what there is to read; end closes it.
+func (f *Follower) begin() {
+	f.buf = make([]byte, contextSize+blockSize)
+	f.wake = newWake()
+	if f.since.IsZero() {
+		f.since = time.Now()
+	}
+	f.wake.watch(filepath.Dir(f.config.File))
+	f.resume()
+	f.look()
 }
 
 // pause gives the least time from one wake-up to the next.
@@ -158,7 +174,7 @@ func (f *Follower) resume() {
 	f.tails, f.saved = open, missed
 	f.mu.Unlock()
 	if !f.seen.IsZero() {
-		f.catchUp()
+		_ = f.catchUp() // what could not be opened is owed, and look tries it again
 	}
 }
 
@@ -191,11 +207,11 @@ func (f *Follower) look() {
 	}
 	f.missing = time.Time{}
 	if n := len(f.tails); n > 0 && os.SameFile(info, f.tails[n-1].info) {
-		f.scanAgain(now)
-		f.well(now)
-		return
+		err = f.scanAgain(now)
+	} else {
+		err = f.turn()
 	}
-	if err := f.turn(); err != nil {
+	if err != nil {
 		f.absent(now, err)
 		return
 	}
@@ -245,7 +261,8 @@ func (f *Follower) absent(now time.Time, err error) {
 }
 
 // turn opens the file to which the path leads now. The one before it stays
-// open, and is read first, as long as its writer may still write.
+// open, and is read first, as long as its writer may still write. While older
+// ones wait for room, the newest is left where it is.
 func (f *Follower) turn() error {
 	t, err := openTail(f.config.File)
 	if err != nil {
@@ -253,8 +270,15 @@ func (f *Follower) turn() error {
 	}
 	first := f.seen.IsZero()
 	f.claim(t)
-	if !first && len(f.tails) > 0 {
-		f.catchUp()
+	if !first && (len(f.tails) > 0 || !f.owed.IsZero()) {
+		if err := f.catchUp(); err != nil {
+			t.file.Close()
+			return err
+		}
+		if f.full && t.mark.offset == 0 {
+			t.file.Close()
+			return nil
+		}
 	}
 	if first && !f.config.Beginning {
 		if err := t.end(); err != nil {
@@ -289,7 +313,8 @@ func (f *Follower) push(t *tail) {
 	f.tails = append(f.tails, t)
 }
 
-func (f *Follower) close() {
+func (f *Follower) end() {
+	f.wake.close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tails {

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"edgeguard/logline"
 )
 
 func TestFollowBegins(t *testing.T) {
 	l := newLog(t)
 	l.lines(3)
-	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: formats[1]}, File: l.path})
+	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: format("combined")}, File: l.path})
 	eventually(t, "the end is found", func() bool { return len(f.Position().Files) == 1 })
 	l.lines(2)
 	eventually(t, "two lines", func() bool { once, _ := f.heard.of(l.n); return once == 2 })
@@ -66,13 +68,13 @@ func TestFollowWholeLinesOnly(t *testing.T) {
 
 func TestFollowOddBytes(t *testing.T) {
 	l := newLog(t)
-	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: formats[1]}, File: l.path, Beginning: true})
+	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: format("combined")}, File: l.path, Beginning: true})
 	l.lines(1)
 	l.text(strings.Repeat("\x00", 300<<10))
 	l.lines(1)
 	l.text(strings.Repeat("x", 3*blockSize) + "\n")
 	l.lines(1)
-	l.text("\n\r\n" + strings.Repeat("y", maxLine+10) + "\n")
+	l.text("\n\r\n" + strings.Repeat("y", logline.MaxLine+10) + "\n")
 	l.lines(1)
 	f.all(t, 4)
 	if s := f.Stats(); s.Skipped != 2 || s.Events != 4 || s.Truncations != 0 || cap(f.buf) > 2*blockSize {
@@ -104,7 +106,7 @@ func TestFollowUnreadable(t *testing.T) {
 
 func TestFollowWrongFormat(t *testing.T) {
 	l := newLog(t)
-	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: formats[0]}, File: l.path, Beginning: true})
+	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: format("json")}, File: l.path, Beginning: true})
 	l.lines(misfit)
 	eventually(t, "it is said", func() bool {
 		err := f.Stats().Err

@@ -19,8 +19,9 @@ type FollowStats struct {
 	// leaves no trace, so that each Truncation may have cost more; of a writer
 	// that does not append, Lost is complete.
 	Lost uint64
-	// Gaps counts the starts at which the file of the saved position was gone
-	// (deleted or compressed meanwhile): what it had after the position is lost.
+	// Gaps counts the files that could not be read (again): the one of the saved
+	// position was gone at a start (deleted or compressed meanwhile), or a rotated
+	// one was gone before its turn came, or may not be read. What it had is lost.
 	Gaps uint64
 }
 
@@ -54,5 +55,20 @@ func (f *Follower) Position() Position {
 		}
 	}
 	p.Files = append(p.Files, f.saved...)
+	if !f.owed.IsZero() && f.owed.Before(p.Seen) {
+		p.Seen = f.owed.Round(0)
+		p.Files = append(f.readSince(p.Seen), p.Files...)
+	}
 	return p
+}
+
+// readSince gives the places of closed files that would look new to who looks
+// for what was written since then.
+func (f *Follower) readSince(then time.Time) (places []Place) {
+	for _, c := range f.closed {
+		if !c.over && !c.info.ModTime().Before(then.Add(-clockGrain)) {
+			places = append(places, c.place)
+		}
+	}
+	return places
 }

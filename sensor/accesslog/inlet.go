@@ -2,10 +2,12 @@ package accesslog
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 )
 
 // inlet makes events of pages of live lines. It is used by one goroutine at a
@@ -13,8 +15,8 @@ import (
 type inlet struct {
 	live     *Live
 	name     string // of the file or socket, for people
-	format   *Format
-	lines    lineParser
+	format   *logline.Format
+	lines    *logline.Parser
 	troubles troubles
 	misses   uint64 // lines skipped since the last event
 
@@ -34,9 +36,14 @@ func newInlet(l *Live, name string) *inlet {
 	return in
 }
 
-func (in *inlet) use(f *Format) {
+func (in *inlet) use(f *logline.Format) {
 	in.format = f
-	in.lines = lineParser{parser: f.start(&Options{Zone: in.live.Zone}), name: in.name}
+	in.lines = f.Parser(in.name, in.live.Zone)
+}
+
+// streams reports whether lines must be read to their ends, however long.
+func (in *inlet) streams() bool {
+	return in.lines != nil && in.lines.Streams()
 }
 
 // find decides the format by lines of the log, if none was given.
@@ -44,7 +51,7 @@ func (in *inlet) find(lines []byte) bool {
 	if in.format != nil {
 		return true
 	}
-	f, err := detect(lines, &Options{Zone: in.live.Zone})
+	f, err := logline.Detect(lines, in.live.Zone)
 	if err != nil {
 		in.troubles.set(atFormat, fmt.Errorf("%s: %w", in.name, err))
 		return false
@@ -56,33 +63,70 @@ func (in *inlet) find(lines []byte) bool {
 // parse gives the events of a page, ready to be decided at now.
 func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 	now = in.live.Now()
-	if !in.find(p.text) {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		n := uint64(len(firstLines(p.text, len(p.text))))
-		in.stats.Lines += n
-		in.stats.Skipped += n
+	if p.Long != nil {
+		p.Text = p.Long.Pass(p.Text)
+	}
+	if !in.find(p.Text) {
+		in.lose(p)
 		return now, nil
 	}
-	if in.lines.shown = 0; len(in.stats.Shown) == maxShown {
-		in.lines.shown = maxShown - 1 // one more of each page: examples are not free
+	examples := logline.MaxShown
+	if len(in.stats.Shown) == logline.MaxShown {
+		examples = 1 // one more of each page: they are not free
 	}
-	in.lines.parse(p)
+	in.lines.ShowAtMost(examples)
+	in.lines.Parse(&p.Chunk)
 	in.judge(p)
 	return now, in.stamp(now, p)
 }
 
+// lose counts the lines of a page that nobody can read yet.
+func (in *inlet) lose(p *page) {
+	n := len(logline.FirstLines(p.Text, len(p.Text)))
+	p.Uncounted = slices.Grow(p.Uncounted[:0], n)[:n]
+	for i := range p.Uncounted {
+		p.Uncounted[i] = edgeguard.Uncounted{Reason: edgeguard.LineMisfit}
+	}
+	if p.GoesOn {
+		p.Long.Skip()
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.stats.Lines += uint64(n)
+	in.stats.Skipped += uint64(n)
+}
+
+// tell says which requests of the page are not counted.
+func (in *inlet) tell(now time.Time, p *page) {
+	if in.live.Uncounted == nil || len(p.Uncounted) == 0 {
+		return
+	}
+	for i := range p.Uncounted {
+		u := &p.Uncounted[i]
+		if u.Time.IsZero() {
+			continue
+		}
+		if in.live.Local != nil {
+			u.Time = in.live.Local(u.Time)
+		}
+		if u.Time.After(now) {
+			u.Time = now
+		}
+	}
+	in.live.Uncounted(now, p.Uncounted)
+}
+
 // judge says so when the lines are not of the format.
 func (in *inlet) judge(p *page) {
-	if len(p.events) > 0 {
+	if len(p.Events) > 0 {
 		in.misses = 0
 		in.troubles.set(atFormat, nil)
 		return
 	}
 	before := in.misses
-	if in.misses += p.skipped; before < misfit && in.misses >= misfit && len(p.shown) > 0 {
+	if in.misses += p.Skipped; before < misfit && in.misses >= misfit && len(p.Shown) > 0 {
 		in.troubles.set(atFormat, fmt.Errorf("%s: none of the last %d lines is of the format %s, such as %q: %s; give the log's own format",
-			in.name, in.misses, in.format, p.shown[0].Text, p.shown[0].Reason))
+			in.name, in.misses, in.format, p.Shown[0].Text, p.Shown[0].Reason))
 	}
 }
 
@@ -92,8 +136,8 @@ func (in *inlet) stamp(now time.Time, p *page) []edgeguard.Event {
 	var late, early uint64
 	kept, sec := 0, now.Unix()
 	oldest, newest := sec-int64(in.live.Late/time.Second), time.Time{}
-	for i := range p.events {
-		ev := &p.events[i]
+	for i := range p.Events {
+		ev := &p.Events[i]
 		if in.live.Emit != 0 {
 			ev.Kind &= in.live.Emit
 			ev.Verified &= in.live.Emit
@@ -116,32 +160,33 @@ func (in *inlet) stamp(now time.Time, p *page) []edgeguard.Event {
 			newest = ev.Time
 		}
 		if kept != i {
-			p.events[kept] = *ev
+			p.Events[kept] = *ev
 		}
 		kept++
 	}
-	p.events = p.events[:kept]
+	p.Events = p.Events[:kept]
 	in.count(p, late, early, max(0, now.Sub(newest)))
-	return p.events
+	return p.Events
 }
 
 func (in *inlet) count(p *page, late, early uint64, age time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := &in.stats
-	s.Lines += p.lines
-	s.Events += uint64(len(p.events))
-	s.Skipped += p.skipped
+	s.Lines += p.Lines
+	s.Events += uint64(len(p.Events))
+	s.Skipped += p.Skipped
+	s.Partial += p.Partial
 	s.Late += late
 	s.Early += early
-	if len(p.events) > 0 {
+	if len(p.Events) > 0 {
 		s.Age = age
 	}
-	for _, skipped := range p.shown {
+	for _, skipped := range p.Shown {
 		skipped.Line = 0 // it counts from where the reading began, which says nothing
-		if len(s.Shown) == maxShown {
+		if len(s.Shown) == logline.MaxShown {
 			copy(s.Shown, s.Shown[1:])
-			s.Shown = s.Shown[:maxShown-1]
+			s.Shown = s.Shown[:logline.MaxShown-1]
 		}
 		s.Shown = append(s.Shown, skipped)
 	}
@@ -150,7 +195,7 @@ func (in *inlet) count(p *page, late, early uint64, age time.Duration) {
 func (in *inlet) read() LiveStats {
 	in.mu.Lock()
 	s := in.stats
-	s.Shown = append([]Skipped(nil), s.Shown...)
+	s.Shown = append([]logline.Skipped(nil), s.Shown...)
 	in.mu.Unlock()
 	s.Troubles, s.Err = in.troubles.all()
 	return s

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 )
 
 func TestInletStamps(t *testing.T) {
@@ -18,7 +19,7 @@ func TestInletStamps(t *testing.T) {
 	for i, d := range []time.Duration{0, -59 * time.Second, -61 * time.Second, time.Second, 10 * time.Minute} {
 		text += line(now.Add(time.Hour+d), i)
 	}
-	at, events := in.parse(&page{text: []byte(text)})
+	at, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(text)}})
 	if at != now || len(events) != 5 {
 		t.Fatal(at, events)
 	}
@@ -45,7 +46,7 @@ func TestInletEmits(t *testing.T) {
 		{edgeguard.KindResponse, []edgeguard.Kind{edgeguard.KindResponse}},
 	} {
 		in := newInlet(&Live{Now: time.Now, Emit: test.emit}, "x")
-		_, events := in.parse(&page{text: []byte(text)})
+		_, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(text)}})
 		if len(events) != len(test.want) {
 			t.Fatalf("%v: %d events", test.emit, len(events))
 		}
@@ -65,15 +66,15 @@ func TestInletEmits(t *testing.T) {
 
 // TestInletShows holds that the examples are the last ones, and few.
 func TestInletShows(t *testing.T) {
-	in := newInlet(&Live{Now: time.Now, Format: formats[0]}, "x")
+	in := newInlet(&Live{Now: time.Now, Format: format("json")}, "x")
 	for i := range 100 {
-		in.parse(&page{text: fmt.Appendf(nil, "wrong %d\nwrong %d again\n", i, i)})
+		in.parse(&page{Chunk: logline.Chunk{Text: fmt.Appendf(nil, "wrong %d\nwrong %d again\n", i, i)}})
 	}
 	s := in.read()
-	if len(s.Shown) != maxShown || s.Shown[maxShown-1].String() != "x: not a JSON object: wrong 99" || s.Skipped != 200 || s.Troubles != 1 {
+	if len(s.Shown) != logline.MaxShown || s.Shown[logline.MaxShown-1].String() != "x: not a JSON object: wrong 99" || s.Skipped != 200 || s.Troubles != 1 {
 		t.Errorf("%+v", s)
 	}
-	if _, events := in.parse(&page{text: []byte(`{"ts":1455926445,"remote_addr":"192.0.2.1"}`)}); len(events) != 1 || in.read().Err != nil {
+	if _, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(`{"ts":1455926445,"remote_addr":"192.0.2.1"}`)}}); len(events) != 1 || in.read().Err != nil {
 		t.Errorf("%v, %+v", events, in.read())
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"sync"
+
+	"edgeguard/internal/unixsocket"
 )
 
 // ListenConfig says where lines are received.
@@ -18,9 +20,11 @@ type ListenConfig struct {
 	// net). A line counts as evidence: who may write there may have anybody
 	// blocked, so keep it to this host or a network that is trusted.
 	Address string
-	// Mode is that of the socket file; 0 means 0660. The server's workers must
-	// be able to write to it.
-	Mode fs.FileMode
+	// Mode is that of the socket file; 0 means 0660. Group is its group, by name
+	// or number; empty means the process's. The server's workers must be able to
+	// write to it.
+	Mode  fs.FileMode
+	Group string
 	// MaxConnections bounds the connections of a stream, each of which costs up
 	// to 1 MiB; 0 means 64. More are closed at once.
 	MaxConnections int
@@ -87,12 +91,12 @@ func (l *Listener) bind(network, path string) (err error) {
 	if err := clearStale(network, path); err != nil {
 		return err
 	}
-	addr := &net.UnixAddr{Name: path, Net: network}
+	access := unixsocket.Access{Mode: l.config.Mode, Group: l.config.Group}
 	if network == "unixgram" {
-		l.packets, err = net.ListenUnixgram(network, addr)
+		l.packets, err = unixsocket.ListenPacket(path, access)
 	} else {
 		var stream *net.UnixListener
-		if stream, err = net.ListenUnix(network, addr); err == nil {
+		if stream, err = unixsocket.Listen(path, access); err == nil {
 			stream.SetUnlinkOnClose(false) // our own removal sees whose file it is
 			l.stream = stream
 		}
@@ -100,7 +104,7 @@ func (l *Listener) bind(network, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.file, err = newSocketFile(path, l.config.Mode); err != nil {
+	if l.file, err = newSocketFile(path); err != nil {
 		l.close()
 	}
 	return err
@@ -149,7 +153,9 @@ func (l *Listener) close() {
 func (l *Listener) take(p *page) {
 	l.deciding.Lock()
 	defer l.deciding.Unlock()
-	if now, events := l.in.parse(p); len(events) > 0 {
+	now, events := l.in.parse(p)
+	if len(events) > 0 {
 		l.config.Decide(now, events)
 	}
+	l.in.tell(now, p)
 }

@@ -11,7 +11,7 @@ package accesslog
 type ListenStats struct {
 	LiveStats
 	Datagrams uint64 // received
-	Cut       uint64 // of them longer than a line may be: skipped
+	Cut       uint64 // of them longer than 256 KiB, and not whole
 	// Full counts how often more datagrams were waiting than the kernel's queue
 	// holds (net.unix.max_dgram_qlen): it was full, and some are probably lost.
 	Full uint64

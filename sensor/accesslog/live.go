@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 )
 
 // Live says how lines that come in now become decided events: it is the part
@@ -13,7 +14,7 @@ import (
 type Live struct {
 	// Format is that of the lines; nil means that the first lines decide. A
 	// delimited format is refused: its columns are named by a file's first line.
-	Format *Format
+	Format *logline.Format
 	// Zone is that of times that name none; nil means UTC.
 	Zone *time.Location
 	// Emit names the kinds that are handed over; 0 means all. A line without one
@@ -32,6 +33,9 @@ type Live struct {
 	// The events and their strings are valid during the call, and may be
 	// changed. It holds up the reading: that is what bounds the memory.
 	Decide func(now time.Time, events []edgeguard.Event)
+	// Uncounted, if set, hears after Decide of the batch's requests that are not
+	// counted, or only by some of the rules.
+	Uncounted edgeguard.Uncounter
 	// Trouble, if set, hears when something goes wrong (at "file", "format",
 	// "socket" or "connections"), and with nil when it is well again; never
 	// twice in a row the same. It must not call back.
@@ -45,11 +49,9 @@ func (l *Live) check() error {
 	if l.Now == nil || l.Decide == nil {
 		return errors.New("live log: Now and Decide must be set")
 	}
-	if l.Format != nil {
-		if _, ok := l.Format.start(&Options{}).(header); ok {
-			return errors.New("format csv: a live log cannot be delimited text, whose columns are named by a file's first line; " +
-				"give an nginx log_format, an Apache LogFormat or json")
-		}
+	if l.Format != nil && l.Format.HasHeader() {
+		return errors.New("format csv: a live log cannot be delimited text, whose columns are named by a file's first line; " +
+			"give an nginx log_format, an Apache LogFormat or json")
 	}
 	if l.Late == 0 {
 		l.Late = defaultLate

@@ -1,6 +1,9 @@
 package accesslog
 
-import "time"
+import (
+	"edgeguard/logline"
+	"time"
+)
 
 // LiveStats says what a live log has given since it was started. All counts
 // only grow.
@@ -8,6 +11,9 @@ type LiveStats struct {
 	Lines   uint64 // read, blank ones included
 	Events  uint64 // handed over
 	Skipped uint64 // lines that were not of the format
+	// Partial is how many of the events lack fields, because their lines are cut
+	// short: rules that need those did not count them.
+	Partial uint64
 	// Late and Early are the events that were older than Live.Late when they
 	// were decided, and those more than a second in the future, which were
 	// decided as if they happened now.
@@ -19,5 +25,5 @@ type LiveStats struct {
 	Troubles uint64
 	Err      error
 	// Shown holds the last few lines that were skipped.
-	Shown []Skipped
+	Shown []logline.Skipped
 }

@@ -17,13 +17,6 @@ type Options struct {
 	Stdin io.Reader
 }
 
-func (o *Options) zone() *time.Location {
-	if o.Zone == nil {
-		return time.UTC
-	}
-	return o.Zone
-}
-
 func (o *Options) stdin() io.Reader {
 	if o.Stdin == nil {
 		return os.Stdin

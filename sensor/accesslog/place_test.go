@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"edgeguard/logline"
 )
 
 // TestMark holds a mark's context against the bytes themselves.
@@ -107,10 +109,10 @@ func wholeLines(text []byte) (all []byte) {
 			line = text[:end]
 		}
 		line = bytes.TrimLeft(line, "\x00")
-		if end < 0 && len(line) <= maxLine {
+		if end < 0 && len(line) <= logline.MaxLine {
 			return all
 		}
-		all = append(append(all, line[:min(len(line), maxLine+1)]...), '\n')
+		all = append(append(all, line[:min(len(line), logline.MaxLine+1)]...), '\n')
 		if end < 0 {
 			return all
 		}

@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 )
 
 // Reader reads one log. It is not safe for concurrent use, but for Stats'
 // byte counts, which move while the caller waits.
 type Reader struct {
 	src    *source
-	format *Format
+	format *logline.Format
 	strays *Strays // nil without a window
 	blocks blocks
-	lines  lineParser
+	lines  *logline.Parser
+	long   logline.Long // used by the goroutine that parses
 
 	stats Stats
-	gaps  []gap
+	gaps  []logline.Gap
 	err   error
 
 	first   *page // read at Open, to look at
@@ -42,7 +44,7 @@ const pages = 4
 // format means: look at its first lines; [Reader.Format] says what it came to.
 // The error names what is wrong with the file or the format. An empty file is
 // none: it has no events.
-func Open(name string, f *Format, o Options) (*Reader, error) {
+func Open(name string, f *logline.Format, o Options) (*Reader, error) {
 	src, err := openSource(name, &o)
 	if err != nil {
 		return nil, err
@@ -69,35 +71,29 @@ func Open(name string, f *Format, o Options) (*Reader, error) {
 // begin reads the first block, decides the format and reads a header.
 func (r *Reader) begin(o *Options) error {
 	r.first = &page{buf: make([]byte, blockSize)}
-	r.first.text = r.blocks.next(r.first.buf)
-	if len(r.first.text) == 0 && r.blocks.err != io.EOF {
+	r.first.Text = r.blocks.next(r.first.buf)
+	r.first.GoesOn, r.first.Long = r.blocks.goesOn, &r.long
+	if len(r.first.Text) == 0 && r.blocks.err != io.EOF {
 		return r.src.explain(r.blocks.err, 0)
 	}
 	r.stats.Total = r.src.size
 	if r.format == nil {
 		var err error
-		if r.format, err = detect(r.first.text, o); err != nil {
+		if r.format, err = logline.Detect(r.first.Text, o.Zone); err != nil {
 			return fmt.Errorf("%s: %w", r.src.name, err)
 		}
 	}
-	r.lines = lineParser{parser: r.format.start(o), name: r.src.name}
-	h, ok := r.lines.parser.(header)
-	if !ok {
-		return nil
+	r.lines = r.format.Parser(r.src.name, o.Zone)
+	rest, line, err := r.lines.Begin(r.first.Text)
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", r.src.name, line, err)
 	}
-	line, rest, n := firstLine(r.first.text)
-	if len(line) == 0 {
-		return nil // an empty file
-	}
-	r.first.text, r.lines.lines = rest, n
-	if err := h.bind(line); err != nil {
-		return fmt.Errorf("%s:%d: %w", r.src.name, n, err)
-	}
+	r.first.Text = rest
 	return nil
 }
 
 // Format says which format is read, whether given or found.
-func (r *Reader) Format() *Format { return r.format }
+func (r *Reader) Format() *logline.Format { return r.format }
 
 // Next gives the next events in the file's order; they and their strings are
 // valid until the next call. At the end it gives io.EOF, or what was wrong with
@@ -139,8 +135,8 @@ func (r *Reader) next() ([]edgeguard.Event, error) {
 		}
 		r.current = p
 		r.note(p)
-		if len(p.events) > 0 {
-			return p.events, nil
+		if len(p.Events) > 0 {
+			return p.Events, nil
 		}
 	}
 }
@@ -152,7 +148,7 @@ func (r *Reader) run() {
 	}
 	r.running = true
 	for range pages - 1 {
-		r.free <- &page{}
+		r.free <- &page{Chunk: logline.Chunk{Long: &r.long}}
 	}
 	if r.src.compressed {
 		r.workers.Add(2)
@@ -162,7 +158,7 @@ func (r *Reader) run() {
 	}
 	// A plain block costs less to read than to hand to another core.
 	r.workers.Add(1)
-	go r.fill(r.parsed, r.lines.parse)
+	go r.fill(r.parsed, func(p *page) { r.lines.Parse(&p.Chunk) })
 }
 
 // fill reads blocks into free pages, and hands them on once they are prepared.
@@ -171,7 +167,7 @@ func (r *Reader) fill(to chan<- *page, prepare func(*page)) {
 	defer close(to)
 	p := r.first
 	for {
-		if len(p.text) > 0 {
+		if len(p.Text) > 0 {
 			prepare(p)
 			to <- p // has room for all pages
 			p = nil
@@ -189,7 +185,8 @@ func (r *Reader) fill(to chan<- *page, prepare func(*page)) {
 		if p.buf == nil {
 			p.buf = make([]byte, blockSize)
 		}
-		p.text = r.blocks.next(p.buf)
+		p.Text = r.blocks.next(p.buf)
+		p.GoesOn = r.blocks.goesOn
 	}
 }
 
@@ -203,18 +200,19 @@ func (r *Reader) parse() {
 			continue
 		default:
 		}
-		r.lines.parse(p)
+		r.lines.Parse(&p.Chunk)
 		r.parsed <- p // has room for all pages
 	}
 }
 
 // note adds a page to the totals.
 func (r *Reader) note(p *page) {
-	r.stats.Lines += p.lines
-	r.stats.Events += uint64(len(p.events))
-	r.stats.Skipped += p.skipped
-	r.stats.First = append(r.stats.First, p.shown...)
-	r.gaps = append(r.gaps, p.gaps...)
+	r.stats.Lines += p.Lines
+	r.stats.Events += uint64(len(p.Events))
+	r.stats.Skipped += p.Skipped
+	r.stats.Partial += p.Partial
+	r.stats.First = append(r.stats.First, p.Shown...)
+	r.gaps = append(r.gaps, p.Gaps...)
 	if extra := len(r.gaps) - maxGaps; extra > 0 {
 		r.gaps = append(r.gaps[:0], r.gaps[extra:]...)
 	}
@@ -228,19 +226,19 @@ const maxGaps = 1 << 16
 func (r *Reader) stray(number uint64, ev *edgeguard.Event) {
 	r.stats.Events--
 	r.stats.Skipped++
-	if len(r.stats.First) < 2*maxShown {
+	if len(r.stats.First) < 2*logline.MaxShown {
 		text := ev.Addr.String() + " " + ev.Time.Format(time.RFC3339) + " " + ev.Method + " " + ev.Path
-		r.stats.First = append(r.stats.First, newSkipped(r.src.name, r.lineOf(number), []byte(text), strayTime))
+		r.stats.First = append(r.stats.First, logline.NewSkipped(r.src.name, r.lineOf(number), []byte(text), strayTime))
 	}
 }
 
-const strayTime reason = "its time is far ahead of the lines around it"
+const strayTime = "its time is far ahead of the lines around it"
 
 // lineOf gives the line of an event by its number, 0 if it is not known.
 func (r *Reader) lineOf(number uint64) uint64 {
 	for i := len(r.gaps) - 1; i >= 0; i-- {
-		if r.gaps[i].event <= number {
-			return number + r.gaps[i].ahead
+		if r.gaps[i].Event <= number {
+			return number + r.gaps[i].Ahead
 		}
 	}
 	return 0

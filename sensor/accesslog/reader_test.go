@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline"
 
 	"go.uber.org/goleak"
 )
@@ -55,6 +56,15 @@ func write(t testing.TB, b []byte) string {
 	return name
 }
 
+// format gives a format by its name.
+func format(name string) *logline.Format {
+	f, err := logline.ParseFormat(name)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
 const goodLine = `192.0.2.1 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12 "-" "x"` + "\n"
 
 func TestReader(t *testing.T) {
@@ -79,11 +89,12 @@ func TestReader(t *testing.T) {
 		{"blank lines", []byte("\n\r\n" + goodLine + "\n\n"), 1, 0, "", ""},
 		{"Windows, byte order mark, NULs", []byte("\xEF\xBB\xBF" + strings.ReplaceAll(goodLine, "\n", "\r\n") + strings.Repeat("\x00", 1000) + goodLine), 2, 0, "", ""},
 		{"a broken line", []byte(goodLine + goodLine + "\x1b[2Jnot a line\n" + goodLine), 3, 1, "", `access.log:3: not of this format: \x1b[2Jnot a line`},
-		{"64 KiB and more", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", maxLine), 1) + goodLine), 2, 1, "", "access.log:2: longer than 64 KiB: 192.0.2.1"},
-		{"just under", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", maxLine-len(goodLine)), 1) + goodLine), 3, 0, "", ""},
-		{"a block and more", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", 3*blockSize+5), 1) + goodLine), 2, 1, "", "access.log:2: longer than 64 KiB: 192.0.2.1"},
-		{"a long line ends the file", []byte(goodLine + strings.Repeat("y", 2*blockSize)), 1, 1, "", "access.log:2: longer than 64 KiB: yyy"},
-		{"a long line of NULs, then a line", []byte(goodLine + strings.Repeat("\x00", 2*blockSize) + "\n" + goodLine), 2, 1, "", "access.log:2: longer"},
+		{"64 KiB and more", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", logline.MaxLine), 1) + goodLine), 3, 0, "", "access.log:2: the end of the path or of another field is missing: raise the limits of the server's log: 192.0.2.1"},
+		{"just under", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", logline.MaxLine-len(goodLine)), 1) + goodLine), 3, 0, "", ""},
+		{"a block and more", []byte(goodLine + strings.Replace(goodLine, "x", strings.Repeat("x", 3*blockSize+5), 1) + goodLine), 3, 0, "", "access.log:2: the end of the path"},
+		{"a long line ends the file, and fills its blocks", []byte(goodLine + strings.Replace(goodLine, "x\"\n", strings.Repeat("x", 3*blockSize-len(goodLine)+3), 1)), 2, 0, "", "access.log:2: the end of the path"},
+		{"a long line ends the file", []byte(goodLine + strings.Repeat("y", 2*blockSize)), 1, 1, "", "access.log:2: no address where the format has one: yyy"},
+		{"a long line of NULs, then a line", []byte(goodLine + strings.Repeat("\x00", 2*blockSize) + "\n" + goodLine), 2, 0, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := Open(write(t, test.file), nil, Options{})
@@ -115,7 +126,7 @@ func TestReader(t *testing.T) {
 // TestCutOff holds that half a line is never taken for a whole one: half an
 // address is another address.
 func TestCutOff(t *testing.T) {
-	f, err := ParseFormat("csv:time=t,addr=a")
+	f, err := logline.ParseFormat("csv:time=t,addr=a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,13 +152,13 @@ func TestCutOff(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	csv, err := ParseFormat("csv:time=t,addr=a")
+	csv, err := logline.ParseFormat("csv:time=t,addr=a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		name, file string
-		format     *Format
+		format     *logline.Format
 		want       string
 	}{
 		{"missing", filepath.Join(dir, "none.log"), nil, "no such file"},
@@ -205,7 +216,7 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestEndlessLineInConstantMemory(t *testing.T) {
-	f, err := ParseFormat("combined")
+	f, err := logline.ParseFormat("combined")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
+	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -79,7 +80,7 @@ func TestRealLogs(t *testing.T) {
 			286565, 49002, 35329, []int{70, 16, 6, 4, 3, 1, 1}},
 	} {
 		t.Run(test.folder, func(t *testing.T) {
-			format, err := accesslog.ParseFormat(test.format)
+			format, err := logline.ParseFormat(test.format)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,7 +27,7 @@ func isRotated(base, name string) bool {
 		if ok && stem != base {
 			rest, ok = strings.CutSuffix(rest, ext)
 		}
-		if ok && len(rest) > 1 && strings.ContainsRune(".-_", rune(rest[0])) && isDigit(rest[1]) &&
+		if ok && len(rest) > 1 && strings.ContainsRune(".-_", rune(rest[0])) && rest[1]-'0' < 10 &&
 			strings.Trim(rest, ".-_0123456789") == "" {
 			return true
 		}

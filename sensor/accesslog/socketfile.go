@@ -42,10 +42,7 @@ func clearStale(network, path string) error {
 	return err
 }
 
-func newSocketFile(path string, mode fs.FileMode) (*socketFile, error) {
-	if err := os.Chmod(path, mode.Perm()); err != nil {
-		return nil, err
-	}
+func newSocketFile(path string) (*socketFile, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err

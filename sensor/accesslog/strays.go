@@ -125,17 +125,21 @@ func (s *Strays) judge(i int) judgement {
 		return unsure
 	}
 	near := s.at(i).Time.Unix() - s.window
-	followers, bearing := 0, 0
+	followers, bearing, against := 0, 0, 0
 	for j := i + 1; j < total && j <= i+lookAhead; j++ {
 		followers++
-		if s.at(j).Time.Unix() >= near {
+		switch at := s.at(j).Time.Unix(); {
+		case at >= near:
 			bearing++
+		case at >= s.newest: // time goes on without it
+			against++
 		}
 	}
-	if bearing*followShare < followers {
-		return drop
+	lastLines := followers < lookAhead
+	if bearing*followShare >= followers || lastLines && against == 0 {
+		return keep
 	}
-	return keep
+	return drop
 }
 
 func (s *Strays) at(i int) *edgeguard.Event {

@@ -47,13 +47,16 @@ func naiveStrays(all []int64, window int64) (kept []int64, dropped []uint64) {
 	newest := int64(-1 << 40)
 	for i, s := range all {
 		follow := all[i+1 : min(len(all), i+1+lookAhead)]
-		bearing := 0
+		bearing, against := 0, 0
 		for _, f := range follow {
-			if f >= s-window {
+			switch {
+			case f >= s-window:
 				bearing++
+			case f >= newest:
+				against++
 			}
 		}
-		if s > newest+window && bearing*followShare < len(follow) {
+		if s > newest+window && bearing*followShare < len(follow) && (against > 0 || len(follow) == lookAhead) {
 			dropped = append(dropped, uint64(i))
 			continue
 		}
@@ -116,6 +119,10 @@ func TestStrays(t *testing.T) {
 		{"four together", slices.Concat(run(1000, 100), []int64{far, far, far, far}, run(1100, 100)), 4},
 		{"the first", slices.Concat([]int64{far}, run(1000, 100)), 1},
 		{"the last can harm nothing", slices.Concat(run(1000, 100), []int64{far}), 0},
+		{"the last of a quiet log, and late lines", slices.Concat(run(1000, 100), []int64{1600, 900, 1050, 1098}), 0},
+		{"late lines that are late without it", slices.Concat(run(10_000, 100), []int64{20_000}, run(1000, 20)), 0},
+		{"one far ahead, late lines, and time goes on", slices.Concat(run(1000, 100), []int64{far, 900, 1050, 1099}), 1},
+		{"one far ahead before many late lines", slices.Concat(run(10_000, 100), []int64{far}, run(1000, 100)), 1},
 		{"a gap", slices.Concat(run(1000, 100), run(100_000, 100)), 0},
 		{"a gap before the last", slices.Concat(run(1000, 100), run(100_000, 2)), 0},
 		{"a gap and a late event", slices.Concat(run(1000, 100), []int64{100_000, 1100}, run(100_001, 100)), 0},

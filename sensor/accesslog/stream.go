@@ -8,6 +8,9 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"edgeguard"
+	"edgeguard/logline"
 )
 
 // accept serves connections until ctx ends.
@@ -60,15 +63,29 @@ func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 	}()
 	src := &cutOff{Reader: conn}
 	b := blocks{src: src, live: true}
-	p := &page{buf: make([]byte, blockSize)}
+	p := &page{buf: make([]byte, blockSize), Chunk: logline.Chunk{Long: new(logline.Long)}}
 	for b.err == nil {
-		if p.text = b.next(p.buf); len(p.text) > 0 {
+		p.Text = b.next(p.buf)
+		if p.GoesOn = b.goesOn; len(p.Text) > 0 {
 			l.take(p)
 		}
 	}
 	if src.inside {
-		l.count(func(s *ListenStats) { s.Broken++ })
+		l.broken(p)
 	}
+}
+
+// broken counts a line whose end did not come. Of one that is longer than a
+// block, the beginning may have been used.
+func (l *Listener) broken(p *page) {
+	l.count(func(s *ListenStats) { s.Broken++ })
+	if p.Long.Open() && !p.Long.Streams() {
+		return
+	}
+	l.deciding.Lock()
+	defer l.deciding.Unlock()
+	p.Uncounted = append(p.Uncounted[:0], edgeguard.Uncounted{Reason: edgeguard.LineUnended})
+	l.in.tell(l.config.Now(), p)
 }
 
 // longAgo is a deadline that has passed.

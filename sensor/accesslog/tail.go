@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"edgeguard/logline"
 )
 
 // tail is one open file of a followed log. It is used by one goroutine; what
@@ -16,7 +18,12 @@ type tail struct {
 	name string // where it is, or was when it was opened, symbolic links resolved
 	info os.FileInfo
 	mark mark
-	head []byte // the beginning of its text, in the follower's heads
+	// cursor is how far a line is read that is longer than a block and has no end
+	// yet, of which long holds the state; the mark stays at its beginning, so that
+	// it is read again after a restart. Otherwise it says nothing.
+	cursor mark
+	long   logline.Long
+	head   []byte // the beginning of its text, in the follower's heads
 	// reach is the greatest size that was seen of the text, in bytes. Of a file
 	// that was emptied, saved is how much of the text before is accounted for
 	// (read, in a copy, or counted as lost), and holed how many NULs begin it.
@@ -118,22 +125,37 @@ const (
 	rewound         // it is shorter than it was, or another text stands there
 )
 
-// next reads what follows the mark into buf, which has room for a block and the
+// from gives where the next reading begins.
+func (t *tail) from() *mark {
+	if t.long.Open() {
+		return &t.cursor
+	}
+	return &t.mark
+}
+
+// next reads what follows the mark, or the cursor, into buf, which has room for a block and the
 // context before it. Both are read at once, so that a file that was emptied and
 // has grown again beyond the mark is noticed without a further call.
 func (t *tail) next(buf []byte) ([]byte, outcome, error) {
-	context := t.mark.context()
-	n, err := t.file.ReadAt(buf, t.mark.offset-int64(len(context)))
+	from := t.from()
+	context := from.context()
+	n, err := t.file.ReadAt(buf, from.offset-int64(len(context)))
 	switch {
 	case err != nil && err != io.EOF:
 		return nil, atEnd, err
 	case n < len(context) || !bytes.Equal(buf[:len(context)], context):
 		return nil, rewound, nil
 	case n == len(context):
-		t.pending = 0
+		t.pending = int(from.offset - t.mark.offset)
 		return nil, atEnd, nil
 	}
 	return buf[len(context):n], grown, nil
+}
+
+// overlong reports whether text begins with a line that has no end yet and is
+// longer than what is read of one.
+func (t *tail) overlong(text []byte) bool {
+	return t.long.Open() || !t.mark.inside && len(text) > logline.MaxLine && text[0] != 0 && bytes.IndexByte(text, '\n') < 0
 }
 
 // cut takes the whole lines from the beginning of text, and gives the mark
@@ -158,8 +180,8 @@ func (t *tail) cut(text []byte) (lines []byte, next mark) {
 	case end > 0:
 		lines = rest[:end]
 		used += end
-	case len(rest) > maxLine:
-		lines, inside = rest[:maxLine+1], true // its beginning, to be skipped and shown
+	case len(rest) > logline.MaxLine:
+		lines, inside = rest[:logline.MaxLine+1], true // its beginning, of which the rest is passed over
 		used = len(text)
 	}
 	t.pending = len(text) - used

@@ -2,8 +2,10 @@ package httpauth
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -14,6 +16,9 @@ import (
 
 // answer is the server's handler.
 func (s *Server) answer(ctx *fasthttp.RequestCtx) {
+	if !ctx.Conn().(*conn).Asks(ctx.Time()) {
+		return // it was closed for another: who is not answered is not counted
+	}
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}
@@ -24,7 +29,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyString("ask at " + pathNginx + ", " + pathForward + " or " + pathEnvoy + "/\n")
 		return
 	}
-	verdict := s.ask(ctx, p, rest)
+	q := newQuestion(&ctx.Request.Header)
+	defer q.end()
+	verdict := s.ask(q, ctx.Conn().(*conn).peer, p, rest)
 	if verdict.Action != edgeguard.ActionDeny {
 		s.asker.stats.passed.Add(1)
 		return // fasthttp's empty 200
@@ -44,14 +51,8 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 }
 
 // ask gives the verdict on the request that a proxy asks for.
-func (s *Server) ask(ctx *fasthttp.RequestCtx, p protocol, rest string) edgeguard.Verdict {
-	q := questions.Get().(*question)
-	q.header = &ctx.Request.Header
-	defer func() {
-		q.event, q.header = edgeguard.Event{}, nil
-		questions.Put(q)
-	}()
-	a, peer := s.asker, ctx.Conn().(*conn).peer
+func (s *Server) ask(q *question, peer netip.Addr, p protocol, rest string) edgeguard.Verdict {
+	a := s.asker
 	if !a.config.Trust.Has(peer) {
 		a.stats.strangers.Add(1)
 		a.config.Alarm(AlarmStranger, peer.String()+" asks without being trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
@@ -93,7 +94,8 @@ func (s *Server) once(q *question, p protocol, now time.Time) edgeguard.Verdict 
 }
 
 // unreadable answers what is no request that can be read: it is refused, with
-// the one status that every proxy takes for a refusal.
+// the one status that every proxy takes for a refusal. One with too long a header
+// is counted where that can be done.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var broken *net.OpError
 	if errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -101,12 +103,17 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		return
 	}
 	s.asker.stats.unreadable.Add(1)
-	status, text := "400", "a request that is not HTTP was refused: "+err.Error()
+	status := "400"
 	var small *fasthttp.ErrSmallBuffer
 	if errors.As(err, &small) {
-		status, text = "431", "a request with a header over the limit was refused: raise HeaderLimit, or let the proxy send less of the client's header"
+		status = "431"
+		s.asker.config.Alarm(AlarmUnreadable, fmt.Sprintf("a request with a header over %d bytes was refused: have the proxy refuse it, or send fewer of the client's headers",
+			s.asker.config.HeaderLimit))
+		s.countLong(ctx.Conn().(*conn))
+	} else {
+		s.asker.config.Alarm(AlarmUnreadable, "a request that is not HTTP was refused: "+err.Error())
+		s.asker.uncounted(netip.Addr{}, edgeguard.NotHTTP)
 	}
-	s.asker.config.Alarm(AlarmUnreadable, text)
 	ctx.SetStatusCode(fasthttp.StatusForbidden)
 	ctx.Response.Header.SetCanonical([]byte(headerStatus), []byte(status))
 }

@@ -48,6 +48,7 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event) (verdict edgeguard
 		if v := recover(); v != nil {
 			verdict = edgeguard.Verdict{Reason: "panic"}
 			a.stats.panics.Add(1)
+			a.uncounted(event.Addr, edgeguard.DecisionFailed)
 			a.config.Alarm(AlarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
 		}
 	}()
@@ -58,6 +59,17 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event) (verdict edgeguard
 // noClient passes a request that names nobody.
 func (a *asker) noClient(what string) edgeguard.Verdict {
 	a.stats.noClient.Add(1)
+	a.uncounted(netip.Addr{}, edgeguard.NoClient)
 	a.config.Alarm(AlarmNoClient, what+" names no client that can be read, and the request was let through: see `edgeguard snippets`")
 	return edgeguard.Verdict{Reason: "no client address"}
+}
+
+// uncounted tells of a request that is not counted, unless another sensor counts
+// it.
+func (a *asker) uncounted(addr netip.Addr, why edgeguard.Reason) {
+	if a.config.LookUp {
+		return
+	}
+	now := a.config.Now()
+	a.config.Uncounted(now, []edgeguard.Uncounted{{Time: now, Addr: addr, Reason: why}})
 }

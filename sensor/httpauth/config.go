@@ -30,6 +30,9 @@ type Config struct {
 	// LookUp asks who is blocked and counts nothing, for traffic that another
 	// sensor counts: events are of no kind, and no rule matches them.
 	LookUp bool
+	// Uncounted, if set, hears of requests that are not counted. It is called as
+	// Decide is.
+	Uncounted edgeguard.Uncounter
 	// Policy gives the quota of a rule for the RateLimit fields; false, or a
 	// nil Policy: a refusal goes without them.
 	Policy func(rule string) (Policy, bool)
@@ -37,8 +40,8 @@ type Config struct {
 	// kinds. It is called on the request's goroutine, once per occurrence: the
 	// listener must drop repetitions. Nil: nobody hears.
 	Alarm func(kind, text string)
-	// Connections bounds what is served at once; one more is closed with a
-	// 503. 0: 1024.
+	// Connections bounds what is open at once. For one more another is closed,
+	// see package lobby; while all are being answered, it gets a 503. 0: 1024.
 	Connections int
 	// HeaderLimit bounds a request's line and header in bytes, and is the
 	// buffer of each connection. 0: 16 KiB.
@@ -53,11 +56,10 @@ type Policy struct {
 
 // The kinds of alarm.
 const (
-	AlarmNoClient    = "auth_no_client"        // no usable client address: passed
-	AlarmStranger    = "auth_untrusted_peer"   // counted as the client itself
-	AlarmPanic       = "auth_panic"            // Decide panicked: passed
-	AlarmUnreadable  = "auth_unreadable"       // over the limit or not HTTP: refused
-	AlarmConnections = "auth_connections_full" // one connection too many: closed
+	AlarmNoClient   = "auth_no_client"      // no usable client address: passed
+	AlarmStranger   = "auth_untrusted_peer" // counted as the client itself
+	AlarmPanic      = "auth_panic"          // Decide panicked: passed
+	AlarmUnreadable = "auth_unreadable"     // over the limit or not HTTP: refused
 )
 
 const (
@@ -73,6 +75,9 @@ func (c Config) checked() (Config, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Uncounted == nil {
+		c.Uncounted = func(time.Time, []edgeguard.Uncounted) {}
 	}
 	if c.Alarm == nil {
 		c.Alarm = func(string, string) {}

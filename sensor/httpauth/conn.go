@@ -8,21 +8,34 @@ import (
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
+
+	"edgeguard/internal/lobby"
 )
 
 // conn is a proxy's connection: it knows its peer, and whether a request is
 // being answered, so that a drain closes at once only what is idle.
 type conn struct {
-	net.Conn
+	*lobby.Conn
 	peer netip.Addr // the zero Addr for a unix socket
-	busy atomic.Bool
+	// buffer is the HTTP reader's own. full is a copy, made when a read has filled
+	// it: the beginning of a request whose header may be over the limit, see
+	// Server.countLong. By then the reader is another connection's.
+	buffer, full []byte
+	busy         atomic.Bool
 }
 
-// Read notes that a request has begun.
+// Read notes that a request has begun. The first p of a connection is all of
+// its reader's buffer.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.buffer == nil {
+		c.buffer = p
+	}
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.busy.Store(true)
+		if n == len(p) {
+			c.full = append(c.full[:0], c.buffer...)
+		}
 	}
 	return n, err
 }
@@ -38,6 +51,7 @@ func (s *Server) converse(c *conn) {
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
+		c.Leave()
 	}()
 	// The error is the peer's hanging up or a request that unreadable has
 	// answered and counted.
@@ -51,6 +65,7 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 	}
 	c := nc.(*conn)
 	c.busy.Store(false)
+	c.Answered()
 	if s.draining.Load() { // it went idle after the drain looked at it
 		_ = c.Close()
 	}

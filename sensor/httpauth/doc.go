@@ -19,7 +19,8 @@
 // It fails open where the fault is ours: without a usable client address, and
 // when Decide panics, the request passes and an alarm says so. It refuses what
 // it cannot read (over the header limit, not HTTP): a proxy that fails open
-// would else let through whoever writes what cannot be read. What happens while
+// would else let through whoever writes what cannot be read. A header over the limit is
+// counted all the same, unless a line that could name the client does not fit. What happens while
 // nobody answers is the proxy's configuration; the tested ones are in package
 // snippets.
 //

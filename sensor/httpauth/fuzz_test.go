@@ -42,7 +42,7 @@ func FuzzServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		c := &tape{in: bytes.NewReader(sent)}
-		s.converse(&conn{Conn: c})
+		s.converse(&conn{Conn: alone(c)})
 		if s.Stats().Panics != 0 {
 			t.Fatal("it panicked")
 		}

@@ -20,6 +20,9 @@ type question struct {
 	// read is the event's Header, bound once.
 	read  func(name string) (string, bool)
 	lines [maxLines]string
+	// part says that the header was over the limit, so that only what describes
+	// the request was read; noPath that the path is not whole.
+	part, noPath bool
 }
 
 // maxLines is how many lines of one header are read, from the last; the
@@ -31,6 +34,19 @@ var questions = sync.Pool{New: func() any {
 	q.read = func(name string) (string, bool) { return q.value(name) }
 	return q
 }}
+
+// newQuestion gives a question that reads a header, for as long as that is there
+// and until end.
+func newQuestion(h *fasthttp.RequestHeader) *question {
+	q := questions.Get().(*question)
+	q.header = h
+	return q
+}
+
+func (q *question) end() {
+	q.event, q.header, q.part, q.noPath = edgeguard.Event{}, nil, false, false
+	questions.Put(q)
+}
 
 // value gives a header's first value.
 func (q *question) value(name string) (string, bool) {
@@ -65,9 +81,15 @@ func (q *question) describe(p protocol, rest string) {
 		e.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
 		q.take(&e.Host, edgeguard.FieldHost, "Host")
 	}
+	if q.noPath {
+		e.Path, e.Known = "", e.Known&^edgeguard.FieldPath
+	}
 	e.Agent = text(q.header.UserAgent())
-	e.Header = q.read
-	e.Known |= edgeguard.FieldAgent | edgeguard.FieldHeader
+	e.Known |= edgeguard.FieldAgent
+	if !q.part {
+		e.Header = q.read
+		e.Known |= edgeguard.FieldHeader
+	}
 }
 
 // take reads one field from a header, if that is there.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"edgeguard/internal/lobby"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -21,10 +22,14 @@ const (
 	// keep an idle connection: who asks should be who hangs up, or a question
 	// may meet a connection that is being closed.
 	idleFor = 3 * time.Minute
-	// ioFor bounds the reading of one request and the writing of its answer.
+	// ioFor bounds the reading of one request and the writing of its answer, and
+	// how long a connection may be open before its first byte. No shorter: Go's
+	// proxies (Caddy, Traefik) open connections before they need them.
 	ioFor = 5 * time.Second
 	// maxBody bounds a body, which no proxy sends unless it is told to.
 	maxBody = 4 << 10
+	// full is sent to who is turned away, while all others are being answered.
+	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 
 // Server answers the proxies of one listener. Its methods are safe for
@@ -37,7 +42,7 @@ type Server struct {
 
 	draining atomic.Bool
 	mu       sync.Mutex // guards what is below
-	listener net.Listener
+	listener *lobby.Listener
 	conns    map[*conn]struct{}
 	ended    chan struct{} // closed when Serve has returned
 }
@@ -57,7 +62,7 @@ func New(c Config) (*Server, error) {
 		Handler:      s.answer,
 		ErrorHandler: s.unreadable,
 		ConnState:    s.connState,
-		// The accept loop counts connections; this bound must not.
+		// The lobby counts connections; this bound must not.
 		Concurrency:                  a.config.Connections + 1,
 		ReadBufferSize:               a.config.HeaderLimit,
 		WriteBufferSize:              2 << 10,
@@ -69,6 +74,8 @@ func New(c Config) (*Server, error) {
 		NoDefaultDate:                true,
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
+		// An error must not hold what a client sent: it may be a password.
+		SecureErrorLogMessage: true,
 		// What goes wrong on a connection is counted, not logged.
 		Logger: log.New(io.Discard, "", 0),
 	}
@@ -78,10 +85,21 @@ func New(c Config) (*Server, error) {
 // Stats reads the counters.
 func (s *Server) Stats() Stats { return s.asker.stats.read() }
 
-// Serve answers on l, TCP or unix, until Shutdown, and then returns nil; or
-// until l fails for good, with the reason. All its connections have ended and
-// l is closed when it returns.
-func (s *Server) Serve(l net.Listener) error {
+// Connections says what was done to keep the connections within their bound.
+func (s *Server) Connections() lobby.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return lobby.Stats{}
+	}
+	return s.listener.Stats()
+}
+
+// Serve answers on a listener, TCP or unix, until Shutdown, and then returns
+// nil; or until the listener fails for good, with the reason. All its
+// connections have ended and it is closed when it returns.
+func (s *Server) Serve(nl net.Listener) error {
+	l := lobby.Listen(nl, s.asker.config.Connections, full)
 	s.mu.Lock()
 	if s.listener != nil {
 		s.mu.Unlock()
@@ -102,7 +120,7 @@ func (s *Server) Serve(l net.Listener) error {
 		switch {
 		case err == nil:
 			pause = 0
-			s.welcome(c, &wg)
+			s.welcome(c.(*lobby.Conn), &wg)
 		case s.draining.Load():
 			return nil
 		case isPassing(err):
@@ -122,24 +140,12 @@ func isPassing(err error) bool {
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
-// welcome serves a connection on a goroutine of its own, unless there are too
-// many.
-func (s *Server) welcome(nc net.Conn, wg *sync.WaitGroup) {
-	c := &conn{Conn: nc, peer: peerOf(nc.RemoteAddr())}
+// welcome serves a connection on a goroutine of its own.
+func (s *Server) welcome(lc *lobby.Conn, wg *sync.WaitGroup) {
+	c := &conn{Conn: lc, peer: peerOf(lc.RemoteAddr())}
 	s.mu.Lock()
-	full := len(s.conns) >= s.asker.config.Connections
-	if !full {
-		s.conns[c] = struct{}{}
-	}
+	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	if full {
-		s.asker.stats.connections.Add(1)
-		s.asker.config.Alarm(AlarmConnections, "more connections than are served at once: raise Connections, or lower the proxies' keep-alive")
-		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = nc.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
-		_ = nc.Close()
-		return
-	}
 	wg.Go(func() { s.converse(c) })
 }
 

@@ -236,7 +236,7 @@ func TestUnreadableIsRefused(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
-	if n := s.Stats().Unreadable; n != 4 || d.asked() != 0 {
+	if n := s.Stats().Unreadable; n != 4 || d.asked() != 1 {
 		t.Errorf("%d unreadable, %d asked", n, d.asked())
 	}
 }

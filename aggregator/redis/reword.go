@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+)
+
+// unsplit is a change whose reason lacks the split over the nodes.
+type unsplit struct {
+	at   int // in the changes
+	key  aggregator.Key
+	here uint32
+	cmd  *goredis.Cmd
+}
+
+// reword has the reasons of this node's own blocks say which node counted how
+// much, before other nodes hear of them: a decision waits for nobody and knows
+// only the sum of the others. The node's list says the same from then on, so that
+// all copies agree. Where the split cannot be had the words stay as they are.
+func (l *Link) reword(ctx context.Context, changes []change) {
+	var some []unsplit
+	for i, c := range changes {
+		if key, here, ok := l.node.Unsplit(c.block); ok && l.node.Width(key.Meter) != 0 {
+			some = append(some, unsplit{at: i, key: key, here: here})
+		}
+	}
+	if len(some) == 0 || !l.split(ctx, some) {
+		return
+	}
+	for _, u := range some {
+		if reason, ok := l.reason(u); ok {
+			c := &changes[u.at]
+			c.block = l.node.Reword(c.block, reason)
+		}
+	}
+}
+
+// split asks Redis for the splits.
+func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	pipe, names := l.client.Pipeline(), l.pusher.names
+	for i, u := range some {
+		name := names.counts[u.key.Partition(len(names.counts))] + string(u.key.Append(nil))
+		some[i].cmd = pipe.FCallRO(ctx, functionName("split"), []string{name}, l.fleetNow().Unix()/int64(l.node.Width(u.key.Meter)))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		l.stats.failed("split")
+		l.stats.note(fmt.Errorf("split over the nodes: %w", err))
+		return false
+	}
+	return true
+}
+
+// reason is a block's reason with the split. What this node counted since its
+// last push is not in Redis yet, but known here.
+func (l *Link) reason(u unsplit) (words string, ok bool) {
+	answer, _ := u.cmd.Slice() // Exec has told of errors
+	parts := l.pusher.parts(answer)
+	own := slices.IndexFunc(parts, func(p part) bool { return p.node == l.config.Node })
+	if own < 0 {
+		own = len(parts)
+		parts = append(parts, part{node: l.config.Node})
+	}
+	parts[own].count = max(parts[own].count, u.here)
+	return splitWords(overInFleet, parts), len(parts) > 1
+}

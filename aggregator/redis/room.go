@@ -1,0 +1,105 @@
+package redis
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"edgeguard"
+)
+
+const (
+	// fleetFull is how many records the library keeps before a rule's block
+	// needs another one's room: FULL in blocks.lua.
+	fleetFull = 1 << 18
+	// crowdedFor is how long no block of a network is offered after one of it
+	// found no room. A flood that the fleet cannot keep costs Redis little.
+	crowdedFor = time.Minute
+	// mostCrowds bounds the networks that are remembered for it.
+	mostCrowds = 4096
+)
+
+// byRule reports that only a rule wants this.
+func (c *change) byRule() bool {
+	return !c.forced && !c.block.Lifted && !c.block.Allow && c.block.Rule != edgeguard.ManualRule
+}
+
+// crowds are the networks of which the fleet keeps no more blocks for now, and
+// when it last kept one back. Safe for concurrent use.
+type crowds struct {
+	mu      sync.Mutex
+	until   map[netip.Prefix]time.Time
+	alarmed time.Time // when there was no room last; zero when it was called off
+}
+
+// crowdOf gives the network by which the library decides: IPv4 /16, IPv6 /48.
+func crowdOf(p netip.Prefix) netip.Prefix {
+	bits := 48
+	if p.Addr().Is4() {
+		bits = 16
+	}
+	network, _ := p.Addr().Prefix(bits)
+	return network
+}
+
+func (c *crowds) add(p netip.Prefix, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.until) >= mostCrowds {
+		for network, until := range c.until {
+			if !now.Before(until) {
+				delete(c.until, network)
+			}
+		}
+	}
+	if c.until == nil {
+		c.until = map[netip.Prefix]time.Time{}
+	}
+	if len(c.until) < mostCrowds {
+		c.until[crowdOf(p)] = now.Add(crowdedFor)
+	}
+}
+
+func (c *crowds) has(p netip.Prefix, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return now.Before(c.until[crowdOf(p)])
+}
+
+// kept notes that there was no room, and reports whether that is news.
+func (c *crowds) kept(now time.Time) (begins bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begins = c.alarmed.IsZero()
+	c.alarmed = now
+	return begins
+}
+
+// over reports that nothing was kept back for long enough.
+func (c *crowds) over(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.alarmed) < 2*crowdedFor {
+		return false
+	}
+	c.alarmed = time.Time{}
+	return true
+}
+
+// kept counts a block that stays with this node, since the fleet has no room for
+// it.
+func (l *Link) kept(c change) {
+	l.stats.kept.Add(1)
+	if l.crowds.kept(time.Now()) {
+		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: of its %d records none made room for %s, which is in force on this node only: "+
+			"usually a flood from many networks; see who is blocked (edgeguard blocks list). Addresses that ask other nodes too are found by their totals", fleetFull, c.block.Prefix))
+	}
+}
+
+// lookForRoom ends the alarm about a full list, also one of a link before this.
+func (l *Link) lookForRoom() {
+	if l.crowds.over(time.Now()) {
+		l.node.Calm("full", "list")
+	}
+}

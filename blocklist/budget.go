@@ -1,0 +1,345 @@
+package blocklist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+)
+
+// ErrFull is why an operator's block or allowance is refused: those never make
+// room, and have filled their part of the list's budget.
+var ErrFull = errors.New("no room")
+
+const (
+	// A group is an IPv4 /16 or an IPv6 /48: each has 65,536 keys, as rules count
+	// by default. Where an attacker has many /48 he has them in one /32, which
+	// counts as its blocks divided by wideShare.
+	groupV4, groupV6, groupWide = 16, 48, 32
+	wideShare                   = 64
+	// A group with less than this part of the budget is as full as an empty one:
+	// that two offenders are neighbours says nothing.
+	leastShare = 256
+	// mostLooks bounds how many blocks one eviction looks at: each that refused
+	// something since the last look has to be put in its new place. It took a
+	// request each to make them so.
+	mostLooks = 4096
+)
+
+// seat is what a list keeps of a standing block beside the block. It stays when
+// a longer or shorter block of the same prefix takes its place.
+type seat struct {
+	refused atomic.Uint32 // events, by readers
+	last    atomic.Int64  // the last of them, or when the block came; as nanos gives it
+
+	// The writer's: the two as they were looked at last, and the seat's groups.
+	entry       *entry
+	seenRefused uint32
+	places      [2]int32
+	seenLast    int64
+	groups      [2]*group // the second for IPv6 only; both nil for an operator's
+}
+
+// stale reports that the block was refused something since it was looked at.
+func (s *seat) stale() bool { return s.refused.Load() != s.seenRefused }
+
+func (s *seat) look() { s.seenRefused, s.seenLast = s.refused.Load(), s.last.Load() }
+
+// before reports whether s is to go before t: fewer refusals, or for longer none.
+func (s *seat) before(t *seat) bool {
+	return cmp.Or(cmp.Compare(s.seenRefused, t.seenRefused), cmp.Compare(s.seenLast, t.seenLast)) < 0
+}
+
+// group is the blocks of one network, the one that is to go next first.
+type group struct {
+	prefix netip.Prefix
+	seats  pile[*seat]
+	place  int // in budget.groups
+	// refused and last are those of the first seat as budget.groups has them:
+	// while one group is put in its place, no other may change.
+	refused uint32
+	last    int64
+	weight  int // of one block
+	least   int // fullness
+}
+
+func (g *group) fullness() int { return max(g.least, g.weight*len(g.seats.items)) }
+
+// budget bounds a list's blocks. Whose block goes is decided by network first:
+// whoever makes a flood of blocks makes them from addresses that he has, and
+// these lie together. By their ends it would be the attacker's choice, since a
+// trap's block is longer than a rule's.
+//
+// The counts of refusals grow without the list's lock. The piles are in the
+// order of the counts as they were seen, which are never more than the present
+// ones: once the first is up to date, it is the first indeed.
+type budget struct {
+	most    int // blocks; 0 is no bound
+	least   int // fullness of a group
+	known   map[netip.Prefix]*group
+	groups  pile[*group] // the fullest first
+	rest    int          // blocks in groups: all but the operators'
+	byHand  int          // operators' blocks
+	evicted uint64
+	refused uint64 // operators' blocks and allowances that found no room
+	// forgotten are tombstones and what has ended that room was lacking for.
+	forgotten uint64
+}
+
+func newBudget(most int) budget {
+	return budget{most: most, least: most / leastShare * wideShare, known: make(map[netip.Prefix]*group), groups: pile[*group]{before: fuller, placed: func(g *group, i int) { g.place = i }}}
+}
+
+func fuller(a, b *group) bool {
+	if x, y := a.fullness(), b.fullness(); x != y {
+		return x > y
+	}
+	return cmp.Or(cmp.Compare(a.refused, b.refused), cmp.Compare(a.last, b.last)) < 0
+}
+
+// order puts a group in its place after its seats changed.
+func (b *budget) order(g *group) {
+	first := g.seats.items[0]
+	g.refused, g.last = first.seenRefused, first.seenLast
+	b.groups.fix(g.place)
+}
+
+// byHand reports that an operator wants this, and no rule alone.
+func (e *entry) byHand() bool { return e.forced || e.block.Rule == edgeguard.ManualRule }
+
+// groupsOf gives the networks that a prefix counts in.
+func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {
+	if p.Addr().Is4() {
+		narrow, _ = p.Addr().Prefix(groupV4)
+		return narrow, wide
+	}
+	narrow, _ = p.Addr().Prefix(groupV6)
+	wide, _ = p.Addr().Prefix(groupWide)
+	return narrow, wide
+}
+
+// enter gives a block that begins to stand its seat.
+func (b *budget) enter(e *entry, now int64) {
+	s := &seat{entry: e}
+	s.last.Store(now)
+	s.look()
+	e.seat = s
+	b.join(s)
+}
+
+// pass gives a block the seat of the one that it replaces.
+func (b *budget) pass(old, e *entry) {
+	s := old.seat
+	e.seat = s
+	if old.byHand() == e.byHand() {
+		s.entry = e
+		return
+	}
+	b.part(s)
+	s.entry = e
+	b.join(s)
+}
+
+// leave takes back enter.
+func (b *budget) leave(e *entry) { b.part(e.seat) }
+
+func (b *budget) join(s *seat) {
+	switch {
+	case s.entry.byHand():
+		b.byHand++
+		return
+	case b.most > 0:
+		narrow, wide := groupsOf(s.entry.block.Prefix)
+		b.put(s, 0, narrow, wideShare)
+		if wide.IsValid() {
+			b.put(s, 1, wide, 1)
+		}
+	}
+	b.rest++
+}
+
+func (b *budget) part(s *seat) {
+	if s.entry.byHand() {
+		b.byHand--
+		return
+	}
+	b.rest--
+	for i, g := range s.groups {
+		if g == nil {
+			continue
+		}
+		if s.groups[i] = nil; len(g.seats.items) == 1 {
+			b.groups.remove(g.place)
+			delete(b.known, g.prefix)
+			continue
+		}
+		g.seats.remove(int(s.places[i]))
+		b.order(g)
+	}
+}
+
+// put puts a seat into the group of a network.
+func (b *budget) put(s *seat, which int, prefix netip.Prefix, weight int) {
+	g := b.known[prefix]
+	if g == nil {
+		g = &group{prefix: prefix, weight: weight, least: b.least, seats: pile[*seat]{before: (*seat).before, placed: placedIn[which]}}
+		b.known[prefix] = g
+		b.groups.push(g)
+	}
+	s.groups[which] = g
+	g.seats.push(s)
+	b.order(g)
+}
+
+// placedIn notes the place in the first or the second of a seat's groups.
+var placedIn = [2]func(*seat, int){
+	func(s *seat, i int) { s.places[0] = int32(i) },
+	func(s *seat, i int) { s.places[1] = int32(i) },
+}
+
+// lacks reports whether so many more blocks of rules and operators need one to
+// go. Operators' blocks leave the rules half of the budget, also where a smaller
+// budget found more of them.
+func (b *budget) lacks(rules, byHand int) bool {
+	return b.most > 0 && b.rest+rules > b.most-min(b.byHand+byHand, b.most/2)
+}
+
+func (b *budget) over() bool { return b.lacks(0, 0) }
+
+// next gives the block that has to go for another; there is one if it lacks
+// room.
+func (b *budget) next() *entry {
+	var least *seat // of those looked at
+	for range mostLooks {
+		s := b.groups.items[0].seats.items[0]
+		if !s.stale() {
+			return s.entry
+		}
+		if s.look(); least == nil || s.before(least) {
+			least = s
+		}
+		for i, g := range s.groups {
+			if g != nil {
+				g.seats.fix(int(s.places[i]))
+				b.order(g)
+			}
+		}
+	}
+	return least.entry
+}
+
+// makeRoom has a block go where e begins to stand and needs the room; old is
+// what is known of its prefix, possibly nil. What is over goes before what
+// stands. It needs the lock, and a publish after it.
+func (l *List) makeRoom(e, old *entry, now time.Time) {
+	stood := old != nil && !old.buried && !old.block.Allow
+	rules, byHand := 1, 0
+	if e.byHand() {
+		rules, byHand = 0, 1
+	}
+	if e.block.Allow || stood || !l.budget.lacks(rules, byHand) {
+		return
+	}
+	for range 2 { // it has to be done sooner or later anyway
+		l.sweepOne(now, old)
+	}
+	l.evictOne(l.budget.lacks(rules, byHand))
+}
+
+// Crowded reports that the list is full, and a rule's block of this prefix, of
+// which it knows nothing, would have one of another network go that has no more
+// of them. Who takes such blocks from a list that is longer than this one takes
+// them for ever: what went comes back, and has others go.
+func (l *List) Crowded(p netip.Prefix) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := &l.budget
+	if !b.lacks(1, 0) || l.known(p) != nil {
+		return false
+	}
+	narrow, wide := groupsOf(p)
+	own := max(b.least, b.fullnessWith(narrow, wideShare), b.fullnessWith(wide, 1))
+	return len(b.groups.items) == 0 || own >= b.groups.items[0].fullness()
+}
+
+// fullnessWith is how full a network would be with one block more.
+func (b *budget) fullnessWith(network netip.Prefix, weight int) int {
+	if g := b.known[network]; g != nil {
+		return weight * (len(g.seats.items) + 1)
+	}
+	return weight
+}
+
+// evictOne has the next block go, if wanted. Nobody else is told that it is
+// lifted, and nothing remembers it: should it be made again, it is no news. It
+// needs the lock, and a publish after it.
+func (l *List) evictOne(wanted bool) bool {
+	if !wanted {
+		return false
+	}
+	e := l.budget.next()
+	l.remove(e)
+	l.budget.evicted++
+	l.tell.addEvicted(e.block)
+	return true
+}
+
+// checkRoom refuses an operator's record that finds no room; held is what is
+// known of its prefix, possibly nil. It needs the lock.
+func (l *List) checkRoom(e, held *entry, now time.Time) error {
+	b := &l.budget
+	if b.most == 0 || e.block.Lifted || !e.byHand() && !e.block.Allow {
+		return nil
+	}
+	stands := held != nil && !held.buried
+	switch {
+	case e.block.Allow && (!stands || !held.block.Allow) && l.current.allowances.Size() >= b.most/4:
+		b.refused++
+		return fmt.Errorf("%s: %w: %d allowances stand, a quarter of max_blocks (%d)",
+			e.block.Prefix, ErrFull, l.current.allowances.Size(), b.most)
+	case !e.block.Allow && (!stands || held.block.Allow || !held.byHand()) && b.byHand >= b.most/2:
+		b.refused++
+		return fmt.Errorf("%s: %w: %d blocks by hand stand, half of max_blocks (%d)",
+			e.block.Prefix, ErrFull, b.byHand, b.most)
+	}
+	return nil
+}
+
+// SetMost changes how many blocks may stand, as Config.Most. Where there are
+// more, Sweep evicts them step by step.
+func (l *List) SetMost(most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.budget
+	l.budget = newBudget(most)
+	l.budget.evicted, l.budget.refused, l.budget.forgotten = before.evicted, before.refused, before.forgotten
+	for _, e := range l.blocks.All() {
+		e.seat.groups = [2]*group{}
+		l.budget.join(e.seat)
+	}
+}
+
+func (s *seat) note(now int64) {
+	if s.last.Load() < now {
+		s.last.Store(now)
+	}
+	if s.refused.Load() < math.MaxUint32>>1 {
+		s.refused.Add(1)
+	}
+}
+
+// Refusals tells how many events this node has refused because of the standing
+// block of exactly this prefix, extensions and what it replaced included, and
+// when it refused the last, or took the block in. It begins at 0 with a restart.
+func (l *List) Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool) {
+	e := l.current.index.exact(prefix)
+	if e == nil {
+		return 0, time.Time{}, false
+	}
+	return e.seat.refused.Load(), time.Unix(0, e.seat.last.Load()).UTC(), true
+}

@@ -1,0 +1,516 @@
+package blocklist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+// slowBudget says which blocks may go next, by counting them all.
+type slowBudget struct {
+	refused map[netip.Prefix]uint32
+	last    map[netip.Prefix]time.Time
+	least   int
+}
+
+// mayGo gives every block that the rule lets go: of the fullest network, that
+// with the fewest refusals, for the longest.
+func (s *slowBudget) mayGo(blocks []edgeguard.Block) []netip.Prefix {
+	members := make(map[netip.Prefix][]netip.Prefix)
+	for _, b := range blocks {
+		if b.Rule == edgeguard.ManualRule {
+			continue
+		}
+		for _, bits := range map[bool][]int{true: {16}, false: {32, 48}}[b.Prefix.Addr().Is4()] {
+			net, _ := b.Prefix.Addr().Prefix(bits)
+			members[net] = append(members[net], b.Prefix)
+		}
+	}
+	fullness := func(net netip.Prefix) int {
+		if net.Addr().Is6() && net.Bits() == 32 {
+			return max(s.least, len(members[net]))
+		}
+		return max(s.least, 64*len(members[net]))
+	}
+	fullest := 0
+	for net := range members {
+		fullest = max(fullest, fullness(net))
+	}
+	order := func(a, b netip.Prefix) int {
+		return cmp.Or(cmp.Compare(s.refused[a], s.refused[b]), s.last[a].Compare(s.last[b]))
+	}
+	var most []netip.Prefix
+	for net, in := range members {
+		if fullness(net) == fullest {
+			most = append(most, in...)
+		}
+	}
+	least := slices.MinFunc(most, order)
+	return slices.DeleteFunc(most, func(p netip.Prefix) bool { return order(p, least) != 0 })
+}
+
+// TestEvictionAgainstScan: whichever block goes, it is one that the plain
+// reading of the rule lets go; and the list never holds more than it may.
+func TestEvictionAgainstScan(t *testing.T) {
+	d := newDice(t)
+	for range 10 {
+		const most = 24
+		l := New(Config{Most: most, Retention: time.Minute})
+		slow := &slowBudget{make(map[netip.Prefix]uint32), make(map[netip.Prefix]time.Time), d.IntN(5) * wideShare}
+		l.budget.least = slow.least
+		now, evicted := epoch, []netip.Prefix(nil)
+		l.OnEvict(func(b edgeguard.Block) { evicted = append(evicted, b.Prefix) })
+		for range 2000 {
+			now = now.Add(time.Duration(d.IntN(1000)) * time.Millisecond)
+			if d.IntN(20) == 0 {
+				now = now.Add(10 * time.Second)
+			}
+			for l.Sweep(now) > 0 {
+			}
+			standing := slices.Collect(l.All(now))
+			if d.IntN(2) == 0 {
+				a := d.addr()
+				if found, b := l.Ask(now, a); found == Blocked {
+					b.Refused(now)
+					slow.refused[b.Block().Prefix]++
+					slow.last[b.Block().Prefix] = now
+				}
+				continue
+			}
+			b := d.crowded()
+			b.Since, b.Until = now, now.Add(time.Duration(1+d.IntN(300))*time.Second)
+			if d.IntN(30) == 0 {
+				b.Rule = edgeguard.ManualRule
+			}
+			if d.IntN(10) == 0 && len(standing) > 0 {
+				l.Lift(standing[d.IntN(len(standing))].Prefix, now, "", "")
+				standing = slices.Collect(l.All(now))
+			}
+			known := slices.ContainsFunc(standing, func(o edgeguard.Block) bool { return o.Prefix == b.Prefix })
+			evicted = evicted[:0]
+			_, changed, err := l.Add(b, false, now)
+			if err != nil && !errors.Is(err, ErrFull) {
+				t.Fatal(err)
+			}
+			if changed && !known {
+				slow.refused[b.Prefix], slow.last[b.Prefix] = 0, now
+			}
+			for _, p := range evicted {
+				if !slices.Contains(slow.mayGo(standing), p) {
+					t.Fatalf("%s went (%d refusals); may go: %v\nof %v", p, slow.refused[p], slow.mayGo(standing), standing)
+				}
+			}
+			checkBudget(t, l, slow)
+			if t.Failed() {
+				return
+			}
+		}
+		if l.Stats().Evicted == 0 {
+			t.Error("nothing was ever evicted: the test tried nothing")
+		}
+	}
+}
+
+// crowded makes a block in one of a few networks.
+func (d dice) crowded() edgeguard.Block {
+	few := byte(d.IntN(12))
+	var p netip.Prefix
+	switch d.IntN(3) {
+	case 0:
+		p = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, few % 3, few, byte(d.IntN(3))}), 32)
+	case 1: // a /32 whose blocks lie in many /48
+		p = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, byte(d.IntN(200))}), 64)
+	default:
+		p = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb0 + few%4, 0, few % 2, 0, few}), 64)
+	}
+	return edgeguard.Block{Prefix: p, Rule: "site"}
+}
+
+// checkBudget holds the budget's books against the list.
+func checkBudget(t *testing.T, l *List, slow *slowBudget) {
+	t.Helper()
+	b, byHand, rest := &l.budget, 0, 0
+	for p, e := range l.blocks.All() {
+		if e.byHand() {
+			byHand++
+		} else {
+			rest++
+		}
+		if n, _, _ := l.Refusals(p); n != slow.refused[p] {
+			t.Errorf("%s has %d refusals, want %d", p, n, slow.refused[p])
+		}
+	}
+	if b.byHand != byHand || b.rest != rest || b.over() || byHand > b.most/2 || l.Len() > b.most {
+		t.Errorf("%d of rules and %d by hand; the books say %d and %d; at most %d", rest, byHand, b.rest, b.byHand, b.most)
+	}
+	seats := 0
+	for i, g := range b.groups.items {
+		if g.place != i || len(g.seats.items) == 0 {
+			t.Errorf("group %s: at %d and not %d, with %d", g.prefix, g.place, i, len(g.seats.items))
+		}
+		if g.prefix.Bits() != groupWide {
+			seats += len(g.seats.items)
+		}
+	}
+	if len(b.known) != len(b.groups.items) || seats != rest {
+		t.Errorf("%d groups known, %d in order; %d seats of %d blocks", len(b.known), len(b.groups.items), seats, rest)
+	}
+}
+
+// flooder makes the prefixes of a flood, one after the other.
+type flooder func(i int) netip.Prefix
+
+var floods = map[string]flooder{
+	"one /44": func(i int) netip.Prefix {
+		return v6Net(0x20010db800000000|uint64(i&(1<<20-1)), 64)
+	},
+	"a /32, one /64 of each /48": func(i int) netip.Prefix {
+		return v6Net(0x20010db800000000|uint64(i&0xffff)<<16, 64)
+	},
+	"a hundred /48 of as many providers": func(i int) netip.Prefix {
+		return v6Net(0x2a00000000000000|uint64(i%100)<<32|uint64(i/100), 64)
+	},
+	"all IPv6": func(i int) netip.Prefix {
+		return v6Net(0x2000000000000000|uint64(i)*0x9e3779b97f4a7c15>>3, 64)
+	},
+	"an IPv4 /12": func(i int) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64 | byte(i>>16)&15, byte(i >> 8), byte(i)}), 32)
+	},
+	"all IPv4": func(i int) netip.Prefix {
+		n := uint32(i)*2654435761 | 1
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{1 + byte(n>>24)%220, byte(n >> 16), byte(n >> 8), byte(n)}), 32)
+	},
+}
+
+func v6Net(hi uint64, bits int) netip.Prefix {
+	var a [16]byte
+	for i := range 8 {
+		a[i] = byte(hi >> (56 - 8*i))
+	}
+	return netip.PrefixFrom(netip.AddrFrom16(a), bits).Masked()
+}
+
+// TestOffendersSurviveTraps: 2,000 offenders blocked for ten minutes go on
+// asking, while 2,000 addresses a second spring a trap that blocks for a day. By
+// the end of the blocks the traps would push out every offender.
+func TestOffendersSurviveTraps(t *testing.T) {
+	for name, flood := range floods {
+		for _, asks := range []int{1, 2} { // of each address of the flood, the one that blocks it included
+			t.Run(fmt.Sprintf("%s, %d requests each", name, asks), func(t *testing.T) {
+				if stay := besieged(t, flood, asks); stay != besiegedOffenders {
+					t.Errorf("%d of %d offenders are still blocked", stay, besiegedOffenders)
+				}
+			})
+		}
+	}
+}
+
+const besiegedOffenders = 2000
+
+func besieged(t *testing.T, flood flooder, asks int) (stay int) {
+	const most, each, seconds = 6000, 1000, 15 // the whole of it is in loadtest/torture
+	l := New(Config{Most: most})
+	r := rand.New(rand.NewPCG(1, 2))
+	offenders := make([]netip.Prefix, besiegedOffenders)
+	for i := range offenders {
+		if offenders[i] = netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(1 + r.IntN(220)), byte(r.IntN(256)), byte(i >> 8), byte(i)}), 32); i%2 == 0 {
+			offenders[i] = v6Net(0x2600000000000000|r.Uint64()>>10&^0xffff|uint64(i), 64)
+		}
+		mustMerge(t, l, edgeguard.Block{Prefix: offenders[i], Rule: "site", Since: epoch, Until: epoch.Add(10 * time.Minute), Version: 1})
+	}
+	for second := range seconds {
+		now := epoch.Add(time.Duration(second) * time.Second)
+		for i := range each {
+			at := now.Add(time.Duration(i) * time.Second / each)
+			p := flood(second*each + i)
+			if _, _, err := l.Add(edgeguard.Block{Prefix: p, Rule: "trap", Since: at, Until: at.Add(24 * time.Hour)}, false, at); err != nil {
+				t.Fatal(err)
+			}
+			ask(l, p, at, asks)
+			ask(l, offenders[2*i%len(offenders)], at, 1)
+			ask(l, offenders[(2*i+1)%len(offenders)], at, 1)
+		}
+	}
+	for _, p := range offenders {
+		if standing, b := l.Find(epoch.Add(seconds*time.Second), p.Addr()); standing == Blocked && b.Rule == "site" {
+			stay++
+		}
+	}
+	if l.Len() > most || l.Stats().Evicted < each*seconds-most {
+		t.Errorf("%d blocks stand of %d, %d were evicted", l.Len(), most, l.Stats().Evicted)
+	}
+	return stay
+}
+
+func ask(l *List, p netip.Prefix, now time.Time, times int) {
+	for range times {
+		if standing, b := l.Ask(now, p.Addr()); standing == Blocked {
+			b.Refused(now)
+		}
+	}
+}
+
+// Operators' blocks never go, fill half at most, and say so.
+func TestOperatorsBlocksStay(t *testing.T) {
+	const most = 100
+	l := New(Config{Most: most})
+	byHand := func(i int) edgeguard.Block {
+		return edgeguard.Block{Prefix: host(i), Rule: edgeguard.ManualRule, Since: epoch, Until: epoch.Add(time.Hour)}
+	}
+	for i := range most / 2 {
+		if _, _, err := l.Add(byHand(i), i%2 == 0, epoch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, changed, err := l.Add(byHand(most), false, epoch)
+	want := host(most).String() + ": no room: 50 blocks by hand stand, half of max_blocks (100)"
+	if changed || !errors.Is(err, ErrFull) || err.Error() != want {
+		t.Errorf("one more: %v, %v", changed, err)
+	}
+	longer := byHand(0)
+	longer.Until = epoch.Add(2 * time.Hour)
+	if _, changed, err := l.Add(longer, true, epoch); err != nil || !changed {
+		t.Errorf("a longer one in its own place: %v, %v", changed, err)
+	}
+	for i := range 10 * most {
+		mustMerge(t, l, block(host(1000+i).String(), time.Hour))
+	}
+	if s := l.Stats(); s.ByHand != most/2 || l.Len() != most || s.Evicted != 9*most+most/2 || s.Full != 1 {
+		t.Errorf("%+v", s)
+	}
+	if _, ok := l.Lift(host(0), epoch, "", ""); !ok {
+		t.Error("an operator's block cannot be lifted")
+	}
+	if _, _, err := l.Add(byHand(most), false, epoch); err != nil {
+		t.Errorf("after one was removed: %v", err)
+	}
+}
+
+// A rule's block that an operator takes over stays, and the other way round.
+func TestBlockChangesHands(t *testing.T) {
+	l := New(Config{Most: 4})
+	b := block("192.0.2.1/32", time.Hour)
+	mustMerge(t, l, b)
+	ask(l, b.Prefix, epoch, 1)
+	b.Version, b.Rule = 2, edgeguard.ManualRule
+	mustMerge(t, l, b)
+	if s := l.Stats(); s.ByHand != 1 || l.budget.rest != 0 {
+		t.Errorf("by hand %d, others %d", s.ByHand, l.budget.rest)
+	}
+	b.Version, b.Rule = 3, "site"
+	mustMerge(t, l, b)
+	if s := l.Stats(); s.ByHand != 0 || l.budget.rest != 1 {
+		t.Errorf("by hand %d, others %d", s.ByHand, l.budget.rest)
+	}
+	if n, last, ok := l.Refusals(b.Prefix); n != 1 || !ok || !last.Equal(epoch) {
+		t.Errorf("%d refusals, the last at %v, %v", n, last, ok)
+	}
+}
+
+// Evicting leaves nothing behind: no tombstone, and the next block of the
+// address is as the first.
+func TestEvictionIsLocal(t *testing.T) {
+	l := New(Config{Most: 2})
+	var told, gone []netip.Prefix
+	l.OnChange(func(b edgeguard.Block) { told = append(told, b.Prefix) })
+	l.OnEvict(func(b edgeguard.Block) { gone = append(gone, b.Prefix) })
+	for i := range 3 {
+		mustMerge(t, l, block(host(i).String(), time.Hour))
+	}
+	if !slices.Equal(told, []netip.Prefix{host(0), host(1), host(2)}) || !slices.Equal(gone, []netip.Prefix{host(0)}) {
+		t.Errorf("told of %v, evicted %v", told, gone)
+	}
+	if v := l.Version(host(0)); v != 0 || l.Stats().Remembered != 0 {
+		t.Errorf("version %d, %d remembered", v, l.Stats().Remembered)
+	}
+	if standing, _ := l.Find(epoch, host(0).Addr()); standing != None {
+		t.Errorf("evicted and %v", standing)
+	}
+}
+
+// What is over makes room before anything that stands does.
+func TestOverGoesFirst(t *testing.T) {
+	l := New(Config{Most: 2})
+	mustMerge(t, l, block(host(0).String(), time.Minute), block(host(1).String(), time.Hour))
+	later := epoch.Add(2 * time.Minute)
+	if _, err := l.Merge(edgeguard.Block{Prefix: host(2), Rule: "site", Since: later, Until: later.Add(time.Hour), Version: 1}, later); err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Stats(); s.Evicted != 0 || l.Len() != 2 {
+		t.Errorf("%d evicted, %d stand", s.Evicted, l.Len())
+	}
+}
+
+// What ends, and what is lifted, is remembered within the budget too.
+func TestRememberedIsBounded(t *testing.T) {
+	l := New(Config{Most: 100, Retention: time.Hour})
+	for i := range 1000 {
+		now := epoch.Add(time.Duration(i) * time.Second)
+		if _, err := l.Merge(edgeguard.Block{Prefix: host(i), Since: now, Until: now.Add(time.Second), Version: 1}, now); err != nil {
+			t.Fatal(err)
+		}
+		l.Sweep(now)
+	}
+	if n := l.Stats().Remembered; n != 100 {
+		t.Errorf("%d ended blocks are remembered", n)
+	}
+	now := epoch.Add(1000 * time.Second)
+	for i := range 1000 {
+		b := edgeguard.Block{Prefix: host(5000 + i), Since: now, Until: now.Add(time.Minute), Version: 1, Lifted: true}
+		if _, err := l.Merge(b, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := l.Stats().Remembered; n != 200 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// A restart with a smaller budget, and a reload with one.
+func TestLessBudget(t *testing.T) {
+	big := New(Config{Most: 1000})
+	for i := range 700 {
+		mustMerge(t, big, block(host(i).String(), time.Hour))
+	}
+	for i := range 300 {
+		b := edgeguard.Block{Prefix: host(1000 + i), Rule: edgeguard.ManualRule, Since: epoch, Until: epoch.Add(time.Hour), Version: 1}
+		mustMerge(t, big, b)
+	}
+	small := New(Config{Most: 200})
+	small.Restore(big.Records(), epoch)
+	if s := small.Stats(); s.ByHand != 300 || small.Len() != 400 {
+		t.Errorf("restored: %d by hand of %d, want 300 of 400", s.ByHand, small.Len())
+	}
+	big.SetMost(200)
+	for big.Sweep(epoch) > 0 {
+	}
+	if s := big.Stats(); s.ByHand != 300 || big.Len() != 400 || s.Evicted != 600 {
+		t.Errorf("set: %d by hand of %d, %d evicted, want 300 of 400, 600", s.ByHand, big.Len(), s.Evicted)
+	}
+	checkCounts(t, big)
+	checkCounts(t, small)
+}
+
+// Readers note refusals while the writer evicts.
+func TestRefusedBesideEvictions(t *testing.T) {
+	l := New(Config{Most: 200})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 20_000 {
+			if standing, b := l.Ask(epoch, host(i%400).Addr()); standing == Blocked {
+				b.Refused(epoch)
+			}
+		}
+	}()
+	for i := range 4000 {
+		mustMerge(t, l, edgeguard.Block{Prefix: host(i % 400), Rule: "site", Until: epoch.Add(time.Hour), Version: uint64(i)})
+	}
+	<-done
+	if l.Len() != 200 {
+		t.Errorf("%d stand", l.Len())
+	}
+}
+
+func TestAllowancesHaveTheirPart(t *testing.T) {
+	l := New(Config{Most: 40})
+	allow := func(i int) error {
+		_, _, err := l.Add(edgeguard.Block{Prefix: host(i), Rule: edgeguard.ManualRule, Allow: true, Since: epoch, Until: edgeguard.Forever}, false, epoch)
+		return err
+	}
+	for i := range 10 {
+		if err := allow(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := allow(10); !errors.Is(err, ErrFull) {
+		t.Errorf("the eleventh: %v", err)
+	}
+	if err := allow(3); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// BenchmarkEvict is one more block where each has to make room, among blocks of
+// which a tenth was refused something since the last.
+func BenchmarkEvict(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := New(Config{Most: n})
+			for i := range n {
+				if _, err := l.Merge(edgeguard.Block{Prefix: host(i), Until: epoch.Add(time.Hour), Version: 1}, epoch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			for i := n; b.Loop(); i++ {
+				if r.IntN(10) == 0 {
+					if standing, blk := l.Ask(epoch, host(r.IntN(i)).Addr()); standing == Blocked {
+						blk.Refused(epoch)
+					}
+				}
+				if _, err := l.Merge(edgeguard.Block{Prefix: host(i), Until: epoch.Add(time.Hour), Version: 1}, epoch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRefused notes refusals of blocks that were found just before.
+func BenchmarkRefused(b *testing.B) {
+	for _, n := range sizes {
+		l, addrs := filled(b, n), probes(n)["hit"]
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, blk := l.Ask(epoch, addrs[i&(probeCount-1)]); blk != nil {
+					blk.Refused(epoch)
+				}
+			}
+		})
+	}
+}
+
+// A new tombstone always finds room: what has ended goes for it, and then the
+// tombstone that ends first. It is counted, and what is remembered stays bounded.
+func TestTombstonesFindRoom(t *testing.T) {
+	l := New(Config{Most: 10, Retention: time.Hour})
+	for i := range 10 {
+		mustMerge(t, l, block(host(i).String(), time.Second))
+	}
+	now := epoch.Add(time.Minute)
+	l.Sweep(now) // ten are remembered as ended
+	lift := func(i int, lasts time.Duration) {
+		t.Helper()
+		b := edgeguard.Block{Prefix: host(100 + i), Since: now, Until: now.Add(lasts), Version: 7, Lifted: true}
+		if _, err := l.Merge(b, now); err != nil {
+			t.Fatal(err)
+		}
+		if v := l.Version(b.Prefix); v != 7 {
+			t.Fatalf("tombstone %d is not remembered: version %d", i, v)
+		}
+	}
+	for i := range 20 {
+		lift(i, 24*time.Hour+time.Duration(20-i)*time.Hour) // the last ends first
+	}
+	if s := l.Stats(); s.Remembered != 20 || s.Forgotten != 10 || l.Version(host(3)) != 0 {
+		t.Fatalf("%d remembered, %d forgotten, an ended one %d", s.Remembered, s.Forgotten, l.Version(host(3)))
+	}
+	lift(20, 12*time.Hour)
+	lift(21, 366*24*time.Hour)
+	for i, want := range map[int]uint64{0: 7, 18: 7, 19: 0, 20: 0, 21: 7} {
+		if v := l.Version(host(100 + i)); v != want {
+			t.Errorf("tombstone %d has version %d, want %d", i, v, want)
+		}
+	}
+	if s := l.Stats(); s.Remembered != 20 || s.Forgotten != 12 {
+		t.Errorf("%d remembered, %d forgotten", s.Remembered, s.Forgotten)
+	}
+}

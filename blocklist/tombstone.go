@@ -1,0 +1,40 @@
+package blocklist
+
+import (
+	"time"
+
+	"edgeguard"
+)
+
+const (
+	// rememberLift is how long an unblock is remembered at least: a node that
+	// was cut off may come with a block of before it that lasts longer than the
+	// lifted one.
+	rememberLift = 24 * time.Hour
+	// rememberAllowance bounds how long an allowance that was taken back is
+	// remembered: one that was for ever would be for ever. A node that was away
+	// for longer brings its old allowances along.
+	rememberAllowance = 366 * 24 * time.Hour
+)
+
+// Tombstone gives the record that takes back a block or an allowance at now. That
+// of a block is many versions above it, so that it outranks whatever was made of
+// the prefix before it was heard: extensions, and longer blocks in the place of
+// this one. It lasts as long as the block, and a day at least. That of an allowance
+// is one version above, and lasts 366 days at most.
+func Tombstone(b edgeguard.Block, now time.Time, reason, origin string) edgeguard.Block {
+	b.Lifted, b.Reason, b.Origin = true, reason, origin
+	b.Since = now.Round(0).UTC()
+	if b.Allow {
+		b.Version = ahead(b.Version, 1)
+		if latest := b.Since.Add(rememberAllowance); b.Until.After(latest) {
+			b.Until = latest
+		}
+		return b
+	}
+	b.Version = ahead(b.Version, aheadLift)
+	if least := b.Since.Add(rememberLift); b.Until.Before(least) {
+		b.Until = least
+	}
+	return b
+}

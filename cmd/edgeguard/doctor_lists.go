@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"edgeguard/config"
+	"edgeguard/enforce"
+)
+
+// leftLists looks for lists that nobody keeps: those that this node's state
+// records, or that begin as edgeguard's do, and that the config does not have.
+// Whom they block stays blocked.
+func (x *examination) leftLists(c *config.Config) {
+	kept, folders := listPaths(c)
+	owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
+	if c.State != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.note(doubt, "lists", "%v", err)
+	}
+	for _, o := range owned {
+		if kept[o.File] {
+			continue
+		}
+		kept[o.File] = true
+		folders = append(folders, filepath.Dir(o.File))
+		if _, err := os.Lstat(o.File); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if o.Keep {
+			x.note(doubt, "list "+o.File, "nobody keeps it (on_remove: keep), so the addresses in it stay blocked: delete it when it is not wanted")
+		} else {
+			x.note(doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads: that empties it")
+		}
+	}
+	slices.Sort(folders)
+	for _, folder := range slices.Compact(folders) {
+		for _, file := range enforce.Written(folder) {
+			if !kept[file] {
+				x.note(doubt, "list "+file, "edgeguard wrote it and nobody keeps it, unless another instance does: the addresses in it stay blocked; delete it when it is not wanted")
+			}
+		}
+	}
+}
+
+// listPaths gives the files of the config's lists, through symbolic links, and
+// the folders where others may lie.
+func listPaths(c *config.Config) (files map[string]bool, folders []string) {
+	files = make(map[string]bool)
+	add := func(path string) {
+		file := enforce.Own(enforce.FileConfig{Path: path}, false).File
+		files[file] = true
+		folders = append(folders, filepath.Dir(file))
+	}
+	for _, f := range c.Enforce.Files {
+		add(f.File)
+	}
+	if h := c.Enforce.HAProxy; h != nil {
+		add(h.ACL + h.Map) // one of them is empty
+	}
+	if c.State != "" {
+		folders = append(folders, c.State)
+	}
+	return files, folders
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"edgeguard/config"
+)
+
+// secret is a file that a config names and that others are not to read.
+type secret struct{ key, file string }
+
+func secretsOf(c *config.Config) []secret {
+	var all []secret
+	for i, l := range c.Listen.Admin {
+		all = append(all, secret{fmt.Sprintf("listen.admin[%d].token_file", i), l.TokenFile})
+	}
+	if f := c.Fleet; f != nil {
+		all = append(all, secret{"fleet.password_file", f.PasswordFile}, secret{"fleet.loader_file", f.LoaderFile},
+			secret{"fleet.tls.key_file", f.TLS.KeyFile})
+	}
+	return all
+}
+
+// openSecrets says which of the config's secrets every user of this host can
+// read. What is not there, or in a folder that is closed to this user too, is
+// not looked at.
+func openSecrets(c *config.Config) []string {
+	var texts []string
+	for _, s := range secretsOf(c) {
+		info, err := os.Stat(s.file)
+		if s.file == "" || err != nil || info.Mode().Perm()&0o004 == 0 || closedFolder(s.file) {
+			continue
+		}
+		texts = append(texts, fmt.Sprintf("%s: every user of this host can read %s (mode %04o); `chmod 0640 %s` and `chgrp edgeguard %s`",
+			s.key, s.file, info.Mode().Perm(), s.file, s.file))
+	}
+	return texts
+}
+
+// closedFolder reports whether a folder on the way keeps others out.
+func closedFolder(file string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return true
+	}
+	for folder := filepath.Dir(real); ; folder = filepath.Dir(folder) {
+		info, err := os.Stat(folder)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return true
+		}
+		if folder == filepath.Dir(folder) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	"edgeguard/replay"
+)
+
+// printWide shows how high the IPv6 networks around a rule's keys went, beside
+// what the rule allows them.
+func (j *job) printWide(rr *replay.RuleReport) {
+	out := j.env.stdout
+	t := &table{}
+	t.column("  network", false, "")
+	t.column("greatest count", true, "")
+	t.column("allowed", true, faint)
+	t.column("then", false, faint)
+	rows := 0
+	for _, w := range rr.Wide {
+		if w.Peak == 0 {
+			continue
+		}
+		rows++
+		t.row("  "+w.Key.String(), number(w.Peak), fmt.Sprintf("%s (%d × the limit)", number(w.Limit), w.Times), w.Does())
+	}
+	if rows == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nhighest IPv6 networks (of each key in them, no more than the limit counts):\n")
+	t.print(out, j.env.colour)
+}
+
+// wideJSON is the highest network of one size.
+type wideJSON struct {
+	Bits   int    `json:"bits"`
+	Key    string `json:"key,omitempty"` // none if nothing was counted
+	Peak   uint32 `json:"peak"`
+	Limit  uint32 `json:"limit"`
+	Times  uint32 `json:"times"`
+	Action string `json:"action"`
+}
+
+func wideOf(rr *replay.RuleReport) (out []wideJSON) {
+	for _, w := range rr.Wide {
+		one := wideJSON{Bits: int(w.Bits), Peak: w.Peak, Limit: w.Limit, Times: w.Times, Action: w.Does()}
+		if w.Peak > 0 {
+			one.Key = w.Key.String()
+		}
+		out = append(out, one)
+	}
+	return out
+}

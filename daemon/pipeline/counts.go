@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"edgeguard"
+)
+
+// Count is what verdicts and crossings are counted by.
+type Count struct {
+	Source string
+	Action edgeguard.Action
+	Rule   string
+	Wide   uint8 // of a crossing, see edgeguard.Crossing
+}
+
+// Counts counts verdicts since the start. Passes are none: whoever asks counts
+// them, and they must not wait for each other here. The names of sources and
+// rules are the config's, so that it stays small. Safe for concurrent use; the zero value
+// is ready.
+type Counts struct {
+	mu sync.RWMutex
+	by map[Count]*atomic.Uint64
+}
+
+// Of gives the counter of a ruling.
+func (r *Counts) Of(by Count) *atomic.Uint64 {
+	r.mu.RLock()
+	known := r.by[by]
+	r.mu.RUnlock()
+	if known != nil {
+		return known
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = make(map[Count]*atomic.Uint64)
+	}
+	n := r.by[by]
+	if n == nil {
+		n = new(atomic.Uint64)
+		r.by[by] = n
+	}
+	return n
+}
+
+// Count gives how often there was this ruling.
+func (r *Counts) Count(by Count) uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if n := r.by[by]; n != nil {
+		return n.Load()
+	}
+	return 0
+}
+
+// batch counts the verdicts of a batch, in which the same often follow each
+// other.
+func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
+	var last Count
+	var n *atomic.Uint64
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Action == edgeguard.ActionPass {
+			continue
+		}
+		if by := (Count{Source: source, Action: v.Action, Rule: v.Rule}); n == nil || by != last {
+			last, n = by, r.Of(by)
+		}
+		n.Add(1)
+	}
+}
+
+// Each hands over all counts, in no order.
+func (r *Counts) Each(f func(by Count, n uint64)) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for by, n := range r.by {
+		f(by, n.Load())
+	}
+}

@@ -1,0 +1,166 @@
+// Package pipeline decides events by the generation of rules that is in force,
+// and puts the next generation in its place while events go on.
+package pipeline
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/blocklist"
+	"edgeguard/config"
+	"edgeguard/detector"
+	"edgeguard/fleet"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// Config is what a pipeline is made of. Only Offset and Crossed are called later.
+type Config struct {
+	Memory  *shard.Memory
+	List    *blocklist.List
+	Seed    uint64
+	Boot    time.Time                // when this run began, local
+	Offset  func() time.Duration     // of the node's clock
+	Crossed func(edgeguard.Crossing) // called on the goroutine that decides
+}
+
+// Generation is what a reload replaces in one step.
+type Generation struct {
+	Config   *config.Config
+	Detector *detector.Detector
+	Member   *fleet.Member // nil for a node alone
+
+	rules map[string]int // by name
+}
+
+// Pipeline decides. It is safe for concurrent use.
+type Pipeline struct {
+	made    Config
+	gate    gate
+	current atomic.Pointer[Generation]
+	lanes   atomic.Uint32 // given to sources of batches so far
+	// Verdicts counts by source, Crossings what the rules did.
+	Verdicts, Crossings Counts
+}
+
+// New makes a pipeline with its first generation.
+func New(made Config, c *config.Config) *Pipeline {
+	p := &Pipeline{made: made}
+	p.current.Store(p.make(c, nil))
+	return p
+}
+
+// Current is the generation in force. Use one for all that belongs together:
+// its detector numbers rules as its config does.
+func (p *Pipeline) Current() *Generation { return p.current.Load() }
+
+// Replace puts a new generation in force and closes the old one, by which
+// nobody decides any more.
+func (p *Pipeline) Replace(c *config.Config) {
+	old := p.current.Load()
+	next := p.make(c, old)
+	p.gate.shut()
+	p.current.Store(next)
+	p.gate.open()
+	old.Detector.Close(next.Detector)
+}
+
+// Close gives back the memory of the last generation.
+func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
+
+func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
+	g := &Generation{Config: c, rules: make(map[string]int, len(c.Rules.Rules))}
+	for i := range c.Rules.Rules {
+		g.rules[c.Rules.Rules[i].Name] = i
+	}
+	dc := detector.Config{
+		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Crossed: p.crossed,
+	}
+	var counts *aggregator.Node
+	if before != nil {
+		dc.Previous = before.Detector
+		if before.Member != nil {
+			counts = before.Member.Counts
+		}
+	}
+	if c.Fleet == nil {
+		g.Detector = detector.New(dc)
+		return g
+	}
+	g.Member = fleet.New(dc, aggregator.Config{
+		Boot: p.made.Boot, Offset: p.made.Offset(), Quiet: c.Fleet.Quiet, MaxNodes: c.Fleet.MaxNodes, Nodes: 1,
+		Share: c.Fleet.Share, MaxSuspects: c.Fleet.MaxSuspects, Previous: counts,
+	})
+	g.Detector = g.Member.Detector
+	return g
+}
+
+func (p *Pipeline) crossed(c edgeguard.Crossing) {
+	p.Crossings.Of(Count{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
+	p.made.Crossed(c)
+}
+
+// Decide answers one event: an edgeguard.Decider.
+func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
+	lane := p.gate.of(event.Addr)
+	lane.RLock()
+	defer lane.RUnlock() // also when a decision panics
+	return p.current.Load().Detector.Decide(now, event)
+}
+
+// LookUp answers by the blocklist alone, where another sensor counts.
+func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
+	lane := p.gate.of(event.Addr)
+	lane.RLock()
+	defer lane.RUnlock()
+	return p.current.Load().Detector.Look(now, event.Addr)
+}
+
+// Clear forgets what was counted of a prefix.
+func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
+	lane := p.gate.of(prefix.Addr())
+	lane.RLock()
+	defer lane.RUnlock()
+	p.current.Load().Detector.Clear(now, prefix)
+}
+
+// Over hands a fleet total to the rules, as a decision would be.
+func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason string) {
+	lane := p.gate.of(k.Prefix.Addr())
+	lane.RLock()
+	defer lane.RUnlock()
+	p.current.Load().Member.Over(now, k, peak, reason)
+}
+
+// Batches gives one source a decider of batches, which it calls from one
+// goroutine at a time. Nobody waits for the verdicts: they are counted.
+func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard.Event) {
+	var nows []time.Time
+	var verdicts []edgeguard.Verdict
+	lane := &p.gate[p.lanes.Add(1)%uint32(len(p.gate))].RWMutex
+	return func(now time.Time, events []edgeguard.Event) {
+		for len(nows) < len(events) {
+			nows, verdicts = append(nows, now), append(verdicts, edgeguard.Verdict{})
+		}
+		for i := range events {
+			nows[i] = now
+		}
+		lane.RLock()
+		defer lane.RUnlock()
+		p.current.Load().Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
+		p.Verdicts.batch(source, verdicts[:len(events)])
+	}
+}
+
+// Rule gives a rule and its meter by name; nil if there is none.
+func (g *Generation) Rule(name string) (*rules.Rule, *rules.Meter) {
+	i, ok := g.rules[name]
+	if !ok {
+		return nil, nil
+	}
+	r := &g.Config.Rules.Rules[i]
+	return r, &g.Config.Rules.Meters[r.Meter]
+}

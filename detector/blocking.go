@@ -1,0 +1,188 @@
+package detector
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/ring"
+	"edgeguard/shard"
+)
+
+// block merges a block that rule r makes, for as long as its steps have it and, for
+// a while_over rule, until this node's count will have fallen to the limit. old is
+// the block of exactly the same prefix whose place it takes, nil if there is none.
+// It reports until when. The rule's part of the block is filled in here.
+func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block) (until time.Time, changed bool, err error) {
+	step := d.step(now, r, b.Prefix)
+	source := d.source(r, b.Prefix)
+	b.Rule, b.Limit = r.Name, source.limit
+	b.Since, b.Until = now, now.Add(r.Blocked(step.Blocks-1))
+	if r.WhileOver {
+		if falls := source.falls(b.Prefix.Addr(), seconds(now), source.limit); falls.After(b.Until) {
+			b.Until = falls
+		}
+	}
+	if old == nil {
+		b, changed, err = d.config.List.Add(b, false, now)
+	} else {
+		b.Version = old.Version + 1 // of the block as it was seen: whoever lifts it meanwhile is not overruled
+		changed, err = d.config.List.Merge(b, now)
+	}
+	if changed && err == nil && len(r.Escalate) > 0 {
+		step.Until = b.Until
+		d.steps.note(step)
+	}
+	if changed && err == nil {
+		d.rollUp(now, b)
+	}
+	return b.Until, changed, err
+}
+
+// source is what a prefix is blocked by: the table that counts it and the limit, of
+// a key or of a network around keys.
+type source struct {
+	meter *meter
+	table *shard.Table
+	limit uint32
+}
+
+// source gives that of a key of r, or of a network around its keys.
+func (d *Detector) source(r *rule, prefix netip.Prefix) source {
+	m := &d.meters[r.Meter]
+	if prefix.Addr().Is6() && prefix.Bits() != int(m.V6) {
+		for k, w := range r.Widths {
+			if int(w.Bits) == prefix.Bits() {
+				return source{m, m.wide[k].Table, w.Limit}
+			}
+		}
+	}
+	return source{m, m.proven, r.Limit}
+}
+
+// blocks reports whether the source's rule blocks an address by this prefix.
+func (s *source) blocks(addr netip.Addr, prefix netip.Prefix) bool {
+	if s.table == s.meter.proven {
+		return s.meter.Key(addr, "").Prefix == prefix
+	}
+	return true
+}
+
+// falls gives the instant at which the count of an address is at most n, if nothing
+// more comes: in the past if it is already.
+func (s *source) falls(addr netip.Addr, sec, n uint32) time.Time {
+	now := s.meter.slot(sec)
+	return s.meter.begin(now + s.table.Until(addr, "", now, n))
+}
+
+// holds looks at the blocks that hold all of prefix, which r would block. by is one
+// of them that stays: of the same rule, an operator's, or one that was made for as
+// long as r would make it. Where there is none, old is the block of exactly this
+// prefix, which r replaces; nil if there is none of that either.
+func (d *Detector) holds(now time.Time, r *rule, prefix netip.Prefix) (by, old *edgeguard.Block) {
+	around := d.config.List.Around(now, prefix)
+	if len(around) == 0 {
+		return nil, nil
+	}
+	length := r.Blocked(d.step(now, r, prefix).Blocks - 1)
+	for i := range around {
+		b := &around[i]
+		if b.Rule == r.Name || d.nominal(b) >= length {
+			return b, nil
+		}
+		if b.Prefix == prefix {
+			if b.Rule == edgeguard.ManualRule || d.config.List.Forced(prefix) {
+				return b, nil
+			}
+			old = b
+		}
+	}
+	return nil, old
+}
+
+// nominal is the length with which a block was made, as far as it can be told: one
+// of a while_over rule may have been extended, and was made with the longest of the
+// rule's lengths that it can have had. By its end two rules whose counts both go on
+// would replace each other's blocks with every request.
+func (d *Detector) nominal(b *edgeguard.Block) time.Duration {
+	length := b.Until.Sub(b.Since)
+	i, known := d.named[b.Rule]
+	if !known || !d.rules[i].WhileOver {
+		return length
+	}
+	r := &d.rules[i]
+	for n := len(r.Escalate); n > 0; n-- {
+		if made := r.Blocked(n); made <= length {
+			return made
+		}
+	}
+	return r.BlockFor
+}
+
+// extend keeps the block of a while_over rule until the count will have fallen to
+// the limit, if nothing more comes. What comes is counted, though it is denied, and
+// moves that on: by one slot for each that passes, and up to a window at first.
+func (c *decision) extend(r *rule, prefix netip.Prefix) {
+	source := c.d.source(r, prefix)
+	m := source.meter
+	old := c.block
+	if old.Prefix.Bits() > prefix.Bits() {
+		if old = c.d.config.List.Of(c.now, prefix); old == nil {
+			return
+		}
+	}
+	if old.Rule != r.Name || old.Prefix != prefix || !old.Until.Before(m.begin(m.slot(c.nowSec)+ring.Slots)) {
+		return // not its own, or no later end is possible
+	}
+	block := *old
+	block.Until = source.falls(c.event.Addr, c.nowSec, source.limit)
+	if !block.Until.After(old.Until) || c.d.config.List.Forced(prefix) {
+		return
+	}
+	block.Version++ // as in block
+	if changed, err := c.d.config.List.Merge(block, c.now); err != nil || !changed {
+		return
+	}
+	c.d.steps.prolong(r.Name, prefix, block.Until)
+	c.changed = true
+	c.look()
+}
+
+// wait is how long until one more event like this one, or of cost 1, would be let
+// through, if nothing else came: until the standing block is over, and until this
+// node's own count of the rule that made it leaves room. A block by hand has no
+// count, and ends with itself.
+func (c *decision) wait(addr netip.Addr) time.Duration {
+	d, b := c.d, c.block
+	end := b.Until.Sub(c.now)
+	if end >= d.longest {
+		return end // what is counted by now has left every window by then
+	}
+	i, known := d.named[b.Rule]
+	if !known {
+		return end
+	}
+	r := &d.rules[i]
+	source := d.source(r, b.Prefix)
+	if end >= source.meter.Window || r.Action != edgeguard.ActionBlock || !source.blocks(addr, b.Prefix) {
+		return end // or is not what was blocked for
+	}
+	cost := c.costOf(source.meter)
+	if source.table != source.meter.proven {
+		cost = min(cost, source.meter.share) // a key adds no more to the networks around it
+	}
+	room := source.limit - min(source.limit, cost)
+	return max(end, source.falls(addr, seconds(c.now), room).Sub(c.now))
+}
+
+// costOf is what the event costs a meter, and 1 if the meter does not count it or there
+// is no event, but a look.
+func (c *decision) costOf(m *meter) uint32 {
+	if c.event == nil {
+		return 1
+	}
+	if cost, ok := m.Match(c.event); ok {
+		return uint32(cost)
+	}
+	return 1
+}

@@ -1,0 +1,259 @@
+// Package lobby bounds the connections of a listener, and chooses who goes when
+// it is full, so that whoever only holds connections keeps nobody out.
+//
+// A connection waits until its first request has been read, then it is answered,
+// and then it idles until the next. When there is no place for a new one, one of
+// the others is closed:
+//
+//  1. who has not asked anything for a moment, the oldest first;
+//  2. who asked and has been idle for a moment, the one that asked the longest ago
+//     first: a proxy that works has asked just now;
+//  3. who came within the moment, or else asked within it. Had he no time to ask,
+//     everybody who asked once would keep new ones out;
+//  4. whose answer takes longer than [slow], the longest first: who does not read
+//     it, or a stream.
+//
+// Of the first three, a connection whose request has begun to come is passed over
+// while there are others: on a busy machine, a proxy that asks just now would lose
+// to whoever opens connections without end.
+//
+// Only when everybody is being answered, the new one is turned away.
+package lobby
+
+import (
+	"container/list"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// slow is how long an answer may take before its connection may be closed for
+// another. A verdict takes microseconds: forward auth never loses one so.
+const slow = 5 * time.Second
+
+// moment is how long who came just now has to ask.
+const moment = 100 * time.Millisecond
+
+// mostLooks bounds the connections that are looked into to choose one.
+const mostLooks = 16
+
+// Listener is a listener with a bounded number of connections. Its methods are
+// safe for concurrent use. Make one with [Listen].
+type Listener struct {
+	net.Listener
+	refusal string
+	places  chan struct{} // holds one for each connection
+
+	mu      sync.Mutex // guards what is below
+	conns   map[*Conn]struct{}
+	waiting list.List // of *Conn, the oldest first
+
+	closed, refused atomic.Uint64
+}
+
+// Stats says what a listener had to do to stay in its bound. Both count up from
+// the start.
+type Stats struct {
+	Open    int    // connections now
+	Closed  uint64 // to make room for others
+	Refused uint64 // new ones, while all others were being answered
+}
+
+// Listen bounds the connections of l to places, at least 1. A connection that is
+// turned away is sent the refusal first.
+//
+// Every connection that Accept gives, a [*Conn], must see [Conn.Leave] once the
+// one who serves it is done with it: a closed one's place, and its file
+// descriptor, are free only then.
+func Listen(l net.Listener, places int, refusal string) *Listener {
+	return &Listener{Listener: l, refusal: refusal, places: make(chan struct{}, max(places, 1)), conns: make(map[*Conn]struct{})}
+}
+
+// Stats reads the counters.
+func (l *Listener) Stats() Stats {
+	return Stats{Open: len(l.places), Closed: l.closed.Load(), Refused: l.refused.Load()}
+}
+
+// Accept waits for the next connection for which there is room.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		if l.makeRoom(now) {
+			return l.enter(c, now), nil
+		}
+		l.refused.Add(1)
+		_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // its buffer is empty: it never waits
+		_, _ = c.Write([]byte(l.refusal))
+		_ = c.Close()
+	}
+}
+
+// makeRoom takes a place, if need be that of another, whose server notices at
+// once that it was closed.
+func (l *Listener) makeRoom(now time.Time) bool {
+	select {
+	case l.places <- struct{}{}:
+		return true
+	default:
+	}
+	c := l.choose(now)
+	if c == nil {
+		return false
+	}
+	l.closed.Add(1)
+	_ = c.Close()
+	l.places <- struct{}{}
+	return true
+}
+
+func (l *Listener) enter(nc net.Conn, now time.Time) *Conn {
+	c := &Conn{Conn: nc, lobby: l, came: now}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = struct{}{}
+	c.seat = l.waiting.PushBack(c)
+	return c
+}
+
+// choose shows out the connection that is missed the least; nil if there is
+// none.
+func (l *Listener) choose(now time.Time) *Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := now.Add(-moment)
+	if c := l.silent(before); c != nil {
+		return c
+	}
+	for {
+		c, state := l.longest(now)
+		if c == nil || state != idles || c.asked.Load() > before.UnixNano() {
+			if young := l.silent(now); young != nil {
+				return young
+			}
+		}
+		if c == nil || c.state.CompareAndSwap(state, out) {
+			return c
+		}
+	}
+}
+
+// silent shows out the oldest that came before a time and has sent nothing, or
+// else the oldest of them. It needs the lock.
+func (l *Listener) silent(before time.Time) *Conn {
+	came := func(e *list.Element) bool { return e != nil && !e.Value.(*Conn).came.After(before) }
+	looks := 0
+	for e := l.waiting.Front(); came(e) && looks < mostLooks; e = e.Next() {
+		looks++
+		if c := e.Value.(*Conn); !c.began.Load() && !pending(c.Conn) && c.state.CompareAndSwap(waits, out) {
+			l.leaveSeat(c)
+			return c
+		}
+	}
+	for e := l.waiting.Front(); came(e); e = e.Next() {
+		if c := e.Value.(*Conn); c.state.CompareAndSwap(waits, out) {
+			l.leaveSeat(c)
+			return c
+		}
+	}
+	return nil
+}
+
+// longest gives the idle connection that asked the longest ago, or else the one
+// whose answer takes too long. It needs the lock.
+func (l *Listener) longest(now time.Time) (found *Conn, state int32) {
+	for range mostLooks {
+		var since int64
+		found, state = nil, 0
+		for c := range l.conns {
+			s, asked := c.state.Load(), c.asked.Load()
+			late := s == answered && now.Sub(time.Unix(0, asked)) > slow
+			if s != idles && !late || found != nil && (s > state || s == state && asked >= since) {
+				continue
+			}
+			found, state, since = c, s, asked
+		}
+		if found == nil || state != idles || !pending(found.Conn) {
+			break
+		}
+		found.asked.Store(now.UnixNano()) // it asks just now
+	}
+	return found, state
+}
+
+// leaveSeat takes a connection off those that wait. It needs the lock.
+func (l *Listener) leaveSeat(c *Conn) {
+	if c.seat != nil {
+		l.waiting.Remove(c.seat)
+		c.seat = nil
+	}
+}
+
+// The states of a connection, in the order in which they go.
+const (
+	waits int32 = iota
+	idles
+	answered // a request was read and its answer is not written yet
+	out      // it was closed for another
+)
+
+// Conn is a connection that holds a place. One goroutine serves it.
+type Conn struct {
+	net.Conn
+	lobby *Listener
+	came  time.Time
+	seat  *list.Element // while it waits; guarded by the lobby's lock
+	state atomic.Int32
+	began atomic.Bool  // its first request has begun to come
+	asked atomic.Int64 // when its last request was read, or began to be, in Unix nanoseconds
+}
+
+// Read notes that a request has begun.
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		switch c.state.Load() {
+		case waits:
+			c.began.Store(true)
+		case idles:
+			c.asked.Store(time.Now().UnixNano())
+		}
+	}
+	return n, err
+}
+
+// Asks notes that a whole request has been read, and reports false if the
+// connection was closed for another just before: nobody would get the answer.
+func (c *Conn) Asks(now time.Time) bool {
+	c.asked.Store(now.UnixNano())
+	if c.state.CompareAndSwap(idles, answered) {
+		return true
+	}
+	if !c.state.CompareAndSwap(waits, answered) {
+		return c.state.Load() == answered
+	}
+	c.lobby.mu.Lock()
+	defer c.lobby.mu.Unlock()
+	c.lobby.leaveSeat(c)
+	return true
+}
+
+// Answered notes that the answer has been written.
+func (c *Conn) Answered() { c.state.CompareAndSwap(answered, idles) }
+
+// Leave gives back the place. A second call does nothing.
+func (c *Conn) Leave() {
+	l := c.lobby
+	l.mu.Lock()
+	_, held := l.conns[c]
+	delete(l.conns, c)
+	l.leaveSeat(c)
+	l.mu.Unlock()
+	if held {
+		<-l.places
+	}
+}

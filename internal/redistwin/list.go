@@ -1,0 +1,203 @@
+package redistwin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+const (
+	// maxRemoved bounds how many ended records one call removes.
+	maxRemoved = 200
+	// beatLife is how long a heartbeat is remembered.
+	beatLife = time.Hour
+	maxBeat  = 1024
+	// maxStream bounds the stream; the server's own bound is approximate.
+	maxStream = 100000
+)
+
+// Change is one entry of the stream.
+type Change struct {
+	Version        int64
+	Prefix, Record string
+	Gone           bool // it made room for another
+}
+
+type beat struct {
+	value string
+	at    time.Time
+}
+
+// list is the blocks of a namespace with all that stands beside them.
+type list struct {
+	records    map[string]string // by prefix
+	ends       map[string]int64
+	stream     []Change
+	version    int64
+	digest     uint64
+	partitions string
+	born       string // at the first beat
+	nodes      map[string]beat
+}
+
+func (r *Redis) list(blocks string) *list {
+	if r.lists[blocks] == nil {
+		r.lists[blocks] = &list{records: map[string]string{}, ends: map[string]int64{}, nodes: map[string]beat{}}
+	}
+	return r.lists[blocks]
+}
+
+func (l *list) clone() *list {
+	c := *l
+	c.records, c.ends, c.nodes = maps.Clone(l.records), maps.Clone(l.ends), maps.Clone(l.nodes)
+	c.stream = slices.Clone(l.stream)
+	return &c
+}
+
+// Blocks is the hash of the records by prefix.
+func (r *Redis) Blocks(key string) map[string]string { return maps.Clone(r.list(key).records) }
+
+// Stream is what was added to the stream of changes, oldest first. The tip is
+// the version, where the server has an id that it made itself.
+func (r *Redis) Stream(blocks string) []Change { return slices.Clone(r.list(blocks).stream) }
+
+// publish merges records: KEYS blocks ends stream state, ARGV now in unix
+// milliseconds, then prefix and record by turns. It answers 1 for each that was
+// taken, 0 for each that was not, and 2 for each that found no room.
+func (r *Redis) publish(keys, args []string) (any, error) {
+	if len(keys) != 4 || len(args)%2 != 1 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	now, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	l := r.list(keys[0])
+	l.removeEnded(now / 1000)
+	out := []any{}
+	sample := sample{full: r.Full}
+	for i := 1; i < len(args); i += 2 {
+		prefix, record := args[i], args[i+1]
+		old, known := l.records[prefix]
+		switch {
+		case !plausible(record) || !supersedes(record, old, now):
+			out = append(out, int64(0))
+		case !known && !l.makeRoom(&sample, prefix, record, now/1000):
+			out = append(out, int64(2))
+		default:
+			l.take(prefix, record)
+			sample.drop(prefix)
+			out = append(out, int64(1))
+		}
+	}
+	return out, nil
+}
+
+func (l *list) take(prefix, record string) {
+	if old, ok := l.records[prefix]; ok {
+		l.digest ^= aggregator.RecordWord(prefix, old)
+	}
+	l.records[prefix] = record
+	l.ends[prefix] = aggregator.RecordEnd(record)
+	l.digest ^= aggregator.RecordWord(prefix, record)
+	l.tell(Change{Prefix: prefix, Record: record})
+}
+
+// tell adds a change to the stream.
+func (l *list) tell(c Change) {
+	l.version++
+	c.Version = l.version
+	l.stream = append(l.stream, c)
+	if len(l.stream) > maxStream {
+		l.stream = l.stream[len(l.stream)-maxStream:]
+	}
+}
+
+// removeEnded forgets at most maxRemoved records that ended by the second now,
+// those that ended first (and then by prefix) before others. It reports whether
+// none is left.
+func (l *list) removeEnded(now int64) (all bool) {
+	var ended []string
+	for p, end := range l.ends {
+		if end <= now {
+			ended = append(ended, p)
+		}
+	}
+	slices.SortFunc(ended, func(a, b string) int {
+		if l.ends[a] != l.ends[b] {
+			return int(l.ends[a] - l.ends[b])
+		}
+		return strings.Compare(a, b)
+	})
+	for _, p := range ended[:min(len(ended), maxRemoved)] {
+		l.remove(p)
+	}
+	return len(ended) <= maxRemoved
+}
+
+func (l *list) remove(prefix string) {
+	l.digest ^= aggregator.RecordWord(prefix, l.records[prefix])
+	delete(l.records, prefix)
+	delete(l.ends, prefix)
+}
+
+// beat files a node's heartbeat and tells how the namespace stands: KEYS nodes
+// state ends blocks, ARGV field value partitions. An empty field only asks.
+func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
+	if len(keys) != 4 || len(args) < 3 || len(args[1]) > maxBeat {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	l := r.list(keys[3])
+	if l.partitions == "" {
+		l.partitions = args[2]
+	}
+	if l.partitions != args[2] {
+		return nil, Error("EDGEGUARD partitions " + l.partitions)
+	}
+	if l.born == "" {
+		l.born = fmt.Sprintf("%d.%d", now.Unix(), now.Nanosecond()/1000)
+	}
+	all := l.removeEnded(now.Unix())
+	maps.DeleteFunc(l.nodes, func(_ string, b beat) bool { return now.Sub(b.at) > beatLife })
+	if args[0] != "" {
+		l.nodes[args[0]] = beat{args[1], now}
+	}
+	digest, tip := "", ""
+	if all {
+		digest = fmt.Sprintf("%016x", l.digest)
+	}
+	if l.version > 0 {
+		tip = strconv.FormatInt(l.version, 10)
+	}
+	out := []any{now.Unix(), int64(now.Nanosecond() / 1000), l.version, digest, now.Unix(), tip, l.born}
+	for _, field := range sorted(l.nodes) {
+		out = append(out, field, l.nodes[field].value)
+	}
+	return out, nil
+}
+
+// repair sets the digest right: KEYS state, whose blocks are found by their
+// name; ARGV version, digest, the digest that is to stand. It answers 1 if the
+// first two still were so, else 0.
+func (r *Redis) repair(keys, args []string) (any, error) {
+	if len(keys) != 1 || len(args) != 3 || len(args[1]) != 16 || len(args[2]) != 16 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	version, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil || version < 0 || strings.ContainsFunc(args[1]+args[2], notHex) {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	l := r.list(strings.TrimSuffix(keys[0], "state") + "blocks")
+	if l.version != version || fmt.Sprintf("%016x", l.digest) != args[1] {
+		return int64(0), nil
+	}
+	l.digest, err = strconv.ParseUint(args[2], 16, 64)
+	return int64(1), err
+}
+
+func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }

@@ -1,0 +1,127 @@
+package redistwin
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+const (
+	claimed = "claimed"
+	// maxSkew is by how much a node's time may differ from the fleet's before
+	// none of its pushes are counted, in milliseconds.
+	maxSkew = 5000
+	// maxCount is where a slot of the fleet's stops.
+	maxCount = 65535
+	// maxKeys bounds a call.
+	maxKeys = 200
+	// ttlSlots is how long a key outlives the last move of its head; ttlClaimed
+	// is the same for a replay, whose time is not the server's.
+	ttlSlots   = 70
+	ttlClaimed = 600 * time.Second
+)
+
+// push merges what one node says of many keys.
+func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
+	if len(keys) < 2 || len(keys) > 1+maxKeys || len(args) != len(keys) {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	h, err := aggregator.ParseHeader([]byte(args[0]))
+	if err != nil {
+		return nil, Error("EDGEGUARD header")
+	}
+	pushes := make([]aggregator.Push, len(args)-1)
+	for i := range pushes {
+		if pushes[i], err = aggregator.ParseBody([]byte(args[1+i])); err != nil {
+			return nil, Error("EDGEGUARD body " + strconv.Itoa(i+1))
+		}
+	}
+	t := now.UnixMilli()
+	ttl := ttlSlots * time.Duration(h.Width) * time.Second
+	if clock := r.clocks[keys[0]]; clock == claimed {
+		t, ttl = h.Now, ttlClaimed
+	} else {
+		offset, _ := strconv.ParseInt(clock, 10, 64) // none: 0
+		t += offset
+	}
+	if d := h.Now - t; d > maxSkew || d < -maxSkew {
+		return nil, Error("EDGEGUARD clock " + strconv.FormatInt(t, 10))
+	}
+	var out strings.Builder
+	for i := range pushes {
+		s := r.suspect(keys[1+i], now)
+		a, moved := s.merge(string(h.Node[:]), &pushes[i], uint32(t/1000/int64(h.Width))+1)
+		if moved {
+			s.expires = now.Add(ttl)
+		}
+		out.Write(a.Append(nil))
+		r.keep(keys[1+i], s)
+	}
+	return out.String(), nil
+}
+
+// split tells who counted what in the window that ends at a slot, those who
+// counted nothing left out.
+func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
+	if len(keys) != 1 || len(args) != 1 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	end, err := strconv.ParseUint(args[0], 10, 32)
+	if err != nil {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	s := r.suspect(keys[0], now)
+	out := []any{}
+	for _, id := range sorted(s.nodes) {
+		if n := s.nodes[id].total(int64(end)); n > 0 {
+			out = append(out, id, int64(n))
+		}
+	}
+	return out, nil
+}
+
+// forget empties keys and sets their floor. A key whose floor is there already
+// stays as it is: every node that hears of an unblock calls this, and what was
+// counted since the first did stands. It answers with how many keys it emptied.
+func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
+	if len(keys) == 0 || len(args) != 2 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	floor, err1 := strconv.ParseUint(args[0], 10, 32)
+	width, err2 := strconv.ParseUint(args[1], 10, 32)
+	if err1 != nil || err2 != nil || width == 0 {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	emptied := int64(0)
+	for _, k := range keys {
+		s := r.suspect(k, now)
+		if s.floor >= uint32(floor) {
+			continue
+		}
+		emptied++
+		s.floor = uint32(floor)
+		s.fleet.counts = [kept]uint32{}
+		clear(s.nodes)
+		s.expires = now.Add(ttlSlots * time.Duration(width) * time.Second)
+		r.suspects[k] = s
+	}
+	return emptied, nil
+}
+
+// suspect finds a key, or makes an empty one that is not kept yet.
+func (r *Redis) suspect(key string, now time.Time) *suspect {
+	if s := r.suspects[key]; s != nil && now.Before(s.expires) {
+		return s
+	}
+	delete(r.suspects, key)
+	return &suspect{nodes: make(map[string]*window)}
+}
+
+// keep files a key unless a push left nothing in it.
+func (r *Redis) keep(key string, s *suspect) {
+	if !s.expires.IsZero() {
+		r.suspects[key] = s
+	}
+}

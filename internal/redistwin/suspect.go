@@ -1,0 +1,122 @@
+package redistwin
+
+import (
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+// suspect is what Redis keeps of one key.
+type suspect struct {
+	fleet   window
+	nodes   map[string]*window // by node id
+	floor   uint32             // slots below it were forgotten
+	expires time.Time
+}
+
+func (s *suspect) clone() *suspect {
+	c := *s
+	c.nodes = make(map[string]*window, len(s.nodes))
+	for id, w := range s.nodes {
+		copied := *w
+		c.nodes[id] = &copied
+	}
+	return &c
+}
+
+// merge takes one push in; newest is the last slot that is not refused as from
+// the future. It reports whether the fleet's head moved. An offer is answered
+// and moves nothing.
+func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggregator.Answer, moved bool) {
+	node := s.nodes[id]
+	if node == nil {
+		node = new(window)
+	}
+	if p.IsOffer() {
+		s.answer(&a, node, p)
+		return a, false
+	}
+	head := p.Head()
+	top := min(head, newest)
+	if before := s.fleet.head; p.First <= top && top > before {
+		s.fleet.advance(top)
+		moved = true
+		if before/windowSlots != top/windowSlots {
+			s.dropOld()
+		}
+	}
+	accepted := false
+	for i, count := range p.Counts {
+		slot := p.First + uint32(i)
+		switch {
+		case slot > top || !s.fleet.holds(slot):
+			a.Status |= aggregator.StatusRefused
+		case slot >= s.floor:
+			node.advance(top)
+			s.raise(node, slot, uint32(count))
+			accepted = true
+		}
+	}
+	if accepted {
+		s.nodes[id] = node
+	}
+	s.answer(&a, node, p)
+	return a, moved
+}
+
+// raise brings a node's slot up to count, and the fleet's by as much.
+func (s *suspect) raise(node *window, slot, count uint32) {
+	at := &node.counts[slot%kept]
+	if count > *at {
+		fleet := &s.fleet.counts[slot%kept]
+		*fleet = min(*fleet+count-*at, maxCount)
+		*at = count
+	}
+}
+
+// answer fills in what the push is told.
+func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push) {
+	head, fleet := int64(p.Head()), int64(s.fleet.head)
+	a.Floor = s.floor
+	a.Total = s.fleet.total(head)
+	newest := fleet
+	if p.IsOffer() {
+		newest = max(fleet, head) // the fleet's head may not have come there yet
+	}
+	for end := min(max(int64(p.First), fleet-(kept-windowSlots)), newest); end <= newest; end++ {
+		a.Peak = max(a.Peak, s.fleet.total(end))
+	}
+	if int64(s.floor) > head-windowSlots {
+		a.Status |= aggregator.StatusFloor
+	}
+	if node.sum(max(head-windowSlots+1, int64(s.floor)), head) < p.Sum {
+		a.Status |= aggregator.StatusWhole
+	}
+}
+
+// dropOld forgets the nodes none of whose slots are kept any more.
+func (s *suspect) dropOld() {
+	for id, w := range s.nodes {
+		if !s.fleet.holds(w.head) {
+			delete(s.nodes, id)
+		}
+	}
+}
+
+// Rings shows the fleet's ring of a key, and the sum of the nodes' that are
+// still kept: the slots of the fleet's up to its head, oldest first.
+func (r *Redis) Rings(key string) (fleet, sum [kept]uint32) {
+	s := r.suspects[key]
+	if s == nil {
+		return fleet, sum
+	}
+	for i := range fleet {
+		slot := s.fleet.head - (kept - 1) + uint32(i)
+		fleet[i] = s.fleet.at(slot)
+		for _, w := range s.nodes {
+			sum[i] += w.at(slot)
+		}
+		sum[i] = min(sum[i], maxCount)
+	}
+	return fleet, sum
+}

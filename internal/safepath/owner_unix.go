@@ -1,0 +1,16 @@
+//go:build unix
+
+package safepath
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// ownerOf gives the number of a file's owner, -1 if it is not known.
+func ownerOf(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Uid)
+	}
+	return -1
+}

@@ -1,0 +1,144 @@
+package logline
+
+import (
+	"bytes"
+	"math"
+	"net/netip"
+	"unsafe"
+)
+
+// addrAt reads the address at the start of b, unmapped and without its zone,
+// and gives its length. Forms that mean different addresses to different
+// programs (010.1.1.1, 127.1, 0x7f000001) are refused.
+func addrAt(b []byte) (addr netip.Addr, n int, ok bool) {
+	if addr, n, ok = ipv4At(b); ok {
+		return addr, n, ok
+	}
+	n = 0
+	for n < len(b) && n < maxAddr && (isHex(b[n]) || b[n] == ':' || b[n] == '.') {
+		n++
+	}
+	end := n
+	if n > 0 && n < len(b) && b[n] == '%' { // a zone: fe80::1%eth0
+		for end++; end < len(b) && end < n+maxZone && isAlnum(b[end]); end++ {
+		}
+	}
+	addr, ok = parseAddr(b[:n])
+	return addr, end, ok
+}
+
+const (
+	maxAddr = 45 // 0000:0000:0000:0000:0000:ffff:255.255.255.255
+	maxZone = 32
+)
+
+// ipv4At reads a dotted quad. It stands apart from netip.ParseAddr because
+// nearly every line has one, and by hand it costs a third.
+func ipv4At(b []byte) (addr netip.Addr, n int, ok bool) {
+	var quad [4]byte
+	for i := range quad {
+		start, v := n, 0
+		for n < len(b) && n < start+3 && isDigit(b[n]) {
+			v = v*10 + int(b[n]-'0')
+			n++
+		}
+		if n == start || v > 255 || n > start+1 && b[start] == '0' {
+			return addr, 0, false
+		}
+		quad[i] = byte(v)
+		if i < 3 {
+			if n == len(b) || b[n] != '.' {
+				return addr, 0, false
+			}
+			n++
+		}
+	}
+	if n < len(b) && (isHex(b[n]) || b[n] == '.') {
+		return addr, 0, false
+	}
+	return netip.AddrFrom4(quad), n, true
+}
+
+// parseAddr reads an address that is all of b.
+func parseAddr(b []byte) (netip.Addr, bool) {
+	addr, err := netip.ParseAddr(text(b))
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return addr.WithZone("").Unmap(), true
+}
+
+// addrMaybePort reads an address that is all of b and may have a port:
+// 192.0.2.1:80, [2001:db8::1]:80. An IPv6 address with a port and without
+// brackets is read with portAfter only, where the format says a port is there.
+func addrMaybePort(b []byte) (netip.Addr, bool) {
+	if len(b) > 1 && b[0] == '[' {
+		end := bytes.IndexByte(b, ']')
+		if end < 0 || end+1 < len(b) && b[end+1] != ':' {
+			return netip.Addr{}, false
+		}
+		return parseAddr(b[1:end])
+	}
+	if bytes.Count(b, []byte{':'}) == 1 {
+		return addrWithPort(b)
+	}
+	return parseAddr(b)
+}
+
+// addrWithPort reads an address that is followed by its last colon and a port.
+func addrWithPort(b []byte) (netip.Addr, bool) {
+	colon := bytes.LastIndexByte(b, ':')
+	if colon < 0 {
+		return netip.Addr{}, false
+	}
+	host, port := b[:colon], b[colon+1:]
+	if len(port) == 0 || len(port) > 5 || bytes.IndexFunc(port, func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
+		return netip.Addr{}, false
+	}
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1]
+	}
+	return parseAddr(host)
+}
+
+// addrOrNumber reads an address, or an IPv4 address as a decimal number.
+func addrOrNumber(b []byte) (netip.Addr, bool) {
+	v, digits := uint64(0), 0
+	for digits < len(b) && digits <= 10 && isDigit(b[digits]) {
+		v = v*10 + uint64(b[digits]-'0')
+		digits++
+	}
+	if digits == 0 || digits < len(b) {
+		return addrMaybePort(b)
+	}
+	if v > math.MaxUint32 || digits > 1 && b[0] == '0' {
+		return netip.Addr{}, false
+	}
+	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
+}
+
+func isHex(c byte) bool { return isDigit(c) || (c|0x20)-'a' < 6 }
+
+// text sees bytes as a string without copying them. It is for what dies with
+// the bytes: a look-up, or an event's field, which is valid until the next
+// batch.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// hasPrefix reports whether b begins with s. The literals between fields are
+// nearly all of one to three bytes, for which a call of memequal is dear.
+func hasPrefix(b []byte, s string) bool {
+	if len(b) < len(s) {
+		return false
+	}
+	switch len(s) {
+	case 0:
+		return true
+	case 1:
+		return b[0] == s[0]
+	case 2:
+		return b[0] == s[0] && b[1] == s[1]
+	case 3:
+		return b[0] == s[0] && b[1] == s[1] && b[2] == s[2]
+	}
+	return string(b[:len(s)]) == s
+}

@@ -1,0 +1,182 @@
+package logline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// apacheDirectives are those whose shape is known. Any other is taken for text
+// that a client may have written.
+// (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats)
+var apacheDirectives = map[string]variable{
+	"h":    {whatAddr, howShape},
+	"a":    {whatAddr, howShape},
+	"c}a":  {whatPeer, howShape},
+	"s":    {whatStatus, howShape},
+	"p":    {whatPort, howShape},
+	"r":    {whatRequest, howFree},
+	"m":    {whatMethod, howFree},
+	"U":    {whatPath, howFree},
+	"v":    {whatHost, howToken},
+	"V":    {whatHost, howFree},
+	"c}h":  {whatPeer, howShape},
+	"A":    {whatNothing, howToken},
+	"b":    {whatNothing, howToken},
+	"B":    {whatNothing, howToken},
+	"D":    {whatNothing, howToken},
+	"I":    {whatNothing, howToken},
+	"k":    {whatNothing, howToken},
+	"l":    {whatNothing, howToken},
+	"O":    {whatNothing, howToken},
+	"P":    {whatNothing, howToken},
+	"S":    {whatNothing, howToken},
+	"T":    {whatNothing, howToken},
+	"ms}T": {whatNothing, howToken},
+	"us}T": {whatNothing, howToken},
+	"s}T":  {whatNothing, howToken},
+	"X":    {whatNothing, howToken},
+	"L":    {whatNothing, howToken},
+}
+
+// compileApache compiles a LogFormat, as the string or as the whole directive.
+func compileApache(s string) (*program, error) {
+	tokens, err := apacheTokens(s)
+	if err != nil {
+		return nil, err
+	}
+	return compile(tokens)
+}
+
+// compileTail compiles what may follow the part of a line that it must have.
+func compileTail(s string) (*program, error) {
+	tokens, err := apacheTokens(s)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(tokens)
+}
+
+func apacheTokens(s string) ([]token, error) {
+	if inner, ok := strings.CutPrefix(s, "LogFormat"); ok {
+		words, err := directiveWords(inner)
+		if err != nil || len(words) == 0 {
+			return nil, errors.New(`LogFormat needs a string in quotes: LogFormat "%h %l %u %t …" name`)
+		}
+		s = words[0]
+	}
+	var tokens []token
+	var lit []byte
+	for i := 0; i < len(s); {
+		switch {
+		case s[i] == '%' && i+1 < len(s) && s[i+1] == '%':
+			lit, i = append(lit, '%'), i+2
+		case s[i] == '\\' && i+1 < len(s):
+			lit, i = append(lit, apacheEscape(s[i+1])), i+2
+		case s[i] != '%':
+			lit, i = append(lit, s[i]), i+1
+		default:
+			if len(lit) > 0 {
+				tokens = append(tokens, token{lit: string(lit)})
+				lit = lit[:0]
+			}
+			more, n, err := apacheDirective(s[i:])
+			if err != nil {
+				return nil, err
+			}
+			tokens = append(tokens, more...)
+			i += n
+		}
+	}
+	if len(lit) > 0 {
+		tokens = append(tokens, token{lit: string(lit)})
+	}
+	return tokens, nil
+}
+
+func apacheEscape(c byte) byte {
+	switch c {
+	case 't':
+		return '\t'
+	case 'n':
+		return '\n'
+	}
+	return c
+}
+
+// apacheDirective reads one %…, which may carry status conditions (%!200,304s),
+// < or >, and an argument in braces. It gives its tokens and length.
+func apacheDirective(s string) ([]token, int, error) {
+	n := 1
+	for n < len(s) && strings.IndexByte("!,<>0123456789", s[n]) >= 0 {
+		n++
+	}
+	arg := ""
+	if n < len(s) && s[n] == '{' {
+		end := strings.IndexByte(s[n:], '}')
+		if end < 0 {
+			return nil, 0, fmt.Errorf("%q has no }: close it", s)
+		}
+		arg = s[n+1 : n+end]
+		n += end + 1
+	}
+	if n < len(s) && s[n] == '^' {
+		n += 2 // %{NAME}^ti and ^to: trailers
+	}
+	if n >= len(s) || !isAlnum(s[n]) {
+		return nil, 0, fmt.Errorf("a %% without a letter stands at %q: write %%%% for a bare %%", s)
+	}
+	letter, name := s[n], s[:n+1]
+	if letter == 't' {
+		tokens, err := apacheTime(name, arg)
+		return tokens, n + 1, err
+	}
+	v := apacheVariable(letter, arg)
+	return []token{{name: name, what: v.what, how: v.how}}, n + 1, nil
+}
+
+// apacheVariable says what a directive other than a time holds.
+func apacheVariable(letter byte, arg string) variable {
+	switch {
+	case letter == 'i' && strings.EqualFold(arg, "User-Agent"):
+		return variable{whatAgent, howFree}
+	case letter == 'i' && strings.EqualFold(arg, "Host"):
+		return variable{whatHost, howFree}
+	case letter == 'p' && arg == "remote":
+		return variable{whatNothing, howToken}
+	case letter == 'p': // %{canonical}p and %{local}p are the server's, too
+		arg = ""
+	}
+	key := string(letter)
+	if arg != "" {
+		key = arg + "}" + key
+	}
+	if v, known := apacheDirectives[key]; known {
+		return v
+	}
+	return variable{whatNothing, howFree}
+}
+
+// apacheTime gives the tokens of %t and %{format}t.
+func apacheTime(name, arg string) ([]token, error) {
+	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "begin:"), "end:")
+	switch arg {
+	case "": // %t brings its own brackets
+		return []token{{lit: "["}, {name: name, what: whatCLF}, {lit: "]"}}, nil
+	case "sec":
+		return []token{{name: name, what: whatUnix}}, nil
+	case "msec":
+		return []token{{name: name, what: whatMilli}}, nil
+	case "usec":
+		return []token{{name: name, what: whatMicro}}, nil
+	case "msec_frac":
+		return []token{{name: name, what: whatDate, date: []datePart{{verb: dateMilli}}}}, nil
+	case "usec_frac":
+		return []token{{name: name, what: whatDate, date: []datePart{{verb: dateMicro}}}}, nil
+	}
+	date, err := compileDate(arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return []token{{name: name, what: whatDate, date: date}}, nil
+}

@@ -1,0 +1,78 @@
+package logline
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// combinedLog makes n lines of the combined format, ten a second.
+func combinedLog(n int) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, `203.0.%d.%d - - [20/Feb/2016:00:%02d:%02d -0500] "GET /2015/08/10/a-page-of-the-site-%d/ HTTP/1.1" 200 24810 "https://www.example.org/" "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/32.0.1700.77 Safari/537.36"`+"\n",
+			i%7, i%250, i/600%60, i/10%60, i%1000)
+	}
+	return b.Bytes()
+}
+
+// BenchmarkParse is one goroutine's parsing, per line.
+func BenchmarkParse(b *testing.B) {
+	jsonLine := `{"level":"info","ts":1711741827.9626286,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"203.0.113.7","remote_port":"54462","client_ip":"203.0.113.7","proto":"HTTP/1.1","method":"GET","host":"example.org","uri":"/","headers":{"User-Agent":["curl/7.88.1"],"Accept":["*/*"]}},"bytes_read":0,"user_id":"","duration":0.000033987,"size":0,"status":401,"resp_headers":{"Server":["Caddy"]}}`
+	haproxyLine := `Nov 14 22:45:27 test haproxy[760]: 203.0.113.7:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 "GET / HTTP/1.1"`
+	for _, bench := range []struct {
+		format string
+		text   []byte
+	}{
+		{"combined", combinedLog(1500)},
+		{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
+		{"json", bytes.Repeat([]byte(jsonLine+"\n"), 600)},
+		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
+		{"csv:time=t,addr=a,node=n", bytes.Repeat([]byte("2013-03-03 21:53:59,groucho-oregon,1032051418,TCP,,6000,1433\n"), 4000)},
+	} {
+		b.Run(bench.format[:min(8, len(bench.format))], func(b *testing.B) {
+			f, err := ParseFormat(bench.format)
+			if err != nil {
+				b.Fatal(err)
+			}
+			l := f.Parser("", nil)
+			if h, ok := l.parser.(header); ok {
+				if err := h.bind([]byte("t,n,a,x,y,z,p")); err != nil {
+					b.Fatal(err)
+				}
+			}
+			p := &Chunk{Text: bytes.Clone(bench.text)}
+			l.Parse(p)
+			lines := len(p.Events)
+			if p.Skipped > 0 {
+				b.Fatal(p.Shown)
+			}
+			b.SetBytes(int64(len(bench.text) / lines))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for n := 0; n < b.N; n += lines {
+				l.Parse(p)
+			}
+		})
+	}
+}
+
+// BenchmarkHostile is the dearest line that a client can write: blanks, in a
+// format with several fields of his and no quotes around them.
+func BenchmarkHostile(b *testing.B) {
+	f, err := ParseFormat("$remote_addr $remote_user $http_referer $http_user_agent $request_uri [$time_local] $status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{4 << 10, 60 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			line := fmt.Appendf(nil, "192.0.2.1 x %s x /x [20/Feb/2016:00:00:45 +0000] 200\n", bytes.Repeat([]byte{' '}, size))
+			l, p := f.Parser("", nil), &Chunk{}
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				p.Text = line
+				l.Parse(p)
+			}
+		})
+	}
+}

@@ -1,0 +1,243 @@
+package logline
+
+import (
+	"bytes"
+	"time"
+
+	"edgeguard"
+)
+
+// MaxLine is how much is read of a line of text, and of a value of a JSON line.
+// Servers bound a request line and each header to 8 KiB or so, but write a byte
+// as four or six.
+const MaxLine = 64 << 10
+
+// Chunk is some lines of a log and the events in them. Text is the caller's:
+// its last line may lack the newline, and parsing may change it in place. The
+// events and their strings point into it, and are valid until Text is changed or
+// the chunk is parsed again.
+type Chunk struct {
+	Text []byte
+	// GoesOn says that the text's last line goes on in the log's next chunk, and
+	// Long is where that is remembered: one for all chunks of a log, nil where
+	// lines are always whole.
+	GoesOn bool
+	Long   *Long
+	Events []edgeguard.Event
+	// Uncounted are the requests that are in no event, or not with all fields.
+	Uncounted []edgeguard.Uncounted
+
+	// What parsing it added to the log's totals.
+	Lines   uint64
+	Skipped uint64
+	Partial uint64 // events that lack fields, because their lines are cut
+	Shown   []Skipped
+	Gaps    []Gap
+}
+
+// Gap says that from an event on, lines are so far ahead of events: its line
+// number is its own number plus Ahead. Nearly every line is an event, so that
+// a few gaps number all of them.
+type Gap struct{ Event, Ahead uint64 }
+
+// Long is a line that has begun in an earlier chunk of its log. A log that comes
+// in chunks of its own has one; the zero value is ready.
+type Long struct {
+	open   bool
+	stream stream // nil where the rest of the line is passed over
+	begins []byte // to show it
+}
+
+// Open reports whether a line has begun that has not ended yet.
+func (o *Long) Open() bool { return o.open }
+
+// Streams reports whether the rest of the line that has begun is read, too.
+func (o *Long) Streams() bool { return o.stream != nil }
+
+// Skip has the rest of a line that has begun passed over.
+func (o *Long) Skip() { *o = Long{open: true} }
+
+// Pass drops the rest of a line that is passed over from the text.
+func (o *Long) Pass(text []byte) []byte {
+	if !o.open || o.stream != nil {
+		return text
+	}
+	end := bytes.IndexByte(text, '\n')
+	if end < 0 {
+		return nil
+	}
+	o.open = false
+	return text[end+1:]
+}
+
+// Parser parses the chunks of one log, in their order. It is not safe for
+// concurrent use. [Format.Parser] makes one.
+type Parser struct {
+	parser
+	name   string
+	lines  uint64 // so far
+	events uint64
+	ahead  uint64
+	shown  int
+}
+
+// Parser makes the parser of one log. Name is shown with lines that are
+// skipped. Zone is that of times that name none; nil means UTC.
+func (f *Format) Parser(name string, zone *time.Location) *Parser {
+	if zone == nil {
+		zone = time.UTC
+	}
+	return &Parser{parser: f.start(zone), name: name}
+}
+
+// Begin takes the header off the beginning of a log, if its format has one, and
+// gives the rest. Line is the number of the header's line, 0 without one; the
+// error says what is wrong with it.
+func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
+	h, ok := l.parser.(header)
+	if !ok {
+		return text, 0, nil
+	}
+	first, rest, n := firstLine(text)
+	if len(first) == 0 {
+		return text, 0, nil // an empty file
+	}
+	l.lines = n
+	return rest, n, h.bind(first)
+}
+
+// ShowAtMost sets how many more skipped lines are kept as examples, up to
+// [MaxShown]; that many are kept if it is not called.
+func (l *Parser) ShowAtMost(n int) { l.shown = MaxShown - n }
+
+// Streams reports whether a line of this format must be read to its end, however
+// long it is, to know what it says.
+func (l *Parser) Streams() bool {
+	_, ok := l.parser.(streamer)
+	return ok
+}
+
+// Parse fills the chunk's events from its text.
+func (l *Parser) Parse(c *Chunk) {
+	before, firstEvent := l.lines, l.events
+	c.Events, c.Uncounted, c.Shown, c.Gaps, c.Skipped, c.Partial = c.Events[:0], c.Uncounted[:0], nil, c.Gaps[:0], 0, 0
+	rest := c.Text
+	if c.Long != nil && c.Long.open {
+		rest = l.goOn(c, rest, firstEvent)
+	}
+	for len(rest) > 0 {
+		line := rest
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			line, rest = rest[:end], rest[end+1:]
+		} else {
+			if rest = nil; c.GoesOn {
+				l.begin(c, line, firstEvent)
+				break
+			}
+		}
+		l.lines++
+		l.parseLine(c, line, firstEvent)
+	}
+	l.events += uint64(len(c.Events))
+	c.Lines = l.lines - before
+}
+
+func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
+	if line = trim(line); len(line) == 0 {
+		return
+	}
+	c.Events = grow(c.Events)
+	ev := &c.Events[len(c.Events)-1]
+	if len(line) <= MaxLine {
+		why := l.parser.parse(line, ev)
+		if why == read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
+			return // as nearly always
+		}
+		l.note(c, line, why, firstEvent)
+		return
+	}
+	if h, ok := l.parser.(headParser); ok {
+		l.note(c, line, h.head(line[:MaxLine], ev), firstEvent)
+		return
+	}
+	s := l.parser.(streamer).stream()
+	s.feed(line)
+	l.note(c, line, s.end(ev), firstEvent)
+}
+
+// note keeps the chunk's last event, or takes it back and says why.
+func (l *Parser) note(c *Chunk, line []byte, why reason, firstEvent uint64) {
+	at := len(c.Events) - 1
+	if why == read || why == cutShort {
+		number := firstEvent + uint64(at)
+		if ahead := l.lines - number; ahead != l.ahead {
+			l.ahead = ahead
+			c.Gaps = append(c.Gaps, Gap{number, ahead})
+		}
+		if why == read {
+			return
+		}
+		c.Partial++
+		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Time: c.Events[at].Time, Addr: c.Events[at].Addr, Reason: why.told()})
+	} else {
+		c.Events = c.Events[:at]
+		c.Skipped++
+		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Addr: l.parser.sure(), Reason: why.told()})
+	}
+	if l.shown < MaxShown {
+		l.shown++
+		c.Shown = append(c.Shown, NewSkipped(l.name, l.lines, line, string(why)))
+	}
+}
+
+// begin takes the first piece of a line that goes on in the next chunk.
+func (l *Parser) begin(c *Chunk, piece []byte, firstEvent uint64) {
+	if piece = trim(piece); len(piece) == 0 {
+		return // a hole of NULs: the line has not begun
+	}
+	l.lines++
+	c.Long.open = true
+	s, ok := l.parser.(streamer)
+	if !ok {
+		l.parseLine(c, piece, firstEvent)
+		return
+	}
+	c.Long.begins = bytes.Clone(piece[:min(len(piece), maxText+1)])
+	c.Long.stream = s.stream()
+	c.Long.stream.feed(piece)
+}
+
+// goOn takes the next piece of such a line, and gives what follows the line.
+func (l *Parser) goOn(c *Chunk, text []byte, firstEvent uint64) (rest []byte) {
+	s := c.Long.stream
+	if s == nil {
+		return c.Long.Pass(text)
+	}
+	piece, rest, ended := bytes.Cut(text, []byte{'\n'})
+	if s.feed(piece); s.over() || ended || !c.GoesOn {
+		c.Events = grow(c.Events)
+		l.note(c, c.Long.begins, s.end(&c.Events[len(c.Events)-1]), firstEvent)
+		*c.Long = Long{open: !ended && c.GoesOn}
+	}
+	return rest
+}
+
+// grow adds an event without clearing it: parse overwrites all of it.
+func grow(events []edgeguard.Event) []edgeguard.Event {
+	if len(events) < cap(events) {
+		return events[:len(events)+1]
+	}
+	return append(events, edgeguard.Event{})
+}
+
+// trim takes off what is no part of a line: the carriage return of Windows, a
+// byte order mark, and the NULs that copytruncate leaves in front of it.
+func trim(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	if len(line) == 0 || line[0] != 0 && line[0] != 0xEF {
+		return line
+	}
+	return bytes.TrimPrefix(bytes.TrimLeft(line, "\x00"), []byte("\xEF\xBB\xBF"))
+}

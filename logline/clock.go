@@ -1,0 +1,217 @@
+package logline
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// clock reads the times of one file. Neighbouring lines share their minute, so
+// the last one is kept and most stamps cost a comparison. It is not safe for
+// concurrent use.
+type clock struct {
+	zone   *time.Location // of stamps that name none
+	last   stamp
+	base   int64 // the minute of last in unix seconds; valid if cached
+	cached bool
+}
+
+// stamp is what stays the same within a minute, as words that compare at once.
+type stamp struct {
+	day    uint64 // 20/Feb/2
+	hour   uint64 // 016:00:0
+	minute byte   // 0
+	sign   uint16 // " -"
+	zone   uint32 // 0500
+}
+
+// stampOf reads 20/Feb/2016:00:00 at the start of b, and " -0500" at n.
+func stampOf(b []byte, n int) stamp {
+	le := binary.LittleEndian
+	return stamp{le.Uint64(b), le.Uint64(b[8:]), b[16], le.Uint16(b[n:]), le.Uint32(b[n+2:])}
+}
+
+// instant is a point in time: unix seconds and the nanoseconds after them.
+type instant struct {
+	sec  int64
+	nsec int32
+}
+
+// The instants an event may have: a slot number of one second ends in 2106.
+const (
+	minSec = 0
+	maxSec = 1<<32 - 1
+)
+
+func (t instant) ok() bool { return t.sec >= minSec && t.sec <= maxSec }
+
+func (t instant) time() time.Time { return time.Unix(t.sec, int64(t.nsec)).UTC() }
+
+// clf reads the stamp of the common log format at the start of b, with a
+// fraction (HAProxy) and a zone if they are there, and gives its length.
+func (c *clock) clf(b []byte) (t instant, n int, ok bool) {
+	if len(b) < 20 || b[17] != ':' {
+		return t, 0, false
+	}
+	second, ok := digits2(b[18:])
+	if !ok || second > 60 {
+		return t, 0, false
+	}
+	n = 20
+	if n < len(b) && b[n] == '.' {
+		t.nsec, n = fraction(b, n+1)
+	}
+	if c.cached && len(b) >= n+6 && stampOf(b, n) == c.last {
+		t.sec = c.base + int64(second)
+		return t, n + 6, true
+	}
+	var d civil
+	if d, ok = clfMinute(b); !ok {
+		return t, 0, false
+	}
+	zoned := false
+	if n+6 <= len(b) && b[n] == ' ' {
+		if d.offset, zoned = numericZone(b[n+1 : n+6]); zoned {
+			n += 6
+		}
+	}
+	d.zoned = zoned
+	t.sec = d.unix(c.zone) + int64(second)
+	if zoned {
+		c.last, c.base, c.cached = stampOf(b, n-6), t.sec-int64(second), true
+	}
+	return t, n, true
+}
+
+// clfMinute reads 20/Feb/2016:00:00.
+func clfMinute(b []byte) (d civil, ok bool) {
+	if b[2] != '/' || b[6] != '/' || b[11] != ':' || b[14] != ':' {
+		return d, false
+	}
+	day, ok1 := digits2(b)
+	month, ok2 := monthOf(b[3:6])
+	year, ok3 := digits4(b[7:])
+	hour, ok4 := digits2(b[12:])
+	minute, ok5 := digits2(b[15:])
+	d = civil{year: year, month: month, day: day, hour: hour, minute: minute}
+	return d, ok1 && ok2 && ok3 && ok4 && ok5 && d.valid()
+}
+
+// iso reads 2016-02-20T00:00:45.123-05:00 or with a blank for the T, at the
+// start of b, and gives its length. Without a zone it is of the clock's.
+func (c *clock) iso(b []byte) (t instant, n int, ok bool) {
+	if len(b) < 19 || b[4] != '-' || b[7] != '-' || b[10] != 'T' && b[10] != ' ' || b[13] != ':' || b[16] != ':' {
+		return t, 0, false
+	}
+	var d civil
+	var oks [6]bool
+	d.year, oks[0] = digits4(b)
+	d.month, oks[1] = digits2(b[5:])
+	d.day, oks[2] = digits2(b[8:])
+	d.hour, oks[3] = digits2(b[11:])
+	d.minute, oks[4] = digits2(b[14:])
+	d.second, oks[5] = digits2(b[17:])
+	if oks != [6]bool{true, true, true, true, true, true} || !d.valid() {
+		return t, 0, false
+	}
+	n = 19
+	if n+1 < len(b) && (b[n] == '.' || b[n] == ',') && isDigit(b[n+1]) {
+		t.nsec, n = fraction(b, n+1)
+	}
+	size := 0
+	d.offset, size = isoZone(b[n:])
+	d.zoned = size > 0
+	t.sec = d.unix(c.zone)
+	return t, n + size, true
+}
+
+// isoZone reads Z, +01:00, +0100 or +01.
+func isoZone(b []byte) (offset, n int) {
+	switch {
+	case len(b) > 0 && b[0] == 'Z':
+		return 0, 1
+	case len(b) >= 6 && b[3] == ':':
+		if off, ok := numericZone([]byte{b[0], b[1], b[2], b[4], b[5]}); ok {
+			return off, 6
+		}
+	case len(b) >= 5 && isDigit(b[3]):
+		if off, ok := numericZone(b[:5]); ok {
+			return off, 5
+		}
+	case len(b) >= 3:
+		if off, ok := numericZone([]byte{b[0], b[1], b[2], '0', '0'}); ok {
+			return off, 3
+		}
+	}
+	return 0, 0
+}
+
+// numericZone reads ±hhmm, in seconds east of Greenwich.
+func numericZone(b []byte) (offset int, ok bool) {
+	h, ok1 := digits2(b[1:])
+	m, ok2 := digits2(b[3:])
+	if !ok1 || !ok2 || h > 24 || m > 59 || b[0] != '+' && b[0] != '-' {
+		return 0, false
+	}
+	offset = h*3600 + m*60
+	if b[0] == '-' {
+		offset = -offset
+	}
+	return offset, true
+}
+
+// any reads a time that is all of b, in any form that names one instant.
+func (c *clock) any(b []byte) (instant, bool) {
+	if t, n, ok := c.iso(b); ok && n == len(b) {
+		return t, true
+	}
+	if len(b) > 2 && b[0] == '[' && b[len(b)-1] == ']' {
+		b = b[1 : len(b)-1]
+	}
+	if t, n, ok := c.clf(b); ok && n == len(b) {
+		return t, true
+	}
+	t, n, ok := unixNumber(b, 0)
+	return t, ok && n == len(b)
+}
+
+// unixNumber reads a count of seconds, milli-, micro- or nanoseconds since
+// 1970, with a fraction if it is there; per is how many of them make a second,
+// and 0 guesses it by size: 2001 in the finer unit is after 5138 in the
+// coarser.
+func unixNumber(b []byte, per int64) (t instant, n int, ok bool) {
+	var whole int64
+	for n < len(b) && isDigit(b[n]) {
+		if n > 18 {
+			return t, 0, false
+		}
+		whole = whole*10 + int64(b[n]-'0')
+		n++
+	}
+	if n == 0 {
+		return t, 0, false
+	}
+	if per == 0 {
+		per = 1
+		for limit := int64(1e11); whole >= limit && per < 1e9; limit *= 1000 {
+			per *= 1000
+		}
+	}
+	t.sec = whole / per
+	t.nsec = int32(whole % per * (1e9 / per))
+	if n+1 < len(b) && b[n] == '.' && isDigit(b[n+1]) {
+		var part int32
+		part, n = fraction(b, n+1)
+		t.nsec += part / int32(per)
+	}
+	return t, n, true
+}
+
+// fraction reads the digits from b[i], the first a tenth, as nanoseconds, and
+// gives the index after them.
+func fraction(b []byte, i int) (nsec int32, next int) {
+	for scale := int32(1e8); i < len(b) && isDigit(b[i]); i++ {
+		nsec += int32(b[i]-'0') * scale
+		scale /= 10
+	}
+	return nsec, i
+}

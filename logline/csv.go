@@ -1,0 +1,96 @@
+package logline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// csvFormat is a delimited file whose first line names its columns:
+//
+//	csv:time=datetime,addr=src,node=host
+//
+// gives the column of each field we know: time and addr, which it must have,
+// and node, host, method, path, status, agent, port. sep= gives another
+// delimiter (a character, or tab, space, comma, semicolon, pipe); csv;: does so
+// too. The package's page says what else it takes.
+type csvFormat struct {
+	sep     byte
+	columns [csvFields]string
+}
+
+// csvField is a field that a column can be.
+type csvField uint8
+
+const (
+	csvTime csvField = iota
+	csvAddr
+	csvNode
+	csvHost
+	csvMethod
+	csvPath
+	csvStatus
+	csvAgent
+	csvPort
+	csvFields
+)
+
+var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "status", "agent", "port"}
+
+var separators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
+
+// parseCSVFormat reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
+func parseCSVFormat(s string) (*Format, error) {
+	c := &csvFormat{sep: ','}
+	head, list, found := strings.Cut(s, ":")
+	if !found || list == "" {
+		return nil, fmt.Errorf("log format %q: name the columns: csv:time=COLUMN,addr=COLUMN", s)
+	}
+	if sep := strings.TrimPrefix(head, "csv"); sep != "" {
+		if err := c.setSep(sep); err != nil {
+			return nil, fmt.Errorf("log format %q: %w", s, err)
+		}
+	}
+	for _, pair := range strings.Split(list, ",") {
+		if err := c.set(pair); err != nil {
+			return nil, fmt.Errorf("log format %q: %w", s, err)
+		}
+	}
+	if c.columns[csvTime] == "" || c.columns[csvAddr] == "" {
+		return nil, fmt.Errorf("log format %q: time= and addr= must be given, the rest may", s)
+	}
+	return &Format{name: s, start: func(zone *time.Location) parser { return newCSVParser(c, zone) }}, nil
+}
+
+func (c *csvFormat) set(pair string) error {
+	name, column, found := strings.Cut(pair, "=")
+	name, column = strings.TrimSpace(name), strings.TrimSpace(column)
+	if !found || column == "" {
+		return fmt.Errorf("%q is not FIELD=COLUMN", pair)
+	}
+	if name == "sep" {
+		return c.setSep(column)
+	}
+	i := slices.Index(csvFieldNames, name)
+	if i < 0 {
+		return fmt.Errorf("%q is no field: use %s or sep", name, strings.Join(csvFieldNames, ", "))
+	}
+	if c.columns[i] != "" {
+		return fmt.Errorf("%q is given twice", name)
+	}
+	c.columns[i] = column
+	return nil
+}
+
+func (c *csvFormat) setSep(s string) error {
+	sep, named := separators[s]
+	if !named {
+		if len(s) != 1 || s[0] == '"' || isAlnum(s[0]) {
+			return fmt.Errorf("%q is no delimiter: use one character, or tab, space, comma, semicolon, pipe", s)
+		}
+		sep = s[0]
+	}
+	c.sep = sep
+	return nil
+}

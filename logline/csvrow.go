@@ -1,0 +1,238 @@
+package logline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+)
+
+// csvParser reads the rows of one file.
+type csvParser struct {
+	format *csvFormat
+	clock  clock
+	field  []csvField // of each column; csvFields for none
+	width  int        // of a row: what a header has
+	// open counts the bytes of a quoted field that began on an earlier line;
+	// 0 outside. Its lines are a client's, and are no rows.
+	open int
+}
+
+const (
+	spansLines reason = "a quoted field goes on over the line's end"
+	inside     reason = "inside a quoted field that began on an earlier line"
+	tooFew     reason = "fewer columns than the header"
+	badQuote   reason = "a quoted field is followed by more than a delimiter"
+)
+
+func newCSVParser(c *csvFormat, zone *time.Location) *csvParser {
+	return &csvParser{format: c, clock: clock{zone: zone}}
+}
+
+// bind reads the header.
+func (p *csvParser) bind(line []byte) error {
+	var names []string
+	for rest, more := line, true; more; {
+		var name []byte
+		name, rest, more = bytes.Cut(rest, []byte{p.format.sep})
+		names = append(names, strings.Trim(strings.TrimSpace(string(name)), `"`))
+	}
+	p.width = len(names)
+	p.field = slices.Repeat([]csvField{csvFields}, len(names))
+	var missing []error
+	for f, column := range p.format.columns {
+		if column == "" {
+			continue
+		}
+		i := slices.Index(names, column)
+		if i < 0 {
+			missing = append(missing, fmt.Errorf("the header has no column %q for %s; it has %s",
+				column, csvFieldNames[f], printable([]byte(strings.Join(names, ", ")))))
+			continue
+		}
+		if p.field[i] != csvFields {
+			missing = append(missing, fmt.Errorf("column %q cannot be both %s and %s", column, csvFieldNames[p.field[i]], csvFieldNames[f]))
+		}
+		p.field[i] = csvField(f)
+	}
+	return errors.Join(missing...)
+}
+
+func (p *csvParser) parse(line []byte, ev *edgeguard.Event) reason {
+	if p.open > 0 {
+		return p.inside(line)
+	}
+	var f fields
+	column := 0
+	for rest, more := line, true; more; column++ {
+		var value []byte
+		var why reason
+		value, rest, more, why = p.cut(rest)
+		if why != read {
+			return why
+		}
+		if column < p.width && p.field[column] != csvFields {
+			if why = p.set(&f, p.field[column], value); why != read {
+				// The rest of the row is still looked at for an open quote.
+				return p.finish(rest, more, why)
+			}
+		}
+	}
+	if column < p.width {
+		return tooFew
+	}
+	return f.event(ev)
+}
+
+// finish walks over what is left of a row that has failed.
+func (p *csvParser) finish(rest []byte, more bool, why reason) reason {
+	for more {
+		var bad reason
+		if _, rest, more, bad = p.cut(rest); bad != read {
+			return bad
+		}
+	}
+	return why
+}
+
+// cut takes the first field off a row.
+func (p *csvParser) cut(row []byte) (value, rest []byte, more bool, why reason) {
+	if len(row) == 0 || row[0] != '"' {
+		value, rest, more = bytes.Cut(row, []byte{p.format.sep})
+		return value, rest, more, read
+	}
+	end := csvQuoteEnd(row, 1)
+	if end < 0 {
+		p.open = len(row)
+		return nil, nil, false, spansLines
+	}
+	value = row[1:end]
+	if bytes.IndexByte(value, '"') >= 0 {
+		value = undouble(value)
+	}
+	switch {
+	case end+1 == len(row):
+		return value, nil, false, read
+	case row[end+1] == p.format.sep:
+		return value, row[end+2:], true, read
+	}
+	return nil, nil, false, badQuote
+}
+
+// inside looks for the end of a quoted field that began on an earlier line.
+// The rest of that row goes with it. A quote that is never closed may not
+// swallow the file: after the longest line there may be, rows begin again.
+func (p *csvParser) inside(line []byte) reason {
+	p.open += len(line) + 1
+	end := csvQuoteEnd(line, 0)
+	if end >= 0 {
+		p.open = 0
+		if end+1 < len(line) && line[end+1] == p.format.sep {
+			p.finish(line[end+2:], true, inside) // may open another
+		}
+	}
+	if p.open > MaxLine {
+		p.open = 0
+	}
+	return inside
+}
+
+func (p *csvParser) sure() netip.Addr { return netip.Addr{} }
+
+// stream passes over a row that is too long, but for its quotes: one that it
+// leaves open makes the lines after it a client's.
+func (p *csvParser) stream() stream { return &csvStream{parser: p} }
+
+type csvStream struct {
+	parser *csvParser
+	quotes int
+}
+
+func (s *csvStream) feed(piece []byte) { s.quotes += bytes.Count(piece, []byte{'"'}) }
+
+func (s *csvStream) over() bool { return false }
+
+func (s *csvStream) end(*edgeguard.Event) reason {
+	why := overRow
+	if s.parser.open > 0 {
+		why = inside
+	}
+	s.parser.open = (s.quotes + min(s.parser.open, 1)) % 2
+	return why
+}
+
+// csvQuoteEnd gives the index of the quote that closes, from i, or -1.
+func csvQuoteEnd(b []byte, i int) int {
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if i+1 == len(b) || b[i+1] != '"' {
+			return i
+		}
+		i += 2
+	}
+}
+
+// undouble makes one quote of two, in place.
+func undouble(b []byte) []byte {
+	w := 0
+	for r := 0; r < len(b); r, w = r+1, w+1 {
+		b[w] = b[r]
+		if b[r] == '"' && r+1 < len(b) && b[r+1] == '"' {
+			r++
+		}
+	}
+	return b[:w]
+}
+
+// set keeps a column's value.
+func (p *csvParser) set(f *fields, field csvField, b []byte) reason {
+	switch field {
+	case csvTime:
+		at, ok := p.clock.any(b)
+		if !ok {
+			return badTime
+		}
+		f.at = at
+	case csvAddr:
+		addr, ok := addrOrNumber(b)
+		if !ok {
+			return badAddr
+		}
+		f.addr = addr
+	case csvNode:
+		f.setNode(b)
+	case csvHost:
+		f.setHost(b)
+	case csvMethod:
+		f.setMethod(b)
+	case csvPath:
+		f.setPath(b)
+	case csvAgent:
+		f.setAgent(b)
+	case csvStatus:
+		if v, ok := smallNumber(b); ok {
+			f.setStatus(v)
+		}
+	case csvPort:
+		if v, ok := smallNumber(b); ok {
+			f.setPort(v)
+		}
+	}
+	return read
+}
+
+func smallNumber(b []byte) (v int, ok bool) {
+	if len(b) == 0 || len(b) > 5 {
+		return 0, false
+	}
+	return v, number(b, len(b), &v) > 0
+}

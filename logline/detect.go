@@ -1,0 +1,82 @@
+package logline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"edgeguard"
+)
+
+// sample is how many of a file's first lines decide its format.
+const sample = 100
+
+var errUnknownFormat = errors.New("of no known log format; give it with --format: " + formatHint)
+
+// Detect finds the format that reads most of the first lines, and at least
+// half of them. A log without lines is taken for one of the combined format. Zone
+// is that of times that name none; nil means UTC. The error shows the first line,
+// and block is not changed.
+func Detect(block []byte, zone *time.Location) (*Format, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	lines := FirstLines(block, sample)
+	if len(lines) == 0 {
+		return formats[1], nil
+	}
+	var best *Format
+	bestRead := 0
+	for _, f := range formats {
+		if n := readable(f, lines, zone); n > bestRead {
+			best, bestRead = f, n
+		}
+	}
+	if 2*bestRead >= len(lines) {
+		return best, nil
+	}
+	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
+		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, printable(lines[0]))
+	}
+	return nil, fmt.Errorf("%w (its first line is %q)", errUnknownFormat, printable(lines[0]))
+}
+
+// readable counts the lines that a format reads. Parsers change lines, so each
+// gets a copy.
+func readable(f *Format, lines [][]byte, zone *time.Location) int {
+	p, n := f.start(zone), 0
+	for _, line := range lines {
+		var ev edgeguard.Event
+		if len(line) <= MaxLine && p.parse(bytes.Clone(line), &ev) == read {
+			n++
+		}
+	}
+	return n
+}
+
+// FirstLines gives the first lines of a block that are not blank, at most so many.
+func FirstLines(block []byte, most int) (lines [][]byte) {
+	for len(block) > 0 && len(lines) < most {
+		line, rest, _ := firstLine(block)
+		if len(line) == 0 {
+			break
+		}
+		lines, block = append(lines, line), rest
+	}
+	return lines
+}
+
+// firstLine gives the first line of a block that is not blank, what follows
+// it, and its number.
+func firstLine(block []byte) (line, rest []byte, n uint64) {
+	for len(block) > 0 {
+		line, rest, _ = bytes.Cut(block, []byte{'\n'})
+		n++
+		if line = trim(line); len(line) > 0 {
+			return line, rest, n
+		}
+		block = rest
+	}
+	return nil, nil, n
+}

@@ -1,0 +1,46 @@
+// Package logline makes an [edgeguard.Event] of each line of a web server's log.
+// It is given bytes and opens nothing: package sensor/accesslog reads files,
+// follows them, and receives lines from sockets.
+//
+// A [Format] says how the lines are laid out. [ParseFormat] reads it as an
+// operator writes it, [Detect] finds it by a log's first lines, and its Parser
+// reads one log:
+//
+//	format ─▶ Parser ◀─ Begin: the line that names the columns, where there is one
+//	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
+//
+// Lines are read by format, never searched. That is what keeps a client from
+// writing somebody else's address into the log: a field ends where the server
+// ends it (a quote or a tab inside a client's text is escaped by Apache, nginx
+// and HAProxy, so neither can be forged), and a format that has no address
+// written by the server is refused. A line that can be read in two ways is
+// skipped and counted, and so is any other that does not fit.
+//
+// A line whose end is missing, because it is longer than 64 KiB or its server cut
+// it short, is an event of the fields that end before: a cut field is unknown,
+// and nothing behind it is used. A JSON line is read to its end instead, in
+// pieces, because only there it is known which of its addresses counts. What
+// gives no event, or one that lacks fields, is told as [edgeguard.Uncounted].
+//
+// Of JSON only the names can be checked. A format of one's own must put under
+// remote_addr, client_ip, ip and their like what the server knows, $remote_addr,
+// and never a header such as X-Forwarded-For: a client writes that, and could
+// have anybody blocked.
+//
+// # Delimited files
+//
+// The first line of a delimited file names its columns, and the format says which
+// of them hold what:
+//
+//	csv:time=datetime,addr=src,node=host
+//
+// time and addr must be given; node, host, method, path, status, agent and port
+// may. sep= gives another delimiter (a character, or tab, space, comma, semicolon,
+// pipe), and so does csv;: before the columns. Fields may be quoted, with "" for a
+// quote (RFC 4180). A time is RFC 3339, 2006-01-02 15:04:05 with or without a
+// fraction, the common log format's, or a number of seconds, milli-, micro- or
+// nanoseconds since 1970. An address is one, or an IPv4 address as a number.
+//
+// The package does no I/O and reads no clock. Nothing is allocated for a line,
+// except for one in JSON that is longer than a chunk.
+package logline

@@ -1,0 +1,216 @@
+package logline
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/realdata"
+)
+
+// A client writes whatever it likes into its requests; how a server writes that
+// into its log is told by the four functions below. Whatever the client sent,
+// the event must be of the address that the server saw, and none other.
+
+var (
+	victim = "9.9.9.9"
+	// hostile are pieces of what a client may send.
+	hostile = []string{
+		victim, " - - ", " [20/Feb/2016:00:00:45 -0500] ", `"`, `\`, `\"`, `" 200 1 "-" "-"`, "\n", "\r", "\r\n", "\x00", "\t",
+		"\x1b[31m", "\xff\xfe", "é", "]", "[", "GET / HTTP/1.1", " ", "  ", "-", "{", "}", `{"remote_addr":"` + victim + `","ts":1455944445}`,
+		`","remote_addr":"` + victim, `x","client_ip":"` + victim + `"`, ",", ",,", `""`, `","`, "|", ":", ";", "#22", "\\x22", "200", "<190>",
+		"Nov 21 09:54:00 web1 nginx: " + victim + " - - ", victim + ` - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`,
+		"2016-02-20 00:00:45," + victim + ",x,y", "\n2016-02-20 00:00:45," + victim + ",x,y\n", "::ffff:" + victim, victim + ":80", "", "X-Forwarded-For: " + victim,
+	}
+)
+
+func hostileText(rng *rand.Rand) string {
+	var s strings.Builder
+	for range rng.IntN(6) {
+		s.WriteString(hostile[rng.IntN(len(hostile))])
+	}
+	return s.String()
+}
+
+// apacheEscaped is ap_escape_logitem of Apache's server/util.c.
+func apacheEscaped(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case strings.IndexByte("\b\n\r\t\v", c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte("bntvfr"[strings.IndexByte("\b\n\t\v\f\r", c)])
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// nginxEscaped is ngx_http_log_escape of nginx's ngx_http_log_module.c.
+func nginxEscaped(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c == '"' || c == '\\' || c < ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "\\x%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// haproxyEscaped is lf_encode_chunk of HAProxy's src/log.c with its url map.
+func haproxyEscaped(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c == '"' || c == '#' || c < ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "#%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func jsonEscaped(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b[1 : len(b)-1])
+}
+
+func csvEscaped(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// TestInjection generates 10,000 lines for each format. In those where every
+// client's field is bounded by what it cannot write, each line is counted for
+// the address that was there; in the others a line may be refused as readable
+// in two ways, but never be another's.
+func TestInjection(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	for _, test := range []struct {
+		name, format, head string
+		sure               bool
+		line               func(addr string, text func() string) string
+	}{
+		{"combined, Apache", "combined", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, apacheEscaped(text()+"u"), apacheEscaped(text()), apacheEscaped(text()), apacheEscaped(text()))
+		}},
+		{"combined, nginx", "combined", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, nginxEscaped(text()+"u"), nginxEscaped(text()), nginxEscaped(text()), nginxEscaped(text()))
+		}},
+		{"user before address", `$remote_user $remote_addr [$time_local] "$request" $status "$http_user_agent"`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s %s [20/Feb/2016:00:00:45 -0500] "%s" 200 "%s"`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+		}},
+		{"tabs", "$http_host\t$remote_addr\t$msec\t$request\t$status", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf("%s\t%s\t1455944445.000\t%s\t200", nginxEscaped(text()), addr, nginxEscaped(text()))
+		}},
+		{"address between free fields", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s %s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+		}},
+		{"all free", `$http_x|$remote_addr|$http_y|$msec|$http_z`, "", false, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s|%s|%s|1455944445.000|%s`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+		}},
+		{"json", "json", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","x":{"ip":"%s"},"m":"GET"}`, jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text()))
+		}},
+		{"haproxy", "haproxy", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, haproxyEscaped(text()), haproxyEscaped(text()))
+		}},
+		{"csv", "csv:time=t,addr=a,path=p", "t,x,a,p", false, func(addr string, text func() string) string {
+			return fmt.Sprintf(`2016-02-20 00:00:45,%s,%s,%s`, csvEscaped(text()), addr, csvEscaped(text()))
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			l := Parser{parser: parserOf(t, test.format, test.head), name: "log"}
+			counted, twice := 0, 0
+			for range 10_000 {
+				addr := netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(256))})
+				line := test.line(addr.String(), func() string { return hostileText(rng) })
+				p := &Chunk{Text: []byte(line + "\n")}
+				l.Parse(p)
+				for _, ev := range p.Events {
+					if ev.Addr != addr || ev.Time.Unix()%86400 != 45 && ev.Time.Unix() != 1455944445 && ev.Time.Unix()%86400 != 18045 {
+						t.Fatalf("seed %d: event of %v at %v from\n%s", seed, ev.Addr, ev.Time, line)
+					}
+					counted++
+				}
+				for _, s := range p.Shown {
+					switch reason(s.Reason) {
+					case twoWays:
+						twice++
+					case cutShort: // HAProxy's request without a version
+					default:
+						if test.sure {
+							t.Fatalf("seed %d: %s", seed, s)
+						}
+					}
+				}
+			}
+			if test.sure && counted != 10_000 || counted < 3000 {
+				t.Errorf("seed %d: %d of 10,000 lines counted", seed, counted)
+			}
+		})
+	}
+}
+
+// TestFail2banLabels reads fail2ban's own test logs, as far as they are access
+// logs: each line that is read is of the host in the label before it.
+func TestFail2banLabels(t *testing.T) {
+	for _, test := range []struct {
+		file, format   string
+		read, mismatch int // a label without a host says nothing
+	}{
+		{"apache-fakegooglebot", "vhost_combined", 1, 0},
+		{"apache-pass", "combined", 1, 0},
+		{"nginx-bad-request", "combined", 8, 0},
+		{"nginx-botsearch", "combined", 8, 0},
+		{"php-url-fopen", "combined", 1, 0},
+		{"traefik-auth", "combined", 6, 0},
+		{"haproxy-http-auth", "haproxy", 4, 0},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			f, err := os.Open(realdata.Path(t, "tests-fail2ban", test.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			p := parserOf(t, test.format, "")
+			label := struct{ Host string }{}
+			read, mismatch := 0, 0
+			for lines := bufio.NewScanner(f); lines.Scan(); {
+				line := lines.Text()
+				if after, ok := strings.CutPrefix(line, "# failJSON:"); ok {
+					label.Host = ""
+					if err := json.Unmarshal([]byte(after), &label); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				var ev edgeguard.Event
+				if p.parse([]byte(line), &ev) != "" {
+					continue
+				}
+				read++
+				if label.Host != "" && ev.Addr.String() != label.Host {
+					mismatch++
+					t.Errorf("%v, label %s: %s", ev.Addr, label.Host, line)
+				}
+			}
+			if read != test.read || mismatch != test.mismatch {
+				t.Errorf("%d lines read, %d mismatches; want %d, %d", read, mismatch, test.read, test.mismatch)
+			}
+		})
+	}
+}

@@ -1,0 +1,247 @@
+package logline
+
+import (
+	"bytes"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// jsonParser reads one JSON object a line, by the names that Caddy, Traefik,
+// Envoy and the usual nginx formats give their fields (see jsonkeys.go). A
+// syslog or container prefix may stand before it.
+//
+// It scans by hand: encoding/json takes ten times as long, and refuses the
+// \x22 that nginx writes without escape=json.
+type jsonParser struct {
+	clock clock
+	f     fields
+	rank  [jsonFields]uint8 // of what was found, 0 for nothing
+	why   reason
+}
+
+const (
+	notJSON   reason = "not a JSON object"
+	noAddr    reason = "no client address under a known name"
+	noTime    reason = "no time under a known name"
+	addrTwice reason = "names its address twice"
+)
+
+// Only Caddy nests: request, and headers in it.
+type jsonLevel uint8
+
+const (
+	jsonTop jsonLevel = iota
+	jsonRequest
+	jsonHeaders
+)
+
+func newJSONParser(zone *time.Location) *jsonParser { return &jsonParser{clock: clock{zone: zone}} }
+
+func (p *jsonParser) parse(line []byte, ev *edgeguard.Event) reason {
+	if len(line) > 0 && line[0] != '{' {
+		line = line[SyslogPrefix(line):]
+	}
+	p.f, p.rank, p.why = fields{}, [jsonFields]uint8{}, read
+	end := p.object(line, jsonTop)
+	return p.finish(end >= 0 && len(bytes.TrimSpace(line[end:])) == 0, ev)
+}
+
+// finish makes the event of what was found, if that was the whole object.
+func (p *jsonParser) finish(whole bool, ev *edgeguard.Event) reason {
+	switch {
+	case p.why != read:
+		return p.why
+	case !whole:
+		return notJSON
+	case p.rank[jsonAddr] == 0 && p.rank[jsonPeer] == 0:
+		return noAddr
+	case p.rank[jsonTime] == 0:
+		return noTime
+	}
+	if p.rank[jsonAddr] == 0 {
+		p.f.addr, p.f.peer = p.f.peer, p.f.addr
+	}
+	return p.f.event(ev)
+}
+
+// sure knows none: which name counts is only known at the end.
+func (p *jsonParser) sure() netip.Addr { return netip.Addr{} }
+
+// object reads the object at the start of b and gives its length, -1 if it is
+// none.
+func (p *jsonParser) object(b []byte, level jsonLevel) int {
+	i := blank(b, 0)
+	if i == len(b) || b[i] != '{' {
+		return -1
+	}
+	if i = blank(b, i+1); i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for i < len(b) && b[i] == '"' {
+		end := quoteEnd(b, i+1)
+		if end < 0 {
+			return -1
+		}
+		key := b[i+1 : end]
+		if i = blank(b, end+1); i == len(b) || b[i] != ':' {
+			return -1
+		}
+		i = blank(b, i+1)
+		n := p.member(key, b[i:], level)
+		if n < 0 {
+			return -1
+		}
+		if i = blank(b, i+n); i == len(b) {
+			return -1
+		}
+		if b[i] == '}' {
+			return i + 1
+		}
+		if b[i] != ',' {
+			return -1
+		}
+		i = blank(b, i+1)
+	}
+	return -1
+}
+
+// member takes the value at the start of b for what its key says, and gives
+// its length.
+func (p *jsonParser) member(key, b []byte, level jsonLevel) int {
+	if len(b) > 0 && b[0] == '{' {
+		switch {
+		case level == jsonTop && string(key) == "request":
+			return p.object(b, jsonRequest)
+		case level == jsonRequest && string(key) == "headers":
+			return p.object(b, jsonHeaders)
+		}
+	}
+	n := jsonValue(b)
+	if n < 0 {
+		return -1
+	}
+	if name := jsonName(key, level); name.rank != 0 {
+		p.use(name, level, b[:n])
+	}
+	return n
+}
+
+// use keeps what a value says.
+func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
+	if value[0] == '[' { // a header's values
+		inner := blank(value, 1)
+		m := jsonValue(value[inner:])
+		if m < 0 {
+			return
+		}
+		value = value[inner : inner+m]
+	}
+	if value[0] == '"' {
+		value = value[1 : len(value)-1]
+	} else if value[0] == '{' || string(value) == "null" {
+		return
+	}
+	if level == jsonRequest && name.field == jsonPath {
+		value = escapeHash(value)
+	}
+	p.take(name, value)
+}
+
+// take keeps a value, unless a better name has given one.
+func (p *jsonParser) take(name jsonMeaning, value []byte) {
+	old := p.rank[name.field]
+	if old == name.rank && (name.field == jsonAddr || name.field == jsonPeer) {
+		p.why = addrTwice
+		return
+	}
+	if old != 0 && old <= name.rank {
+		return
+	}
+	p.rank[name.field] = name.rank
+	switch name.field {
+	case jsonAddr, jsonPeer:
+		p.takeAddr(name.field, value)
+	case jsonTime:
+		at, ok := p.clock.any(value)
+		if !ok {
+			p.why = badTime
+		}
+		p.f.at = at
+	case jsonRequestLine:
+		p.f.request = value
+	case jsonMethod:
+		p.f.setMethod(value)
+	case jsonPath:
+		p.f.setPath(value)
+	case jsonHost:
+		p.f.setHost(value)
+	case jsonAgent:
+		p.f.setAgent(value)
+	case jsonStatus:
+		if v, ok := smallNumber(value); ok {
+			p.f.setStatus(v)
+		}
+	}
+}
+
+func (p *jsonParser) takeAddr(field jsonField, value []byte) {
+	addr, ok := addrMaybePort(value)
+	switch {
+	case !ok:
+		p.why = badAddr
+	case field == jsonPeer:
+		p.f.peer = addr
+	default:
+		p.f.addr = addr
+	}
+}
+
+// jsonValue gives the length of the value at the start of b, -1 if it has no
+// end. Nesting needs no stack: only its depth counts.
+func jsonValue(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := quoteEnd(b, i+1)
+			if end < 0 {
+				return -1
+			}
+			if i = end; depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return bare(i)
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t':
+			if depth == 0 {
+				return bare(i)
+			}
+		}
+	}
+	return -1
+}
+
+// bare gives the length of a number or word, which is not empty.
+func bare(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// blank gives the index of the first byte from i that is no white space.
+func blank(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,271 @@
+package logline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// program is a compiled text format: a prefix, and then fields, each with the
+// literal text that follows it.
+type program struct {
+	prefix string
+	steps  []step
+	hasOne [whats]bool
+	// unwrap says that the line begins with what the server wrote, so that an
+	// extra pair of quotes or a syslog prefix before it is no client's doing.
+	unwrap bool
+	quick  int  // how many steps quickHead does at once
+	dated  bool // the time comes from whatDate fields
+	// bearing is the index of the last step that an event must have.
+	bearing int
+	// sure says that the address stands before all that a client writes.
+	sure bool
+}
+
+// step is one field and the text that ends it.
+type step struct {
+	what what
+	how  how
+	lit  string // what follows; empty for the end of the line
+	date []datePart
+	// again marks a field that the line has said before: read, not kept.
+	again bool
+	last  int // index of the last step before the next separator that no client can write
+	// unsure marks a free field in whose segment another free field may move
+	// the line's address, time or status.
+	unsure bool
+}
+
+// what a field holds.
+type what uint8
+
+const (
+	whatNothing what = iota // passed over
+	whatAddr                // the client's address, as the server knows it
+	whatAddrPort
+	whatPeer // the peer's address where a module has replaced the client's
+	whatCLF  // 20/Feb/2016:00:00:45 -0500
+	whatISO
+	whatUnix // seconds, with or without a fraction
+	whatMilli
+	whatMicro
+	whatDate // strftime
+	whatStatus
+	whatPort
+	whatRequest // GET /path HTTP/1.1
+	whatMethod
+	whatPath
+	whatHost
+	whatAgent
+	whatNode
+	whats
+)
+
+func (w what) isTime() bool { return w >= whatCLF && w <= whatDate }
+
+// bears says that a wrong reading of the field would blame the wrong client or
+// move the event in time.
+func (w what) bears() bool {
+	return w == whatAddr || w == whatAddrPort || w == whatPeer || w == whatStatus || w.isTime()
+}
+
+// how a field's end is found.
+type how uint8
+
+const (
+	howShape how = iota // by its own shape: an address, a time, a number
+	howToken            // by the first literal: the server writes it, and never with that inside
+	howHard             // by a quote or control character, which no client can write
+	howFree             // a client writes it: any occurrence of the literal may be its end
+)
+
+// token is one part of a format string: a literal, or a variable.
+type token struct {
+	lit  string
+	name string // as written, for errors
+	what what
+	how  how
+	date []datePart
+}
+
+var (
+	errNoAddr = errors.New("it has no client address that the server itself writes: " +
+		"add $remote_addr (nginx), %a or %h (Apache); a header such as X-Forwarded-For can be forged")
+	errNoTime = errors.New("it has no time: add $time_local (nginx) or %t (Apache)")
+)
+
+// compile makes a whole line's program.
+func compile(tokens []token) (*program, error) {
+	p, err := assemble(tokens)
+	if err != nil {
+		return nil, err
+	}
+	if !p.hasOne[whatAddr] && !p.hasOne[whatAddrPort] {
+		if !p.promotePeer() {
+			return nil, errNoAddr
+		}
+	}
+	timed := false
+	for w := range whats {
+		timed = timed || w.isTime() && p.hasOne[w]
+	}
+	if !timed {
+		return nil, errNoTime
+	}
+	w := p.steps[0].what
+	p.markBearing()
+	p.unwrap = p.prefix == "" && (w == whatAddr || w == whatAddrPort)
+	return p, nil
+}
+
+// markBearing finds what a line whose end is missing must have all the same.
+func (p *program) markBearing() {
+	p.sure = true
+	found := false
+	for i := range p.steps {
+		st := &p.steps[i]
+		addr := st.what == whatAddr || st.what == whatAddrPort
+		if addr || st.what == whatPeer || st.what.isTime() {
+			p.bearing = i
+		}
+		p.sure = p.sure && (found || st.how != howFree)
+		found = found || addr
+	}
+}
+
+// promotePeer takes the peer for the client where the format has no other
+// address: without a proxy they are the same.
+func (p *program) promotePeer() bool {
+	for i := range p.steps {
+		if p.steps[i].what == whatPeer {
+			p.steps[i].what = whatAddr
+			p.hasOne[whatAddr] = true
+			return true
+		}
+	}
+	return false
+}
+
+// assemble lays the tokens out as steps, without asking what the line must
+// have.
+func assemble(tokens []token) (*program, error) {
+	p := &program{}
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		switch {
+		case t.name == "" && len(p.steps) == 0:
+			p.prefix += t.lit
+		case t.name == "":
+			p.steps[len(p.steps)-1].lit += t.lit
+		default:
+			if err := p.addField(t, tokens[:i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(p.steps) == 0 {
+		return nil, errors.New("it has no fields")
+	}
+	for i := range p.steps {
+		p.steps[i].settle()
+	}
+	p.markSegments()
+	p.quick = quickSteps(p)
+	return p, nil
+}
+
+// addField appends a field. Two fields without a literal between them are one
+// stretch of text, of which we know only what both are: nothing, unless the
+// second is the query that belongs to the path.
+func (p *program) addField(t token, before []token) error {
+	touching := len(before) > 0 && before[len(before)-1].name != ""
+	if touching {
+		prev := &p.steps[len(p.steps)-1]
+		if prev.what == whatDate && t.what == whatDate {
+			prev.date = append(prev.date, t.date...)
+			return nil
+		}
+		if prev.what.bears() || t.what.bears() {
+			return fmt.Errorf("nothing separates %s from %s: put a space between them", before[len(before)-1].name, t.name)
+		}
+		if t.name != "%q" && t.name != "$is_args" && t.name != "$args" {
+			prev.what = whatNothing
+		}
+		prev.how = howFree
+		return nil
+	}
+	if p.joinsPort(t) {
+		return nil
+	}
+	again := p.hasAlready(t.what)
+	p.steps = append(p.steps, step{what: t.what, how: t.how, date: t.date, again: again})
+	p.hasOne[t.what] = true
+	p.dated = p.dated || t.what == whatDate && !again
+	return nil
+}
+
+// joinsPort makes one field of an address, a colon and its port: in
+// 2001:db8::1:5555 only the last colon tells them apart.
+func (p *program) joinsPort(t token) bool {
+	if t.name != "$remote_port" && t.name != "%{remote}p" || len(p.steps) == 0 {
+		return false
+	}
+	prev := &p.steps[len(p.steps)-1]
+	if prev.what != whatAddr || prev.lit != ":" {
+		return false
+	}
+	prev.what, prev.how, prev.lit = whatAddrPort, howToken, ""
+	p.hasOne[whatAddrPort] = true
+	return true
+}
+
+// hasAlready reports whether the line has said this before: of %s and %>s, or
+// $time_local and $msec, the first counts.
+func (p *program) hasAlready(w what) bool {
+	if !w.isTime() {
+		return w != whatNothing && p.hasOne[w]
+	}
+	for other := range whats {
+		if other.isTime() && p.hasOne[other] && (other != whatDate || w != whatDate) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle decides how the field's end is found, now that its literal is known.
+func (s *step) settle() {
+	if s.how == howShape || s.lit == "" {
+		return
+	}
+	if isHard(s.lit[0]) {
+		s.how = howHard
+	}
+}
+
+// isHard reports whether c never stands unescaped in a field that a client
+// wrote: Apache and nginx escape quotes and control characters.
+func isHard(c byte) bool { return c == '"' || c < ' ' }
+
+// markSegments cuts the program at the literals that contain a hard byte.
+func (p *program) markSegments() {
+	for first := 0; first < len(p.steps); {
+		last := first
+		for last < len(p.steps)-1 && strings.IndexFunc(p.steps[last].lit, func(r rune) bool { return r < 0x80 && isHard(byte(r)) }) < 0 {
+			last++
+		}
+		frees, moved := 0, false
+		for i := first; i <= last; i++ {
+			p.steps[i].last = last
+			moved = moved || frees > 0 && p.steps[i].what.bears()
+			if p.steps[i].how == howFree {
+				frees++
+			}
+		}
+		for i := first; i <= last; i++ {
+			p.steps[i].unsure = moved && frees > 1
+		}
+		first = last + 1
+	}
+}

@@ -1,0 +1,67 @@
+package logline
+
+// quickSteps reports how many of a program's first steps quickHead does at
+// once: those of
+//
+//	%h %l %u %t "%r"␠ and $remote_addr - $remote_user [$time_local] "$request"␠
+//
+// with which nearly every log begins, or 0.
+func quickSteps(p *program) int {
+	var apache = []step{
+		{what: whatAddr, how: howShape, lit: " "},
+		{what: whatNothing, how: howToken, lit: " "},
+		{what: whatNothing, how: howFree, lit: " ["},
+		{what: whatCLF, how: howShape, lit: `] "`},
+		{what: whatRequest, how: howHard, lit: `" `},
+	}
+	nginx := append([]step{{what: whatAddr, how: howShape, lit: " - "}}, apache[2:]...)
+	for _, want := range [][]step{apache, nginx} {
+		if p.prefix == "" && beginsWith(p.steps, want) {
+			return len(want)
+		}
+	}
+	return 0
+}
+
+func beginsWith(steps, want []step) bool {
+	if len(steps) < len(want) {
+		return false
+	}
+	for i, w := range want {
+		if s := &steps[i]; s.what != w.what || s.how != w.how || s.lit != w.lit || s.again {
+			return false
+		}
+	}
+	return true
+}
+
+// quickHead does the steps that quickSteps found, for a line whose ident is a
+// dash and whose user has no blank in it. Where it fails nothing is lost: the
+// steps are then done one by one. Together they take half as long as apart.
+func (p *textParser) quickHead(line []byte) (pos int, ok bool) {
+	addr, pos, ok := ipv4At(line)
+	if !ok || !hasPrefix(line[pos:], " - ") {
+		return 0, false
+	}
+	pos += 3
+	for pos < len(line) && line[pos] != ' ' {
+		if line[pos] == '"' {
+			return 0, false
+		}
+		pos++
+	}
+	if !hasPrefix(line[pos:], " [") {
+		return 0, false
+	}
+	at, n, ok := p.clock.clf(line[pos+2:])
+	if pos += 2 + n; !ok || !hasPrefix(line[pos:], `] "`) {
+		return 0, false
+	}
+	pos += 3
+	end := quoteEnd(line, pos)
+	if end < 0 || end+1 >= len(line) || line[end+1] != ' ' {
+		return 0, false
+	}
+	p.f.addr, p.f.at, p.f.request = addr, at, line[pos:end]
+	return end + 2, true
+}

@@ -1,0 +1,104 @@
+package logline
+
+import (
+	"bytes"
+	"time"
+)
+
+// SyslogPrefix gives the length of the prefix that a syslog daemon or a
+// container runtime wrote before the message, 0 if there is none:
+//
+//	<190>Nov 21 09:54:00 web1 nginx:
+//	Nov  1 09:54:00 web1 haproxy[760]:
+//	2026-11-21T09:54:00.123+01:00 web1 haproxy[760]:
+//	<134>1 2026-11-21T09:54:00Z web1 haproxy 760 - -
+//	2026-11-21T09:54:00.123Z stdout F
+//
+// All of it stands before anything that a client writes.
+func SyslogPrefix(line []byte) int {
+	n := priority(line)
+	if n > 0 && hasPrefix(line[n:], "1 ") {
+		return modernPrefix(line, n+2)
+	}
+	stamp := syslogTime(line[n:])
+	if stamp == 0 {
+		return 0
+	}
+	n += stamp
+	for _, stream := range []string{"stdout F ", "stderr F ", "stdout P ", "stderr P "} {
+		if hasPrefix(line[n:], stream) {
+			return n + len(stream)
+		}
+	}
+	word := wordEnd(line, n)
+	if word < 0 {
+		return 0
+	}
+	if line[word-2] != ':' { // that was the host, and now the tag
+		if word = wordEnd(line, word); word < 0 || line[word-2] != ':' {
+			return 0
+		}
+	}
+	return word
+}
+
+// priority gives the length of <190>.
+func priority(line []byte) int {
+	if len(line) == 0 || line[0] != '<' {
+		return 0
+	}
+	n := 1
+	for n < len(line) && n < 4 && isDigit(line[n]) {
+		n++
+	}
+	if n == 1 || n >= len(line) || line[n] != '>' {
+		return 0
+	}
+	return n + 1
+}
+
+// syslogTime gives the length of either stamp and the blank after it.
+func syslogTime(b []byte) int {
+	if len(b) > 16 && b[3] == ' ' && b[6] == ' ' && b[9] == ':' && b[12] == ':' && b[15] == ' ' {
+		if _, ok := monthOf(b); ok {
+			return 16
+		}
+	}
+	c := clock{zone: time.UTC}
+	_, n, ok := c.iso(b)
+	if !ok || n >= len(b) || b[n] != ' ' {
+		return 0
+	}
+	return n + 1
+}
+
+// modernPrefix is that of RFC 5424: time, host, program, process, message id,
+// structured data.
+func modernPrefix(line []byte, n int) int {
+	for range 5 {
+		if n = wordEnd(line, n); n < 0 {
+			return 0
+		}
+	}
+	if n < len(line) && line[n] == '[' {
+		end := bytes.Index(line[n:], []byte("] "))
+		if end < 0 {
+			return 0
+		}
+		return n + end + 2
+	}
+	if !hasPrefix(line[n:], "- ") {
+		return 0
+	}
+	return n + 2
+}
+
+// wordEnd gives the index after the word that begins at n and its blank, or
+// -1. No word of a prefix is longer than a host name may be.
+func wordEnd(line []byte, n int) int {
+	end := bytes.IndexByte(line[n:min(len(line), n+256)], ' ')
+	if end < 1 {
+		return -1
+	}
+	return n + end + 1
+}

@@ -1,0 +1,386 @@
+package logline
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+
+	"edgeguard"
+	"time"
+)
+
+// layout is a text format: what a line must have, and what may follow it.
+type layout struct {
+	head *program
+	// loose is tried where the head does not fit; nil: nothing is.
+	loose *program
+	tail  *program // nil: nothing may follow
+}
+
+// textParser runs a layout over the lines of one file.
+type textParser struct {
+	layout
+	clock clock
+
+	f    fields
+	date date
+	why  reason
+	// over says that the line is the beginning of one, failed at which step the
+	// reading of a program ended, and out that it did for want of text.
+	over   bool
+	prog   *program // that was run last
+	failed int
+	out    bool
+
+	// Of the search for the one reading of a line with several free fields.
+	tries int // that are left
+	found int // readings that reached the end of their segment
+	first reading
+}
+
+// reading is one way to read a line up to the end of a segment.
+type reading struct {
+	f    fields
+	date date
+	pos  int
+}
+
+// Bounds on the ends of fields that are tried for one line; one that needs more
+// is skipped. With a single free field they are no more than the line's bytes,
+// and cost a look each: a client must not get itself skipped by writing many.
+// With several they multiply, and each costs a try for every bytesOfTry that are
+// looked through for it: else a client's line could take a second.
+const (
+	maxTries       = MaxLine
+	maxTriesUnsure = 4096
+	bytesOfTry     = 256
+)
+
+// maxToken is more than a server writes into a field of its own. Behind a free
+// field the end of such a one is looked for again and again.
+const maxToken = 1024
+
+func newTextParser(l layout, zone *time.Location) *textParser {
+	return &textParser{layout: l, clock: clock{zone: zone}}
+}
+
+func (p *textParser) parse(line []byte, ev *edgeguard.Event) reason {
+	if why := p.match(line); why != read {
+		inner := p.unwrapped(line)
+		if inner == nil {
+			return why
+		}
+		if why = p.match(inner); why != read {
+			return why
+		}
+	}
+	return p.f.event(ev)
+}
+
+// head reads a line up to the first field whose end is missing. What stands
+// behind it could be a client's, and is not looked at.
+func (p *textParser) head(line []byte, ev *edgeguard.Event) reason {
+	p.over = true
+	defer func() { p.over = false }()
+	if why := p.parse(line, ev); why != read {
+		return why
+	}
+	return cutShort
+}
+
+func (p *textParser) sure() netip.Addr {
+	if !p.prog.sure {
+		return netip.Addr{}
+	}
+	return p.f.addr
+}
+
+// ranOut reports whether the line ended behind all that an event must have.
+func (p *textParser) ranOut() bool { return p.out && p.failed > p.prog.bearing }
+
+// unwrapped gives what is inside an extra pair of quotes around the whole line
+// (exports of data sets write it), or behind a syslog prefix. Both stand where
+// only the server writes, because the format begins with the address.
+func (p *textParser) unwrapped(line []byte) []byte {
+	if !p.layout.head.unwrap || len(line) < 2 {
+		return nil
+	}
+	if line[0] == '"' && line[len(line)-1] == '"' && !p.over {
+		return line[1 : len(line)-1]
+	}
+	if n := SyslogPrefix(line); n > 0 {
+		return line[n:]
+	}
+	return nil
+}
+
+// match fills p.f from the line.
+func (p *textParser) match(line []byte) reason {
+	p.f.reset()
+	p.why, p.out = notTheFormat, false
+	if p.layout.head.dated {
+		p.date = date{}
+	}
+	p.prog = p.layout.head
+	pos, ok := p.run(p.prog, line)
+	if !ok && !p.ranOut() && p.loose != nil {
+		p.f.reset()
+		p.why, p.out, p.prog = notTheFormat, false, p.loose
+		pos, ok = p.run(p.prog, line)
+	}
+	if !ok {
+		if !p.ranOut() {
+			return p.why
+		}
+		p.f.short, pos = true, len(line)
+	} else if p.tail == nil && pos != len(line) || pos < len(line) && p.tail != nil && line[pos] != ' ' {
+		return notTheFormat
+	}
+	if p.layout.head.dated {
+		if p.f.at, ok = p.date.instant(&p.clock); !ok {
+			return badTime
+		}
+	}
+	if p.tail != nil && pos < len(line) {
+		p.run(p.tail, line[pos:])
+	}
+	return read
+}
+
+// run matches a whole program and gives where it ended.
+func (p *textParser) run(prog *program, line []byte) (pos int, ok bool) {
+	if !hasPrefix(line, prog.prefix) {
+		return 0, false
+	}
+	pos = len(prog.prefix)
+	done := 0
+	if prog.quick > 0 {
+		if n, ok := p.quickHead(line); ok {
+			pos, done = n, prog.quick
+		}
+	}
+	for i := done; i < len(prog.steps); i++ {
+		st := &prog.steps[i]
+		if st.how == howFree {
+			if pos, ok = p.runFree(prog.steps[:st.last+1], i, line, pos); !ok {
+				p.failed = i
+				return 0, false
+			}
+			i = st.last
+			continue
+		}
+		if pos, ok = p.field(st, line, pos); !ok {
+			p.failed = i
+			return 0, false
+		}
+	}
+	return pos, true
+}
+
+// runFree matches the rest of a segment that begins with a free field. Such a
+// field may contain anything but a quote or a control character, the text that
+// should end it included; so its end is wherever the rest of the segment fits.
+// Where two such fields could move the address between them, all readings are
+// looked at, and two that differ make the line unreadable: it is better to
+// miss an event than to blame a stranger for it.
+func (p *textParser) runFree(steps []step, i int, line []byte, pos int) (int, bool) {
+	if !p.closed(steps[len(steps)-1].lit, line[pos:]) {
+		p.runOut(&steps[i], nil)
+		return 0, false
+	}
+	p.found, p.tries = 0, maxTries
+	if steps[i].unsure {
+		p.tries = maxTriesUnsure
+	}
+	p.search(steps, i, line, pos)
+	switch {
+	case p.found > 1 || p.tries == 0:
+		p.why = twoWays
+		return 0, false
+	case p.found == 0:
+		return 0, false
+	}
+	if steps[i].unsure {
+		p.f, p.date = p.first.f, p.first.date
+	}
+	return p.first.pos, true
+}
+
+// closed reports whether the segment that begins text has its end there, which
+// lit has. Without one, a free field of it could be read in a way in which the
+// whole line could not.
+func (p *textParser) closed(lit string, text []byte) bool {
+	for i := range len(lit) {
+		switch {
+		case lit[i] == '"':
+			if hasPrefix(text, `""`) {
+				text = text[2:]
+			}
+			return quoteEnd(text, 0) >= 0
+		case isHard(lit[i]):
+			return bytes.IndexByte(text, lit[i]) >= 0
+		}
+	}
+	return !p.over // its end is that of the line
+}
+
+// runOut notes that the line ended inside a field, of which b is there.
+func (p *textParser) runOut(st *step, b []byte) {
+	p.out = true
+	if st.again {
+		return
+	}
+	switch st.what {
+	case whatRequest:
+		p.f.request, p.f.cut = b, true
+	case whatPath:
+		p.f.setCutPath(b)
+	}
+}
+
+// search tries the ends of the free field steps[i], the nearest first, and
+// reports whether to stop.
+func (p *textParser) search(steps []step, i int, line []byte, pos int) bool {
+	st := &steps[i]
+	if hasPrefix(line[pos:], `""`) {
+		return p.searchEmpty(steps, i, line, pos+2)
+	}
+	for from := pos; ; {
+		end := len(line)
+		if st.lit != "" {
+			n := indexShort(line[from:], st.lit)
+			if n < 0 {
+				return !p.pay(st, len(line)-from)
+			}
+			end = from + n
+		}
+		if quoteEnd(line[:end], from) >= 0 {
+			return false // a quote: the segment is over
+		}
+		p.set(st, line[pos:end])
+		if p.rest(steps, i+1, line, end+len(st.lit)) {
+			return true
+		}
+		p.tries--
+		if paid := p.pay(st, end-from); st.lit == "" || !paid {
+			return !paid
+		}
+		from = end + 1
+	}
+}
+
+// pay takes the price of a look through n bytes off the tries, and reports
+// whether there are any left.
+func (p *textParser) pay(st *step, n int) bool {
+	if st.unsure {
+		p.tries -= n / bytesOfTry
+	}
+	p.tries = max(p.tries, 0)
+	return p.tries > 0
+}
+
+// searchEmpty reads on behind the two quotes that Apache writes for a user
+// without a name. No client can write them.
+func (p *textParser) searchEmpty(steps []step, i int, line []byte, pos int) bool {
+	lit := steps[i].lit
+	if !hasPrefix(line[pos:], lit) || lit == "" && pos < len(line) {
+		return false
+	}
+	p.set(&steps[i], line[pos:pos])
+	return p.rest(steps, i+1, line, pos+len(lit))
+}
+
+// rest matches the steps from i to the end of the segment.
+func (p *textParser) rest(steps []step, i int, line []byte, pos int) bool {
+	ok := true
+	for ; i < len(steps); i++ {
+		if steps[i].how == howFree {
+			return p.search(steps, i, line, pos)
+		}
+		if pos, ok = p.field(&steps[i], line, pos); !ok {
+			return false
+		}
+	}
+	return p.accept(steps[len(steps)-1].unsure, pos)
+}
+
+// accept notes a reading of the segment and reports whether to stop there.
+func (p *textParser) accept(unsure bool, pos int) bool {
+	if p.found == 0 {
+		p.found, p.first.pos = 1, pos
+		if !unsure {
+			return true
+		}
+		p.first.f, p.first.date = p.f, p.date
+		return false
+	}
+	a, b := &p.first, p
+	if a.f.addr != b.f.addr || a.f.peer != b.f.peer || a.f.at != b.f.at || a.f.status != b.f.status || a.date != b.date {
+		p.found++
+		return true
+	}
+	return false
+}
+
+// field matches one field and the text after it.
+func (p *textParser) field(st *step, line []byte, pos int) (int, bool) {
+	end := pos
+	switch {
+	case st.how == howShape:
+		n, ok := p.shape(st, line[pos:])
+		if !ok {
+			p.out = p.over && len(line)-pos < maxShape
+			return 0, false
+		}
+		end += n
+	case st.how == howHard && st.lit[0] == '"':
+		if end = quoteEnd(line, pos); end < 0 {
+			p.runOut(st, line[pos:])
+			return 0, false
+		}
+		p.set(st, line[pos:end])
+	case st.lit == "":
+		if p.over {
+			p.runOut(st, line[pos:])
+			return 0, false
+		}
+		end = len(line)
+		p.set(st, line[pos:end])
+	default:
+		within := line[pos:]
+		if st.how == howToken {
+			within = within[:min(len(within), maxToken)]
+		}
+		n := indexShort(within, st.lit)
+		if n < 0 {
+			p.runOut(st, line[pos:])
+			return 0, false
+		}
+		end += n
+		if st.what == whatHost && st.how == howToken && bytes.IndexByte(line[pos:end], ' ') >= 0 {
+			return 0, false // it would be a client's: a server's own name has no blank
+		}
+		if st.what != whatNothing && !p.set(st, line[pos:end]) {
+			return 0, false
+		}
+	}
+	if !hasPrefix(line[end:], st.lit) {
+		p.out = strings.HasPrefix(st.lit, text(line[end:]))
+		return 0, false
+	}
+	return end + len(st.lit), true
+}
+
+// maxShape is more than any field has that ends by its own shape.
+const maxShape = 128
+
+// indexShort finds s, which is not empty. What it is used on is short, a dash or
+// a number: a loop finds the end before bytes.Index has chosen its method.
+func indexShort(b []byte, s string) int {
+	for i, c := range b {
+		if c == s[0] && (len(s) == 1 || hasPrefix(b[i:], s)) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,60 @@
+package edgeguard
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Uncounted is a request that a server answered, or that a proxy asked about,
+// and that is not counted, or only by some of the rules.
+//
+// It holds nothing that a client wrote: Addr was parsed, and Reason is of a
+// closed set.
+type Uncounted struct {
+	// Time is when it happened, by the node's clock; zero if it is not known,
+	// which means now.
+	Time time.Time
+	// Addr is the client, unmapped and without a zone; the zero Addr unless it
+	// is as sure as that of an [Event].
+	Addr   netip.Addr
+	Reason Reason
+}
+
+// Uncounter hears at the instant now of requests that are not counted. The slice
+// is valid during the call. Each request is told once; a request that is counted
+// in part is told beside its event, which is decided as any other. Sensors call
+// it from the goroutines that call their decider, for no batch that is empty.
+type Uncounter func(now time.Time, requests []Uncounted)
+
+// Reason says why a request is not counted.
+type Reason uint8
+
+// The reasons. FieldCut alone is of requests that are counted in part: by the
+// rules that do not need the field.
+const (
+	LineTooLong    Reason = iota // a log line longer than what is read of one
+	LineUnended                  // a log line whose end never came
+	LineMisfit                   // a log line that is not of the log's format
+	FieldCut                     // the server or its log cut the path or another field short
+	HeadersTooLong               // a question to forward auth over the header limit
+	NotHTTP                      // a question to forward auth that is not HTTP
+	NoClient                     // the client's address is missing or cannot be read
+	DecisionFailed               // the decision panicked
+	LinesLost                    // log lines that were sent or written and did not arrive
+	// Reasons is how many there are.
+	Reasons = iota
+)
+
+var reasonNames = [Reasons]string{
+	"line_too_long", "line_unended", "line_misfit", "field_cut", "headers_too_long", "not_http", "no_client",
+	"decision_failed", "lines_lost",
+}
+
+// String gives the word used in metrics and in JSON.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("reason(%d)", uint8(r))
+}
