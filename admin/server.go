@@ -3,7 +3,7 @@
 // and profiles. docs/api.md is its reference.
 //
 // It decides nothing and keeps nothing but the last events: all it knows comes
-// from a [View], which the daemon implements. It is not on the path of a
+// from a [View], which package node implements. It is not on the path of a
 // request, and where it fails the node goes on deciding.
 //
 // Who may do what depends on how they come. Over a unix socket the file's mode

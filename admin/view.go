@@ -9,7 +9,7 @@ import (
 	"edgeguard"
 )
 
-// View is the running node as this package sees it; the daemon is the one that
+// View is the running node as this package sees it; package node is the one that
 // implements it. All methods are called from many goroutines at once, none is
 // on the path of a request, and none but FleetCounts may wait for the network.
 type View interface {

@@ -6,7 +6,7 @@ import (
 )
 
 // hugeMemory is a budget in memory for which the kernel is asked for huge
-// pages, as the daemon does it.
+// pages, as package node does it.
 func hugeMemory(tb testing.TB, limit int64) *Memory {
 	const huge = 2 << 20
 	raw, err := syscall.Mmap(-1, 0, int(limit)+huge, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/config"
-	"edgeguard/daemon"
+	"edgeguard/node"
 )
 
 func checkCommand(e *env) *cobra.Command {
@@ -30,7 +30,7 @@ func checkConfig(e *env, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := daemon.Check(c); err != nil {
+	if err := node.Check(c); err != nil {
 		return err
 	}
 	for _, w := range c.Warnings {

@@ -13,7 +13,7 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
-	"edgeguard/daemon"
+	"edgeguard/node"
 )
 
 // fleetPatience is how long a fleet command waits for Redis in all.
@@ -54,7 +54,7 @@ func (r *fleetReach) settings() (redis.Config, error) {
 	if c.Fleet == nil {
 		c.Fleet = config.DefaultFleet()
 	}
-	rc := daemon.RedisConfig(c, buildVersion())
+	rc := node.RedisConfig(c, buildVersion())
 	if r.address != "" {
 		rc.Addresses, rc.Cluster, rc.Sentinel = []string{r.address}, false, ""
 	}

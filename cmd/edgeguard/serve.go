@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/config"
-	"edgeguard/daemon"
+	"edgeguard/node"
 )
 
 // serving are the flags of serve.
@@ -78,7 +78,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 		return err
 	}
 	log := slog.New(newLogHandler(e))
-	options := daemon.Options{Log: log, Version: buildVersion(), Ready: func() { printStart(e, c, named) }}
+	options := node.Options{Log: log, Version: buildVersion(), Ready: func() { printStart(e, c, named) }}
 	if named {
 		options.Load = func() (*config.Config, error) {
 			next, _, err := s.load()
@@ -89,7 +89,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 		log.Warn("config: " + w.String())
 	}
 	boundHeap(c)
-	node, err := daemon.New(c, options)
+	node, err := node.New(c, options)
 	if err != nil {
 		return err
 	}

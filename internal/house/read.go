@@ -37,7 +37,7 @@ type pkg struct {
 
 // nodeFolder and nodeType say where the type is that wires a node.
 const (
-	nodeFolder = "daemon"
+	nodeFolder = "node"
 	nodeType   = "Node"
 )
 

@@ -4,7 +4,7 @@
 // every node's list the same.
 //
 // A node here is the detector, the block list, the aggregator and the link to
-// Redis, wired as package daemon wires them, without sensors; Redis is a real
+// Redis, wired as package node wires them, without sensors; Redis is a real
 // redis-server behind a proxy that breaks connections. A naive model remembers
 // every event that a node counted; at checkpoints it is compared with what
 // Redis holds, key by key and node by node.

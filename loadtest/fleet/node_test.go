@@ -23,7 +23,7 @@ import (
 	"edgeguard/shard"
 )
 
-// node is one node of a fleet under test, wired as the daemon does it.
+// node is one node of a fleet under test, wired as package node does it.
 type node struct {
 	fleet *fleet
 	name  string

@@ -47,7 +47,7 @@ var oddTimes = []oddTime{
 
 // Fault 17, in the lines of a log: whatever times they bear, right ones are
 // counted right, nobody is blocked who asked for little, and nothing stops. (The
-// steps of the node's own clock are daemon's to test: a process has no clock of
+// steps of the node's own clock are package node's to test: a process has no clock of
 // its own.)
 func TestOddTimesInALog(t *testing.T) {
 	address := freePort(t)

@@ -1,0 +1,138 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/node/pipeline"
+	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/httpauth"
+)
+
+// drainTime is how long a node that was told to end waits for answers under
+// way.
+const drainTime = 2 * time.Second
+
+// auth is one address at which proxies ask: a service.
+type auth struct {
+	authDeps
+	config config.Auth
+	key    string
+	source string // its name among the sources of events
+	full   crowd
+	// server is the one that answers now, nil while none does.
+	server atomic.Pointer[httpauth.Server]
+}
+
+// authDeps is what forward auth uses of a node.
+type authDeps struct {
+	pipeline *pipeline.Pipeline
+	clock    *clockguard.Clock
+	latency  *admin.Latency
+	alarms   *alarms
+	sockets  *sockets
+	log      *slog.Logger
+	// uncounter makes what a source tells of requests that it cannot count.
+	uncounter func(source string) edgeguard.Uncounter
+}
+
+// auths gives the listeners of the config.
+func (d authDeps) auths(c *config.Config) []*auth {
+	var want []*auth
+	for _, l := range c.Listen.Auth {
+		if l.Trust == nil {
+			l.Trust = c.TrustedProxies
+		}
+		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + l.Address.String()})
+	}
+	return want
+}
+
+func (a *auth) Key() string             { return a.key }
+func (a *auth) Alarm() (string, string) { return alarmListen, a.config.Address.String() }
+
+// Report implements service. A question without a client is no event.
+func (a *auth) Report(s *admin.Stats) {
+	server := a.server.Load()
+	if server == nil {
+		return
+	}
+	f := server.Stats()
+	s.Sources = append(s.Sources, admin.Source{Name: a.source, Events: f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient})
+	s.Decisions = append(s.Decisions, admin.Decisions{Protocol: a.source, Action: "pass", Count: f.Passed})
+}
+
+// httpConfig says how the listener asks.
+func (a *auth) httpConfig() (httpauth.Config, error) {
+	trust, err := clientaddr.NewTrust(a.config.Trust, true)
+	about := a.config.Address.String()
+	decide := edgeguard.Decider(a.pipeline.Decide)
+	if a.config.Emit == 0 {
+		decide = a.pipeline.LookUp
+	}
+	return httpauth.Config{
+		Decide: observed(a.latency, &a.pipeline.Verdicts, a.source, decide),
+		Now:    a.clock.Now,
+		Trust:  trust,
+		Header: a.config.Header, Fronted: a.config.Fronted,
+		LookUp: a.config.Emit == 0, Connections: a.config.Connections,
+		Policy: a.policy, Uncounted: a.uncounter(a.source),
+		Alarm: func(kind, text string) {
+			a.alarms.happened(a.clock.Now(), kind, about, "forward auth at "+about+": "+text)
+		},
+	}, err
+}
+
+// policy gives what a rule allows; false for a manual block.
+func (a *auth) policy(name string) (httpauth.Policy, bool) {
+	r, m := a.pipeline.Current().Rule(name)
+	if r == nil {
+		return httpauth.Policy{}, false
+	}
+	return httpauth.Policy{Quota: r.Limit, Window: m.Window}, true
+}
+
+// Run answers until ctx is done, and then lets the answers under way end.
+func (a *auth) Run(ctx context.Context, ready func()) error {
+	address := a.config.Address.String()
+	hc, err := a.httpConfig()
+	if err != nil {
+		return fmt.Errorf("listen.auth %s: %w", address, err)
+	}
+	server, err := httpauth.New(hc)
+	if err != nil {
+		return err
+	}
+	listener, err := a.sockets.open(address, unixsocket.Access(a.config.Access))
+	if err != nil {
+		return err
+	}
+	ready()
+	a.log.Info("listening", "for", "forward auth", "at", address)
+	a.server.Store(server)
+	defer func() {
+		a.server.Store(nil)
+		a.alarms.ends(alarmAuthFull, address)
+	}()
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		a.log.Warn("answers under way were cut off", "at", address, "error", err)
+	}
+	return <-ended
+}

@@ -1,0 +1,73 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator/redis"
+	"edgeguard/config"
+	"edgeguard/enforce"
+	"edgeguard/logline"
+	"edgeguard/sensor/accesslog"
+	"edgeguard/sensor/clientaddr"
+)
+
+// Check finds what is wrong with a config that only the parts themselves know:
+// log formats, headers, proxies, lists. It opens nothing. New and Reload check
+// too; the error names every place, as config's own does.
+func Check(c *config.Config) error {
+	var errs []error
+	note := func(path string, i int, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s[%d]: %w", path, i, err))
+		}
+	}
+	for i, l := range c.Listen.Auth {
+		trust, err := clientaddr.NewTrust(l.Trust, true)
+		if err == nil {
+			_, err = clientaddr.NewFinder(trust, l.Header)
+		}
+		note("listen.auth", i, err)
+	}
+	for i, l := range c.Sensors.AccessLog {
+		note("sensors.accesslog", i, checkLog(l))
+	}
+	for i, f := range c.Enforce.Files {
+		fc, err := fileConfig(f)
+		if err == nil {
+			_, err = enforce.NewFile(fc)
+		}
+		note("enforce.files", i, err)
+	}
+	if c.Fleet != nil {
+		client, err := redis.Dial(RedisConfig(c, "")) // it connects to nobody yet
+		if err == nil {
+			_ = client.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// checkLog tries the format as a follower would, which takes no delimited one.
+func checkLog(l config.AccessLog) error {
+	format, err := logline.ParseFormat(l.Format)
+	if err != nil {
+		return err
+	}
+	live := accesslog.Live{Format: format, Now: time.Now, Decide: func(time.Time, []edgeguard.Event) {}}
+	name := l.File
+	if name == "" {
+		name = l.Listen.String()
+	}
+	_, err = accesslog.NewFollower(accesslog.FollowConfig{Live: live, File: name})
+	return err
+}
+
+// fileConfig gives a list's settings as package enforce wants them.
+func fileConfig(f config.EnforceFile) (enforce.FileConfig, error) {
+	format, err := enforce.ParseFormat(f.Format)
+	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
+}

@@ -1,0 +1,104 @@
+package node
+
+import (
+	"fmt"
+
+	"edgeguard/config"
+)
+
+// logConnections is what a stream of log lines may have at once, each of which
+// costs up to 1 MiB.
+const logConnections = 64
+
+// The file descriptors that the node needs besides its connections: standard
+// streams, the event loop, timers, clocks and netlink; two for each listener,
+// and one that was accepted and has no place yet; a log with its rotated files;
+// a list while it is written; the fleet's connections.
+const (
+	ownFiles      = 32
+	listenerFiles = 3
+	logFiles      = 8
+	listFiles     = 3
+	fleetFiles    = 32
+)
+
+// The fewest connections of a listener, however few files may be open.
+const (
+	leastAuth  = 8
+	leastOther = 4
+)
+
+// places is how many connections there may be: of forward auth, and of all the
+// rest.
+type places struct{ auth, others int }
+
+// wantedPlaces adds up what the config asks for, and the files that the node
+// needs besides.
+func wantedPlaces(c *config.Config) (want places, own int) {
+	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)) + logFiles*len(c.Sensors.AccessLog)
+	if c.Fleet != nil {
+		own += fleetFiles
+	}
+	for _, l := range c.Listen.Auth {
+		want.auth += l.Connections
+	}
+	for _, l := range c.Listen.Admin {
+		want.others += l.Connections
+	}
+	for _, l := range c.Sensors.AccessLog {
+		if isStream(l) {
+			want.others += logConnections
+		}
+	}
+	return want, own
+}
+
+func isStream(l config.AccessLog) bool {
+	return l.Listen.Network == "tcp" || l.Listen.Network == "unix"
+}
+
+// share divides the files that may be open, so that all together never take the
+// last: forward auth gets three quarters, or what the others leave.
+func (want places) share(files int) places {
+	if want.auth+want.others <= files {
+		return want
+	}
+	given := places{others: min(want.others, files/4)}
+	given.auth = min(want.auth, files-given.others)
+	return given
+}
+
+// withinFiles gives the config with no more connections than there may be open
+// files. That they are fewer than it asks for is an alarm.
+func (n *Node) withinFiles(c *config.Config) *config.Config {
+	want, own := wantedPlaces(c)
+	limit := openFiles()
+	given := want.share(max(limit-own, 0))
+	n.logPlaces = portion(logConnections, given.others, want.others, leastOther)
+	if given == want {
+		n.alarms.ends(alarmFiles, "")
+		return c
+	}
+	less := *c
+	less.Listen.Auth, less.Listen.Admin = append([]config.Auth(nil), c.Listen.Auth...), append([]config.Admin(nil), c.Listen.Admin...)
+	for i := range less.Listen.Auth {
+		l := &less.Listen.Auth[i]
+		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
+	}
+	for i := range less.Listen.Admin {
+		l := &less.Listen.Admin[i]
+		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
+	}
+	n.alarms.begins(n.clock.Now(), alarmFiles, "", fmt.Sprintf(
+		"this process may open %d files only: forward auth gets %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
+		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
+	return &less
+}
+
+// portion gives one listener's part of what was given to all of its kind.
+func portion(of, given, want, least int) int {
+	if given >= want {
+		return of
+	}
+	return max(int(int64(of)*int64(given)/int64(want)), least)
+}

@@ -1,0 +1,153 @@
+package node
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/detector"
+)
+
+// conditions are the alarms that last.
+func (u *underTest) conditions() string {
+	return strings.Join((view{u.Node}).Stats().Conditions, "\n")
+}
+
+// Fault 32: a list, a state and a port that cannot be had are alarms, each
+// told once; deciding goes on, and all recovers without a restart.
+func TestFaultsAreToldAndMended(t *testing.T) {
+	folder := shortDir(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	if err := os.WriteFile(in("state"), nil, 0o600); err != nil { // where a folder should be
+		t.Fatal(err)
+	}
+	yaml := strings.NewReplacer(
+		`"unix:$DIR/auth.sock"`, `"unix:$DIR/auth.sock", "`+taken.Addr().String()+`"`,
+		"$DIR/deny.conf", "$DIR/lists/deny.conf",
+	).Replace(small)
+	u := newNode(t, folder, yaml).start()
+	for _, want := range []string{"the address is in use", "the state was not saved", "lists/deny.conf", "access.log is not there"} {
+		u.eventually(want, func() bool { return strings.Contains(u.conditions(), want) })
+	}
+	for range 11 {
+		u.request("203.0.113.9")
+	}
+	if !u.blocked("203.0.113.9") {
+		t.Error("it does not decide")
+	}
+	if err := os.Mkdir(in("lists"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(in("state")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(in("state"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_ = taken.Close()
+	writeLog(t, in("access.log"), "203.0.113.20", 11)
+	u.save()
+	u.eventually("all is well", func() bool { return u.conditions() == "" })
+	u.eventually("both are on the list", func() bool { return read(t, folder, "lists", "deny.conf") == "203.0.113.9\n203.0.113.20\n" })
+	if n := strings.Count(u.log.String(), "the address is in use"); n != 1 {
+		t.Errorf("told %d times of one port:\n%s", n, u.log)
+	}
+}
+
+// A node that would see nothing at all does not start, and says why.
+func TestNothingToSee(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	u := newNode(t, shortDir(t), `
+listen: {auth: ["`+taken.Addr().String()+`"], admin: ["unix:$DIR/admin.sock"]}
+state: $DIR/state
+rules: [{name: small, threshold: 10}]
+`)
+	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard running already") {
+		t.Errorf("it ran, and ended with %v", err)
+	}
+}
+
+// A damaged state is set aside with a message, and the node starts without it.
+func TestDamagedStateIsSetAside(t *testing.T) {
+	folder := shortDir(t)
+	u := newNode(t, folder, small).start()
+	for range 11 {
+		u.request("203.0.113.9")
+	}
+	u.stop()
+	file := filepath.Join(folder, "state", stateName)
+	state := read(t, file)
+	if err := os.WriteFile(file, []byte(state[:len(state)/2]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u = newNode(t, folder, small).start()
+	u.eventually("it is told", func() bool { return strings.Contains(u.log.String(), "set aside as") })
+	if u.blocked("203.0.113.9") {
+		t.Error("half a state was used")
+	}
+	if aside, err := filepath.Glob(file + ".aside*"); err != nil || len(aside) != 1 {
+		t.Errorf("set aside: %v, %v", aside, err)
+	}
+}
+
+// One address with more than half of all requests is named.
+func TestDominantAddressIsNamed(t *testing.T) {
+	u := newNode(t, shortDir(t), strings.Replace(small, "threshold: 10", "threshold: 60000", 1))
+	now := u.clock.Now()
+	minute := now.Truncate(time.Minute)
+	decide := func(addr string, at time.Time) {
+		event := requestOf(addr, at)
+		u.pipeline.Current().Detector.Decide(at, &event)
+	}
+	for i := range 6000 {
+		at := minute.Add(time.Duration(i%60) * time.Second)
+		decide("203.0.113.9", at)
+		if i%2 == 0 {
+			decide("203.0.113.10", at)
+		}
+	}
+	u.lookForDominant(minute.Add(time.Minute))
+	if got := u.conditions(); !strings.Contains(got, "203.0.113.9 sends 6") {
+		t.Errorf("conditions: %q", got)
+	}
+	u.lookForDominant(minute.Add(10 * time.Minute))
+	if got := u.conditions(); got != "" {
+		t.Errorf("it is over, and still stands: %q", got)
+	}
+	u.close()
+}
+
+// Requests that all seem to come from this host are not counted, and that is
+// said: a proxy hides its clients.
+func TestHiddenClientsAreNamed(t *testing.T) {
+	u := newNode(t, shortDir(t), small)
+	defer u.close()
+	u.look()
+	before := u.lookForHidden(u.clock.Now(), detector.Stats{})
+	for range leastCrowd {
+		u.request("127.0.0.1")
+	}
+	before = u.lookForHidden(u.clock.Now(), before)
+	if got := u.conditions(); !strings.Contains(got, "100 of the last 100 requests") {
+		t.Errorf("conditions: %q", got)
+	}
+	for range leastCrowd {
+		u.request("203.0.113.9")
+	}
+	u.lookForHidden(u.clock.Now(), before)
+	if got := u.conditions(); got != "" {
+		t.Errorf("it is over, and still stands: %q", got)
+	}
+}

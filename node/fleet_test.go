@@ -1,0 +1,397 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/aggregator/redis"
+	"edgeguard/internal/redistest"
+)
+
+// fleetOfTwo is what each of the two nodes of a test goes by; one rule's limit
+// is for both together, the other's for each.
+const fleetOfTwo = `
+node: $NAME
+state: $DIR/state
+listen: {admin: ["unix:$DIR/admin.sock"], auth: ["unix:$DIR/auth.sock"]}
+fleet: {redis: "redis://$REDIS", namespace: test, push: 50ms}
+rules:
+  - {name: site, threshold: 20, guard: 1, window: 1m}
+  - {name: own, threshold: 5, guard: 1, window: 1m, scope: node, match: {host: [own.example]}}
+`
+
+// startFleet runs the nodes a and b on one Redis until the test ends, and
+// returns when both are joined and know of each other, and count what they tell:
+// the slot in which a node with a state began is its own.
+func startFleet(t *testing.T, server *redistest.Server) (a, b *underTest) {
+	t.Helper()
+	return startFleetOf(t, server, fleetOfTwo, fleetOfTwo)
+}
+
+// startFleetOf is startFleet of two configs.
+func startFleetOf(t *testing.T, server *redistest.Server, first, second string) (a, b *underTest) {
+	t.Helper()
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	start := func(name, yaml string) *underTest {
+		return newNode(t, shortDir(t), strings.NewReplacer("$NAME", name, "$REDIS", server.Addr).Replace(yaml)).start()
+	}
+	a, b = start("edge-a", first), start("edge-b", second)
+	for _, u := range []*underTest{a, b} {
+		u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 && f.Alive == 2 })
+		u.eventually("its first slot is over", func() bool { return u.clock.Now().Unix() > u.begun.Unix() })
+	}
+	return a, b
+}
+
+// pass waits until each node has pushed as many rounds more.
+func pass(rounds uint64, nodes ...*underTest) {
+	for _, u := range nodes {
+		u.t.Helper()
+		from := u.fleet().Rounds
+		u.eventually("rounds of pushes went by", func() bool { return u.fleet().Rounds >= from+rounds })
+	}
+}
+
+// fleet is how the node says that it stands in its fleet.
+func (u *underTest) fleet() *admin.Fleet { return view{u.Node}.Stats().Fleet }
+
+// standing gives the block of an address.
+func (u *underTest) standing(addr string) *edgeguard.Block {
+	_, block := u.list.Find(u.clock.Now(), netip.MustParseAddr(addr))
+	return block
+}
+
+// askReady asks the node's admin as a balancer would.
+func (u *underTest) askReady() (status int, body string) {
+	u.t.Helper()
+	desk := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(u.folder, "admin.sock"))
+	}}}
+	answer, err := desk.Get("http://localhost/readyz")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// An address that stays under the limit on each of two nodes and passes it on
+// both together is blocked on both, and the block says who saw how much; lifted
+// on one, it is lifted on both and stays so. What is a rule's of its node alone
+// stays there.
+func TestFleetOfTwo(t *testing.T) {
+	t.Parallel()
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	const spread, owned, prefix = "203.0.113.9", "203.0.113.20", "203.0.113.9/32"
+	for range 12 {
+		a.request(spread)
+		b.request(spread)
+	}
+	for _, u := range []*underTest{a, b} {
+		u.eventually("the block says which node saw how much", func() bool {
+			b := u.standing(spread)
+			return b != nil && b.Rule == "site" && b.Count > 20 && strings.Contains(b.Reason, "edge-a ") && strings.Contains(b.Reason, "edge-b ")
+		})
+	}
+	for range 6 {
+		now := a.clock.Now()
+		event := requestOf(owned, now)
+		event.Known, event.Host = edgeguard.FieldHost, "own.example"
+		a.pipeline.Decide(now, &event)
+	}
+	if block := a.standing(owned); block == nil || block.Rule != "own" {
+		t.Fatalf("the node's own rule: %+v", block)
+	}
+
+	if _, ok := (view{b.Node}).Unblock(netip.MustParsePrefix(prefix), "a mistake"); !ok {
+		t.Fatal("nothing was lifted")
+	}
+	a.eventually("the block is lifted", func() bool { return !a.blocked(spread) })
+	a.request(spread)
+	pass(10, a, b)
+	if a.blocked(spread) || b.blocked(spread) {
+		t.Error("the unblock does not stick")
+	}
+	if nodes := (view{a.Node}).FleetNodes(); len(nodes) != 2 || !nodes[0].Alive || !nodes[1].Alive {
+		t.Errorf("nodes: %+v", nodes)
+	}
+	if b.blocked(owned) {
+		t.Error("a block of scope node went to the other node")
+	}
+	for rule, want := range []string{"fleet", "node"} {
+		if got := (view{a.Node}).Explain(a.clock.Now(), netip.MustParseAddr(owned)).Rules[rule].Scope; got != want {
+			t.Errorf("rule %d has scope %q, want %q", rule, got, want)
+		}
+		if got := (view{a.Node}).Rules()[rule].Scope; got != want {
+			t.Errorf("rule %d is listed with scope %q, want %q", rule, got, want)
+		}
+	}
+	if f := a.fleet(); f.Pushed == 0 || f.Published+b.fleet().Published == 0 || f.Syncs == 0 || f.Within <= 0 {
+		t.Errorf("figures: %+v", f)
+	}
+}
+
+// A fleet whose Redis is killed serves on, says so, and is joined again.
+func TestFleetWithoutRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{AOF: true}) // it keeps the library
+	a, b := startFleet(t, server)
+	joins := [2]uint64{a.fleet().Joins, b.fleet().Joins}
+	server.Kill()
+	for _, u := range []*underTest{a, b} {
+		u.eventually("it is degraded", func() bool { return !u.fleet().Up })
+		if f := u.fleet(); f.Trouble != "unreachable" || f.Mend == "" || f.Since.IsZero() {
+			t.Errorf("nobody says what is wrong: %+v", f)
+		}
+		for i := range 21 {
+			want := edgeguard.ActionPass
+			if i == 20 {
+				want = edgeguard.ActionDeny
+			}
+			if v := u.request("203.0.113.30"); v.Action != want {
+				t.Fatalf("request %d while Redis is away: %+v", i, v)
+			}
+		}
+		status, body := u.askReady()
+		var said struct {
+			Ready, Degraded bool
+			Reason          string
+		}
+		if err := json.Unmarshal([]byte(body), &said); err != nil {
+			t.Fatal(err)
+		}
+		if status != 200 || !said.Ready || !said.Degraded || said.Reason != "fleet: unreachable" || strings.Contains(body, server.Addr) {
+			t.Errorf("ready while Redis is away: %d %s", status, body)
+		}
+	}
+	server.Restart()
+	for i, u := range []*underTest{a, b} {
+		u.eventually("it is joined again", func() bool { f := u.fleet(); return f.Up && f.Joins > joins[i] })
+		u.eventually("nothing degrades it", func() bool { _, body := u.askReady(); return strings.Contains(body, `"degraded":false`) })
+	}
+}
+
+// What was heard of the nodes is kept: of a name that lives the runs that live,
+// of one that is gone its last, for an hour.
+func TestFleetNodes(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	beat := func(name, boot string) redis.Beat {
+		return redis.Beat{Node: name, Boot: boot, Version: "1.2", AheadMS: 2, PushLagMS: 250, Changes: 7, Digest: "ab"}
+	}
+	var h heardNodes
+	shown := func(now time.Time) string {
+		var words []string
+		for _, n := range h.nodes(now) {
+			state := "gone"
+			if n.Alive {
+				state = "alive"
+			}
+			words = append(words, n.Name+"/"+n.Boot+" "+state)
+		}
+		return strings.Join(words, ", ")
+	}
+	for _, step := range []struct {
+		at   time.Duration
+		hear []redis.Beat
+		want string
+	}{
+		{0, []redis.Beat{beat("b", "1"), beat("a", "1")}, "a/1 alive, b/1 alive"},
+		{staleBeats, nil, "a/1 gone, b/1 gone"},
+		{time.Minute, []redis.Beat{beat("a", "1"), beat("a", "2")}, "a/1 alive, a/2 alive, b/1 gone"},
+		{2 * time.Minute, []redis.Beat{beat("a", "2")}, "a/2 alive, b/1 gone"},
+		{goneNodes, []redis.Beat{beat("a", "2")}, "a/2 alive"},
+	} {
+		now := start.Add(step.at)
+		if step.hear != nil {
+			h.hear(step.hear, now)
+		}
+		if got := shown(now); got != step.want {
+			t.Errorf("after %v: %s, want %s", step.at, got, step.want)
+		}
+	}
+	got := h.nodes(start.Add(goneNodes))[0]
+	if want := (admin.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); got != want {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// The longest fan-out is seen by all who ask, and forgotten after two minutes.
+func TestFleetFanOut(t *testing.T) {
+	var h heardNodes
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h.fanOut(0, now)
+	for _, step := range []struct {
+		at, told, want time.Duration
+	}{
+		{time.Second, 5, 5}, {2 * time.Second, 0, 5}, {3 * time.Second, 3, 5},
+		{time.Minute, 0, 5}, {time.Minute + time.Second, 1, 5}, {2 * time.Minute, 0, 5}, {2*time.Minute + time.Second, 0, 1},
+	} {
+		if got := h.fanOut(step.told, now.Add(step.at)); got != step.want {
+			t.Errorf("after %v: %d, want %d", step.at, got, step.want)
+		}
+	}
+}
+
+// A block that a node's allowlist refused is taken when a reload strikes the
+// address off the list.
+func TestFleetReloadTakesWhatWasAllowed(t *testing.T) {
+	t.Parallel()
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	const addr = "198.51.100.9"
+	without := b.yaml
+	reload := func(yaml string) {
+		b.yaml = yaml
+		if err := b.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload(without + "allowlist: [" + addr + "]\n")
+	now := view{a.Node}.Now()
+	block := edgeguard.Block{Prefix: netip.MustParsePrefix(addr + "/32"), Rule: "manual", Since: now, Until: now.Add(time.Hour)}
+	if _, err := (view{a.Node}).Block(block, false); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the block is refused", func() bool { return b.fleet().Poison > 0 })
+	if b.blocked(addr) {
+		t.Fatal("an allowlisted address is blocked")
+	}
+	reload(without)
+	b.eventually("the block is taken", func() bool { return b.blocked(addr) })
+}
+
+// Redis' own address is protected: as the config spells it at once, and as its
+// name resolves when that was looked up, which no start waits for.
+func TestRedisIsProtected(t *testing.T) {
+	u := newNode(t, shortDir(t), `
+state: $DIR/state
+fleet: {insecure: true, redis: ["redis://10.0.0.77:6379", "redis://redis.example.org:6379", "redis://[fd00::77]:6379"]}
+`)
+	spelled := []netip.Addr{netip.MustParseAddr("10.0.0.77"), netip.MustParseAddr("fd00::77")}
+	resolved := []netip.Addr{netip.MustParseAddr("10.0.0.78"), netip.MustParseAddr("fd00::78")}
+	holds := func(when string, want ...netip.Addr) {
+		t.Helper()
+		known := u.redisAddresses(u.pipeline.Current().Config.Fleet)
+		slices.SortFunc(known, netip.Addr.Compare)
+		slices.SortFunc(want, netip.Addr.Compare)
+		if !slices.Equal(known, want) {
+			t.Errorf("%s: %v are known, not %v", when, known, want)
+		}
+	}
+	holds("at the start", spelled...)
+	if err := u.resolveRedis(t.Context(), dnsOf(map[string][]netip.Addr{"redis.example.org": resolved})); err != nil {
+		t.Fatal(err)
+	}
+	holds("once the name is resolved", slices.Concat(spelled, resolved)...)
+	if err := u.resolveRedis(t.Context(), dnsOf(nil)); err == nil || !strings.Contains(err.Error(), "redis.example.org") {
+		t.Errorf("a name that is gone: %v", err)
+	}
+	holds("while the name cannot be resolved", slices.Concat(spelled, resolved)...)
+}
+
+// What the fleet counts of a key that is far from the limit, and that its nodes
+// keep to themselves, is shown whole, with each node's part; the runs of a node
+// are one.
+func TestFleetCounts(t *testing.T) {
+	t.Parallel()
+	quiet := strings.Replace(fleetOfTwo, "threshold: 20,", "threshold: 1000,", 1)
+	a, b := startFleetOf(t, redistest.Start(t, redistest.Options{}), quiet, quiet)
+	const addr = "203.0.113.9"
+	for range 7 {
+		a.request(addr)
+	}
+	for range 5 {
+		b.request(addr)
+	}
+	sees := func(u *underTest, want string) {
+		t.Helper()
+		u.eventually("the fleet's count is "+want, func() bool {
+			x, err := u.desk().Explain(t.Context(), netip.MustParseAddr(addr))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x.Rules[1].Fleet == nil && x.Rules[0].Fleet != nil && fmt.Sprint(*x.Rules[0].Fleet) == want
+		})
+	}
+	sees(a, "{12 [{edge-a 7} {edge-b 5}]}")
+	sees(b, "{12 [{edge-a 7} {edge-b 5}]}")
+	b.stop()
+	b = newNode(t, b.folder, b.yaml).start()
+	b.eventually("it is joined again and its first slot is over", func() bool {
+		f := b.fleet()
+		return f.Up && f.Syncs > 0 && b.clock.Now().Unix() > b.begun.Unix()
+	})
+	for range 4 {
+		b.request(addr)
+	}
+	sees(a, "{16 [{edge-b 9} {edge-a 7}]}")
+	top, err := a.desk().Top(t.Context(), 5)
+	if err != nil || len(top.Keys) == 0 || top.Keys[0].Fleet == nil || top.Keys[0].Fleet.Count != 16 {
+		t.Errorf("%+v, %v", top, err)
+	}
+}
+
+// A block that one node makes by itself, of what it and the others count, says
+// which of them counted how much, and all copies say the same.
+func TestReasonOfACrossingHere(t *testing.T) {
+	t.Parallel()
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	const addr = "203.0.113.30"
+	for range 12 {
+		b.request(addr)
+	}
+	for range 6 {
+		a.request(addr)
+	}
+	a.eventually("both have told what they count", func() bool {
+		x, err := a.desk().Explain(t.Context(), netip.MustParseAddr(addr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Rules[0].Fleet != nil && x.Rules[0].Fleet.Count == 18
+	})
+	a.eventually("it is blocked", func() bool {
+		a.request(addr)
+		return a.blocked(addr)
+	})
+	for _, u := range []*underTest{a, b} {
+		u.eventually("the block says which node saw how much", func() bool {
+			block := u.standing(addr)
+			return block != nil && strings.Contains(block.Reason, "edge-b 12") && strings.Contains(block.Reason, "edge-a ")
+		})
+	}
+	a.eventually("both lists say the same", func() bool {
+		x, y := *a.standing(addr), *b.standing(addr)
+		x.Since, x.Until = y.Since, y.Until // by each node's own clock
+		return x == y
+	})
+}
+
+// desk is a client of the node's admin API.
+func (u *underTest) desk() *client.Client {
+	u.t.Helper()
+	c, err := client.New(client.Config{Address: "unix:" + filepath.Join(u.folder, "admin.sock")})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(c.Close)
+	return c
+}

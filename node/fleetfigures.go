@@ -1,0 +1,152 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/aggregator/redis"
+	"edgeguard/config"
+	"edgeguard/node/pipeline"
+)
+
+const (
+	// staleBeats is how old the last list of living nodes may be, and goneNodes
+	// how long a node is shown that is in it no more, as in `fleet status`.
+	staleBeats = 10 * time.Second
+	goneNodes  = time.Hour
+	// fanOutSpan is how long the longest fan-out is remembered at least; twice
+	// that at most while it is asked for.
+	fanOutSpan = time.Minute
+)
+
+// heardNodes is what the fleet's nodes last said of themselves, and how long
+// their blocks were on their way. The zero value is ready. Safe for concurrent
+// use.
+type heardNodes struct {
+	mu    sync.Mutex
+	beats map[string]heardBeat // by their fields
+	at    time.Time            // of the newest list, local
+
+	// longest is of the span that began at turned, before of the one before. A
+	// link tells its longest once and forgets it, whoever asks; several may: a
+	// screen, a scrape, a balancer.
+	longest, before time.Duration
+	turned          time.Time
+}
+
+// heardBeat is a beat and when it was last among those of the living, local.
+type heardBeat struct {
+	redis.Beat
+	at time.Time
+}
+
+// hear takes in the beats of all nodes that live. Of a name that lives, runs
+// that have ended are forgotten, and the others after an hour: a node that
+// crashes again and again does not fill the list.
+func (h *heardNodes) hear(beats []redis.Beat, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lives := make(map[string]bool, len(beats))
+	next := make(map[string]heardBeat, len(beats))
+	for _, b := range beats {
+		lives[b.Node] = true
+		next[b.Field()] = heardBeat{b, now}
+	}
+	for field, old := range h.beats {
+		if !lives[old.Node] && now.Sub(old.at) < goneNodes {
+			next[field] = old
+		}
+	}
+	h.beats, h.at = next, now
+}
+
+// nodes gives what was heard, by name.
+func (h *heardNodes) nodes(now time.Time) []admin.FleetNode {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]admin.FleetNode, 0, len(h.beats))
+	for _, b := range h.beats {
+		out = append(out, admin.FleetNode{
+			Name: b.Node, Version: b.Version, Boot: b.Boot, Started: b.Started, Heard: b.At, Monitor: b.Monitor,
+			Alive: b.at.Equal(h.at) && now.Sub(h.at) < staleBeats,
+			Ahead: b.AheadMS / 1000, PushLag: float64(b.PushLagMS) / 1000, List: b.Changes, Digest: b.Digest,
+		})
+	}
+	slices.SortFunc(out, func(a, b admin.FleetNode) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started), cmp.Compare(a.Boot, b.Boot))
+	})
+	return out
+}
+
+// fanOut takes in the longest fan-out since it was last told, and gives that of
+// the last minutes.
+func (h *heardNodes) fanOut(most time.Duration, now time.Time) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.longest = max(h.longest, most)
+	longest := max(h.longest, h.before)
+	if now.Sub(h.turned) >= fanOutSpan {
+		h.before, h.longest, h.turned = h.longest, 0, now
+	}
+	return longest
+}
+
+// FleetNodes implements admin.View.
+func (v view) FleetNodes() []admin.FleetNode {
+	if v.pipeline.Current().Config.Fleet == nil {
+		return nil
+	}
+	return v.heard.nodes(v.clock.Now())
+}
+
+// fleet gives how the node stands in its fleet; nil for a node alone.
+func (v view) fleet(core *pipeline.Generation) *admin.Fleet {
+	if core.Config.Fleet == nil {
+		return nil
+	}
+	f := &admin.Fleet{Namespace: core.Config.Fleet.Namespace}
+	v.addCounts(f, core)
+	link := v.link()
+	if link == nil {
+		f.Trouble, f.Mend = "config", "the fleet's settings are refused: the log says why"
+		return f
+	}
+	s := link.Stats()
+	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
+	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
+	f.Published, f.Received, f.Poison = s.Published, s.Received, s.Poison
+	f.Kept, f.Records = s.Kept, s.Records
+	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), v.heard.fanOut(s.FanOutMost, v.clock.Now()).Seconds()
+	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
+	f.LastError, f.Errors = s.LastError, s.Errors
+	switch {
+	case !s.Up:
+		f.Trouble, f.Mend, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
+	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
+		f.Trouble, f.Mend = "joining", "the fleet is being joined: wait a moment"
+	default:
+		f.Up = true
+	}
+	return f
+}
+
+// addCounts adds what the node keeps for its fleet, whether it is heard or not.
+func (v view) addCounts(f *admin.Fleet, core *pipeline.Generation) {
+	c := core.Member.Counts.Stats()
+	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
+	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
+	f.Offered, f.Wholes, f.Refused = c.Offered, c.Wholes, c.Refused
+	h := v.hold.Stats()
+	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
+}
+
+// scope says in the API's words whose counts a rule's limit is for.
+func scope(c *config.Config, rule int) string {
+	if c.Fleet == nil {
+		return ""
+	}
+	return c.Rules.Rules[rule].Scope.String()
+}

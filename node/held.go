@@ -1,0 +1,64 @@
+package node
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/config"
+	"edgeguard/fleet"
+)
+
+// confirmShare is the share of the requests from which on blocks wait for a
+// word. A node alone, whose blocks by hand are weighed all the same, has the
+// default.
+func confirmShare(c *config.Config) float64 {
+	if c.Fleet == nil {
+		return fleet.DefaultConfirmShare
+	}
+	return c.Fleet.ConfirmShare
+}
+
+// askFleet has what this node counts of a block that waits pushed at once.
+func (n *Node) askFleet(b edgeguard.Block) {
+	member, link := n.pipeline.Current().Member, n.link()
+	if member == nil || link == nil {
+		return
+	}
+	if key, ok := member.Key(b.Rule, b.Prefix); ok {
+		link.Ask(key)
+	}
+}
+
+// lookForHeld raises the alarm about blocks of the fleet that wait for a word.
+// Before it, two of this node's pushes have been answered: what it finds by
+// itself waits no more.
+func (n *Node) lookForHeld(now time.Time) {
+	core := n.pipeline.Current()
+	n.hold.Sweep(now, core.Detector)
+	if core.Config.Fleet == nil {
+		return
+	}
+	if w := n.hold.Waiting(now, core.Detector, 2*core.Config.Fleet.Push+time.Second); w.Blocks > 0 {
+		n.alarms.begins(now, alarmHeld, "", w.String())
+	} else if n.alarms.ends(alarmHeld, "") {
+		n.log.Info("no block waits for a word any more", "alarm", alarmHeld)
+	}
+}
+
+// Held implements admin.View.
+func (v view) Held() []admin.HeldBlock {
+	all := v.hold.All()
+	out := make([]admin.HeldBlock, len(all))
+	for i, one := range all {
+		out[i] = admin.HeldBlock{Block: admin.NewBlock(v.outward(one.Block)), Share: one.Share, Held: v.clock.Epoch(one.At).UTC()}
+	}
+	return out
+}
+
+// Confirm implements admin.View.
+func (v view) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
+	b, ok, err = v.hold.Confirm(v.clock.Now(), prefix)
+	return v.outward(b), ok, err
+}

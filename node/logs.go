@@ -1,0 +1,183 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/logline"
+	"edgeguard/node/pipeline"
+	"edgeguard/sensor/accesslog"
+)
+
+// logSource is one log that is followed or received: a service.
+type logSource struct {
+	logDeps
+	config config.AccessLog
+	name   string
+	places int // connections at once, of a stream
+	// One of them, while it runs.
+	follower atomic.Pointer[accesslog.Follower]
+	listener atomic.Pointer[accesslog.Listener]
+	// seen is how it stood a second ago: keepHouse's.
+	seen    admin.Log
+	silence silence
+}
+
+// source names the log among the sources of events.
+func (s *logSource) source() string { return "log " + s.name }
+
+// logDeps is what the logs use of a node.
+type logDeps struct {
+	pipeline  *pipeline.Pipeline
+	clock     *clockguard.Clock
+	alarms    *alarms
+	log       *slog.Logger
+	positions *positions
+	cut       sync.Locker // held while lines are decided and the position moves on
+	placed    func()      // a log has its first position
+	// uncounter makes what a source tells of requests that it cannot count.
+	uncounter func(source string) edgeguard.Uncounter
+}
+
+// positions is how far the followed logs are, also of those that just ended.
+// Safe for concurrent use.
+type positions struct {
+	mu sync.Mutex
+	of map[string]accesslog.Position // by file
+}
+
+func (p *positions) get(file string) accesslog.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[file]
+}
+
+func (p *positions) set(file string, at accesslog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil {
+		p.of = make(map[string]accesslog.Position)
+	}
+	p.of[file] = at
+}
+
+// logs gives the logs of the config; places is how many connections a stream of
+// lines may have at once.
+func (d logDeps) logs(c *config.Config, places int) []*logSource {
+	var want []*logSource
+	for _, l := range c.Sensors.AccessLog {
+		s := &logSource{logDeps: d, config: l, name: l.File, places: places}
+		if l.File == "" {
+			s.name = l.Listen.String()
+		}
+		want = append(want, s)
+	}
+	return want
+}
+
+func (s *logSource) Key() string             { return fmt.Sprintf("log %+v %d", s.config, s.places) }
+func (s *logSource) Alarm() (string, string) { return alarmLog, s.name }
+
+// Report implements service.
+func (s *logSource) Report(to *admin.Stats) {
+	f := s.figures()
+	to.Logs = append(to.Logs, f)
+	to.Sources = append(to.Sources, admin.Source{Name: s.source(), Events: f.Parsed})
+}
+
+// Run reads the log until ctx is done.
+func (s *logSource) Run(ctx context.Context, ready func()) error {
+	format, err := logline.ParseFormat(s.config.Format)
+	if err != nil {
+		return fmt.Errorf("log %s: %w", s.name, err)
+	}
+	live := accesslog.Live{
+		Format: format,
+		Emit:   s.config.Emit,
+		Now:    s.clock.Now,
+		Local:  s.clock.Local,
+		Decide: s.pipeline.Batches(s.source()), Uncounted: s.uncounter(s.source()),
+		Trouble: func(at string, err error) {
+			about := s.name + ", " + at
+			if err != nil {
+				s.alarms.begins(s.clock.Now(), alarmLog, about, err.Error())
+			} else if s.alarms.ends(alarmLog, about) {
+				s.log.Info("works again", "alarm", alarmLog, "about", about)
+			}
+		},
+	}
+	if s.config.File != "" {
+		return s.follow(ctx, live, ready)
+	}
+	return s.receive(ctx, live, ready)
+}
+
+// follow follows a file from where it was left.
+func (s *logSource) follow(ctx context.Context, live accesslog.Live, ready func()) error {
+	f, err := accesslog.NewFollower(accesslog.FollowConfig{
+		Live: live, File: s.config.File, From: s.positions.get(s.config.File), Gate: s.cut, Placed: s.placed,
+	})
+	if err != nil {
+		return err
+	}
+	ready()
+	s.log.Info("following", "log", s.name, "format", s.config.Format)
+	s.follower.Store(f)
+	defer func() {
+		s.positions.set(s.config.File, f.Position())
+		s.follower.Store(nil)
+	}()
+	return ended(ctx, f.Run(ctx))
+}
+
+// receive takes lines at a socket.
+func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func()) error {
+	address := s.config.Listen.String()
+	if s.config.Listen.Network == "tcp" {
+		address = "tcp:" + address
+	}
+	l, err := accesslog.Listen(accesslog.ListenConfig{
+		Live: live, Address: address, Mode: s.config.Mode, Group: s.config.Group, MaxConnections: s.places,
+	})
+	if err != nil {
+		return err
+	}
+	ready()
+	s.log.Info("listening", "for", "log lines", "at", s.name, "format", s.config.Format)
+	s.listener.Store(l)
+	defer s.listener.Store(nil)
+	return ended(ctx, l.Run(ctx))
+}
+
+// ended makes an error of a sensor that ends by itself.
+func ended(ctx context.Context, err error) error {
+	if err == nil && ctx.Err() == nil {
+		return errors.New("the sensor ended by itself: it is started again")
+	}
+	return err
+}
+
+// knownPositions gives how far the logs of the config are: of those that are
+// followed now, the present one.
+func (n *Node) knownPositions() map[string]accesslog.Position {
+	known := make(map[string]accesslog.Position)
+	for _, l := range n.pipeline.Current().Config.Sensors.AccessLog {
+		if l.File != "" {
+			known[l.File] = n.positions.get(l.File)
+		}
+	}
+	for _, s := range n.logs.all() {
+		if f := s.follower.Load(); f != nil {
+			known[s.config.File] = f.Position()
+		}
+	}
+	return known
+}

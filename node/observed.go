@@ -1,0 +1,36 @@
+package node
+
+import (
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/node/pipeline"
+)
+
+// timeEvery is how many decisions are made for each whose duration is measured:
+// two looks at the clock and a histogram cost as much as a decision.
+const timeEvery = 16
+
+// observed gives a decider that counts what decide said and measures how long
+// every timeEvery-th decision took.
+func observed(latency *admin.Latency, verdicts *pipeline.Counts, source string, decide edgeguard.Decider) edgeguard.Decider {
+	took := latency.Of(source)
+	var decisions atomic.Uint64
+	return func(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
+		var begun time.Time
+		measured := decisions.Add(1)%timeEvery == 0
+		if measured {
+			begun = time.Now()
+		}
+		verdict := decide(now, event)
+		if measured {
+			took(time.Since(begun))
+		}
+		if verdict.Action != edgeguard.ActionPass {
+			verdicts.Of(pipeline.Count{Source: source, Action: verdict.Action, Rule: verdict.Rule}).Add(1)
+		}
+		return verdict
+	}
+}

@@ -1,0 +1,21 @@
+package node
+
+import (
+	"log/slog"
+
+	"edgeguard/config"
+)
+
+// Options are what a node is given besides its config. The zero value is
+// ready.
+type Options struct {
+	// Log gets one line per block and per change of state. Nil: nobody.
+	Log *slog.Logger
+	// Load reads the config again for a reload. Nil: a reload is refused, as
+	// there is nothing to read.
+	Load func() (*config.Config, error)
+	// Ready is called once, when the node answers.
+	Ready func()
+	// Version is shown by the admin API.
+	Version string
+}

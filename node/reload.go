@@ -1,0 +1,107 @@
+package node
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"edgeguard/config"
+)
+
+// reloads counts the reloads.
+type reloads struct {
+	done, failed atomic.Uint64
+	// last is when the config was last taken in, in Unix nanoseconds.
+	last atomic.Int64
+	// error is what the last one failed with, nil if it went well.
+	error atomic.Pointer[string]
+}
+
+// errNotRunning is told to who comes too early or too late.
+var errNotRunning = errors.New("the node does not run")
+
+// Reload reads the config again and goes by it: counts of meters that stayed
+// are kept, listeners, logs and enforcers that stayed go on undisturbed. If
+// anything is wrong with it, the node goes on as it was, and the error, which
+// is logged too, says what.
+func (n *Node) Reload() error {
+	n.systemd.reloading()
+	err := n.reload()
+	now := n.clock.Now()
+	if err != nil {
+		text := err.Error()
+		n.reloads.error.Store(&text)
+		n.reloads.failed.Add(1)
+		n.alarms.begins(now, alarmReload, "", "the config was not reloaded, and the one before it stays in force: "+err.Error())
+	} else {
+		n.reloads.error.Store(nil)
+		n.reloads.done.Add(1)
+		n.reloads.last.Store(now.UnixNano())
+		n.alarms.ends(alarmReload, "")
+		n.events.State(view{n}.Now(), "reloaded", n.status())
+		n.log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
+	}
+	n.systemd.ready(n.status())
+	return err
+}
+
+func (n *Node) reload() error {
+	n.changing.Lock()
+	defer n.changing.Unlock()
+	if n.base == nil {
+		return errNotRunning
+	}
+	if n.options.Load == nil {
+		return errors.New("the node was started without a config file: there is nothing to read again")
+	}
+	c, err := n.options.Load()
+	if err != nil {
+		return err
+	}
+	before := n.pipeline.Current().Config
+	if err := n.rehearse(c, before); err != nil {
+		return err
+	}
+	n.pipeline.Replace(c)
+	n.hold.SetLimit(confirmShare(c))
+	n.hold.SetMost(c.MaxBlocks)
+	if c.MaxBlocks != before.MaxBlocks {
+		n.list.SetMost(c.MaxBlocks)
+	}
+	n.list.SetAllow(c.Allowlist)
+	n.look()
+	n.settle(c)
+	n.refreshOutlets() // the allowlist or the mode may be another; those that left have ended
+	if link := n.link(); link != nil {
+		link.Resync() // what the allowlist before refused is offered again
+	}
+	if err := n.readTokens(); err != nil {
+		n.log.Warn(err.Error())
+	}
+	for _, w := range c.Warnings {
+		n.log.Warn("config: " + w.String())
+	}
+	if c.Memory != before.Memory || c.State != before.State {
+		n.log.Warn("config: memory and state change with a restart only")
+	}
+	return nil
+}
+
+// rehearse opens what is new in the config before anything is changed.
+func (n *Node) rehearse(c, before *config.Config) error {
+	if err := Check(c); err != nil {
+		return err
+	}
+	known := addresses(before)
+	for address, access := range addresses(c) {
+		if _, is := known[address]; is {
+			continue // it is open, or its alarm stands and it is tried again
+		}
+		listener, err := n.sockets.open(address, access)
+		if err != nil {
+			n.sockets.keep(known)
+			return err
+		}
+		_ = listener.Close() // the socket stays open for settle
+	}
+	return nil
+}

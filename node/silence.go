@@ -1,0 +1,94 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"edgeguard/admin"
+)
+
+const (
+	// growsFor is how long lines may come of which none is counted.
+	growsFor = time.Minute
+	// leastGrowth is how many they must be: a stranger's broken lines are no
+	// reason to wake anybody.
+	leastGrowth = 10
+	// silentFor is how long a source may deliver nothing from its start on, while
+	// others count leastOthers.
+	silentFor   = 10 * time.Minute
+	leastOthers = 1000
+)
+
+// sound is what can be heard of a log.
+type sound struct {
+	events uint64 // counted
+	lines  uint64 // read
+	behind int64  // bytes still to be read
+	others uint64 // what the node's other sources counted
+	// empty says that the server has never written to it, as far as can be seen:
+	// always so of a socket.
+	empty bool
+}
+
+// silence watches one log for delivering nothing, which nobody else would
+// notice: the node decides on what it gets. A log that never had a line may be
+// of a quiet site or of a fresh node, so that it takes another source that counts
+// meanwhile.
+type silence struct {
+	begun, last time.Time // of the watch, and of the last look with a new event
+	at          sound     // as it was then
+}
+
+// look gives what is wrong at now, empty where nothing is.
+func (w *silence) look(now time.Time, s sound) string {
+	if w.begun.IsZero() {
+		w.begun, w.last, w.at = now, now, s
+	}
+	if s.events != w.at.events {
+		w.last, w.at = now, s
+		return ""
+	}
+	lines, others := s.lines-min(s.lines, w.at.lines), s.others-min(s.others, w.at.others)
+	switch {
+	case now.Sub(w.last) >= growsFor && lines >= leastGrowth:
+		return fmt.Sprintf("%d lines came since the last one that was counted: see `format` and `emit`, and run `edgeguard doctor`", lines)
+	case now.Sub(w.last) >= growsFor && lines == 0 && s.behind > 0 && w.at.behind > 0:
+		return fmt.Sprintf("%d bytes wait to be read, and nothing is counted", s.behind)
+	case s.events == 0 && s.empty && now.Sub(w.begun) >= silentFor && others >= leastOthers:
+		return fmt.Sprintf("it has delivered nothing since the start %v ago, and other sources counted %d meanwhile: see that the server writes there, and may; a quiet site's first line ends this",
+			now.Sub(w.begun).Round(time.Minute), others)
+	}
+	return ""
+}
+
+// lookForSilent raises the alarm about logs that deliver nothing.
+func (n *Node) lookForSilent(now time.Time, sources []admin.Source) {
+	var all uint64
+	for _, s := range sources {
+		all += s.Events
+	}
+	for _, l := range n.logs.all() {
+		s := l.sound()
+		s.others = all - min(all, s.events)
+		if text := l.silence.look(now, s); text != "" {
+			n.alarms.begins(now, alarmSilent, l.name, l.name+": "+text)
+		} else {
+			n.alarms.ends(alarmSilent, l.name)
+		}
+	}
+}
+
+// sound gives what can be heard of the log now.
+func (s *logSource) sound() sound {
+	if f := s.follower.Load(); f != nil {
+		t := f.Stats()
+		info, err := os.Stat(s.config.File)
+		return sound{events: t.Events, lines: t.Lines, behind: t.Behind, empty: err != nil || info.Size() == 0}
+	}
+	if l := s.listener.Load(); l != nil {
+		t := l.Stats()
+		return sound{events: t.Events, lines: t.Lines, empty: true}
+	}
+	return sound{empty: true}
+}

@@ -1,0 +1,173 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"edgeguard/admin"
+)
+
+// service is something that runs for as long as the config wants it: a
+// listener, a log, an enforcer.
+type service interface {
+	// Key is what it is with all of its settings: while a reload wants the
+	// same key, the service goes on undisturbed.
+	Key() string
+	// About names it in alarms, Alarm is the kind of them.
+	Alarm() (kind, about string)
+	// Run works until ctx is done, and calls ready as soon as it works. What it
+	// returns before that is an alarm, and it is run again.
+	Run(ctx context.Context, ready func()) error
+	// Report adds its figures to those of the node.
+	Report(*admin.Stats)
+}
+
+// supervisor runs services.
+type supervisor struct {
+	alarms *alarms
+	log    *slog.Logger
+	now    func() time.Time
+}
+
+// retryEvery is how long after a fault a service is run again.
+const retryEvery = 5 * time.Second
+
+// run runs one service until ctx is done.
+func (s *supervisor) run(ctx context.Context, one service) {
+	kind, about := one.Alarm()
+	ready := func() {
+		if s.alarms.ends(kind, about) {
+			s.log.Info("works again", "alarm", kind, "about", about)
+		}
+	}
+	for {
+		err := one.Run(ctx, ready)
+		if ctx.Err() != nil {
+			s.alarms.ends(kind, about)
+			return
+		}
+		if err != nil {
+			s.alarms.begins(s.now(), kind, about, err.Error())
+		}
+		if !pause(ctx, retryEvery) {
+			return
+		}
+	}
+}
+
+// group is the services of one kind. It is safe for concurrent use.
+type group[S service] struct {
+	supervisor *supervisor
+
+	mu   sync.Mutex // held while services stop: there is one change at a time
+	runs []*running[S]
+	// shown is guarded apart from mu, so that nobody who reads figures waits
+	// for a service to stop.
+	figures sync.Mutex
+	shown   []S
+}
+
+// running is a service that was started.
+type running[S service] struct {
+	service S
+	stop    context.CancelFunc
+	ended   chan struct{}
+}
+
+// settle makes the services that run those of want, in that order. The others
+// have ended before new ones start: one that merely changed its settings finds
+// its port or file free.
+func (g *group[S]) settle(ctx context.Context, want []S) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	kept := make(map[string]*running[S])
+	for _, w := range want {
+		kept[w.Key()] = nil
+	}
+	var leaving []*running[S]
+	for _, r := range g.runs {
+		if _, wanted := kept[r.service.Key()]; wanted {
+			kept[r.service.Key()] = r
+		} else {
+			leaving = append(leaving, r)
+		}
+	}
+	end(leaving)
+	g.runs = nil
+	for _, w := range want {
+		r := kept[w.Key()]
+		if r == nil {
+			r = g.start(ctx, w)
+			kept[w.Key()] = r
+		}
+		g.runs = append(g.runs, r)
+	}
+	g.show()
+}
+
+// stop ends all services and waits for them.
+func (g *group[S]) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	end(g.runs)
+	g.runs = nil
+	g.show()
+}
+
+func (g *group[S]) start(ctx context.Context, w S) *running[S] {
+	inner, cancel := context.WithCancel(ctx)
+	r := &running[S]{service: w, stop: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(r.ended)
+		g.supervisor.run(inner, w)
+	}()
+	return r
+}
+
+// end stops all of them at once, and then waits for each.
+func end[S service](all []*running[S]) {
+	for _, r := range all {
+		r.stop()
+	}
+	for _, r := range all {
+		<-r.ended
+	}
+}
+
+func (g *group[S]) show() {
+	shown := make([]S, len(g.runs))
+	for i, r := range g.runs {
+		shown[i] = r.service
+	}
+	g.figures.Lock()
+	g.shown = shown
+	g.figures.Unlock()
+}
+
+// all gives the running services, in the config's order.
+func (g *group[S]) all() []S {
+	g.figures.Lock()
+	defer g.figures.Unlock()
+	return g.shown
+}
+
+// report adds the figures of all.
+func (g *group[S]) report(s *admin.Stats) {
+	for _, one := range g.all() {
+		one.Report(s)
+	}
+}
+
+// pause waits, and reports whether it did to the end.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,212 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/blocklist"
+)
+
+const (
+	// shareEvery is the span that the share of uncounted requests is of, and
+	// leastUncounted how many there must be in it to say something.
+	shareEvery     = time.Minute
+	leastUncounted = 10
+	// mostShown is how many addresses an alarm names.
+	mostShown = 3
+)
+
+// reasonCounts counts the uncounted requests of one source by their reason.
+type reasonCounts [edgeguard.Reasons]atomic.Uint64
+
+// sum adds up all reasons, and those of requests that the source counts as
+// events, too.
+func (c *reasonCounts) sum() (all, events uint64) {
+	for reason := range edgeguard.Reason(edgeguard.Reasons) {
+		n := c[reason].Load()
+		all += n
+		switch reason {
+		case edgeguard.FieldCut, edgeguard.DecisionFailed:
+			events += n
+		}
+	}
+	return all, events
+}
+
+// most gives the reason with the highest count.
+func (c *reasonCounts) most() edgeguard.Reason {
+	var most edgeguard.Reason
+	for reason := range edgeguard.Reason(edgeguard.Reasons) {
+		if c[reason].Load() > c[most].Load() {
+			most = reason
+		}
+	}
+	return most
+}
+
+// uncounted is what is known of the requests that no rule counts, or not every
+// rule. The sources are the config's. Safe for concurrent use; the zero value is
+// ready.
+type uncounted struct {
+	mu     sync.Mutex
+	by     map[string]*reasonCounts
+	unseen unseen
+	spans  map[string]span // keepHouse's: how each source stood at the span's begin
+	judged time.Time       // keepHouse's: when the span began
+}
+
+// span is how many requests a source had and how many of them were not counted.
+type span struct{ requests, uncounted uint64 }
+
+// of gives the counts of a source.
+func (u *uncounted) of(source string) *reasonCounts {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := u.by[source]
+	if c == nil {
+		if u.by == nil {
+			u.by = make(map[string]*reasonCounts)
+		}
+		c = new(reasonCounts)
+		u.by[source] = c
+	}
+	return c
+}
+
+// figures gives the counts that are not zero, in a fixed order.
+func (u *uncounted) figures() []admin.Uncounted {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var out []admin.Uncounted
+	for source, counts := range u.by {
+		for reason := range edgeguard.Reason(edgeguard.Reasons) {
+			if n := counts[reason].Load(); n > 0 {
+				out = append(out, admin.Uncounted{Source: source, Reason: reason.String(), Count: n})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b admin.Uncounted) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// uncounter gives a source whom to tell of requests that it cannot count.
+func (n *Node) uncounter(source string) edgeguard.Uncounter {
+	counts := n.uncounted.of(source)
+	return func(now time.Time, requests []edgeguard.Uncounted) {
+		u := &n.uncounted
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.unseen.goBy(boundOf(n.pipeline.Current().Config.Rules))
+		for i := range requests {
+			r := &requests[i]
+			counts[r.Reason].Add(1)
+			if !n.spares(now, r) {
+				u.unseen.add(now, r)
+			}
+		}
+	}
+}
+
+// spares reports whether a request's address is never counted anyway.
+func (n *Node) spares(now time.Time, r *edgeguard.Uncounted) bool {
+	if !r.Addr.IsValid() {
+		return false
+	}
+	standing, _ := n.list.Find(now, r.Addr)
+	return standing == blocklist.Allowed || standing == blocklist.Protected
+}
+
+// lookForUncounted raises the alarms about requests that are not counted: where
+// they are many among a source's, and where one address makes more of them than
+// the least limit allows. The second is the one that an attacker cannot hide
+// from among many requests of others.
+func (n *Node) lookForUncounted(now time.Time) {
+	u := &n.uncounted
+	u.mu.Lock()
+	u.unseen.goBy(boundOf(n.pipeline.Current().Config.Rules))
+	over, window, limit := u.unseen.over(now), u.unseen.bound.window(), u.unseen.bound.limit
+	total, crowd := u.unseen.crowd(now)
+	u.mu.Unlock()
+	switch {
+	case len(over) > 0:
+		n.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+			"requests of one address are not counted: %s in the last %.0f min, over the least limit of the rules, %d: %s. Until that is done: `edgeguard blocks add`",
+			shownOffenders(over), window.Minutes(), limit, fixes[over[0].reason]))
+	case crowd:
+		n.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+			"%d requests of the last %.0f min were not counted, of so many addresses that one over a limit could hide among them: `uncounted` of /api/v1/status has the reasons",
+			total, window.Minutes()))
+	default:
+		n.alarms.ends(alarmUncountedAddress, "")
+	}
+	if now.Sub(u.judged) >= shareEvery {
+		u.judged = now
+		n.judgeShares(now, n.handedIn())
+	}
+}
+
+// judgeShares compares each source's figures with those of a span ago.
+func (n *Node) judgeShares(now time.Time, sources []admin.Source) {
+	spans := make(map[string]span)
+	for _, s := range sources {
+		is := spans[s.Name] // a file may be followed twice, for other kinds
+		is.requests += s.Events
+		spans[s.Name] = is
+	}
+	for source, is := range spans {
+		counts := n.uncounted.of(source)
+		all, events := counts.sum()
+		is.uncounted, is.requests = all, is.requests+all-min(all, events)
+		spans[source] = is
+		was := n.uncounted.spans[source]
+		missed, requests := is.uncounted-was.uncounted, is.requests-min(is.requests, was.requests)
+		if missed < leastUncounted || 100*missed <= requests {
+			n.alarms.ends(alarmUncounted, source)
+			continue
+		}
+		n.alarms.begins(now, alarmUncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
+			source, missed, max(missed, requests), fixes[counts.most()]))
+	}
+	for source := range n.uncounted.spans {
+		if _, known := spans[source]; !known {
+			n.alarms.ends(alarmUncounted, source)
+		}
+	}
+	n.uncounted.spans = spans
+}
+
+// shownOffenders names the worst. Their addresses were parsed: nothing that a
+// client wrote is shown.
+func shownOffenders(over []offender) string {
+	var names []string
+	for _, o := range over[:min(len(over), mostShown)] {
+		names = append(names, fmt.Sprintf("%v %d", edgeguard.Key{Prefix: o.prefix}, o.count))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(over) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// fixes says what to do about each reason.
+var fixes = [edgeguard.Reasons]string{
+	edgeguard.LineTooLong:    "their log lines are longer than is read: lower the server's limit for request headers",
+	edgeguard.LineUnended:    "their log lines have no end: write the log to a file and follow it",
+	edgeguard.LineMisfit:     "their log lines are not of the log's format: give the log's own format (`edgeguard doctor` shows a line)",
+	edgeguard.FieldCut:       "the path or another field was cut short: HAProxy wants both `log … len 65535` and `tune.http.logurilen 16384`, other servers a lower limit for request headers",
+	edgeguard.HeadersTooLong: "the questions to forward auth are over 16 KiB: lower the proxy's own limit for request headers, or have it send fewer of the client's",
+	edgeguard.NotHTTP:        "the questions to forward auth are not HTTP: see who asks there",
+	edgeguard.NoClient:       "they name no client: give a log's own format, and compare a proxy's config with `edgeguard snippets`",
+	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
+	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096, or follow a file",
+}
