@@ -79,7 +79,7 @@ func (n peer) Settled(k aggregator.Key, peak uint32) bool {
 // Merge takes in a block or an allowance that another node made; a block may
 // have to wait for a word.
 func (n peer) Merge(b edgeguard.Block, forced bool) (changed bool, err error) {
-	changed, err = n.hold.Merge(n.clock.Now(), n.pipeline.Current().Detector, b, forced)
+	changed, err = n.hold.Admit(n.clock.Now(), n.pipeline.Current().Detector, b, forced)
 	if errors.Is(err, aggregator.ErrHeld) {
 		n.state.touch() // a restart must not put it in force
 	}

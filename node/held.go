@@ -6,8 +6,8 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator/quarantine"
 	"edgeguard/config"
-	"edgeguard/fleet"
 )
 
 // confirmShare is the share of the requests from which on blocks wait for a
@@ -15,7 +15,7 @@ import (
 // default.
 func confirmShare(c *config.Config) float64 {
 	if c.Fleet == nil {
-		return fleet.DefaultConfirmShare
+		return quarantine.DefaultConfirmShare
 	}
 	return c.Fleet.ConfirmShare
 }
@@ -40,7 +40,7 @@ func (n *Node) lookForHeld(now time.Time) {
 	if core.Config.Fleet == nil {
 		return
 	}
-	if w := n.hold.Waiting(now, core.Detector, 2*core.Config.Fleet.Push+time.Second); w.Blocks > 0 {
+	if w := n.hold.Summary(now, core.Detector, 2*core.Config.Fleet.Push+time.Second); w.Blocks > 0 {
 		n.alarms.begins(now, alarmHeld, "", w.String())
 	} else if n.alarms.ends(alarmHeld, "") {
 		n.log.Info("no block waits for a word any more", "alarm", alarmHeld)

@@ -16,10 +16,10 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/fleet"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/internal/unixsocket"
@@ -37,7 +37,7 @@ type Node struct {
 	clock    *clockguard.Clock
 	memory   *shard.Memory
 	list     *blocklist.List
-	hold     *fleet.Hold // before the list, for the fleet's blocks
+	hold     *quarantine.Quarantine // before the list, for the fleet's blocks
 	pipeline *pipeline.Pipeline
 	spared   atomic.Pointer[hostaddr.Set] // whom to block by force only
 	journal  *journal
@@ -112,7 +112,7 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.journal.publish = n.publish
 	n.alarms = newAlarms(func(a edgeguard.Alarm) { n.journal.hear(note{alarm: &a}) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
-	n.hold = fleet.NewHold(n.list, n.askFleet)
+	n.hold = quarantine.New(n.list, n.askFleet)
 	n.hold.SetLimit(confirmShare(c))
 	n.hold.SetMost(c.MaxBlocks)
 	n.pipeline = pipeline.New(pipeline.Config{

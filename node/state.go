@@ -15,8 +15,8 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator/quarantine"
 	"edgeguard/detector"
-	"edgeguard/fleet"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -68,12 +68,12 @@ func (n *Node) restore() {
 	now := n.clock.Now()
 	var steps []detector.Step
 	var blocks []snapshot.Block
-	var held []fleet.Held // or a restart would put them in force: a node that has seen no requests yet takes what the fleet has
+	var held []quarantine.Held // or a restart would put them in force: a node that has seen no requests yet takes what the fleet has
 	loaded, err := snapshot.Load(n.state.path, now, snapshot.Sink{
 		Meter: n.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
-				held = append(held, fleet.Held{Block: b.Block, Share: b.Share, At: b.At})
+				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At})
 			} else {
 				blocks = append(blocks, *b)
 			}

@@ -70,7 +70,7 @@ func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool
 	node := v.pipeline.Current().Config.Node
 	lifted, ok := v.list.Lift(prefix, now, reason, node)
 	if !ok {
-		lifted, ok = v.hold.Lift(now, prefix, reason, node)
+		lifted, ok = v.hold.Withdraw(now, prefix, reason, node)
 	}
 	if ok {
 		v.pipeline.Current().Detector.Clear(now, prefix)

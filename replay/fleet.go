@@ -73,8 +73,8 @@ type fleetRun struct {
 	told       uint64    // keys that were put on the watch list
 	place      string    // how far that was read
 
-	members []*member
-	byName  map[string]*member
+	members []*replayNode
+	byName  map[string]*replayNode
 	names   map[[8]byte]string
 }
 
@@ -84,7 +84,7 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 		return nil, err
 	}
 	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), place: "0",
-		byName: make(map[string]*member), names: make(map[[8]byte]string)}
+		byName: make(map[string]*replayNode), names: make(map[[8]byte]string)}
 	first, err := r.join("")
 	if err == nil {
 		if err = first.pusher.Claim(ctx); err != nil {
@@ -190,7 +190,7 @@ func (r *fleetRun) spread(ctx context.Context) error {
 
 // join gives the node of a name. A new one is told of nothing: blocks from
 // before it joined are few and short in a replay of one file.
-func (r *fleetRun) join(name string) (*member, error) {
+func (r *fleetRun) join(name string) (*replayNode, error) {
 	if name == "" {
 		name = r.config.Node
 	}
@@ -200,7 +200,7 @@ func (r *fleetRun) join(name string) (*member, error) {
 	if m := r.byName[name]; m != nil {
 		return m, nil
 	}
-	m, err := newMember(r, name)
+	m, err := newReplayNode(r, name)
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func TestForgedClients(t *testing.T) {
 	}
 	// The others of them are taken back.
 	for _, held := range one.hold.All()[:100] {
-		if _, ok := one.hold.Lift(one.now(), held.Prefix, "forged", one.name); !ok {
+		if _, ok := one.hold.Withdraw(one.now(), held.Prefix, "forged", one.name); !ok {
 			t.Fatal(held.Prefix)
 		}
 	}

@@ -14,10 +14,11 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/member"
+	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
-	member "edgeguard/fleet"
 	"edgeguard/internal/redistest"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -35,7 +36,7 @@ type node struct {
 	ahead, offset atomic.Int64
 
 	list     *blocklist.List
-	hold     *member.Hold
+	hold     *quarantine.Quarantine
 	detector *detector.Detector
 	counts   *aggregator.Node
 	member   *member.Member
@@ -66,7 +67,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
-	n.hold = member.NewHold(n.list, func(b edgeguard.Block) {
+	n.hold = quarantine.New(n.list, func(b edgeguard.Block) {
 		if k, ok := n.member.Key(b.Rule, b.Prefix); ok {
 			n.link.Ask(k)
 		}
@@ -143,7 +144,7 @@ func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 func (p peer) Merge(b edgeguard.Block, forced bool) (bool, error) {
 	p.fleet.pass(beforeApply)
 	defer p.fleet.pass(afterApply)
-	return p.hold.Merge(p.now(), p.detector, b, forced)
+	return p.hold.Admit(p.now(), p.detector, b, forced)
 }
 
 func (p peer) Records() iter.Seq2[edgeguard.Block, bool] { return p.list.Records() }

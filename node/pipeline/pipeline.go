@@ -9,10 +9,10 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/member"
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
-	"edgeguard/fleet"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -31,7 +31,7 @@ type Config struct {
 type Generation struct {
 	Config   *config.Config
 	Detector *detector.Detector
-	Member   *fleet.Member // nil for a node alone
+	Member   *member.Member // nil for a node alone
 
 	rules map[string]int // by name
 }
@@ -90,7 +90,7 @@ func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
 		g.Detector = detector.New(dc)
 		return g
 	}
-	g.Member = fleet.New(dc, aggregator.Config{
+	g.Member = member.New(dc, aggregator.Config{
 		Boot: p.made.Boot, Offset: p.made.Offset(), Quiet: c.Fleet.Quiet, MaxNodes: c.Fleet.MaxNodes, Nodes: 1,
 		Share: c.Fleet.Share, MaxSuspects: c.Fleet.MaxSuspects, Previous: counts,
 	})

@@ -1,4 +1,4 @@
-package fleet
+package quarantine
 
 import (
 	"time"
@@ -17,8 +17,8 @@ type Held struct {
 	At    time.Time
 }
 
-// HoldStats tells what a hold has done so far.
-type HoldStats struct {
+// Stats tells what a hold has done so far.
+type Stats struct {
 	Held      int    // wait now
 	Came      uint64 // ever waited
 	Confirmed uint64 // of them: put in force by a word

@@ -1,4 +1,4 @@
-package fleet
+package quarantine
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 	"edgeguard/detector"
 )
 
-// Waiting is what an operator is told of the blocks that wait.
-type Waiting struct {
+// Summary is what an operator is told of the blocks that wait.
+type Summary struct {
 	Blocks int
 	Origin string  // the node that made most of them
 	Others bool    // not all are its
 	Share  float64 // of the last five minutes' requests that all which wait would refuse
 }
 
-// Waiting tells of the blocks that have waited for a word for at least a while:
+// Summary tells of the blocks that have waited for a word for at least a while:
 // in a flood those of the other nodes are here before this node's own counts have
 // been answered, and nobody needs to hear of them. What waits for room alone is
 // not among them.
-func (h *Hold) Waiting(now time.Time, d *detector.Detector, while time.Duration) (w Waiting) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Duration) (w Summary) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	origins := make(map[string]int)
 	var v4, v6 [129]bool // the lengths of their prefixes
-	for prefix, one := range h.held {
+	for prefix, one := range q.held {
 		if one.Share == 0 || now.Sub(one.At) < while {
 			continue
 		}
@@ -41,28 +41,28 @@ func (h *Hold) Waiting(now time.Time, d *detector.Detector, while time.Duration)
 		}
 	}
 	if w.Blocks == 0 {
-		return Waiting{}
+		return Summary{}
 	}
 	w.Others = len(origins) > 1
-	lets := h.lets(now)
-	w.Share = h.look(now, d).ShareOf(func(addr netip.Addr) bool {
+	lets := q.lets(now)
+	w.Share = q.look(now, d).ShareOf(func(addr netip.Addr) bool {
 		lengths := &v6
 		if addr.Is4() {
 			lengths = &v4
 		}
-		return h.covers(addr, lengths) && lets(addr)
+		return q.covers(addr, lengths) && lets(addr)
 	})
 	return w
 }
 
 // covers reports whether a held prefix of one of the lengths has the address.
-func (h *Hold) covers(addr netip.Addr, lengths *[129]bool) bool {
+func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 	for bits, used := range lengths[:addr.BitLen()+1] {
 		if !used {
 			continue
 		}
 		prefix, _ := addr.Prefix(bits)
-		if _, ok := h.held[prefix]; ok {
+		if _, ok := q.held[prefix]; ok {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func shown(name string) string {
 }
 
 // String says it in a sentence.
-func (w Waiting) String() string {
+func (w Summary) String() string {
 	blocks, wait, by := "blocks", "wait", shown(w.Origin)
 	if w.Blocks == 1 {
 		blocks, wait = "block", "waits"

@@ -1,4 +1,4 @@
-package fleet
+package quarantine
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // A flood of addresses of which this node comes to know by itself that they are
-// rightly blocked leaves room in the account for the next ones.
+// rightly blocked leaves room in the budget for the next ones.
 func TestFoundMakesRoom(t *testing.T) {
 	g := newDoor(t)
 	var asked []edgeguard.Block
@@ -29,8 +29,8 @@ func TestFoundMakesRoom(t *testing.T) {
 	if in != 20 || len(g.All()) != 0 {
 		t.Errorf("%d of 20 in force, %d wait", in, len(g.All()))
 	}
-	if len(asked) != 0 || len(g.account.charges) != 0 {
-		t.Errorf("asked for %v; charged %v", asked, g.account.charges)
+	if len(asked) != 0 || len(g.budget.charges) != 0 {
+		t.Errorf("asked for %v; charged %v", asked, g.budget.charges)
 	}
 }
 
@@ -65,18 +65,18 @@ func TestNoShareTwice(t *testing.T) {
 	if err := g.merge(first, false); err != nil {
 		t.Fatal(err)
 	}
-	for k := 1; k < 10; k++ { // the account is full
+	for k := 1; k < 10; k++ { // the budget is full
 		_ = g.merge(g.block(client(18, k).String()+"/32", 1), false)
 	}
 	longer := g.block(first.Prefix.String(), 2)
 	if err := g.merge(longer, false); err != nil {
 		t.Errorf("a greater record of a block that stands: %v", err)
 	}
-	before := g.account.sum(g.now)
+	before := g.budget.sum(g.now)
 	if _, ok := g.list.Lift(first.Prefix, g.now, "wrong", "edge-1"); !ok {
 		t.Fatal("not lifted")
 	}
-	if after := g.account.sum(g.now); after >= before {
+	if after := g.budget.sum(g.now); after >= before {
 		t.Errorf("after the lift %v are charged, before %v", after, before)
 	}
 }

@@ -1,10 +1,10 @@
-// Package fleet ties a node's detector to what the fleet counts: the detector
+// Package member ties a node's detector to what the fleet counts: the detector
 // asks the aggregator for the rest of the fleet at each count, the aggregator
 // reads the detector's tables for what is to be pushed, and a total that came
 // back from Redis becomes a crossing of the detector's rules.
 //
 // It is pure, and carries nothing anywhere: aggregator/redis does.
-package fleet
+package member
 
 import (
 	"net/netip"

@@ -1,4 +1,4 @@
-package fleet
+package quarantine
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 
 // door is a list behind a hold, and the detector that sees the requests.
 type door struct {
-	*Hold
+	*Quarantine
 	t    *testing.T
 	d    *detector.Detector
 	list *blocklist.List
@@ -33,7 +33,7 @@ func newDoor(t *testing.T) *door {
 		t.Fatal(problems)
 	}
 	list := blocklist.New(blocklist.Config{})
-	g := &door{Hold: NewHold(list, nil), t: t, list: list, now: time.Unix(1_800_000_000, 0)}
+	g := &door{Quarantine: New(list, nil), t: t, list: list, now: time.Unix(1_800_000_000, 0)}
 	g.d = detector.New(detector.Config{Rules: set, Memory: shard.NewMemory(16 << 20), List: list, Seed: 1})
 	list.OnChange(func(b edgeguard.Block) { g.Changed(g.now, b) })
 	return g
@@ -58,7 +58,7 @@ func (g *door) block(prefix string, version uint64) edgeguard.Block {
 }
 
 func (g *door) merge(b edgeguard.Block, forced bool) error {
-	_, err := g.Merge(g.now, g.d, b, forced)
+	_, err := g.Admit(g.now, g.d, b, forced)
 	return err
 }
 
@@ -219,12 +219,12 @@ func TestHoldOneBlock(t *testing.T) {
 			if got := g.Version(netip.MustParsePrefix(much)); got != 3 {
 				g.t.Errorf("version %d", got)
 			}
-			b, ok := g.Lift(g.now, netip.MustParsePrefix(much), "no", "edge-1")
+			b, ok := g.Withdraw(g.now, netip.MustParsePrefix(much), "no", "edge-1")
 			if !ok || !b.Lifted || b.Version <= 3 || b.Origin != "edge-1" || g.list.Version(b.Prefix) != b.Version {
 				g.t.Errorf("%+v, %v", b, ok)
 			}
 			g.waits(much, false)
-			if _, ok = g.Lift(g.now, b.Prefix, "no", "edge-1"); ok {
+			if _, ok = g.Withdraw(g.now, b.Prefix, "no", "edge-1"); ok {
 				g.t.Error("taken back twice")
 			}
 		},
@@ -250,12 +250,12 @@ func TestHoldOneBlock(t *testing.T) {
 		},
 		"told of": func(g *door) {
 			held(g)
-			if w := g.Waiting(g.now.Add(time.Second), g.d, 2*time.Second); w.Blocks != 0 {
+			if w := g.Summary(g.now.Add(time.Second), g.d, 2*time.Second); w.Blocks != 0 {
 				g.t.Errorf("too soon: %v", w)
 			}
 			share := g.d.Sample(g.now).Share(netip.MustParsePrefix(much), func(netip.Addr) bool { return true })
 			want := fmt.Sprintf("1 block by edge-2 would refuse %.0f %% of the last 5 minutes' requests here and waits for a word: edgeguard blocks held", 100*share)
-			if got := g.Waiting(g.now.Add(2*time.Second), g.d, 2*time.Second).String(); got != want {
+			if got := g.Summary(g.now.Add(2*time.Second), g.d, 2*time.Second).String(); got != want {
 				g.t.Errorf("%s\nwant %s", got, want)
 			}
 		},
@@ -396,7 +396,7 @@ func (g *door) cameBefore(prefix netip.Prefix) bool {
 }
 
 func TestAccount(t *testing.T) {
-	a := newAccount()
+	a := newBudget()
 	at := func(s int) time.Time { return time.Unix(1_800_000_000+int64(s), 0) }
 	for s := range 3000 {
 		a.add(at(s), netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(s >> 8), byte(s)}), 32), 0.001)
@@ -411,7 +411,7 @@ func TestAccount(t *testing.T) {
 }
 
 func TestWaitingSaysWho(t *testing.T) {
-	for want, w := range map[string]Waiting{
+	for want, w := range map[string]Summary{
 		"2 blocks by edge-2 and others would refuse 41 % of":              {Blocks: 2, Origin: "edge-2", Others: true, Share: 0.41},
 		`1 block by "\x1b[2J" would refuse 41 % of`:                       {Blocks: 1, Origin: "\x1b[2J", Share: 0.41},
 		fmt.Sprintf(`1 block by %s`, strings.Repeat("x", 64)) + "… would": {Blocks: 1, Origin: strings.Repeat("x", 99)},

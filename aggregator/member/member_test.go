@@ -1,4 +1,4 @@
-package fleet_test
+package member_test
 
 import (
 	"net/netip"
@@ -8,9 +8,9 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/member"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
-	"edgeguard/fleet"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -20,8 +20,8 @@ var (
 	addr = netip.MustParseAddr("203.0.113.9")
 )
 
-// member makes a node of two meters, of which only the first is the fleet's.
-func member(t *testing.T, previous *fleet.Member, memory *shard.Memory) (*fleet.Member, *blocklist.List) {
+// newMember makes a node of two meters, of which only the first is the fleet's.
+func newMember(t *testing.T, previous *member.Member, memory *shard.Memory) (*member.Member, *blocklist.List) {
 	t.Helper()
 	set, problems := rules.Compile([]rules.Spec{
 		{Name: "site", Threshold: 10, Guard: "1"},
@@ -36,22 +36,22 @@ func member(t *testing.T, previous *fleet.Member, memory *shard.Memory) (*fleet.
 	if previous != nil {
 		d.Previous, c.Previous = previous.Detector, previous.Counts
 	}
-	return fleet.New(d, c), list
+	return member.New(d, c), list
 }
 
-func request(m *fleet.Member) {
+func request(m *member.Member) {
 	m.Decide(now, &edgeguard.Event{Time: now, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
 }
 
 // collect gives all that the member has to push.
-func collect(m *fleet.Member) []aggregator.Push {
+func collect(m *member.Member) []aggregator.Push {
 	return slices.Concat(slices.Collect(m.Counts.Collect(now, 100))...)
 }
 
 // A block of this node's own rule of the fleet, and of one of its keys, is
 // counted under that key; nothing else is.
 func TestMemberKey(t *testing.T) {
-	m, _ := member(t, nil, shard.NewMemory(1<<20))
+	m, _ := newMember(t, nil, shard.NewMemory(1<<20))
 	request(m)
 	want := collect(m)[0].Key
 	if got, ok := m.Key("site", want.Prefix); !ok || got != want {
@@ -71,7 +71,7 @@ func TestMemberKey(t *testing.T) {
 // What is counted is what is pushed, and a total that comes back blocks.
 func TestMember(t *testing.T) {
 	memory := shard.NewMemory(1 << 20)
-	m, list := member(t, nil, memory)
+	m, list := newMember(t, nil, memory)
 	for range 3 {
 		request(m)
 	}
@@ -97,9 +97,9 @@ func TestMember(t *testing.T) {
 // A reload keeps what was counted and what is to be pushed.
 func TestReload(t *testing.T) {
 	memory := shard.NewMemory(1 << 20)
-	before, _ := member(t, nil, memory)
+	before, _ := newMember(t, nil, memory)
 	request(before)
-	after, _ := member(t, before, memory)
+	after, _ := newMember(t, before, memory)
 	before.Close(after.Detector)
 	request(after)
 	if pushes := collect(after); len(pushes) != 1 || pushes[0].Sum != 2 {

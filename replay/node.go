@@ -5,19 +5,19 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/member"
 	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
-	"edgeguard/fleet"
 )
 
 // sweepEvery is how much of the events' time passes between two sweeps of a
 // node.
 const sweepEvery = 5 * time.Second
 
-// member is one node of a replayed fleet.
-type member struct {
-	*fleet.Member
+// replayNode is one node of a replayed fleet.
+type replayNode struct {
+	*member.Member
 	run    *fleetRun
 	list   *blocklist.List
 	pusher *redis.Pusher
@@ -26,9 +26,9 @@ type member struct {
 	counted bool
 }
 
-func newMember(r *fleetRun, name string) (*member, error) {
-	m := &member{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
-	m.Member = fleet.New(detector.Config{
+func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
+	m := &replayNode{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
+	m.Member = member.New(detector.Config{
 		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Crossed: r.crossed,
 	}, aggregator.Config{
 		// Nothing was restored: every slot may be pushed.
@@ -43,7 +43,7 @@ func newMember(r *fleetRun, name string) (*member, error) {
 
 // changed carries a block to the other nodes. Those that have it hear of no
 // change, which ends the round.
-func (m *member) changed(b edgeguard.Block) {
+func (m *replayNode) changed(b edgeguard.Block) {
 	for _, other := range m.run.members {
 		if other != m {
 			_, _ = other.list.Merge(b, m.run.now) // what one list takes, all take: their settings are the same
@@ -51,7 +51,7 @@ func (m *member) changed(b edgeguard.Block) {
 	}
 }
 
-func (m *member) decide(event *edgeguard.Event) {
+func (m *replayNode) decide(event *edgeguard.Event) {
 	r := m.run
 	m.counted = true
 	v := m.Decide(r.now, event)
@@ -64,16 +64,16 @@ func (m *member) decide(event *edgeguard.Event) {
 	}
 }
 
-// seam is a member as its pusher sees it.
-type seam struct{ *member }
+// seam is a replayNode as its pusher sees it.
+type seam struct{ *replayNode }
 
-func (s seam) Counts() *aggregator.Node    { return s.member.Counts }
+func (s seam) Counts() *aggregator.Node    { return s.Member.Counts }
 func (s seam) Now() time.Time              { return s.run.now }
 func (s seam) Epoch(t time.Time) time.Time { return t }
 func (s seam) Local(t time.Time) time.Time { return t }
 func (s seam) Over(k aggregator.Key, peak uint32, reason string) {
-	s.member.Over(s.run.now, k, peak, reason)
+	s.Member.Over(s.run.now, k, peak, reason)
 }
 func (s seam) Settled(k aggregator.Key, peak uint32) bool {
-	return s.member.Settled(s.run.now, k, peak)
+	return s.Member.Settled(s.run.now, k, peak)
 }

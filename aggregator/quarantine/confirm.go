@@ -1,0 +1,66 @@
+package quarantine
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// Version is the greatest version known of a prefix, in the list or waiting. An
+// operator's block of it needs a greater one.
+func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
+	q.mu.Lock()
+	held := q.held[prefix].Version
+	q.mu.Unlock()
+	return max(held, q.list.Version(prefix))
+}
+
+// Confirm puts a waiting block in force on an operator's word: as a forced one,
+// with the next version, so that the other nodes need no second word. ok is
+// false if none of exactly this prefix waits. The error is the list's, which may
+// refuse it still; then it goes on waiting.
+func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
+	one, ok := q.take(prefix)
+	if !ok {
+		return b, false, nil
+	}
+	b = one.Block
+	b.Version++
+	b, _, err = q.list.Add(b, true, now)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err != nil {
+		q.held[prefix] = one
+		return b, true, err
+	}
+	q.stats.Confirmed++
+	return b, true, nil
+}
+
+// Withdraw takes a waiting block back in the whole fleet: its tombstone goes into the list, which publishes it. ok is false if none of exactly
+// this prefix waits.
+func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin string) (tombstone edgeguard.Block, ok bool) {
+	one, ok := q.take(prefix)
+	if !ok {
+		return edgeguard.Block{}, false
+	}
+	b := one.Block
+	b.Version = max(b.Version, q.list.Version(prefix))
+	b = blocklist.Tombstone(b, now, reason, origin)
+	_, err := q.list.Merge(b, now)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Withdrawn++
+	return b, err == nil // it has ended meanwhile
+}
+
+// take gives a waiting block, which waits no more.
+func (q *Quarantine) take(prefix netip.Prefix) (Held, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one, ok := q.held[prefix]
+	delete(q.held, prefix)
+	return one, ok
+}
