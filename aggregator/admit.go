@@ -11,7 +11,7 @@ const sampled = 8
 // place: the addresses of a flood are cold, and an offender is not for long.
 // What was pushed of the displaced stays in Redis until it runs out; if it comes
 // again it goes whole.
-func (n *Node) admit(p *suspects, id suspectID, s *suspect, heat uint32) bool {
+func (n *Totals) admit(p *suspects, id suspectID, s *suspect, heat uint32) bool {
 	if n.size.Add(1) > int64(n.config.MaxSuspects) {
 		n.size.Add(-1)
 		if !p.displace(heat, s.watched != 0) {

@@ -13,7 +13,7 @@ const tellEvery = ring.Slots / 4
 // Answered takes in the answer to a push and says what follows. Of a key that
 // was forgotten meanwhile nothing follows: the answer may count what is not to
 // be counted any more. now is local time.
-func (n *Node) Answered(p *Push, a Answer, now time.Time) Outcome {
+func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	n.answered.Add(1)
 	if a.Status&StatusRefused != 0 {
 		n.refused.Add(1)
@@ -32,7 +32,7 @@ func (n *Node) Answered(p *Push, a Answer, now time.Time) Outcome {
 }
 
 // note takes an answer in under the lock of the suspect's part.
-func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
+func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
 	// The answer may be to an old push, and its total count newer ones: what the
 	// others have is what is left of it when all that is counted here by now, the
 	// restored included, is taken off. Less than the truth, never more.
@@ -82,7 +82,7 @@ func (n *Node) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, kno
 
 // weigh counts what tells whether Redis has lost most of what it had. Slots that
 // were refused have it ask for the whole for a reason of their own.
-func (n *Node) weigh(p *Push, a Answer) {
+func (n *Totals) weigh(p *Push, a Answer) {
 	if p.Whole || a.Status&StatusRefused != 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (n *Node) weigh(p *Push, a Answer) {
 // it may hold untold. Without Quiet, too: what was counted since the nodes' last
 // pushes is untold for up to an interval, and of many nodes for nearly a whole
 // one.
-func (n *Node) near(m *meter, total uint32) bool {
+func (n *Totals) near(m *meter, total uint32) bool {
 	return float64(total) >= (1-n.config.Share)*float64(m.Limit)-1e-9
 }
 
@@ -105,7 +105,7 @@ func (n *Node) near(m *meter, total uint32) bool {
 // now it matters that Redis has it; false if it has nothing. Whatever is counted
 // of the key from now on for a window is pushed, however little. now is local
 // time.
-func (n *Node) Watch(k Key, now time.Time) (Push, bool) {
+func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
 		return Push{}, false
@@ -119,7 +119,7 @@ func (n *Node) Watch(k Key, now time.Time) (Push, bool) {
 
 // watch notes that a key is watched for a window from slot on; false if there
 // is no room for it.
-func (n *Node) watch(id suspectID, slot uint32) bool {
+func (n *Totals) watch(id suspectID, slot uint32) bool {
 	n.watching.Lock()
 	defer n.watching.Unlock()
 	part := n.part(id)

@@ -17,7 +17,7 @@ const (
 
 // build makes the push of one suspect; false if there is nothing that could be
 // pushed. No lock is held.
-func (n *Node) build(id suspectID, s *suspect, now time.Time, as form, room []uint16) (Push, []uint16, bool) {
+func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []uint16) (Push, []uint16, bool) {
 	m := &n.meters[id.meter]
 	ahead := n.ahead(m) // before m.since is read: SetOffset writes them the other way round
 	counts, head, ok := m.read(id, m.slot(now))

@@ -13,7 +13,7 @@ import (
 // not answered, what changed since the last that was. Where the answers to those
 // before show that Redis has lost most of what it had, the next go whole. Of
 // those that are not asked for any more nothing is lost. now is local time.
-func (n *Node) Collect(now time.Time, most int) iter.Seq[[]Push] {
+func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 	return func(yield func([]Push) bool) {
 		if n.scan.Swap(false) {
 			n.scanTables(now)
@@ -50,7 +50,7 @@ func (n *Node) Collect(now time.Time, most int) iter.Seq[[]Push] {
 // lossy reports whether Redis has lost most of what it had, so that what was not
 // compared since goes whole; look says that all that was handed out has been
 // answered.
-func (n *Node) lossy(now time.Time, look bool) bool {
+func (n *Totals) lossy(now time.Time, look bool) bool {
 	n.offers.mu.Lock()
 	defer n.offers.mu.Unlock()
 	if look {
@@ -87,14 +87,14 @@ func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) (
 
 // scanTables makes suspects of the keys that have a share without an event
 // having shown it: the share has become less.
-func (n *Node) scanTables(now time.Time) {
+func (n *Totals) scanTables(now time.Time) {
 	for i := range n.meters {
 		n.scanTable(i, now)
 	}
 }
 
 // scanTable makes suspects of the keys of one meter that have a share.
-func (n *Node) scanTable(meter int, now time.Time) {
+func (n *Totals) scanTable(meter int, now time.Time) {
 	m := &n.meters[meter]
 	if m.Limit == 0 {
 		return
@@ -117,7 +117,7 @@ func (n *Node) scanTable(meter int, now time.Time) {
 
 // Whole returns all that this node has to say of a key, false if that is
 // nothing. now is local time.
-func (n *Node) Whole(k Key, now time.Time) (Push, bool) {
+func (n *Totals) Whole(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
 		return Push{}, false
@@ -127,7 +127,7 @@ func (n *Node) Whole(k Key, now time.Time) (Push, bool) {
 
 // one makes the push of one suspect. What has changed is pushed where an offer
 // was asked for.
-func (n *Node) one(id suspectID, now time.Time, as form) (Push, bool) {
+func (n *Totals) one(id suspectID, now time.Time, as form) (Push, bool) {
 	part := n.part(id)
 	part.mu.Lock()
 	s, known := part.known[id]

@@ -14,10 +14,10 @@ type Config struct {
 	// Meters are the detector's, by its index.
 	Meters []Meter
 	// Boot is the local time from whose slot on counts are pushed. What stands
-	// in older slots is local; see [Node.Restored].
+	// in older slots is local; see [Totals.Restored].
 	Boot time.Time
 	// Offset is what must be added to local time to get the epoch's, a multiple
-	// of every width; that of Previous goes before it. See [Node.SetOffset].
+	// of every width; that of Previous goes before it. See [Totals.SetOffset].
 	Offset time.Duration
 	// Quiet tells only about keys whose count has reached a share of the limit.
 	Quiet bool
@@ -33,7 +33,7 @@ type Config struct {
 	MaxSuspects int
 	// Previous is the node that this one follows on at a reload: suspects of
 	// meters that stayed, and floors, are taken over. Nil at the start.
-	Previous *Node
+	Previous *Totals
 }
 
 func (c *Config) setDefaults() {

@@ -58,7 +58,7 @@ type sim struct {
 type simNode struct {
 	name  string
 	id    [8]byte
-	fleet *aggregator.Node
+	fleet *aggregator.Totals
 	table *shard.Table
 	since uint32 // its first slot
 	read  int    // of the stream

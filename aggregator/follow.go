@@ -3,7 +3,7 @@ package aggregator
 // follow takes over the suspects, floors and the clock of a node before a
 // reload. What that one marks from now on, and what has become worth telling by
 // a lower limit, is found by a scan of the tables.
-func (n *Node) follow(old *Node) {
+func (n *Totals) follow(old *Totals) {
 	n.scan.Store(true)
 	n.offset.Store(old.offset.Load())
 	move := make(map[uint16]uint16)
@@ -40,7 +40,7 @@ func (n *Node) follow(old *Node) {
 }
 
 // adopt takes a suspect over, to be pushed again.
-func (n *Node) adopt(id suspectID, s suspect) {
+func (n *Totals) adopt(id suspectID, s suspect) {
 	p := n.part(id)
 	if !n.admit(p, id, &s, s.heat) {
 		return

@@ -9,7 +9,7 @@ import (
 // pushed any more, and the suspects that overlap prefix are dropped. It returns
 // their keys, to be forgotten in Redis, too. Who unblocks clears the detector's
 // counts beside it.
-func (n *Node) Forget(prefix netip.Prefix, at time.Time) []Key {
+func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 	if !prefix.IsValid() {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (n *Node) Forget(prefix netip.Prefix, at time.Time) []Key {
 
 // Forgotten reports whether a key was unblocked after the slot head, of the
 // epoch: an answer to a push with that head says nothing of it any more.
-func (n *Node) Forgotten(k Key, head uint32) bool {
+func (n *Totals) Forgotten(k Key, head uint32) bool {
 	i, known := n.index[k.Meter]
 	return !known || n.floors.of(newSuspectID(i, k.Prefix, k.With)) > n.local(&n.meters[i], head)
 }

@@ -42,9 +42,9 @@ type offers struct {
 
 // Offer returns at most so many of the suspects whose turn it is to be compared
 // with what Redis holds, and whether there are more: one part after the other
-// as time passes or, after [Node.Lost], all. It is to be called after
-// [Node.Collect], whose pushes are compared as well. now is local time.
-func (n *Node) Offer(now time.Time, most int) (pushes []Push, more bool) {
+// as time passes or, after [Totals.Lost], all. It is to be called after
+// [Totals.Collect], whose pushes are compared as well. now is local time.
+func (n *Totals) Offer(now time.Time, most int) (pushes []Push, more bool) {
 	o := &n.offers
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +98,7 @@ func (o *offers) pass(now time.Time) {
 // lookForLoss has everything go whole where most of what was pushed since the
 // last call was wanted so; without a reconnect not more often than offers come
 // round, since a node whose events come late is always asked for more.
-func (n *Node) lookForLoss(now time.Time) {
+func (n *Totals) lookForLoss(now time.Time) {
 	o := &n.offers
 	asked, wanted := n.asked.Swap(0), n.wanted.Swap(0)
 	if wanted < lossSeen || 2*wanted <= asked || o.whole {
@@ -116,7 +116,7 @@ func (n *Node) lookForLoss(now time.Time) {
 
 // offerAll has every part visited now, and nobody passed over. The caller holds
 // the lock of the offers.
-func (n *Node) offerAll() {
+func (n *Totals) offerAll() {
 	n.offers.all, n.offers.whole = true, false
 	n.offers.due, n.offers.left = parts, n.offers.left[:0]
 	for i := range n.suspects {
@@ -132,7 +132,7 @@ func (n *Node) offerAll() {
 
 // Lost is to be called after a reconnect: what was stored may be lost, so that
 // Offer goes through all suspects at once.
-func (n *Node) Lost() {
+func (n *Totals) Lost() {
 	n.offers.mu.Lock()
 	defer n.offers.mu.Unlock()
 	n.offerAll()

@@ -2,7 +2,7 @@ package aggregator
 
 // Outcome is what follows from an answer. Several may hold at once.
 type Outcome struct {
-	// Again: push the key whole at once ([Node.Whole]). It is not said twice
+	// Again: push the key whole at once ([Totals.Whole]). It is not said twice
 	// running: where a whole push was not stored whole, the next Collect tries
 	// again.
 	Again bool

@@ -38,7 +38,7 @@ type Push struct {
 func (p *Push) Head() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
 
 // IsOffer reports whether the push changes nothing, since its one slot is empty:
-// it only asks whether Redis holds as much as Sum. See [Node.Offer].
+// it only asks whether Redis holds as much as Sum. See [Totals.Offer].
 func (p *Push) IsOffer() bool { return len(p.Counts) == 1 && p.Counts[0] == 0 }
 
 // NodeID is what a node's counts are filed under in Redis: the hash of its name

@@ -10,7 +10,7 @@ import (
 // Sweep forgets the suspects whose counts have left the window, what is watched
 // no longer, and floors that no slot is below. now is local time. The rings are
 // read without a lock.
-func (n *Node) Sweep(now time.Time) {
+func (n *Totals) Sweep(now time.Time) {
 	n.floors.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
 	for i := range n.suspects {
 		n.sweepPart(&n.suspects[i], now)
@@ -18,7 +18,7 @@ func (n *Node) Sweep(now time.Time) {
 	n.rebuildWatched()
 }
 
-func (n *Node) sweepPart(p *suspects, now time.Time) {
+func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	var idle []suspectID
 	p.mu.Lock()
 	for id, s := range p.known {
@@ -48,14 +48,14 @@ func (n *Node) sweepPart(p *suspects, now time.Time) {
 }
 
 // counts reports whether a key has counts in the window.
-func (n *Node) counts(id suspectID, now time.Time) bool {
+func (n *Totals) counts(id suspectID, now time.Time) bool {
 	m := &n.meters[id.meter]
 	counts, _ := m.Table.RingOf(id.entry(), m.slot(now))
 	return counts != [ring.Slots]uint16{}
 }
 
 // drop forgets a suspect. The caller holds the lock, and tidies the list.
-func (n *Node) drop(p *suspects, id suspectID) {
+func (n *Totals) drop(p *suspects, id suspectID) {
 	if _, known := p.known[id]; known {
 		delete(p.known, id)
 		n.size.Add(-1)
@@ -73,7 +73,7 @@ func (p *suspects) tidy() {
 }
 
 // rebuildWatched makes the filter anew. Nothing is added meanwhile.
-func (n *Node) rebuildWatched() {
+func (n *Totals) rebuildWatched() {
 	n.watching.Lock()
 	defer n.watching.Unlock()
 	if n.watched.Load().count.Load() == 0 {

@@ -206,5 +206,5 @@ func (n *Node) followFleet(now time.Time) {
 		return
 	}
 	core.Detector.SetFleetLost(link == nil || !link.Up())
-	core.Member.Counts.SetOffset(n.clock.Offset(), now)
+	core.Member.Totals.SetOffset(n.clock.Offset(), now)
 }

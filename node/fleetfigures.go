@@ -135,7 +135,7 @@ func (v view) fleet(core *pipeline.Generation) *admin.Fleet {
 
 // addCounts adds what the node keeps for its fleet, whether it is heard or not.
 func (v view) addCounts(f *admin.Fleet, core *pipeline.Generation) {
-	c := core.Member.Counts.Stats()
+	c := core.Member.Totals.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
 	f.Offered, f.Wholes, f.Refused = c.Offered, c.Wholes, c.Refused

@@ -13,7 +13,7 @@ type peer struct{ *Node }
 
 var _ redis.Peer = peer{}
 
-func (p peer) Counts() *aggregator.Node                 { return p.pipeline.Current().Member.Counts }
+func (p peer) Counts() *aggregator.Totals               { return p.pipeline.Current().Member.Totals }
 func (p peer) Width(meter uint64) uint32                { return p.pipeline.Current().Member.Width(meter) }
 func (p peer) Now() time.Time                           { return p.clock.Now() }
 func (p peer) Epoch(t time.Time) time.Time              { return p.clock.Epoch(t) }

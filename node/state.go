@@ -99,7 +99,7 @@ func (n *Node) restore() {
 	n.hold.Restore(now, held)
 	n.pipeline.Current().Detector.RestoreSteps(now, steps)
 	if m := n.pipeline.Current().Member; m != nil {
-		m.Counts.Restored(now)
+		m.Totals.Restored(now)
 	}
 	n.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", n.list.Len(), "refused", refused, "logs", loaded.Positions)

@@ -159,7 +159,7 @@ func (r *fleetRun) round(ctx context.Context) error {
 				return r.fleet.Redis.Explain(err)
 			}
 		}
-		told += m.Counts.Stats().Told
+		told += m.Totals.Stats().Told
 	}
 	if told == r.told {
 		return nil
@@ -207,7 +207,7 @@ func (r *fleetRun) join(name string) (*replayNode, error) {
 	r.members, r.byName[name] = append(r.members, m), m
 	r.names[aggregator.NodeID(name, forNode(r.fleet.Redis, name).Boot)] = name
 	for _, m := range r.members {
-		m.Counts.SetNodes(len(r.members))
+		m.Totals.SetNodes(len(r.members))
 	}
 	return m, nil
 }

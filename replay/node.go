@@ -60,14 +60,14 @@ func (m *replayNode) decide(event *edgeguard.Event) {
 		m.swept = r.now
 		m.Sweep(r.now, sweepPages)
 		m.list.Sweep(r.now)
-		m.Counts.Sweep(r.now)
+		m.Totals.Sweep(r.now)
 	}
 }
 
 // seam is a replayNode as its pusher sees it.
 type seam struct{ *replayNode }
 
-func (s seam) Counts() *aggregator.Node    { return s.Member.Counts }
+func (s seam) Counts() *aggregator.Totals  { return s.Member.Totals }
 func (s seam) Now() time.Time              { return s.run.now }
 func (s seam) Epoch(t time.Time) time.Time { return t }
 func (s seam) Local(t time.Time) time.Time { return t }

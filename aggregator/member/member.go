@@ -22,7 +22,7 @@ import (
 // use.
 type Member struct {
 	*detector.Detector
-	Counts *aggregator.Node
+	Totals *aggregator.Totals
 
 	list   *blocklist.List
 	rules  []rules.Rule
@@ -34,7 +34,7 @@ type Member struct {
 // Meters; a reload gives both their Previous.
 func New(d detector.Config, c aggregator.Config) *Member {
 	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
-	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Counts.Count(meter, op, count) }
+	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Count(meter, op, count) }
 	m.Detector = detector.New(d)
 	limits := m.FleetLimits()
 	c.Meters = make([]aggregator.Meter, len(m.meters))
@@ -45,7 +45,7 @@ func New(d detector.Config, c aggregator.Config) *Member {
 		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
 			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter)}
 	}
-	m.Counts = aggregator.New(c)
+	m.Totals = aggregator.New(c)
 	return m
 }
 

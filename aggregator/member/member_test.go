@@ -34,7 +34,7 @@ func newMember(t *testing.T, previous *member.Member, memory *shard.Memory) (*me
 	d := detector.Config{Rules: set, Memory: memory, List: list, Node: "edge-1", Seed: 1}
 	c := aggregator.Config{Boot: now, Quiet: false, MaxNodes: 2, Nodes: 1}
 	if previous != nil {
-		d.Previous, c.Previous = previous.Detector, previous.Counts
+		d.Previous, c.Previous = previous.Detector, previous.Totals
 	}
 	return member.New(d, c), list
 }
@@ -45,7 +45,7 @@ func request(m *member.Member) {
 
 // collect gives all that the member has to push.
 func collect(m *member.Member) []aggregator.Push {
-	return slices.Concat(slices.Collect(m.Counts.Collect(now, 100))...)
+	return slices.Concat(slices.Collect(m.Totals.Collect(now, 100))...)
 }
 
 // A block of this node's own rule of the fleet, and of one of its keys, is

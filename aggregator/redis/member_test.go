@@ -70,7 +70,7 @@ type member struct {
 	skew         func(time.Duration, bool)
 	link         *Link
 	table        *shard.Table
-	counts       *aggregator.Node
+	counts       *aggregator.Totals
 	list         *blocklist.List
 
 	mu     sync.Mutex
@@ -101,7 +101,7 @@ func newMember(t testing.TB, c Config) *member {
 // testPeer is a member as its link sees it.
 type testPeer struct{ *member }
 
-func (p testPeer) Counts() *aggregator.Node { return p.member.counts }
+func (p testPeer) Counts() *aggregator.Totals { return p.member.counts }
 func (p testPeer) Width(meter uint64) uint32 {
 	if meter == testMeter {
 		return testWidth

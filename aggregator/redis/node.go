@@ -14,7 +14,7 @@ import (
 type Counter interface {
 	// Counts is what the node knows of the fleet. It is asked for again each
 	// time, since a reload replaces it.
-	Counts() *aggregator.Node
+	Counts() *aggregator.Totals
 	// Width is the slot of a meter in seconds, by its fingerprint; 0 if this
 	// node has no such meter.
 	Width(meter uint64) uint32

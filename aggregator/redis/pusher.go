@@ -80,7 +80,7 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 }
 
 // Offer compares with Redis what it is time to compare, or a part of it, and
-// says whether there is more; see [aggregator.Node.Offer]. It goes after Round.
+// says whether there is more; see [aggregator.Totals.Offer]. It goes after Round.
 func (p *Pusher) Offer(ctx context.Context, now time.Time) (more bool, err error) {
 	counts := p.node.Counts()
 	pushes, more := counts.Offer(now, batch)
@@ -119,7 +119,7 @@ func (t *tally) err() error {
 
 // push sends pushes, some calls at a time, and does what follows from the
 // answers before it sends more. False: the rest would wait for as long again.
-func (p *Pusher) push(ctx context.Context, counts *aggregator.Node, pushes []aggregator.Push, now time.Time, t *tally) bool {
+func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
 	for calls := range slices.Chunk(p.group(pushes), pipelined) {
 		var f follow
 		failed, err := p.exchange(ctx, counts, calls, now, &f)
@@ -148,7 +148,7 @@ type over struct {
 }
 
 // act does what answers ask for.
-func (p *Pusher) act(ctx context.Context, counts *aggregator.Node, f *follow, now time.Time) error {
+func (p *Pusher) act(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
 	var err error
 	if len(f.forget) > 0 {
 		err = p.forget(ctx, f.forget)
@@ -161,7 +161,7 @@ func (p *Pusher) act(ctx context.Context, counts *aggregator.Node, f *follow, no
 }
 
 // repeat pushes whole what is to go again.
-func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Node, f *follow, now time.Time) error {
+func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
 	var again []aggregator.Push
 	for _, k := range f.again {
 		if one, ok := counts.Whole(k, now); ok {
@@ -178,7 +178,7 @@ func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Node, f *follow,
 
 // exchange sends some calls and takes in their answers. It gives how many calls
 // were not answered, with the first reason.
-func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Node, calls []*call, now time.Time, f *follow) (failed int, first error) {
+func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Totals, calls []*call, now time.Time, f *follow) (failed int, first error) {
 	claimed := now
 	if p.live {
 		claimed = p.node.Now()
@@ -269,7 +269,7 @@ func (p *Pusher) arguments(c *call, claimed time.Time) []any {
 }
 
 // take hands a call's answers to the node, if there are any.
-func (p *Pusher) take(counts *aggregator.Node, c *call, now time.Time, f *follow) {
+func (p *Pusher) take(counts *aggregator.Totals, c *call, now time.Time, f *follow) {
 	for i, a := range c.answers {
 		one := c.pushes[i]
 		out := counts.Answered(one, a, now)

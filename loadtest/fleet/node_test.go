@@ -38,7 +38,7 @@ type node struct {
 	list     *blocklist.List
 	hold     *quarantine.Quarantine
 	detector *detector.Detector
-	counts   *aggregator.Node
+	counts   *aggregator.Totals
 	member   *member.Member
 	link     *redis.Link
 	model    model
@@ -100,7 +100,7 @@ func (n *node) wire(f *fleet) {
 		detector.Config{Rules: set, Memory: shard.NewMemory(64 << 20), List: n.list, Node: n.name, Seed: rand.Uint64()},
 		aggregator.Config{Boot: n.now(), Quiet: f.Quiet, MaxNodes: f.MaxNodes, Nodes: 1},
 	)
-	n.detector, n.counts = n.member.Detector, n.member.Counts
+	n.detector, n.counts = n.member.Detector, n.member.Totals
 	f.meter, _ = strconv.ParseUint(set.Meters[0].Fingerprint, 16, 64)
 }
 
@@ -117,7 +117,7 @@ type peer struct{ *node }
 
 var _ redis.Peer = peer{}
 
-func (p peer) Counts() *aggregator.Node {
+func (p peer) Counts() *aggregator.Totals {
 	p.fleet.pass(beforePush)
 	return p.counts
 }

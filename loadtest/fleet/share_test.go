@@ -102,7 +102,7 @@ type clientAt struct {
 type virtualNode struct {
 	id     [8]byte
 	table  *shard.Table
-	counts *aggregator.Node
+	counts *aggregator.Totals
 }
 
 const (

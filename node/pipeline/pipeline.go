@@ -79,11 +79,11 @@ func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
 	dc := detector.Config{
 		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Crossed: p.crossed,
 	}
-	var counts *aggregator.Node
+	var counts *aggregator.Totals
 	if before != nil {
 		dc.Previous = before.Detector
 		if before.Member != nil {
-			counts = before.Member.Counts
+			counts = before.Member.Totals
 		}
 	}
 	if c.Fleet == nil {

@@ -13,9 +13,9 @@ import (
 // parts is over how many locks the suspects are split.
 const parts = 64
 
-// Node is one node's part in the fleet. It is safe for concurrent use. Make one
+// Totals is one node's part in the fleet. It is safe for concurrent use. Make one
 // with [New].
-type Node struct {
+type Totals struct {
 	config Config
 	meters []meter
 	index  map[uint64]int // meters by fingerprint
@@ -39,9 +39,9 @@ type Node struct {
 }
 
 // New makes a node. Meters of the previous one keep their suspects.
-func New(c Config) *Node {
+func New(c Config) *Totals {
 	c.setDefaults()
-	n := &Node{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
+	n := &Totals{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
 	n.offset.Store(int64(c.Offset / time.Second))
 	n.watched.Store(new(watched))
 	for i := range n.seeds {
@@ -74,7 +74,7 @@ func New(c Config) *Node {
 // counted up to now, local time: pushing begins with the next slot of each
 // meter, since what that boot may have pushed of a slot must not be pushed by
 // this one.
-func (n *Node) Restored(now time.Time) {
+func (n *Totals) Restored(now time.Time) {
 	for i := range n.meters {
 		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
 	}
@@ -89,7 +89,7 @@ func (n *Node) Restored(now time.Time) {
 //
 // It is on the request path: while the key is no suspect and nothing is
 // watched it takes no lock and hashes nothing.
-func (n *Node) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
+func (n *Totals) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
 	m := &n.meters[meter]
 	worth := count >= m.share.Load()
 	if !worth && n.watched.Load().count.Load() == 0 {
@@ -100,7 +100,7 @@ func (n *Node) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
 
 // count is Count's longer way: worth says that the key's count has reached the
 // share.
-func (n *Node) count(meter int, op *shard.Op, count uint32, worth bool) (rest uint32) {
+func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest uint32) {
 	m := &n.meters[meter]
 	if m.Limit == 0 {
 		return 0
@@ -137,7 +137,7 @@ func (n *Node) count(meter int, op *shard.Op, count uint32, worth bool) (rest ui
 // so that nobody can choose addresses that share a part.
 //
 // Source: github.com/wangyi-fudan/wyhash.
-func (n *Node) hash(id suspectID) uint64 {
+func (n *Totals) hash(id suspectID) uint64 {
 	return fold(fold(id.hi^n.seeds[0], id.lo^n.seeds[1])^id.with^n.seeds[2], uint64(id.meter)^n.seeds[1])
 }
 
@@ -146,10 +146,10 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-func (n *Node) part(id suspectID) *suspects { return &n.suspects[n.hash(id)%parts] }
+func (n *Totals) part(id suspectID) *suspects { return &n.suspects[n.hash(id)%parts] }
 
 // id finds the key's name here; false if no meter of this node has such keys.
-func (n *Node) id(k Key) (suspectID, bool) {
+func (n *Totals) id(k Key) (suspectID, bool) {
 	i, ok := n.index[k.Meter]
 	if !ok || n.meters[i].Limit == 0 || !k.Prefix.IsValid() || n.meters[i].prefix(k.Prefix.Addr()) != k.Prefix {
 		return suspectID{}, false
@@ -158,15 +158,15 @@ func (n *Node) id(k Key) (suspectID, bool) {
 }
 
 // key is how the fleet names a suspect.
-func (n *Node) key(id suspectID) Key {
+func (n *Totals) key(id suspectID) Key {
 	return Key{Meter: n.meters[id.meter].Fingerprint, Prefix: id.prefix(), With: id.with}
 }
 
 // ahead is how many slots the epoch's are ahead of the meter's local ones.
-func (n *Node) ahead(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
+func (n *Totals) ahead(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
 
 // local turns a slot of the epoch into the meter's own.
-func (n *Node) local(m *meter, epoch uint32) uint32 {
+func (n *Totals) local(m *meter, epoch uint32) uint32 {
 	return uint32(max(int64(epoch)-n.ahead(m), 0))
 }
 
@@ -174,7 +174,7 @@ func (n *Node) local(m *meter, epoch uint32) uint32 {
 // multiple of every width (clockguard's). After a step the slots up to the
 // present one have other numbers than those under which they were pushed, and
 // stay local: they would be counted twice.
-func (n *Node) SetOffset(offset time.Duration, now time.Time) {
+func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	seconds := int64(offset / time.Second)
 	if n.offset.Load() == seconds {
 		return
@@ -189,9 +189,9 @@ func (n *Node) SetOffset(offset time.Duration, now time.Time) {
 
 // SetNodes says how many nodes the fleet has. More than MaxNodes make every key
 // a suspect until there are fewer or the config follows.
-func (n *Node) SetNodes(nodes int) { n.setQuiet(nodes) }
+func (n *Totals) SetNodes(nodes int) { n.setQuiet(nodes) }
 
-func (n *Node) setQuiet(nodes int) {
+func (n *Totals) setQuiet(nodes int) {
 	quiet := n.config.Quiet && nodes <= n.config.MaxNodes
 	n.quiet.Store(quiet)
 	for i := range n.meters {
@@ -202,7 +202,7 @@ func (n *Node) setQuiet(nodes int) {
 }
 
 // Stats reports the node's state.
-func (n *Node) Stats() Stats {
+func (n *Totals) Stats() Stats {
 	return Stats{
 		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Floors: n.floors.len(),
 		Quiet:  n.quiet.Load(),

@@ -24,7 +24,7 @@ var (
 type bench struct {
 	t     testing.TB
 	table *shard.Table
-	*Node
+	*Totals
 }
 
 func newBench(t testing.TB, change func(*Config)) *bench {
@@ -49,7 +49,7 @@ func (b *bench) hit(addr netip.Addr, at time.Time, n int) (rest uint32) {
 
 // Collect is all that is to be pushed or, if whole, all that there is.
 func (b *bench) Collect(now time.Time, whole bool) (all []Push) {
-	for some := range b.Node.Collect(now, 100) {
+	for some := range b.Totals.Collect(now, 100) {
 		all = append(all, some...)
 	}
 	if !whole {
@@ -338,7 +338,7 @@ func TestReloadKeepsSuspectsAndFloors(t *testing.T) {
 	b.hit(stranger, boot, 20)
 	b.Forget(netip.MustParsePrefix("2001:db8::/32"), boot)
 	other := Meter{Fingerprint: 9, Width: 1, Limit: 1, Table: b.table}
-	b.Node = New(Config{Meters: []Meter{other, b.config.Meters[0]}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Node})
+	b.Totals = New(Config{Meters: []Meter{other, b.config.Meters[0]}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Totals})
 	one(t, b.Collect(boot, false), slotOf(boot), 20, 20)
 	op := shard.Op{Addr: stranger, Now: slotOf(boot), Slot: slotOf(boot)}
 	b.Count(1, &op, 20)
@@ -354,7 +354,7 @@ func TestReloadWithALowerLimitFindsWhatIsThere(t *testing.T) {
 	b.hit(visitor, boot, 5)
 	lower := b.config.Meters[0]
 	lower.Limit = 50
-	b.Node = New(Config{Meters: []Meter{lower}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Node})
+	b.Totals = New(Config{Meters: []Meter{lower}, Boot: boot, Quiet: true, MaxNodes: 5, Previous: b.Totals})
 	one(t, b.Collect(boot, false), slotOf(boot), 5, 5)
 }
 
