@@ -1,6 +1,14 @@
 package aggregator
 
-import "edgeguard/shard"
+import (
+	"math"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"edgeguard/ring"
+	"edgeguard/shard"
+)
 
 // Meter is one meter of the detector as the fleet sees it.
 type Meter struct {
@@ -18,4 +26,74 @@ type Meter struct {
 	With bool
 	// Table holds this node's counts on proven evidence.
 	Table *shard.Table
+}
+
+// meter is a Meter with what changes of it.
+type meter struct {
+	Meter
+	share atomic.Uint32 // the count from which on a key is told about
+	since atomic.Uint32 // the first local slot that is pushed
+	// stepped is the first local slot after a step of the clock. Those before it
+	// are stored under other numbers, and no sum claims them.
+	stepped atomic.Uint32
+}
+
+// prefix is the address's key.
+func (m *meter) prefix(addr netip.Addr) netip.Prefix {
+	bits := m.V6
+	if addr.Is4() {
+		bits = m.V4
+	}
+	p, _ := addr.Prefix(int(bits))
+	return p
+}
+
+// setShare recomputes the share and reports whether it is less than before.
+// With quiet, all the keys' counts that maxNodes nodes do not tell about add up
+// to at most share*limit.
+func (m *meter) setShare(quiet bool, share float64, maxNodes int) (less bool) {
+	least := uint32(math.MaxUint32)
+	switch {
+	case m.Limit == 0:
+	case quiet:
+		// The product may be a hair over a whole number that it should be.
+		least = max(1, uint32(math.Ceil(share*float64(m.Limit)/float64(maxNodes)-1e-9)))
+	default:
+		least = 1
+	}
+	return least < m.share.Swap(least)
+}
+
+// partial reports whether more than the sum of the window that ends at head may
+// be stored in it, so that the two must not be compared.
+func (m *meter) partial(head uint32) bool {
+	return int64(m.stepped.Load()) > int64(head)-(ring.Slots-1)
+}
+
+// slot is the local slot of a local time.
+func (m *meter) slot(now time.Time) uint32 { return uint32(max(now.Unix(), 0) / int64(m.Width)) }
+
+// read returns the key's slots head-59 to head, oldest first; head is now, or a
+// little later where events have overtaken the caller's clock. A table reads a
+// now behind the ring's head as that head, and does not say so; but then it
+// gives the same for the slot after it, which otherwise gives all slots one
+// place on. False: the key has no counts, or the caller's clock is far behind.
+func (m *meter) read(id suspectID, now uint32) (counts [ring.Slots]uint16, head uint32, ok bool) {
+	const patience = 3
+	e := id.entry()
+	counts, ok = m.Table.RingOf(e, now)
+	for head = now; ok && head < now+patience; head++ {
+		var next [ring.Slots]uint16
+		if next, ok = m.Table.RingOf(e, head+1); !ok || precedes(&counts, &next) {
+			return counts, head, ok
+		}
+		counts = next
+	}
+	return counts, head, false
+}
+
+// precedes reports whether next is what counts becomes when one more slot has
+// begun.
+func precedes(counts, next *[ring.Slots]uint16) bool {
+	return [ring.Slots - 1]uint16(counts[1:]) == [ring.Slots - 1]uint16(next[:ring.Slots-1]) && next[ring.Slots-1] == 0
 }
