@@ -11,28 +11,28 @@ const sampled = 8
 // place: the addresses of a flood are cold, and an offender is not for long.
 // What was pushed of the displaced stays in Redis until it runs out; if it comes
 // again it goes whole.
-func (n *Totals) admit(p *suspects, id suspectID, s *suspect, heat uint32) bool {
+func (n *Totals) admit(p *suspects, id suspectID, s *suspect, rank uint32) bool {
 	if n.size.Add(1) > int64(n.config.MaxSuspects) {
 		n.size.Add(-1)
-		if !p.displace(heat, s.watched != 0) {
+		if !p.displace(rank, s.watchedUntil != 0) {
 			n.heldBack.Add(1)
 			return false
 		}
 		n.displaced.Add(1)
 	}
-	s.floor, s.heat = max(s.floor, n.floors.of(id)), heat
+	s.clearedBefore, s.rank = max(s.clearedBefore, n.cleared.of(id)), rank
 	return true
 }
 
 // displace takes the coldest of a few suspects out, if it is colder than heat,
 // or the newcomer is watched; the watched stay. A map is read from a random
 // place on, which makes its first few a sample. The caller holds the lock.
-func (p *suspects) displace(heat uint32, watched bool) bool {
+func (p *suspects) displace(rank uint32, watched bool) bool {
 	var coldest suspectID
 	looked, found := 0, false
 	for id, s := range p.known {
-		if s.watched == 0 && (s.heat < heat || watched && !found) {
-			coldest, heat, found = id, s.heat, true
+		if s.watchedUntil == 0 && (s.rank < rank || watched && !found) {
+			coldest, rank, found = id, s.rank, true
 		}
 		if looked++; looked == sampled {
 			break

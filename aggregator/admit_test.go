@@ -78,12 +78,12 @@ func TestTheWatchedStay(t *testing.T) {
 	var p suspects
 	p.known = make(map[suspectID]suspect)
 	for i := range 100 {
-		p.known[newSuspectID(0, netip.PrefixFrom(flooder(i), 32), 0)] = suspect{watched: 9, heat: 1}
+		p.known[newSuspectID(0, netip.PrefixFrom(flooder(i), 32), 0)] = suspect{watchedUntil: 9, rank: 1}
 	}
 	if p.displace(1000, false) || p.displace(1000, true) {
 		t.Error("a watched suspect was displaced")
 	}
-	p.known = map[suspectID]suspect{newSuspectID(0, netip.PrefixFrom(flooder(1), 32), 0): {heat: 5}}
+	p.known = map[suspectID]suspect{newSuspectID(0, netip.PrefixFrom(flooder(1), 32), 0): {rank: 5}}
 	if p.displace(5, false) {
 		t.Error("displaced by one that is not hotter")
 	}

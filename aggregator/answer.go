@@ -9,13 +9,13 @@ import (
 const (
 	// StatusWhole: less of the node is stored than it claims; it should push
 	// whole.
-	StatusWhole = 1 << iota
+	StatusSendFull = 1 << iota
 	// StatusRefused: some slots were from the future or too old, and were not
 	// counted.
 	StatusRefused
 	// StatusFloor: slots below Floor, which is in the window, were forgotten;
 	// the node should forget its own.
-	StatusFloor
+	StatusCleared
 )
 
 // Answer is what Redis says to one push.
@@ -27,7 +27,7 @@ type Answer struct {
 	// Total is the fleet's, in the window that ends at the push's head.
 	Total uint32
 	// Floor is the slot below which nothing is counted; 0 if there is none.
-	Floor uint32
+	ClearedBefore uint32
 }
 
 // Append adds the answer's wire form to b: status (1), peak, total, floor (4
@@ -36,7 +36,7 @@ func (a Answer) Append(b []byte) []byte {
 	b = append(b, a.Status)
 	b = binary.BigEndian.AppendUint32(b, a.Peak)
 	b = binary.BigEndian.AppendUint32(b, a.Total)
-	return binary.BigEndian.AppendUint32(b, a.Floor)
+	return binary.BigEndian.AppendUint32(b, a.ClearedBefore)
 }
 
 // DecodeAnswers reads the answers to n pushes.
@@ -48,10 +48,10 @@ func DecodeAnswers(s string, n int) ([]Answer, error) {
 	for i := range out {
 		b := []byte(s[i*AnswerSize : (i+1)*AnswerSize])
 		out[i] = Answer{
-			Status: b[0],
-			Peak:   binary.BigEndian.Uint32(b[1:]),
-			Total:  binary.BigEndian.Uint32(b[5:]),
-			Floor:  binary.BigEndian.Uint32(b[9:]),
+			Status:        b[0],
+			Peak:          binary.BigEndian.Uint32(b[1:]),
+			Total:         binary.BigEndian.Uint32(b[5:]),
+			ClearedBefore: binary.BigEndian.Uint32(b[9:]),
 		}
 	}
 	return out, nil

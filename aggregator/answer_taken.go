@@ -8,7 +8,7 @@ import (
 
 // tellEvery is after how many slots the fleet is told again to watch a key: a
 // quarter of a window, so that a node that missed it hears of it in time.
-const tellEvery = ring.Slots / 4
+const watchAgainAfter = ring.Slots / 4
 
 // Outcome is what follows from an answer. Several may hold at once.
 type Outcome struct {
@@ -39,16 +39,16 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 		return Outcome{}
 	}
 	m := &n.meters[id.meter]
-	out, known := n.note(id, m, p, a)
+	out, known := n.apply(id, m, p, a)
 	if known && out.Watch {
-		n.told.Add(1)
+		n.watchesSent.Add(1)
 		n.watch(id, m.slot(now))
 	}
 	return out
 }
 
 // note takes an answer in under the lock of the suspect's part.
-func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
+func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
 	// The answer may be to an old push, and its total count newer ones: what the
 	// others have is what is left of it when all that is counted here by now, the
 	// restored included, is taken off. Less than the truth, never more.
@@ -60,17 +60,17 @@ func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, k
 	if !known {
 		return out, false
 	}
-	if a.Status&StatusFloor != 0 {
-		s.floor = max(s.floor, n.local(m, a.Floor))
+	if a.Status&StatusCleared != 0 {
+		s.clearedBefore = max(s.clearedBefore, n.localSlot(m, a.ClearedBefore))
 	}
-	s.heat = p.Sum
-	n.weigh(p, a)
+	s.rank = p.Sum
+	n.countRequest(p, a)
 	switch {
-	case a.Status&StatusWhole != 0:
-		n.wholes.Add(1)
+	case a.Status&StatusSendFull != 0:
+		n.fullRequested.Add(1)
 		s.acked, s.compared = 0, false
 		part.mark(id, &s)
-		out.Again = !p.Whole
+		out.Again = !p.Full
 	case p.sent == s.sent:
 		s.acked, s.waiting, s.compared = max(s.acked, p.head), false, !m.partial(p.head)
 	default:
@@ -79,8 +79,8 @@ func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, k
 	}
 	// Redis has not heard of an unblock yet, or was set back behind it, if its
 	// floor is below the one here. The peak may be of a window that has ended.
-	if s.floor > n.local(m, a.Floor) && int64(s.floor) > int64(p.head)-Kept {
-		out.Forget = uint32(int64(s.floor) + n.ahead(m))
+	if s.clearedBefore > n.localSlot(m, a.ClearedBefore) && int64(s.clearedBefore) > int64(p.head)-Kept {
+		out.Forget = uint32(int64(s.clearedBefore) + n.epochOffset(m))
 	} else {
 		s.restAt = 0
 		if here && head == p.head {
@@ -88,8 +88,8 @@ func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, k
 			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
 		}
 		out.Over = a.Peak > m.Limit
-		if n.near(m, a.Peak) && (s.told == 0 || p.head >= s.told+tellEvery) {
-			s.told, out.Watch = p.head, true
+		if n.near(m, a.Peak) && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
+			s.watchSent, out.Watch = p.head, true
 		}
 	}
 	part.known[id] = s
@@ -98,13 +98,13 @@ func (n *Totals) note(id suspectID, m *meter, p *Push, a Answer) (out Outcome, k
 
 // weigh counts what tells whether Redis has lost most of what it had. Slots that
 // were refused have it ask for the whole for a reason of their own.
-func (n *Totals) weigh(p *Push, a Answer) {
-	if p.Whole || a.Status&StatusRefused != 0 {
+func (n *Totals) countRequest(p *Push, a Answer) {
+	if p.Full || a.Status&StatusRefused != 0 {
 		return
 	}
-	n.asked.Add(1)
-	if a.Status&StatusWhole != 0 {
-		n.wanted.Add(1)
+	n.partial.Add(1)
+	if a.Status&StatusSendFull != 0 {
+		n.fullWanted.Add(1)
 	}
 }
 
@@ -126,11 +126,11 @@ func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 	if !ok {
 		return Push{}, false
 	}
-	n.heard.Add(1)
+	n.watchesReceived.Add(1)
 	if !n.watch(id, n.meters[id.meter].slot(now)) {
 		return Push{}, false
 	}
-	return n.one(id, now, asOffer)
+	return n.pushOne(id, now, sumOnly)
 }
 
 // watch notes that a key is watched for a window from slot on; false if there
@@ -142,8 +142,8 @@ func (n *Totals) watch(id suspectID, slot uint32) bool {
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
-	fresh := s.watched == 0
-	s.watched = max(s.watched, slot+ring.Slots)
+	fresh := s.watchedUntil == 0
+	s.watchedUntil = max(s.watchedUntil, slot+ring.Slots)
 	if !known && !n.admit(part, id, &s, 0) {
 		return false
 	}

@@ -10,22 +10,22 @@ import (
 type form uint8
 
 const (
-	asChange form = iota // what changed since the last that was acknowledged
-	asWhole              // all
-	asOffer              // nothing: its sum is compared with what is stored
+	changesOnly form = iota // what changed since the last that was acknowledged
+	fullPush                // all
+	sumOnly                 // nothing: its sum is compared with what is stored
 )
 
 // build makes the push of one suspect; false if there is nothing that could be
 // pushed. No lock is held.
 func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []uint16) (Push, []uint16, bool) {
 	m := &n.meters[id.meter]
-	ahead := n.ahead(m) // before m.since is read: SetOffset writes them the other way round
+	offset := n.epochOffset(m) // before m.since is read: SetOffset writes them the other way round
 	counts, head, ok := m.read(id, m.slot(now))
 	if !ok {
 		return Push{}, room, false
 	}
 	oldest := int64(head) - (ring.Slots - 1)
-	first := max(int64(m.since.Load()), int64(s.floor), oldest, 0)
+	first := max(int64(m.since.Load()), int64(s.clearedBefore), oldest, 0)
 	p := Push{Key: n.key(id), Width: m.Width, head: head, sent: s.sent}
 	for i, c := range counts {
 		if oldest+int64(i) >= first {
@@ -35,21 +35,21 @@ func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []
 	if p.Sum == 0 {
 		return Push{}, room, false
 	}
-	p.Whole = as == asWhole || s.acked == 0 || as == asOffer && m.partial(head)
+	p.Full = as == fullPush || s.acked == 0 || as == sumOnly && m.partial(head)
 	from, at := int64(head), len(room)
 	switch {
-	case p.Whole:
+	case p.Full:
 		from = first
-	case as == asChange:
+	case as == changesOnly:
 		from = min(max(first, int64(s.acked)), int64(head))
 	}
 	for from < int64(head) && counts[from-oldest] == 0 {
 		from++
 	}
-	if room = append(room, counts[from-oldest:]...); as == asOffer && !p.Whole {
+	if room = append(room, counts[from-oldest:]...); as == sumOnly && !p.Full {
 		room[at] = 0
 	}
 	p.Counts = room[at:len(room):len(room)]
-	p.First = uint32(from + ahead)
+	p.First = uint32(from + offset)
 	return p, room, true
 }

@@ -10,25 +10,25 @@ import (
 
 // floors remembers what was unblocked, so that a key that comes back does not
 // push what it counted before. Slots are local.
-type floors struct {
+type cleared struct {
 	any     atomic.Bool // false: none, and no lock is needed to know
 	mu      sync.RWMutex
-	slots   map[floorKey]uint32
+	slots   map[clearedKey]uint32
 	lengths []int // of the prefixes in slots
 }
 
-type floorKey struct {
+type clearedKey struct {
 	meter  uint16
 	prefix netip.Prefix
 }
 
-func (f *floors) set(meter int, prefix netip.Prefix, slot uint32) {
+func (f *cleared) set(meter int, prefix netip.Prefix, slot uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.slots == nil {
-		f.slots = make(map[floorKey]uint32)
+		f.slots = make(map[clearedKey]uint32)
 	}
-	k := floorKey{uint16(meter), prefix}
+	k := clearedKey{uint16(meter), prefix}
 	f.slots[k] = max(f.slots[k], slot)
 	if !slices.Contains(f.lengths, prefix.Bits()) {
 		f.lengths = append(f.lengths, prefix.Bits())
@@ -37,7 +37,7 @@ func (f *floors) set(meter int, prefix netip.Prefix, slot uint32) {
 }
 
 // of is the floor of a key: the highest of those of the prefixes it lies in.
-func (f *floors) of(id suspectID) (slot uint32) {
+func (f *cleared) of(id suspectID) (slot uint32) {
 	if !f.any.Load() {
 		return 0
 	}
@@ -47,7 +47,7 @@ func (f *floors) of(id suspectID) (slot uint32) {
 	for _, bits := range f.lengths {
 		if bits <= key.Bits() {
 			p, _ := key.Addr().Prefix(bits)
-			slot = max(slot, f.slots[floorKey{id.meter, p}])
+			slot = max(slot, f.slots[clearedKey{id.meter, p}])
 		}
 	}
 	return slot
@@ -55,10 +55,10 @@ func (f *floors) of(id suspectID) (slot uint32) {
 
 // sweep forgets the floors below every slot that a peak may still count; now is
 // the slot of each meter.
-func (f *floors) sweep(now func(meter uint16) uint32) {
+func (f *cleared) sweep(now func(meter uint16) uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.slots, func(k floorKey, slot uint32) bool { return slot+Kept <= now(k.meter) })
+	maps.DeleteFunc(f.slots, func(k clearedKey, slot uint32) bool { return slot+Kept <= now(k.meter) })
 	f.lengths = f.lengths[:0]
 	for k := range f.slots {
 		if !slices.Contains(f.lengths, k.prefix.Bits()) {
@@ -69,7 +69,7 @@ func (f *floors) sweep(now func(meter uint16) uint32) {
 }
 
 // len is how many there are.
-func (f *floors) len() int {
+func (f *cleared) len() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return len(f.slots)

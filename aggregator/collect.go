@@ -26,9 +26,9 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 			lossy := n.lossy(now, len(out) == 0)
 			ids, taken = n.suspects[i].take(ids[:0], taken[:0], &n.sent)
 			for j, id := range ids {
-				as := asChange
+				as := changesOnly
 				if lossy && !taken[j].compared {
-					as = asWhole
+					as = fullPush
 				}
 				var p Push
 				var ok bool
@@ -51,12 +51,12 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 // compared since goes whole; look says that all that was handed out has been
 // answered.
 func (n *Totals) lossy(now time.Time, look bool) bool {
-	n.offers.mu.Lock()
-	defer n.offers.mu.Unlock()
+	n.reconciler.mu.Lock()
+	defer n.reconciler.mu.Unlock()
 	if look {
-		n.lookForLoss(now)
+		n.detectLoss(now)
 	}
-	return n.offers.whole
+	return n.reconciler.full
 }
 
 // take returns the suspects to be pushed, as they are now, each with the next
@@ -117,23 +117,23 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 
 // Whole returns all that this node has to say of a key, false if that is
 // nothing. now is local time.
-func (n *Totals) Whole(k Key, now time.Time) (Push, bool) {
+func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
 		return Push{}, false
 	}
-	return n.one(id, now, asWhole)
+	return n.pushOne(id, now, fullPush)
 }
 
 // one makes the push of one suspect. What has changed is pushed where an offer
 // was asked for.
-func (n *Totals) one(id suspectID, now time.Time, as form) (Push, bool) {
+func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
 	part := n.part(id)
 	part.mu.Lock()
 	s, known := part.known[id]
 	if known {
-		if as == asOffer && (s.dirty || s.waiting) {
-			as = asChange
+		if as == sumOnly && (s.dirty || s.waiting) {
+			as = changesOnly
 		}
 		part.send(id, &s, &n.sent)
 	}

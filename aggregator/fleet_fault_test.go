@@ -15,7 +15,7 @@ func (s *sim) felt(d time.Duration) {
 
 // fault lets something go wrong now and then.
 func (s *sim) fault() {
-	whole := aggregator.OfferEvery + 2*simPush // until every node has offered all it has
+	whole := aggregator.ReconcileEvery + 2*simPush // until every node has offered all it has
 	switch s.rnd.IntN(950) {
 	case 0: // emptied, and nobody is told
 		s.redis.Wipe()

@@ -210,7 +210,7 @@ func (s *sim) offer(n *simNode) {
 	var all []aggregator.Push
 	for more := !n.cut; more; {
 		var some []aggregator.Push
-		some, more = n.fleet.Offer(s.clock(n), 3)
+		some, more = n.fleet.Reconcile(s.clock(n), 3)
 		all = append(all, some...)
 	}
 	s.push(n, all, true)
@@ -319,7 +319,7 @@ func (s *sim) apply(n *simNode, call simCall, answered bool) {
 			s.stream, s.when = append(s.stream, p.Key), append(s.when, s.slot())
 		}
 		if out.Again {
-			if whole, ok := n.fleet.Whole(p.Key, s.clock(n)); ok {
+			if whole, ok := n.fleet.FullPush(p.Key, s.clock(n)); ok {
 				s.push(n, []aggregator.Push{whole}, true)
 			}
 		}

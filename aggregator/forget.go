@@ -19,11 +19,11 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 		if m.Limit == 0 {
 			continue
 		}
-		floor := n.local(m, m.slot(at)+1)
+		slot := n.localSlot(m, m.slot(at)+1)
 		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
-			n.floors.set(i, key, floor) // the key is wider: it is forgotten whole, as the detector does
+			n.cleared.set(i, key, slot) // the key is wider: it is forgotten whole, as the detector does
 		} else {
-			n.floors.set(i, prefix, floor)
+			n.cleared.set(i, prefix, slot)
 		}
 	}
 	var keys []Key
@@ -46,5 +46,5 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 // epoch: an answer to a push with that head says nothing of it any more.
 func (n *Totals) Forgotten(k Key, head uint32) bool {
 	i, known := n.index[k.Meter]
-	return !known || n.floors.of(newSuspectID(i, k.Prefix, k.With)) > n.local(&n.meters[i], head)
+	return !known || n.cleared.of(newSuspectID(i, k.Prefix, k.With)) > n.localSlot(&n.meters[i], head)
 }

@@ -16,7 +16,7 @@ type Ledger struct {
 }
 
 type ledgerEntry struct {
-	word  uint64
+	hash  uint64
 	end   int64
 	order [recordOrder]byte // version, allow, until and lifted: what nearly always decides
 	round uint32
@@ -41,7 +41,7 @@ func (l *Ledger) Len() int { return len(l.entries) }
 // Redis answered that it was taken.
 func (l *Ledger) Apply(prefix, record string) {
 	l.entries[prefix] = ledgerEntry{
-		word:  RecordWord(prefix, record),
+		hash:  RecordHash(prefix, record),
 		end:   RecordEnd(record),
 		order: orderOf(prefix, record),
 		round: l.round,
@@ -76,7 +76,7 @@ func (l *Ledger) Digest(cutoff int64) string {
 			delete(l.entries, p)
 			continue
 		}
-		all ^= e.word
+		all ^= e.hash
 	}
 	return fmt.Sprintf("%016x", all)
 }
@@ -90,5 +90,5 @@ func (l *Ledger) Missing(prefix, record string) bool {
 		return true
 	}
 	order := orderOf(prefix, record)
-	return e.word != RecordWord(prefix, record) && cmp.Compare(string(order[:]), string(e.order[:])) >= 0
+	return e.hash != RecordHash(prefix, record) && cmp.Compare(string(order[:]), string(e.order[:])) >= 0
 }

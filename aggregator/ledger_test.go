@@ -19,7 +19,7 @@ func TestLedger(t *testing.T) {
 	if l.Missing(p, s) {
 		t.Error("what stands is missing")
 	}
-	if got, want := l.Digest(0), fmt.Sprintf("%016x", RecordWord(p, s)^RecordWord(q, s)); got != want {
+	if got, want := l.Digest(0), fmt.Sprintf("%016x", RecordHash(p, s)^RecordHash(q, s)); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 
@@ -39,7 +39,7 @@ func TestLedger(t *testing.T) {
 		t.Error("what was dropped still stands")
 	}
 	l.Apply(q, s)
-	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s) || l.Digest(0) != fmt.Sprintf("%016x", RecordWord(p, mustEncode(t, newer))) {
+	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
 		t.Error("what made room still stands")
 	}
 	end := RecordEnd(mustEncode(t, newer))

@@ -26,7 +26,7 @@ type Push struct {
 	// Counts are this node's, absolute: 1 to 60 slots.
 	Counts []uint16
 	// Whole says that Counts are all that Sum counts.
-	Whole bool
+	Full bool
 
 	// head is the local slot of Head.
 	head uint32
@@ -39,7 +39,7 @@ func (p *Push) Head() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
 
 // IsOffer reports whether the push changes nothing, since its one slot is empty:
 // it only asks whether Redis holds as much as Sum. See [Totals.Offer].
-func (p *Push) IsOffer() bool { return len(p.Counts) == 1 && p.Counts[0] == 0 }
+func (p *Push) IsReconcile() bool { return len(p.Counts) == 1 && p.Counts[0] == 0 }
 
 // NodeID is what a node's counts are filed under in Redis: the hash of its name
 // and boot, 8 bytes.

@@ -8,12 +8,12 @@ import (
 
 // OfferEvery is within which time every suspect is compared with what Redis
 // holds of it: by the answer to a push or, for want of one, to an offer.
-const OfferEvery = 30 * time.Second
+const ReconcileEvery = 30 * time.Second
 
 // visitEvery is the time from one part of the suspects to the next. Whoever was
 // compared since the last visit is passed over, so that two rounds of visits,
 // and a few of pushes, must fit into OfferEvery.
-const visitEvery = (OfferEvery/2 - time.Second) / parts
+const visitEvery = (ReconcileEvery/2 - time.Second) / parts
 
 // lossSeen is the least number of pushes wanted whole that says that Redis has
 // lost most of what it had, where they are most of those asked about.
@@ -29,14 +29,14 @@ const lossSeen = 4
 // goes whole unasked.
 //
 // The lock keeps offers in order; it is taken before any part's.
-type offers struct {
+type reconciler struct {
 	mu    sync.Mutex
 	at    int         // the part to be visited next
 	due   int         // how many are to be visited now
 	left  []suspectID // of those visited, to be offered
 	last  time.Time   // up to which visits have become due
 	all   bool        // all are being offered: something may be lost
-	whole bool        // most is lost: what is still to be offered goes whole
+	full  bool        // most is lost: what is still to be offered goes whole
 	found time.Time   // when that was last found without a reconnect
 }
 
@@ -44,15 +44,15 @@ type offers struct {
 // with what Redis holds, and whether there are more: one part after the other
 // as time passes or, after [Totals.Lost], all. It is to be called after
 // [Totals.Collect], whose pushes are compared as well. now is local time.
-func (n *Totals) Offer(now time.Time, most int) (pushes []Push, more bool) {
-	o := &n.offers
+func (n *Totals) Reconcile(now time.Time, most int) (pushes []Push, more bool) {
+	o := &n.reconciler
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n.lookForLoss(now)
+	n.detectLoss(now)
 	o.pass(now)
-	as := asOffer
-	if o.whole {
-		as = asWhole
+	as := sumOnly
+	if o.full {
+		as = fullPush
 	}
 	var room []uint16
 	for len(pushes) < most && o.more() {
@@ -64,7 +64,7 @@ func (n *Totals) Offer(now time.Time, most int) (pushes []Push, more bool) {
 		id := o.left[len(o.left)-1]
 		o.left = o.left[:len(o.left)-1]
 		var p Push
-		s, ok := n.part(id).offer(id, &n.sent)
+		s, ok := n.part(id).sendReconcile(id, &n.sent)
 		if ok {
 			p, room, ok = n.build(id, &s, now, as, room)
 		}
@@ -73,17 +73,17 @@ func (n *Totals) Offer(now time.Time, most int) (pushes []Push, more bool) {
 		}
 	}
 	if !o.more() {
-		o.all, o.whole = false, false
+		o.all, o.full = false, false
 	}
 	n.pushed.Add(uint64(len(pushes)))
-	n.offered.Add(uint64(len(pushes)))
+	n.reconciled.Add(uint64(len(pushes)))
 	return pushes, o.more()
 }
 
-func (o *offers) more() bool { return len(o.left) > 0 || o.due > 0 }
+func (o *reconciler) more() bool { return len(o.left) > 0 || o.due > 0 }
 
 // pass has visits become due as time passes, never more than one of each part.
-func (o *offers) pass(now time.Time) {
+func (o *reconciler) pass(now time.Time) {
 	switch steps := int64(now.Sub(o.last) / visitEvery); {
 	case steps < 0: // the clock was set back
 		o.last = now
@@ -98,32 +98,32 @@ func (o *offers) pass(now time.Time) {
 // lookForLoss has everything go whole where most of what was pushed since the
 // last call was wanted so; without a reconnect not more often than offers come
 // round, since a node whose events come late is always asked for more.
-func (n *Totals) lookForLoss(now time.Time) {
-	o := &n.offers
-	asked, wanted := n.asked.Swap(0), n.wanted.Swap(0)
-	if wanted < lossSeen || 2*wanted <= asked || o.whole {
+func (n *Totals) detectLoss(now time.Time) {
+	o := &n.reconciler
+	asked, wanted := n.partial.Swap(0), n.fullWanted.Swap(0)
+	if wanted < lossSeen || 2*wanted <= asked || o.full {
 		return
 	}
 	if !o.all {
-		if since := now.Sub(o.found); since >= 0 && since < OfferEvery {
+		if since := now.Sub(o.found); since >= 0 && since < ReconcileEvery {
 			return
 		}
 		o.found = now
-		n.offerAll()
+		n.reconcileAll()
 	}
-	o.whole = true
+	o.full = true
 }
 
 // offerAll has every part visited now, and nobody passed over. The caller holds
 // the lock of the offers.
-func (n *Totals) offerAll() {
-	n.offers.all, n.offers.whole = true, false
-	n.offers.due, n.offers.left = parts, n.offers.left[:0]
+func (n *Totals) reconcileAll() {
+	n.reconciler.all, n.reconciler.full = true, false
+	n.reconciler.due, n.reconciler.left = parts, n.reconciler.left[:0]
 	for i := range n.suspects {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id, s := range p.known {
-			s.compared, s.told = false, 0 // what was told to watch may be lost, too
+			s.compared, s.watchSent = false, 0 // what was told to watch may be lost, too
 			p.known[id] = s
 		}
 		p.mu.Unlock()
@@ -133,9 +133,9 @@ func (n *Totals) offerAll() {
 // Lost is to be called after a reconnect: what was stored may be lost, so that
 // Offer goes through all suspects at once.
 func (n *Totals) Lost() {
-	n.offers.mu.Lock()
-	defer n.offers.mu.Unlock()
-	n.offerAll()
+	n.reconciler.mu.Lock()
+	defer n.reconciler.mu.Unlock()
+	n.reconcileAll()
 }
 
 // visit returns those of a part that were not compared since the last visit.
@@ -157,7 +157,7 @@ func (p *suspects) visit(ids []suspectID) []suspectID {
 }
 
 // offer notes that a suspect is offered; false if there is no need any more.
-func (p *suspects) offer(id suspectID, sent *atomic.Uint32) (suspect, bool) {
+func (p *suspects) sendReconcile(id suspectID, sent *atomic.Uint32) (suspect, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, known := p.known[id]

@@ -16,33 +16,33 @@ func (b *bench) answer(pushes []Push, a Answer, now time.Time) (again int) {
 	return again
 }
 
-func TestLostOffersAll(t *testing.T) {
+func TestLostReconcilesAll(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 20)
 	b.answer(b.Collect(boot, false), Answer{}, boot)
 	next := boot.Add(width * time.Second)
 	b.Lost()
 	one(t, b.Collect(next, false), 0, 0)
-	pushes, more := b.Offer(next, 10)
+	pushes, more := b.Reconcile(next, 10)
 	p := one(t, pushes, slotOf(next), 20, 0)
-	if p.Whole || !p.IsOffer() || more {
+	if p.Full || !p.IsReconcile() || more {
 		t.Errorf("%+v, more: %t", p, more)
 	}
-	if out := b.Answered(&p, Answer{Status: StatusWhole}, next); !out.Again {
+	if out := b.Answered(&p, Answer{Status: StatusSendFull}, next); !out.Again {
 		t.Errorf("whole wanted: %+v", out)
 	}
-	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Whole {
+	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Full {
 		t.Error("not whole")
 	}
 	b.Lost()
-	if pushes, _ := b.Offer(next, 10); len(pushes) != 0 {
+	if pushes, _ := b.Reconcile(next, 10); len(pushes) != 0 {
 		t.Errorf("offered what is still to be answered: %+v", pushes)
 	}
 }
 
 // Every suspect is offered once in 30 s, or has been pushed in them, and never
 // all at once.
-func TestOffersGoRound(t *testing.T) {
+func TestReconcileGoesRound(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Quiet = false })
 	const keys = 2000
 	addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
@@ -55,14 +55,14 @@ func TestOffersGoRound(t *testing.T) {
 		b.hit(addr(0), now, 1) // is pushed, and need not be offered
 		changed := b.Collect(now, false)
 		b.answer(changed, Answer{}, now)
-		pushes, more := b.Offer(now, keys)
+		pushes, more := b.Reconcile(now, keys)
 		if n += len(pushes); more || len(pushes) > keys/10 {
 			t.Fatalf("%d offers at once, more: %t", len(pushes), more)
 		}
 		for i := range pushes {
 			if k := pushes[i].Key; k == changed[0].Key {
 				t.Fatal("a key that was pushed a moment ago is offered")
-			} else if before, ok := last[k]; ok && now.Sub(before) > OfferEvery {
+			} else if before, ok := last[k]; ok && now.Sub(before) > ReconcileEvery {
 				t.Fatalf("%s passed between two offers", now.Sub(before))
 			} else {
 				last[k] = now
@@ -84,21 +84,21 @@ func TestALossIsSeen(t *testing.T) {
 		b.hit(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), boot, 1)
 	}
 	b.answer(b.Collect(boot, false), Answer{}, boot)
-	b.Offer(boot, keys)
+	b.Reconcile(boot, keys)
 	now := boot.Add(10 * time.Second)
 	for i := range lossSeen {
 		b.hit(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), now, 1)
 	}
-	if again := b.answer(b.Collect(now, false), Answer{Status: StatusWhole}, now); again != lossSeen {
+	if again := b.answer(b.Collect(now, false), Answer{Status: StatusSendFull}, now); again != lossSeen {
 		t.Fatalf("%d go again", again)
 	}
 	b.answer(b.Collect(now, false), Answer{}, now)
 	var whole int
 	for more := true; more; {
 		var pushes []Push
-		pushes, more = b.Offer(now, 100)
+		pushes, more = b.Reconcile(now, 100)
 		for i := range pushes {
-			if pushes[i].Whole {
+			if pushes[i].Full {
 				whole++
 			}
 		}
@@ -115,8 +115,8 @@ func TestALossIsSeen(t *testing.T) {
 		b.hit(stranger, now, 1)
 		b.hit(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), now, 1)
 		b.hit(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), now, 1)
-		b.answer(b.Collect(now, false), Answer{Status: StatusWhole}, now)
-		if pushes, _ := b.Offer(now, keys); len(pushes) > keys/4 {
+		b.answer(b.Collect(now, false), Answer{Status: StatusSendFull}, now)
+		if pushes, _ := b.Reconcile(now, keys); len(pushes) > keys/4 {
 			t.Fatalf("round %d: %d offers", i, len(pushes))
 		}
 	}
@@ -124,7 +124,7 @@ func TestALossIsSeen(t *testing.T) {
 
 // After a step of the clock more may be stored than is claimed: nothing is
 // compared until the step has left the window.
-func TestAfterAStepOffersAreWhole(t *testing.T) {
+func TestAfterAStepReconcilesAreFull(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 20)
 	b.answer(b.Collect(boot, false), Answer{}, boot)
@@ -134,7 +134,7 @@ func TestAfterAStepOffersAreWhole(t *testing.T) {
 		b.hit(visitor, now, 20)
 		b.answer(b.Collect(now, false), Answer{}, now)
 		b.Lost()
-		if pushes, _ := b.Offer(now, 10); len(pushes) != 1 || pushes[0].Whole != whole {
+		if pushes, _ := b.Reconcile(now, 10); len(pushes) != 1 || pushes[0].Full != whole {
 			t.Errorf("%d slots later: %+v", slots, pushes)
 		} else {
 			b.answer(pushes, Answer{}, now)

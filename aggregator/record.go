@@ -141,7 +141,7 @@ func RecordEnd(record string) int64 {
 
 // RecordWord is what a record adds to the digest of all, which is their XOR: the
 // first eight bytes of the SHA-1 of prefix and record.
-func RecordWord(prefix, record string) uint64 {
+func RecordHash(prefix, record string) uint64 {
 	sum := sha1.Sum([]byte(prefix + record))
 	return binary.BigEndian.Uint64(sum[:])
 }

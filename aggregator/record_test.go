@@ -142,7 +142,7 @@ func TestCheckRecordRefusesPoison(t *testing.T) {
 		{"a minute ahead", "203.0.113.45/32", func(r *Record) { r.Block.Since = epoch.Add(time.Minute) }, ""},
 		{"the future", "203.0.113.45/32", func(r *Record) { r.Block.Since = epoch.Add(61 * time.Second) }, "future"},
 		{"no time at all", "203.0.113.45/32", func(r *Record) { r.Block.Until = r.Block.Since }, "ends before"},
-		{"for ever", "203.0.113.45/32", func(r *Record) { r.Block.Until = epoch.Add(longest + 1) }, "lasts longer"},
+		{"for ever", "203.0.113.45/32", func(r *Record) { r.Block.Until = epoch.Add(longestBlock + 1) }, "lasts longer"},
 		{"an allowance for ever", "203.0.0.0/16", func(r *Record) { r.Block.Allow, r.Block.Until = true, edgeguard.Forever }, ""},
 		{"a wide allowance", "203.0.0.0/15", func(r *Record) { r.Block.Allow = true }, "wider than /16"},
 		{"a wide allowance, forced", "203.0.0.0/8", func(r *Record) { r.Block.Allow, r.Forced = true, true }, ""},

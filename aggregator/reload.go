@@ -3,7 +3,7 @@ package aggregator
 // follow takes over the suspects, floors and the clock of a node before a
 // reload. What that one marks from now on, and what has become worth telling by
 // a lower limit, is found by a scan of the tables.
-func (n *Totals) follow(old *Totals) {
+func (n *Totals) takeOver(old *Totals) {
 	n.scan.Store(true)
 	n.offset.Store(old.offset.Load())
 	move := make(map[uint16]uint16)
@@ -14,18 +14,18 @@ func (n *Totals) follow(old *Totals) {
 			n.meters[j].stepped.Store(old.meters[i].stepped.Load())
 		}
 	}
-	old.offers.mu.Lock()
-	if n.offers.all = old.offers.all; n.offers.all {
-		n.offers.due = parts
+	old.reconciler.mu.Lock()
+	if n.reconciler.all = old.reconciler.all; n.reconciler.all {
+		n.reconciler.due = parts
 	}
-	old.offers.mu.Unlock()
-	old.floors.mu.RLock()
-	for k, slot := range old.floors.slots {
+	old.reconciler.mu.Unlock()
+	old.cleared.mu.RLock()
+	for k, slot := range old.cleared.slots {
 		if j, ok := move[k.meter]; ok {
-			n.floors.set(int(j), k.prefix, slot)
+			n.cleared.set(int(j), k.prefix, slot)
 		}
 	}
-	old.floors.mu.RUnlock()
+	old.cleared.mu.RUnlock()
 	for i := range old.suspects {
 		p := &old.suspects[i]
 		p.mu.Lock()
@@ -42,13 +42,13 @@ func (n *Totals) follow(old *Totals) {
 // adopt takes a suspect over, to be pushed again.
 func (n *Totals) adopt(id suspectID, s suspect) {
 	p := n.part(id)
-	if !n.admit(p, id, &s, s.heat) {
+	if !n.admit(p, id, &s, s.rank) {
 		return
 	}
 	s.listed, s.compared = false, false
 	p.mark(id, &s)
 	p.known[id] = s
-	if s.watched != 0 {
+	if s.watchedUntil != 0 {
 		n.watched.Load().add(n.hash(id))
 	}
 }

@@ -47,17 +47,17 @@ func (id suspectID) entry() shard.Entry {
 
 // suspect is what is kept of one key beside its ring. Slots are local.
 type suspect struct {
-	acked        uint32 // head of the newest push that is stored; 0: push whole
-	floor        uint32 // slots below it were forgotten
-	rest, restAt uint32 // what the other nodes had in the window that ends at restAt
-	watched      uint32 // slot from which on it is watched no more
-	told         uint32 // slot in which the fleet was told to watch it
-	sent         uint32 // number of the newest push
-	heat         uint32 // about its count when it was last looked at
-	dirty        bool   // counted since the last Collect
-	waiting      bool   // pushed, and not answered
-	listed       bool   // in the list of those that Collect visits
-	compared     bool   // an answer since the last visit said that all of it is stored
+	acked         uint32 // head of the newest push that is stored; 0: push whole
+	clearedBefore uint32 // slots below it were forgotten
+	rest, restAt  uint32 // what the other nodes had in the window that ends at restAt
+	watchedUntil  uint32 // slot from which on it is watched no more
+	watchSent     uint32 // slot in which the fleet was told to watch it
+	sent          uint32 // number of the newest push
+	rank          uint32 // about its count when it was last looked at
+	dirty         bool   // counted since the last Collect
+	waiting       bool   // pushed, and not answered
+	listed        bool   // in the list of those that Collect visits
+	compared      bool   // an answer since the last visit said that all of it is stored
 }
 
 // suspects is one of the parts into which a node's suspects are split, so that

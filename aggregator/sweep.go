@@ -11,7 +11,7 @@ import (
 // no longer, and floors that no slot is below. now is local time. The rings are
 // read without a lock.
 func (n *Totals) Sweep(now time.Time) {
-	n.floors.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
+	n.cleared.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
 	for i := range n.suspects {
 		n.sweepPart(&n.suspects[i], now)
 	}
@@ -23,11 +23,11 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	p.mu.Lock()
 	for id, s := range p.known {
 		slot := n.meters[id.meter].slot(now)
-		if s.watched != 0 && s.watched <= slot {
-			s.watched = 0
+		if s.watchedUntil != 0 && s.watchedUntil <= slot {
+			s.watchedUntil = 0
 			p.known[id] = s
 		}
-		if s.watched == 0 && int64(s.acked) <= int64(slot)-ring.Slots {
+		if s.watchedUntil == 0 && int64(s.acked) <= int64(slot)-ring.Slots {
 			idle = append(idle, id)
 		}
 	}
@@ -40,7 +40,7 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	defer p.mu.Unlock()
 	for _, id := range idle {
 		// Marked: it may have counted since its ring was read.
-		if s := p.known[id]; s.watched == 0 && (!s.dirty || !n.counts(id, now)) {
+		if s := p.known[id]; s.watchedUntil == 0 && (!s.dirty || !n.counts(id, now)) {
 			n.drop(p, id)
 		}
 	}
@@ -79,12 +79,12 @@ func (n *Totals) rebuildWatched() {
 	if n.watched.Load().count.Load() == 0 {
 		return
 	}
-	fresh := new(watched)
+	fresh := new(watchFilter)
 	for i := range n.suspects {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id, s := range p.known {
-			if s.watched != 0 {
+			if s.watchedUntil != 0 {
 				fresh.add(n.hash(id))
 			}
 		}

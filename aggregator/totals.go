@@ -21,21 +21,21 @@ type Totals struct {
 	index  map[uint64]int // meters by fingerprint
 	seeds  [3]uint64
 
-	suspects [parts]suspects
-	size     atomic.Int64 // of all parts
-	floors   floors
-	offers   offers
-	quiet    atomic.Bool
-	sent     atomic.Uint32
-	scan     atomic.Bool  // keys may have become suspects without an event
-	offset   atomic.Int64 // epoch - local time, in seconds
+	suspects   [parts]suspects
+	size       atomic.Int64 // of all parts
+	cleared    cleared
+	reconciler reconciler
+	quiet      atomic.Bool
+	sent       atomic.Uint32
+	scan       atomic.Bool  // keys may have become suspects without an event
+	offset     atomic.Int64 // epoch - local time, in seconds
 
 	watching sync.Mutex // taken by those who add to watched, or replace it; before any part's lock
-	watched  atomic.Pointer[watched]
+	watched  atomic.Pointer[watchFilter]
 
-	asked, wanted atomic.Uint64 // pushes of less than the whole since the last Offer, and those wanted whole
+	partial, fullWanted atomic.Uint64 // pushes of less than the whole since the last Offer, and those wanted whole
 
-	pushed, offered, answered, heldBack, displaced, wholes, refused, told, heard atomic.Uint64
+	pushed, reconciled, answered, heldBack, displaced, fullRequested, refused, watchesSent, watchesReceived atomic.Uint64
 }
 
 // New makes a node. Meters of the previous one keep their suspects.
@@ -43,7 +43,7 @@ func New(c Config) *Totals {
 	c.setDefaults()
 	n := &Totals{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
 	n.offset.Store(int64(c.Offset / time.Second))
-	n.watched.Store(new(watched))
+	n.watched.Store(new(watchFilter))
 	for i := range n.seeds {
 		n.seeds[i] = maphash.Comparable(maphash.MakeSeed(), i) | 1 // never 0, at random
 	}
@@ -64,7 +64,7 @@ func New(c Config) *Totals {
 	}
 	n.setQuiet(c.Nodes)
 	if n.config.Previous != nil {
-		n.follow(n.config.Previous)
+		n.takeOver(n.config.Previous)
 		n.config.Previous = nil // it must not be kept alive
 	}
 	return n
@@ -121,8 +121,8 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	if !known && (!worth || !n.admit(p, id, &s, count)) {
 		return 0
 	}
-	if !s.dirty || count/2 >= s.heat {
-		s.heat = count
+	if !s.dirty || count/2 >= s.rank {
+		s.rank = count
 		p.mark(id, &s)
 		p.known[id] = s
 	}
@@ -163,11 +163,11 @@ func (n *Totals) key(id suspectID) Key {
 }
 
 // ahead is how many slots the epoch's are ahead of the meter's local ones.
-func (n *Totals) ahead(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
+func (n *Totals) epochOffset(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
 
 // local turns a slot of the epoch into the meter's own.
-func (n *Totals) local(m *meter, epoch uint32) uint32 {
-	return uint32(max(int64(epoch)-n.ahead(m), 0))
+func (n *Totals) localSlot(m *meter, epoch uint32) uint32 {
+	return uint32(max(int64(epoch)-n.epochOffset(m), 0))
 }
 
 // SetOffset says what is to be added to local time to get the epoch's: a
@@ -204,9 +204,9 @@ func (n *Totals) setQuiet(nodes int) {
 // Stats reports the node's state.
 func (n *Totals) Stats() Stats {
 	return Stats{
-		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Floors: n.floors.len(),
+		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Cleared: n.cleared.len(),
 		Quiet:  n.quiet.Load(),
-		Pushed: n.pushed.Load(), Offered: n.offered.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(), Displaced: n.displaced.Load(),
-		Wholes: n.wholes.Load(), Refused: n.refused.Load(), Told: n.told.Load(), Heard: n.heard.Load(),
+		Pushed: n.pushed.Load(), Reconciled: n.reconciled.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(), Displaced: n.displaced.Load(),
+		FullRequested: n.fullRequested.Load(), Refused: n.refused.Load(), WatchesSent: n.watchesSent.Load(), WatchesReceived: n.watchesReceived.Load(),
 	}
 }

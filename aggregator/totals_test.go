@@ -58,7 +58,7 @@ func (b *bench) Collect(now time.Time, whole bool) (all []Push) {
 	all = nil
 	for i := range b.suspects {
 		for _, id := range slices.Collect(maps.Keys(b.suspects[i].known)) {
-			if p, ok := b.Whole(b.key(id), now); ok {
+			if p, ok := b.FullPush(b.key(id), now); ok {
 				all = append(all, p)
 			}
 		}
@@ -87,7 +87,7 @@ func TestASuspectIsPushedFromItsShareOn(t *testing.T) {
 	one(t, b.Collect(boot, true), 0, 0)
 	b.hit(visitor, boot, 1)
 	p := one(t, b.Collect(boot, false), slotOf(boot), 10, 10)
-	if want := (Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}); p.Key != want || p.Width != width || !p.Whole {
+	if want := (Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}); p.Key != want || p.Width != width || !p.Full {
 		t.Errorf("push %+v", p)
 	}
 	one(t, b.Collect(boot, false), slotOf(boot), 10, 10) // not answered
@@ -103,7 +103,7 @@ func TestASuspectIsPushedFromItsShareOn(t *testing.T) {
 	b.Answered(&p, Answer{Peak: 12, Total: 12}, later)
 	b.hit(visitor, later, 1)
 	p = one(t, b.Collect(later, false), slotOf(later), 13, 3)
-	if p.Whole {
+	if p.Full {
 		t.Error("a part was taken for the whole")
 	}
 	one(t, b.Collect(later, true), slotOf(boot), 13, 10, 0, 0, 3)
@@ -135,13 +135,13 @@ func TestQuietOffTellsAll(t *testing.T) {
 	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{Watch: true}) {
 		t.Errorf("%+v: what the others have not pushed yet is wanted at once", out)
 	}
-	if p, ok := b.Watch(p.Key, boot); !ok || !p.IsOffer() {
+	if p, ok := b.Watch(p.Key, boot); !ok || !p.IsReconcile() {
 		t.Errorf("%+v, %t: all was told already", p, ok)
 	} else {
 		b.Answered(&p, Answer{Peak: 90, Total: 90}, boot)
 	}
 	b.hit(stranger, boot, 1)
-	if p, ok := b.Watch(p.Key, boot); !ok || p.Whole || p.Sum != 2 {
+	if p, ok := b.Watch(p.Key, boot); !ok || p.Full || p.Sum != 2 {
 		t.Errorf("%+v, %t", p, ok)
 	}
 }
@@ -203,20 +203,20 @@ func TestOutcomes(t *testing.T) {
 		{"told a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
 		{"at the limit", Answer{Peak: 100, Total: 100}, Outcome{}},
 		{"over it", Answer{Peak: 101, Total: 12}, Outcome{Over: true}},
-		{"whole twice is once", Answer{Status: StatusWhole, Peak: 10}, Outcome{}},
+		{"whole twice is once", Answer{Status: StatusSendFull, Peak: 10}, Outcome{}},
 	} {
 		if out := b.Answered(&p, c.a, boot); out != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, out, c.want)
 		}
 	}
-	p.Whole = false
-	if out := b.Answered(&p, Answer{Status: StatusWhole, Peak: 10}, boot); !out.Again {
+	p.Full = false
+	if out := b.Answered(&p, Answer{Status: StatusSendFull, Peak: 10}, boot); !out.Again {
 		t.Errorf("whole wanted: %+v", out)
 	}
-	if w, ok := b.Whole(p.Key, boot); !ok || !w.Whole {
+	if w, ok := b.FullPush(p.Key, boot); !ok || !w.Full {
 		t.Errorf("whole %+v", w)
 	}
-	p.head += tellEvery
+	p.head += watchAgainAfter
 	if out := b.Answered(&p, Answer{Peak: 50, Total: 50}, boot); !out.Watch {
 		t.Errorf("a quarter window later: %+v", out)
 	}
@@ -247,7 +247,7 @@ func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
 			t.Errorf("%v is no key of this node", bad)
 		}
 	}
-	if s := b.Stats(); s.Watched != 2 || s.Heard != 2 {
+	if s := b.Stats(); s.Watched != 2 || s.WatchesReceived != 2 {
 		t.Errorf("%+v", s)
 	}
 
@@ -286,22 +286,22 @@ func TestForget(t *testing.T) {
 	if rest := b.hit(visitor, next, 1); rest != 0 {
 		t.Errorf("rest %d of what was forgotten", rest)
 	}
-	if out := b.Answered(&p, Answer{Status: StatusFloor, Peak: 101, Total: 101, Floor: slotOf(next)}, next); out != (Outcome{Over: true, Watch: true}) {
+	if out := b.Answered(&p, Answer{Status: StatusCleared, Peak: 101, Total: 101, ClearedBefore: slotOf(next)}, next); out != (Outcome{Over: true, Watch: true}) {
 		t.Errorf("Redis has heard: %+v", out)
 	}
 	b.Sweep(next.Add((Kept + 1) * width * time.Second))
-	if s := b.Stats(); s.Floors != 0 {
+	if s := b.Stats(); s.Cleared != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestAFloorLearnedFromRedis(t *testing.T) {
+func TestAMarkLearnedFromRedis(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 20)
 	next := boot.Add(width * time.Second)
 	b.hit(visitor, next, 1)
 	p := b.Collect(next, false)[0]
-	b.Answered(&p, Answer{Status: StatusFloor | StatusWhole, Floor: slotOf(next)}, next)
+	b.Answered(&p, Answer{Status: StatusCleared | StatusSendFull, ClearedBefore: slotOf(next)}, next)
 	one(t, b.Collect(next, true), slotOf(next), 1, 1)
 }
 
@@ -332,7 +332,7 @@ func TestAStepOfTheClockCountsNothingTwice(t *testing.T) {
 	one(t, b.Collect(next, true), slotOf(next)+10, 2, 2)
 }
 
-func TestReloadKeepsSuspectsAndFloors(t *testing.T) {
+func TestReloadKeepsSuspectsAndMarks(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 20)
 	b.hit(stranger, boot, 20)
@@ -387,7 +387,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		for i := range 60 {
 			now := boot.Add(time.Duration(i) * 500 * time.Millisecond)
-			offers, _ := b.Offer(now, 20)
+			offers, _ := b.Reconcile(now, 20)
 			for _, p := range append(b.Collect(now, false), offers...) {
 				if out := b.Answered(&p, Answer{Peak: p.Sum, Total: p.Sum, Status: uint8(i % 2)}, now); out.Watch {
 					b.Watch(p.Key, now)

@@ -10,23 +10,23 @@ import (
 // is ahead by more than the grace has been named by then and must not write
 // blocks that start later than anybody's now.
 const (
-	futureGrace = time.Minute
-	longest     = 366 * 24 * time.Hour
-	widestV4    = 16
-	widestV6    = 32
+	futureGrace  = time.Minute
+	longestBlock = 366 * 24 * time.Hour
+	widestV4     = 16
+	widestV6     = 32
 	// An allowance wider than these is no node's business but its own, forced or
 	// not: one record must not open the fleet to everybody.
-	openV4 = 8
-	openV6 = 16
+	widestAllowV4 = 8
+	widestAllowV6 = 16
 )
 
 // Travels reports whether an allowance of this prefix may go to other nodes: one
 // wider than /8 (IPv4) or /16 (IPv6) holds on the node where it was made.
 func Travels(prefix netip.Prefix) bool {
 	if prefix.Addr().Is4() {
-		return prefix.Bits() >= openV4
+		return prefix.Bits() >= widestAllowV4
 	}
-	return prefix.Bits() >= openV6
+	return prefix.Bits() >= widestAllowV6
 }
 
 // CheckRecord decodes a record that came from the fleet and refuses one that is
@@ -54,8 +54,8 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 		err = fmt.Errorf("record of %s: ends before it begins", b.Prefix)
 	case b.Allow && !Travels(b.Prefix):
 		err = fmt.Errorf("record of %s: so wide an allowance is taken from no other node", b.Prefix)
-	case !b.Allow && b.Until.Sub(b.Since) > longest:
-		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longest)
+	case !b.Allow && b.Until.Sub(b.Since) > longestBlock:
+		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longestBlock)
 	}
 	if err != nil {
 		return Record{}, err

@@ -6,16 +6,16 @@ import "sync/atomic"
 // that is not watched, and knows all that are. Reading it costs a load or two,
 // so that ordinary visitors are told apart without a lock. Keys are only added;
 // Sweep makes a new one.
-type watched struct {
+type watchFilter struct {
 	count atomic.Int32 // 0: nothing is watched
 	bits  [1 << 10]atomic.Uint64
 }
 
-func (w *watched) has(hash uint64) bool {
+func (w *watchFilter) has(hash uint64) bool {
 	return w.bits[hash>>6%uint64(len(w.bits))].Load()>>(hash%64)&1 == 1
 }
 
-func (w *watched) add(hash uint64) {
+func (w *watchFilter) add(hash uint64) {
 	w.bits[hash>>6%uint64(len(w.bits))].Or(1 << (hash % 64))
 	w.count.Add(1)
 }

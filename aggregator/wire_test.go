@@ -79,7 +79,7 @@ func TestPushForms(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	want := []Answer{{Status: StatusWhole | StatusFloor, Peak: 1, Total: 2, Floor: 3}, {Peak: 1 << 31}}
+	want := []Answer{{Status: StatusSendFull | StatusCleared, Peak: 1, Total: 2, ClearedBefore: 3}, {Peak: 1 << 31}}
 	var b []byte
 	for _, a := range want {
 		b = a.Append(b)

@@ -138,7 +138,7 @@ func (v view) addCounts(f *admin.Fleet, core *pipeline.Generation) {
 	c := core.Member.Totals.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
-	f.Offered, f.Wholes, f.Refused = c.Offered, c.Wholes, c.Refused
+	f.Offered, f.Wholes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
 	h := v.hold.Stats()
 	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
 }

@@ -107,7 +107,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	a, _ := startFleet(t, redistest.Start(t, redistest.Options{}))
 	const clients = 150
 	a.crowd("203.0.", clients, 8)
-	asked := a.pipeline.Current().Member.Totals.Stats().Heard // what the nodes told each other to watch
+	asked := a.pipeline.Current().Member.Totals.Stats().WatchesReceived // what the nodes told each other to watch
 	held := 0
 	for k := range clients {
 		now := a.clock.Now()
@@ -122,7 +122,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	if held == 0 {
 		t.Fatal("nothing waits")
 	}
-	a.eventually("it is asked for", func() bool { return a.pipeline.Current().Member.Totals.Stats().Heard > asked })
+	a.eventually("it is asked for", func() bool { return a.pipeline.Current().Member.Totals.Stats().WatchesReceived > asked })
 }
 
 // What one node blocks, and what would refuse most of what another lets in,

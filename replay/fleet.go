@@ -159,7 +159,7 @@ func (r *fleetRun) round(ctx context.Context) error {
 				return r.fleet.Redis.Explain(err)
 			}
 		}
-		told += m.Totals.Stats().Told
+		told += m.Totals.Stats().WatchesSent
 	}
 	if told == r.told {
 		return nil

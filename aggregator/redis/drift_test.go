@@ -128,19 +128,19 @@ func TestListThatWentBackHasAllOffered(t *testing.T) {
 	t.Cleanup(func() { _ = l.client.Close() })
 	ctx := context.Background()
 	m.see("203.0.113.7", 7)
-	push, ok := m.counts.Whole(key("203.0.113.7"), time.Now())
+	push, ok := m.counts.FullPush(key("203.0.113.7"), time.Now())
 	if !ok {
 		t.Fatal("no push")
 	}
 	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
-	m.counts.Offer(time.Now(), 10)
+	m.counts.Reconcile(time.Now(), 10)
 	l.mirror.begin(5)
 	l.compare(ctx, standing{changes: 5})
-	if again, _ := m.counts.Offer(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
+	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
 		t.Fatal("a list that stands is pushed again")
 	}
 	l.compare(ctx, standing{changes: 4})
-	if again, _ := m.counts.Offer(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
+	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
 		t.Errorf("after the list went back: %v", again)
 	}
 }

@@ -83,7 +83,7 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 // says whether there is more; see [aggregator.Totals.Offer]. It goes after Round.
 func (p *Pusher) Offer(ctx context.Context, now time.Time) (more bool, err error) {
 	counts := p.node.Counts()
-	pushes, more := counts.Offer(now, batch)
+	pushes, more := counts.Reconcile(now, batch)
 	var t tally
 	p.push(ctx, counts, pushes, now, &t)
 	return more, t.err()
@@ -164,7 +164,7 @@ func (p *Pusher) act(ctx context.Context, counts *aggregator.Totals, f *follow, 
 func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
 	var again []aggregator.Push
 	for _, k := range f.again {
-		if one, ok := counts.Whole(k, now); ok {
+		if one, ok := counts.FullPush(k, now); ok {
 			again = append(again, one)
 		}
 	}

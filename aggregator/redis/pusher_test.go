@@ -75,7 +75,7 @@ func TestPusherOffers(t *testing.T) {
 			}
 		}
 		after := m.counts.Stats()
-		return after.Offered - before.Offered, after.Wholes - before.Wholes
+		return after.Reconciled - before.Reconciled, after.FullRequested - before.FullRequested
 	}
 	if offers, wholes := offer(); offers != keys || wholes != 0 {
 		t.Errorf("%d offers, %d wanted whole", offers, wholes)

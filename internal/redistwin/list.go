@@ -100,11 +100,11 @@ func (r *Redis) publish(keys, args []string) (any, error) {
 
 func (l *list) take(prefix, record string) {
 	if old, ok := l.records[prefix]; ok {
-		l.digest ^= aggregator.RecordWord(prefix, old)
+		l.digest ^= aggregator.RecordHash(prefix, old)
 	}
 	l.records[prefix] = record
 	l.ends[prefix] = aggregator.RecordEnd(record)
-	l.digest ^= aggregator.RecordWord(prefix, record)
+	l.digest ^= aggregator.RecordHash(prefix, record)
 	l.tell(Change{Prefix: prefix, Record: record})
 }
 
@@ -141,7 +141,7 @@ func (l *list) removeEnded(now int64) (all bool) {
 }
 
 func (l *list) remove(prefix string) {
-	l.digest ^= aggregator.RecordWord(prefix, l.records[prefix])
+	l.digest ^= aggregator.RecordHash(prefix, l.records[prefix])
 	delete(l.records, prefix)
 	delete(l.ends, prefix)
 }

@@ -102,7 +102,7 @@ func (s *sample) youngest(pile []string) (youngest string) {
 }
 
 // tie tells texts apart where nothing else does: the first 48 bits of the SHA-1.
-func tie(text string) uint64 { return aggregator.RecordWord(text, "") >> 16 }
+func tie(text string) uint64 { return aggregator.RecordHash(text, "") >> 16 }
 
 // since is when a block began, in nanoseconds as the library's numbers hold them.
 func since(record string) float64 {

@@ -32,7 +32,7 @@ func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggrega
 	if node == nil {
 		node = new(window)
 	}
-	if p.IsOffer() {
+	if p.IsReconcile() {
 		s.answer(&a, node, p)
 		return a, false
 	}
@@ -77,20 +77,20 @@ func (s *suspect) raise(node *window, slot, count uint32) {
 // answer fills in what the push is told.
 func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push) {
 	head, fleet := int64(p.Head()), int64(s.fleet.head)
-	a.Floor = s.floor
+	a.ClearedBefore = s.floor
 	a.Total = s.fleet.total(head)
 	newest := fleet
-	if p.IsOffer() {
+	if p.IsReconcile() {
 		newest = max(fleet, head) // the fleet's head may not have come there yet
 	}
 	for end := min(max(int64(p.First), fleet-(kept-windowSlots)), newest); end <= newest; end++ {
 		a.Peak = max(a.Peak, s.fleet.total(end))
 	}
 	if int64(s.floor) > head-windowSlots {
-		a.Status |= aggregator.StatusFloor
+		a.Status |= aggregator.StatusCleared
 	}
 	if node.sum(max(head-windowSlots+1, int64(s.floor)), head) < p.Sum {
-		a.Status |= aggregator.StatusWhole
+		a.Status |= aggregator.StatusSendFull
 	}
 }
 

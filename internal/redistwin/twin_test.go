@@ -45,7 +45,7 @@ func (r *rig) push(node string, now time.Time, first uint32, sum uint32, counts 
 
 func (r *rig) want(a aggregator.Answer, status uint8, peak, total, floor uint32) {
 	r.t.Helper()
-	if want := (aggregator.Answer{Status: status, Peak: peak, Total: total, Floor: floor}); a != want {
+	if want := (aggregator.Answer{Status: status, Peak: peak, Total: total, ClearedBefore: floor}); a != want {
 		r.t.Errorf("answer %+v, want %+v", a, want)
 	}
 }
@@ -82,12 +82,12 @@ func TestPeakOfAWindowThatEndedBefore(t *testing.T) {
 
 func TestWholeIsAskedForAndRefusedSlotsAreTold(t *testing.T) {
 	r := &rig{t, New()}
-	r.want(r.push("a", after(2), slot0+2, 9, 4), aggregator.StatusWhole, 4, 4, 0)
+	r.want(r.push("a", after(2), slot0+2, 9, 4), aggregator.StatusSendFull, 4, 4, 0)
 	r.want(r.push("a", after(2), slot0, 9, 5, 0, 4), 0, 9, 9, 0)
 	// One slot ahead is taken, two are not.
-	r.want(r.push("a", after(2), slot0+2, 15, 4, 5, 1), aggregator.StatusRefused|aggregator.StatusWhole, 14, 14, 0)
+	r.want(r.push("a", after(2), slot0+2, 15, 4, 5, 1), aggregator.StatusRefused|aggregator.StatusSendFull, 14, 14, 0)
 	r.push("a", after(80), slot0+80, 1, 1)
-	r.want(r.push("a", after(80), slot0+12, 3, 2, 1), aggregator.StatusRefused|aggregator.StatusWhole, 1, 1, 0)
+	r.want(r.push("a", after(80), slot0+12, 3, 2, 1), aggregator.StatusRefused|aggregator.StatusSendFull, 1, 1, 0)
 }
 
 func TestAFieldIsKeptWhileAnyOfItsSlotsIs(t *testing.T) {
@@ -118,8 +118,8 @@ func TestForgetAndFloor(t *testing.T) {
 			t.Errorf("forgot %v (%v), want %d", n, err, want)
 		}
 	}
-	const floor = aggregator.StatusFloor
-	r.want(r.push("a", start, slot0, 6, 6), floor|aggregator.StatusWhole, 0, 0, slot0+1)
+	const floor = aggregator.StatusCleared
+	r.want(r.push("a", start, slot0, 6, 6), floor|aggregator.StatusSendFull, 0, 0, slot0+1)
 	r.want(r.push("a", after(1), slot0, 2, 6, 2), floor, 2, 2, slot0+1)
 	r.want(r.push("a", after(61), slot0+61, 1, 1), 0, 1, 1, slot0+1)
 }

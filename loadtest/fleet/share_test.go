@@ -195,7 +195,7 @@ func (v *virtual) push(i int, p *aggregator.Push, now time.Time) {
 		v.found[p.Key.Prefix.Addr()] = true
 	}
 	if out.Again {
-		if whole, ok := n.counts.Whole(p.Key, now); ok {
+		if whole, ok := n.counts.FullPush(p.Key, now); ok {
 			v.push(i, &whole, now)
 		}
 	}

@@ -135,7 +135,7 @@ func cmpOr(s, otherwise string) string {
 func digestOf(records map[string]string) string {
 	var all uint64
 	for prefix, record := range records {
-		all ^= aggregator.RecordWord(prefix, record)
+		all ^= aggregator.RecordHash(prefix, record)
 	}
 	return fmt.Sprintf("%016x", all)
 }
