@@ -11,15 +11,15 @@ import (
 
 // listAllowances gives the config's allowlist and the allowances made at run
 // time, all at once: they are few.
-func (s *Server) listAllowances(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) listAllowances(w http.ResponseWriter, r *http.Request) *Problem {
 	if _, p := readQuery(r); p != nil {
 		return p
 	}
 	list := AllowanceList{Allowances: []Allowance{}}
-	for _, prefix := range s.config.View.Allowlist() {
+	for _, prefix := range s.reader.Allowlist() {
 		list.Allowances = append(list.Allowances, Allowance{Prefix: prefix, Source: AllowedByConfig})
 	}
-	for b := range s.config.View.Allowances(s.config.View.Now()) {
+	for b := range s.reader.Allowances(s.reader.Now()) {
 		list.Allowances = append(list.Allowances, NewAllowance(b))
 	}
 	slices.SortStableFunc(list.Allowances, func(a, b Allowance) int { return a.Prefix.Compare(b.Prefix) })
@@ -28,7 +28,7 @@ func (s *Server) listAllowances(w http.ResponseWriter, r *http.Request) *Problem
 }
 
 // addAllowance puts an allowance in force.
-func (s *Server) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
 	var request AllowRequest
 	if p := readBody(w, r, &request); p != nil {
 		return s.audited(r, Audit{Action: "allow"}, p)
@@ -38,7 +38,7 @@ func (s *Server) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
 	if p == nil {
 		record.Detail = detail(b, request.Force)
 		var err error
-		b, err = s.config.View.Allow(b, request.Force)
+		b, err = s.operator.Allow(b, request.Force)
 		p = refused(err)
 	}
 	if p == nil {
@@ -49,8 +49,8 @@ func (s *Server) addAllowance(w http.ResponseWriter, r *http.Request) *Problem {
 
 // planAllowance makes an allowance of a request. One that would end sooner than
 // that which stands is refused, as with blocks.
-func (s *Server) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Problem) {
-	now := s.config.View.Now()
+func (s *changes) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Problem) {
+	now := s.reader.Now()
 	b = edgeguard.Block{Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: edgeguard.Forever}
 	if b.Prefix, p = parsePrefix("prefix", request.Prefix); p != nil {
 		return b, p
@@ -70,7 +70,7 @@ func (s *Server) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Pro
 }
 
 // removeAllowance takes an allowance back.
-func (s *Server) removeAllowance(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) removeAllowance(w http.ResponseWriter, r *http.Request) *Problem {
 	record := Audit{Action: "disallow", Target: clip(r.PathValue("prefix"))}
 	lifted, p := s.disallow(r, &record)
 	if p == nil {
@@ -79,7 +79,7 @@ func (s *Server) removeAllowance(w http.ResponseWriter, r *http.Request) *Proble
 	return s.audited(r, record, p)
 }
 
-func (s *Server) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p *Problem) {
+func (s *changes) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p *Problem) {
 	q, p := readQuery(r, "reason")
 	if p != nil {
 		return b, p
@@ -96,7 +96,7 @@ func (s *Server) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p 
 		reason = "taken back by hand"
 	}
 	record.Detail = reason
-	b, ok := s.config.View.Disallow(prefix, reason)
+	b, ok := s.operator.Disallow(prefix, reason)
 	if !ok {
 		return b, s.notAllowed(prefix)
 	}
@@ -105,8 +105,8 @@ func (s *Server) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p 
 
 // notAllowed says why there is no allowance of a prefix to take back: it is the
 // config's, or one around it holds it.
-func (s *Server) notAllowed(prefix netip.Prefix) *Problem {
-	for _, p := range s.config.View.Allowlist() {
+func (s *changes) notAllowed(prefix netip.Prefix) *Problem {
+	for _, p := range s.reader.Allowlist() {
 		if covers(p, prefix) {
 			return problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is in the config: allowlist %s", prefix, p), "edit the config and reload")
 		}
@@ -120,8 +120,8 @@ func (s *Server) notAllowed(prefix netip.Prefix) *Problem {
 
 // allowancesAround gives the live allowances made at run time that cover all of
 // a prefix, the longest last.
-func (s *Server) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
-	for b := range s.config.View.Allowances(s.config.View.Now()) {
+func (s *reads) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
+	for b := range s.reader.Allowances(s.reader.Now()) {
 		if covers(b.Prefix, prefix) {
 			found = append(found, b)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // listBlocks gives one page of the standing blocks, filtered.
-func (s *Server) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	f, limit, p := readFilter(r)
 	if p != nil {
 		return p
@@ -40,19 +40,19 @@ func (s *Server) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 
 // from gives the blocks from the filter's beginning on, in order. Those that
 // hold an address are few and found without a walk through all.
-func (s *Server) from(f *filter) iter.Seq[edgeguard.Block] {
-	now, first := s.config.View.Now(), f.from()
+func (s *reads) from(f *filter) iter.Seq[edgeguard.Block] {
+	now, first := s.reader.Now(), f.from()
 	if !f.contains.IsValid() {
-		return s.config.View.Blocks(now, first)
+		return s.reader.Blocks(now, first)
 	}
-	found := s.config.View.Find(now, netip.PrefixFrom(f.contains, f.contains.BitLen()))
+	found := s.reader.Find(now, netip.PrefixFrom(f.contains, f.contains.BitLen()))
 	found = slices.DeleteFunc(found, func(b edgeguard.Block) bool { return b.Prefix.Compare(first) < 0 })
 	slices.SortFunc(found, func(a, b edgeguard.Block) int { return a.Prefix.Compare(b.Prefix) })
 	return slices.Values(found)
 }
 
 // getBlock gives the block of exactly a prefix.
-func (s *Server) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	b, p := s.standing(r)
 	if p != nil {
 		return p
@@ -62,7 +62,7 @@ func (s *Server) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
 }
 
 // addBlock puts a block in force.
-func (s *Server) addBlock(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) addBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	var request BlockRequest
 	if p := readBody(w, r, &request); p != nil {
 		return s.audited(r, Audit{Action: "block"}, p)
@@ -82,8 +82,8 @@ func (s *Server) addBlock(w http.ResponseWriter, r *http.Request) *Problem {
 // planBlock makes a block of a request. One that would let an address in
 // sooner than the block that stands is refused: whoever asks for a block of
 // ten minutes does not mean to shorten one of a day.
-func (s *Server) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
-	now := s.config.View.Now()
+func (s *changes) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
+	now := s.reader.Now()
 	prefix, p := parsePrefix("prefix", request.Prefix)
 	if p != nil {
 		return edgeguard.Block{}, p
@@ -95,14 +95,14 @@ func (s *Server) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
 	if p := checkReason(request.Reason); p != nil {
 		return edgeguard.Block{}, p
 	}
-	if old, ok := exact(s.config.View.Find(now, prefix), prefix); ok && old.Until.After(until) {
+	if old, ok := exact(s.reader.Find(now, prefix), prefix); ok && old.Until.After(until) {
 		return edgeguard.Block{}, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is blocked by rule %s until %s already", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
 	}
 	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
 }
 
 // extendBlock moves the end of a standing block.
-func (s *Server) extendBlock(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) extendBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	record := Audit{Action: "extend", Target: clip(r.PathValue("prefix"))}
 	var request ExtendRequest
 	if p := readBody(w, r, &request); p != nil {
@@ -119,11 +119,11 @@ func (s *Server) extendBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	return s.audited(r, record, p)
 }
 
-func (s *Server) planExtension(r *http.Request, request *ExtendRequest) (b edgeguard.Block, p *Problem) {
+func (s *changes) planExtension(r *http.Request, request *ExtendRequest) (b edgeguard.Block, p *Problem) {
 	if b, p = s.standing(r); p != nil {
 		return b, p
 	}
-	if b.Until, p = end(s.config.View.Now(), request.For, request.Until, 0); p != nil {
+	if b.Until, p = end(s.reader.Now(), request.For, request.Until, 0); p != nil {
 		return b, p
 	}
 	b.Rule = edgeguard.ManualRule // or the rule's next crossing would undo it
@@ -134,7 +134,7 @@ func (s *Server) planExtension(r *http.Request, request *ExtendRequest) (b edgeg
 }
 
 // removeBlock takes a block back.
-func (s *Server) removeBlock(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) removeBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	record := Audit{Action: "unblock", Target: clip(r.PathValue("prefix"))}
 	lifted, p := s.lift(r, &record)
 	if p == nil {
@@ -143,7 +143,7 @@ func (s *Server) removeBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	return s.audited(r, record, p)
 }
 
-func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem) {
+func (s *changes) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem) {
 	q, p := readQuery(r, "reason")
 	if p != nil {
 		return edgeguard.Block{}, p
@@ -160,7 +160,7 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 		reason = "lifted by hand"
 	}
 	record.Detail = reason
-	lifted, ok := s.config.View.Unblock(b.Prefix, reason)
+	lifted, ok := s.operator.Unblock(b.Prefix, reason)
 	if !ok { // it ended, or another request lifted it, since it was looked up
 		return b, problem(http.StatusNotFound, "prefix", b.Prefix.String()+" is not blocked any more", "")
 	}
@@ -171,12 +171,12 @@ func (s *Server) lift(r *http.Request, record *Audit) (edgeguard.Block, *Problem
 // says what does block the addresses: one who wants an address out of a
 // blocked network has to decide about the network. The block of a problem has
 // the prefix alone.
-func (s *Server) standing(r *http.Request) (edgeguard.Block, *Problem) {
+func (s *reads) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
 	if p != nil {
 		return edgeguard.Block{}, p
 	}
-	found := s.config.View.Find(s.config.View.Now(), prefix)
+	found := s.reader.Find(s.reader.Now(), prefix)
 	if b, ok := exact(found, prefix); ok {
 		return b, nil
 	}
@@ -201,8 +201,8 @@ func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool)
 }
 
 // put hands a block to the node.
-func (s *Server) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
-	b, err := s.config.View.Block(b, force)
+func (s *changes) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
+	b, err := s.operator.Block(b, force)
 	return b, refused(err)
 }
 
@@ -241,14 +241,4 @@ func detail(b edgeguard.Block, force bool) string {
 		parts = append(parts, "forced")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// audited tells of a manual action and its end, and passes the problem on.
-func (s *Server) audited(r *http.Request, record Audit, p *Problem) *Problem {
-	record.Time, record.Who, record.Result = s.config.View.Now(), peerOf(r).who, "ok"
-	if p != nil {
-		record.Result = p.Error()
-	}
-	s.config.Audit(record)
-	return p
 }

@@ -119,11 +119,11 @@ type FleetDetail struct {
 }
 
 // getFleet says how the node stands in its fleet.
-func (s *Server) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
-	fleet := s.config.View.Stats().Fleet
+func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
+	fleet := s.reader.Stats().Fleet
 	if fleet == nil {
 		return problem(http.StatusNotFound, "", "this node is alone", "give it `fleet:` with `redis:` in the config")
 	}
-	sendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.config.View.FleetNodes()...)})
+	sendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)})
 	return nil
 }

@@ -37,7 +37,7 @@ type Confirmed struct {
 	Confirmed int `json:"confirmed"`
 }
 
-// TooMuchError is why View.Block refuses a block that was not forced.
+// TooMuchError is why Operator.Block refuses a block that was not forced.
 type TooMuchError struct {
 	Prefix       netip.Prefix
 	Share, Limit float64
@@ -49,7 +49,7 @@ func (e *TooMuchError) Error() string {
 }
 
 // listHeld gives one page of the blocks that wait.
-func (s *Server) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	q, p := readQuery(r, "limit", "cursor")
 	if p != nil {
 		return p
@@ -62,7 +62,7 @@ func (s *Server) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	if p != nil {
 		return p
 	}
-	held := s.config.View.Held()
+	held := s.reader.Held()
 	first, found := slices.BinarySearchFunc(held, cursor, comparePrefix)
 	if found {
 		first++
@@ -76,7 +76,7 @@ func (s *Server) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 }
 
 // confirm puts waiting blocks in force.
-func (s *Server) confirm(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 	var request ConfirmRequest
 	if p := readBody(w, r, &request); p != nil {
 		return s.audited(r, Audit{Action: "confirm"}, p)
@@ -97,7 +97,7 @@ func (s *Server) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 }
 
 // meant gives the prefixes that a request is about.
-func (s *Server) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
+func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
 	record := Audit{Action: "confirm"}
 	if request.All == (len(request.Prefixes) > 0) {
 		return nil, s.audited(r, record, problem(http.StatusBadRequest, "prefixes", "one of prefixes and all is to be given", "name what waits, or say all"))
@@ -111,7 +111,7 @@ func (s *Server) meant(r *http.Request, request *ConfirmRequest) (prefixes []net
 		prefixes = append(prefixes, prefix)
 	}
 	if request.All {
-		for _, b := range s.config.View.Held() {
+		for _, b := range s.reader.Held() {
 			prefixes = append(prefixes, b.Prefix)
 		}
 	}
@@ -119,8 +119,8 @@ func (s *Server) meant(r *http.Request, request *ConfirmRequest) (prefixes []net
 }
 
 // waits reports whether a block of exactly this prefix waits for a word.
-func (s *Server) waits(prefix netip.Prefix) bool {
-	_, found := slices.BinarySearchFunc(s.config.View.Held(), prefix, comparePrefix)
+func (s *reads) waits(prefix netip.Prefix) bool {
+	_, found := slices.BinarySearchFunc(s.reader.Held(), prefix, comparePrefix)
 	return found
 }
 
@@ -128,8 +128,8 @@ func comparePrefix(b HeldBlock, at netip.Prefix) int { return b.Prefix.Compare(a
 
 // confirmOne puts one in force. Of all, one that has ended meanwhile is no
 // problem.
-func (s *Server) confirmOne(prefix netip.Prefix, all bool) *Problem {
-	_, ok, err := s.config.View.Confirm(prefix)
+func (s *changes) confirmOne(prefix netip.Prefix, all bool) *Problem {
+	_, ok, err := s.operator.Confirm(prefix)
 	switch {
 	case err == nil && (ok || all):
 		return nil

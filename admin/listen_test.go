@@ -14,7 +14,7 @@ import (
 func newServer(t testing.TB, c admin.Config) *admin.Server {
 	t.Helper()
 	n := newNode()
-	c.View, c.Events = n, n.events
+	c.Reader, c.Operator, c.Events = n, n, n.events
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestBadTokenFile(t *testing.T) {
 	for name, file := range map[string]string{
 		"missing": filepath.Join(t.TempDir(), "none"), "short": tokenFile(t, "short"), "a folder": t.TempDir(),
 	} {
-		_, err := admin.New(admin.Config{View: n, Events: n.events, TokenFile: file})
+		_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, TokenFile: file})
 		if err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}

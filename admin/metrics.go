@@ -30,7 +30,7 @@ func (s *Server) newMetrics() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		s.refusals,
-		collector{s.config.View, s.config.Events},
+		collector{s.config.Reader, s.config.Events},
 	)
 	if s.config.Latency != nil {
 		registry.MustRegister(s.config.Latency.vec)
@@ -42,7 +42,7 @@ func (s *Server) newMetrics() http.Handler {
 // is counted twice, in the node and in a metric, and nothing on the path of a
 // request knows of metrics.
 type collector struct {
-	view   View
+	reader Reader
 	events *Events
 }
 
@@ -55,9 +55,9 @@ func (c collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect gives their present values; it is part of prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	stats := c.view.Stats()
+	stats := c.reader.Stats()
 	out := sink{to}
-	out.node(&stats, c.view.Rules())
+	out.node(&stats, c.reader.Rules())
 	out.tables(&stats.Tables)
 	out.sensors(&stats)
 	out.enforcers(stats.Enforcers)
@@ -83,7 +83,7 @@ type standingBy struct {
 func (c collector) standing() map[standingBy]int {
 	known := make(map[string]bool)
 	count := make(map[standingBy]int)
-	for b := range c.view.Blocks(c.view.Now(), zeroPrefix) {
+	for b := range c.reader.Blocks(c.reader.Now(), zeroPrefix) {
 		rule := b.Rule
 		if !known[rule] {
 			if len(known) >= maxLabels {

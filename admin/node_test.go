@@ -27,7 +27,7 @@ import (
 // start is the time of every test's node.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// node is a View on a real blocklist, with everything else made up.
+// node is a Reader and an Operator on a real blocklist, with everything else made up.
 type node struct {
 	list   *blocklist.List
 	events *admin.Events
@@ -231,7 +231,7 @@ type served struct {
 // serve runs a server until the test ends.
 func serve(t testing.TB, n *node, c admin.Config) *served {
 	t.Helper()
-	c.View, c.Events, c.Audit = n, n.events, n.audit
+	c.Reader, c.Operator, c.Events, c.Audit = n, n, n.events, n.audit
 	server, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 func send(w http.ResponseWriter, status int, contentType string, value any) {
 	body, err := json.Marshal(value)
-	if err != nil { // every value sent is a plain struct; only a View's odd time can do this
+	if err != nil { // every value sent is a plain struct; only a Reader's odd time can do this
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
 		body, _ = json.Marshal(problem(status, "", "the answer cannot be written: "+err.Error(), ""))
 	}

@@ -7,11 +7,20 @@ import (
 	"slices"
 )
 
+// reads answers what changes nothing. It has no Operator, so that a handler of
+// its own cannot change anything.
+type reads struct {
+	reader    Reader
+	events    *Events
+	tokenless bool          // TCP clients show no token
+	scan      chan struct{} // holds one while a request looks at every key
+}
+
 // historyLength is how many events of an address are shown.
 const historyLength = 20
 
 // getHealth says that the process runs and answers.
-func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
+func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 	sendJSON(w, http.StatusOK, struct {
 		OK bool `json:"ok"`
 	}{true})
@@ -23,8 +32,8 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 // took all nodes out because their Redis is away would make it worse. What else
 // degrades it is in the status: here anybody may ask, so that of the reason
 // there is one word and no address.
-func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
-	stats := s.config.View.Stats()
+func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
+	stats := s.reader.Stats()
 	status := http.StatusOK
 	if !stats.Ready {
 		status = http.StatusServiceUnavailable
@@ -41,30 +50,30 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	return nil
 }
 
-func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, s.config.View.Stats())
+func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, s.reader.Stats())
 	return nil
 }
 
 // explain says how an address stands.
-func (s *Server) explain(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) explain(w http.ResponseWriter, r *http.Request) *Problem {
 	addr, p := parseAddr("address", r.PathValue("address"))
 	if p != nil {
 		return p
 	}
-	e := s.config.View.Explain(s.config.View.Now(), addr)
+	e := s.reader.Explain(s.reader.Now(), addr)
 	e.Rules = append([]RuleCount{}, e.Rules...)
 	for i := range e.Rules {
 		e.Rules[i].Does = e.Rules[i].Action.String()
 	}
 	s.addFleet(r.Context(), &e)
-	e.History = s.config.Events.history(addr, historyLength)
+	e.History = s.events.history(addr, historyLength)
 	sendJSON(w, http.StatusOK, e)
 	return nil
 }
 
 // addFleet adds what the fleet counts to the rules that go by it.
-func (s *Server) addFleet(ctx context.Context, e *Explanation) {
+func (s *reads) addFleet(ctx context.Context, e *Explanation) {
 	var keys []FleetKey
 	var of []int
 	for i := range e.Rules {
@@ -75,7 +84,7 @@ func (s *Server) addFleet(ctx context.Context, e *Explanation) {
 	if len(keys) == 0 {
 		return
 	}
-	for i, count := range s.config.View.FleetCounts(ctx, keys, true) {
+	for i, count := range s.reader.FleetCounts(ctx, keys, true) {
 		e.Rules[of[i]].Fleet = count
 	}
 }
@@ -89,26 +98,26 @@ func keyPrefix(key string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
-func (s *Server) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.config.View.Rules()...)})
+func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...)})
 	return nil
 }
 
 // getRule gives a rule with the distribution of its counts.
-func (s *Server) getRule(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 	limit, p := readLimit(r)
 	if p != nil {
 		return p
 	}
 	name := r.PathValue("name")
-	rules := s.config.View.Rules()
+	rules := s.reader.Rules()
 	i := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Name == name })
 	if i < 0 {
 		return noRule(name)
 	}
 	var counts Counts
 	found := false
-	if !s.scanning(r.Context(), func() { counts, found = s.config.View.Counts(s.config.View.Now(), name, limit) }) {
+	if !s.scanning(r.Context(), func() { counts, found = s.reader.Counts(s.reader.Now(), name, limit) }) {
 		return nil
 	}
 	if !found { // a reload dropped it since it was looked up
@@ -123,13 +132,13 @@ func noRule(name string) *Problem {
 }
 
 // getTop gives the keys nearest to a limit and the newest blocks.
-func (s *Server) getTop(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 	limit, p := readLimit(r)
 	if p != nil {
 		return p
 	}
 	var keys []KeyCount
-	if !s.scanning(r.Context(), func() { keys = s.config.View.Top(s.config.View.Now(), limit) }) {
+	if !s.scanning(r.Context(), func() { keys = s.reader.Top(s.reader.Now(), limit) }) {
 		return nil
 	}
 	keys = shown(keys)
@@ -137,7 +146,7 @@ func (s *Server) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 	for _, k := range keys {
 		of = append(of, FleetKey{k.Rule, k.Key.Prefix})
 	}
-	for i, count := range s.config.View.FleetCounts(r.Context(), of, false) {
+	for i, count := range s.reader.FleetCounts(r.Context(), of, false) {
 		if keys[i].Key.With == "" {
 			keys[i].Fleet = count
 		}
@@ -148,15 +157,15 @@ func (s *Server) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 
 // newestBlocks gives at most n of the blocks that stand, as they stand now, in
 // the order in which they were last made, the newest first.
-func (s *Server) newestBlocks(n int) []Block {
-	now := s.config.View.Now()
+func (s *reads) newestBlocks(n int) []Block {
+	now := s.reader.Now()
 	blocks, seen := []Block{}, make(map[netip.Prefix]bool)
-	s.config.Events.newest(n, func(e *Event) bool {
+	s.events.newest(n, func(e *Event) bool {
 		if e.Kind != EventBlock || seen[e.Block.Prefix] {
 			return false
 		}
 		seen[e.Block.Prefix] = true
-		b, stands := exact(s.config.View.Find(now, e.Block.Prefix), e.Block.Prefix)
+		b, stands := exact(s.reader.Find(now, e.Block.Prefix), e.Block.Prefix)
 		if stands {
 			blocks = append(blocks, NewBlock(b))
 		}
@@ -176,7 +185,7 @@ func readLimit(r *http.Request) (int, *Problem) {
 // scanning runs what may look at every key, one at a time, so that nobody can
 // keep all cores from deciding by asking. It is false if the asker went away
 // while waiting.
-func (s *Server) scanning(ctx context.Context, look func()) bool {
+func (s *reads) scanning(ctx context.Context, look func()) bool {
 	select {
 	case s.scan <- struct{}{}:
 	case <-ctx.Done():
@@ -185,15 +194,4 @@ func (s *Server) scanning(ctx context.Context, look func()) bool {
 	defer func() { <-s.scan }()
 	look()
 	return true
-}
-
-// reload has the config read again.
-func (s *Server) reload(w http.ResponseWriter, r *http.Request) *Problem {
-	var p *Problem
-	if err := s.config.View.Reload(r.Context()); err != nil {
-		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the old config stays in force; mend the file and reload")
-	} else {
-		sendJSON(w, http.StatusOK, Reloaded{OK: true})
-	}
-	return s.audited(r, Audit{Action: "reload"}, p)
 }

@@ -16,24 +16,26 @@ type answer func(http.ResponseWriter, *http.Request) *Problem
 type methods map[string]answer
 
 func (s *Server) routes(metrics http.Handler) http.Handler {
+	reads := &reads{reader: s.config.Reader, events: s.config.Events, tokenless: s.token == nil, scan: make(chan struct{}, 1)}
+	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
 	mux := http.NewServeMux()
 	for path, m := range map[string]methods{
-		"/healthz":                   {"GET": s.getHealth},
-		"/readyz":                    {"GET": s.getReady},
-		"/api/v1/status":             {"GET": s.getStatus},
-		"/api/v1/fleet":              {"GET": s.getFleet},
-		"/api/v1/blocks":             {"GET": s.listBlocks, "POST": s.addBlock},
-		"/api/v1/blocks/{prefix...}": {"GET": s.getBlock, "PATCH": s.extendBlock, "DELETE": s.removeBlock},
-		"/api/v1/held":               {"GET": s.listHeld},
-		"/api/v1/held/confirm":       {"POST": s.confirm},
-		"/api/v1/allow":              {"GET": s.listAllowances, "POST": s.addAllowance},
-		"/api/v1/allow/{prefix...}":  {"DELETE": s.removeAllowance},
-		"/api/v1/explain/{address}":  {"GET": s.explain},
-		"/api/v1/rules":              {"GET": s.listRules},
-		"/api/v1/rules/{name}":       {"GET": s.getRule},
-		"/api/v1/top":                {"GET": s.getTop},
-		"/api/v1/events":             {"GET": s.streamEvents},
-		"/api/v1/reload":             {"POST": s.reload},
+		"/healthz":                   {"GET": reads.getHealth},
+		"/readyz":                    {"GET": reads.getReady},
+		"/api/v1/status":             {"GET": reads.getStatus},
+		"/api/v1/fleet":              {"GET": reads.getFleet},
+		"/api/v1/blocks":             {"GET": reads.listBlocks, "POST": changes.addBlock},
+		"/api/v1/blocks/{prefix...}": {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
+		"/api/v1/held":               {"GET": reads.listHeld},
+		"/api/v1/held/confirm":       {"POST": changes.confirm},
+		"/api/v1/allow":              {"GET": reads.listAllowances, "POST": changes.addAllowance},
+		"/api/v1/allow/{prefix...}":  {"DELETE": changes.removeAllowance},
+		"/api/v1/explain/{address}":  {"GET": reads.explain},
+		"/api/v1/rules":              {"GET": reads.listRules},
+		"/api/v1/rules/{name}":       {"GET": reads.getRule},
+		"/api/v1/top":                {"GET": reads.getTop},
+		"/api/v1/events":             {"GET": reads.streamEvents},
+		"/api/v1/reload":             {"POST": changes.reload},
 	} {
 		mux.Handle(path, m)
 	}

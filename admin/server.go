@@ -3,8 +3,9 @@
 // and profiles. docs/api.md is its reference.
 //
 // It decides nothing and keeps nothing but the last events: all it knows comes
-// from a [View], which package node implements. It is not on the path of a
-// request, and where it fails the node goes on deciding.
+// from a [Reader], and what it changes goes through an [Operator]; package node
+// implements both. It is not on the path of a request, and where it fails the
+// node goes on deciding.
 //
 // Who may do what depends on how they come. Over a unix socket the file's mode
 // decides, and all is allowed. Over TCP a token is asked for, if there is one;
@@ -47,8 +48,9 @@ const (
 
 // Config says what a server shows and to whom.
 type Config struct {
-	View   View
-	Events *Events
+	Reader   Reader
+	Operator Operator
+	Events   *Events
 	// TokenFile holds the token that TCP clients show; empty for none. It is
 	// read by New and by ReadToken.
 	TokenFile string
@@ -69,14 +71,13 @@ type Server struct {
 	config   Config
 	token    *token // nil for none
 	handler  http.Handler
-	scan     chan struct{} // holds one while someone looks at every key
 	refusals *prometheus.CounterVec
 	lobbies  atomic.Pointer[[]*lobby.Listener]
 }
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
-	s := &Server{config: c, scan: make(chan struct{}, 1)}
+	s := &Server{config: c}
 	if s.config.Connections == 0 {
 		s.config.Connections = defaultConnections
 	}

@@ -21,7 +21,7 @@ const (
 // client goes, the node stops, or the client turns out to be too slow. With
 // Last-Event-ID, or its twin `after` for those who cannot set a header, it
 // begins with what was missed.
-func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 	q, p := readQuery(r, "kind", "after")
 	if p != nil {
 		return p
@@ -35,14 +35,14 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 		after = q["after"]
 	}
 	most := maxStreams
-	if s.token == nil && !peerOf(r).unix {
+	if s.tokenless && !peerOf(r).unix {
 		most /= 2 // every user of this host may come so: the operator's own are kept
 	}
-	queue, start := s.config.Events.listen(after, kinds, most)
+	queue, start := s.events.listen(after, kinds, most)
 	if queue == nil {
 		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are open already", most), "close one, or use the unix socket")
 	}
-	defer s.config.Events.leave(queue)
+	defer s.events.leave(queue)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")

@@ -37,7 +37,7 @@ func (d *desk) Report(*admin.Stats)     {}
 func (d *desk) Run(ctx context.Context, works func()) error {
 	n, l := d.node, d.config
 	server, err := admin.New(admin.Config{
-		View: view{n}, Events: n.events, TokenFile: l.TokenFile, Connections: l.Connections, Audit: n.audit, Latency: n.latency, Log: n.log,
+		Reader: view{n}, Operator: view{n}, Events: n.events, TokenFile: l.TokenFile, Connections: l.Connections, Audit: n.audit, Latency: n.latency, Log: n.log,
 	})
 	if err != nil {
 		return err

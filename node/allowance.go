@@ -33,10 +33,10 @@ func (n *Node) allowed(now time.Time) []netip.Prefix {
 	return all
 }
 
-// Allowlist implements admin.View.
+// Allowlist implements admin.Reader.
 func (v view) Allowlist() []netip.Prefix { return v.pipeline.Current().Config.Allowlist }
 
-// Allowances implements admin.View.
+// Allowances implements admin.Reader.
 func (v view) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
 		for a := range v.list.Allowances(v.clock.Local(now)) {
@@ -47,13 +47,13 @@ func (v view) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 	}
 }
 
-// Allow implements admin.View.
+// Allow implements admin.Operator.
 func (v view) Allow(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Allow = true
 	return v.add(b, force)
 }
 
-// Disallow implements admin.View.
+// Disallow implements admin.Operator.
 func (v view) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	lifted, ok := v.list.Disallow(prefix, v.clock.Now(), reason, v.pipeline.Current().Config.Node)
 	return v.outward(lifted), ok

@@ -17,7 +17,7 @@ import (
 	"edgeguard/tuning"
 )
 
-// Rules implements admin.View.
+// Rules implements admin.Reader.
 func (v view) Rules() []admin.Rule {
 	core := v.pipeline.Current()
 	set := core.Config.Rules
@@ -69,7 +69,7 @@ func keyName(m *rules.Meter) string {
 	return name
 }
 
-// Counts implements admin.View.
+// Counts implements admin.Reader.
 func (v view) Counts(now time.Time, rule string, n int) (admin.Counts, bool) {
 	core := v.pipeline.Current()
 	i := slices.IndexFunc(core.Config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
@@ -87,7 +87,7 @@ func (v view) Counts(now time.Time, rule string, n int) (admin.Counts, bool) {
 	return out, true
 }
 
-// Top implements admin.View.
+// Top implements admin.Reader.
 func (v view) Top(now time.Time, n int) []admin.KeyCount {
 	core := v.pipeline.Current()
 	top := leaders{most: n}

@@ -9,7 +9,7 @@ import (
 	"edgeguard/node/pipeline"
 )
 
-// Stats implements admin.View.
+// Stats implements admin.Reader.
 func (v view) Stats() admin.Stats {
 	core := v.pipeline.Current()
 	d := core.Detector.Stats()

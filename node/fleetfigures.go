@@ -94,7 +94,7 @@ func (h *heardNodes) fanOut(most time.Duration, now time.Time) time.Duration {
 	return longest
 }
 
-// FleetNodes implements admin.View.
+// FleetNodes implements admin.Reader.
 func (v view) FleetNodes() []admin.FleetNode {
 	if v.pipeline.Current().Config.Fleet == nil {
 		return nil

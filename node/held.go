@@ -47,7 +47,7 @@ func (n *Node) lookForHeld(now time.Time) {
 	}
 }
 
-// Held implements admin.View.
+// Held implements admin.Reader.
 func (v view) Held() []admin.HeldBlock {
 	all := v.hold.All()
 	out := make([]admin.HeldBlock, len(all))
@@ -57,7 +57,7 @@ func (v view) Held() []admin.HeldBlock {
 	return out
 }
 
-// Confirm implements admin.View.
+// Confirm implements admin.Operator.
 func (v view) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
 	b, ok, err = v.hold.Confirm(v.clock.Now(), prefix)
 	return v.outward(b), ok, err

@@ -13,12 +13,12 @@ import (
 	"edgeguard/detector"
 )
 
-// view is the node as the admin API sees it: an admin.View. Its times are the
+// view is the node as the admin API sees it: an admin.Reader and an admin.Operator. Its times are the
 // epoch's, as people and other programs know them; the node's own may differ
 // after a step of the wall clock.
 type view struct{ *Node }
 
-// Now implements admin.View.
+// Now implements admin.Reader.
 func (v view) Now() time.Time { return v.clock.Epoch(v.clock.Now()) }
 
 // outward gives a block with the epoch's times, inward with the node's.
@@ -32,7 +32,7 @@ func (v view) inward(b edgeguard.Block) edgeguard.Block {
 	return b
 }
 
-// Blocks implements admin.View.
+// Blocks implements admin.Reader.
 func (v view) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
 		for b := range v.list.AllFrom(v.clock.Local(now), from) {
@@ -43,7 +43,7 @@ func (v view) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
 	}
 }
 
-// Find implements admin.View.
+// Find implements admin.Reader.
 func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	found := v.list.Around(v.clock.Local(now), prefix)
 	for i := range found {
@@ -52,7 +52,7 @@ func (v view) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	return found
 }
 
-// Block implements admin.View.
+// Block implements admin.Operator.
 func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	if !force {
 		now := v.clock.Now()
@@ -64,7 +64,7 @@ func (v view) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	return v.add(b, force)
 }
 
-// Unblock implements admin.View.
+// Unblock implements admin.Operator.
 func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now := v.clock.Now()
 	node := v.pipeline.Current().Config.Node
@@ -78,7 +78,7 @@ func (v view) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool
 	return v.outward(lifted), ok
 }
 
-// Explain implements admin.View.
+// Explain implements admin.Reader.
 func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	core := v.pipeline.Current()
 	e := core.Detector.Explain(v.clock.Local(now), addr)
@@ -95,7 +95,7 @@ func (v view) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	return out
 }
 
-// FleetCounts implements admin.View.
+// FleetCounts implements admin.Reader.
 func (v view) FleetCounts(ctx context.Context, keys []admin.FleetKey, settle bool) []*admin.FleetCount {
 	out := make([]*admin.FleetCount, len(keys))
 	link, member := v.link(), v.pipeline.Current().Member
@@ -159,5 +159,5 @@ func (v view) because(standing blocklist.Standing, addr netip.Addr) string {
 	return ""
 }
 
-// Reload implements admin.View.
+// Reload implements admin.Operator.
 func (v view) Reload(context.Context) error { return v.Node.Reload() }

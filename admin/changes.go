@@ -1,0 +1,31 @@
+package admin
+
+import "net/http"
+
+// changes answers what an operator does by hand.
+type changes struct {
+	*reads
+	operator Operator
+	audit    func(Audit)
+}
+
+// audited reports a manual action and its end, and returns the problem.
+func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
+	record.Time, record.Who, record.Result = s.reader.Now(), peerOf(r).who, "ok"
+	if p != nil {
+		record.Result = p.Error()
+	}
+	s.audit(record)
+	return p
+}
+
+// reload has the config read again.
+func (s *changes) reload(w http.ResponseWriter, r *http.Request) *Problem {
+	var p *Problem
+	if err := s.operator.Reload(r.Context()); err != nil {
+		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the old config stays in force; mend the file and reload")
+	} else {
+		sendJSON(w, http.StatusOK, Reloaded{OK: true})
+	}
+	return s.audited(r, Audit{Action: "reload"}, p)
+}
