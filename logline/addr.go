@@ -117,28 +117,7 @@ func addrOrNumber(b []byte) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-func isHex(c byte) bool { return isDigit(c) || (c|0x20)-'a' < 6 }
-
 // text sees bytes as a string without copying them. It is for what dies with
 // the bytes: a look-up, or an event's field, which is valid until the next
 // batch.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// hasPrefix reports whether b begins with s. The literals between fields are
-// nearly all of one to three bytes, for which a call of memequal is dear.
-func hasPrefix(b []byte, s string) bool {
-	if len(b) < len(s) {
-		return false
-	}
-	switch len(s) {
-	case 0:
-		return true
-	case 1:
-		return b[0] == s[0]
-	case 2:
-		return b[0] == s[0] && b[1] == s[1]
-	case 3:
-		return b[0] == s[0] && b[1] == s[1] && b[2] == s[2]
-	}
-	return string(b[:len(s)]) == s
-}

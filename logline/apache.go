@@ -169,10 +169,6 @@ func apacheTime(name, arg string) ([]token, error) {
 		return []token{{name: name, what: whatMilli}}, nil
 	case "usec":
 		return []token{{name: name, what: whatMicro}}, nil
-	case "msec_frac":
-		return []token{{name: name, what: whatDate, date: []datePart{{verb: dateMilli}}}}, nil
-	case "usec_frac":
-		return []token{{name: name, what: whatDate, date: []datePart{{verb: dateMicro}}}}, nil
 	}
 	date, err := compileDate(arg)
 	if err != nil {

@@ -7,11 +7,6 @@ import (
 	"edgeguard"
 )
 
-// MaxLine is how much is read of a line of text, and of a value of a JSON line.
-// Servers bound a request line and each header to 8 KiB or so, but write a byte
-// as four or six.
-const MaxLine = 64 << 10
-
 // Chunk is some lines of a log and the events in them. Text is the caller's:
 // its last line may lack the newline, and parsing may change it in place. The
 // events and their strings point into it, and are valid until Text is changed or
@@ -73,7 +68,7 @@ func (o *Long) Pass(text []byte) []byte {
 // Parser parses the chunks of one log, in their order. It is not safe for
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
-	parser
+	parser parser
 	name   string
 	lines  uint64 // so far
 	events uint64

@@ -55,10 +55,6 @@ func monthOf(b []byte) (int, bool) {
 	return 0, false
 }
 
-func isDigit(c byte) bool { return c-'0' < 10 }
-
-func isAlnum(c byte) bool { return isDigit(c) || (c|0x20)-'a' < 26 }
-
 func digits2(b []byte) (int, bool) {
 	_ = b[1]
 	return int(b[0]-'0')*10 + int(b[1]-'0'), isDigit(b[0]) && isDigit(b[1])

@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,27 +41,32 @@ var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "
 
 var separators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
 
-// parseCSVFormat reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
-func parseCSVFormat(s string) (*Format, error) {
+// parseCSV reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
+func parseCSV(s string) (*csvFormat, error) {
 	c := &csvFormat{sep: ','}
 	head, list, found := strings.Cut(s, ":")
 	if !found || list == "" {
-		return nil, fmt.Errorf("log format %q: name the columns: csv:time=COLUMN,addr=COLUMN", s)
+		return nil, errors.New("name the columns: csv:time=COLUMN,addr=COLUMN")
 	}
 	if sep := strings.TrimPrefix(head, "csv"); sep != "" {
 		if err := c.setSep(sep); err != nil {
-			return nil, fmt.Errorf("log format %q: %w", s, err)
+			return nil, err
 		}
 	}
 	for _, pair := range strings.Split(list, ",") {
 		if err := c.set(pair); err != nil {
-			return nil, fmt.Errorf("log format %q: %w", s, err)
+			return nil, err
 		}
 	}
 	if c.columns[csvTime] == "" || c.columns[csvAddr] == "" {
-		return nil, fmt.Errorf("log format %q: time= and addr= must be given, the rest may", s)
+		return nil, errors.New("time= and addr= must be given, the rest may")
 	}
-	return &Format{name: s, start: func(zone *time.Location) parser { return newCSVParser(c, zone) }}, nil
+	return c, nil
+}
+
+// parser returns the parser of one log. Zone is that of times that name none.
+func (c *csvFormat) parser(zone *time.Location) parser {
+	return &csvParser{format: c, clock: clock{zone: zone}}
 }
 
 func (c *csvFormat) set(pair string) error {

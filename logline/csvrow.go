@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"edgeguard"
 )
@@ -29,10 +28,6 @@ const (
 	tooFew     reason = "fewer columns than the header"
 	badQuote   reason = "a quoted field is followed by more than a delimiter"
 )
-
-func newCSVParser(c *csvFormat, zone *time.Location) *csvParser {
-	return &csvParser{format: c, clock: clock{zone: zone}}
-}
 
 // bind reads the header.
 func (p *csvParser) bind(line []byte) error {
@@ -228,11 +223,4 @@ func (p *csvParser) set(f *fields, field csvField, b []byte) reason {
 		}
 	}
 	return read
-}
-
-func smallNumber(b []byte) (v int, ok bool) {
-	if len(b) == 0 || len(b) > 5 {
-		return 0, false
-	}
-	return v, number(b, len(b), &v) > 0
 }

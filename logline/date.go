@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// dateFormat is a compiled time format.
+type dateFormat []datePart
+
 // datePart is one part of a strftime format: text that must stand there, or a
 // verb.
 type datePart struct {
@@ -20,12 +23,18 @@ const (
 
 const dateVerbs = "YymbhdeHMSzs"
 
-// compileDate compiles the subset of strftime that names an instant by
-// numbers and English months.
-func compileDate(format string) ([]datePart, error) {
+// compileDate compiles the format of Apache's %{format}t: msec_frac, usec_frac,
+// or the subset of strftime that names an instant by numbers and English months.
+func compileDate(format string) (dateFormat, error) {
+	switch format {
+	case "msec_frac":
+		return dateFormat{{verb: dateMilli}}, nil
+	case "usec_frac":
+		return dateFormat{{verb: dateMicro}}, nil
+	}
 	long := strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%D", "%m/%d/%y", "%R", "%H:%M", "%%", "%%")
 	format = long.Replace(format)
-	var parts []datePart
+	var parts dateFormat
 	for format != "" {
 		lit, rest, found := strings.Cut(format, "%")
 		if lit != "" {
@@ -60,7 +69,7 @@ type date struct {
 }
 
 // read takes the parts from the start of b and gives their length.
-func (d *date) read(parts []datePart, b []byte) (n int, ok bool) {
+func (d *date) read(parts dateFormat, b []byte) (n int, ok bool) {
 	for _, p := range parts {
 		size := 0
 		if p.verb == 0 {
@@ -155,20 +164,4 @@ func (d *date) instant(c *clock) (instant, bool) {
 		return instant{}, false
 	}
 	return instant{d.civil.unix(c.zone), d.nsec}, true
-}
-
-// number reads exactly n digits.
-func number(b []byte, n int, to *int) int {
-	if len(b) < n {
-		return 0
-	}
-	v := 0
-	for _, c := range b[:n] {
-		if !isDigit(c) {
-			return 0
-		}
-		v = v*10 + int(c-'0')
-	}
-	*to = v
-	return n
 }

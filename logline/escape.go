@@ -85,14 +85,6 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// hex gives the value of a hexadecimal digit.
-func hex(c byte) byte {
-	if isDigit(c) {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
-}
-
 // quoteEnd gives the index of the first quote in b from i that no backslash
 // escapes, or -1.
 func quoteEnd(b []byte, i int) int {

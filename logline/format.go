@@ -25,28 +25,13 @@ func (f *Format) HasHeader() bool {
 	return ok
 }
 
-// combined and its kin are lenient on their right: whatever a server appends
-// after the agent is passed over, and a line whose referer or agent is broken
-// (a cut line, a server that does not escape) still counts, without an agent.
-const (
-	commonHead   = `%h %l %u %t "%r" %>s`
-	commonTail   = ` %b`
-	combinedTail = ` %b "%{Referer}i" "%{User-Agent}i"`
-	// Where the host is as the client wrote it, an older server may have let him
-	// write a blank, so that a user's name and it leave two readings. A port that
-	// the server writes behind the host shows where that ends: no server lets a
-	// colon into a host's name.
-	vhostHead  = `%v:%p %h %l %u %t "%r" %>s`
-	vhostLoose = `%V %h %l %u %t "%r" %>s`
-)
-
 // formats are those with a name, in the order in which auto tries them.
 var formats = []*Format{
-	{name: "json", start: func(zone *time.Location) parser { return newJSONParser(zone) }},
-	{name: "combined", start: startText(apacheText(commonHead, combinedTail))},
-	{name: "haproxy", start: func(zone *time.Location) parser { return newHAProxyParser(zone) }},
-	{name: "vhost_combined", start: startText(vhostText())},
-	{name: "common", start: startText(apacheText(commonHead, commonTail))},
+	{name: "json", start: newJSONParser},
+	{name: "combined", start: combined().parser},
+	{name: "haproxy", start: newHAProxyParser},
+	{name: "vhost_combined", start: vhostCombined().parser},
+	{name: "common", start: common().parser},
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, an nginx log_format or Apache LogFormat string, " +
@@ -68,46 +53,29 @@ func ParseFormat(s string) (*Format, error) {
 			return f, nil
 		}
 	}
-	switch {
-	case strings.HasPrefix(s, "csv"):
-		return parseCSVFormat(s)
-	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
-		return textFormat(s, compileNginx)
-	case strings.HasPrefix(s, "LogFormat") || strings.Contains(s, "%"):
-		return textFormat(s, compileApache)
-	}
-	return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint)
-}
-
-func textFormat(s string, compile func(string) (*program, error)) (*Format, error) {
-	p, err := compile(s)
+	start, err := compileFormat(s)
 	if err != nil {
 		return nil, fmt.Errorf("log format %q: %w", s, err)
 	}
-	return &Format{name: s, start: startText(layout{head: p})}, nil
-}
-
-func startText(l layout) func(*time.Location) parser {
-	return func(zone *time.Location) parser { return newTextParser(l, zone) }
-}
-
-// apacheText compiles one of our own formats; they are constants, so that an
-// error in one is ours and shows in the first test.
-func apacheText(head, tail string) layout {
-	h, err := compileApache(head)
-	if err != nil {
-		panic(err)
+	if start == nil {
+		return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint)
 	}
-	t, err := compileTail(tail)
-	if err != nil {
-		panic(err)
-	}
-	return layout{head: h, tail: t}
+	return &Format{name: s, start: start}, nil
 }
 
-// vhostText is the combined format behind a host, with its port or without.
-func vhostText() layout {
-	l := apacheText(vhostHead, combinedTail)
-	l.loose = apacheText(vhostLoose, combinedTail).head
-	return l
+// compileFormat returns what makes the parser of a format without a name, nil
+// if s is not one.
+func compileFormat(s string) (start func(*time.Location) parser, err error) {
+	switch {
+	case strings.HasPrefix(s, "csv"):
+		c, err := parseCSV(s)
+		return c.parser, err
+	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
+		l, err := nginx(s)
+		return l.parser, err
+	case strings.HasPrefix(s, "LogFormat") || strings.Contains(s, "%"):
+		l, err := apache(s)
+		return l.parser, err
+	}
+	return nil, nil
 }

@@ -19,7 +19,7 @@ type haproxyParser struct {
 	addr  netip.Addr // of the last line
 }
 
-func newHAProxyParser(zone *time.Location) *haproxyParser {
+func newHAProxyParser(zone *time.Location) parser {
 	return &haproxyParser{clock: clock{zone: zone}}
 }
 

@@ -23,7 +23,6 @@ type jsonParser struct {
 
 const (
 	notJSON   reason = "not a JSON object"
-	noAddr    reason = "no client address under a known name"
 	noTime    reason = "no time under a known name"
 	addrTwice reason = "names its address twice"
 )
@@ -37,7 +36,7 @@ const (
 	jsonHeaders
 )
 
-func newJSONParser(zone *time.Location) *jsonParser { return &jsonParser{clock: clock{zone: zone}} }
+func newJSONParser(zone *time.Location) parser { return &jsonParser{clock: clock{zone: zone}} }
 
 func (p *jsonParser) parse(line []byte, ev *edgeguard.Event) reason {
 	if len(line) > 0 && line[0] != '{' {

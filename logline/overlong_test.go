@@ -147,7 +147,7 @@ func FuzzPieces(f *testing.F) {
 		var want, got edgeguard.Event
 		whole := newJSONParser(time.UTC)
 		why := whole.parse(bytes.Clone(line), &want)
-		s := newJSONParser(time.UTC).stream()
+		s := newJSONParser(time.UTC).(streamer).stream()
 		first := max(1, SyslogPrefix(line)) // the first piece is a block, and has all of it
 		for rest := line; len(rest) > 0; first = 1 {
 			n := min(len(rest), first+rng.IntN(8))

@@ -6,6 +6,11 @@ import (
 	"edgeguard"
 )
 
+// MaxLine is how much is read of a line of text, and of a value of a JSON line.
+// Servers bound a request line and each header to 8 KiB or so, but write a byte
+// as four or six.
+const MaxLine = 64 << 10
+
 // parser reads the lines of one file in their order. It is not safe for
 // concurrent use, and may change a line in place (escapes are undone there).
 type parser interface {
@@ -55,10 +60,10 @@ const (
 	badAddr      reason = "no address where the format has one"
 	hostName     reason = "a host name where the address should be: set HostnameLookups Off, or log %a"
 	unixSocket   reason = "came over a unix socket: it has no address"
+	noAddr       reason = "no client address under a known name"
 	badTime      reason = "no time where the format has one"
 	farTime      reason = "the time is before 1970 or after 2105"
 	overRow      reason = "a row longer than 64 KiB"
-	twoWays      reason = "can be read in two ways: put quotes around the fields that clients write"
 )
 
 // told gives the reason of the closed set.

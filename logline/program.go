@@ -28,7 +28,7 @@ type step struct {
 	what what
 	how  how
 	lit  string // what follows; empty for the end of the line
-	date []datePart
+	date dateFormat
 	// again marks a field that the line has said before: read, not kept.
 	again bool
 	last  int // index of the last step before the next separator that no client can write
@@ -86,7 +86,7 @@ type token struct {
 	name string // as written, for errors
 	what what
 	how  how
-	date []datePart
+	date dateFormat
 }
 
 var (

@@ -6,16 +6,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"time"
 )
-
-// layout is a text format: what a line must have, and what may follow it.
-type layout struct {
-	head *program
-	// loose is tried where the head does not fit; nil: nothing is.
-	loose *program
-	tail  *program // nil: nothing may follow
-}
 
 // textParser runs a layout over the lines of one file.
 type textParser struct {
@@ -56,13 +47,11 @@ const (
 	bytesOfTry     = 256
 )
 
+const twoWays reason = "can be read in two ways: put quotes around the fields that clients write"
+
 // maxToken is more than a server writes into a field of its own. Behind a free
 // field the end of such a one is looked for again and again.
 const maxToken = 1024
-
-func newTextParser(l layout, zone *time.Location) *textParser {
-	return &textParser{layout: l, clock: clock{zone: zone}}
-}
 
 func (p *textParser) parse(line []byte, ev *edgeguard.Event) reason {
 	if why := p.match(line); why != read {
