@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"edgeguard/logline/entry"
 )
 
 // combinedLog makes n lines of the combined format, ten a second.
@@ -36,8 +38,8 @@ func BenchmarkParse(b *testing.B) {
 				b.Fatal(err)
 			}
 			l := f.Parser("", nil)
-			if h, ok := l.parser.(header); ok {
-				if err := h.bind([]byte("t,n,a,x,y,z,p")); err != nil {
+			if h, ok := l.parser.(entry.Header); ok {
+				if err := h.Bind([]byte("t,n,a,x,y,z,p")); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,7 +5,12 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
+
+// MaxLine is how much is read of a line of text, and of a value of a JSON line.
+const MaxLine = entry.MaxLine
 
 // Chunk is some lines of a log and the events in them. Text is the caller's:
 // its last line may lack the newline, and parsing may change it in place. The
@@ -39,8 +44,8 @@ type Gap struct{ Event, Ahead uint64 }
 // in chunks of its own has one; the zero value is ready.
 type Long struct {
 	open   bool
-	stream stream // nil where the rest of the line is passed over
-	begins []byte // to show it
+	stream entry.Stream // nil where the rest of the line is passed over
+	begins []byte       // to show it
 }
 
 // Open reports whether a line has begun that has not ended yet.
@@ -68,7 +73,7 @@ func (o *Long) Pass(text []byte) []byte {
 // Parser parses the chunks of one log, in their order. It is not safe for
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
-	parser parser
+	parser entry.LineParser
 	name   string
 	lines  uint64 // so far
 	events uint64
@@ -89,7 +94,7 @@ func (f *Format) Parser(name string, zone *time.Location) *Parser {
 // gives the rest. Line is the number of the header's line, 0 without one; the
 // error says what is wrong with it.
 func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
-	h, ok := l.parser.(header)
+	h, ok := l.parser.(entry.Header)
 	if !ok {
 		return text, 0, nil
 	}
@@ -98,7 +103,7 @@ func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
 		return text, 0, nil // an empty file
 	}
 	l.lines = n
-	return rest, n, h.bind(first)
+	return rest, n, h.Bind(first)
 }
 
 // ShowAtMost sets how many more skipped lines are kept as examples, up to
@@ -108,7 +113,7 @@ func (l *Parser) ShowAtMost(n int) { l.shown = MaxShown - n }
 // Streams reports whether a line of this format must be read to its end, however
 // long it is, to know what it says.
 func (l *Parser) Streams() bool {
-	_, ok := l.parser.(streamer)
+	_, ok := l.parser.(entry.Streamer)
 	return ok
 }
 
@@ -144,40 +149,40 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 	c.Events = grow(c.Events)
 	ev := &c.Events[len(c.Events)-1]
 	if len(line) <= MaxLine {
-		why := l.parser.parse(line, ev)
-		if why == read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
+		why := l.parser.Parse(line, ev)
+		if why == entry.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
 			return // as nearly always
 		}
 		l.note(c, line, why, firstEvent)
 		return
 	}
-	if h, ok := l.parser.(headParser); ok {
-		l.note(c, line, h.head(line[:MaxLine], ev), firstEvent)
+	if h, ok := l.parser.(entry.HeadParser); ok {
+		l.note(c, line, h.Head(line[:MaxLine], ev), firstEvent)
 		return
 	}
-	s := l.parser.(streamer).stream()
-	s.feed(line)
-	l.note(c, line, s.end(ev), firstEvent)
+	s := l.parser.(entry.Streamer).Stream()
+	s.Feed(line)
+	l.note(c, line, s.End(ev), firstEvent)
 }
 
 // note keeps the chunk's last event, or takes it back and says why.
-func (l *Parser) note(c *Chunk, line []byte, why reason, firstEvent uint64) {
+func (l *Parser) note(c *Chunk, line []byte, why entry.Reason, firstEvent uint64) {
 	at := len(c.Events) - 1
-	if why == read || why == cutShort {
+	if why == entry.Read || why == entry.CutShort {
 		number := firstEvent + uint64(at)
 		if ahead := l.lines - number; ahead != l.ahead {
 			l.ahead = ahead
 			c.Gaps = append(c.Gaps, Gap{number, ahead})
 		}
-		if why == read {
+		if why == entry.Read {
 			return
 		}
 		c.Partial++
-		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Time: c.Events[at].Time, Addr: c.Events[at].Addr, Reason: why.told()})
+		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Time: c.Events[at].Time, Addr: c.Events[at].Addr, Reason: why.Class()})
 	} else {
 		c.Events = c.Events[:at]
 		c.Skipped++
-		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Addr: l.parser.sure(), Reason: why.told()})
+		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Addr: l.parser.Sure(), Reason: why.Class()})
 	}
 	if l.shown < MaxShown {
 		l.shown++
@@ -192,14 +197,14 @@ func (l *Parser) begin(c *Chunk, piece []byte, firstEvent uint64) {
 	}
 	l.lines++
 	c.Long.open = true
-	s, ok := l.parser.(streamer)
+	s, ok := l.parser.(entry.Streamer)
 	if !ok {
 		l.parseLine(c, piece, firstEvent)
 		return
 	}
-	c.Long.begins = bytes.Clone(piece[:min(len(piece), maxText+1)])
-	c.Long.stream = s.stream()
-	c.Long.stream.feed(piece)
+	c.Long.begins = bytes.Clone(piece[:min(len(piece), scan.MaxPrintable+1)])
+	c.Long.stream = s.Stream()
+	c.Long.stream.Feed(piece)
 }
 
 // goOn takes the next piece of such a line, and gives what follows the line.
@@ -209,9 +214,9 @@ func (l *Parser) goOn(c *Chunk, text []byte, firstEvent uint64) (rest []byte) {
 		return c.Long.Pass(text)
 	}
 	piece, rest, ended := bytes.Cut(text, []byte{'\n'})
-	if s.feed(piece); s.over() || ended || !c.GoesOn {
+	if s.Feed(piece); s.Over() || ended || !c.GoesOn {
 		c.Events = grow(c.Events)
-		l.note(c, c.Long.begins, s.end(&c.Events[len(c.Events)-1]), firstEvent)
+		l.note(c, c.Long.begins, s.End(&c.Events[len(c.Events)-1]), firstEvent)
 		*c.Long = Long{open: !ended && c.GoesOn}
 	}
 	return rest

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // sample is how many of a file's first lines decide its format.
@@ -37,9 +39,9 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 		return best, nil
 	}
 	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
-		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, printable(lines[0]))
+		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
 	}
-	return nil, fmt.Errorf("%w (its first line is %q)", errUnknownFormat, printable(lines[0]))
+	return nil, fmt.Errorf("%w (its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
 }
 
 // readable counts the lines that a format reads. Parsers change lines, so each
@@ -48,7 +50,7 @@ func readable(f *Format, lines [][]byte, zone *time.Location) int {
 	p, n := f.start(zone), 0
 	for _, line := range lines {
 		var ev edgeguard.Event
-		if len(line) <= MaxLine && p.parse(bytes.Clone(line), &ev) == read {
+		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read {
 			n++
 		}
 	}
@@ -80,3 +82,7 @@ func firstLine(block []byte) (line, rest []byte, n uint64) {
 	}
 	return nil, nil, n
 }
+
+// SyslogPrefix returns the length of what a syslog daemon or a container runtime
+// wrote before a line, 0 if there is nothing of that.
+func SyslogPrefix(line []byte) int { return scan.SyslogPrefix(line) }

@@ -4,6 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"edgeguard/logline/csvlog"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/haproxylog"
+	"edgeguard/logline/jsonlog"
+	"edgeguard/logline/pattern"
 )
 
 // Format says how the lines of a log are laid out. It is immutable and safe
@@ -12,7 +18,7 @@ type Format struct {
 	name string
 	// start makes the parser of one file. The rest of the file's state, such
 	// as the columns of a header, is the parser's.
-	start func(zone *time.Location) parser
+	start func(zone *time.Location) entry.LineParser
 }
 
 // String gives the format as it was asked for, to show people what was chosen.
@@ -21,17 +27,17 @@ func (f *Format) String() string { return f.name }
 // HasHeader reports whether a log of this format begins with a line that names
 // its columns.
 func (f *Format) HasHeader() bool {
-	_, ok := f.start(time.UTC).(header)
+	_, ok := f.start(time.UTC).(entry.Header)
 	return ok
 }
 
 // formats are those with a name, in the order in which auto tries them.
 var formats = []*Format{
-	{name: "json", start: newJSONParser},
-	{name: "combined", start: combined().parser},
-	{name: "haproxy", start: newHAProxyParser},
-	{name: "vhost_combined", start: vhostCombined().parser},
-	{name: "common", start: common().parser},
+	{name: "json", start: jsonlog.New},
+	{name: "combined", start: pattern.Combined().Parser},
+	{name: "haproxy", start: haproxylog.New},
+	{name: "vhost_combined", start: pattern.VhostCombined().Parser},
+	{name: "common", start: pattern.Common().Parser},
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, an nginx log_format or Apache LogFormat string, " +
@@ -65,17 +71,17 @@ func ParseFormat(s string) (*Format, error) {
 
 // compileFormat returns what makes the parser of a format without a name, nil
 // if s is not one.
-func compileFormat(s string) (start func(*time.Location) parser, err error) {
+func compileFormat(s string) (start func(*time.Location) entry.LineParser, err error) {
 	switch {
 	case strings.HasPrefix(s, "csv"):
-		c, err := parseCSV(s)
-		return c.parser, err
+		c, err := csvlog.Parse(s)
+		return c.Parser, err
 	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
-		l, err := nginx(s)
-		return l.parser, err
+		l, err := pattern.Nginx(s)
+		return l.Parser, err
 	case strings.HasPrefix(s, "LogFormat") || strings.Contains(s, "%"):
-		l, err := apache(s)
-		return l.parser, err
+		l, err := pattern.Apache(s)
+		return l.Parser, err
 	}
 	return nil, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
+	"edgeguard/logline/entry"
 )
 
 // A client writes whatever it likes into its requests; how a server writes that
@@ -147,10 +148,10 @@ func TestInjection(t *testing.T) {
 					counted++
 				}
 				for _, s := range p.Shown {
-					switch reason(s.Reason) {
-					case twoWays:
+					switch entry.Reason(s.Reason) {
+					case "can be read in two ways: put quotes around the fields that clients write":
 						twice++
-					case cutShort: // HAProxy's request without a version
+					case entry.CutShort: // HAProxy's request without a version
 					default:
 						if test.sure {
 							t.Fatalf("seed %d: %s", seed, s)
@@ -199,7 +200,7 @@ func TestFail2banLabels(t *testing.T) {
 					continue
 				}
 				var ev edgeguard.Event
-				if p.parse([]byte(line), &ev) != "" {
+				if p.Parse([]byte(line), &ev) != "" {
 					continue
 				}
 				read++

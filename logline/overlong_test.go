@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/jsonlog"
+	"edgeguard/logline/scan"
 )
 
 // escapedBytes is what nginx writes of n bytes that are no ASCII.
@@ -94,7 +97,7 @@ func TestOverlongJSON(t *testing.T) {
 		{"a long key", `{"remote_addr":"192.0.2.1","ts":1455926445,"` + long + `":"/b"}`, atHome + " request"},
 		{"a long address", `{"remote_addr":"` + long + `","ts":1455926445,"ip":"192.0.2.1"}`, ""},
 		{"a long nest", `{"remote_addr":"192.0.2.1","ts":1455926445,"x":[` + strings.Repeat(`{"remote_addr":"9.9.9.9"},`, MaxLine) + `{}]}`, atHome + " request"},
-		{"more than is read", `{"remote_addr":"192.0.2.1","ts":1455926445,"x":"` + strings.Repeat("x", maxJSON) + `"}`, ""},
+		{"more than is read", `{"remote_addr":"192.0.2.1","ts":1455926445,"x":"` + strings.Repeat("x", 8<<20) + `"}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, size := range []int{1 << 30, blockSize, 70_001} {
@@ -145,16 +148,16 @@ func FuzzPieces(f *testing.F) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var want, got edgeguard.Event
-		whole := newJSONParser(time.UTC)
-		why := whole.parse(bytes.Clone(line), &want)
-		s := newJSONParser(time.UTC).(streamer).stream()
-		first := max(1, SyslogPrefix(line)) // the first piece is a block, and has all of it
+		whole := jsonlog.New(time.UTC)
+		why := whole.Parse(bytes.Clone(line), &want)
+		s := jsonlog.New(time.UTC).(entry.Streamer).Stream()
+		first := max(1, scan.SyslogPrefix(line)) // the first piece is a block, and has all of it
 		for rest := line; len(rest) > 0; first = 1 {
 			n := min(len(rest), first+rng.IntN(8))
-			s.feed(rest[:n])
+			s.Feed(rest[:n])
 			rest = rest[n:]
 		}
-		if gotWhy := s.end(&got); (gotWhy == read) != (why == read) || why == read && shown(&got) != shown(&want) {
+		if gotWhy := s.End(&got); (gotWhy == entry.Read) != (why == entry.Read) || why == entry.Read && shown(&got) != shown(&want) {
 			t.Fatalf("%q: whole %q %s, in pieces %q %s", line, why, shown(&want), gotWhy, shown(&got))
 		}
 	})
@@ -174,13 +177,13 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		for _, ff := range formats {
-			h, ok := parserOf(t, ff.format, ff.head).(headParser)
+			h, ok := parserOf(t, ff.format, ff.head).(entry.HeadParser)
 			if !ok {
 				continue
 			}
 			var whole, head edgeguard.Event
-			whyWhole := parserOf(t, ff.format, ff.head).parse(bytes.Clone(line), &whole)
-			if why := h.head(bytes.Clone(line[:cut]), &head); why != read && why != cutShort || whyWhole != read {
+			whyWhole := parserOf(t, ff.format, ff.head).Parse(bytes.Clone(line), &whole)
+			if why := h.Head(bytes.Clone(line[:cut]), &head); why != entry.Read && why != entry.CutShort || whyWhole != entry.Read {
 				continue
 			}
 			checkEvent(t, ff.format, &head, line)

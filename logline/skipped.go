@@ -1,6 +1,10 @@
 package logline
 
-import "fmt"
+import (
+	"fmt"
+
+	"edgeguard/logline/scan"
+)
 
 // Skipped is a line that gave no event, or one that lacks fields.
 type Skipped struct {
@@ -25,5 +29,5 @@ const MaxShown = 10
 // NewSkipped makes an example of a line, whose beginning it copies: line is its
 // number in the file, 0 if not known.
 func NewSkipped(file string, line uint64, text []byte, why string) Skipped {
-	return Skipped{File: file, Line: line, Text: printable(text), Reason: why}
+	return Skipped{File: file, Line: line, Text: scan.Printable(text), Reason: why}
 }

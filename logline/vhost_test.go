@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
 )
 
 // A user's name that looks like a line hides no request, and moves it to nobody
@@ -29,7 +30,7 @@ func TestVhostWithHostileUser(t *testing.T) {
 		}
 		var ev edgeguard.Event
 		got := ""
-		if f.start(time.UTC).parse([]byte(test.line), &ev) == read {
+		if f.start(time.UTC).Parse([]byte(test.line), &ev) == entry.Read {
 			got = ev.Addr.String()
 		}
 		if got != test.want {

@@ -1,4 +1,4 @@
-package logline
+package pattern
 
 import (
 	"bytes"
@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// textParser runs a layout over the lines of one file.
-type textParser struct {
-	layout
-	clock clock
+// parser runs a layout over the lines of one file.
+type parser struct {
+	layout Layout
+	clock  scan.Clock
 
-	f    fields
-	date date
-	why  reason
+	f    entry.Fields
+	date scan.Date
+	why  entry.Reason
 	// over says that the line is the beginning of one, failed at which step the
 	// reading of a program ended, and out that it did for want of text.
 	over   bool
@@ -31,8 +33,8 @@ type textParser struct {
 
 // reading is one way to read a line up to the end of a segment.
 type reading struct {
-	f    fields
-	date date
+	f    entry.Fields
+	date scan.Date
 	pos  int
 }
 
@@ -42,103 +44,103 @@ type reading struct {
 // With several they multiply, and each costs a try for every bytesOfTry that are
 // looked through for it: else a client's line could take a second.
 const (
-	maxTries       = MaxLine
+	maxTries       = entry.MaxLine
 	maxTriesUnsure = 4096
 	bytesOfTry     = 256
 )
 
-const twoWays reason = "can be read in two ways: put quotes around the fields that clients write"
+const twoWays entry.Reason = "can be read in two ways: put quotes around the fields that clients write"
 
 // maxToken is more than a server writes into a field of its own. Behind a free
 // field the end of such a one is looked for again and again.
 const maxToken = 1024
 
-func (p *textParser) parse(line []byte, ev *edgeguard.Event) reason {
-	if why := p.match(line); why != read {
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
+	if why := p.match(line); why != entry.Read {
 		inner := p.unwrapped(line)
 		if inner == nil {
 			return why
 		}
-		if why = p.match(inner); why != read {
+		if why = p.match(inner); why != entry.Read {
 			return why
 		}
 	}
-	return p.f.event(ev)
+	return p.f.Event(ev)
 }
 
-// head reads a line up to the first field whose end is missing. What stands
+// Head reads a line up to the first field whose end is missing. What stands
 // behind it could be a client's, and is not looked at.
-func (p *textParser) head(line []byte, ev *edgeguard.Event) reason {
+func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason {
 	p.over = true
 	defer func() { p.over = false }()
-	if why := p.parse(line, ev); why != read {
+	if why := p.Parse(line, ev); why != entry.Read {
 		return why
 	}
-	return cutShort
+	return entry.CutShort
 }
 
-func (p *textParser) sure() netip.Addr {
+func (p *parser) Sure() netip.Addr {
 	if !p.prog.sure {
 		return netip.Addr{}
 	}
-	return p.f.addr
+	return p.f.Addr
 }
 
 // ranOut reports whether the line ended behind all that an event must have.
-func (p *textParser) ranOut() bool { return p.out && p.failed > p.prog.bearing }
+func (p *parser) ranOut() bool { return p.out && p.failed > p.prog.bearing }
 
 // unwrapped gives what is inside an extra pair of quotes around the whole line
 // (exports of data sets write it), or behind a syslog prefix. Both stand where
 // only the server writes, because the format begins with the address.
-func (p *textParser) unwrapped(line []byte) []byte {
+func (p *parser) unwrapped(line []byte) []byte {
 	if !p.layout.head.unwrap || len(line) < 2 {
 		return nil
 	}
 	if line[0] == '"' && line[len(line)-1] == '"' && !p.over {
 		return line[1 : len(line)-1]
 	}
-	if n := SyslogPrefix(line); n > 0 {
+	if n := scan.SyslogPrefix(line); n > 0 {
 		return line[n:]
 	}
 	return nil
 }
 
 // match fills p.f from the line.
-func (p *textParser) match(line []byte) reason {
-	p.f.reset()
-	p.why, p.out = notTheFormat, false
+func (p *parser) match(line []byte) entry.Reason {
+	p.f.Reset()
+	p.why, p.out = entry.NotTheFormat, false
 	if p.layout.head.dated {
-		p.date = date{}
+		p.date = scan.Date{}
 	}
 	p.prog = p.layout.head
 	pos, ok := p.run(p.prog, line)
-	if !ok && !p.ranOut() && p.loose != nil {
-		p.f.reset()
-		p.why, p.out, p.prog = notTheFormat, false, p.loose
+	if !ok && !p.ranOut() && p.layout.loose != nil {
+		p.f.Reset()
+		p.why, p.out, p.prog = entry.NotTheFormat, false, p.layout.loose
 		pos, ok = p.run(p.prog, line)
 	}
 	if !ok {
 		if !p.ranOut() {
 			return p.why
 		}
-		p.f.short, pos = true, len(line)
-	} else if p.tail == nil && pos != len(line) || pos < len(line) && p.tail != nil && line[pos] != ' ' {
-		return notTheFormat
+		p.f.Short, pos = true, len(line)
+	} else if p.layout.tail == nil && pos != len(line) || pos < len(line) && p.layout.tail != nil && line[pos] != ' ' {
+		return entry.NotTheFormat
 	}
 	if p.layout.head.dated {
-		if p.f.at, ok = p.date.instant(&p.clock); !ok {
-			return badTime
+		if p.f.At, ok = p.date.Instant(&p.clock); !ok {
+			return entry.BadTime
 		}
 	}
-	if p.tail != nil && pos < len(line) {
-		p.run(p.tail, line[pos:])
+	if p.layout.tail != nil && pos < len(line) {
+		p.run(p.layout.tail, line[pos:])
 	}
-	return read
+	return entry.Read
 }
 
 // run matches a whole program and gives where it ended.
-func (p *textParser) run(prog *program, line []byte) (pos int, ok bool) {
-	if !hasPrefix(line, prog.prefix) {
+func (p *parser) run(prog *program, line []byte) (pos int, ok bool) {
+	if !scan.HasPrefix(line, prog.prefix) {
 		return 0, false
 	}
 	pos = len(prog.prefix)
@@ -172,7 +174,7 @@ func (p *textParser) run(prog *program, line []byte) (pos int, ok bool) {
 // Where two such fields could move the address between them, all readings are
 // looked at, and two that differ make the line unreadable: it is better to
 // miss an event than to blame a stranger for it.
-func (p *textParser) runFree(steps []step, i int, line []byte, pos int) (int, bool) {
+func (p *parser) runFree(steps []step, i int, line []byte, pos int) (int, bool) {
 	if !p.closed(steps[len(steps)-1].lit, line[pos:]) {
 		p.runOut(&steps[i], nil)
 		return 0, false
@@ -198,14 +200,14 @@ func (p *textParser) runFree(steps []step, i int, line []byte, pos int) (int, bo
 // closed reports whether the segment that begins text has its end there, which
 // lit has. Without one, a free field of it could be read in a way in which the
 // whole line could not.
-func (p *textParser) closed(lit string, text []byte) bool {
+func (p *parser) closed(lit string, text []byte) bool {
 	for i := range len(lit) {
 		switch {
 		case lit[i] == '"':
-			if hasPrefix(text, `""`) {
+			if scan.HasPrefix(text, `""`) {
 				text = text[2:]
 			}
-			return quoteEnd(text, 0) >= 0
+			return scan.QuoteEnd(text, 0) >= 0
 		case isHard(lit[i]):
 			return bytes.IndexByte(text, lit[i]) >= 0
 		}
@@ -214,24 +216,24 @@ func (p *textParser) closed(lit string, text []byte) bool {
 }
 
 // runOut notes that the line ended inside a field, of which b is there.
-func (p *textParser) runOut(st *step, b []byte) {
+func (p *parser) runOut(st *step, b []byte) {
 	p.out = true
 	if st.again {
 		return
 	}
 	switch st.what {
 	case whatRequest:
-		p.f.request, p.f.cut = b, true
+		p.f.Request, p.f.Cut = b, true
 	case whatPath:
-		p.f.setCutPath(b)
+		p.f.SetCutPath(b)
 	}
 }
 
 // search tries the ends of the free field steps[i], the nearest first, and
 // reports whether to stop.
-func (p *textParser) search(steps []step, i int, line []byte, pos int) bool {
+func (p *parser) search(steps []step, i int, line []byte, pos int) bool {
 	st := &steps[i]
-	if hasPrefix(line[pos:], `""`) {
+	if scan.HasPrefix(line[pos:], `""`) {
 		return p.searchEmpty(steps, i, line, pos+2)
 	}
 	for from := pos; ; {
@@ -243,7 +245,7 @@ func (p *textParser) search(steps []step, i int, line []byte, pos int) bool {
 			}
 			end = from + n
 		}
-		if quoteEnd(line[:end], from) >= 0 {
+		if scan.QuoteEnd(line[:end], from) >= 0 {
 			return false // a quote: the segment is over
 		}
 		p.set(st, line[pos:end])
@@ -260,7 +262,7 @@ func (p *textParser) search(steps []step, i int, line []byte, pos int) bool {
 
 // pay takes the price of a look through n bytes off the tries, and reports
 // whether there are any left.
-func (p *textParser) pay(st *step, n int) bool {
+func (p *parser) pay(st *step, n int) bool {
 	if st.unsure {
 		p.tries -= n / bytesOfTry
 	}
@@ -270,9 +272,9 @@ func (p *textParser) pay(st *step, n int) bool {
 
 // searchEmpty reads on behind the two quotes that Apache writes for a user
 // without a name. No client can write them.
-func (p *textParser) searchEmpty(steps []step, i int, line []byte, pos int) bool {
+func (p *parser) searchEmpty(steps []step, i int, line []byte, pos int) bool {
 	lit := steps[i].lit
-	if !hasPrefix(line[pos:], lit) || lit == "" && pos < len(line) {
+	if !scan.HasPrefix(line[pos:], lit) || lit == "" && pos < len(line) {
 		return false
 	}
 	p.set(&steps[i], line[pos:pos])
@@ -280,7 +282,7 @@ func (p *textParser) searchEmpty(steps []step, i int, line []byte, pos int) bool
 }
 
 // rest matches the steps from i to the end of the segment.
-func (p *textParser) rest(steps []step, i int, line []byte, pos int) bool {
+func (p *parser) rest(steps []step, i int, line []byte, pos int) bool {
 	ok := true
 	for ; i < len(steps); i++ {
 		if steps[i].how == howFree {
@@ -294,7 +296,7 @@ func (p *textParser) rest(steps []step, i int, line []byte, pos int) bool {
 }
 
 // accept notes a reading of the segment and reports whether to stop there.
-func (p *textParser) accept(unsure bool, pos int) bool {
+func (p *parser) accept(unsure bool, pos int) bool {
 	if p.found == 0 {
 		p.found, p.first.pos = 1, pos
 		if !unsure {
@@ -304,7 +306,7 @@ func (p *textParser) accept(unsure bool, pos int) bool {
 		return false
 	}
 	a, b := &p.first, p
-	if a.f.addr != b.f.addr || a.f.peer != b.f.peer || a.f.at != b.f.at || a.f.status != b.f.status || a.date != b.date {
+	if a.f.Addr != b.f.Addr || a.f.Peer != b.f.Peer || a.f.At != b.f.At || a.f.Status != b.f.Status || a.date != b.date {
 		p.found++
 		return true
 	}
@@ -312,7 +314,7 @@ func (p *textParser) accept(unsure bool, pos int) bool {
 }
 
 // field matches one field and the text after it.
-func (p *textParser) field(st *step, line []byte, pos int) (int, bool) {
+func (p *parser) field(st *step, line []byte, pos int) (int, bool) {
 	end := pos
 	switch {
 	case st.how == howShape:
@@ -323,7 +325,7 @@ func (p *textParser) field(st *step, line []byte, pos int) (int, bool) {
 		}
 		end += n
 	case st.how == howHard && st.lit[0] == '"':
-		if end = quoteEnd(line, pos); end < 0 {
+		if end = scan.QuoteEnd(line, pos); end < 0 {
 			p.runOut(st, line[pos:])
 			return 0, false
 		}
@@ -353,8 +355,8 @@ func (p *textParser) field(st *step, line []byte, pos int) (int, bool) {
 			return 0, false
 		}
 	}
-	if !hasPrefix(line[end:], st.lit) {
-		p.out = strings.HasPrefix(st.lit, text(line[end:]))
+	if !scan.HasPrefix(line[end:], st.lit) {
+		p.out = strings.HasPrefix(st.lit, scan.Text(line[end:]))
 		return 0, false
 	}
 	return end + len(st.lit), true
@@ -367,7 +369,7 @@ const maxShape = 128
 // a number: a loop finds the end before bytes.Index has chosen its method.
 func indexShort(b []byte, s string) int {
 	for i, c := range b {
-		if c == s[0] && (len(s) == 1 || hasPrefix(b[i:], s)) {
+		if c == s[0] && (len(s) == 1 || scan.HasPrefix(b[i:], s)) {
 			return i
 		}
 	}

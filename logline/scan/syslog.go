@@ -1,4 +1,4 @@
-package logline
+package scan
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // All of it stands before anything that a client writes.
 func SyslogPrefix(line []byte) int {
 	n := priority(line)
-	if n > 0 && hasPrefix(line[n:], "1 ") {
+	if n > 0 && HasPrefix(line[n:], "1 ") {
 		return modernPrefix(line, n+2)
 	}
 	stamp := syslogTime(line[n:])
@@ -26,7 +26,7 @@ func SyslogPrefix(line []byte) int {
 	}
 	n += stamp
 	for _, stream := range []string{"stdout F ", "stderr F ", "stdout P ", "stderr P "} {
-		if hasPrefix(line[n:], stream) {
+		if HasPrefix(line[n:], stream) {
 			return n + len(stream)
 		}
 	}
@@ -48,7 +48,7 @@ func priority(line []byte) int {
 		return 0
 	}
 	n := 1
-	for n < len(line) && n < 4 && isDigit(line[n]) {
+	for n < len(line) && n < 4 && IsDigit(line[n]) {
 		n++
 	}
 	if n == 1 || n >= len(line) || line[n] != '>' {
@@ -64,8 +64,8 @@ func syslogTime(b []byte) int {
 			return 16
 		}
 	}
-	c := clock{zone: time.UTC}
-	_, n, ok := c.iso(b)
+	c := Clock{Zone: time.UTC}
+	_, n, ok := c.ISO(b)
 	if !ok || n >= len(b) || b[n] != ' ' {
 		return 0
 	}
@@ -87,7 +87,7 @@ func modernPrefix(line []byte, n int) int {
 		}
 		return n + end + 2
 	}
-	if !hasPrefix(line[n:], "- ") {
+	if !HasPrefix(line[n:], "- ") {
 		return 0
 	}
 	return n + 2

@@ -1,12 +1,12 @@
-package logline
+package scan
 
 import (
 	"fmt"
 	"strings"
 )
 
-// dateFormat is a compiled time format.
-type dateFormat []datePart
+// DateFormat is a compiled time format.
+type DateFormat []datePart
 
 // datePart is one part of a strftime format: text that must stand there, or a
 // verb.
@@ -23,18 +23,18 @@ const (
 
 const dateVerbs = "YymbhdeHMSzs"
 
-// compileDate compiles the format of Apache's %{format}t: msec_frac, usec_frac,
+// CompileDate compiles the format of Apache's %{format}t: msec_frac, usec_frac,
 // or the subset of strftime that names an instant by numbers and English months.
-func compileDate(format string) (dateFormat, error) {
+func CompileDate(format string) (DateFormat, error) {
 	switch format {
 	case "msec_frac":
-		return dateFormat{{verb: dateMilli}}, nil
+		return DateFormat{{verb: dateMilli}}, nil
 	case "usec_frac":
-		return dateFormat{{verb: dateMicro}}, nil
+		return DateFormat{{verb: dateMicro}}, nil
 	}
 	long := strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%D", "%m/%d/%y", "%R", "%H:%M", "%%", "%%")
 	format = long.Replace(format)
-	var parts dateFormat
+	var parts DateFormat
 	for format != "" {
 		lit, rest, found := strings.Cut(format, "%")
 		if lit != "" {
@@ -58,9 +58,9 @@ func compileDate(format string) (dateFormat, error) {
 	return parts, nil
 }
 
-// date gathers what the parts of a line say, which may be several fields:
+// Date gathers what the parts of a line say, which may be several fields:
 // %{%F %T}t.%{msec_frac}t %{%z}t.
-type date struct {
+type Date struct {
 	civil
 	nsec   int32
 	unix   int64 // by %s
@@ -68,12 +68,12 @@ type date struct {
 	isUnix bool
 }
 
-// read takes the parts from the start of b and gives their length.
-func (d *date) read(parts dateFormat, b []byte) (n int, ok bool) {
+// Read takes the parts from the start of b and gives their length.
+func (d *Date) Read(parts DateFormat, b []byte) (n int, ok bool) {
 	for _, p := range parts {
 		size := 0
 		if p.verb == 0 {
-			if !hasPrefix(b[n:], p.lit) {
+			if !HasPrefix(b[n:], p.lit) {
 				return 0, false
 			}
 			size = len(p.lit)
@@ -86,37 +86,37 @@ func (d *date) read(parts dateFormat, b []byte) (n int, ok bool) {
 }
 
 // readVerb gives how many bytes the verb took, 0 if they do not fit it.
-func (d *date) readVerb(verb byte, b []byte) int {
+func (d *Date) readVerb(verb byte, b []byte) int {
 	switch verb {
 	case 'Y':
 		d.dated = true
-		return number(b, 4, &d.year)
+		return Number(b, 4, &d.year)
 	case 'y':
 		d.dated = true
-		n := number(b, 2, &d.year)
+		n := Number(b, 2, &d.year)
 		d.year += 2000
 		if d.year >= 2069 { // POSIX: 69 to 99 are of the 20th century
 			d.year -= 100
 		}
 		return n
 	case 'm':
-		return number(b, 2, &d.month)
+		return Number(b, 2, &d.month)
 	case 'd':
-		return number(b, 2, &d.day)
+		return Number(b, 2, &d.day)
 	case 'e':
 		if len(b) > 1 && b[0] == ' ' {
-			return 2 * number(b[1:], 1, &d.day)
+			return 2 * Number(b[1:], 1, &d.day)
 		}
-		return number(b, 2, &d.day)
+		return Number(b, 2, &d.day)
 	case 'H':
-		return number(b, 2, &d.hour)
+		return Number(b, 2, &d.hour)
 	case 'M':
-		return number(b, 2, &d.minute)
+		return Number(b, 2, &d.minute)
 	case 'S':
-		return number(b, 2, &d.second)
+		return Number(b, 2, &d.second)
 	case dateMilli, dateMicro:
 		size := 3 * int(verb)
-		if len(b) < size || !isDigit(b[0]) {
+		if len(b) < size || !IsDigit(b[0]) {
 			return 0
 		}
 		var end int
@@ -128,7 +128,7 @@ func (d *date) readVerb(verb byte, b []byte) int {
 	return d.readWord(verb, b)
 }
 
-func (d *date) readWord(verb byte, b []byte) int {
+func (d *Date) readWord(verb byte, b []byte) int {
 	switch verb {
 	case 'b', 'h':
 		if len(b) < 3 {
@@ -145,7 +145,7 @@ func (d *date) readWord(verb byte, b []byte) int {
 		d.offset, d.zoned = off, n > 0
 		return n
 	case 's':
-		t, n, ok := unixNumber(b, 1)
+		t, n, ok := UnixNumber(b, 1)
 		if !ok {
 			return 0
 		}
@@ -155,13 +155,13 @@ func (d *date) readWord(verb byte, b []byte) int {
 	return 0
 }
 
-// instant gives the point in time that the parts name, if they name one.
-func (d *date) instant(c *clock) (instant, bool) {
+// Instant gives the point in time that the parts name, if they name one.
+func (d *Date) Instant(c *Clock) (Instant, bool) {
 	if d.isUnix {
-		return instant{d.unix, d.nsec}, true
+		return Instant{d.unix, d.nsec}, true
 	}
 	if !d.dated || !d.valid() {
-		return instant{}, false
+		return Instant{}, false
 	}
-	return instant{d.civil.unix(c.zone), d.nsec}, true
+	return Instant{d.civil.unix(c.Zone), d.nsec}, true
 }

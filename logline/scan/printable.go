@@ -1,4 +1,4 @@
-package logline
+package scan
 
 import (
 	"strconv"
@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxText is how much of a line is shown, in bytes.
-const maxText = 160
+// MaxPrintable is how much of a line [Printable] shows, in bytes.
+const MaxPrintable = 160
 
-// printable shortens a line and escapes what a terminal would obey.
-func printable(b []byte) string {
+// Printable shortens a line and escapes what a terminal would obey.
+func Printable(b []byte) string {
 	more := ""
-	if len(b) > maxText {
-		b, more = b[:maxText], "…"
+	if len(b) > MaxPrintable {
+		b, more = b[:MaxPrintable], "…"
 	}
 	var s strings.Builder
 	for len(b) > 0 {
@@ -21,7 +21,7 @@ func printable(b []byte) string {
 		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
 			s.WriteRune(r)
 		} else {
-			quoted := strconv.Quote(text(b[:n]))
+			quoted := strconv.Quote(Text(b[:n]))
 			s.WriteString(quoted[1 : len(quoted)-1])
 		}
 		b = b[n:]

@@ -1,15 +1,15 @@
-package logline
+package scan
 
 import (
 	"encoding/binary"
 	"time"
 )
 
-// clock reads the times of one file. Neighbouring lines share their minute, so
+// Clock reads the times of one file. Neighbouring lines share their minute, so
 // the last one is kept and most stamps cost a comparison. It is not safe for
 // concurrent use.
-type clock struct {
-	zone   *time.Location // of stamps that name none
+type Clock struct {
+	Zone   *time.Location // of stamps that name none
 	last   stamp
 	base   int64 // the minute of last in unix seconds; valid if cached
 	cached bool
@@ -30,8 +30,8 @@ func stampOf(b []byte, n int) stamp {
 	return stamp{le.Uint64(b), le.Uint64(b[8:]), b[16], le.Uint16(b[n:]), le.Uint32(b[n+2:])}
 }
 
-// instant is a point in time: unix seconds and the nanoseconds after them.
-type instant struct {
+// Instant is a point in time: unix seconds and the nanoseconds after them.
+type Instant struct {
 	sec  int64
 	nsec int32
 }
@@ -42,13 +42,15 @@ const (
 	maxSec = 1<<32 - 1
 )
 
-func (t instant) ok() bool { return t.sec >= minSec && t.sec <= maxSec }
+// OK reports whether an event may have this instant.
+func (t Instant) OK() bool { return t.sec >= minSec && t.sec <= maxSec }
 
-func (t instant) time() time.Time { return time.Unix(t.sec, int64(t.nsec)).UTC() }
+// Time returns the instant in UTC.
+func (t Instant) Time() time.Time { return time.Unix(t.sec, int64(t.nsec)).UTC() }
 
-// clf reads the stamp of the common log format at the start of b, with a
+// CLF reads the stamp of the common log format at the start of b, with a
 // fraction (HAProxy) and a zone if they are there, and gives its length.
-func (c *clock) clf(b []byte) (t instant, n int, ok bool) {
+func (c *Clock) CLF(b []byte) (t Instant, n int, ok bool) {
 	if len(b) < 20 || b[17] != ':' {
 		return t, 0, false
 	}
@@ -75,7 +77,7 @@ func (c *clock) clf(b []byte) (t instant, n int, ok bool) {
 		}
 	}
 	d.zoned = zoned
-	t.sec = d.unix(c.zone) + int64(second)
+	t.sec = d.unix(c.Zone) + int64(second)
 	if zoned {
 		c.last, c.base, c.cached = stampOf(b, n-6), t.sec-int64(second), true
 	}
@@ -96,9 +98,9 @@ func clfMinute(b []byte) (d civil, ok bool) {
 	return d, ok1 && ok2 && ok3 && ok4 && ok5 && d.valid()
 }
 
-// iso reads 2016-02-20T00:00:45.123-05:00 or with a blank for the T, at the
+// ISO reads 2016-02-20T00:00:45.123-05:00 or with a blank for the T, at the
 // start of b, and gives its length. Without a zone it is of the clock's.
-func (c *clock) iso(b []byte) (t instant, n int, ok bool) {
+func (c *Clock) ISO(b []byte) (t Instant, n int, ok bool) {
 	if len(b) < 19 || b[4] != '-' || b[7] != '-' || b[10] != 'T' && b[10] != ' ' || b[13] != ':' || b[16] != ':' {
 		return t, 0, false
 	}
@@ -114,13 +116,13 @@ func (c *clock) iso(b []byte) (t instant, n int, ok bool) {
 		return t, 0, false
 	}
 	n = 19
-	if n+1 < len(b) && (b[n] == '.' || b[n] == ',') && isDigit(b[n+1]) {
+	if n+1 < len(b) && (b[n] == '.' || b[n] == ',') && IsDigit(b[n+1]) {
 		t.nsec, n = fraction(b, n+1)
 	}
 	size := 0
 	d.offset, size = isoZone(b[n:])
 	d.zoned = size > 0
-	t.sec = d.unix(c.zone)
+	t.sec = d.unix(c.Zone)
 	return t, n + size, true
 }
 
@@ -133,7 +135,7 @@ func isoZone(b []byte) (offset, n int) {
 		if off, ok := numericZone([]byte{b[0], b[1], b[2], b[4], b[5]}); ok {
 			return off, 6
 		}
-	case len(b) >= 5 && isDigit(b[3]):
+	case len(b) >= 5 && IsDigit(b[3]):
 		if off, ok := numericZone(b[:5]); ok {
 			return off, 5
 		}
@@ -159,28 +161,28 @@ func numericZone(b []byte) (offset int, ok bool) {
 	return offset, true
 }
 
-// any reads a time that is all of b, in any form that names one instant.
-func (c *clock) any(b []byte) (instant, bool) {
-	if t, n, ok := c.iso(b); ok && n == len(b) {
+// Any reads a time that is all of b, in any form that names one instant.
+func (c *Clock) Any(b []byte) (Instant, bool) {
+	if t, n, ok := c.ISO(b); ok && n == len(b) {
 		return t, true
 	}
 	if len(b) > 2 && b[0] == '[' && b[len(b)-1] == ']' {
 		b = b[1 : len(b)-1]
 	}
-	if t, n, ok := c.clf(b); ok && n == len(b) {
+	if t, n, ok := c.CLF(b); ok && n == len(b) {
 		return t, true
 	}
-	t, n, ok := unixNumber(b, 0)
+	t, n, ok := UnixNumber(b, 0)
 	return t, ok && n == len(b)
 }
 
-// unixNumber reads a count of seconds, milli-, micro- or nanoseconds since
+// UnixNumber reads a count of seconds, milli-, micro- or nanoseconds since
 // 1970, with a fraction if it is there; per is how many of them make a second,
 // and 0 guesses it by size: 2001 in the finer unit is after 5138 in the
 // coarser.
-func unixNumber(b []byte, per int64) (t instant, n int, ok bool) {
+func UnixNumber(b []byte, per int64) (t Instant, n int, ok bool) {
 	var whole int64
-	for n < len(b) && isDigit(b[n]) {
+	for n < len(b) && IsDigit(b[n]) {
 		if n > 18 {
 			return t, 0, false
 		}
@@ -198,7 +200,7 @@ func unixNumber(b []byte, per int64) (t instant, n int, ok bool) {
 	}
 	t.sec = whole / per
 	t.nsec = int32(whole % per * (1e9 / per))
-	if n+1 < len(b) && b[n] == '.' && isDigit(b[n+1]) {
+	if n+1 < len(b) && b[n] == '.' && IsDigit(b[n+1]) {
 		var part int32
 		part, n = fraction(b, n+1)
 		t.nsec += part / int32(per)
@@ -209,7 +211,7 @@ func unixNumber(b []byte, per int64) (t instant, n int, ok bool) {
 // fraction reads the digits from b[i], the first a tenth, as nanoseconds, and
 // gives the index after them.
 func fraction(b []byte, i int) (nsec int32, next int) {
-	for scale := int32(1e8); i < len(b) && isDigit(b[i]); i++ {
+	for scale := int32(1e8); i < len(b) && IsDigit(b[i]); i++ {
 		nsec += int32(b[i]-'0') * scale
 		scale /= 10
 	}

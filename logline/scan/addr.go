@@ -1,4 +1,4 @@
-package logline
+package scan
 
 import (
 	"bytes"
@@ -7,20 +7,20 @@ import (
 	"unsafe"
 )
 
-// addrAt reads the address at the start of b, unmapped and without its zone,
+// AddrAt reads the address at the start of b, unmapped and without its zone,
 // and gives its length. Forms that mean different addresses to different
 // programs (010.1.1.1, 127.1, 0x7f000001) are refused.
-func addrAt(b []byte) (addr netip.Addr, n int, ok bool) {
-	if addr, n, ok = ipv4At(b); ok {
+func AddrAt(b []byte) (addr netip.Addr, n int, ok bool) {
+	if addr, n, ok = IPv4At(b); ok {
 		return addr, n, ok
 	}
 	n = 0
-	for n < len(b) && n < maxAddr && (isHex(b[n]) || b[n] == ':' || b[n] == '.') {
+	for n < len(b) && n < maxAddr && (IsHex(b[n]) || b[n] == ':' || b[n] == '.') {
 		n++
 	}
 	end := n
 	if n > 0 && n < len(b) && b[n] == '%' { // a zone: fe80::1%eth0
-		for end++; end < len(b) && end < n+maxZone && isAlnum(b[end]); end++ {
+		for end++; end < len(b) && end < n+maxZone && IsAlnum(b[end]); end++ {
 		}
 	}
 	addr, ok = parseAddr(b[:n])
@@ -32,13 +32,13 @@ const (
 	maxZone = 32
 )
 
-// ipv4At reads a dotted quad. It stands apart from netip.ParseAddr because
+// IPv4At reads a dotted quad. It stands apart from netip.ParseAddr because
 // nearly every line has one, and by hand it costs a third.
-func ipv4At(b []byte) (addr netip.Addr, n int, ok bool) {
+func IPv4At(b []byte) (addr netip.Addr, n int, ok bool) {
 	var quad [4]byte
 	for i := range quad {
 		start, v := n, 0
-		for n < len(b) && n < start+3 && isDigit(b[n]) {
+		for n < len(b) && n < start+3 && IsDigit(b[n]) {
 			v = v*10 + int(b[n]-'0')
 			n++
 		}
@@ -53,7 +53,7 @@ func ipv4At(b []byte) (addr netip.Addr, n int, ok bool) {
 			n++
 		}
 	}
-	if n < len(b) && (isHex(b[n]) || b[n] == '.') {
+	if n < len(b) && (IsHex(b[n]) || b[n] == '.') {
 		return addr, 0, false
 	}
 	return netip.AddrFrom4(quad), n, true
@@ -61,17 +61,17 @@ func ipv4At(b []byte) (addr netip.Addr, n int, ok bool) {
 
 // parseAddr reads an address that is all of b.
 func parseAddr(b []byte) (netip.Addr, bool) {
-	addr, err := netip.ParseAddr(text(b))
+	addr, err := netip.ParseAddr(Text(b))
 	if err != nil {
 		return netip.Addr{}, false
 	}
 	return addr.WithZone("").Unmap(), true
 }
 
-// addrMaybePort reads an address that is all of b and may have a port:
+// AddrMaybePort reads an address that is all of b and may have a port:
 // 192.0.2.1:80, [2001:db8::1]:80. An IPv6 address with a port and without
-// brackets is read with portAfter only, where the format says a port is there.
-func addrMaybePort(b []byte) (netip.Addr, bool) {
+// brackets is read by [AddrWithPort] only, where the format says a port is there.
+func AddrMaybePort(b []byte) (netip.Addr, bool) {
 	if len(b) > 1 && b[0] == '[' {
 		end := bytes.IndexByte(b, ']')
 		if end < 0 || end+1 < len(b) && b[end+1] != ':' {
@@ -80,13 +80,13 @@ func addrMaybePort(b []byte) (netip.Addr, bool) {
 		return parseAddr(b[1:end])
 	}
 	if bytes.Count(b, []byte{':'}) == 1 {
-		return addrWithPort(b)
+		return AddrWithPort(b)
 	}
 	return parseAddr(b)
 }
 
-// addrWithPort reads an address that is followed by its last colon and a port.
-func addrWithPort(b []byte) (netip.Addr, bool) {
+// AddrWithPort reads an address that is followed by its last colon and a port.
+func AddrWithPort(b []byte) (netip.Addr, bool) {
 	colon := bytes.LastIndexByte(b, ':')
 	if colon < 0 {
 		return netip.Addr{}, false
@@ -101,15 +101,15 @@ func addrWithPort(b []byte) (netip.Addr, bool) {
 	return parseAddr(host)
 }
 
-// addrOrNumber reads an address, or an IPv4 address as a decimal number.
-func addrOrNumber(b []byte) (netip.Addr, bool) {
+// AddrOrNumber reads an address, or an IPv4 address as a decimal number.
+func AddrOrNumber(b []byte) (netip.Addr, bool) {
 	v, digits := uint64(0), 0
-	for digits < len(b) && digits <= 10 && isDigit(b[digits]) {
+	for digits < len(b) && digits <= 10 && IsDigit(b[digits]) {
 		v = v*10 + uint64(b[digits]-'0')
 		digits++
 	}
 	if digits == 0 || digits < len(b) {
-		return addrMaybePort(b)
+		return AddrMaybePort(b)
 	}
 	if v > math.MaxUint32 || digits > 1 && b[0] == '0' {
 		return netip.Addr{}, false
@@ -117,7 +117,7 @@ func addrOrNumber(b []byte) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-// text sees bytes as a string without copying them. It is for what dies with
+// Text sees bytes as a string without copying them. It is for what dies with
 // the bytes: a look-up, or an event's field, which is valid until the next
 // batch.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

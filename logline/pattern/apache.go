@@ -1,9 +1,11 @@
-package logline
+package pattern
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"edgeguard/logline/scan"
 )
 
 // apacheDirectives are those whose shape is known. Any other is taken for text
@@ -123,7 +125,7 @@ func apacheDirective(s string) ([]token, int, error) {
 	if n < len(s) && s[n] == '^' {
 		n += 2 // %{NAME}^ti and ^to: trailers
 	}
-	if n >= len(s) || !isAlnum(s[n]) {
+	if n >= len(s) || !scan.IsAlnum(s[n]) {
 		return nil, 0, fmt.Errorf("a %% without a letter stands at %q: write %%%% for a bare %%", s)
 	}
 	letter, name := s[n], s[:n+1]
@@ -170,7 +172,7 @@ func apacheTime(name, arg string) ([]token, error) {
 	case "usec":
 		return []token{{name: name, what: whatMicro}}, nil
 	}
-	date, err := compileDate(arg)
+	date, err := scan.CompileDate(arg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

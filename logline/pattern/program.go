@@ -1,9 +1,11 @@
-package logline
+package pattern
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"edgeguard/logline/scan"
 )
 
 // program is a compiled text format: a prefix, and then fields, each with the
@@ -28,7 +30,7 @@ type step struct {
 	what what
 	how  how
 	lit  string // what follows; empty for the end of the line
-	date dateFormat
+	date scan.DateFormat
 	// again marks a field that the line has said before: read, not kept.
 	again bool
 	last  int // index of the last step before the next separator that no client can write
@@ -86,7 +88,7 @@ type token struct {
 	name string // as written, for errors
 	what what
 	how  how
-	date dateFormat
+	date scan.DateFormat
 }
 
 var (

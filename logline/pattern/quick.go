@@ -1,4 +1,8 @@
-package logline
+package pattern
+
+import (
+	"edgeguard/logline/scan"
+)
 
 // quickSteps reports how many of a program's first steps quickHead does at
 // once: those of
@@ -38,9 +42,9 @@ func beginsWith(steps, want []step) bool {
 // quickHead does the steps that quickSteps found, for a line whose ident is a
 // dash and whose user has no blank in it. Where it fails nothing is lost: the
 // steps are then done one by one. Together they take half as long as apart.
-func (p *textParser) quickHead(line []byte) (pos int, ok bool) {
-	addr, pos, ok := ipv4At(line)
-	if !ok || !hasPrefix(line[pos:], " - ") {
+func (p *parser) quickHead(line []byte) (pos int, ok bool) {
+	addr, pos, ok := scan.IPv4At(line)
+	if !ok || !scan.HasPrefix(line[pos:], " - ") {
 		return 0, false
 	}
 	pos += 3
@@ -50,18 +54,18 @@ func (p *textParser) quickHead(line []byte) (pos int, ok bool) {
 		}
 		pos++
 	}
-	if !hasPrefix(line[pos:], " [") {
+	if !scan.HasPrefix(line[pos:], " [") {
 		return 0, false
 	}
-	at, n, ok := p.clock.clf(line[pos+2:])
-	if pos += 2 + n; !ok || !hasPrefix(line[pos:], `] "`) {
+	at, n, ok := p.clock.CLF(line[pos+2:])
+	if pos += 2 + n; !ok || !scan.HasPrefix(line[pos:], `] "`) {
 		return 0, false
 	}
 	pos += 3
-	end := quoteEnd(line, pos)
+	end := scan.QuoteEnd(line, pos)
 	if end < 0 || end+1 >= len(line) || line[end+1] != ' ' {
 		return 0, false
 	}
-	p.f.addr, p.f.at, p.f.request = addr, at, line[pos:end]
+	p.f.Addr, p.f.At, p.f.Request = addr, at, line[pos:end]
 	return end + 2, true
 }

@@ -1,17 +1,19 @@
-package logline
+package jsonlog
 
 import (
 	"bytes"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// jsonStream reads a JSON line that is too long to be held. It needs the end:
+// stream reads a JSON line that is too long to be held. It needs the end:
 // of several names for an address the best counts, wherever it stands, and an
 // address that is named twice makes the line unreadable. It keeps the values of
 // the names that are known, each up to MaxLine, and passes over the rest.
-type jsonStream struct {
-	p     *jsonParser
+type stream struct {
+	p     *parser
 	state jsonState
 	level jsonLevel
 	size  int
@@ -53,13 +55,13 @@ const (
 	maxKey = 64
 )
 
-func (p *jsonParser) stream() stream {
-	return &jsonStream{p: &jsonParser{clock: clock{zone: p.clock.zone}}}
+func (p *parser) Stream() entry.Stream {
+	return &stream{p: &parser{clock: scan.Clock{Zone: p.clock.Zone}}}
 }
 
-func (s *jsonStream) feed(piece []byte) {
+func (s *stream) Feed(piece []byte) {
 	if s.size == 0 && len(piece) > 0 && piece[0] != '{' {
-		piece = piece[SyslogPrefix(piece):]
+		piece = piece[scan.SyslogPrefix(piece):]
 	}
 	if s.size += len(piece); s.size > maxJSON {
 		s.state = jsonTooLong
@@ -69,17 +71,17 @@ func (s *jsonStream) feed(piece []byte) {
 	}
 }
 
-func (s *jsonStream) over() bool { return s.state == jsonTooLong }
+func (s *stream) Over() bool { return s.state == jsonTooLong }
 
-func (s *jsonStream) end(ev *edgeguard.Event) reason {
-	if s.over() {
-		return tooLong
+func (s *stream) End(ev *edgeguard.Event) entry.Reason {
+	if s.Over() {
+		return entry.TooLong
 	}
 	return s.p.finish(s.state == jsonDone, ev)
 }
 
 // step reads on, and gives how much. It is 0 only where the state has changed.
-func (s *jsonStream) step(b []byte) int {
+func (s *stream) step(b []byte) int {
 	switch s.state {
 	case jsonKey:
 		return s.takeKey(b)
@@ -115,7 +117,7 @@ func (s *jsonStream) step(b []byte) int {
 }
 
 // leave ends an object.
-func (s *jsonStream) leave() {
+func (s *stream) leave() {
 	s.state = jsonBehind
 	if s.level == jsonTop {
 		s.state = jsonDone
@@ -125,7 +127,7 @@ func (s *jsonStream) leave() {
 }
 
 // enter begins a value: an object that is looked into, or any other.
-func (s *jsonStream) enter(b []byte) int {
+func (s *stream) enter(b []byte) int {
 	if b[0] == '{' && (s.level == jsonTop && string(s.key) == "request" || s.level == jsonRequest && string(s.key) == "headers") {
 		s.level++
 		s.state = jsonOpened
@@ -137,7 +139,7 @@ func (s *jsonStream) enter(b []byte) int {
 	return s.takeValue(b)
 }
 
-func (s *jsonStream) takeKey(b []byte) int {
+func (s *stream) takeKey(b []byte) int {
 	n := s.textEnd(b)
 	if room := maxKey - len(s.key); room > 0 {
 		s.key = append(s.key, b[:min(n, room)]...)
@@ -151,7 +153,7 @@ func (s *jsonStream) takeKey(b []byte) int {
 
 // textEnd gives the index of the quote that ends the string in which b begins,
 // len(b) if it has none.
-func (s *jsonStream) textEnd(b []byte) int {
+func (s *stream) textEnd(b []byte) int {
 	for i, c := range b {
 		switch {
 		case s.slash:
@@ -165,11 +167,11 @@ func (s *jsonStream) textEnd(b []byte) int {
 	return len(b)
 }
 
-func (s *jsonStream) takeValue(b []byte) int {
+func (s *stream) takeValue(b []byte) int {
 	n, ended := s.valueEnd(b)
 	s.empty = s.empty && n == 0
 	if s.keep {
-		room := MaxLine - len(s.value)
+		room := entry.MaxLine - len(s.value)
 		s.value = append(s.value, b[:min(n, room)]...)
 		s.long = s.long || n > room
 	}
@@ -190,7 +192,7 @@ func (s *jsonStream) takeValue(b []byte) int {
 
 // valueEnd is jsonValue for a value that comes in pieces: it gives how much of b
 // is of the value, and whether it ends there.
-func (s *jsonStream) valueEnd(b []byte) (n int, ended bool) {
+func (s *stream) valueEnd(b []byte) (n int, ended bool) {
 	for i := 0; i < len(b); i++ {
 		if s.text {
 			if i += s.textEnd(b[i:]); i == len(b) {
@@ -223,14 +225,14 @@ func (s *jsonStream) valueEnd(b []byte) (n int, ended bool) {
 }
 
 // wants reports whether a value of that name would be taken.
-func (p *jsonParser) wants(name jsonMeaning) bool {
+func (p *parser) wants(name jsonMeaning) bool {
 	old := p.rank[name.field]
 	return old == 0 || old > name.rank || old == name.rank && (name.field == jsonAddr || name.field == jsonPeer)
 }
 
 // useCut takes the beginning of a value that is too long: of a path with its
 // query the path, and of all else, that it is not known.
-func (p *jsonParser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
+func (p *parser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 	if value[0] == '[' {
 		value = value[blank(value, 1):]
 	}
@@ -240,23 +242,23 @@ func (p *jsonParser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 	if value = value[1:]; level == jsonRequest && name.field == jsonPath {
 		value = escapeHash(value)
 	}
-	p.rank[name.field], p.f.short = name.rank, true
+	p.rank[name.field], p.f.Short = name.rank, true
 	switch name.field {
 	case jsonAddr, jsonPeer:
-		p.why = badAddr
+		p.why = entry.BadAddr
 	case jsonTime:
-		p.why = badTime
+		p.why = entry.BadTime
 	case jsonRequestLine:
-		p.f.request, p.f.cut = value, true
+		p.f.Request, p.f.Cut = value, true
 	case jsonPath:
-		p.f.setCutPath(value)
+		p.f.SetCutPath(value)
 	case jsonMethod:
-		p.f.known &^= edgeguard.FieldMethod
+		p.f.Known &^= edgeguard.FieldMethod
 	case jsonHost:
-		p.f.known &^= edgeguard.FieldHost
+		p.f.Known &^= edgeguard.FieldHost
 	case jsonAgent:
-		p.f.known &^= edgeguard.FieldAgent
+		p.f.Known &^= edgeguard.FieldAgent
 	case jsonStatus:
-		p.f.known &^= edgeguard.FieldStatus
+		p.f.Known &^= edgeguard.FieldStatus
 	}
 }

@@ -1,4 +1,4 @@
-package logline
+package scan
 
 import "time"
 
@@ -57,7 +57,7 @@ func monthOf(b []byte) (int, bool) {
 
 func digits2(b []byte) (int, bool) {
 	_ = b[1]
-	return int(b[0]-'0')*10 + int(b[1]-'0'), isDigit(b[0]) && isDigit(b[1])
+	return int(b[0]-'0')*10 + int(b[1]-'0'), IsDigit(b[0]) && IsDigit(b[1])
 }
 
 func digits4(b []byte) (int, bool) {

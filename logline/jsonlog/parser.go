@@ -1,4 +1,4 @@
-package logline
+package jsonlog
 
 import (
 	"bytes"
@@ -6,25 +6,27 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// jsonParser reads one JSON object a line, by the names that Caddy, Traefik,
-// Envoy and the usual nginx formats give their fields (see jsonkeys.go). A
+// parser reads one JSON object a line, by the names that Caddy, Traefik,
+// Envoy and the usual nginx formats give their fields (see names.go). A
 // syslog or container prefix may stand before it.
 //
 // It scans by hand: encoding/json takes ten times as long, and refuses the
 // \x22 that nginx writes without escape=json.
-type jsonParser struct {
-	clock clock
-	f     fields
+type parser struct {
+	clock scan.Clock
+	f     entry.Fields
 	rank  [jsonFields]uint8 // of what was found, 0 for nothing
-	why   reason
+	why   entry.Reason
 }
 
 const (
-	notJSON   reason = "not a JSON object"
-	noTime    reason = "no time under a known name"
-	addrTwice reason = "names its address twice"
+	notJSON   entry.Reason = "not a JSON object"
+	noTime    entry.Reason = "no time under a known name"
+	addrTwice entry.Reason = "names its address twice"
 )
 
 // Only Caddy nests: request, and headers in it.
@@ -36,41 +38,42 @@ const (
 	jsonHeaders
 )
 
-func newJSONParser(zone *time.Location) parser { return &jsonParser{clock: clock{zone: zone}} }
+// New returns the parser of one log. Zone is that of times that name none.
+func New(zone *time.Location) entry.LineParser { return &parser{clock: scan.Clock{Zone: zone}} }
 
-func (p *jsonParser) parse(line []byte, ev *edgeguard.Event) reason {
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	if len(line) > 0 && line[0] != '{' {
-		line = line[SyslogPrefix(line):]
+		line = line[scan.SyslogPrefix(line):]
 	}
-	p.f, p.rank, p.why = fields{}, [jsonFields]uint8{}, read
+	p.f, p.rank, p.why = entry.Fields{}, [jsonFields]uint8{}, entry.Read
 	end := p.object(line, jsonTop)
 	return p.finish(end >= 0 && len(bytes.TrimSpace(line[end:])) == 0, ev)
 }
 
 // finish makes the event of what was found, if that was the whole object.
-func (p *jsonParser) finish(whole bool, ev *edgeguard.Event) reason {
+func (p *parser) finish(whole bool, ev *edgeguard.Event) entry.Reason {
 	switch {
-	case p.why != read:
+	case p.why != entry.Read:
 		return p.why
 	case !whole:
 		return notJSON
 	case p.rank[jsonAddr] == 0 && p.rank[jsonPeer] == 0:
-		return noAddr
+		return entry.NoAddr
 	case p.rank[jsonTime] == 0:
 		return noTime
 	}
 	if p.rank[jsonAddr] == 0 {
-		p.f.addr, p.f.peer = p.f.peer, p.f.addr
+		p.f.Addr, p.f.Peer = p.f.Peer, p.f.Addr
 	}
-	return p.f.event(ev)
+	return p.f.Event(ev)
 }
 
-// sure knows none: which name counts is only known at the end.
-func (p *jsonParser) sure() netip.Addr { return netip.Addr{} }
+// Sure knows none: which name counts is only known at the end.
+func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 
 // object reads the object at the start of b and gives its length, -1 if it is
 // none.
-func (p *jsonParser) object(b []byte, level jsonLevel) int {
+func (p *parser) object(b []byte, level jsonLevel) int {
 	i := blank(b, 0)
 	if i == len(b) || b[i] != '{' {
 		return -1
@@ -79,7 +82,7 @@ func (p *jsonParser) object(b []byte, level jsonLevel) int {
 		return i + 1
 	}
 	for i < len(b) && b[i] == '"' {
-		end := quoteEnd(b, i+1)
+		end := scan.QuoteEnd(b, i+1)
 		if end < 0 {
 			return -1
 		}
@@ -108,7 +111,7 @@ func (p *jsonParser) object(b []byte, level jsonLevel) int {
 
 // member takes the value at the start of b for what its key says, and gives
 // its length.
-func (p *jsonParser) member(key, b []byte, level jsonLevel) int {
+func (p *parser) member(key, b []byte, level jsonLevel) int {
 	if len(b) > 0 && b[0] == '{' {
 		switch {
 		case level == jsonTop && string(key) == "request":
@@ -128,7 +131,7 @@ func (p *jsonParser) member(key, b []byte, level jsonLevel) int {
 }
 
 // use keeps what a value says.
-func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
+func (p *parser) use(name jsonMeaning, level jsonLevel, value []byte) {
 	if value[0] == '[' { // a header's values
 		inner := blank(value, 1)
 		m := jsonValue(value[inner:])
@@ -149,7 +152,7 @@ func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
 }
 
 // take keeps a value, unless a better name has given one.
-func (p *jsonParser) take(name jsonMeaning, value []byte) {
+func (p *parser) take(name jsonMeaning, value []byte) {
 	old := p.rank[name.field]
 	if old == name.rank && (name.field == jsonAddr || name.field == jsonPeer) {
 		p.why = addrTwice
@@ -163,37 +166,37 @@ func (p *jsonParser) take(name jsonMeaning, value []byte) {
 	case jsonAddr, jsonPeer:
 		p.takeAddr(name.field, value)
 	case jsonTime:
-		at, ok := p.clock.any(value)
+		at, ok := p.clock.Any(value)
 		if !ok {
-			p.why = badTime
+			p.why = entry.BadTime
 		}
-		p.f.at = at
+		p.f.At = at
 	case jsonRequestLine:
-		p.f.request = value
+		p.f.Request = value
 	case jsonMethod:
-		p.f.setMethod(value)
+		p.f.SetMethod(value)
 	case jsonPath:
-		p.f.setPath(value)
+		p.f.SetPath(value)
 	case jsonHost:
-		p.f.setHost(value)
+		p.f.SetHost(value)
 	case jsonAgent:
-		p.f.setAgent(value)
+		p.f.SetAgent(value)
 	case jsonStatus:
-		if v, ok := smallNumber(value); ok {
-			p.f.setStatus(v)
+		if v, ok := scan.SmallNumber(value); ok {
+			p.f.SetStatus(v)
 		}
 	}
 }
 
-func (p *jsonParser) takeAddr(field jsonField, value []byte) {
-	addr, ok := addrMaybePort(value)
+func (p *parser) takeAddr(field jsonField, value []byte) {
+	addr, ok := scan.AddrMaybePort(value)
 	switch {
 	case !ok:
-		p.why = badAddr
+		p.why = entry.BadAddr
 	case field == jsonPeer:
-		p.f.peer = addr
+		p.f.Peer = addr
 	default:
-		p.f.addr = addr
+		p.f.Addr = addr
 	}
 }
 
@@ -204,7 +207,7 @@ func jsonValue(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			end := quoteEnd(b, i+1)
+			end := scan.QuoteEnd(b, i+1)
 			if end < 0 {
 				return -1
 			}

@@ -1,30 +1,35 @@
-package logline
+package pattern
 
-import "time"
+import (
+	"time"
 
-// layout is a text format: what a line must have, and what may follow it.
-type layout struct {
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
+)
+
+// Layout is a text format: what a line must have, and what may follow it.
+type Layout struct {
 	head *program
 	// loose is tried where the head does not fit; nil: nothing is.
 	loose *program
 	tail  *program // nil: nothing may follow
 }
 
-// parser returns the parser of one log. Zone is that of times that name none.
-func (l layout) parser(zone *time.Location) parser {
-	return &textParser{layout: l, clock: clock{zone: zone}}
+// Parser returns the parser of one log. Zone is that of times that name none.
+func (l Layout) Parser(zone *time.Location) entry.LineParser {
+	return &parser{layout: l, clock: scan.Clock{Zone: zone}}
 }
 
-// nginx compiles a log_format, as the string or as the whole directive.
-func nginx(s string) (layout, error) {
+// Nginx compiles a log_format, as the string or as the whole directive.
+func Nginx(s string) (Layout, error) {
 	p, err := compileNginx(s)
-	return layout{head: p}, err
+	return Layout{head: p}, err
 }
 
-// apache compiles a LogFormat, as the string or as the whole directive.
-func apache(s string) (layout, error) {
+// Apache compiles a LogFormat, as the string or as the whole directive.
+func Apache(s string) (Layout, error) {
 	p, err := compileApache(s)
-	return layout{head: p}, err
+	return Layout{head: p}, err
 }
 
 // combined and its kin are lenient on their right: whatever a server appends
@@ -42,15 +47,15 @@ const (
 	vhostLoose = `%V %h %l %u %t "%r" %>s`
 )
 
-// combined returns the layout of the combined log format.
-func combined() layout { return apacheText(commonHead, combinedTail) }
+// Combined returns the layout of the combined log format.
+func Combined() Layout { return apacheText(commonHead, combinedTail) }
 
-// common returns the layout of the common log format.
-func common() layout { return apacheText(commonHead, commonTail) }
+// Common returns the layout of the common log format.
+func Common() Layout { return apacheText(commonHead, commonTail) }
 
 // apacheText compiles one of our own formats; they are constants, so that an
 // error in one is ours and shows in the first test.
-func apacheText(head, tail string) layout {
+func apacheText(head, tail string) Layout {
 	h, err := compileApache(head)
 	if err != nil {
 		panic(err)
@@ -59,12 +64,12 @@ func apacheText(head, tail string) layout {
 	if err != nil {
 		panic(err)
 	}
-	return layout{head: h, tail: t}
+	return Layout{head: h, tail: t}
 }
 
-// vhostCombined returns the layout of the combined format behind a host, with its
+// VhostCombined returns the layout of the combined format behind a host, with its
 // port or without.
-func vhostCombined() layout {
+func VhostCombined() Layout {
 	l := apacheText(vhostHead, combinedTail)
 	l.loose = apacheText(vhostLoose, combinedTail).head
 	return l

@@ -1,4 +1,4 @@
-package logline
+package scan
 
 import (
 	"bytes"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// unescape undoes the escapes of Apache and nginx (\" \\ \t \xhh) and of JSON
+// Unescape undoes the escapes of Apache and nginx (\" \\ \t \xhh) and of JSON
 // (\/ \uhhhh), in place: what comes out is never longer. An escape that is
 // none stays as it is.
-func unescape(b []byte) []byte {
+func Unescape(b []byte) []byte {
 	r := bytes.IndexByte(b, '\\')
 	if r < 0 {
 		return b
@@ -33,8 +33,8 @@ func unescapeOne(from, to []byte) (size, width int) {
 	c := from[1]
 	switch c {
 	case 'x':
-		if len(from) >= 4 && isHex(from[2]) && isHex(from[3]) {
-			to[0] = hex(from[2])<<4 | hex(from[3])
+		if len(from) >= 4 && IsHex(from[2]) && IsHex(from[3]) {
+			to[0] = HexValue(from[2])<<4 | HexValue(from[3])
 			return 4, 1
 		}
 	case 'u':
@@ -77,17 +77,17 @@ func hex4(b []byte) (rune, bool) {
 	}
 	var r rune
 	for _, c := range b[2:6] {
-		if !isHex(c) {
+		if !IsHex(c) {
 			return 0, false
 		}
-		r = r<<4 | rune(hex(c))
+		r = r<<4 | rune(HexValue(c))
 	}
 	return r, true
 }
 
-// quoteEnd gives the index of the first quote in b from i that no backslash
+// QuoteEnd gives the index of the first quote in b from i that no backslash
 // escapes, or -1.
-func quoteEnd(b []byte, i int) int {
+func QuoteEnd(b []byte, i int) int {
 	for {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {

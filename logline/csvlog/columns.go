@@ -1,4 +1,4 @@
-package logline
+package csvlog
 
 import (
 	"errors"
@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// csvFormat is a delimited file whose first line names its columns:
+// Columns says which columns of a delimited file hold what:
 //
 //	csv:time=datetime,addr=src,node=host
 //
@@ -16,7 +19,7 @@ import (
 // and node, host, method, path, status, agent, port. sep= gives another
 // delimiter (a character, or tab, space, comma, semicolon, pipe); csv;: does so
 // too. The package's page says what else it takes.
-type csvFormat struct {
+type Columns struct {
 	sep     byte
 	columns [csvFields]string
 }
@@ -41,9 +44,9 @@ var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "
 
 var separators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
 
-// parseCSV reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
-func parseCSV(s string) (*csvFormat, error) {
-	c := &csvFormat{sep: ','}
+// Parse reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
+func Parse(s string) (*Columns, error) {
+	c := &Columns{sep: ','}
 	head, list, found := strings.Cut(s, ":")
 	if !found || list == "" {
 		return nil, errors.New("name the columns: csv:time=COLUMN,addr=COLUMN")
@@ -64,12 +67,12 @@ func parseCSV(s string) (*csvFormat, error) {
 	return c, nil
 }
 
-// parser returns the parser of one log. Zone is that of times that name none.
-func (c *csvFormat) parser(zone *time.Location) parser {
-	return &csvParser{format: c, clock: clock{zone: zone}}
+// Parser returns the parser of one log. Zone is that of times that name none.
+func (c *Columns) Parser(zone *time.Location) entry.LineParser {
+	return &parser{format: c, clock: scan.Clock{Zone: zone}}
 }
 
-func (c *csvFormat) set(pair string) error {
+func (c *Columns) set(pair string) error {
 	name, column, found := strings.Cut(pair, "=")
 	name, column = strings.TrimSpace(name), strings.TrimSpace(column)
 	if !found || column == "" {
@@ -89,10 +92,10 @@ func (c *csvFormat) set(pair string) error {
 	return nil
 }
 
-func (c *csvFormat) setSep(s string) error {
+func (c *Columns) setSep(s string) error {
 	sep, named := separators[s]
 	if !named {
-		if len(s) != 1 || s[0] == '"' || isAlnum(s[0]) {
+		if len(s) != 1 || s[0] == '"' || scan.IsAlnum(s[0]) {
 			return fmt.Errorf("%q is no delimiter: use one character, or tab, space, comma, semicolon, pipe", s)
 		}
 		sep = s[0]

@@ -1,7 +1,6 @@
-package logline
+package scan
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"net/netip"
@@ -16,13 +15,13 @@ func TestCLFAgainstTimeParse(t *testing.T) {
 	const layout = "02/Jan/2006:15:04:05 -0700"
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 2))
-	c := clock{zone: time.UTC}
+	c := Clock{Zone: time.UTC}
 	for range 20_000 {
 		zone := time.FixedZone("", (rng.IntN(27*4)-13*4)*900)
 		want := time.Unix(rng.Int64N(maxSec/60)*60+rng.Int64N(60), 0).In(zone)
 		s := want.Format(layout)
 		for range 3 { // the second is of a minute that is kept
-			got, n, ok := c.clf([]byte(s + "] "))
+			got, n, ok := c.CLF([]byte(s + "] "))
 			if !ok || n != len(s) || got.sec != want.Unix() || got.nsec != 0 {
 				t.Fatalf("seed %d: %s: %v %d %v, want %d", seed, s, got, n, ok, want.Unix())
 			}
@@ -33,7 +32,7 @@ func TestCLFAgainstTimeParse(t *testing.T) {
 		bad[rng.IntN(20)] = "0123456789/: +-Jabcx"[rng.IntN(20)]
 		parsed, err := time.Parse(layout, string(bad))
 		valid := err == nil && parsed.Format(layout) == string(bad) // it takes "aug", too
-		got, n, ok := c.clf(bad)
+		got, n, ok := c.CLF(bad)
 		if whole := ok && n == len(bad); whole != valid && !strings.Contains(string(bad), ":60") || whole && valid && parsed.Unix() != got.sec {
 			t.Fatalf("seed %d: %q: %v %v, time.Parse %v %v", seed, bad, got, whole, parsed, err)
 		}
@@ -57,15 +56,15 @@ func TestDaysSince1970(t *testing.T) {
 func TestISOAgainstTimeParse(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 3))
-	c := clock{zone: time.UTC}
+	c := Clock{Zone: time.UTC}
 	for range 20_000 {
 		zone := time.FixedZone("", (rng.IntN(27*4)-13*4)*900)
 		want := time.Unix(rng.Int64N(maxSec), rng.Int64N(1e9)).In(zone)
 		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.000Z07:00", "2006-01-02 15:04:05-0700", time.RFC3339} {
 			s := want.Format(layout)
 			parsed, err := time.Parse(layout, s)
-			got, n, ok := c.iso([]byte(s))
-			if err != nil || !ok || n != len(s) || !got.time().Equal(parsed) {
+			got, n, ok := c.ISO([]byte(s))
+			if err != nil || !ok || n != len(s) || !got.Time().Equal(parsed) {
 				t.Fatalf("seed %d: %s: %v %d %v, want %v", seed, s, got, n, ok, parsed)
 			}
 		}
@@ -94,11 +93,11 @@ func TestAnyTime(t *testing.T) {
 		{"", ""},
 		{"-1", ""},
 	} {
-		c := clock{zone: time.UTC}
-		at, ok := c.any([]byte(test.in))
+		c := Clock{Zone: time.UTC}
+		at, ok := c.Any([]byte(test.in))
 		got := ""
 		if ok {
-			got = at.time().Format(time.RFC3339Nano)
+			got = at.Time().Format(time.RFC3339Nano)
 		}
 		if got != test.want {
 			t.Errorf("%q: %q, want %q", test.in, got, test.want)
@@ -130,7 +129,7 @@ func TestAddrAgainstNetip(t *testing.T) {
 			s = string(b)
 		}
 		want, err := netip.ParseAddr(s)
-		got, n, ok := addrAt([]byte(s + " - -"))
+		got, n, ok := AddrAt([]byte(s + " - -"))
 		if ok = ok && n == len(s); ok != (err == nil) || ok && got != want.Unmap() {
 			t.Fatalf("seed %d: %q: %v %v, netip %v %v", seed, s, got, ok, want, err)
 		}
@@ -142,7 +141,7 @@ func TestUnescape(t *testing.T) {
 		{``, ``}, {`a`, `a`}, {`\"\\\/\t\n\r\b\f\v`, "\"\\/\t\n\r\b\f\v"}, {`\x41\xzz\x4`, `A\xzz\x4`},
 		{`\u00e9\u20ac\ud83d\ude00\ud83d`, "é€😀\uFFFD"}, {`\u12`, `\u12`}, {`a\`, `a\`}, {`\q`, `\q`},
 	} {
-		if got := string(unescape([]byte(test.in))); got != test.want {
+		if got := string(Unescape([]byte(test.in))); got != test.want {
 			t.Errorf("%s: %q, want %q", test.in, got, test.want)
 		}
 	}
@@ -153,15 +152,15 @@ func TestUnescapeJSON(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for range 20_000 {
-		want := strings.ToValidUTF8(hostileText(rng), "?")
+		want := strings.ToValidUTF8(randomText(rng), "?")
 		b, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end := quoteEnd(b, 1); end != len(b)-1 {
+		if end := QuoteEnd(b, 1); end != len(b)-1 {
 			t.Fatalf("seed %d: %s ends at %d", seed, b, end)
 		}
-		if got := unescape(b[1 : len(b)-1]); string(got) != want {
+		if got := Unescape(b[1 : len(b)-1]); string(got) != want {
 			t.Fatalf("seed %d: %q, want %q", seed, got, want)
 		}
 	}
@@ -191,39 +190,20 @@ func TestPrintable(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"plain é", "plain é"},
 		{"\x1b[31m\x00\r\xff", `\x1b[31m\x00\r\xff`},
-		{strings.Repeat("a", 300), strings.Repeat("a", maxText) + "…"},
+		{strings.Repeat("a", 300), strings.Repeat("a", MaxPrintable) + "…"},
 	} {
-		if got := printable([]byte(test.in)); got != test.want {
+		if got := Printable([]byte(test.in)); got != test.want {
 			t.Errorf("%q: %q, want %q", test.in, got, test.want)
 		}
 	}
 }
 
-// TestQuotedFieldOverLines holds that no line inside a quoted field is a row.
-func TestQuotedFieldOverLines(t *testing.T) {
-	row := "2016-02-20 00:00:45,192.0.2.1,"
-	evil := "2016-02-20 00:00:45,9.9.9.9,x"
-	for _, test := range []struct {
-		name, text      string
-		events, skipped int
-	}{
-		{"closed on the third line", row + "\"a\n" + evil + "\n" + evil + "\"\n" + row + "b\n", 1, 3},
-		{"opens another", row + "\"a\n" + evil + "\",\"\n" + evil + "\n\"\n" + row + "b\n", 1, 4},
-		{"in a row that failed before", "never,192.0.2.1,\"a\n" + evil + "\n\"\n" + row + "b\n", 1, 3},
-		{"never closed", row + "\"a\n" + strings.Repeat(strings.Repeat("x", 1000)+"\n", 70) + row + "b\n", 1, 71},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			l := Parser{parser: parserOf(t, "csv:time=t,addr=a,path=p", "t,a,p")}
-			p := &Chunk{Text: bytes.Clone([]byte(test.text))}
-			l.Parse(p)
-			for _, ev := range p.Events {
-				if ev.Addr.String() != "192.0.2.1" {
-					t.Errorf("event of %v", ev.Addr)
-				}
-			}
-			if len(p.Events) != test.events || int(p.Skipped) != test.skipped {
-				t.Errorf("%d events, %d skipped (%v); want %d, %d", len(p.Events), p.Skipped, p.Shown, test.events, test.skipped)
-			}
-		})
+// randomText joins a few pieces that an encoder escapes, or leaves as they are.
+func randomText(rng *rand.Rand) string {
+	pieces := []string{`"`, `\`, "/", "\n", "\r", "\t", "\x00", "\x1b[31m", "\xff\xfe", "é", "😀", "\u2028", "<", "&", "'", "a", `\"`, `\u0041`, ""}
+	var s strings.Builder
+	for range rng.IntN(6) {
+		s.WriteString(pieces[rng.IntN(len(pieces))])
 	}
+	return s.String()
 }

@@ -1,4 +1,4 @@
-package logline
+package csvlog
 
 import (
 	"bytes"
@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// csvParser reads the rows of one file.
-type csvParser struct {
-	format *csvFormat
-	clock  clock
+// parser reads the rows of one file.
+type parser struct {
+	format *Columns
+	clock  scan.Clock
 	field  []csvField // of each column; csvFields for none
 	width  int        // of a row: what a header has
 	// open counts the bytes of a quoted field that began on an earlier line;
@@ -23,14 +25,14 @@ type csvParser struct {
 }
 
 const (
-	spansLines reason = "a quoted field goes on over the line's end"
-	inside     reason = "inside a quoted field that began on an earlier line"
-	tooFew     reason = "fewer columns than the header"
-	badQuote   reason = "a quoted field is followed by more than a delimiter"
+	spansLines entry.Reason = "a quoted field goes on over the line's end"
+	inside     entry.Reason = "inside a quoted field that began on an earlier line"
+	tooFew     entry.Reason = "fewer columns than the header"
+	badQuote   entry.Reason = "a quoted field is followed by more than a delimiter"
 )
 
-// bind reads the header.
-func (p *csvParser) bind(line []byte) error {
+// Bind reads the header.
+func (p *parser) Bind(line []byte) error {
 	var names []string
 	for rest, more := line, true; more; {
 		var name []byte
@@ -47,7 +49,7 @@ func (p *csvParser) bind(line []byte) error {
 		i := slices.Index(names, column)
 		if i < 0 {
 			missing = append(missing, fmt.Errorf("the header has no column %q for %s; it has %s",
-				column, csvFieldNames[f], printable([]byte(strings.Join(names, ", ")))))
+				column, csvFieldNames[f], scan.Printable([]byte(strings.Join(names, ", ")))))
 			continue
 		}
 		if p.field[i] != csvFields {
@@ -58,21 +60,21 @@ func (p *csvParser) bind(line []byte) error {
 	return errors.Join(missing...)
 }
 
-func (p *csvParser) parse(line []byte, ev *edgeguard.Event) reason {
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	if p.open > 0 {
 		return p.inside(line)
 	}
-	var f fields
+	var f entry.Fields
 	column := 0
 	for rest, more := line, true; more; column++ {
 		var value []byte
-		var why reason
+		var why entry.Reason
 		value, rest, more, why = p.cut(rest)
-		if why != read {
+		if why != entry.Read {
 			return why
 		}
 		if column < p.width && p.field[column] != csvFields {
-			if why = p.set(&f, p.field[column], value); why != read {
+			if why = p.set(&f, p.field[column], value); why != entry.Read {
 				// The rest of the row is still looked at for an open quote.
 				return p.finish(rest, more, why)
 			}
@@ -81,14 +83,14 @@ func (p *csvParser) parse(line []byte, ev *edgeguard.Event) reason {
 	if column < p.width {
 		return tooFew
 	}
-	return f.event(ev)
+	return f.Event(ev)
 }
 
 // finish walks over what is left of a row that has failed.
-func (p *csvParser) finish(rest []byte, more bool, why reason) reason {
+func (p *parser) finish(rest []byte, more bool, why entry.Reason) entry.Reason {
 	for more {
-		var bad reason
-		if _, rest, more, bad = p.cut(rest); bad != read {
+		var bad entry.Reason
+		if _, rest, more, bad = p.cut(rest); bad != entry.Read {
 			return bad
 		}
 	}
@@ -96,10 +98,10 @@ func (p *csvParser) finish(rest []byte, more bool, why reason) reason {
 }
 
 // cut takes the first field off a row.
-func (p *csvParser) cut(row []byte) (value, rest []byte, more bool, why reason) {
+func (p *parser) cut(row []byte) (value, rest []byte, more bool, why entry.Reason) {
 	if len(row) == 0 || row[0] != '"' {
 		value, rest, more = bytes.Cut(row, []byte{p.format.sep})
-		return value, rest, more, read
+		return value, rest, more, entry.Read
 	}
 	end := csvQuoteEnd(row, 1)
 	if end < 0 {
@@ -112,9 +114,9 @@ func (p *csvParser) cut(row []byte) (value, rest []byte, more bool, why reason) 
 	}
 	switch {
 	case end+1 == len(row):
-		return value, nil, false, read
+		return value, nil, false, entry.Read
 	case row[end+1] == p.format.sep:
-		return value, row[end+2:], true, read
+		return value, row[end+2:], true, entry.Read
 	}
 	return nil, nil, false, badQuote
 }
@@ -122,7 +124,7 @@ func (p *csvParser) cut(row []byte) (value, rest []byte, more bool, why reason) 
 // inside looks for the end of a quoted field that began on an earlier line.
 // The rest of that row goes with it. A quote that is never closed may not
 // swallow the file: after the longest line there may be, rows begin again.
-func (p *csvParser) inside(line []byte) reason {
+func (p *parser) inside(line []byte) entry.Reason {
 	p.open += len(line) + 1
 	end := csvQuoteEnd(line, 0)
 	if end >= 0 {
@@ -131,29 +133,29 @@ func (p *csvParser) inside(line []byte) reason {
 			p.finish(line[end+2:], true, inside) // may open another
 		}
 	}
-	if p.open > MaxLine {
+	if p.open > entry.MaxLine {
 		p.open = 0
 	}
 	return inside
 }
 
-func (p *csvParser) sure() netip.Addr { return netip.Addr{} }
+func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 
-// stream passes over a row that is too long, but for its quotes: one that it
+// Stream passes over a row that is too long, but for its quotes: one that it
 // leaves open makes the lines after it a client's.
-func (p *csvParser) stream() stream { return &csvStream{parser: p} }
+func (p *parser) Stream() entry.Stream { return &stream{parser: p} }
 
-type csvStream struct {
-	parser *csvParser
+type stream struct {
+	parser *parser
 	quotes int
 }
 
-func (s *csvStream) feed(piece []byte) { s.quotes += bytes.Count(piece, []byte{'"'}) }
+func (s *stream) Feed(piece []byte) { s.quotes += bytes.Count(piece, []byte{'"'}) }
 
-func (s *csvStream) over() bool { return false }
+func (s *stream) Over() bool { return false }
 
-func (s *csvStream) end(*edgeguard.Event) reason {
-	why := overRow
+func (s *stream) End(*edgeguard.Event) entry.Reason {
+	why := entry.OverRow
 	if s.parser.open > 0 {
 		why = inside
 	}
@@ -189,38 +191,38 @@ func undouble(b []byte) []byte {
 }
 
 // set keeps a column's value.
-func (p *csvParser) set(f *fields, field csvField, b []byte) reason {
+func (p *parser) set(f *entry.Fields, field csvField, b []byte) entry.Reason {
 	switch field {
 	case csvTime:
-		at, ok := p.clock.any(b)
+		at, ok := p.clock.Any(b)
 		if !ok {
-			return badTime
+			return entry.BadTime
 		}
-		f.at = at
+		f.At = at
 	case csvAddr:
-		addr, ok := addrOrNumber(b)
+		addr, ok := scan.AddrOrNumber(b)
 		if !ok {
-			return badAddr
+			return entry.BadAddr
 		}
-		f.addr = addr
+		f.Addr = addr
 	case csvNode:
-		f.setNode(b)
+		f.SetNode(b)
 	case csvHost:
-		f.setHost(b)
+		f.SetHost(b)
 	case csvMethod:
-		f.setMethod(b)
+		f.SetMethod(b)
 	case csvPath:
-		f.setPath(b)
+		f.SetPath(b)
 	case csvAgent:
-		f.setAgent(b)
+		f.SetAgent(b)
 	case csvStatus:
-		if v, ok := smallNumber(b); ok {
-			f.setStatus(v)
+		if v, ok := scan.SmallNumber(b); ok {
+			f.SetStatus(v)
 		}
 	case csvPort:
-		if v, ok := smallNumber(b); ok {
-			f.setPort(v)
+		if v, ok := scan.SmallNumber(b); ok {
+			f.SetPort(v)
 		}
 	}
-	return read
+	return entry.Read
 }

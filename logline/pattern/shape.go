@@ -1,9 +1,14 @@
-package logline
+package pattern
 
-import "bytes"
+import (
+	"bytes"
+
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
+)
 
 // shape reads a field that ends by its own shape, and gives its length.
-func (p *textParser) shape(st *step, b []byte) (n int, ok bool) {
+func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 	switch st.what {
 	case whatAddr, whatPeer:
 		return p.address(st, b)
@@ -12,34 +17,34 @@ func (p *textParser) shape(st *step, b []byte) (n int, ok bool) {
 	case whatPort:
 		return p.portAt(st, b)
 	case whatDate:
-		if n, ok = p.date.read(st.date, b); !ok {
-			p.why = badTime
+		if n, ok = p.date.Read(st.date, b); !ok {
+			p.why = entry.BadTime
 		}
 		return n, ok
 	}
-	var t instant
+	var t scan.Instant
 	switch st.what {
 	case whatCLF:
-		t, n, ok = p.clock.clf(b)
+		t, n, ok = p.clock.CLF(b)
 	case whatISO:
-		t, n, ok = p.clock.iso(b)
+		t, n, ok = p.clock.ISO(b)
 	case whatUnix:
-		t, n, ok = unixNumber(b, 1)
+		t, n, ok = scan.UnixNumber(b, 1)
 	case whatMilli:
-		t, n, ok = unixNumber(b, 1e3)
+		t, n, ok = scan.UnixNumber(b, 1e3)
 	case whatMicro:
-		t, n, ok = unixNumber(b, 1e6)
+		t, n, ok = scan.UnixNumber(b, 1e6)
 	}
 	if !ok {
-		p.why = badTime
+		p.why = entry.BadTime
 	} else if !st.again {
-		p.f.at = t
+		p.f.At = t
 	}
 	return n, ok
 }
 
-func (p *textParser) address(st *step, b []byte) (int, bool) {
-	addr, n, ok := addrAt(b)
+func (p *parser) address(st *step, b []byte) (int, bool) {
+	addr, n, ok := scan.AddrAt(b)
 	if !ok {
 		p.why = whyNoAddr(b)
 		return 0, false
@@ -47,86 +52,86 @@ func (p *textParser) address(st *step, b []byte) (int, bool) {
 	switch {
 	case st.again:
 	case st.what == whatPeer:
-		p.f.peer = addr
+		p.f.Peer = addr
 	default:
-		p.f.addr = addr
+		p.f.Addr = addr
 	}
 	return n, true
 }
 
 // whyNoAddr looks at what stands in the address's place.
-func whyNoAddr(b []byte) reason {
+func whyNoAddr(b []byte) entry.Reason {
 	word, _, _ := bytes.Cut(b, []byte{' '})
 	letters := false
 	for _, c := range word {
-		if !isAlnum(c) && c != '.' && c != '-' && c != '_' {
-			if hasPrefix(word, "unix:") {
-				return unixSocket
+		if !scan.IsAlnum(c) && c != '.' && c != '-' && c != '_' {
+			if scan.HasPrefix(word, "unix:") {
+				return entry.UnixSocket
 			}
-			return notTheFormat
+			return entry.NotTheFormat
 		}
 		letters = letters || (c|0x20)-'a' < 26
 	}
 	if letters && bytes.IndexByte(word, '.') > 0 {
-		return hostName
+		return entry.HostName
 	}
-	return badAddr
+	return entry.BadAddr
 }
 
 // number3 reads a status: three digits, or the dash or 000 that mean none.
-func (p *textParser) number3(st *step, b []byte) (int, bool) {
+func (p *parser) number3(st *step, b []byte) (int, bool) {
 	if len(b) > 0 && b[0] == '-' {
 		return 1, true
 	}
 	v := 0
-	if n := number(b, 3, &v); n == 0 {
+	if n := scan.Number(b, 3, &v); n == 0 {
 		return 0, false
 	}
 	if !st.again {
-		p.f.setStatus(v)
+		p.f.SetStatus(v)
 	}
 	return 3, true
 }
 
-func (p *textParser) portAt(st *step, b []byte) (n int, ok bool) {
+func (p *parser) portAt(st *step, b []byte) (n int, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		return 1, true
 	}
 	v := 0
-	for n < len(b) && n < 5 && isDigit(b[n]) {
+	for n < len(b) && n < 5 && scan.IsDigit(b[n]) {
 		v = v*10 + int(b[n]-'0')
 		n++
 	}
 	if !st.again {
-		p.f.setPort(v)
+		p.f.SetPort(v)
 	}
 	return n, n > 0
 }
 
 // set keeps the text of a field. It fails only for an address that is none.
-func (p *textParser) set(st *step, b []byte) bool {
+func (p *parser) set(st *step, b []byte) bool {
 	if st.again {
 		return true
 	}
 	switch st.what {
 	case whatRequest:
-		p.f.request = b
+		p.f.Request = b
 	case whatMethod:
-		p.f.setMethod(b)
+		p.f.SetMethod(b)
 	case whatPath:
-		p.f.setPath(b)
+		p.f.SetPath(b)
 	case whatHost:
-		p.f.setHost(b)
+		p.f.SetHost(b)
 	case whatAgent:
-		p.f.setAgent(b)
+		p.f.SetAgent(b)
 	case whatNode:
-		p.f.setNode(b)
+		p.f.SetNode(b)
 	case whatAddrPort:
-		addr, ok := addrWithPort(b)
+		addr, ok := scan.AddrWithPort(b)
 		if !ok {
-			p.why = badAddr
+			p.why = entry.BadAddr
 		}
-		p.f.addr = addr
+		p.f.Addr = addr
 		return ok
 	}
 	return true

@@ -1,4 +1,4 @@
-package logline
+package haproxylog
 
 import (
 	"bytes"
@@ -6,68 +6,71 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
-// haproxyParser reads HAProxy's httplog, with or without the syslog prefix:
+// parser reads HAProxy's httplog, with or without the syslog prefix:
 //
 //	192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 {…} "GET / HTTP/1.1"
 //
 // The address, the time and the status stand before anything that a client
 // writes. (https://docs.haproxy.org/3.0/configuration.html, 8.2.3)
-type haproxyParser struct {
-	clock clock
+type parser struct {
+	clock scan.Clock
 	addr  netip.Addr // of the last line
 }
 
-func newHAProxyParser(zone *time.Location) parser {
-	return &haproxyParser{clock: clock{zone: zone}}
+// New returns the parser of one log. Zone is that of times that name none.
+func New(zone *time.Location) entry.LineParser {
+	return &parser{clock: scan.Clock{Zone: zone}}
 }
 
-func (p *haproxyParser) sure() netip.Addr { return p.addr }
+func (p *parser) Sure() netip.Addr { return p.addr }
 
-// head is parse: lines that HAProxy has cut are usual.
-func (p *haproxyParser) head(line []byte, ev *edgeguard.Event) reason { return p.parse(line, ev) }
+// Head is parse: lines that HAProxy has cut are usual.
+func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason { return p.Parse(line, ev) }
 
-func (p *haproxyParser) parse(line []byte, ev *edgeguard.Event) reason {
-	line = line[SyslogPrefix(line):]
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
+	line = line[scan.SyslogPrefix(line):]
 	p.addr = netip.Addr{}
-	f := fields{raw: true} // it writes a backslash as it is
+	f := entry.Fields{Raw: true} // it writes a backslash as it is
 	end := bytes.IndexByte(line, ' ')
 	if end < 0 {
-		return notTheFormat
+		return entry.NotTheFormat
 	}
-	addr, ok := addrWithPort(line[:end])
+	addr, ok := scan.AddrWithPort(line[:end])
 	if !ok {
-		if hasPrefix(line, "unix:") {
-			return unixSocket
+		if scan.HasPrefix(line, "unix:") {
+			return entry.UnixSocket
 		}
-		return badAddr
+		return entry.BadAddr
 	}
-	f.addr, p.addr = addr, addr
+	f.Addr, p.addr = addr, addr
 	line = line[end+1:]
-	if !hasPrefix(line, "[") {
-		return notTheFormat
+	if !scan.HasPrefix(line, "[") {
+		return entry.NotTheFormat
 	}
-	at, n, ok := p.clock.clf(line[1:])
-	if !ok || !hasPrefix(line[1+n:], "] ") {
-		return badTime
+	at, n, ok := p.clock.CLF(line[1:])
+	if !ok || !scan.HasPrefix(line[1+n:], "] ") {
+		return entry.BadTime
 	}
-	f.at = at
+	f.At = at
 	line = line[n+3:]
 	for range 3 { // frontend, backend/server, timers
 		if end = bytes.IndexByte(line, ' '); end < 0 {
-			return notTheFormat
+			return entry.NotTheFormat
 		}
 		line = line[end+1:]
 	}
 	status := 0
-	if n := number(line, 3, &status); n == 3 && hasPrefix(line[n:], " ") {
-		f.setStatus(status)
-	} else if !hasPrefix(line, "-1 ") {
-		return notTheFormat // the tcplog has no status
+	if n := scan.Number(line, 3, &status); n == 3 && scan.HasPrefix(line[n:], " ") {
+		f.SetStatus(status)
+	} else if !scan.HasPrefix(line, "-1 ") {
+		return entry.NotTheFormat // the tcplog has no status
 	}
-	f.request, f.cut = haproxyRequest(line)
-	return f.event(ev)
+	f.Request, f.Cut = haproxyRequest(line)
+	return f.Event(ev)
 }
 
 // haproxyRequest gives the request, and whether its target is cut short.
@@ -87,7 +90,7 @@ func haproxyRequest(line []byte) (request []byte, cut bool) {
 	if closed && (len(request) == 0 || string(request) == "<BADREQ>") {
 		return nil, false
 	}
-	end := tokenEnd(request)
+	end := entry.TokenEnd(request)
 	if end == len(request) {
 		return nil, true
 	}
@@ -110,7 +113,7 @@ func haproxyRequest(line []byte) (request []byte, cut bool) {
 // In HTTP/2 and 3 a client sends scheme, authority and path apart. HAProxy writes
 // them as one, but passes on the path alone, whatever the authority holds.
 func origin(request []byte) (begin, end int, odd bool) {
-	begin = min(tokenEnd(request)+1, len(request))
+	begin = min(entry.TokenEnd(request)+1, len(request))
 	target := request[begin:]
 	if blank := bytes.IndexByte(target, ' '); blank >= 0 {
 		target = target[:blank]
@@ -125,7 +128,7 @@ func origin(request []byte) (begin, end int, odd bool) {
 	return begin, begin + len(scheme) + len("://") + end, bytes.ContainsAny(rest[:end], "?#")
 }
 
-func isVersion(b []byte) bool { return len(b) == len(" HTTP/1.1") && hasPrefix(b, " HTTP/") }
+func isVersion(b []byte) bool { return len(b) == len(" HTTP/1.1") && scan.HasPrefix(b, " HTTP/") }
 
 // haproxyQuoted gives what stands in quotes, and whether they are closed. HAProxy
 // writes a client's quote as #22, so that they are its own; only in the httpslog
@@ -155,8 +158,8 @@ func unhash(b []byte) []byte {
 	}
 	w := r
 	for r < len(b) {
-		if b[r] == '#' && r+2 < len(b) && isHex(b[r+1]) && isHex(b[r+2]) {
-			b[w] = hex(b[r+1])<<4 | hex(b[r+2])
+		if b[r] == '#' && r+2 < len(b) && scan.IsHex(b[r+1]) && scan.IsHex(b[r+2]) {
+			b[w] = scan.HexValue(b[r+1])<<4 | scan.HexValue(b[r+2])
 			r += 2
 		} else {
 			b[w] = b[r]

@@ -1,4 +1,4 @@
-package logline
+package pattern
 
 import (
 	"fmt"

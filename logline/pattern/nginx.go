@@ -1,9 +1,11 @@
-package logline
+package pattern
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"edgeguard/logline/scan"
 )
 
 // variable says what a server's variable holds and how its end is found.
@@ -102,7 +104,7 @@ func nginxName(s string) (name, rest string, err error) {
 		return name, rest, nil
 	}
 	n := 0
-	for n < len(s) && (s[n] == '_' || isAlnum(s[n])) {
+	for n < len(s) && (s[n] == '_' || scan.IsAlnum(s[n])) {
 		n++
 	}
 	if n == 0 {

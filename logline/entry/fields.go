@@ -1,0 +1,85 @@
+package entry
+
+import (
+	"net/netip"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// Fields is what a parser found in a line, before it is an event.
+type Fields struct {
+	Addr netip.Addr
+	Peer netip.Addr
+	At   scan.Instant
+
+	Status, port uint16
+	Known        edgeguard.Field
+
+	// Short says that the end of the line is missing, Cut that of the request.
+	// Raw says that the texts have no escapes any more.
+	Short, Cut, Raw bool
+
+	Request, method, path, host, agent, node []byte
+}
+
+// Reset forgets the line before. The texts need no clearing: Known says which of
+// them hold.
+func (f *Fields) Reset() {
+	f.Addr, f.Peer, f.At = netip.Addr{}, netip.Addr{}, scan.Instant{}
+	f.Status, f.port, f.Known = 0, 0, 0
+	f.Request, f.Short, f.Cut = nil, false, false
+}
+
+// Event writes the fields as an event. Escapes are undone here, in place, and
+// only in what is handed on.
+func (f *Fields) Event(ev *edgeguard.Event) Reason {
+	if !f.At.OK() {
+		return farTime
+	}
+	if f.Request != nil {
+		f.splitRequest()
+	}
+	kind := edgeguard.KindRequest
+	if f.Known&edgeguard.FieldStatus != 0 {
+		kind |= edgeguard.KindResponse
+	}
+	*ev = edgeguard.Event{
+		Time:     f.At.Time(),
+		Addr:     f.Addr,
+		Kind:     kind,
+		Verified: kind,
+		Proxied:  f.Peer.IsValid() && f.Peer != f.Addr,
+		Status:   f.Status,
+		Port:     f.port,
+		Known:    f.Known,
+		Host:     f.text(edgeguard.FieldHost, f.host),
+		Method:   f.text(edgeguard.FieldMethod, f.method),
+		Path:     f.text(edgeguard.FieldPath, f.path),
+		Agent:    f.text(edgeguard.FieldAgent, f.agent),
+		Node:     f.text(edgeguard.FieldNode, f.node),
+	}
+	if f.Short || f.Cut {
+		return CutShort
+	}
+	return Read
+}
+
+// text gives a field that is known without its escapes.
+func (f *Fields) text(field edgeguard.Field, b []byte) string {
+	if f.Known&field == 0 {
+		return ""
+	}
+	return scan.Text(f.unescaped(b))
+}
+
+// unescaped is a function of its own, so that a field which is not known costs no
+// call.
+//
+//go:noinline
+func (f *Fields) unescaped(b []byte) []byte {
+	if f.Raw {
+		return b
+	}
+	return scan.Unescape(b)
+}

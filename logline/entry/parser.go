@@ -1,0 +1,53 @@
+package entry
+
+import (
+	"net/netip"
+
+	"edgeguard"
+)
+
+// MaxLine is how much is read of a line of text, and of a value of a JSON line.
+// Servers bound a request line and each header to 8 KiB or so, but write a byte
+// as four or six.
+const MaxLine = 64 << 10
+
+// LineParser reads the lines of one log in their order. It is not safe for
+// concurrent use, and may change a line in place (escapes are undone there).
+type LineParser interface {
+	// Parse fills the event, or says why the line gives none. For CutShort the
+	// event is filled, without what is missing.
+	Parse(line []byte, ev *edgeguard.Event) Reason
+	// Sure gives the client of the line that gave no event, if it stands where
+	// only the server writes; else the zero Addr.
+	Sure() netip.Addr
+}
+
+// HeadParser is a parser of lines that need not be read to their ends.
+type HeadParser interface {
+	// Head is Parse for the beginning of a line.
+	Head(line []byte, ev *edgeguard.Event) Reason
+}
+
+// Streamer is a parser that must see a line's end to know what it says.
+type Streamer interface {
+	// Stream begins an over-long line.
+	Stream() Stream
+}
+
+// Stream reads one over-long line in pieces.
+type Stream interface {
+	// Feed reads the next piece.
+	Feed(piece []byte)
+	// Over reports whether the line is longer than what is read of one: then it
+	// gives no event, and the rest is not needed.
+	Over() bool
+	// End fills the event, or says why the line gives none. The event's strings
+	// are the stream's.
+	End(ev *edgeguard.Event) Reason
+}
+
+// Header is a parser whose file begins with a line that names the columns.
+type Header interface {
+	// Bind reads that line. The error says which columns are missing.
+	Bind(line []byte) error
+}

@@ -1,0 +1,140 @@
+package entry
+
+import (
+	"bytes"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// splitRequest takes a request line apart. What is no request line (an empty
+// one, a TLS hello, a worm's bytes) leaves method and path unknown; the event
+// counts all the same.
+func (f *Fields) splitRequest() {
+	n := TokenEnd(f.Request)
+	if n == 0 || n == len(f.Request) || f.Request[n] != ' ' {
+		return
+	}
+	f.method = f.Request[:n]
+	target := f.Request[n+1:]
+	if f.Cut {
+		f.Known |= edgeguard.FieldMethod
+		f.SetCutPath(bytes.TrimLeft(target, " "))
+		return
+	}
+	if target = withoutVersion(target); len(target) == 0 {
+		return
+	}
+	f.path = target
+	f.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
+}
+
+// withoutVersion cuts " HTTP/1.1" off, and the blanks around what is left: nginx
+// takes any number of them. Without a version (HTTP/0.9, or a path in which a
+// client wrote blanks) all of it is the path.
+func withoutVersion(b []byte) []byte {
+	const version = len(" HTTP/1.1")
+	if n := len(b) - version; n >= 0 && b[n] == ' ' && string(b[n+1:n+6]) == "HTTP/" {
+		b = b[:n]
+	} else {
+		b = bytes.TrimRight(b, " ")
+		if n := bytes.LastIndexByte(b, ' '); n >= 0 && scan.HasPrefix(b[n+1:], "HTTP/") {
+			b = b[:n]
+		}
+	}
+	if len(b) > 0 && (b[0] == ' ' || b[len(b)-1] == ' ') {
+		b = bytes.Trim(b, " ")
+	}
+	return b
+}
+
+// tokenBytes are those of a token in RFC 9110, as methods are.
+var tokenBytes = func() (set [256]bool) {
+	for c := range 256 {
+		set[c] = scan.IsAlnum(byte(c)) || c > ' ' && bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
+	}
+	return set
+}()
+
+// TokenEnd gives the length of the token at the start of b, 0 if there is none.
+// It may be long: nginx takes any run of upper-case letters for a method.
+func TokenEnd(b []byte) int {
+	n := 0
+	for n < len(b) && tokenBytes[b[n]] {
+		n++
+	}
+	return n
+}
+
+// The setters may be called again for another reading of the same line, so
+// each first forgets what it knew.
+
+// SetMethod keeps a method, unless it is the dash that servers write for none.
+func (f *Fields) SetMethod(b []byte) {
+	f.Known &^= edgeguard.FieldMethod
+	if n := TokenEnd(b); n > 0 && n == len(b) && string(b) != "-" {
+		f.method = b
+		f.Known |= edgeguard.FieldMethod
+	}
+}
+
+// SetPath keeps a path, unless it is the dash.
+func (f *Fields) SetPath(b []byte) {
+	f.Known &^= edgeguard.FieldPath
+	if len(b) > 0 && string(b) != "-" {
+		f.path = b
+		f.Known |= edgeguard.FieldPath
+	}
+}
+
+// SetCutPath keeps a path of which the end is missing, if that is of its query.
+func (f *Fields) SetCutPath(b []byte) {
+	f.Known &^= edgeguard.FieldPath
+	if bytes.IndexByte(b, '?') >= 0 {
+		f.SetPath(b)
+	}
+}
+
+// SetHost keeps a host. The dash means that the header was not sent: it is known,
+// and empty.
+func (f *Fields) SetHost(b []byte) {
+	f.host = undash(b)
+	f.Known |= edgeguard.FieldHost
+}
+
+// SetAgent keeps an agent; the dash is as in SetHost.
+func (f *Fields) SetAgent(b []byte) {
+	f.agent = undash(b)
+	f.Known |= edgeguard.FieldAgent
+}
+
+// SetNode keeps the name of the server; the dash is as in SetHost.
+func (f *Fields) SetNode(b []byte) {
+	f.node = undash(b)
+	f.Known |= edgeguard.FieldNode
+}
+
+// SetStatus keeps a status of three digits.
+func (f *Fields) SetStatus(v int) {
+	f.Known &^= edgeguard.FieldStatus
+	if v >= 100 && v <= 999 {
+		f.Status = uint16(v)
+		f.Known |= edgeguard.FieldStatus
+	}
+}
+
+// SetPort keeps a port, unless it is out of range.
+func (f *Fields) SetPort(v int) {
+	f.Known &^= edgeguard.FieldPort
+	if v > 0 && v <= 65535 {
+		f.port = uint16(v)
+		f.Known |= edgeguard.FieldPort
+	}
+}
+
+func undash(b []byte) []byte {
+	if len(b) == 1 && b[0] == '-' {
+		return b[:0]
+	}
+	return b
+}

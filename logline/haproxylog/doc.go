@@ -1,0 +1,2 @@
+// Package haproxylog reads HAProxy's httplog and httpslog.
+package haproxylog

@@ -1,0 +1,3 @@
+// Package jsonlog reads logs of one JSON object a line, by the names that Caddy,
+// Traefik, Envoy and the usual nginx formats give their fields.
+package jsonlog
