@@ -1,16 +1,16 @@
 package aggregator
 
-// sampled is how many suspects of a part are looked at to find a cold one.
+// sampled is how many suspects of a part are looked at to find one of low rank.
 const sampled = 8
 
-// admit makes room for a new suspect; false if there is none. heat is its count.
-// The caller holds the lock of its part p.
+// admit makes room for a new suspect and reports whether there was any. rank is
+// its count. The caller holds the lock of its part p.
 //
-// A flood of fresh addresses would fill all room, and who is told about last is
-// who came first. So one that is hotter than the coldest of a few takes its
-// place: the addresses of a flood are cold, and an offender is not for long.
-// What was pushed of the displaced stays in Redis until it runs out; if it comes
-// again it goes whole.
+// A flood of fresh addresses would fill all room, and whoever came first would
+// keep it. So a newcomer replaces the lowest of a few suspects if that ranks
+// lower: the addresses of a flood rank low, and an offender does not for long.
+// What was pushed of an evicted suspect stays in Redis until it expires; if the
+// key returns, all its slots are pushed.
 func (n *Totals) admit(p *suspects, id suspectID, s *suspect, rank uint32) bool {
 	if n.size.Add(1) > int64(n.config.MaxSuspects) {
 		n.size.Add(-1)
@@ -24,15 +24,16 @@ func (n *Totals) admit(p *suspects, id suspectID, s *suspect, rank uint32) bool 
 	return true
 }
 
-// displace takes the coldest of a few suspects out, if it is colder than heat,
-// or the newcomer is watched; the watched stay. A map is read from a random
-// place on, which makes its first few a sample. The caller holds the lock.
+// displace removes the lowest of a few suspects, if it ranks below rank or if
+// the newcomer is watched. Watched suspects stay. Go starts to iterate over a
+// map at a random place, so its first entries are a sample. The caller holds
+// the lock.
 func (p *suspects) displace(rank uint32, watched bool) bool {
-	var coldest suspectID
+	var lowest suspectID
 	looked, found := 0, false
 	for id, s := range p.known {
 		if s.watchedUntil == 0 && (s.rank < rank || watched && !found) {
-			coldest, rank, found = id, s.rank, true
+			lowest, rank, found = id, s.rank, true
 		}
 		if looked++; looked == sampled {
 			break
@@ -41,10 +42,10 @@ func (p *suspects) displace(rank uint32, watched bool) bool {
 	if !found {
 		return false
 	}
-	delete(p.known, coldest)
+	delete(p.known, lowest)
 	p.stale = true
 	if len(p.list) > 2*len(p.known)+sampled {
-		p.tidy() // Collect may not come for long: Redis may be away
+		p.tidy() // Collect does not run while Redis is away
 	}
 	return true
 }

@@ -13,8 +13,7 @@ func flooder(i int) netip.Addr {
 }
 
 // A flood of fresh addresses fills all room among the suspects many times over;
-// whoever comes behind it with more is told about all the same, whether Redis is
-// there or away.
+// a later key with more counts is still reported, whether Redis is there or away.
 func TestAFloodHidesNobody(t *testing.T) {
 	const room, offenders = 6400, 100
 	for name, away := range map[string]bool{"Redis is there": false, "Redis is away": true} {
@@ -61,7 +60,7 @@ func TestAFloodHidesNobody(t *testing.T) {
 			}
 			s := b.Stats()
 			if found != offenders || s.Suspects != room || s.Displaced < offenders || s.HeldBack == 0 {
-				t.Errorf("%d of %d offenders are told about; %+v", found, offenders, s)
+				t.Errorf("%d of %d offenders were reported; %+v", found, offenders, s)
 			}
 			told := make(map[Key]bool)
 			for _, p := range b.Collect(now, true) {
@@ -85,7 +84,7 @@ func TestTheWatchedStay(t *testing.T) {
 	}
 	p.known = map[suspectID]suspect{newSuspectID(0, netip.PrefixFrom(flooder(1), 32), 0): {rank: 5}}
 	if p.displace(5, false) {
-		t.Error("displaced by one that is not hotter")
+		t.Error("displaced by one of no higher rank")
 	}
 	if !p.displace(0, true) || len(p.known) != 0 {
 		t.Error("no room for what the fleet watches")

@@ -7,31 +7,32 @@ import (
 
 // The bits of an answer's status.
 const (
-	// StatusWhole: less of the node is stored than it claims; it should push
-	// whole.
+	// StatusSendFull: Redis stores less of the node than it claims; the node
+	// should push all slots.
 	StatusSendFull = 1 << iota
-	// StatusRefused: some slots were from the future or too old, and were not
+	// StatusRefused: some slots were in the future or too old, and were not
 	// counted.
 	StatusRefused
-	// StatusFloor: slots below Floor, which is in the window, were forgotten;
-	// the node should forget its own.
+	// StatusCleared: slots below ClearedBefore, which is in the window, were
+	// forgotten; the node should forget its own.
 	StatusCleared
 )
 
-// Answer is what Redis says to one push.
+// Answer is Redis' answer to one push.
 type Answer struct {
 	Status uint8
 	// Peak is the greatest fleet total of any window that ends between the
 	// oldest pushed slot and the fleet's head.
 	Peak uint32
-	// Total is the fleet's, in the window that ends at the push's head.
+	// Total is the fleet's count in the window that ends at the push's head.
 	Total uint32
-	// Floor is the slot below which nothing is counted; 0 if there is none.
+	// ClearedBefore is the slot below which nothing is counted; 0 if there is
+	// none.
 	ClearedBefore uint32
 }
 
-// Append adds the answer's wire form to b: status (1), peak, total, floor (4
-// each), big-endian.
+// Append adds the answer's wire form to b: status (1 byte), peak, total,
+// cleared before (4 each), big-endian.
 func (a Answer) Append(b []byte) []byte {
 	b = append(b, a.Status)
 	b = binary.BigEndian.AppendUint32(b, a.Peak)

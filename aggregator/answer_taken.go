@@ -6,29 +6,30 @@ import (
 	"edgeguard/ring"
 )
 
-// tellEvery is after how many slots the fleet is told again to watch a key: a
-// quarter of a window, so that a node that missed it hears of it in time.
+// watchAgainAfter is after how many slots the fleet is asked again to watch a
+// key: a quarter of a window, so that a node that missed the first request
+// learns of it in time.
 const watchAgainAfter = ring.Slots / 4
 
 // Outcome is what follows from an answer. Several may hold at once.
 type Outcome struct {
-	// Again: push the key whole at once ([Totals.Whole]). It is not said twice
-	// running: where a whole push was not stored whole, the next Collect tries
-	// again.
+	// Again: push all slots of the key immediately ([Totals.FullPush]). It is
+	// not set twice in a row: where a full push was not stored in full, the
+	// next Collect tries again.
 	Again bool
-	// Watch: tell the fleet to watch the key.
+	// Watch: ask the fleet to watch the key.
 	Watch bool
-	// Over: the peak is over the least limit of the meter's rules.
+	// Over: the peak is over the lowest limit of the meter's rules.
 	Over bool
-	// Forget, if not 0, is a floor that Redis has not heard of: the slots below
-	// it were forgotten here by an unblock, and what Redis says of the key
-	// counts them still. Forget the key there, and push it whole.
+	// Forget, if not 0, is a cleared-before mark that Redis does not have: the
+	// slots below it were forgotten here by an unblock, and Redis still counts
+	// them. Forget the key there, then push all its slots.
 	Forget uint32
 }
 
-// Answered takes in the answer to a push and says what follows. Of a key that
-// was forgotten meanwhile nothing follows: the answer may count what is not to
-// be counted any more. now is local time.
+// Answered applies the answer to a push and returns what follows from it.
+// Nothing follows for a key that was forgotten since the push: the answer may
+// include counts that no longer apply. now is local time.
 func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	n.answered.Add(1)
 	if a.Status&StatusRefused != 0 {
@@ -47,11 +48,11 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	return out
 }
 
-// note takes an answer in under the lock of the suspect's part.
+// apply applies an answer under the lock of the suspect's part.
 func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, known bool) {
-	// The answer may be to an old push, and its total count newer ones: what the
-	// others have is what is left of it when all that is counted here by now, the
-	// restored included, is taken off. Less than the truth, never more.
+	// The answer may be to an old push while its total includes newer ones. So the
+	// others' part is the total less all that is counted here by now, restored
+	// counts included: it may be too low, never too high.
 	counts, head, here := m.read(id, p.head)
 	part := n.part(id)
 	part.mu.Lock()
@@ -75,10 +76,10 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		s.acked, s.waiting, s.compared = max(s.acked, p.head), false, !m.partial(p.head)
 	default:
 		// The answer to an older push says nothing of the newest, which may be
-		// lost, nor of what was stored before Redis lost it.
+		// lost, or of what Redis stored and then lost.
 	}
-	// Redis has not heard of an unblock yet, or was set back behind it, if its
-	// floor is below the one here. The peak may be of a window that has ended.
+	// If Redis' mark is below the one here, it does not have an unblock yet or was
+	// set back behind it. The peak may be of a window that has ended.
 	if s.clearedBefore > n.localSlot(m, a.ClearedBefore) && int64(s.clearedBefore) > int64(p.head)-Kept {
 		out.Forget = uint32(int64(s.clearedBefore) + n.epochOffset(m))
 	} else {
@@ -96,8 +97,9 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	return out, true
 }
 
-// weigh counts what tells whether Redis has lost most of what it had. Slots that
-// were refused have it ask for the whole for a reason of their own.
+// countRequest counts what shows whether Redis has lost most of what it had.
+// Answers with refused slots are left out: they ask for a full push for a
+// reason of their own.
 func (n *Totals) countRequest(p *Push, a Answer) {
 	if p.Full || a.Status&StatusRefused != 0 {
 		return
@@ -108,19 +110,17 @@ func (n *Totals) countRequest(p *Push, a Answer) {
 	}
 }
 
-// near reports whether what the fleet has told of a key leaves no more than what
-// it may hold untold. Without Quiet, too: what was counted since the nodes' last
-// pushes is untold for up to an interval, and of many nodes for nearly a whole
-// one.
+// near reports whether total leaves no more room below the limit than the nodes
+// may hold unreported. This applies without Quiet, too: what was counted since
+// the last pushes is unreported for up to an interval.
 func (n *Totals) near(m *meter, total uint32) bool {
 	return float64(total) >= (1-n.config.Share)*float64(m.Limit)-1e-9
 }
 
-// Watch takes in that the fleet watches a key. It returns what this node has not
-// told of it, to be pushed at once, or an offer if it has told all, since just
-// now it matters that Redis has it; false if it has nothing. Whatever is counted
-// of the key from now on for a window is pushed, however little. now is local
-// time.
+// Watch records that the fleet watches a key. From now on every count of the
+// key is pushed for a window, however small. It returns what this node has not
+// yet pushed of the key, or a reconcile if it has pushed everything, since
+// Redis must have it now; false if the node has nothing. now is local time.
 func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
@@ -133,8 +133,8 @@ func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 	return n.pushOne(id, now, sumOnly)
 }
 
-// watch notes that a key is watched for a window from slot on; false if there
-// is no room for it.
+// watch marks a key as watched for a window from slot on; false if there is no
+// room for it.
 func (n *Totals) watch(id suspectID, slot uint32) bool {
 	n.watching.Lock()
 	defer n.watching.Unlock()

@@ -10,16 +10,16 @@ import (
 type form uint8
 
 const (
-	changesOnly form = iota // what changed since the last that was acknowledged
-	fullPush                // all
-	sumOnly                 // nothing: its sum is compared with what is stored
+	changesOnly form = iota // what changed since the last acknowledged push
+	fullPush                // all slots
+	sumOnly                 // an empty slot: Redis compares the sum with what it stores
 )
 
-// build makes the push of one suspect; false if there is nothing that could be
-// pushed. No lock is held.
+// build makes the push of one suspect; false if there is nothing to push. No
+// lock is held.
 func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []uint16) (Push, []uint16, bool) {
 	m := &n.meters[id.meter]
-	offset := n.epochOffset(m) // before m.since is read: SetOffset writes them the other way round
+	offset := n.epochOffset(m) // read before m.since: SetOffset writes them in the opposite order
 	counts, head, ok := m.read(id, m.slot(now))
 	if !ok {
 		return Push{}, room, false

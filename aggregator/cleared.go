@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// floors remembers what was unblocked, so that a key that comes back does not
-// push what it counted before. Slots are local.
+// cleared holds the cleared-before marks of unblocked prefixes: the first slot
+// that counts again. A key that comes back does not push what it counted
+// before. Slots are local.
 type cleared struct {
-	any     atomic.Bool // false: none, and no lock is needed to know
-	mu      sync.RWMutex
+	any     atomic.Bool  // false: there are none; read without the lock
+	mu      sync.RWMutex // guards slots and lengths
 	slots   map[clearedKey]uint32
 	lengths []int // of the prefixes in slots
 }
@@ -36,7 +37,7 @@ func (f *cleared) set(meter int, prefix netip.Prefix, slot uint32) {
 	f.any.Store(true)
 }
 
-// of is the floor of a key: the highest of those of the prefixes it lies in.
+// of returns a key's mark: the highest of the prefixes that contain it.
 func (f *cleared) of(id suspectID) (slot uint32) {
 	if !f.any.Load() {
 		return 0
@@ -53,8 +54,8 @@ func (f *cleared) of(id suspectID) (slot uint32) {
 	return slot
 }
 
-// sweep forgets the floors below every slot that a peak may still count; now is
-// the slot of each meter.
+// sweep drops the marks below every slot that a peak may still count; now
+// returns the current slot of a meter.
 func (f *cleared) sweep(now func(meter uint16) uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +69,7 @@ func (f *cleared) sweep(now func(meter uint16) uint32) {
 	f.any.Store(len(f.slots) > 0)
 }
 
-// len is how many there are.
+// len returns how many marks there are.
 func (f *cleared) len() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

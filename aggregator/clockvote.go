@@ -6,27 +6,30 @@ import (
 	"time"
 )
 
-// Skew is how far one node's clock is ahead of Redis', as that node measured.
+// Skew is how far one node's clock is ahead of Redis', as that node measured
+// it.
 type Skew struct {
 	Node  string
 	Ahead time.Duration
 }
 
-// Judgement says whose clock is wrong.
+// Judgement is whose clock is wrong.
 type Judgement struct {
-	// Redis says that most nodes agree with each other and not with Redis; By is
-	// how far they are ahead of it (their median). Redis is then not followed.
+	// Redis says that most nodes agree with each other and not with Redis; By
+	// is how far they are ahead of it (their median). Redis' clock is then not
+	// followed.
 	Redis bool
 	By    time.Duration
-	// Wrong are the nodes that are off by more than the allowed skew, by how far
-	// they are ahead: of most nodes if Redis is wrong, else of Redis. In the
-	// order of their names.
+	// Wrong are the nodes that are off by more than the allowed skew, ordered
+	// by name. Ahead is relative to the majority if Redis is wrong, else to
+	// Redis.
 	Wrong []Skew
 }
 
 // Vote judges the clocks of a fleet. Redis is wrong if more than half of the
-// nodes, and two at least, are within allowed of each other and all of them
-// further than that from Redis; else it is right. One node cannot outvote it.
+// nodes, and at least two, are within allowed of each other and all of them
+// further than that from Redis; else it is right. A single node cannot outvote
+// it.
 func Vote(skews []Skew, allowed time.Duration) Judgement {
 	var j Judgement
 	if most := largestGroup(skews, allowed); len(most) >= 2 && 2*len(most) > len(skews) {
@@ -44,7 +47,7 @@ func Vote(skews []Skew, allowed time.Duration) Judgement {
 }
 
 // largestGroup returns the most nodes that are within allowed of each other,
-// ordered by skew; of several such groups that of the smallest skews.
+// ordered by skew; of several such groups the one with the lowest skews.
 func largestGroup(skews []Skew, allowed time.Duration) []Skew {
 	sorted := slices.SortedFunc(slices.Values(skews), func(a, b Skew) int { return cmp.Compare(a.Ahead, b.Ahead) })
 	var best []Skew

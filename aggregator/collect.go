@@ -8,11 +8,12 @@ import (
 	"edgeguard/shard"
 )
 
-// Collect gives what is to be pushed, about so many pushes at a time: of the
-// suspects that have changed since the last call, and those whose last push was
-// not answered, what changed since the last that was. Where the answers to those
-// before show that Redis has lost most of what it had, the next go whole. Of
-// those that are not asked for any more nothing is lost. now is local time.
+// Collect yields what is to be pushed, about most pushes at a time. It covers
+// the suspects that changed since the last call and those whose last push was
+// not answered; a push holds what changed since the last answered one. When
+// answers show that Redis has lost most of what it had, the next pushes are
+// full. Pushes that the caller does not ask for are not lost. now is local
+// time.
 func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 	return func(yield func([]Push) bool) {
 		if n.scan.Swap(false) {
@@ -47,9 +48,9 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 	}
 }
 
-// lossy reports whether Redis has lost most of what it had, so that what was not
-// compared since goes whole; look says that all that was handed out has been
-// answered.
+// lossy reports whether Redis has lost most of what it had, so that suspects
+// not compared since are pushed in full. look says that every push made so far
+// has been answered.
 func (n *Totals) lossy(now time.Time, look bool) bool {
 	n.reconciler.mu.Lock()
 	defer n.reconciler.mu.Unlock()
@@ -59,9 +60,9 @@ func (n *Totals) lossy(now time.Time, look bool) bool {
 	return n.reconciler.full
 }
 
-// take returns the suspects to be pushed, as they are now, each with the next
-// number of sent. The rings are read later, without the lock: what is counted
-// from now on marks them again.
+// take returns the suspects to push, as they are now, each with the next push
+// number. The rings are read later, without the lock: what is counted from now
+// on marks them again.
 func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) ([]suspectID, []suspect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,15 +86,15 @@ func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) (
 	return ids, taken
 }
 
-// scanTables makes suspects of the keys that have a share without an event
-// having shown it: the share has become less.
+// scanTables makes suspects of the keys that reach the share without a new
+// event: the share has become lower.
 func (n *Totals) scanTables(now time.Time) {
 	for i := range n.meters {
 		n.scanTable(i, now)
 	}
 }
 
-// scanTable makes suspects of the keys of one meter that have a share.
+// scanTable makes suspects of the keys of one meter that reach its share.
 func (n *Totals) scanTable(meter int, now time.Time) {
 	m := &n.meters[meter]
 	if m.Limit == 0 {
@@ -115,8 +116,8 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 	})
 }
 
-// Whole returns all that this node has to say of a key, false if that is
-// nothing. now is local time.
+// FullPush returns a push of all that this node may push of a key, false if
+// that is nothing. now is local time.
 func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {
@@ -125,8 +126,8 @@ func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
 	return n.pushOne(id, now, fullPush)
 }
 
-// one makes the push of one suspect. What has changed is pushed where an offer
-// was asked for.
+// pushOne makes the push of one suspect. If a reconcile was asked for and the
+// suspect has changed, the changes are pushed instead.
 func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
 	part := n.part(id)
 	part.mu.Lock()

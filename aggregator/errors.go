@@ -2,7 +2,6 @@ package aggregator
 
 import "errors"
 
-// ErrHeld is what a node says of a block of the fleet that it does not put in
-// force before an operator has said so. The block is as good as any; it is no
-// poison.
-var ErrHeld = errors.New("waits for an operator's word")
+// ErrHeld is returned for a block of the fleet that awaits an operator's
+// confirmation before it is put in force. The record itself is valid.
+var ErrHeld = errors.New("awaits an operator's confirmation")

@@ -15,9 +15,9 @@ func (s *sim) felt(d time.Duration) {
 
 // fault lets something go wrong now and then.
 func (s *sim) fault() {
-	whole := aggregator.ReconcileEvery + 2*simPush // until every node has offered all it has
+	whole := aggregator.ReconcileEvery + 2*simPush // until every node has reconciled all it has
 	switch s.rnd.IntN(950) {
-	case 0: // emptied, and nobody is told
+	case 0: // emptied, and no node is notified
 		s.redis.Wipe()
 		s.stream, s.when = s.stream[:0], s.when[:0]
 		s.rewind()
@@ -45,7 +45,7 @@ func (s *sim) fault() {
 			s.join()
 			s.felt(simPush)
 		}
-	case 14: // one takes over, and nobody is told
+	case 14: // one takes over, and no node is notified
 		s.redis = s.saved.Clone()
 		s.felt(whole)
 	case 12, 13:

@@ -22,11 +22,11 @@ type simClient struct {
 	all map[uint32]uint32
 	// sure is what running nodes accepted, by slot, without what an unblock made
 	// them forget: who is over the limit by these must be blocked.
-	sure  map[*simNode]map[uint32]uint32
-	total map[uint32]uint32 // of all in sure
-	since time.Time         // when the sure ones began to be over
-	floor uint32            // slots below it were forgotten
-	high  uint32            // the highest count by all of any window
+	sure    map[*simNode]map[uint32]uint32
+	total   map[uint32]uint32 // of all in sure
+	since   time.Time         // when the sure ones began to be over
+	cleared uint32            // slots below it were forgotten
+	high    uint32            // the highest count by all of any window
 }
 
 // The styles of traffic.
@@ -110,7 +110,7 @@ func (s *sim) event(n *simNode, c *simClient, late uint32, times int) {
 		if !count.Late {
 			c.all[op.Slot]++
 			c.high = max(c.high, c.highest(op.Slot))
-			if op.Slot >= max(n.since, c.floor) {
+			if op.Slot >= max(n.since, c.cleared) {
 				if c.sure[n] == nil {
 					c.sure[n] = make(map[uint32]uint32)
 				}
@@ -163,7 +163,7 @@ func (s *sim) block(c *simClient, why string, count uint32) {
 // unblock forgets a client everywhere, in the tables first or last.
 func (s *sim) unblock(c *simClient) {
 	at := s.now.Add(simSkew) // no node's clock is past it
-	floor := uint32(at.Unix())/s.width + 1
+	cleared := uint32(at.Unix())/s.width + 1
 	clearFirst := s.rnd.IntN(2) == 0
 	for _, n := range s.nodes {
 		if clearFirst {
@@ -171,7 +171,7 @@ func (s *sim) unblock(c *simClient) {
 		}
 		for _, k := range n.fleet.Forget(c.prefix, at) {
 			if !n.cut && s.rnd.IntN(4) > 0 { // else it is lost
-				s.forget(k, floor)
+				s.forget(k, cleared)
 			}
 		}
 		n.table.Clear(c.prefix.Addr(), "")
@@ -179,7 +179,7 @@ func (s *sim) unblock(c *simClient) {
 	c.unsure()
 	clear(c.all)
 	c.high, c.blocked, c.since = 0, false, time.Time{}
-	c.floor = floor
+	c.cleared = cleared
 	s.felt(simPush)
 }
 

@@ -17,7 +17,7 @@ import (
 	"edgeguard/shard"
 )
 
-// The property test runs whole fleets in virtual time against the twin of the
+// The property test runs whole fleets in virtual time against the reference of the
 // Redis functions, with traffic and faults made to hurt, and compares them with
 // a model that does nothing but remember every accepted event.
 const (
@@ -122,7 +122,7 @@ func newSim(t *testing.T, seed uint64) *sim {
 	return s
 }
 
-// join starts a node. It hears what was told in the last window, and of the
+// join starts a node. It reads the watches of the last window, and the
 // tombstones in the list.
 func (s *sim) join() {
 	s.boots++
@@ -138,8 +138,8 @@ func (s *sim) join() {
 		n.read++
 	}
 	for _, c := range s.clients {
-		if c.floor > 0 {
-			n.fleet.Forget(c.prefix, time.Unix(int64(c.floor-1)*int64(s.width), 0))
+		if c.cleared > 0 {
+			n.fleet.Forget(c.prefix, time.Unix(int64(c.cleared-1)*int64(s.width), 0))
 		}
 	}
 	s.nodes = append(s.nodes, n)
@@ -191,13 +191,13 @@ func (s *sim) run() {
 					all = append(all, pushes...)
 				}
 				s.push(n, all, true)
-				s.offer(n)
+				s.reconcile(n)
 			}
 			if s.rnd.IntN(400) == 0 {
 				n.fleet.Sweep(s.clock(n))
 			}
 		}
-		s.hear()
+		s.readWatches()
 		if i%8 == 0 {
 			s.checkSums()
 		}
@@ -205,8 +205,8 @@ func (s *sim) run() {
 	}
 }
 
-// offer has a node offer what it is time for.
-func (s *sim) offer(n *simNode) {
+// reconcile lets a node reconcile what is due.
+func (s *sim) reconcile(n *simNode) {
 	var all []aggregator.Push
 	for more := !n.cut; more; {
 		var some []aggregator.Push
@@ -216,8 +216,8 @@ func (s *sim) offer(n *simNode) {
 	s.push(n, all, true)
 }
 
-// hear lets all nodes read the watch list.
-func (s *sim) hear() {
+// readWatches lets all nodes read the watch list.
+func (s *sim) readWatches() {
 	for _, n := range s.nodes {
 		if n.cut {
 			continue
@@ -319,15 +319,15 @@ func (s *sim) apply(n *simNode, call simCall, answered bool) {
 			s.stream, s.when = append(s.stream, p.Key), append(s.when, s.slot())
 		}
 		if out.Again {
-			if whole, ok := n.fleet.FullPush(p.Key, s.clock(n)); ok {
-				s.push(n, []aggregator.Push{whole}, true)
+			if full, ok := n.fleet.FullPush(p.Key, s.clock(n)); ok {
+				s.push(n, []aggregator.Push{full}, true)
 			}
 		}
 	}
 }
 
-func (s *sim) forget(k aggregator.Key, floor uint32) {
-	if _, err := s.redis.Call(s.now, "edgeguard1_forget", []string{string(k.Append(nil))}, []string{fmt.Sprint(floor), fmt.Sprint(s.width)}); err != nil {
+func (s *sim) forget(k aggregator.Key, cleared uint32) {
+	if _, err := s.redis.Call(s.now, "edgeguard1_forget", []string{string(k.Append(nil))}, []string{fmt.Sprint(cleared), fmt.Sprint(s.width)}); err != nil {
 		s.fatalf("forget: %v", err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Forget is an unblock: slots up to the one of the epoch's time at are not
-// pushed any more, and the suspects that overlap prefix are dropped. It returns
-// their keys, to be forgotten in Redis, too. Who unblocks clears the detector's
-// counts beside it.
+// Forget applies an unblock: slots up to the one of the epoch's time at are no
+// longer pushed, and the suspects that overlap prefix are dropped. It returns
+// their keys, to be forgotten in Redis, too. The caller clears the detector's
+// counts.
 func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 	if !prefix.IsValid() {
 		return nil
@@ -21,7 +21,7 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 		}
 		slot := n.localSlot(m, m.slot(at)+1)
 		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
-			n.cleared.set(i, key, slot) // the key is wider: it is forgotten whole, as the detector does
+			n.cleared.set(i, key, slot) // the key is wider: all of it is forgotten, as the detector does
 		} else {
 			n.cleared.set(i, prefix, slot)
 		}
@@ -42,8 +42,8 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 	return keys
 }
 
-// Forgotten reports whether a key was unblocked after the slot head, of the
-// epoch: an answer to a push with that head says nothing of it any more.
+// Forgotten reports whether a key was unblocked after the epoch's slot head:
+// then an answer to a push with that head no longer applies.
 func (n *Totals) Forgotten(k Key, head uint32) bool {
 	i, known := n.index[k.Meter]
 	return !known || n.cleared.of(newSuspectID(i, k.Prefix, k.With)) > n.localSlot(&n.meters[i], head)

@@ -8,7 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Key is a suspect as the whole fleet names it. It is comparable.
+// Key is a suspect's name in the whole fleet. It is comparable.
 type Key struct {
 	// Meter is the meter's fingerprint.
 	Meter uint64
@@ -19,9 +19,9 @@ type Key struct {
 }
 
 // Append adds the key's binary form to b: the meter (8 bytes, big-endian), the
-// bits of the prefix (1), the address (4 or 16) and, only if it is not 0, With
-// (8). The four lengths differ, so that every key has one form and every form
-// at most one key.
+// bits of the prefix (1), the address (4 or 16) and, unless it is 0, With (8).
+// The four lengths differ, so that every key has one form and every form at
+// most one key.
 func (k Key) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, k.Meter)
 	b = append(b, uint8(k.Prefix.Bits()))
@@ -38,8 +38,8 @@ func (k Key) Append(b []byte) []byte {
 	return b
 }
 
-// ParseKey reads what [Key.Append] wrote. It refuses every other form: a
-// prefix with host bits, a mapped address, a With of 0 that is written out.
+// ParseKey reads what [Key.Append] wrote. It refuses every other form: a prefix
+// with host bits, a mapped address, a With of 0 that is written out.
 func ParseKey(b []byte) (Key, error) {
 	const before = 8 + 1
 	var k Key
@@ -66,14 +66,14 @@ func ParseKey(b []byte) (Key, error) {
 	return k, nil
 }
 
-// Partition is the partition of n (at least 1) in which the key's counts are.
+// Partition returns which of n partitions (at least 1) holds the key's counts.
 func (k Key) Partition(n int) int {
 	var b [33]byte
 	return int(xxhash.Sum64(k.Append(b[:0])) % uint64(n))
 }
 
 // canonical reports whether a prefix is valid, masked and not of mapped IPv4,
-// so that it is the only way to write what it means.
+// so that it has one written form.
 func canonical(p netip.Prefix) bool {
 	return p.IsValid() && p == p.Masked() && !p.Addr().Is4In6()
 }

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// Ledger is the block records known to stand in Redis: what the digest of a
-// heartbeat is compared with. It remembers their hashes, not the records, and
-// keeps those that the node refused, too, since Redis' digest has them. It is
-// not safe for concurrent use: the fan-out's one goroutine owns it. Make one
-// with [NewLedger].
+// Ledger holds which block records Redis has; a heartbeat's digest is compared
+// with it. It remembers hashes, not the records, and includes records that the
+// node refused, since Redis' digest does. It is not safe for concurrent use.
+// Make one with [NewLedger].
 type Ledger struct {
 	entries map[string]ledgerEntry // by prefix, as written in Redis
 	round   uint32
@@ -18,12 +17,13 @@ type Ledger struct {
 type ledgerEntry struct {
 	hash  uint64
 	end   int64
-	order [recordOrder]byte // version, allow, until and lifted: what nearly always decides
+	order [recordOrder]byte // version, allow, until and lifted, which nearly always decide
 	round uint32
 }
 
-// orderOf cuts out what decides first between two records. Every record is
-// greater than what is none: that must not stand for a block.
+// orderOf returns the fields that decide first between two records. It is zero
+// for an invalid record, so that every valid one is greater: garbage must not
+// keep a block out.
 func orderOf(prefix, record string) (order [recordOrder]byte) {
 	if _, err := DecodeRecord(prefix, record); err == nil {
 		copy(order[:], record[1:])
@@ -31,14 +31,14 @@ func orderOf(prefix, record string) (order [recordOrder]byte) {
 	return order
 }
 
-// NewLedger is an empty ledger.
+// NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{entries: make(map[string]ledgerEntry)} }
 
-// Len is how many records there are.
+// Len returns how many records there are.
 func (l *Ledger) Len() int { return len(l.entries) }
 
-// Apply notes that Redis has this record of the prefix: it was read there, or
-// Redis answered that it was taken.
+// Apply records that Redis has this record of the prefix: it was read there, or
+// Redis answered that it accepted it.
 func (l *Ledger) Apply(prefix, record string) {
 	l.entries[prefix] = ledgerEntry{
 		hash:  RecordHash(prefix, record),
@@ -48,10 +48,10 @@ func (l *Ledger) Apply(prefix, record string) {
 	}
 }
 
-// Drop notes that Redis has no record of the prefix any more.
+// Drop records that Redis no longer has a record of the prefix.
 func (l *Ledger) Drop(prefix string) { delete(l.entries, prefix) }
 
-// Begin starts a full reading of Redis; [Ledger.End] ends it.
+// Begin starts a full read of Redis; [Ledger.End] ends it.
 func (l *Ledger) Begin() { l.round++ }
 
 // End drops the records that were not applied since [Ledger.Begin], and returns
@@ -66,9 +66,9 @@ func (l *Ledger) End() (dropped int) {
 	return dropped
 }
 
-// Digest is what a heartbeat's digest must be if the ledger is right, and
-// forgets the records that ended by the unix second cutoff: those that Redis
-// has removed. It takes time in proportion to the records.
+// Digest returns what a heartbeat's digest must be if the ledger is right, and
+// drops the records that ended by the unix second cutoff, which Redis has
+// removed. It takes time in proportion to the records.
 func (l *Ledger) Digest(cutoff int64) string {
 	var all uint64
 	for p, e := range l.entries {
@@ -81,9 +81,9 @@ func (l *Ledger) Digest(cutoff int64) string {
 	return fmt.Sprintf("%016x", all)
 }
 
-// Missing reports whether Redis may not have this record of the prefix, nor a
-// greater one, so that it should be published. It may say so of one that is
-// less by its last fields only; Redis then stands by what it has.
+// Missing reports whether Redis may lack this record of the prefix and a
+// greater one, so that it should be published. It may be true for a record that
+// is lower in its last fields only; Redis then keeps what it has.
 func (l *Ledger) Missing(prefix, record string) bool {
 	e, ok := l.entries[prefix]
 	if !ok {

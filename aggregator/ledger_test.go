@@ -17,7 +17,7 @@ func TestLedger(t *testing.T) {
 	l.Apply(p, s)
 	l.Apply(q, s)
 	if l.Missing(p, s) {
-		t.Error("what stands is missing")
+		t.Error("a known record is missing")
 	}
 	if got, want := l.Digest(0), fmt.Sprintf("%016x", RecordHash(p, s)^RecordHash(q, s)); got != want {
 		t.Errorf("digest %s, want %s", got, want)
@@ -36,11 +36,11 @@ func TestLedger(t *testing.T) {
 		t.Errorf("dropped %d, %d are left", n, l.Len())
 	}
 	if !l.Missing(q, s) {
-		t.Error("what was dropped still stands")
+		t.Error("a dropped record is still known")
 	}
 	l.Apply(q, s)
 	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
-		t.Error("what made room still stands")
+		t.Error("an evicted record is still known")
 	}
 	end := RecordEnd(mustEncode(t, newer))
 	if l.Digest(end-1) == "0000000000000000" || l.Len() != 1 {
@@ -60,7 +60,7 @@ func TestLedgerRubbishStandsForNoBlock(t *testing.T) {
 		l := NewLedger()
 		l.Apply(p, rubbish)
 		if !l.Missing(p, s) {
-			t.Errorf("%q stands for a block", rubbish)
+			t.Errorf("%q is taken for a block", rubbish)
 		}
 	}
 }

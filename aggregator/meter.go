@@ -16,8 +16,8 @@ type Meter struct {
 	Fingerprint uint64
 	// Width is its slot in seconds.
 	Width uint32
-	// Limit is the least limit of its rules that count for the fleet; 0: it has
-	// none, and nothing of it is told.
+	// Limit is the lowest limit of its rules with scope fleet; 0: there is
+	// none, and the meter is not reported.
 	Limit uint32
 	// V4 and V6 are the prefix lengths of its keys, as in shard.Config; 0 means
 	// 32 and 64.
@@ -28,17 +28,17 @@ type Meter struct {
 	Table *shard.Table
 }
 
-// meter is a Meter with what changes of it.
+// meter is a Meter with its changing state.
 type meter struct {
 	Meter
-	share atomic.Uint32 // the count from which on a key is told about
+	share atomic.Uint32 // a key is reported once its count reaches this
 	since atomic.Uint32 // the first local slot that is pushed
-	// stepped is the first local slot after a step of the clock. Those before it
-	// are stored under other numbers, and no sum claims them.
+	// stepped is the first local slot after a step of the clock. Earlier slots
+	// are stored under other numbers and belong to no sum.
 	stepped atomic.Uint32
 }
 
-// prefix is the address's key.
+// prefix returns the prefix under which an address is counted.
 func (m *meter) prefix(addr netip.Addr) netip.Prefix {
 	bits := m.V6
 	if addr.Is4() {
@@ -48,15 +48,15 @@ func (m *meter) prefix(addr netip.Addr) netip.Prefix {
 	return p
 }
 
-// setShare recomputes the share and reports whether it is less than before.
-// With quiet, all the keys' counts that maxNodes nodes do not tell about add up
-// to at most share*limit.
+// setShare recomputes the share and reports whether it is lower than before.
+// With quiet, the counts that maxNodes nodes leave unreported add up to at most
+// share*limit.
 func (m *meter) setShare(quiet bool, share float64, maxNodes int) (less bool) {
 	least := uint32(math.MaxUint32)
 	switch {
 	case m.Limit == 0:
 	case quiet:
-		// The product may be a hair over a whole number that it should be.
+		// 1e-9: rounding may put the product just above a whole number.
 		least = max(1, uint32(math.Ceil(share*float64(m.Limit)/float64(maxNodes)-1e-9)))
 	default:
 		least = 1
@@ -64,20 +64,21 @@ func (m *meter) setShare(quiet bool, share float64, maxNodes int) (less bool) {
 	return least < m.share.Swap(least)
 }
 
-// partial reports whether more than the sum of the window that ends at head may
-// be stored in it, so that the two must not be compared.
+// partial reports whether Redis may store more in the window that ends at head
+// than the sum claims, so that the two must not be compared.
 func (m *meter) partial(head uint32) bool {
 	return int64(m.stepped.Load()) > int64(head)-(ring.Slots-1)
 }
 
-// slot is the local slot of a local time.
+// slot returns the local slot of a local time.
 func (m *meter) slot(now time.Time) uint32 { return uint32(max(now.Unix(), 0) / int64(m.Width)) }
 
-// read returns the key's slots head-59 to head, oldest first; head is now, or a
-// little later where events have overtaken the caller's clock. A table reads a
-// now behind the ring's head as that head, and does not say so; but then it
-// gives the same for the slot after it, which otherwise gives all slots one
-// place on. False: the key has no counts, or the caller's clock is far behind.
+// read returns the key's slots head-59 to head, oldest first. head is now, or a
+// little later where events are ahead of the caller's clock. A table answers a
+// now that is behind the ring's head with the ring at its head, without saying
+// so; but then the next slot yields the same counts, which otherwise are
+// shifted by one. False: the key has no counts, or the caller's clock is far
+// behind.
 func (m *meter) read(id suspectID, now uint32) (counts [ring.Slots]uint16, head uint32, ok bool) {
 	const patience = 3
 	e := id.entry()
@@ -92,8 +93,8 @@ func (m *meter) read(id suspectID, now uint32) (counts [ring.Slots]uint16, head 
 	return counts, head, false
 }
 
-// precedes reports whether next is what counts becomes when one more slot has
-// begun.
+// precedes reports whether next is what counts becomes when one more slot
+// begins.
 func precedes(counts, next *[ring.Slots]uint16) bool {
 	return [ring.Slots - 1]uint16(counts[1:]) == [ring.Slots - 1]uint16(next[:ring.Slots-1]) && next[ring.Slots-1] == 0
 }

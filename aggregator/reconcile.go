@@ -6,44 +6,44 @@ import (
 	"time"
 )
 
-// OfferEvery is within which time every suspect is compared with what Redis
-// holds of it: by the answer to a push or, for want of one, to an offer.
+// ReconcileEvery is the time within which every suspect is compared with what
+// Redis stores of it: by the answer to a push or, without a push, to a
+// reconcile.
 const ReconcileEvery = 30 * time.Second
 
-// visitEvery is the time from one part of the suspects to the next. Whoever was
-// compared since the last visit is passed over, so that two rounds of visits,
-// and a few of pushes, must fit into OfferEvery.
+// visitEvery is the time from one part of the suspects to the next. A suspect
+// that was compared since the last visit is skipped, so two rounds of visits
+// and a few of pushes must fit into ReconcileEvery.
 const visitEvery = (ReconcileEvery/2 - time.Second) / parts
 
-// lossSeen is the least number of pushes wanted whole that says that Redis has
-// lost most of what it had, where they are most of those asked about.
+// lossSeen is how many answers at least must ask for a full push before Redis
+// counts as having lost most of what it had. They must also be the majority.
 const lossSeen = 4
 
-// offers is how far a node is with finding out what Redis has lost. An offer is
-// a push of one empty slot, the head, with the node's own sum. What is stored of
-// a node is never more than the node has, slot by slot (a slot only grows,
-// merging is by maximum, and to go back in time only loses), so that equal sums
-// are equal rings, and a lesser one is answered with "whole", as to any push.
+// reconciler is how far a node is with finding out what Redis has lost. A
+// reconcile is a push of one empty slot, the head, with the node's own sum.
+// Redis never stores more of a node than the node has, slot by slot: a slot
+// only grows, merging takes the maximum, and going back in time only loses. So
+// equal sums mean equal rings, and a lower one is answered with
+// [StatusSendFull], as for any push.
 //
-// A Redis that was emptied answers so to every push. Where most were, the rest
-// goes whole unasked.
-//
-// The lock keeps offers in order; it is taken before any part's.
+// An emptied Redis answers every push so. Where most answers do, the rest is
+// pushed in full unasked.
 type reconciler struct {
-	mu    sync.Mutex
-	at    int         // the part to be visited next
-	due   int         // how many are to be visited now
-	left  []suspectID // of those visited, to be offered
-	last  time.Time   // up to which visits have become due
-	all   bool        // all are being offered: something may be lost
-	full  bool        // most is lost: what is still to be offered goes whole
+	mu    sync.Mutex  // guards the fields below and the order of reconciles; taken before any part's
+	at    int         // the part to visit next
+	due   int         // how many parts are to be visited now
+	left  []suspectID // of those visited, still to be reconciled
+	last  time.Time   // up to when visits have become due
+	all   bool        // all are being reconciled: something may be lost
+	full  bool        // most is lost: what is left is pushed in full
 	found time.Time   // when that was last found without a reconnect
 }
 
-// Offer returns at most so many of the suspects whose turn it is to be compared
-// with what Redis holds, and whether there are more: one part after the other
-// as time passes or, after [Totals.Lost], all. It is to be called after
-// [Totals.Collect], whose pushes are compared as well. now is local time.
+// Reconcile returns at most most pushes of the suspects due to be compared with
+// what Redis stores, and whether more are due: one part after another as time
+// passes or, after [Totals.Lost], all. Call it after [Totals.Collect], whose
+// pushes are compared as well. now is local time.
 func (n *Totals) Reconcile(now time.Time, most int) (pushes []Push, more bool) {
 	o := &n.reconciler
 	o.mu.Lock()
@@ -82,7 +82,7 @@ func (n *Totals) Reconcile(now time.Time, most int) (pushes []Push, more bool) {
 
 func (o *reconciler) more() bool { return len(o.left) > 0 || o.due > 0 }
 
-// pass has visits become due as time passes, never more than one of each part.
+// pass makes visits due as time passes, never more than one of each part.
 func (o *reconciler) pass(now time.Time) {
 	switch steps := int64(now.Sub(o.last) / visitEvery); {
 	case steps < 0: // the clock was set back
@@ -95,9 +95,10 @@ func (o *reconciler) pass(now time.Time) {
 	}
 }
 
-// lookForLoss has everything go whole where most of what was pushed since the
-// last call was wanted so; without a reconnect not more often than offers come
-// round, since a node whose events come late is always asked for more.
+// detectLoss has everything pushed in full if most pushes since the last call
+// were answered with a request for it. Without a reconnect it does so at most
+// once in ReconcileEvery, since a node whose events come late is always asked
+// for more.
 func (n *Totals) detectLoss(now time.Time) {
 	o := &n.reconciler
 	asked, wanted := n.partial.Swap(0), n.fullWanted.Swap(0)
@@ -114,8 +115,8 @@ func (n *Totals) detectLoss(now time.Time) {
 	o.full = true
 }
 
-// offerAll has every part visited now, and nobody passed over. The caller holds
-// the lock of the offers.
+// reconcileAll makes every part due now, with no suspect skipped. The caller
+// holds the reconciler's lock.
 func (n *Totals) reconcileAll() {
 	n.reconciler.all, n.reconciler.full = true, false
 	n.reconciler.due, n.reconciler.left = parts, n.reconciler.left[:0]
@@ -123,23 +124,23 @@ func (n *Totals) reconcileAll() {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id, s := range p.known {
-			s.compared, s.watchSent = false, 0 // what was told to watch may be lost, too
+			s.compared, s.watchSent = false, 0 // the request to watch may be lost, too
 			p.known[id] = s
 		}
 		p.mu.Unlock()
 	}
 }
 
-// Lost is to be called after a reconnect: what was stored may be lost, so that
-// Offer goes through all suspects at once.
+// Lost is called after a reconnect: what was stored may be lost, so Reconcile
+// goes through all suspects without waiting.
 func (n *Totals) Lost() {
 	n.reconciler.mu.Lock()
 	defer n.reconciler.mu.Unlock()
 	n.reconcileAll()
 }
 
-// visit returns those of a part that were not compared since the last visit.
-// Of those that have changed, or were not answered, Collect makes pushes.
+// visit returns the suspects of a part that were not compared since the last
+// visit. Collect pushes those that have changed or were not answered.
 func (p *suspects) visit(ids []suspectID) []suspectID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +157,8 @@ func (p *suspects) visit(ids []suspectID) []suspectID {
 	return ids
 }
 
-// offer notes that a suspect is offered; false if there is no need any more.
+// sendReconcile records that a suspect is being reconciled; false if that is no
+// longer needed.
 func (p *suspects) sendReconcile(id suspectID, sent *atomic.Uint32) (suspect, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// answer takes in the same answer to pushes.
+// answer applies the same answer to pushes.
 func (b *bench) answer(pushes []Push, a Answer, now time.Time) (again int) {
 	for i := range pushes {
 		if b.Answered(&pushes[i], a, now).Again {
@@ -29,19 +29,18 @@ func TestLostReconcilesAll(t *testing.T) {
 		t.Errorf("%+v, more: %t", p, more)
 	}
 	if out := b.Answered(&p, Answer{Status: StatusSendFull}, next); !out.Again {
-		t.Errorf("whole wanted: %+v", out)
+		t.Errorf("full push requested: %+v", out)
 	}
 	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Full {
-		t.Error("not whole")
+		t.Error("not full")
 	}
 	b.Lost()
 	if pushes, _ := b.Reconcile(next, 10); len(pushes) != 0 {
-		t.Errorf("offered what is still to be answered: %+v", pushes)
+		t.Errorf("reconciled what is still to be answered: %+v", pushes)
 	}
 }
 
-// Every suspect is offered once in 30 s, or has been pushed in them, and never
-// all at once.
+// Every suspect is reconciled or pushed once in 30 s, and never all together.
 func TestReconcileGoesRound(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Quiet = false })
 	const keys = 2000
@@ -52,18 +51,18 @@ func TestReconcileGoesRound(t *testing.T) {
 	b.answer(b.Collect(boot, false), Answer{}, boot)
 	last := make(map[Key]time.Time)
 	for now, n := boot, 0; now.Before(boot.Add(2 * time.Minute)); now = now.Add(500 * time.Millisecond) {
-		b.hit(addr(0), now, 1) // is pushed, and need not be offered
+		b.hit(addr(0), now, 1) // is pushed, and need not be reconciled
 		changed := b.Collect(now, false)
 		b.answer(changed, Answer{}, now)
 		pushes, more := b.Reconcile(now, keys)
 		if n += len(pushes); more || len(pushes) > keys/10 {
-			t.Fatalf("%d offers at once, more: %t", len(pushes), more)
+			t.Fatalf("%d reconciles together, more: %t", len(pushes), more)
 		}
 		for i := range pushes {
 			if k := pushes[i].Key; k == changed[0].Key {
-				t.Fatal("a key that was pushed a moment ago is offered")
+				t.Fatal("a key that was pushed a moment ago is reconciled")
 			} else if before, ok := last[k]; ok && now.Sub(before) > ReconcileEvery {
-				t.Fatalf("%s passed between two offers", now.Sub(before))
+				t.Fatalf("%s passed between two reconciles", now.Sub(before))
 			} else {
 				last[k] = now
 			}
@@ -71,12 +70,12 @@ func TestReconcileGoesRound(t *testing.T) {
 		b.answer(pushes, Answer{}, now)
 	}
 	if len(last) != keys-1 {
-		t.Errorf("%d of %d were offered", len(last), keys-1)
+		t.Errorf("%d of %d were reconciled", len(last), keys-1)
 	}
 }
 
-// A Redis that was emptied without a reconnect asks for all; what it has not
-// been asked about yet goes unasked, and at once.
+// A Redis that was emptied without a reconnect asks for everything; the rest is
+// pushed unasked and immediately.
 func TestALossIsSeen(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Quiet = false })
 	const keys = 500
@@ -93,22 +92,22 @@ func TestALossIsSeen(t *testing.T) {
 		t.Fatalf("%d go again", again)
 	}
 	b.answer(b.Collect(now, false), Answer{}, now)
-	var whole int
+	var full int
 	for more := true; more; {
 		var pushes []Push
 		pushes, more = b.Reconcile(now, 100)
 		for i := range pushes {
 			if pushes[i].Full {
-				whole++
+				full++
 			}
 		}
 		b.answer(pushes, Answer{}, now)
 	}
-	if whole != keys-lossSeen { // Collect has pushed those
-		t.Errorf("%d of %d went whole", whole, keys)
+	if full != keys-lossSeen { // Collect has pushed those
+		t.Errorf("%d of %d were pushed in full", full, keys)
 	}
-	// Where late events have Redis ask for more at every push, it is not the
-	// whole of all at every round.
+	// Where late events make Redis ask for more at every push, not everything is
+	// pushed in full at every round.
 	for i := range 20 {
 		now = now.Add(500 * time.Millisecond)
 		b.hit(visitor, now, 1)
@@ -117,7 +116,7 @@ func TestALossIsSeen(t *testing.T) {
 		b.hit(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), now, 1)
 		b.answer(b.Collect(now, false), Answer{Status: StatusSendFull}, now)
 		if pushes, _ := b.Reconcile(now, keys); len(pushes) > keys/4 {
-			t.Fatalf("round %d: %d offers", i, len(pushes))
+			t.Fatalf("round %d: %d reconciles", i, len(pushes))
 		}
 	}
 }
@@ -130,11 +129,11 @@ func TestAfterAStepReconcilesAreFull(t *testing.T) {
 	b.answer(b.Collect(boot, false), Answer{}, boot)
 	b.SetOffset(10*width*time.Second, boot)
 	for _, slots := range []int{1, 59, 60, 61} {
-		now, whole := boot.Add(time.Duration(slots)*width*time.Second), slots < 60
+		now, full := boot.Add(time.Duration(slots)*width*time.Second), slots < 60
 		b.hit(visitor, now, 20)
 		b.answer(b.Collect(now, false), Answer{}, now)
 		b.Lost()
-		if pushes, _ := b.Reconcile(now, 10); len(pushes) != 1 || pushes[0].Full != whole {
+		if pushes, _ := b.Reconcile(now, 10); len(pushes) != 1 || pushes[0].Full != full {
 			t.Errorf("%d slots later: %+v", slots, pushes)
 		} else {
 			b.answer(pushes, Answer{}, now)

@@ -15,8 +15,8 @@ import (
 )
 
 // The wire form of a record. Integers are big-endian and strings end in a NUL,
-// so that byte order is the order in which the block list takes the greater of
-// two records of one prefix.
+// so that byte order is the order by which the block list chooses between two
+// records of one prefix.
 const (
 	// MaxRecord is the most bytes that a block record takes in Redis, and
 	// MaxString the most of each of its strings.
@@ -26,23 +26,24 @@ const (
 	recordFormat = 1
 	recordHead   = 1 + 8 + 1 + 8 + 1 + 8 // format, version, allow, until, lifted, since
 	recordTail   = 4 + 4 + 1 + 1 + 4     // count, limit, forced, proxied, retention
-	recordOrder  = 8 + 1 + 8 + 1         // what mostly decides: version to lifted
+	recordOrder  = 8 + 1 + 8 + 1         // version to lifted, which mostly decide
 	recordLeast  = recordHead + 3 + recordTail
 )
 
 // Record is a block or an allowance as the fleet keeps it.
 type Record struct {
 	Block edgeguard.Block
-	// Forced says that the operator insisted: it may be wide or protected.
+	// Forced says that the operator used force: the prefix may be wide or
+	// protected.
 	Forced bool
 	// Retention is how long after the block's Until the record is kept, in whole
 	// seconds.
 	Retention time.Duration
 }
 
-// Encode gives the record's wire form, which does not hold the prefix. Times
-// are cut to what 64 bits of unix nanoseconds hold (1970 to 2262), others are
-// an error, as are strings that are too long or hold a NUL.
+// Encode returns the record's wire form, which does not include the prefix.
+// Times outside 1970 to 2262 (64 bits of unix nanoseconds) are an error, as are
+// strings that are too long or contain a NUL.
 func (r *Record) Encode() (string, error) {
 	b := &r.Block
 	since, until := b.Since.UnixNano(), b.Until.UnixNano()
@@ -61,7 +62,7 @@ func (r *Record) Encode() (string, error) {
 	out = binary.BigEndian.AppendUint64(out, uint64(since))
 	for _, s := range []string{b.Rule, b.Origin, b.Reason} {
 		if len(s) > MaxString || strings.IndexByte(s, 0) >= 0 {
-			return "", fmt.Errorf("block of %s: %q is over %d bytes or holds a NUL", b.Prefix, s, MaxString)
+			return "", fmt.Errorf("block of %s: %q is over %d bytes or contains a NUL", b.Prefix, s, MaxString)
 		}
 		out = append(append(out, s...), 0)
 	}
@@ -114,7 +115,7 @@ func (r *Record) decode(b []byte) error {
 		*s, rest = string(rest[:end]), rest[end+1:]
 	}
 	if len(rest) != recordTail {
-		return fmt.Errorf("%d bytes behind the strings: not %d", len(rest), recordTail)
+		return fmt.Errorf("%d bytes after the strings: not %d", len(rest), recordTail)
 	}
 	for i, x := range []byte{b[9], b[18], rest[8], rest[9]} {
 		if x > 1 {
@@ -129,8 +130,8 @@ func (r *Record) decode(b []byte) error {
 	return nil
 }
 
-// RecordEnd is the unix second from which on a record may be forgotten: that of
-// its until, rounded down, and the retention. It is 0 for what is no record.
+// RecordEnd returns the unix second from which on a record may be forgotten:
+// its until, rounded down, plus the retention. It is 0 for an invalid record.
 func RecordEnd(record string) int64 {
 	if len(record) < recordLeast {
 		return 0
@@ -139,8 +140,8 @@ func RecordEnd(record string) int64 {
 	return int64(until/1e9) + int64(binary.BigEndian.Uint32([]byte(record[len(record)-4:])))
 }
 
-// RecordWord is what a record adds to the digest of all, which is their XOR: the
-// first eight bytes of the SHA-1 of prefix and record.
+// RecordHash returns what a record adds to the digest, which is the XOR of all:
+// the first eight bytes of the SHA-1 of prefix and record.
 func RecordHash(prefix, record string) uint64 {
 	sum := sha1.Sum([]byte(prefix + record))
 	return binary.BigEndian.Uint64(sum[:])

@@ -146,9 +146,9 @@ func TestCheckRecordRefusesPoison(t *testing.T) {
 		{"an allowance for ever", "203.0.0.0/16", func(r *Record) { r.Block.Allow, r.Block.Until = true, edgeguard.Forever }, ""},
 		{"a wide allowance", "203.0.0.0/15", func(r *Record) { r.Block.Allow = true }, "wider than /16"},
 		{"a wide allowance, forced", "203.0.0.0/8", func(r *Record) { r.Block.Allow, r.Forced = true, true }, ""},
-		{"an allowance of everybody, forced", "0.0.0.0/0", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
-		{"of much, forced", "202.0.0.0/7", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
-		{"of much IPv6, forced", "2000::/15", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "so wide"},
+		{"an allowance of everybody, forced", "0.0.0.0/0", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "too wide"},
+		{"of much, forced", "202.0.0.0/7", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "too wide"},
+		{"of much IPv6, forced", "2000::/15", func(r *Record) { r.Block.Allow, r.Forced = true, true }, "too wide"},
 	} {
 		r := good
 		if c.change != nil {

@@ -1,8 +1,8 @@
 package aggregator
 
-// follow takes over the suspects, floors and the clock of a node before a
-// reload. What that one marks from now on, and what has become worth telling by
-// a lower limit, is found by a scan of the tables.
+// takeOver takes over the suspects, the cleared-before marks and the clock of
+// the Totals in use before a reload. A scan of the tables finds what that one
+// marks from now on and what reaches a lower limit.
 func (n *Totals) takeOver(old *Totals) {
 	n.scan.Store(true)
 	n.offset.Store(old.offset.Load())
@@ -39,7 +39,7 @@ func (n *Totals) takeOver(old *Totals) {
 	}
 }
 
-// adopt takes a suspect over, to be pushed again.
+// adopt takes over one suspect, to be pushed again.
 func (n *Totals) adopt(id suspectID, s suspect) {
 	p := n.part(id)
 	if !n.admit(p, id, &s, s.rank) {

@@ -1,23 +1,22 @@
 package aggregator
 
-// Stats is what a node keeps for its fleet, and what became of it since the
-// node was made.
+// Stats is what a node keeps of its fleet, and what it has counted since New.
 type Stats struct {
-	// Suspects and Watched are there now; the watched are suspects, too.
+	// Suspects and Watched are current; watched keys are suspects, too.
 	Suspects, Watched int
-	// Floors are the forgotten prefixes that are still remembered.
+	// Cleared is how many unblocked prefixes are still remembered.
 	Cleared int
-	// Quiet says that only keys with a share of the limit are told about: the
+	// Quiet says that only keys with a share of the limit are reported: the
 	// config asks for it and there are not too many nodes.
 	Quiet bool
-	// Pushed counts pushes that Collect, Offer, Whole and Watch handed out,
-	// Offered those of Offer, Answered the answers to all.
+	// Pushed counts the pushes returned by Collect, Reconcile, FullPush and
+	// Watch, Reconciled those of Reconcile, Answered the answers to all.
 	Pushed, Reconciled, Answered uint64
-	// HeldBack counts events of keys for which there was no room among the
-	// suspects, Displaced the suspects that made room for hotter ones.
+	// HeldBack counts events of keys that found no room among the suspects,
+	// Displaced the suspects evicted for a key of higher rank.
 	HeldBack, Displaced uint64
-	// Wholes counts the answers that asked for a whole push, Refused those that
-	// said that slots were refused, Told the keys that the fleet was told to
-	// watch, Heard those that it was told about.
+	// FullRequested counts the answers that asked for a full push, Refused
+	// those with refused slots. WatchesSent counts the keys that this node
+	// asked the fleet to watch, WatchesReceived those that it was asked to.
 	FullRequested, Refused, WatchesSent, WatchesReceived uint64
 }

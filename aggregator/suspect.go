@@ -11,7 +11,7 @@ import (
 )
 
 // suspectID is a key as this node names it: without a pointer, so that the
-// garbage collector does not look into a million of them.
+// garbage collector does not scan a million of them.
 type suspectID struct {
 	hi, lo, with uint64 // the masked address, IPv4 in the upper half of hi
 	meter        uint16 // index
@@ -47,40 +47,40 @@ func (id suspectID) entry() shard.Entry {
 
 // suspect is what is kept of one key beside its ring. Slots are local.
 type suspect struct {
-	acked         uint32 // head of the newest push that is stored; 0: push whole
-	clearedBefore uint32 // slots below it were forgotten
+	acked         uint32 // head of the newest stored push; 0: push all slots
+	clearedBefore uint32 // slots below it were forgotten by an unblock
 	rest, restAt  uint32 // what the other nodes had in the window that ends at restAt
-	watchedUntil  uint32 // slot from which on it is watched no more
-	watchSent     uint32 // slot in which the fleet was told to watch it
+	watchedUntil  uint32 // slot at which watching ends
+	watchSent     uint32 // slot in which the fleet was asked to watch it
 	sent          uint32 // number of the newest push
-	rank          uint32 // about its count when it was last looked at
+	rank          uint32 // about its count when last looked at: by it keys compete for room
 	dirty         bool   // counted since the last Collect
 	waiting       bool   // pushed, and not answered
-	listed        bool   // in the list of those that Collect visits
-	compared      bool   // an answer since the last visit said that all of it is stored
+	listed        bool   // in the list that Collect visits
+	compared      bool   // an answer since the last visit showed that Redis stores all of it
 }
 
 // suspects is one of the parts into which a node's suspects are split, so that
 // requests do not wait for each other.
 type suspects struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards all fields
 	known map[suspectID]suspect
-	// list holds those that are dirty or waiting, and some that no longer are;
-	// stale says that some of it were displaced, and may be in it twice.
+	// list holds the dirty and the waiting, and some that no longer are. stale
+	// says that some were evicted, and may be in it twice.
 	list  []suspectID
 	stale bool
-	_     [64 - 41]byte // a cache line of its own
+	_     [64 - 41]byte // fills a cache line
 }
 
-// mark notes that there is something to be pushed. The caller holds the lock
-// and stores s.
+// mark records that there is something to push. The caller holds the lock and
+// stores s.
 func (p *suspects) mark(id suspectID, s *suspect) {
 	s.dirty = true
 	p.enlist(id, s)
 }
 
-// send notes that a push of all that is there now is made. The caller holds the
-// lock.
+// send records that a push of the current counts is being made. The caller
+// holds the lock.
 func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
 	p.enlist(id, s)
 	s.dirty, s.waiting, s.sent = false, true, sent.Add(1)

@@ -7,9 +7,9 @@ import (
 	"edgeguard/ring"
 )
 
-// Sweep forgets the suspects whose counts have left the window, what is watched
-// no longer, and floors that no slot is below. now is local time. The rings are
-// read without a lock.
+// Sweep drops the suspects whose counts have left the window, watches that have
+// ended, and cleared-before marks that no slot is below. now is local time. The
+// rings are read without a lock.
 func (n *Totals) Sweep(now time.Time) {
 	n.cleared.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
 	for i := range n.suspects {
@@ -39,7 +39,7 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, id := range idle {
-		// Marked: it may have counted since its ring was read.
+		// If it is marked, it may have counted since its ring was read.
 		if s := p.known[id]; s.watchedUntil == 0 && (!s.dirty || !n.counts(id, now)) {
 			n.drop(p, id)
 		}
@@ -54,7 +54,7 @@ func (n *Totals) counts(id suspectID, now time.Time) bool {
 	return counts != [ring.Slots]uint16{}
 }
 
-// drop forgets a suspect. The caller holds the lock, and tidies the list.
+// drop removes a suspect. The caller holds the lock, and tidies the list.
 func (n *Totals) drop(p *suspects, id suspectID) {
 	if _, known := p.known[id]; known {
 		delete(p.known, id)
@@ -62,7 +62,7 @@ func (n *Totals) drop(p *suspects, id suspectID) {
 	}
 }
 
-// tidy makes the list anew of those that are known, each once.
+// tidy rebuilds the list from the known suspects, each once.
 func (p *suspects) tidy() {
 	p.list, p.stale = p.list[:0], false
 	for id, s := range p.known {
@@ -72,7 +72,7 @@ func (p *suspects) tidy() {
 	}
 }
 
-// rebuildWatched makes the filter anew. Nothing is added meanwhile.
+// rebuildWatched rebuilds the filter. The lock keeps additions out.
 func (n *Totals) rebuildWatched() {
 	n.watching.Lock()
 	defer n.watching.Unlock()

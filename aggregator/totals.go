@@ -10,11 +10,11 @@ import (
 	"edgeguard/shard"
 )
 
-// parts is over how many locks the suspects are split.
+// parts is how many locks the suspects are split over.
 const parts = 64
 
-// Totals is one node's part in the fleet. It is safe for concurrent use. Make one
-// with [New].
+// Totals is one node's part in the fleet. It is safe for concurrent use. Make
+// one with [New].
 type Totals struct {
 	config Config
 	meters []meter
@@ -30,15 +30,16 @@ type Totals struct {
 	scan       atomic.Bool  // keys may have become suspects without an event
 	offset     atomic.Int64 // epoch - local time, in seconds
 
-	watching sync.Mutex // taken by those who add to watched, or replace it; before any part's lock
+	watching sync.Mutex // guards additions to watched, and its replacement; taken before any part's lock
 	watched  atomic.Pointer[watchFilter]
 
-	partial, fullWanted atomic.Uint64 // pushes of less than the whole since the last Offer, and those wanted whole
+	partial, fullWanted atomic.Uint64 // since the last detectLoss: answered pushes that were not full, and those answered with StatusSendFull
 
 	pushed, reconciled, answered, heldBack, displaced, fullRequested, refused, watchesSent, watchesReceived atomic.Uint64
 }
 
-// New makes a node. Meters of the previous one keep their suspects.
+// New returns the Totals of a config. Meters that Previous has keep their
+// suspects.
 func New(c Config) *Totals {
 	c.setDefaults()
 	n := &Totals{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
@@ -65,30 +66,28 @@ func New(c Config) *Totals {
 	n.setQuiet(c.Nodes)
 	if n.config.Previous != nil {
 		n.takeOver(n.config.Previous)
-		n.config.Previous = nil // it must not be kept alive
+		n.config.Previous = nil // let it be collected
 	}
 	return n
 }
 
-// Restored says that the tables were filled with what an earlier boot had
-// counted up to now, local time: pushing begins with the next slot of each
-// meter, since what that boot may have pushed of a slot must not be pushed by
-// this one.
+// Restored reports that the tables were filled with what an earlier boot had
+// counted up to now, local time. Pushing begins with the next slot of each
+// meter: this boot must not push what that one may have pushed of a slot.
 func (n *Totals) Restored(now time.Time) {
 	for i := range n.meters {
 		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
 	}
 }
 
-// Count is to be called after each count on proven evidence, with the meter's
-// index and the key's count. It notes that there is something to be pushed of
-// the key, if it is a suspect or watched, and returns what the other nodes had
-// of it in the window that ends at op.Now, if Redis has said so for that slot;
-// else 0. Count and rest together never are more than the fleet counted in that
-// window.
+// Count is called after each count on proven evidence, with the meter's index
+// and the key's count. If the key is a suspect or watched, Count marks it to be
+// pushed and returns what the other nodes had of it in the window that ends at
+// op.Now, if Redis has answered for that slot; else 0. Count plus rest never
+// exceed what the fleet counted in that window.
 //
-// It is on the request path: while the key is no suspect and nothing is
-// watched it takes no lock and hashes nothing.
+// It is on the request path: for a key that is not a suspect, and while nothing
+// is watched, it takes no lock and computes no hash.
 func (n *Totals) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
 	m := &n.meters[meter]
 	worth := count >= m.share.Load()
@@ -98,8 +97,8 @@ func (n *Totals) Count(meter int, op *shard.Op, count uint32) (rest uint32) {
 	return n.count(meter, op, count, worth)
 }
 
-// count is Count's longer way: worth says that the key's count has reached the
-// share.
+// count is the slow path of Count; worth says that the key's count has reached
+// the share.
 func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest uint32) {
 	m := &n.meters[meter]
 	if m.Limit == 0 {
@@ -132,9 +131,9 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	return 0
 }
 
-// hash spreads the suspects over the parts and the filter. It folds products, as
-// wyhash does, in 4 ns where maphash.Comparable takes 32; the seeds are secret,
-// so that nobody can choose addresses that share a part.
+// hash spreads the suspects over the parts and the filter. It folds products,
+// as wyhash does, in 4 ns where maphash.Comparable takes 32. The seeds are
+// secret, so that no client can choose addresses that share a part.
 //
 // Source: github.com/wangyi-fudan/wyhash.
 func (n *Totals) hash(id suspectID) uint64 {
@@ -148,7 +147,7 @@ func fold(a, b uint64) uint64 {
 
 func (n *Totals) part(id suspectID) *suspects { return &n.suspects[n.hash(id)%parts] }
 
-// id finds the key's name here; false if no meter of this node has such keys.
+// id returns the ID of a key; false if no meter of this node has such keys.
 func (n *Totals) id(k Key) (suspectID, bool) {
 	i, ok := n.index[k.Meter]
 	if !ok || n.meters[i].Limit == 0 || !k.Prefix.IsValid() || n.meters[i].prefix(k.Prefix.Addr()) != k.Prefix {
@@ -157,23 +156,24 @@ func (n *Totals) id(k Key) (suspectID, bool) {
 	return newSuspectID(i, k.Prefix, k.With), true
 }
 
-// key is how the fleet names a suspect.
+// key returns the fleet's name of a suspect.
 func (n *Totals) key(id suspectID) Key {
 	return Key{Meter: n.meters[id.meter].Fingerprint, Prefix: id.prefix(), With: id.with}
 }
 
-// ahead is how many slots the epoch's are ahead of the meter's local ones.
+// epochOffset is by how many slots the epoch is ahead of the meter's local
+// slots.
 func (n *Totals) epochOffset(m *meter) int64 { return n.offset.Load() / int64(m.Width) }
 
-// local turns a slot of the epoch into the meter's own.
+// localSlot converts a slot of the epoch into the meter's local one.
 func (n *Totals) localSlot(m *meter, epoch uint32) uint32 {
 	return uint32(max(int64(epoch)-n.epochOffset(m), 0))
 }
 
-// SetOffset says what is to be added to local time to get the epoch's: a
-// multiple of every width (clockguard's). After a step the slots up to the
-// present one have other numbers than those under which they were pushed, and
-// stay local: they would be counted twice.
+// SetOffset sets what is added to local time to get the epoch's: a multiple of
+// every width (clockguard's). After a step, the slots up to the present one
+// have other numbers than those they were pushed under. They stay local, or
+// they would be counted twice.
 func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	seconds := int64(offset / time.Second)
 	if n.offset.Load() == seconds {
@@ -187,8 +187,8 @@ func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	n.offset.Store(seconds)
 }
 
-// SetNodes says how many nodes the fleet has. More than MaxNodes make every key
-// a suspect until there are fewer or the config follows.
+// SetNodes sets how many nodes the fleet has. More than MaxNodes make every key
+// a suspect until there are fewer or the config changes.
 func (n *Totals) SetNodes(nodes int) { n.setQuiet(nodes) }
 
 func (n *Totals) setQuiet(nodes int) {
@@ -201,7 +201,7 @@ func (n *Totals) setQuiet(nodes int) {
 	}
 }
 
-// Stats reports the node's state.
+// Stats returns what the node keeps, and its counters.
 func (n *Totals) Stats() Stats {
 	return Stats{
 		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Cleared: n.cleared.len(),

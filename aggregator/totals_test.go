@@ -38,7 +38,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 
 func slotOf(t time.Time) uint32 { return uint32(t.Unix() / width) }
 
-// hit counts n events of addr at a time and returns the rest that Count told.
+// hit counts n events of addr at a time and returns the rest that Count returned.
 func (b *bench) hit(addr netip.Addr, at time.Time, n int) (rest uint32) {
 	for range n {
 		op := shard.Op{Addr: addr, Now: slotOf(at), Slot: slotOf(at), Cost: 1}
@@ -47,12 +47,12 @@ func (b *bench) hit(addr netip.Addr, at time.Time, n int) (rest uint32) {
 	return rest
 }
 
-// Collect is all that is to be pushed or, if whole, all that there is.
-func (b *bench) Collect(now time.Time, whole bool) (all []Push) {
+// Collect returns all that is to be pushed or, if full, all that there is.
+func (b *bench) Collect(now time.Time, full bool) (all []Push) {
 	for some := range b.Totals.Collect(now, 100) {
 		all = append(all, some...)
 	}
-	if !whole {
+	if !full {
 		return all
 	}
 	all = nil
@@ -104,7 +104,7 @@ func TestASuspectIsPushedFromItsShareOn(t *testing.T) {
 	b.hit(visitor, later, 1)
 	p = one(t, b.Collect(later, false), slotOf(later), 13, 3)
 	if p.Full {
-		t.Error("a part was taken for the whole")
+		t.Error("a part was taken for all")
 	}
 	one(t, b.Collect(later, true), slotOf(boot), 13, 10, 0, 0, 3)
 }
@@ -133,10 +133,10 @@ func TestQuietOffTellsAll(t *testing.T) {
 		t.Errorf("key %v", p.Key)
 	}
 	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{Watch: true}) {
-		t.Errorf("%+v: what the others have not pushed yet is wanted at once", out)
+		t.Errorf("%+v: what the others have not pushed yet is requested immediately", out)
 	}
 	if p, ok := b.Watch(p.Key, boot); !ok || !p.IsReconcile() {
-		t.Errorf("%+v, %t: all was told already", p, ok)
+		t.Errorf("%+v, %t: everything was pushed already", p, ok)
 	} else {
 		b.Answered(&p, Answer{Peak: 90, Total: 90}, boot)
 	}
@@ -200,10 +200,10 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"nothing", Answer{Peak: 49, Total: 49}, Outcome{}},
 		{"near", Answer{Peak: 50, Total: 50}, Outcome{Watch: true}},
-		{"told a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
+		{"sent a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
 		{"at the limit", Answer{Peak: 100, Total: 100}, Outcome{}},
 		{"over it", Answer{Peak: 101, Total: 12}, Outcome{Over: true}},
-		{"whole twice is once", Answer{Status: StatusSendFull, Peak: 10}, Outcome{}},
+		{"asked twice, repeated once", Answer{Status: StatusSendFull, Peak: 10}, Outcome{}},
 	} {
 		if out := b.Answered(&p, c.a, boot); out != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, out, c.want)
@@ -211,10 +211,10 @@ func TestOutcomes(t *testing.T) {
 	}
 	p.Full = false
 	if out := b.Answered(&p, Answer{Status: StatusSendFull, Peak: 10}, boot); !out.Again {
-		t.Errorf("whole wanted: %+v", out)
+		t.Errorf("full push requested: %+v", out)
 	}
 	if w, ok := b.FullPush(p.Key, boot); !ok || !w.Full {
-		t.Errorf("whole %+v", w)
+		t.Errorf("full push %+v", w)
 	}
 	p.head += watchAgainAfter
 	if out := b.Answered(&p, Answer{Peak: 50, Total: 50}, boot); !out.Watch {
@@ -387,8 +387,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		for i := range 60 {
 			now := boot.Add(time.Duration(i) * 500 * time.Millisecond)
-			offers, _ := b.Reconcile(now, 20)
-			for _, p := range append(b.Collect(now, false), offers...) {
+			reconciles, _ := b.Reconcile(now, 20)
+			for _, p := range append(b.Collect(now, false), reconciles...) {
 				if out := b.Answered(&p, Answer{Peak: p.Sum, Total: p.Sum, Status: uint8(i % 2)}, now); out.Watch {
 					b.Watch(p.Key, now)
 				}

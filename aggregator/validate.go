@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// The bounds of a record that a node takes from the fleet. A node whose clock
-// is ahead by more than the grace has been named by then and must not write
-// blocks that start later than anybody's now.
+// The bounds of a record that a node accepts from the fleet. A node whose clock
+// is ahead by more than the grace has been reported by then, and must not write
+// blocks that start in the future of all others.
 const (
 	futureGrace  = time.Minute
 	longestBlock = 366 * 24 * time.Hour
 	widestV4     = 16
 	widestV6     = 32
-	// An allowance wider than these is no node's business but its own, forced or
-	// not: one record must not open the fleet to everybody.
+	// An allowance wider than these concerns only the node where it was made,
+	// forced or not: one record must not open the fleet to every client.
 	widestAllowV4 = 8
 	widestAllowV6 = 16
 )
 
-// Travels reports whether an allowance of this prefix may go to other nodes: one
-// wider than /8 (IPv4) or /16 (IPv6) holds on the node where it was made.
+// Travels reports whether an allowance of this prefix may go to other nodes:
+// one wider than /8 (IPv4) or /16 (IPv6) applies only on the node where it was
+// made.
 func Travels(prefix netip.Prefix) bool {
 	if prefix.Addr().Is4() {
 		return prefix.Bits() >= widestAllowV4
@@ -29,12 +30,12 @@ func Travels(prefix netip.Prefix) bool {
 	return prefix.Bits() >= widestAllowV6
 }
 
-// CheckRecord decodes a record that came from the fleet and refuses one that is
+// CheckRecord decodes a record that came from the fleet and rejects one that is
 // impossible or dangerous whoever wrote it: one that does not parse, is wider
 // than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the
-// future, ends before it begins, or is a block that lasts longer than 366 days
-// or an allowance that does not travel. now is the epoch's. What is protected
-// here is for the block list to refuse.
+// future, ends before it begins, or is a block of more than 366 days or an
+// allowance that does not travel. now is the epoch's. The block list refuses
+// what is protected here.
 func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 	r, err := DecodeRecord(prefix, record)
 	if err != nil {
@@ -53,7 +54,7 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 	case !b.Until.After(b.Since):
 		err = fmt.Errorf("record of %s: ends before it begins", b.Prefix)
 	case b.Allow && !Travels(b.Prefix):
-		err = fmt.Errorf("record of %s: so wide an allowance is taken from no other node", b.Prefix)
+		err = fmt.Errorf("record of %s: too wide for an allowance of another node", b.Prefix)
 	case !b.Allow && b.Until.Sub(b.Since) > longestBlock:
 		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longestBlock)
 	}

@@ -2,10 +2,10 @@ package aggregator
 
 import "sync/atomic"
 
-// watched is a filter over the keys that the fleet watches: it may know a key
-// that is not watched, and knows all that are. Reading it costs a load or two,
-// so that ordinary visitors are told apart without a lock. Keys are only added;
-// Sweep makes a new one.
+// watchFilter is a filter over the keys that the fleet watches: it has all
+// watched keys and may match others. A lookup costs a load or two, so that
+// ordinary visitors are recognized without a lock. Keys are only added; Sweep
+// makes a new filter.
 type watchFilter struct {
 	count atomic.Int32 // 0: nothing is watched
 	bits  [1 << 10]atomic.Uint64

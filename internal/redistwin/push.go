@@ -28,13 +28,13 @@ func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
 	if len(keys) < 2 || len(keys) > 1+maxKeys || len(args) != len(keys) {
 		return nil, Error("EDGEGUARD arguments")
 	}
-	h, err := aggregator.ParseHeader([]byte(args[0]))
+	h, err := parseHeader([]byte(args[0]))
 	if err != nil {
 		return nil, Error("EDGEGUARD header")
 	}
 	pushes := make([]aggregator.Push, len(args)-1)
 	for i := range pushes {
-		if pushes[i], err = aggregator.ParseBody([]byte(args[1+i])); err != nil {
+		if pushes[i], err = parseBody([]byte(args[1+i])); err != nil {
 			return nil, Error("EDGEGUARD body " + strconv.Itoa(i+1))
 		}
 	}

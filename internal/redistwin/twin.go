@@ -14,9 +14,8 @@
 //     can set its own count of that window against it. Peak looks at the windows
 //     that end at max(first pushed slot, fleet's head-8) up to the fleet's head:
 //     what a late push adds may tip a window that ended after it.
-//   - A push of one empty slot is an offer: it changes nothing and is refused
-//     nothing. Of a head that the fleet's has not come to yet, its peak is its
-//     total.
+//   - A push of one empty slot is a reconcile: it changes nothing, and none of
+//     it is refused. If its head is past the fleet's, its peak is its total.
 //   - A node's field is dropped when none of its slots is among the 68 that are
 //     kept. The window of 60 would be too short: a late push to a slot between
 //     would be counted twice.
