@@ -60,6 +60,7 @@ var floors = map[string]floor{
 	"admin/client":              {imports: []string{"", "admin", "internal/unixsocket"}},
 	"node":                      {imports: []string{"*"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "detector", "aggregator/member", "rules", "shard"}, pure: true},
+	"node/status":               {imports: []string{"", "admin", "aggregator", "aggregator/quarantine", "blocklist", "clockguard", "config", "detector", "node/pipeline", "rules", "shard", "tuning"}},
 	"replay":                    {imports: []string{"*"}},
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},

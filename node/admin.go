@@ -37,7 +37,7 @@ func (d *desk) Report(*admin.Stats)     {}
 func (d *desk) Run(ctx context.Context, works func()) error {
 	n, l := d.node, d.config
 	server, err := admin.New(admin.Config{
-		Reader: view{n}, Operator: view{n}, Events: n.events, TokenFile: l.TokenFile, Connections: l.Connections, Audit: n.audit, Latency: n.latency, Log: n.log,
+		Reader: n.status, Operator: n.operator, Events: n.events, TokenFile: l.TokenFile, Connections: l.Connections, Audit: n.audit, Latency: n.latency, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (n *Node) publish(t note) {
 	switch {
 	case t.over: // its record said when
 	case t.block != nil:
-		n.events.Block(view{n}.Now(), view{n}.outward(*t.block))
+		n.events.Block(n.status.Now(), n.status.Outward(*t.block))
 	case t.alarm != nil:
 		n.events.Alarm(*t.alarm)
 	}

@@ -17,7 +17,7 @@ import (
 // allow makes an allowance by hand; for ever if lasts is 0.
 func (u *underTest) allow(prefix string, lasts time.Duration) {
 	u.t.Helper()
-	v := view{u.Node}
+	v := u.view()
 	b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Reason: "office", Since: v.Now(), Until: edgeguard.Forever}
 	if lasts > 0 {
 		b.Until = b.Since.Add(lasts)
@@ -29,7 +29,7 @@ func (u *underTest) allow(prefix string, lasts time.Duration) {
 
 func (u *underTest) disallow(prefix string) {
 	u.t.Helper()
-	if _, ok := (view{u.Node}).Disallow(netip.MustParsePrefix(prefix), "moved out"); !ok {
+	if _, ok := u.view().Disallow(netip.MustParsePrefix(prefix), "moved out"); !ok {
 		u.t.Fatalf("%s is not allowed", prefix)
 	}
 }
@@ -68,7 +68,7 @@ func TestFleetAllowance(t *testing.T) {
 			t.Fatalf("denied: %+v", v)
 		}
 	}
-	e := view{b.Node}.Explain(view{b.Node}.Now(), netip.MustParseAddr(addr))
+	e := b.view().Explain(b.view().Now(), netip.MustParseAddr(addr))
 	if e.Standing != "allowed" || e.Because != "allowance of 203.0.113.0/24, made on edge-a: office" {
 		t.Errorf("explained as %s: %s", e.Standing, e.Because)
 	}
@@ -176,7 +176,7 @@ func TestFleetWideAllowances(t *testing.T) {
 	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
 	force := func(prefix string) {
 		t.Helper()
-		v := view{a.Node}
+		v := a.view()
 		wide := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Since: v.Now(), Until: edgeguard.Forever}
 		if _, err := v.Allow(wide, true); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func BenchmarkStart(b *testing.B) {
 		n := fresh()
 		n.look()
 		n.restore()
-		if keys, blocks := (view{n}).Stats().Tables.Keys, n.list.Len(); keys != 1_000_000 || blocks != 100_000 {
+		if keys, blocks := n.view().Stats().Tables.Keys, n.list.Len(); keys != 1_000_000 || blocks != 100_000 {
 			b.Fatalf("%d keys, %d blocks", keys, blocks)
 		}
 		b.StopTimer()

@@ -47,7 +47,7 @@ func TestClockSteps(t *testing.T) {
 	end32 := time.Until(time.Unix(1<<31, 0)) // from a second before to 5 s after
 	for _, by := range []time.Duration{time.Hour, -time.Hour, 5 * time.Second, -5 * time.Second, 300 * time.Second, 24 * time.Hour, end32 - time.Second, end32 + 5*time.Second, 0} {
 		u.step(by)
-		view := view{u.Node}
+		view := u.view()
 		if got := view.Now(); (time.Until(got) - by).Abs() > 10*time.Second {
 			t.Errorf("after a step by %v people are told %v", by, got)
 		}

@@ -13,7 +13,7 @@ import (
 
 // conditions are the alarms that last.
 func (u *underTest) conditions() string {
-	return strings.Join((view{u.Node}).Stats().Conditions, "\n")
+	return strings.Join(u.view().Stats().Conditions, "\n")
 }
 
 // Fault 32: a list, a state and a port that cannot be had are alarms, each

@@ -36,18 +36,44 @@ func (n *Node) wantFleet(c *config.Config) []*fleetLink {
 		n.alarms.happened(n.clock.Now(), alarmFleet, "", "the node is alone: "+err.Error())
 		return nil
 	}
-	return []*fleetLink{{key: fmt.Sprintf("fleet %+v", rc), Link: link}}
+	fanOut := func(most time.Duration) time.Duration { return n.heard.fanOut(most, n.clock.Now()) }
+	return []*fleetLink{{key: fmt.Sprintf("fleet %+v", rc), Link: link, fanOut: fanOut}}
 }
 
 // fleetLink is the link as a service.
 type fleetLink struct {
 	*redis.Link
-	key string
+	key    string
+	fanOut func(most time.Duration) time.Duration
 }
 
 func (l *fleetLink) Key() string             { return l.key }
 func (l *fleetLink) Alarm() (string, string) { return alarmFleet, "" }
-func (l *fleetLink) Report(*admin.Stats)     {}
+
+// Report adds how the link works.
+func (l *fleetLink) Report(out *admin.Stats) {
+	f, s := out.Fleet, l.Stats()
+	if f == nil { // a reload has just ended the fleet
+		return
+	}
+	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
+	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
+	f.Published, f.Received, f.Poison = s.Published, s.Received, s.Poison
+	f.Kept, f.Records = s.Kept, s.Records
+	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.fanOut(s.FanOutMost).Seconds()
+	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
+	f.LastError, f.Errors = s.LastError, s.Errors
+	switch {
+	case !s.Up:
+		f.Trouble, f.Mend, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
+	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
+		f.Trouble, f.Mend = "joining", "the fleet is being joined: wait a moment"
+	default:
+		f.Up, f.Trouble, f.Mend = true, "", ""
+	}
+}
+
+// Run implements service.
 func (l *fleetLink) Run(ctx context.Context, _ func()) error {
 	l.Link.Run(ctx) // it has its own alarms
 	return nil

@@ -68,7 +68,7 @@ func pass(rounds uint64, nodes ...*underTest) {
 }
 
 // fleet is how the node says that it stands in its fleet.
-func (u *underTest) fleet() *admin.Fleet { return view{u.Node}.Stats().Fleet }
+func (u *underTest) fleet() *admin.Fleet { return u.view().Stats().Fleet }
 
 // standing gives the block of an address.
 func (u *underTest) standing(addr string) *edgeguard.Block {
@@ -122,7 +122,7 @@ func TestFleetOfTwo(t *testing.T) {
 		t.Fatalf("the node's own rule: %+v", block)
 	}
 
-	if _, ok := (view{b.Node}).Unblock(netip.MustParsePrefix(prefix), "a mistake"); !ok {
+	if _, ok := b.view().Unblock(netip.MustParsePrefix(prefix), "a mistake"); !ok {
 		t.Fatal("nothing was lifted")
 	}
 	a.eventually("the block is lifted", func() bool { return !a.blocked(spread) })
@@ -131,17 +131,17 @@ func TestFleetOfTwo(t *testing.T) {
 	if a.blocked(spread) || b.blocked(spread) {
 		t.Error("the unblock does not stick")
 	}
-	if nodes := (view{a.Node}).FleetNodes(); len(nodes) != 2 || !nodes[0].Alive || !nodes[1].Alive {
+	if nodes := a.view().FleetNodes(); len(nodes) != 2 || !nodes[0].Alive || !nodes[1].Alive {
 		t.Errorf("nodes: %+v", nodes)
 	}
 	if b.blocked(owned) {
 		t.Error("a block of scope node went to the other node")
 	}
 	for rule, want := range []string{"fleet", "node"} {
-		if got := (view{a.Node}).Explain(a.clock.Now(), netip.MustParseAddr(owned)).Rules[rule].Scope; got != want {
+		if got := a.view().Explain(a.clock.Now(), netip.MustParseAddr(owned)).Rules[rule].Scope; got != want {
 			t.Errorf("rule %d has scope %q, want %q", rule, got, want)
 		}
-		if got := (view{a.Node}).Rules()[rule].Scope; got != want {
+		if got := a.view().Rules()[rule].Scope; got != want {
 			t.Errorf("rule %d is listed with scope %q, want %q", rule, got, want)
 		}
 	}
@@ -265,9 +265,9 @@ func TestFleetReloadTakesWhatWasAllowed(t *testing.T) {
 		}
 	}
 	reload(without + "allowlist: [" + addr + "]\n")
-	now := view{a.Node}.Now()
+	now := a.view().Now()
 	block := edgeguard.Block{Prefix: netip.MustParsePrefix(addr + "/32"), Rule: "manual", Since: now, Until: now.Add(time.Hour)}
-	if _, err := (view{a.Node}).Block(block, false); err != nil {
+	if _, err := a.view().Block(block, false); err != nil {
 		t.Fatal(err)
 	}
 	b.eventually("the block is refused", func() bool { return b.fleet().Poison > 0 })

@@ -1,11 +1,9 @@
 package node
 
 import (
-	"net/netip"
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/config"
 )
@@ -45,20 +43,4 @@ func (n *Node) lookForHeld(now time.Time) {
 	} else if n.alarms.ends(alarmHeld, "") {
 		n.log.Info("no block waits for a word any more", "alarm", alarmHeld)
 	}
-}
-
-// Held implements admin.Reader.
-func (v view) Held() []admin.HeldBlock {
-	all := v.hold.All()
-	out := make([]admin.HeldBlock, len(all))
-	for i, one := range all {
-		out[i] = admin.HeldBlock{Block: admin.NewBlock(v.outward(one.Block)), Share: one.Share, Held: v.clock.Epoch(one.At).UTC()}
-	}
-	return out
-}
-
-// Confirm implements admin.Operator.
-func (v view) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
-	b, ok, err = v.hold.Confirm(v.clock.Now(), prefix)
-	return v.outward(b), ok, err
 }

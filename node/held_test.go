@@ -25,15 +25,15 @@ func (u *underTest) crowd(begin string, n, rounds int) {
 
 // blockAt has an operator block a prefix on a node.
 func (u *underTest) blockAt(prefix string, force bool) error {
-	now := view{u.Node}.Now()
-	_, err := view{u.Node}.Block(edgeguard.Block{
+	now := u.view().Now()
+	_, err := u.view().Block(edgeguard.Block{
 		Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Reason: "a test", Since: now, Until: now.Add(time.Hour),
 	}, force)
 	return err
 }
 
 func (u *underTest) waits(prefix string) bool {
-	for _, b := range (view{u.Node}).Held() {
+	for _, b := range u.view().Held() {
 		if b.Prefix.String() == prefix {
 			return true
 		}
@@ -71,7 +71,7 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 			addr := fmt.Sprintf("203.0.0.%d", 1+k)
 			u.eventually(addr+" is blocked", func() bool { return u.blocked(addr) })
 		}
-		u.eventually("nothing waits", func() bool { return len((view{u.Node}).Held()) == 0 })
+		u.eventually("nothing waits", func() bool { return len(u.view().Held()) == 0 })
 		if u.blocked("198.18.0.7") {
 			t.Error("a client is blocked")
 		}
@@ -89,7 +89,7 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 
 // copyOf is a node's copy of an address's block, with the epoch's times.
 func (u *underTest) copyOf(addr string) edgeguard.Block {
-	return view{u.Node}.outward(*u.standing(addr))
+	return u.status.Outward(*u.standing(addr))
 }
 
 // sameBlock reports whether two copies are of one block. Their times may differ by
@@ -143,7 +143,7 @@ func TestHeldInFleet(t *testing.T) {
 		t.Error("the wrong ones wait")
 	}
 	b.eventually("there is an alarm", func() bool {
-		return strings.Contains(strings.Join((view{b.Node}).Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and wait for a word")
+		return strings.Contains(strings.Join(b.view().Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and wait for a word")
 	})
 	b.link().Resync()
 	syncs := b.fleet().Syncs
@@ -160,19 +160,19 @@ func TestHeldInFleet(t *testing.T) {
 		t.Errorf("after a restart: %+v", b.hold.All())
 	}
 
-	if _, ok, err := (view{b.Node}).Confirm(netip.MustParsePrefix("198.18.0.0/16")); !ok || err != nil {
+	if _, ok, err := b.view().Confirm(netip.MustParsePrefix("198.18.0.0/16")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if !b.blocked("198.18.0.7") {
 		t.Error("what was confirmed is not in force")
 	}
 	a.eventually("the word has come", func() bool { return a.list.Forced(netip.MustParsePrefix("198.18.0.0/16")) })
-	if _, ok := (view{b.Node}).Unblock(netip.MustParsePrefix("198.19.0.0/16"), "a mistake"); !ok {
+	if _, ok := b.view().Unblock(netip.MustParsePrefix("198.19.0.0/16"), "a mistake"); !ok {
 		t.Fatal("nothing was taken back")
 	}
 	a.eventually("it is taken back", func() bool { return !a.blocked("198.19.0.7") })
-	b.eventually("the alarm has ended", func() bool { return len((view{b.Node}).Stats().Conditions) == 0 })
-	if len((view{b.Node}).Held()) != 0 || b.blocked("198.19.0.7") {
+	b.eventually("the alarm has ended", func() bool { return len(b.view().Stats().Conditions) == 0 })
+	if len(b.view().Held()) != 0 || b.blocked("198.19.0.7") {
 		t.Error("something waits still")
 	}
 }

@@ -64,6 +64,14 @@ func (n *Node) keepHouse(ctx context.Context) {
 	}
 }
 
+// handedIn returns how many events each source handed in.
+func (n *Node) handedIn() []admin.Source {
+	var s admin.Stats
+	n.auths.report(&s)
+	n.logs.report(&s)
+	return s.Sources
+}
+
 // observeClock takes in what the wall clock did.
 func (n *Node) observeClock() {
 	step, stepped := n.clock.Observe(clockguard.Read())

@@ -181,3 +181,21 @@ func (n *Node) knownPositions() map[string]accesslog.Position {
 	}
 	return known
 }
+
+// figures gives how a log stands. What a unix datagram socket lost is counted
+// by nobody: each time that its queue was full stands for one line at least.
+func (s *logSource) figures() admin.Log {
+	f := admin.Log{Name: s.name}
+	if follower := s.follower.Load(); follower != nil {
+		t := follower.Stats()
+		f.Parsed, f.Skipped, f.Late, f.Early = t.Events, t.Skipped, t.Late, t.Early
+		f.Behind, f.LostBytes = t.Behind, t.Lost
+		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
+	}
+	if listener := s.listener.Load(); listener != nil {
+		t := listener.Stats()
+		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full
+		f.Late, f.Early = t.Late, t.Early
+	}
+	return f
+}

@@ -17,6 +17,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/config"
+	"edgeguard/node/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -107,6 +108,14 @@ func (u *underTest) eventually(what string, f func() bool) {
 	}
 }
 
+// view is the node as the admin API uses it.
+type view struct {
+	*status.Status
+	*operator
+}
+
+func (n *Node) view() view { return view{n.status, n.operator} }
+
 // request decides one request.
 func (u *underTest) request(addr string) edgeguard.Verdict {
 	now := u.clock.Now()
@@ -120,7 +129,7 @@ func requestOf(addr string, at time.Time) edgeguard.Event {
 
 // count is what the address counts for the first rule.
 func (u *underTest) count(addr string) int {
-	e := view{u.Node}.Explain(view{u.Node}.Now(), netip.MustParseAddr(addr))
+	e := u.view().Explain(u.view().Now(), netip.MustParseAddr(addr))
 	return int(e.Rules[0].Count)
 }
 

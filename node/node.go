@@ -24,6 +24,7 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/status"
 	"edgeguard/shard"
 )
 
@@ -75,6 +76,8 @@ type Node struct {
 	reloads  reloads
 	state    *state
 	lists    *lists
+	status   *status.Status
+	operator *operator
 }
 
 // New makes a node. Nothing is opened or started before Run. The error is that
@@ -118,6 +121,8 @@ func New(c *config.Config, o Options) (*Node, error) {
 	n.pipeline = pipeline.New(pipeline.Config{
 		Memory: n.memory, List: n.list, Seed: n.seed, Boot: n.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 	}, c)
+	n.status = status.New(n.sources())
+	n.operator = &operator{pipeline: n.pipeline, list: n.list, quarantine: n.hold, clock: n.clock, status: n.status, reload: n.Reload}
 	s := &supervisor{alarms: n.alarms, log: n.log, now: n.clock.Now}
 	n.auths.supervisor, n.logs.supervisor, n.outlets.supervisor, n.emptying.supervisor, n.desks.supervisor, n.fleets.supervisor = s, s, s, s, s, s
 	return n, nil
@@ -215,11 +220,11 @@ func (n *Node) Run(ctx context.Context) error {
 	n.saveFirstPlaces(ctx)
 	beside.Go(func() { n.keepState(base) })
 	n.ready.Store(true)
-	n.events.State(view{n}.Now(), "ready", n.status())
+	n.events.State(n.status.Now(), "ready", n.line())
 	if n.options.Ready != nil {
 		n.options.Ready()
 	}
-	n.systemd.ready(n.status())
+	n.systemd.ready(n.line())
 	n.log.Info("ready", "node", c.Node, "mode", modeName(c), "rules", len(c.Rules.Rules))
 	<-ctx.Done()
 	n.drain()
@@ -281,7 +286,7 @@ func (n *Node) drain() {
 	n.ready.Store(false)
 	n.systemd.stopping()
 	n.log.Info("ending")
-	n.events.State(view{n}.Now(), "stopping", "the node drains and ends")
+	n.events.State(n.status.Now(), "stopping", "the node drains and ends")
 	n.changing.Lock()
 	defer n.changing.Unlock()
 	n.auths.stop()
@@ -294,8 +299,8 @@ func (n *Node) drain() {
 	n.base = nil
 }
 
-// status is what systemctl shows.
-func (n *Node) status() string {
+// line is what systemctl shows.
+func (n *Node) line() string {
 	c := n.pipeline.Current().Config
 	return fmt.Sprintf("%s: %d rules, %d blocks", modeName(c), len(c.Rules.Rules), n.list.Len())
 }

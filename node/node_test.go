@@ -62,7 +62,7 @@ func TestMonitorEnforcesNothing(t *testing.T) {
 	if !u.blocked("203.0.113.9") {
 		t.Error("the would-be block is not in the list")
 	}
-	view := view{u.Node}
+	view := u.view()
 	b := edgeguard.Block{Prefix: netip.MustParsePrefix("198.51.100.7/32"), Rule: "manual", Since: view.Now(), Until: view.Now().Add(time.Hour)}
 	if _, err := view.Block(b, false); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestNobodyBlocksItself(t *testing.T) {
 				t.Fatalf("%s: %+v", addr, v)
 			}
 		}
-		view := view{u.Node}
+		view := u.view()
 		a := netip.MustParseAddr(addr)
 		b := edgeguard.Block{Prefix: netip.PrefixFrom(a, a.BitLen()), Rule: "manual", Since: view.Now(), Until: view.Now().Add(time.Hour)}
 		if _, err := view.Block(b, false); !errors.Is(err, blocklist.ErrProtected) {
@@ -165,14 +165,14 @@ func TestReloadRefuses(t *testing.T) {
 	if u.pipeline.Current() != before {
 		t.Error("something was changed")
 	}
-	if s := (view{u.Node}).Stats(); s.Reload == nil || s.Reload.OK || len(s.Conditions) == 0 {
+	if s := u.view().Stats(); s.Reload == nil || s.Reload.OK || len(s.Conditions) == 0 {
 		t.Errorf("nobody says that the reload failed: %+v", s)
 	}
 	u.yaml = small
 	if err := u.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if s := (view{u.Node}).Stats(); !s.Reload.OK {
+	if s := u.view().Stats(); !s.Reload.OK {
 		t.Errorf("the reload that went well: %+v", s.Reload)
 	}
 }
@@ -214,7 +214,7 @@ func TestRestartsCountEachLineOnce(t *testing.T) {
 func TestRestartKeepsForcedBlocks(t *testing.T) {
 	folder := shortDir(t)
 	u := newNode(t, folder, small).start()
-	view1 := view{u.Node}
+	view1 := u.view()
 	for _, prefix := range []string{"10.0.0.0/8", "169.254.7.7/32", "203.0.113.9/32", "198.51.100.1/32"} {
 		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Since: view1.Now(), Until: view1.Now().Add(time.Hour)}
 		if _, err := view1.Block(b, true); err != nil {
@@ -247,7 +247,7 @@ func TestRestartKeepsAttributesAndTombstones(t *testing.T) {
 		ask(u, "two.example")
 	}
 	prefix := netip.MustParsePrefix("198.51.100.1/32")
-	before := view{u.Node}
+	before := u.view()
 	b := edgeguard.Block{Prefix: prefix, Rule: "manual", Since: before.Now(), Until: before.Now().Add(time.Hour)}
 	if _, err := before.Block(b, false); err != nil {
 		t.Fatal(err)

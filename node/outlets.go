@@ -119,3 +119,16 @@ func (n *Node) refreshOutlets() {
 		o.runner.Refresh()
 	}
 }
+
+// figures gives how an enforcer stands.
+func (o *outlet) figures() admin.Enforcer {
+	s := o.runner.Stats()
+	e := admin.Enforcer{
+		Name: o.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
+		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+	}
+	if s.Failing > 0 && s.LastError != nil {
+		e.Error = s.LastError.Error()
+	}
+	return e
+}

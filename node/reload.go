@@ -3,7 +3,10 @@ package node
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
+	"edgeguard/admin"
+	"edgeguard/clockguard"
 	"edgeguard/config"
 )
 
@@ -14,6 +17,21 @@ type reloads struct {
 	last atomic.Int64
 	// error is what the last one failed with, nil if it went well.
 	error atomic.Pointer[string]
+}
+
+// figures returns how the last reload went; nil where there was none.
+func (r *reloads) figures(clock *clockguard.Clock) *admin.Reload {
+	if r.done.Load()+r.failed.Load() == 0 {
+		return nil
+	}
+	out := &admin.Reload{OK: true}
+	if failed := r.error.Load(); failed != nil {
+		out.OK, out.Error = false, *failed
+	}
+	if last := r.last.Load(); last != 0 {
+		out.Success = clock.Epoch(time.Unix(0, last))
+	}
+	return out
 }
 
 // errNotRunning is told to who comes too early or too late.
@@ -37,10 +55,10 @@ func (n *Node) Reload() error {
 		n.reloads.done.Add(1)
 		n.reloads.last.Store(now.UnixNano())
 		n.alarms.ends(alarmReload, "")
-		n.events.State(view{n}.Now(), "reloaded", n.status())
+		n.events.State(n.status.Now(), "reloaded", n.line())
 		n.log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
 	}
-	n.systemd.ready(n.status())
+	n.systemd.ready(n.line())
 	return err
 }
 

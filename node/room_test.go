@@ -23,7 +23,7 @@ func TestBlocksHaveABudget(t *testing.T) {
 	list := filepath.Join(folder, "list")
 	yaml := strings.NewReplacer("threshold: 10", "threshold: 1", "$DIR/deny.conf, format: plain", "$DIR/list, format: plain").Replace(small) + "max_blocks: 1000\nwide: off\n"
 	u := newNode(t, folder, yaml).start()
-	by := view{u.Node}
+	by := u.view()
 	manual := func(i int) error {
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), 32)
 		_, err := by.Block(edgeguard.Block{Prefix: p, Rule: edgeguard.ManualRule, Since: by.Now(), Until: by.Now().Add(time.Hour)}, false)

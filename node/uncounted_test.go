@@ -61,7 +61,7 @@ func TestUncounted(t *testing.T) {
 	want := []admin.Uncounted{
 		{Source: "log a", Reason: "line_misfit", Count: uint64(limit)}, {Source: "log a", Reason: "line_too_long", Count: uint64(3*limit + 1)},
 	}
-	if got := (view{n.Node}).Stats().Uncounted; !slices.Equal(got, want) {
+	if got := n.view().Stats().Uncounted; !slices.Equal(got, want) {
 		t.Errorf("figures %v, want %v", got, want)
 	}
 	n.lookForUncounted(now.Add(10 * time.Minute))

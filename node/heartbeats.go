@@ -8,8 +8,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/aggregator/redis"
-	"edgeguard/config"
-	"edgeguard/node/pipeline"
 )
 
 const (
@@ -92,61 +90,4 @@ func (h *heardNodes) fanOut(most time.Duration, now time.Time) time.Duration {
 		h.before, h.longest, h.turned = h.longest, 0, now
 	}
 	return longest
-}
-
-// FleetNodes implements admin.Reader.
-func (v view) FleetNodes() []admin.FleetNode {
-	if v.pipeline.Current().Config.Fleet == nil {
-		return nil
-	}
-	return v.heard.nodes(v.clock.Now())
-}
-
-// fleet gives how the node stands in its fleet; nil for a node alone.
-func (v view) fleet(core *pipeline.Generation) *admin.Fleet {
-	if core.Config.Fleet == nil {
-		return nil
-	}
-	f := &admin.Fleet{Namespace: core.Config.Fleet.Namespace}
-	v.addCounts(f, core)
-	link := v.link()
-	if link == nil {
-		f.Trouble, f.Mend = "config", "the fleet's settings are refused: the log says why"
-		return f
-	}
-	s := link.Stats()
-	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
-	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
-	f.Published, f.Received, f.Poison = s.Published, s.Received, s.Poison
-	f.Kept, f.Records = s.Kept, s.Records
-	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), v.heard.fanOut(s.FanOutMost, v.clock.Now()).Seconds()
-	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
-	f.LastError, f.Errors = s.LastError, s.Errors
-	switch {
-	case !s.Up:
-		f.Trouble, f.Mend, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
-	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
-		f.Trouble, f.Mend = "joining", "the fleet is being joined: wait a moment"
-	default:
-		f.Up = true
-	}
-	return f
-}
-
-// addCounts adds what the node keeps for its fleet, whether it is heard or not.
-func (v view) addCounts(f *admin.Fleet, core *pipeline.Generation) {
-	c := core.Member.Totals.Stats()
-	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
-	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
-	f.Offered, f.Wholes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
-	h := v.hold.Stats()
-	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
-}
-
-// scope says in the API's words whose counts a rule's limit is for.
-func scope(c *config.Config, rule int) string {
-	if c.Fleet == nil {
-		return ""
-	}
-	return c.Rules.Rules[rule].Scope.String()
 }

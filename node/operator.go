@@ -1,0 +1,79 @@
+package node
+
+import (
+	"context"
+	"net/netip"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/aggregator/quarantine"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/node/pipeline"
+	"edgeguard/node/status"
+)
+
+// operator is what an operator changes by hand: an admin.Operator. As in the
+// admin API, its times are wall-clock times.
+type operator struct {
+	pipeline   *pipeline.Pipeline
+	list       *blocklist.List
+	quarantine *quarantine.Quarantine
+	clock      *clockguard.Clock
+	status     *status.Status
+	reload     func() error
+}
+
+// Block implements admin.Operator.
+func (o *operator) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	if !force {
+		share, limit, yes := o.quarantine.TooMuch(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+		if yes {
+			return b, &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+		}
+	}
+	b.Allow, b.Version = false, o.quarantine.Version(b.Prefix)+1
+	return o.add(b, force)
+}
+
+// Allow implements admin.Operator.
+func (o *operator) Allow(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b.Allow = true
+	return o.add(b, force)
+}
+
+// add puts a block or an allowance on the list.
+func (o *operator) add(b edgeguard.Block, force bool) (edgeguard.Block, error) {
+	b.Since, b.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
+	b.Origin = o.pipeline.Current().Config.Node
+	b, _, err := o.list.Add(b, force, o.clock.Now())
+	return o.status.Outward(b), err
+}
+
+// Unblock implements admin.Operator.
+func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	now, node := o.clock.Now(), o.pipeline.Current().Config.Node
+	lifted, ok := o.list.Lift(prefix, now, reason, node)
+	if !ok {
+		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, node)
+	}
+	if ok {
+		o.pipeline.Current().Detector.Clear(now, prefix)
+	}
+	return o.status.Outward(lifted), ok
+}
+
+// Disallow implements admin.Operator.
+func (o *operator) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	lifted, ok := o.list.Disallow(prefix, o.clock.Now(), reason, o.pipeline.Current().Config.Node)
+	return o.status.Outward(lifted), ok
+}
+
+// Confirm implements admin.Operator.
+func (o *operator) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
+	b, ok, err = o.quarantine.Confirm(o.clock.Now(), prefix)
+	return o.status.Outward(b), ok, err
+}
+
+// Reload implements admin.Operator.
+func (o *operator) Reload(context.Context) error { return o.reload() }

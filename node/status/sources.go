@@ -1,0 +1,90 @@
+// Package status answers what the admin API asks of a node: its blocks, rules,
+// counts and figures.
+//
+// It reads and changes nothing: [Sources] has no method that blocks, clears or
+// replaces anything. What an operator changes goes through package node.
+package status
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/quarantine"
+	"edgeguard/blocklist"
+	"edgeguard/config"
+	"edgeguard/detector"
+	"edgeguard/node/pipeline"
+	"edgeguard/shard"
+)
+
+// Sources is what a Status reads: values, functions and interfaces without a
+// method that changes the node. All are safe for concurrent use.
+type Sources struct {
+	Version    string
+	Begun      time.Time // when the node was made, local
+	Clock      Clock
+	List       List
+	Quarantine Quarantine
+	// Current returns the generation in force. An answer takes it once: rules
+	// are numbered by their generation.
+	Current func() Generation
+	Memory  func() shard.MemoryStats
+	// Verdicts passes on what was counted by source, Crossings returns how often
+	// a rule did something.
+	Verdicts  func(func(by pipeline.Count, n uint64))
+	Crossings func(by pipeline.Count) uint64
+	// Conditions returns the alarms that are active.
+	Conditions func() []edgeguard.Alarm
+	// Report adds the figures of the services and of the node's other parts.
+	Report func(*admin.Stats)
+	// Why returns why an address is protected.
+	Why func(netip.Addr) string
+	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
+	// nil where Redis cannot be asked.
+	Nodes  func() []admin.FleetNode
+	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
+}
+
+// Clock is what is read of the node's clock.
+type Clock interface {
+	Now() time.Time
+	Epoch(local time.Time) time.Time
+	Local(epoch time.Time) time.Time
+}
+
+// List is what is read of the blocklist.
+type List interface {
+	AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
+	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
+	Allowances(now time.Time) iter.Seq[edgeguard.Block]
+	Allowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
+	Stats() blocklist.Stats
+}
+
+// Quarantine is what is read of the blocks that await confirmation.
+type Quarantine interface {
+	All() []quarantine.Held
+	Stats() quarantine.Stats
+}
+
+// Generation is what is read of a config and the detector that goes by it.
+type Generation struct {
+	Config   *config.Config
+	Detector Detector
+	// Totals and Key are nil for a node alone.
+	Totals interface{ Stats() aggregator.Stats }
+	Key    func(rule string, prefix netip.Prefix) (aggregator.Key, bool)
+}
+
+// Detector is what is read of a detector.
+type Detector interface {
+	Explain(now time.Time, addr netip.Addr) detector.Explanation
+	Stats() detector.Stats
+	Tables() []detector.Table
+	Tallies(rule int) []detector.Tally
+}

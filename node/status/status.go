@@ -1,0 +1,143 @@
+package status
+
+import (
+	"cmp"
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/node/pipeline"
+)
+
+// Status is the node as the admin API shows it: an admin.Reader. Its times are
+// wall-clock times; the node's own may differ after a step of the clock. Make
+// one with New; it is safe for concurrent use.
+type Status struct{ from Sources }
+
+// New returns a Status that reads from the sources.
+func New(from Sources) *Status { return &Status{from} }
+
+// Now implements admin.Reader.
+func (s *Status) Now() time.Time { return s.from.Clock.Epoch(s.from.Clock.Now()) }
+
+// Outward returns a block of the node's list with wall-clock times.
+func (s *Status) Outward(b edgeguard.Block) edgeguard.Block {
+	b.Since, b.Until = s.from.Clock.Epoch(b.Since), s.from.Clock.Epoch(b.Until)
+	return b
+}
+
+// Blocks implements admin.Reader.
+func (s *Status) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
+	return s.outward(s.from.List.AllFrom(s.from.Clock.Local(now), from))
+}
+
+func (s *Status) outward(blocks iter.Seq[edgeguard.Block]) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for b := range blocks {
+			if !yield(s.Outward(b)) {
+				return
+			}
+		}
+	}
+}
+
+// Find implements admin.Reader.
+func (s *Status) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
+	found := s.from.List.Around(s.from.Clock.Local(now), prefix)
+	for i := range found {
+		found[i] = s.Outward(found[i])
+	}
+	return found
+}
+
+// Held implements admin.Reader.
+func (s *Status) Held() []admin.HeldBlock {
+	all := s.from.Quarantine.All()
+	out := make([]admin.HeldBlock, len(all))
+	for i, one := range all {
+		out[i] = admin.HeldBlock{Block: admin.NewBlock(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC()}
+	}
+	return out
+}
+
+// Allowlist implements admin.Reader.
+func (s *Status) Allowlist() []netip.Prefix { return s.from.Current().Config.Allowlist }
+
+// Allowances implements admin.Reader.
+func (s *Status) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
+	return s.outward(s.from.List.Allowances(s.from.Clock.Local(now)))
+}
+
+// Stats implements admin.Reader.
+func (s *Status) Stats() admin.Stats {
+	g := s.from.Current()
+	d := g.Detector.Stats()
+	blocks := s.from.List.Stats()
+	out := admin.Stats{
+		Node: g.Config.Node, Version: s.from.Version, Monitor: g.Config.Monitor,
+		Started: s.from.Clock.Epoch(s.from.Begun), Time: s.Now(),
+		Events: admin.Totals{
+			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early,
+		},
+		V4: blocks.V4, V6: blocks.V6, Allowances: blocks.Allowances,
+		MaxBlocks: blocks.Most, ByHand: blocks.ByHand, Evicted: blocks.Evicted, Forgotten: blocks.Forgotten,
+		Tables: s.tables(g), Fleet: s.fleet(g),
+	}
+	for _, a := range s.from.Conditions() {
+		out.Conditions = append(out.Conditions, a.Text)
+	}
+	s.from.Verdicts(func(by pipeline.Count, n uint64) {
+		out.Decisions = append(out.Decisions, admin.Decisions{Protocol: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
+	})
+	s.from.Report(&out)
+	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
+	})
+	return out
+}
+
+// tables adds up the tables of all meters.
+func (s *Status) tables(g Generation) admin.Tables {
+	memory := s.from.Memory()
+	const page = 4096
+	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
+		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch,
+	}}
+	for _, t := range g.Detector.Tables() {
+		one := t.Stats()
+		out.Keys += one.Keys
+		out.Rings += one.Rings
+		out.Expired += one.Expired
+		out.Evicted += one.Evicted
+		out.Refused += one.Refused
+		out.Squeezed += one.Squeezed
+	}
+	return out
+}
+
+// fleet returns what the node keeps for its fleet, and that the fleet cannot be
+// joined: a link that runs reports the rest. It is nil for a node alone.
+func (s *Status) fleet(g Generation) *admin.Fleet {
+	if g.Config.Fleet == nil {
+		return nil
+	}
+	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Mend: "the fleet's settings are refused: the log says why"}
+	c := g.Totals.Stats()
+	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
+	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
+	f.Offered, f.Wholes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
+	h := s.from.Quarantine.Stats()
+	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
+	return f
+}
+
+// FleetNodes implements admin.Reader.
+func (s *Status) FleetNodes() []admin.FleetNode {
+	if s.from.Current().Config.Fleet == nil {
+		return nil
+	}
+	return s.from.Nodes()
+}
