@@ -94,6 +94,12 @@ var impure = []string{
 var clockNames = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 
 func TestArchitecture(t *testing.T) {
+	eachFile(t, checkFile)
+}
+
+// eachFile calls do with every Go file of this module that is not a test.
+func eachFile(t *testing.T, do func(t *testing.T, file string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -101,14 +107,28 @@ func TestArchitecture(t *testing.T) {
 		if d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || isModule(file)) {
 			return filepath.SkipDir
 		}
-		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
-			checkFile(t, filepath.ToSlash(file))
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
 		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		do(t, filepath.ToSlash(file), fset, f)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// packageOf returns the folder of a file, "" for the root.
+func packageOf(file string) string {
+	if dir := path.Dir(file); dir != "." {
+		return dir
+	}
+	return ""
 }
 
 // isModule reports whether dir is a module of its own, whose imports are its
@@ -118,26 +138,16 @@ func isModule(dir string) bool {
 	return err == nil
 }
 
-func checkFile(t *testing.T, file string) {
-	pkg := path.Dir(file)
-	if pkg == "." {
-		pkg = ""
-	}
+func checkFile(t *testing.T, file string, fset *token.FileSet, f *ast.File) {
+	pkg := packageOf(file)
 	rule, listed := floors[pkg]
 	if !listed {
 		t.Errorf("%s: package %q has no floor: add it to the table above, with a reason in docs/adr", file, pkg)
 		return
 	}
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Error(err)
-		return
-	}
 	for _, spec := range f.Imports {
-		imported, _ := strconv.Unquote(spec.Path.Value)
-		if problem := badImport(rule, imported); problem != "" {
-			t.Errorf("%s: imports %s: %s", fset.Position(spec.Pos()), imported, problem)
+		if problem := badImport(rule, spec); problem != "" {
+			t.Errorf("%s: imports %s: %s", fset.Position(spec.Pos()), spec.Path.Value, problem)
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -148,15 +158,14 @@ func checkFile(t *testing.T, file string) {
 	})
 }
 
-func badImport(rule floor, imported string) string {
-	ours, isOurs := strings.CutPrefix(imported, "edgeguard")
-	if isOurs && (ours == "" || ours[0] == '/') {
-		ours = strings.TrimPrefix(ours, "/")
-		if !slices.Contains(rule.imports, "*") && !slices.Contains(rule.imports, ours) {
+func badImport(rule floor, spec *ast.ImportSpec) string {
+	if folder, isOurs := ourFolder(spec); isOurs {
+		if !slices.Contains(rule.imports, "*") && !slices.Contains(rule.imports, folder) {
 			return "not on this package's floor"
 		}
 		return ""
 	}
+	imported, _ := strconv.Unquote(spec.Path.Value)
 	if rule.pure && slices.Contains(impure, imported) {
 		return "this package is pure: no I/O, no clock, no logging"
 	}

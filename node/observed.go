@@ -29,7 +29,7 @@ func observed(latency *admin.Latency, verdicts *pipeline.Counts, source string, 
 			took(time.Since(begun))
 		}
 		if verdict.Action != edgeguard.ActionPass {
-			verdicts.Of(pipeline.Count{Source: source, Action: verdict.Action, Rule: verdict.Rule}).Add(1)
+			verdicts.Of(pipeline.Ruling{Source: source, Action: verdict.Action, Rule: verdict.Rule}).Add(1)
 		}
 		return verdict
 	}

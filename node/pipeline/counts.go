@@ -7,8 +7,8 @@ import (
 	"edgeguard"
 )
 
-// Count is what verdicts and crossings are counted by.
-type Count struct {
+// Ruling is what verdicts and crossings are counted by.
+type Ruling struct {
 	Source string
 	Action edgeguard.Action
 	Rule   string
@@ -21,11 +21,11 @@ type Count struct {
 // is ready.
 type Counts struct {
 	mu sync.RWMutex
-	by map[Count]*atomic.Uint64
+	by map[Ruling]*atomic.Uint64
 }
 
 // Of gives the counter of a ruling.
-func (r *Counts) Of(by Count) *atomic.Uint64 {
+func (r *Counts) Of(by Ruling) *atomic.Uint64 {
 	r.mu.RLock()
 	known := r.by[by]
 	r.mu.RUnlock()
@@ -35,7 +35,7 @@ func (r *Counts) Of(by Count) *atomic.Uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.by == nil {
-		r.by = make(map[Count]*atomic.Uint64)
+		r.by = make(map[Ruling]*atomic.Uint64)
 	}
 	n := r.by[by]
 	if n == nil {
@@ -46,7 +46,7 @@ func (r *Counts) Of(by Count) *atomic.Uint64 {
 }
 
 // Count gives how often there was this ruling.
-func (r *Counts) Count(by Count) uint64 {
+func (r *Counts) Count(by Ruling) uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if n := r.by[by]; n != nil {
@@ -58,14 +58,14 @@ func (r *Counts) Count(by Count) uint64 {
 // batch counts the verdicts of a batch, in which the same often follow each
 // other.
 func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
-	var last Count
+	var last Ruling
 	var n *atomic.Uint64
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Action == edgeguard.ActionPass {
 			continue
 		}
-		if by := (Count{Source: source, Action: v.Action, Rule: v.Rule}); n == nil || by != last {
+		if by := (Ruling{Source: source, Action: v.Action, Rule: v.Rule}); n == nil || by != last {
 			last, n = by, r.Of(by)
 		}
 		n.Add(1)
@@ -73,7 +73,7 @@ func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
 }
 
 // Each hands over all counts, in no order.
-func (r *Counts) Each(f func(by Count, n uint64)) {
+func (r *Counts) Each(f func(by Ruling, n uint64)) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for by, n := range r.by {

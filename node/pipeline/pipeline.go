@@ -99,7 +99,7 @@ func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
 }
 
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
-	p.Crossings.Of(Count{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
+	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
 	p.made.Crossed(c)
 }
 

@@ -48,7 +48,7 @@ func (s *Status) Rules() []admin.Rule {
 // around them.
 func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) {
 	for _, action := range []edgeguard.Action{edgeguard.ActionShadow, edgeguard.ActionDeny, edgeguard.ActionBlock, edgeguard.ActionAlarm} {
-		if n := s.from.Crossings(pipeline.Count{Action: action, Rule: r.Name, Wide: wide}); n > 0 {
+		if n := s.from.Crossings(pipeline.Ruling{Action: action, Rule: r.Name, Wide: wide}); n > 0 {
 			out = append(out, admin.Crossings{Action: action.String(), Count: n})
 		}
 	}

@@ -36,8 +36,8 @@ type Sources struct {
 	Memory  func() shard.MemoryStats
 	// Verdicts passes on what was counted by source, Crossings returns how often
 	// a rule did something.
-	Verdicts  func(func(by pipeline.Count, n uint64))
-	Crossings func(by pipeline.Count) uint64
+	Verdicts  func(func(by pipeline.Ruling, n uint64))
+	Crossings func(by pipeline.Ruling) uint64
 	// Conditions returns the alarms that are active.
 	Conditions func() []edgeguard.Alarm
 	// Report adds the figures of the services and of the node's other parts.

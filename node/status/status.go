@@ -89,7 +89,7 @@ func (s *Status) Stats() admin.Stats {
 	for _, a := range s.from.Conditions() {
 		out.Conditions = append(out.Conditions, a.Text)
 	}
-	s.from.Verdicts(func(by pipeline.Count, n uint64) {
+	s.from.Verdicts(func(by pipeline.Ruling, n uint64) {
 		out.Decisions = append(out.Decisions, admin.Decisions{Protocol: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
 	})
 	s.from.Report(&out)
