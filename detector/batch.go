@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/shard"
 )
 
@@ -227,7 +228,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 		if !known {
 			continue
 		}
-		op.With, b.text = view(text[len(b.text):]), text
+		op.With, b.text = unsafetext.String(text[len(b.text):]), text
 		b.ops, b.at = b.ops[:len(b.ops)+1], append(b.at, uint8(i))
 	}
 	if len(b.ops) > 0 {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -104,7 +105,7 @@ func (c *decision) firstOf(m *meter, i int, prefix netip.Prefix) bool {
 	with, _ := m.With(c.event, buf[:0])
 	key := crossingKey{rule: r.Name, prefix: prefix}
 	if len(m.Attributes) > 0 {
-		key.with = shard.Fingerprint(view(with))
+		key.with = shard.Fingerprint(unsafetext.String(with))
 	}
 	return c.d.crossings.first(key, c.nowSec, m.Window)
 }

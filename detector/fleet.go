@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -44,7 +45,7 @@ func (c *decision) countInFleet() {
 		if !ok {
 			continue
 		}
-		room.op.With = view(with)
+		room.op.With = unsafetext.String(with)
 		table := m.table(c.event)
 		n := c.counted(table.Add(&room.op), room.op.Cost)
 		if m.fleet && table == m.proven {

@@ -3,9 +3,9 @@ package detector
 import (
 	"math"
 	"time"
-	"unsafe"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -142,9 +142,6 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 	return m.With(event, buf)
 }
 
-// view reads b as a string without a copy; b must not change while it is used.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
 // add counts the event if the meter matches it.
 func (m *meter) add(c *decision) count {
 	var buf [attributesSize]byte
@@ -153,7 +150,7 @@ func (m *meter) add(c *decision) count {
 	if !ok {
 		return count{}
 	}
-	op.With = view(with)
+	op.With = unsafetext.String(with)
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
 }
 
@@ -190,7 +187,7 @@ func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 	if !m.fill(&op, c.event, c.moment) || !known {
 		return 0
 	}
-	op.With = view(with)
+	op.With = unsafetext.String(with)
 	room := limit - min(limit, uint32(op.Cost))
 	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
 	return m.begin(op.Now + slots).Sub(c.now)

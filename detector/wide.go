@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -93,7 +94,7 @@ func (c *decision) countWide(m *meter, own count) {
 	}
 	var buf [attributesSize]byte
 	with, _ := m.attributes(c.event, buf[:0]) // known, or the key had not been counted
-	op.With = view(with)
+	op.With = unsafetext.String(with)
 	for k := range m.wide {
 		if n, late := answered(m.wide[k].Add(&op), op.Cost); !late {
 			c.takeWide(m, k, n)
@@ -138,7 +139,7 @@ func (c *decision) retryWide(m *meter, k int, limit uint32) time.Duration {
 	with, _ := m.attributes(c.event, buf[:0])
 	now := m.slot(c.nowSec)
 	cost, _ := m.Match(c.event)
-	slots := m.wide[k].Until(c.event.Addr, view(with), now, limit-min(limit, uint32(cost), m.share))
+	slots := m.wide[k].Until(c.event.Addr, unsafetext.String(with), now, limit-min(limit, uint32(cost), m.share))
 	return m.begin(now + slots).Sub(c.now)
 }
 

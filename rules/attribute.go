@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 )
 
 // Attribute is a part of a key besides the address.
@@ -77,7 +78,7 @@ func appendHost(dst []byte, host string) []byte {
 		return appendValue(dst, host)
 	}
 	var room [hostRoom]byte
-	return appendValue(dst, view(normalHost(room[:0], host)))
+	return appendValue(dst, unsafetext.String(normalHost(room[:0], host)))
 }
 
 func appendPath(dst []byte, target string) []byte {
@@ -85,7 +86,7 @@ func appendPath(dst []byte, target string) []byte {
 		return appendValue(dst, path)
 	}
 	var room [pathRoom]byte
-	return appendValue(dst, view(normalPath(room[:0], target)))
+	return appendValue(dst, unsafetext.String(normalPath(room[:0], target)))
 }
 
 func appendMethod(dst []byte, method string) []byte {
@@ -93,7 +94,7 @@ func appendMethod(dst []byte, method string) []byte {
 		return appendValue(dst, method)
 	}
 	var room [methodRoom]byte
-	return appendValue(dst, view(appendUpper(room[:0], method)))
+	return appendValue(dst, unsafetext.String(appendUpper(room[:0], method)))
 }
 
 // appendValue appends a value as it is shown: whole if it is short.
@@ -108,7 +109,7 @@ func appendValue(dst []byte, value string) []byte {
 // first 16 digits of its SHA-256, which an operator can compare with
 // `printf %s VALUE | sha256sum`.
 func appendDigest(dst []byte, value string, head int) []byte {
-	sum := sha256.Sum256(viewBytes(value))
+	sum := sha256.Sum256(unsafetext.Bytes(value))
 	dst = append(appendEscaped(dst, value[:head]), "…"...)
 	return hex.AppendEncode(dst, sum[:hashBytes])
 }

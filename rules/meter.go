@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 )
 
 // Meter is what is counted: match, key, window and cost. Rules that agree on
@@ -70,9 +71,9 @@ func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
 //go:noinline
 func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
 	var room [pathRoom]byte
-	cost, ok = m.weigh(ev, view(normalPath(room[:0], ev.Path)))
+	cost, ok = m.weigh(ev, unsafetext.String(normalPath(room[:0], ev.Path)))
 	if hasOther(ev.Path) { // servers differ: one of the readings is what was served
-		other, also := m.weigh(ev, view(otherPath(room[:0], ev.Path)))
+		other, also := m.weigh(ev, unsafetext.String(otherPath(room[:0], ev.Path)))
 		cost, ok = max(cost, other), ok || also
 	}
 	return cost, ok

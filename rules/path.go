@@ -3,6 +3,8 @@ package rules
 import (
 	"encoding/binary"
 	"strings"
+
+	"edgeguard/internal/unsafetext"
 )
 
 // pathRoom is the stack that normalizing a path may take: more than nearly
@@ -20,7 +22,7 @@ func plainPath(target string) (path string, ok bool) {
 		return "", false
 	}
 	if len(target) >= 8 {
-		return target, !hasMarks(viewBytes(target))
+		return target, !hasMarks(unsafetext.Bytes(target))
 	}
 	for i := 0; i < len(target); i++ {
 		switch target[i] {

@@ -1,6 +1,9 @@
 package rules
 
-import "edgeguard"
+import (
+	"edgeguard"
+	"edgeguard/internal/unsafetext"
+)
 
 // predicate is a compiled [Match]. Plain structs, looked through from the
 // cheapest to the dearest, rather than a closure for each term: every call
@@ -39,7 +42,7 @@ func (p *predicate) matchMethod(method string) bool {
 //go:noinline
 func (p *predicate) matchOddMethod(method string) bool {
 	var room [methodRoom]byte
-	return p.method.match(view(appendUpper(room[:0], method)))
+	return p.method.match(unsafetext.String(appendUpper(room[:0], method)))
 }
 
 // matchTexts looks at the rest: the path is in normal form, the host as sent.
@@ -63,5 +66,5 @@ func (p *predicate) matchHost(host string) bool {
 //go:noinline
 func (p *predicate) matchOddHost(host string) bool {
 	var room [hostRoom]byte
-	return p.host.match(view(normalHost(room[:0], host)))
+	return p.host.match(unsafetext.String(normalHost(room[:0], host)))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 )
 
 // when is a compiled expression: what the terms of a match cannot say. It is
@@ -47,7 +48,7 @@ func (w *when) match(ev *edgeguard.Event) bool {
 	if holds := w.holds(s); holds || !hasOther(ev.Path) {
 		return holds
 	}
-	s.path = view(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
+	s.path = unsafetext.String(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
 	return w.holds(s)
 }
 
@@ -58,7 +59,7 @@ func wholePath(target string) string {
 	if path, ok := plainPath(target); ok {
 		return path
 	}
-	return view(normalPath(make([]byte, 0, len(target)+1), target))
+	return unsafetext.String(normalPath(make([]byte, 0, len(target)+1), target))
 }
 
 // wholeHost gives a host without its port and last dot, and in lower case.
@@ -69,7 +70,7 @@ func wholeHost(host string) string {
 	if host = bareHost(host); len(host) >= hostRoom {
 		return ""
 	}
-	return view(appendLower(make([]byte, 0, len(host)), host))
+	return unsafetext.String(appendLower(make([]byte, 0, len(host)), host))
 }
 
 // upperMethod gives a method in upper case.
@@ -77,7 +78,7 @@ func upperMethod(method string) string {
 	if plainMethod(method) {
 		return method
 	}
-	return view(appendUpper(make([]byte, 0, len(method)), method))
+	return unsafetext.String(appendUpper(make([]byte, 0, len(method)), method))
 }
 
 // query gives what stands behind the question mark of a request target, as it

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/logline/scan"
 )
 
@@ -70,7 +71,7 @@ func (f *Fields) text(field edgeguard.Field, b []byte) string {
 	if f.Known&field == 0 {
 		return ""
 	}
-	return scan.Text(f.unescaped(b))
+	return unsafetext.String(f.unescaped(b))
 }
 
 // unescaped is a function of its own, so that a field which is not known costs no

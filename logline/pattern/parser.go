@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/logline/entry"
 	"edgeguard/logline/scan"
 )
@@ -356,7 +357,7 @@ func (p *parser) field(st *step, line []byte, pos int) (int, bool) {
 		}
 	}
 	if !scan.HasPrefix(line[end:], st.lit) {
-		p.out = strings.HasPrefix(st.lit, scan.Text(line[end:]))
+		p.out = strings.HasPrefix(st.lit, unsafetext.String(line[end:]))
 		return 0, false
 	}
 	return end + len(st.lit), true

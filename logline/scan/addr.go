@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"math"
 	"net/netip"
-	"unsafe"
+
+	"edgeguard/internal/unsafetext"
 )
 
 // AddrAt reads the address at the start of b, unmapped and without its zone,
@@ -61,7 +62,7 @@ func IPv4At(b []byte) (addr netip.Addr, n int, ok bool) {
 
 // parseAddr reads an address that is all of b.
 func parseAddr(b []byte) (netip.Addr, bool) {
-	addr, err := netip.ParseAddr(Text(b))
+	addr, err := netip.ParseAddr(unsafetext.String(b))
 	if err != nil {
 		return netip.Addr{}, false
 	}
@@ -116,8 +117,3 @@ func AddrOrNumber(b []byte) (netip.Addr, bool) {
 	}
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
-
-// Text sees bytes as a string without copying them. It is for what dies with
-// the bytes: a look-up, or an event's field, which is valid until the next
-// batch.
-func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

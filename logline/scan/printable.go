@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"edgeguard/internal/unsafetext"
 )
 
 // MaxPrintable is how much of a line [Printable] shows, in bytes.
@@ -21,7 +23,7 @@ func Printable(b []byte) string {
 		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
 			s.WriteRune(r)
 		} else {
-			quoted := strconv.Quote(Text(b[:n]))
+			quoted := strconv.Quote(unsafetext.String(b[:n]))
 			s.WriteString(quoted[1 : len(quoted)-1])
 		}
 		b = b[n:]

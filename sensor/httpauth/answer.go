@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -22,7 +23,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}
-	p, rest := protocolOf(text(ctx.Request.Header.RequestURI()))
+	p, rest := protocolOf(unsafetext.String(ctx.Request.Header.RequestURI()))
 	if p == protocolNone {
 		ctx.SetStatusCode(fasthttp.StatusNotFound)
 		ctx.SetContentType("text/plain")

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 )
 
 // maxLong bounds the header that is still read when it is over the limit: what
@@ -35,7 +36,7 @@ func (s *Server) countLong(c *conn) {
 	a := s.asker
 	var request fasthttp.RequestHeader
 	cut, err := s.readLong(c, &request)
-	p, rest := protocolOf(text(request.RequestURI()))
+	p, rest := protocolOf(unsafetext.String(request.RequestURI()))
 	if err != nil && a.config.Trust.Has(c.peer) {
 		a.uncounted(netip.Addr{}, edgeguard.HeadersTooLong)
 		return

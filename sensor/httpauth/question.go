@@ -4,11 +4,11 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"unsafe"
 
 	"github.com/valyala/fasthttp"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -51,7 +51,7 @@ func (q *question) end() {
 // value gives a header's first value.
 func (q *question) value(name string) (string, bool) {
 	v := q.header.Peek(name)
-	return text(v), v != nil
+	return unsafetext.String(v), v != nil
 }
 
 // values gives a header's values, in the order of their arrival.
@@ -59,7 +59,7 @@ func (q *question) values(name string) []string {
 	all := q.header.PeekAll(name)
 	all = all[max(0, len(all)-maxLines):]
 	for i, v := range all {
-		q.lines[i] = text(v)
+		q.lines[i] = unsafetext.String(v)
 	}
 	return q.lines[:len(all)]
 }
@@ -77,14 +77,14 @@ func (q *question) describe(p protocol, rest string) {
 		q.take(&e.Path, edgeguard.FieldPath, "X-Forwarded-Uri")
 		q.take(&e.Host, edgeguard.FieldHost, "X-Forwarded-Host")
 	case protocolEnvoy:
-		e.Method, e.Path = text(q.header.Method()), rest
+		e.Method, e.Path = unsafetext.String(q.header.Method()), rest
 		e.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
 		q.take(&e.Host, edgeguard.FieldHost, "Host")
 	}
 	if q.noPath {
 		e.Path, e.Known = "", e.Known&^edgeguard.FieldPath
 	}
-	e.Agent = text(q.header.UserAgent())
+	e.Agent = unsafetext.String(q.header.UserAgent())
 	e.Known |= edgeguard.FieldAgent
 	if !q.part {
 		e.Header = q.read
@@ -99,10 +99,6 @@ func (q *question) take(field *string, known edgeguard.Field, name string) {
 		q.event.Known |= known
 	}
 }
-
-// text sees bytes as a string without copying them. It is for what lives as
-// long as the request: an event's field, a look-up.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // peerOf gives the address of a connection's other end, the zero Addr for a
 // unix socket.

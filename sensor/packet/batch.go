@@ -1,9 +1,8 @@
 package packet
 
 import (
-	"unsafe"
-
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 )
 
 // batchSize events are handed over at once: enough that the hand-over is not
@@ -54,7 +53,7 @@ func (b *batch) keep(s []byte) string {
 	}
 	at := len(b.text)
 	b.text = append(b.text, s...)
-	return unsafe.String(&b.text[at], len(s))
+	return unsafetext.String(b.text[at:])
 }
 
 // keepRequest copies a request into an event of the batch.
