@@ -26,7 +26,7 @@ type floor struct {
 // accident. "*" stands for any of ours.
 var floors = map[string]floor{
 	"":                          {pure: true},
-	"ring":                      {pure: true},
+	"ring":                      {imports: []string{""}, pure: true},
 	"rules":                     {imports: []string{"", "internal/unsafetext"}, pure: true},
 	"blocklist":                 {imports: []string{""}, pure: true},
 	"shard":                     {imports: []string{"", "ring"}, pure: true},

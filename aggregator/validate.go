@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"edgeguard"
 )
 
 // The bounds of a record that a node accepts from the fleet. A node whose clock
@@ -12,8 +14,6 @@ import (
 const (
 	futureGrace  = time.Minute
 	longestBlock = 366 * 24 * time.Hour
-	widestV4     = 16
-	widestV6     = 32
 	// An allowance wider than these concerns only the node where it was made,
 	// forced or not: one record must not open the fleet to every client.
 	widestAllowV4 = 8
@@ -42,9 +42,9 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 		return r, err
 	}
 	b := &r.Block
-	widest := widestV6
+	widest := edgeguard.WidestV6
 	if b.Prefix.Addr().Is4() {
-		widest = widestV4
+		widest = edgeguard.WidestV4
 	}
 	switch {
 	case b.Prefix.Bits() < widest && !r.Forced:

@@ -10,12 +10,6 @@ import (
 	"edgeguard"
 )
 
-// The widest prefixes that are blocked or allowed without force.
-const (
-	WidestV4 = 16
-	WidestV6 = 32
-)
-
 // Why a block is refused. Merge and Force wrap them with the prefix and the
 // mend.
 var (
@@ -34,7 +28,7 @@ var (
 // is known is no error: it changes nothing.
 //
 // Refused, with the errors above, are prefixes that are zero, unmasked or
-// mapped IPv4; what is wider than WidestV4 or WidestV6; blocks that begin at
+// mapped IPv4; what is wider than [edgeguard.WidestV4] or [edgeguard.WidestV6]; blocks that begin at
 // 0.0.0.0 or ::, or are inside anything allowlisted or protected; and what is
 // over. A block inside an allowance made at run time is taken, and sleeps. A
 // block around an allowlisted or protected address is taken, since Find spares
@@ -165,10 +159,10 @@ func (l *List) checkPrefix(e *entry) error {
 		return fmt.Errorf("%s: %w: a client never comes from %s", p, ErrUnspecified, p.Addr())
 	case e.forced:
 		return nil
-	case p.Addr().Is4() && p.Bits() < WidestV4:
-		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, WidestV4)
-	case !p.Addr().Is4() && p.Bits() < WidestV6:
-		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, WidestV6)
+	case p.Addr().Is4() && p.Bits() < edgeguard.WidestV4:
+		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, edgeguard.WidestV4)
+	case !p.Addr().Is4() && p.Bits() < edgeguard.WidestV6:
+		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, edgeguard.WidestV6)
 	}
 	return nil
 }

@@ -14,8 +14,10 @@
 // other way round then agree on the count.
 package ring
 
+import "edgeguard"
+
 // Slots is the length of the window in slots.
-const Slots = 60
+const Slots = edgeguard.Slots
 
 // Ring is a sliding window over the last [Slots] slots. The zero value is an
 // empty window, ready for use. It is 128 bytes, two cache lines, and not safe

@@ -19,24 +19,12 @@ const (
 	DefaultV6       = 64
 )
 
-// MaxLimit is the greatest limit of a rule. A slot of a window holds 65,535
-// and then stays there: a higher limit could never be seen to be passed.
-const MaxLimit = 65_534
-
 // MaxCandidates is how many candidates a rule may have: each is compared at
 // every event.
 const MaxCandidates = 32
 
-// The widest prefixes that may be blocked.
-const (
-	widestV4 = 16
-	widestV6 = 32
-)
-
 // MaxSteps is how many steps a rule may escalate through.
 const MaxSteps = 16
-
-const slots = 60
 
 // compiler turns one spec after the other into rules, meters and problems.
 type compiler struct {
@@ -104,7 +92,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	m.match = match
 	m.when = expression
 	m.paths = match.need&edgeguard.FieldPath != 0
-	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*slots), text}
+	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*edgeguard.Slots), text}
 	if whenText != "" {
 		canonical = append(canonical, whenText)
 	}
@@ -130,13 +118,13 @@ func (c *compiler) window(window time.Duration) (time.Duration, uint32) {
 	if window == 0 {
 		window = DefaultWindow
 	}
-	if window < 0 || window%(slots*time.Second) != 0 {
+	if window < 0 || window%(edgeguard.Slots*time.Second) != 0 {
 		c.problem("window", flaw{
-			fmt.Sprintf("%v is not 60 slots of whole seconds", window),
+			fmt.Sprintf("%v is not %d slots of whole seconds", window, edgeguard.Slots),
 			"use whole minutes, such as 1m, 5m or 1h",
 		})
 	}
-	return window, uint32(window / (slots * time.Second))
+	return window, uint32(window / (edgeguard.Slots * time.Second))
 }
 
 func (c *compiler) cost(path string, cost uint32) uint16 {
@@ -178,12 +166,12 @@ func (c *compiler) limit(path string, guard Guard, threshold uint32) uint32 {
 		c.problem(path, flaw{"is missing or 0", "say how much a window may hold: at least 1"})
 		return 0
 	}
-	if threshold > guard.most(MaxLimit) {
+	if threshold > guard.most(edgeguard.MaxLimit) {
 		c.problem(path, flaw{
-			fmt.Sprintf("%d makes a limit over %d, which a window could fail to notice", threshold, MaxLimit),
-			fmt.Sprintf("use at most %d, with a shorter window if it must stay as strict", guard.most(MaxLimit)),
+			fmt.Sprintf("%d makes a limit over %d, which a window could fail to notice", threshold, edgeguard.MaxLimit),
+			fmt.Sprintf("use at most %d, with a shorter window if it must stay as strict", guard.most(edgeguard.MaxLimit)),
 		})
-		return MaxLimit
+		return edgeguard.MaxLimit
 	}
 	return guard.Limit(threshold)
 }
@@ -212,10 +200,10 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 			"set action: deny, which refuses what matches while the count is over",
 		})
 	}
-	if meter.V4 < widestV4 || meter.V6 < widestV6 {
+	if meter.V4 < edgeguard.WidestV4 || meter.V6 < edgeguard.WidestV6 {
 		c.problem("key.address", flaw{
 			"a prefix this wide is never blocked",
-			fmt.Sprintf("use v4 from %d and v6 from %d, or set action: deny", widestV4, widestV6),
+			fmt.Sprintf("use v4 from %d and v6 from %d, or set action: deny", edgeguard.WidestV4, edgeguard.WidestV6),
 		})
 	}
 }

@@ -35,7 +35,7 @@ const (
 	homeBits, siteBits          = 56, 48
 	homeTimes, siteTimes        = 16, 64
 	strictTimes                 = 16
-	greatestCount        uint32 = slots * 65_535 // of a window whose slots are all full
+	greatestCount        uint32 = edgeguard.Slots * (edgeguard.MaxLimit + 1) // of a window whose slots are all full
 )
 
 // Width is an IPv6 network around a rule's key in which costs are added up

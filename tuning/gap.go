@@ -1,6 +1,10 @@
 package tuning
 
-import "math"
+import (
+	"math"
+
+	"edgeguard"
+)
 
 // What makes a gap convincing.
 const (
@@ -42,7 +46,7 @@ func widestGap(peaks []Peak, all uint64) (gap Gap, ok bool) {
 	for above := 1; above <= few; above++ {
 		high, low := peaks[above-1].Peak, peaks[above].Peak
 		ratio := float64(high) / float64(low)
-		if ratio < widest || low > MaxLimit || math.Sqrt(float64(high))-math.Sqrt(float64(low)) < minNoise {
+		if ratio < widest || low > edgeguard.MaxLimit || math.Sqrt(float64(high))-math.Sqrt(float64(low)) < minNoise {
 			continue
 		}
 		if float64(above)*math.Log(ratio) >= minSurprise*tailIndex(peaks[above:], above) {

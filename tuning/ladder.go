@@ -4,20 +4,18 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"edgeguard"
 )
 
-// MaxLimit is the highest limit that a rule can have: a slot saturates one
-// above it, and could hide an offender.
-const MaxLimit = 65534
-
 // Ladder gives thresholds to compare: 1, 2 and 5 times the powers of ten, from
-// 10 to the first that is not below highest, and no further than MaxLimit.
+// 10 to the first that is not below highest, and no further than [edgeguard.MaxLimit].
 func Ladder(highest uint32) []uint32 {
 	var steps []uint32
 	for decade := uint32(10); ; decade *= 10 {
 		for _, m := range []uint32{1, 2, 5} {
 			step := decade * m
-			if step > MaxLimit {
+			if step > edgeguard.MaxLimit {
 				return steps
 			}
 			steps = append(steps, step)
@@ -58,7 +56,7 @@ func multiples(of []float64) []uint32 {
 // high, and among equally round ones the nearest to the geometric middle. ok
 // is false only if no threshold has such a limit.
 func inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
-	high = min(high, MaxLimit+1)
+	high = min(high, edgeguard.MaxLimit+1)
 	middle := math.Sqrt(float64(max(low, 1)) * float64(high))
 	for _, numbers := range [][]uint32{humanNumbers, twoDigitNumbers} {
 		nearest := math.Inf(1)
@@ -88,7 +86,7 @@ func inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
 func atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
 	for _, n := range humanNumbers {
 		limit := limitOf.of(n)
-		if limit > MaxLimit {
+		if limit > edgeguard.MaxLimit {
 			break
 		}
 		threshold = n

@@ -180,7 +180,7 @@ func TestInsideKeepsItsWord(t *testing.T) {
 	r := newRand(t)
 	guard := func(threshold uint32) uint32 { return uint32((uint64(threshold)*95 + 99) / 100) }
 	for range 2000 {
-		low := uint32(r.IntN(MaxLimit))
+		low := uint32(r.IntN(edgeguard.MaxLimit))
 		high := low + 1 + spread(r)>>10
 		for _, f := range []LimitOf{nil, guard} {
 			n, ok := inside(low, high, f)

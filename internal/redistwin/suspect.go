@@ -3,6 +3,7 @@ package redistwin
 import (
 	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator"
 )
 
@@ -41,7 +42,7 @@ func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggrega
 	if before := s.fleet.head; p.First <= top && top > before {
 		s.fleet.advance(top)
 		moved = true
-		if before/windowSlots != top/windowSlots {
+		if before/edgeguard.Slots != top/edgeguard.Slots {
 			s.dropOld()
 		}
 	}
@@ -83,13 +84,13 @@ func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push)
 	if p.IsReconcile() {
 		newest = max(fleet, head) // the fleet's head may not have come there yet
 	}
-	for end := min(max(int64(p.First), fleet-(kept-windowSlots)), newest); end <= newest; end++ {
+	for end := min(max(int64(p.First), fleet-(kept-edgeguard.Slots)), newest); end <= newest; end++ {
 		a.Peak = max(a.Peak, s.fleet.total(end))
 	}
-	if int64(s.floor) > head-windowSlots {
+	if int64(s.floor) > head-edgeguard.Slots {
 		a.Status |= aggregator.StatusCleared
 	}
-	if node.sum(max(head-windowSlots+1, int64(s.floor)), head) < p.Sum {
+	if node.sum(max(head-edgeguard.Slots+1, int64(s.floor)), head) < p.Sum {
 		a.Status |= aggregator.StatusSendFull
 	}
 }

@@ -1,13 +1,11 @@
 package redistwin
 
 import (
+	"edgeguard"
 	"edgeguard/aggregator"
 )
 
-const (
-	windowSlots = 60
-	kept        = aggregator.Kept
-)
+const kept = aggregator.Kept
 
 // window is a ring as Redis keeps it: the slots head-67 to head, slot s at
 // s % 68.
@@ -48,4 +46,4 @@ func (w *window) sum(from, end int64) (sum uint32) {
 }
 
 // total is the count of the window that ends at a slot.
-func (w *window) total(end int64) uint32 { return w.sum(end-windowSlots+1, end) }
+func (w *window) total(end int64) uint32 { return w.sum(end-edgeguard.Slots+1, end) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"edgeguard"
 	"edgeguard/aggregator"
 )
 
@@ -26,8 +27,8 @@ func parseHeader(b []byte) (aggregator.Header, error) {
 func parseBody(b []byte) (aggregator.Push, error) {
 	var p aggregator.Push
 	n := (len(b) - aggregator.BodySize) / 2
-	if n < 1 || n > windowSlots || len(b) != aggregator.BodySize+2*n {
-		return p, fmt.Errorf("body of %d bytes: not 1 to %d slots", len(b), windowSlots)
+	if n < 1 || n > edgeguard.Slots || len(b) != aggregator.BodySize+2*n {
+		return p, fmt.Errorf("body of %d bytes: not 1 to %d slots", len(b), edgeguard.Slots)
 	}
 	p.First = binary.BigEndian.Uint32(b)
 	p.Sum = binary.BigEndian.Uint32(b[4:])
