@@ -197,7 +197,7 @@ func (n peer) Own() []netip.Addr {
 
 // Fleet hears of the fleet's nodes every two seconds: their own addresses
 // are not to be blocked.
-func (n peer) Fleet(beats []redis.Beat) {
+func (n peer) Fleet(beats []aggregator.Heartbeat) {
 	n.heard.hear(beats, n.clock.Now())
 	peers := make(map[netip.Addr]string)
 	for i := range beats {

@@ -17,6 +17,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
@@ -194,8 +195,8 @@ func TestFleetWithoutRedis(t *testing.T) {
 // of one that is gone its last, for an hour.
 func TestFleetNodes(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	beat := func(name, boot string) redis.Beat {
-		return redis.Beat{Node: name, Boot: boot, Version: "1.2", AheadMS: 2, PushLagMS: 250, Changes: 7, Digest: "ab"}
+	beat := func(name, boot string) aggregator.Heartbeat {
+		return aggregator.Heartbeat{Node: name, Boot: boot, Version: "1.2", AheadMS: 2, PushLagMS: 250, Changes: 7, Digest: "ab"}
 	}
 	var h heardNodes
 	shown := func(now time.Time) string {
@@ -211,14 +212,14 @@ func TestFleetNodes(t *testing.T) {
 	}
 	for _, step := range []struct {
 		at   time.Duration
-		hear []redis.Beat
+		hear []aggregator.Heartbeat
 		want string
 	}{
-		{0, []redis.Beat{beat("b", "1"), beat("a", "1")}, "a/1 alive, b/1 alive"},
+		{0, []aggregator.Heartbeat{beat("b", "1"), beat("a", "1")}, "a/1 alive, b/1 alive"},
 		{staleBeats, nil, "a/1 gone, b/1 gone"},
-		{time.Minute, []redis.Beat{beat("a", "1"), beat("a", "2")}, "a/1 alive, a/2 alive, b/1 gone"},
-		{2 * time.Minute, []redis.Beat{beat("a", "2")}, "a/2 alive, b/1 gone"},
-		{goneNodes, []redis.Beat{beat("a", "2")}, "a/2 alive"},
+		{time.Minute, []aggregator.Heartbeat{beat("a", "1"), beat("a", "2")}, "a/1 alive, a/2 alive, b/1 gone"},
+		{2 * time.Minute, []aggregator.Heartbeat{beat("a", "2")}, "a/2 alive, b/1 gone"},
+		{goneNodes, []aggregator.Heartbeat{beat("a", "2")}, "a/2 alive"},
 	} {
 		now := start.Add(step.at)
 		if step.hear != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator"
 )
 
 const (
@@ -37,14 +37,14 @@ type heardNodes struct {
 
 // heardBeat is a beat and when it was last among those of the living, local.
 type heardBeat struct {
-	redis.Beat
+	aggregator.Heartbeat
 	at time.Time
 }
 
 // hear takes in the beats of all nodes that live. Of a name that lives, runs
 // that have ended are forgotten, and the others after an hour: a node that
 // crashes again and again does not fill the list.
-func (h *heardNodes) hear(beats []redis.Beat, now time.Time) {
+func (h *heardNodes) hear(beats []aggregator.Heartbeat, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lives := make(map[string]bool, len(beats))

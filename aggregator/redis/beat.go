@@ -1,66 +1,11 @@
 package redis
 
 import (
-	"encoding/json"
+	"edgeguard/aggregator"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"time"
 )
-
-// maxBeat is what the library takes of one node.
-const maxBeat = 1024
-
-// Beat is what a node says of itself every two seconds.
-type Beat struct {
-	Node    string    `json:"node"`
-	Boot    string    `json:"boot"`
-	Version string    `json:"version,omitempty"`
-	Started time.Time `json:"started"`
-	// At is when it was said, by Redis' clock as the node knows it.
-	At time.Time `json:"at"`
-	// AheadMS is how far the node's clock is ahead of Redis', in milliseconds.
-	AheadMS float64 `json:"ahead_ms"`
-	// PushLagMS is the age of its newest whole round of pushes.
-	PushLagMS int64 `json:"push_lag_ms"`
-	// Changes is the version of the fleet's list that it has read, Digest its
-	// digest of it, of the records that end after Cutoff.
-	Changes int64  `json:"changes"`
-	Digest  string `json:"digest,omitempty"`
-	Cutoff  int64  `json:"cutoff,omitempty"`
-	Monitor bool   `json:"monitor,omitempty"`
-	// Own are the node's addresses, which no other node must block.
-	Own []netip.Addr `json:"own,omitempty"`
-}
-
-// Field is the beat's name in the hash of nodes.
-func (b *Beat) Field() string { return b.Node + "/" + b.Boot }
-
-// encode gives the beat's JSON, with as many addresses as there is room for.
-func (b Beat) encode() string {
-	for {
-		text, err := json.Marshal(b)
-		if err == nil && len(text) <= maxBeat {
-			return string(text)
-		}
-		if len(b.Own) == 0 {
-			b.Version = "" // a name of 255 bytes and this, at most
-			text, _ = json.Marshal(b)
-			return string(text)
-		}
-		b.Own = b.Own[:len(b.Own)/2]
-	}
-}
-
-// parseBeat reads a field of the hash of nodes; a beat that another node says
-// in its name is none.
-func parseBeat(field, value string) (Beat, bool) {
-	var b Beat
-	if len(value) > maxBeat || json.Unmarshal([]byte(value), &b) != nil {
-		return b, false
-	}
-	return b, b.Field() == field && b.Node != ""
-}
 
 // standing is the beat function's answer: how the namespace stands.
 type standing struct {
@@ -70,7 +15,7 @@ type standing struct {
 	cutoff  int64     // unix second
 	tip     string    // newest id of the stream; "" if it is empty
 	born    string    // when the namespace was; another birth is another namespace
-	beats   []Beat
+	beats   []aggregator.Heartbeat
 }
 
 func parseStanding(answer []any) (standing, error) {
@@ -94,7 +39,7 @@ func parseStanding(answer []any) (standing, error) {
 	for rest := answer[7:]; len(rest) >= 2; rest = rest[2:] {
 		field, _ := rest[0].(string)
 		value, _ := rest[1].(string)
-		if b, ok := parseBeat(field, value); ok {
+		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
 			s.beats = append(s.beats, b)
 		}
 	}
@@ -116,8 +61,8 @@ func number(v any) (int64, bool) {
 const fresh = 10 * time.Second
 
 // alive gives the newest beat of each run that was heard from lately.
-func (s *standing) alive() []Beat {
-	var out []Beat
+func (s *standing) alive() []aggregator.Heartbeat {
+	var out []aggregator.Heartbeat
 	for _, b := range s.beats {
 		if age := s.now.Sub(b.At); age < fresh && age > -fresh {
 			out = append(out, b)
@@ -132,7 +77,7 @@ func (s *standing) names() map[[8]byte]string {
 	names := make(map[[8]byte]string, len(s.beats))
 	for i := range s.beats {
 		b := &s.beats[i]
-		names[nodeID(b)] = b.Node
+		names[b.ID()] = b.Node
 	}
 	return names
 }

@@ -54,7 +54,7 @@ func TestEmptiedWithoutBlocks(t *testing.T) {
 			Meters: []aggregator.Meter{{Fingerprint: testMeter, Width: testWidth, Limit: testLimit, Table: m.table}},
 			Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1, MaxNodes: 10, Quiet: true,
 		})
-		m.met = func([]Beat) { beats[i].Add(1) }
+		m.met = func([]aggregator.Heartbeat) { beats[i].Add(1) }
 		fleet = append(fleet, m.start(t))
 		m.eventually(t, "the fleet", func() bool { return m.link.Up() })
 	}

@@ -12,8 +12,6 @@ import (
 	"edgeguard/aggregator"
 )
 
-func nodeID(b *Beat) [8]byte { return aggregator.NodeID(b.Node, b.Boot) }
-
 // beats is the heartbeat's loop.
 func (l *Link) beats(ctx context.Context) error {
 	ticks := time.NewTicker(beatEvery)
@@ -47,7 +45,7 @@ func (l *Link) beat(ctx context.Context, said bool) (standing, error) {
 	field, value := "", ""
 	if said {
 		mine := l.mine()
-		field, value = mine.Field(), mine.encode()
+		field, value = mine.Field(), mine.Encode()
 	}
 	answer, err := l.client.FCall(ctx, functionName("beat"), l.pusher.names.beatKeys(),
 		field, value, strconv.Itoa(l.config.Partitions)).Slice()
@@ -66,10 +64,10 @@ func (l *Link) beat(ctx context.Context, said bool) (standing, error) {
 }
 
 // mine is this node's beat.
-func (l *Link) mine() Beat {
+func (l *Link) mine() aggregator.Heartbeat {
 	digest, changes := l.mirror.digest(l.drift.cutoff.Load())
 	now := l.fleetNow()
-	return Beat{
+	return aggregator.Heartbeat{
 		Node: l.config.Node, Boot: l.config.Boot, Version: l.config.Version, Monitor: l.config.Monitor,
 		Started: now.Add(-time.Since(l.started)).Round(time.Millisecond).UTC(),
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(l.ahead().Microseconds()) / 1000,

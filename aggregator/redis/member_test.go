@@ -66,7 +66,7 @@ type member struct {
 	config Config
 	// What a test may replace.
 	epoch, local func(time.Time) time.Time
-	met          func([]Beat)
+	met          func([]aggregator.Heartbeat)
 	skew         func(time.Duration, bool)
 	link         *Link
 	table        *shard.Table
@@ -94,7 +94,7 @@ func newMember(t testing.TB, c Config) *member {
 		Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1,
 	})
 	same := func(t time.Time) time.Time { return t }
-	m.epoch, m.local, m.met, m.skew = same, same, func([]Beat) {}, func(time.Duration, bool) {}
+	m.epoch, m.local, m.met, m.skew = same, same, func([]aggregator.Heartbeat) {}, func(time.Duration, bool) {}
 	return m
 }
 
@@ -125,7 +125,7 @@ func (p testPeer) Crowded(b edgeguard.Block, forced bool) bool {
 }
 func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
 func (p testPeer) Own() []netip.Addr                                  { return nil }
-func (p testPeer) Fleet(b []Beat)                                     { p.met(b) }
+func (p testPeer) Fleet(b []aggregator.Heartbeat)                     { p.met(b) }
 func (p testPeer) Skew(d time.Duration, ok bool)                      { p.skew(d, ok) }
 func (p testPeer) Alarm(kind, about, text string)                     { p.alarm(kind, about, text) }
 func (p testPeer) Calm(kind, about string)                            { p.calm(kind, about) }

@@ -59,7 +59,7 @@ type Membership interface {
 	Own() []netip.Addr
 	// Fleet is called every two seconds with the beats of all nodes, this one
 	// included.
-	Fleet(beats []Beat)
+	Fleet(beats []aggregator.Heartbeat)
 	// Skew is called after each beat with how far Redis' clock is ahead of this
 	// host's wall clock: what [clockguard.Clock.Correct] takes. trusted is false
 	// while most nodes disagree with Redis, whose clock is then the wrong one and

@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"edgeguard/aggregator"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type Fleet struct {
 
 // NodeStatus is one node's last beat.
 type NodeStatus struct {
-	Beat
+	aggregator.Heartbeat
 	// Alive: it was heard from in the last ten seconds. Age is how long ago.
 	Alive bool
 	Age   time.Duration
@@ -61,7 +62,7 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	s := standing{now: f.Now}
 	for field, value := range nodes.Val() {
 		_, value, _ = strings.Cut(value, " ") // the library notes when it was said
-		if b, ok := parseBeat(field, value); ok {
+		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
 			s.beats = append(s.beats, b)
 		}
 	}
@@ -69,7 +70,7 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	for _, b := range s.beats {
 		age := f.Now.Sub(b.At)
 		alive := age < fresh && age > -fresh
-		f.Nodes = append(f.Nodes, NodeStatus{Beat: b, Alive: alive, Age: age, Twin: alive && slices.Contains(twins, b.Node)})
+		f.Nodes = append(f.Nodes, NodeStatus{Heartbeat: b, Alive: alive, Age: age, Twin: alive && slices.Contains(twins, b.Node)})
 	}
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))

@@ -11,7 +11,7 @@ import (
 // judge compares the clocks of the living nodes with Redis' and with each
 // other, names the wrong ones, and tells the node how far its wall clock is
 // from the fleet's.
-func (l *Link) judge(alive []Beat) {
+func (l *Link) judge(alive []aggregator.Heartbeat) {
 	skews := []aggregator.Skew{{Node: l.config.Node, Ahead: l.ahead()}}
 	for _, b := range alive {
 		if b.Node != l.config.Node {

@@ -16,7 +16,6 @@ const (
 	maxRemoved = 200
 	// beatLife is how long a heartbeat is remembered.
 	beatLife = time.Hour
-	maxBeat  = 1024
 	// maxStream bounds the stream; the server's own bound is approximate.
 	maxStream = 100000
 )
@@ -149,7 +148,7 @@ func (l *list) remove(prefix string) {
 // beat files a node's heartbeat and tells how the namespace stands: KEYS nodes
 // state ends blocks, ARGV field value partitions. An empty field only asks.
 func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
-	if len(keys) != 4 || len(args) < 3 || len(args[1]) > maxBeat {
+	if len(keys) != 4 || len(args) < 3 || len(args[1]) > aggregator.MaxHeartbeat {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	l := r.list(keys[3])

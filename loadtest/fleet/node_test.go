@@ -45,7 +45,7 @@ type node struct {
 
 	mu      sync.Mutex
 	alarms  map[string]string          // by kind and about: the text
-	beats   []redis.Beat               // of the last meeting
+	beats   []aggregator.Heartbeat     // of the last meeting
 	skew    bool                       // Redis' clock is trusted
 	changed map[netip.Prefix]time.Time // when the list last did
 
@@ -156,7 +156,7 @@ func (p peer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 func (p peer) Crowded(edgeguard.Block, bool) bool                 { return false }
 func (p peer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
 
-func (p peer) Fleet(beats []redis.Beat) {
+func (p peer) Fleet(beats []aggregator.Heartbeat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beats = slices.Clone(beats)

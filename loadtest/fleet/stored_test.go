@@ -141,14 +141,14 @@ func digestOf(records map[string]string) string {
 }
 
 // beats are what the nodes last said of themselves, by name and boot.
-func (f *fleet) beats() (map[string]redis.Beat, error) {
+func (f *fleet) beats() (map[string]aggregator.Heartbeat, error) {
 	fields, err := f.redis.HGetAll(background, blocksKey("nodes")).Result()
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]redis.Beat{}
+	out := map[string]aggregator.Heartbeat{}
 	for field, text := range fields {
-		var b redis.Beat
+		var b aggregator.Heartbeat
 		_, text, _ = strings.Cut(text, " ") // behind the second in which it came
 		if err := json.Unmarshal([]byte(text), &b); err != nil {
 			return nil, err
