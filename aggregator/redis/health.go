@@ -6,6 +6,24 @@ import (
 	"time"
 )
 
+// Trouble is why a node is cut off from its fleet, in words for its operator:
+// the kind, which stays the same while the trouble does, and what to do.
+type Trouble struct {
+	// Kind is one word for alarms and metrics: "unreachable", "password" …
+	Kind string
+	// Text says what is wrong and its mend.
+	Text string
+	// patience is the longest wait between two tries: short where Redis
+	// answers, since a try costs it little.
+	patience time.Duration
+}
+
+// The longest waits between two tries.
+const (
+	answering   = 400 * time.Millisecond
+	unreachable = time.Second
+)
+
 // starting is the trouble of a link that has not tried to join yet: its node
 // decides alone, and there is nothing to mend nor to alarm.
 var starting = Trouble{Kind: "starting", Text: "the fleet is not joined yet"}

@@ -70,7 +70,3 @@ func (p *Pusher) Drop(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Explain puts an error of a Pusher into words for an operator: what is wrong
-// with Redis, and the mend.
-func (c *Config) Explain(err error) error { return errors.New(c.diagnose(err).Text) }

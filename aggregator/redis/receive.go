@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -162,4 +163,25 @@ func (l *Link) refuse(prefix string, err error) {
 	if l.poison.first(prefix) {
 		l.node.Alarm("poison", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
 	}
+}
+
+// reported are the prefixes whose poison was alarmed, so that each is once.
+type reported struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// first reports whether prefix is new; past a bound nothing is.
+func (r *reported) first(prefix string) bool {
+	const most = 1024
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[prefix] || len(r.seen) >= most {
+		return false
+	}
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	r.seen[prefix] = true
+	return true
 }

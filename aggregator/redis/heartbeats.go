@@ -4,6 +4,7 @@ import (
 	"edgeguard/aggregator"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -100,3 +101,22 @@ func (s *standing) twins() []string {
 // twinGrace is how long two runs of one node may overlap, as they do where a
 // new one starts before the old has ended.
 const twinGrace = 3 * time.Second
+
+// roster is the names of the nodes by their ids. Safe for concurrent use.
+type roster struct {
+	names atomic.Pointer[map[[8]byte]string]
+}
+
+func (r *roster) set(names map[[8]byte]string) { r.names.Store(&names) }
+
+func (r *roster) knows(id [8]byte) bool {
+	names := r.names.Load()
+	return names != nil && (*names)[id] != ""
+}
+
+func (r *roster) name(id [8]byte) string {
+	if r.knows(id) {
+		return (*r.names.Load())[id]
+	}
+	return fmt.Sprintf("unknown node (%x)", id[:3])
+}

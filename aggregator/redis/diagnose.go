@@ -9,27 +9,8 @@ import (
 	"net"
 	"os"
 	"strings"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-)
-
-// Trouble is why a node is cut off from its fleet, in words for its operator:
-// the kind, which stays the same while the trouble does, and what to do.
-type Trouble struct {
-	// Kind is one word for alarms and metrics: "unreachable", "password" …
-	Kind string
-	// Text says what is wrong and its mend.
-	Text string
-	// patience is the longest wait between two tries: short where Redis
-	// answers, since a try costs it little.
-	patience time.Duration
-}
-
-// The longest waits between two tries.
-const (
-	answering   = 400 * time.Millisecond
-	unreachable = time.Second
 )
 
 // signs are the words by which Redis says what it lacks, most specific first.
@@ -82,6 +63,10 @@ func (c *Config) diagnose(err error) Trouble {
 	}
 	return Trouble{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", patience: unreachable}
 }
+
+// Explain puts an error of a Pusher into words for an operator: what is wrong
+// with Redis, and the mend.
+func (c *Config) Explain(err error) error { return errors.New(c.diagnose(err).Text) }
 
 // connectKind names what is not Redis's own answer.
 func connectKind(err error) string {

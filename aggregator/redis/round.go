@@ -1,0 +1,222 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+)
+
+// tally is what became of the calls of a round.
+type tally struct {
+	calls, unanswered int
+	first             error // of those that were not answered
+	then              error // of what followed from answers
+}
+
+func (t *tally) err() error {
+	if t.first == nil {
+		return t.then
+	}
+	return errors.Join(&pushError{calls: t.calls, unanswered: t.unanswered, err: t.first}, t.then)
+}
+
+// push sends pushes, some calls at a time, and does what follows from the
+// answers before it sends more. False: the rest would wait for as long again.
+func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
+	for calls := range slices.Chunk(p.group(pushes), pipelined) {
+		var f follow
+		failed, err := p.exchange(ctx, counts, calls, now, &f)
+		t.calls, t.unanswered = t.calls+len(calls), t.unanswered+failed
+		if t.first == nil {
+			t.first = err
+		}
+		t.then = p.act(ctx, counts, &f, now)
+		if failed == len(calls) || t.then != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// follow is what answers ask for.
+type follow struct {
+	again, watch []aggregator.Key
+	forget       []floored // before again
+	over         []over
+}
+
+type over struct {
+	key        aggregator.Key
+	peak, head uint32
+}
+
+// act does what answers ask for.
+func (p *Pusher) act(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
+	var err error
+	if len(f.forget) > 0 {
+		err = p.forget(ctx, f.forget)
+	}
+	if len(f.again) > 0 && err == nil {
+		err = p.repeat(ctx, counts, f, now)
+	}
+	p.decide(ctx, f.over)
+	return errors.Join(err, p.tell(ctx, f.watch))
+}
+
+// repeat pushes whole what is to go again.
+func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
+	var again []aggregator.Push
+	for _, k := range f.again {
+		if one, ok := counts.FullPush(k, now); ok {
+			again = append(again, one)
+		}
+	}
+	for calls := range slices.Chunk(p.group(again), pipelined) {
+		if failed, err := p.exchange(ctx, counts, calls, now, f); err != nil {
+			return &pushError{calls: len(calls), unanswered: failed, err: err}
+		}
+	}
+	return nil
+}
+
+// exchange sends some calls and takes in their answers. It gives how many calls
+// were not answered, with the first reason.
+func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Totals, calls []*call, now time.Time, f *follow) (failed int, first error) {
+	claimed := now
+	if p.live {
+		claimed = p.node.Now()
+	}
+	failed, first = p.send(ctx, calls, p.node.Epoch(claimed))
+	for _, c := range calls {
+		p.take(counts, c, now, f)
+	}
+	return failed, first
+}
+
+// call is one call of the push function: keys of one partition and width.
+type call struct {
+	partition int
+	width     uint32
+	pushes    []*aggregator.Push
+	answers   []aggregator.Answer
+	cmd       *goredis.Cmd
+}
+
+// group parts pushes into calls.
+func (p *Pusher) group(pushes []aggregator.Push) []*call {
+	type place struct {
+		partition int
+		meter     uint64
+	}
+	open := map[place]*call{}
+	var calls []*call
+	for i := range pushes {
+		one := &pushes[i]
+		at := place{one.Key.Partition(len(p.names.counts)), one.Key.Meter}
+		c := open[at]
+		if c == nil || len(c.pushes) == callKeys {
+			c = &call{partition: at.partition, width: one.Width}
+			open[at] = c
+			calls = append(calls, c)
+		}
+		c.pushes = append(c.pushes, one)
+	}
+	return calls
+}
+
+// send carries out calls, and gives how many were not answered, with the first
+// reason.
+func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (failed int, first error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	for _, c := range calls {
+		c.cmd = pipe.FCall(ctx, functionName("push"), p.keys(c), p.arguments(c, claimed)...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for _, c := range calls {
+		text, err := c.cmd.Text()
+		if err == nil {
+			c.answers, err = aggregator.DecodeAnswers(text, len(c.pushes))
+		}
+		if err == nil {
+			continue
+		}
+		failed++
+		p.stats.failed("push")
+		if first == nil {
+			first = fmt.Errorf("push to partition %d: %w", c.partition, err)
+		}
+	}
+	p.stats.calls.Add(uint64(len(calls)))
+	return failed, first
+}
+
+func (p *Pusher) keys(c *call) []string {
+	keys := make([]string, 1, 1+len(c.pushes))
+	keys[0] = p.names.clocks[c.partition]
+	var b [33]byte
+	for _, one := range c.pushes {
+		keys = append(keys, p.names.counts[c.partition]+string(one.Key.Append(b[:0])))
+	}
+	return keys
+}
+
+func (p *Pusher) arguments(c *call, claimed time.Time) []any {
+	args := make([]any, 1, 1+len(c.pushes))
+	args[0] = aggregator.NewHeader(p.id, claimed, c.width).Append(nil)
+	for _, one := range c.pushes {
+		args = append(args, one.AppendBody(nil))
+	}
+	return args
+}
+
+// take hands a call's answers to the node, if there are any.
+func (p *Pusher) take(counts *aggregator.Totals, c *call, now time.Time, f *follow) {
+	for i, a := range c.answers {
+		one := c.pushes[i]
+		out := counts.Answered(one, a, now)
+		if out.Forget != 0 {
+			f.forget = append(f.forget, floored{one.Key, floor{out.Forget, one.Width}})
+		}
+		if out.Again || out.Forget != 0 {
+			f.again = append(f.again, one.Key)
+		}
+		if out.Watch {
+			f.watch = append(f.watch, one.Key)
+		}
+		if out.Over {
+			f.over = append(f.over, over{one.Key, a.Peak, one.Head()})
+		}
+	}
+	p.stats.keys.Add(uint64(len(c.answers)))
+}
+
+// pushError says how much of a round was not answered.
+type pushError struct {
+	calls, unanswered int
+	err               error
+}
+
+func (e *pushError) Error() string {
+	return fmt.Sprintf("%d of %d calls not answered: %v", e.unanswered, e.calls, e.err)
+}
+
+func (e *pushError) Unwrap() error { return e.err }
+
+// lost reports that the way to Redis is gone altogether, and not to a part of
+// a Cluster, nor the node's clock refused.
+func lost(err error) bool {
+	var e *pushError
+	if !errors.As(err, &e) {
+		return err != nil
+	}
+	return e.unanswered == e.calls && !strings.Contains(e.err.Error(), "EDGEGUARD clock")
+}
