@@ -40,11 +40,11 @@ func TestAllowDisallow(t *testing.T) {
 	}
 
 	_, err = c.Block(t.Context(), admin.BlockRequest{Prefix: "203.0.113.7", Force: true})
-	if p := asProblem(t, err); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Detail, "203.0.113.0/24") || !strings.Contains(p.Mend, "allow remove") {
+	if p := asProblem(t, err); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Detail, "203.0.113.0/24") || !strings.Contains(p.Fix, "allow remove") {
 		t.Errorf("a block inside an allowance: %v", err)
 	}
 	_, err = c.Disallow(t.Context(), "203.0.113.7", "")
-	if p := asProblem(t, err); p.Status != http.StatusNotFound || !strings.Contains(p.Mend, "203.0.113.0/24") {
+	if p := asProblem(t, err); p.Status != http.StatusNotFound || !strings.Contains(p.Fix, "203.0.113.0/24") {
 		t.Errorf("one address of an allowed network: %v", err)
 	}
 	lifted, err := c.Disallow(t.Context(), "203.0.113.0/24", "moved out")

@@ -170,7 +170,7 @@ func TestBlockExtendUnblock(t *testing.T) {
 	}
 
 	_, err = c.Unblock(t.Context(), "198.51.100.9", "")
-	if p := asProblem(t, err); p.Status != http.StatusNotFound || !strings.Contains(p.Mend, "198.51.100.0/24") {
+	if p := asProblem(t, err); p.Status != http.StatusNotFound || !strings.Contains(p.Fix, "198.51.100.0/24") {
 		t.Errorf("unblock of one address of a blocked network: %v", err)
 	}
 	lifted, err := c.Unblock(t.Context(), "198.51.100.0/24", "a customer")

@@ -66,8 +66,8 @@ func badJSON(err error) *Problem {
 // end gives the end of a block that lasts for a span or until a time. The
 // default is used if neither is given; 0 means that one has to be.
 func end(now time.Time, span string, until time.Time, byDefault time.Duration) (time.Time, *Problem) {
-	bad := func(field, detail, mend string) (time.Time, *Problem) {
-		return time.Time{}, problem(http.StatusBadRequest, field, detail, mend)
+	bad := func(field, detail, fix string) (time.Time, *Problem) {
+		return time.Time{}, problem(http.StatusBadRequest, field, detail, fix)
 	}
 	switch {
 	case span != "" && !until.IsZero():

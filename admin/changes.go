@@ -23,7 +23,7 @@ func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
 func (s *changes) reload(w http.ResponseWriter, r *http.Request) *Problem {
 	var p *Problem
 	if err := s.operator.Reload(r.Context()); err != nil {
-		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the old config stays in force; mend the file and reload")
+		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the previous config stays in use; fix the file and reload")
 	} else {
 		sendJSON(w, http.StatusOK, Reloaded{OK: true})
 	}

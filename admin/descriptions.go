@@ -13,6 +13,11 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return d
 }
 
+// deprecated describes a metric under its former name, kept for one release.
+func deprecated(former, name string) *prometheus.Desc {
+	return describe(former, "Deprecated: renamed to edgeguard_"+name+".")
+}
+
 // The node's metrics, but for what a histogram or a counter of this package
 // holds itself.
 var (
@@ -52,7 +57,8 @@ var (
 	descRings     = describe("tracked_rings", "Keys that have slots of their own.")
 	descEvictions = describe("evictions_total", "Keys forgotten.", "reason")
 	descRefused   = describe("refused_events_total", "Events not counted for want of memory.")
-	descSqueezed  = describe("squeezed_counts_total", "Counts too low for want of memory.")
+	descUnder     = describe("undercounted_counts_total", "Counts that became too low, because memory was full.")
+	descSqueezed  = deprecated("squeezed_counts_total", "undercounted_counts_total")
 	descLimitMem  = describe("memory_limit_bytes", "The memory that all meters may use.")
 	descUsedMem   = describe("memory_used_bytes", "The memory that all meters use.")
 	descMemory    = describe("memory_bytes", "Parts of the memory in use.", "part")

@@ -10,11 +10,11 @@ import (
 type Fleet struct {
 	Namespace string `json:"namespace"`
 	// Up is false while the node is cut off and decides alone, or tells the
-	// fleet not all of its counts. Trouble says why in one word, Mend in a
+	// fleet not all of its counts. Trouble says why in one word, Fix in a
 	// sentence that ends with what to do, Since when it began.
 	Up      bool      `json:"up"`
 	Trouble string    `json:"trouble,omitempty"`
-	Mend    string    `json:"mend,omitempty"`
+	Fix     string    `json:"fix,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	// LastError is the newest error's text, also when it is over.
 	LastError string `json:"last_error,omitempty"`
@@ -38,23 +38,23 @@ type Fleet struct {
 	Suspects int `json:"suspects"`
 	Watched  int `json:"watched"`
 	// HeldBack counts events of keys for which there was no room among the
-	// suspects, Displaced the suspects that made room for hotter ones. Offered
-	// counts the keys of which only the sum was compared with Redis', Wholes
-	// those that Redis asked to have whole, Refused the pushes of which Redis
+	// suspects, Displaced the suspects that made room for hotter ones. Reconciled
+	// counts the keys whose sum alone was compared with that of Redis, FullPushes
+	// those that Redis asked to have in full, Refused the pushes of which Redis
 	// refused slots.
-	HeldBack  uint64 `json:"held_back"`
-	Displaced uint64 `json:"displaced"`
-	Offered   uint64 `json:"offered"`
-	Wholes    uint64 `json:"wholes_asked"`
-	Refused   uint64 `json:"refused_slots"`
+	HeldBack   uint64 `json:"held_back"`
+	Displaced  uint64 `json:"displaced"`
+	Reconciled uint64 `json:"reconciled"`
+	FullPushes uint64 `json:"full_pushes_requested"`
+	Refused    uint64 `json:"refused_slots"`
 
 	// Published counts blocks and unblocks that the fleet took from this node,
-	// Received those that changed this node's list, Poison those that it
+	// Received those that changed this node's list, Rejected those that it
 	// refused, Syncs the times that the fleet's whole list was read, Joins how
 	// often the fleet was joined.
 	Published uint64 `json:"published"`
 	Received  uint64 `json:"received"`
-	Poison    uint64 `json:"poison"`
+	Rejected  uint64 `json:"rejected"`
 	// Kept counts how often a block stayed with this node alone, since the
 	// fleet's list had no room for it; Records is how many that has.
 	Kept    uint64 `json:"kept"`
@@ -64,14 +64,14 @@ type Fleet struct {
 	// Held are the blocks of other nodes that wait for an operator's word, Came
 	// those that ever did. Of these Confirmed had their word, and of Proven the
 	// node found the same by itself; Released went in when there was room for
-	// them. Unkept were held and could not be kept for
-	// want of room: they come with the next sync.
-	Held      int    `json:"held"`
-	Came      uint64 `json:"held_ever"`
-	Confirmed uint64 `json:"held_confirmed"`
-	Proven    uint64 `json:"held_proven"`
-	Released  uint64 `json:"held_released"`
-	Unkept    uint64 `json:"held_unkept"`
+	// them. NotRecorded were held and found no room to
+	// be kept in: they come with the next sync.
+	Held        int    `json:"held"`
+	Came        uint64 `json:"held_ever"`
+	Confirmed   uint64 `json:"held_confirmed"`
+	Proven      uint64 `json:"held_proven"`
+	Released    uint64 `json:"held_released"`
+	NotRecorded uint64 `json:"held_not_recorded"`
 	// FanOut is how long the newest block of another node was on its way, by the
 	// two nodes' clocks; FanOutMost the longest of the last minutes, or of the
 	// time since it was last asked for, if that is longer. Both are 0 before
@@ -86,6 +86,8 @@ type Fleet struct {
 
 	// Errors are counted by what was tried, such as "push" or "stream".
 	Errors map[string]uint64 `json:"errors,omitempty"`
+
+	formerFleet
 }
 
 // FleetNode is what a node of the fleet last said of itself.
@@ -95,11 +97,11 @@ type FleetNode struct {
 	// Boot tells two runs of one name apart.
 	Boot    string    `json:"boot"`
 	Started time.Time `json:"started"`
-	// Heard is when it said this, by Redis' clock; Alive that it is among those
-	// that were heard from in the last ten seconds.
-	Heard   time.Time `json:"heard"`
-	Alive   bool      `json:"alive"`
-	Monitor bool      `json:"monitor,omitempty"`
+	// LastSeen is when it said this, by Redis' clock; Alive that it is among those
+	// that were seen in the last ten seconds.
+	LastSeen time.Time `json:"last_seen"`
+	Alive    bool      `json:"alive"`
+	Monitor  bool      `json:"monitor,omitempty"`
 	// Ahead and PushLag are its own, as in Fleet.
 	Ahead   float64 `json:"clock_ahead_seconds"`
 	PushLag float64 `json:"push_lag_seconds"`
@@ -107,6 +109,8 @@ type FleetNode struct {
 	// what it made of it: nodes of one version and digest agree.
 	List   int64  `json:"list_version"`
 	Digest string `json:"digest,omitempty"`
+
+	formerNode
 }
 
 // FleetDetail is how a node stands in its fleet, and the fleet's nodes as it
@@ -124,6 +128,8 @@ func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
 	if fleet == nil {
 		return problem(http.StatusNotFound, "", "this node is alone", "give it `fleet:` with `redis:` in the config")
 	}
-	sendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)})
+	detail := FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)}
+	detail.BothNames()
+	sendJSON(w, http.StatusOK, detail)
 	return nil
 }

@@ -12,15 +12,18 @@ import (
 func TestFleet(t *testing.T) {
 	n, _ := full(t)
 	n.nodes = []admin.FleetNode{
-		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, Heard: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd"},
-		{Name: "n2", Boot: "0022", Started: start, Heard: start, Monitor: true},
+		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, LastSeen: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd"},
+		{Name: "n2", Boot: "0022", Started: start, LastSeen: start, Monitor: true},
 	}
 	c := serve(t, n, admin.Config{}).overUnix(t)
 	got, err := c.Fleet(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (admin.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}); !reflect.DeepEqual(got, want) {
+	n.stats.Fleet.BothNames()
+	want := admin.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}
+	want.BothNames()
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	status, err := c.Status(t.Context())
@@ -33,7 +36,7 @@ func TestFleet(t *testing.T) {
 func TestNoFleet(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
 	_, err := s.overUnix(t).Fleet(t.Context())
-	if p := asProblem(t, err); p.Status != http.StatusNotFound || p.Mend == "" {
+	if p := asProblem(t, err); p.Status != http.StatusNotFound || p.Fix == "" {
 		t.Errorf("%+v", p)
 	}
 	if body := string(s.metrics(t)); strings.Contains(body, "edgeguard_fleet") || strings.Contains(body, "edgeguard_redis") {

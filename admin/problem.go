@@ -13,28 +13,30 @@ type Problem struct {
 	Status int    `json:"status"` // of HTTP
 	Detail string `json:"detail"` // what is wrong
 	Field  string `json:"field,omitempty"`
-	Mend   string `json:"mend,omitempty"` // what to do about it
+	Fix    string `json:"fix,omitempty"` // what to do about it
+	formerProblem
 }
 
 // problem makes one of its parts.
-func problem(status int, field, detail, mend string) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Mend: mend}
+func problem(status int, field, detail, fix string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Fix: fix}
 }
 
-// Error gives field, detail and mend in one line.
+// Error gives field, detail and fix in one line.
 func (p *Problem) Error() string {
 	text := p.Detail
 	if p.Field != "" {
 		text = p.Field + ": " + text
 	}
-	if p.Mend != "" {
-		text = fmt.Sprintf("%s; %s", text, p.Mend)
+	if p.Fix != "" {
+		text = fmt.Sprintf("%s; %s", text, p.Fix)
 	}
 	return text
 }
 
 // send answers with the problem.
 func (p *Problem) send(w http.ResponseWriter) {
+	p.BothNames()
 	send(w, p.Status, "application/problem+json", p)
 }
 

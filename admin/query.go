@@ -28,7 +28,7 @@ func readQuery(r *http.Request, known ...string) (query, *Problem) {
 	for name, all := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, problem(http.StatusBadRequest, clip(name), "there is no such parameter", knownMend(known))
+			return nil, problem(http.StatusBadRequest, clip(name), "there is no such parameter", knownFix(known))
 		case len(all) > 1:
 			return nil, problem(http.StatusBadRequest, name, "is given twice", "give it once")
 		}
@@ -37,7 +37,7 @@ func readQuery(r *http.Request, known ...string) (query, *Problem) {
 	return q, nil
 }
 
-func knownMend(known []string) string {
+func knownFix(known []string) string {
 	if len(known) == 0 {
 		return "leave it out"
 	}
@@ -69,8 +69,8 @@ func (q query) prefix(name string) (netip.Prefix, *Problem) {
 // parsePrefix reads an address or a prefix. IPv4 in IPv6 becomes IPv4, as
 // everywhere.
 func parsePrefix(field, text string) (netip.Prefix, *Problem) {
-	bad := func(detail, mend string) (netip.Prefix, *Problem) {
-		return netip.Prefix{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" "+detail, mend)
+	bad := func(detail, fix string) (netip.Prefix, *Problem) {
+		return netip.Prefix{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" "+detail, fix)
 	}
 	if !strings.Contains(text, "/") {
 		addr, p := parseAddr(field, text)

@@ -51,7 +51,9 @@ func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 }
 
 func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, s.reader.Stats())
+	stats := s.reader.Stats()
+	stats.BothNames()
+	sendJSON(w, http.StatusOK, stats)
 	return nil
 }
 

@@ -86,7 +86,8 @@ func (s sink) tables(t *Tables) {
 	s.counter(descEvictions, t.Evicted, "room")
 	s.counter(descEvictions, t.Expired, "idle")
 	s.counter(descRefused, t.Refused)
-	s.counter(descSqueezed, t.Squeezed)
+	s.counter(descUnder, t.Undercounted)
+	s.counter(descSqueezed, t.Undercounted)
 	s.gauge(descLimitMem, float64(t.Limit))
 	s.gauge(descUsedMem, float64(t.Used))
 	for part, bytes := range t.Parts {
@@ -200,6 +201,9 @@ func (s sink) happened(h happened, action string) {
 	}
 	for kind, n := range h.alarms {
 		s.counter(descAlarms, n, kind)
+		if former := FormerAlarm(kind); former != "" {
+			s.counter(descAlarms, n, former)
+		}
 	}
 	s.counter(descDropped, h.dropped)
 	s.gauge(descStreams, float64(h.streams))

@@ -61,16 +61,19 @@ type Tables struct {
 	Keys  int `json:"keys"`
 	Rings int `json:"rings"` // of the keys: those with slots of their own
 	// Expired keys were idle; Evicted made room for hotter ones; Refused events
-	// found no room; Squeezed counts are too low for want of it.
-	Expired  uint64 `json:"expired"`
-	Evicted  uint64 `json:"evicted"`
-	Refused  uint64 `json:"refused"`
-	Squeezed uint64 `json:"squeezed"`
+	// found no room; Undercounted keys have counts that are too low because
+	// memory was full.
+	Expired      uint64 `json:"expired"`
+	Evicted      uint64 `json:"evicted"`
+	Refused      uint64 `json:"refused"`
+	Undercounted uint64 `json:"undercounted"`
 	// Limit and Used are bytes; Parts of Used by name, such as "keys", "rings"
 	// and "sketch".
 	Limit int64            `json:"limit_bytes"`
 	Used  int64            `json:"used_bytes"`
 	Parts map[string]int64 `json:"parts,omitempty"`
+
+	formerTables
 }
 
 // Source is one source of events, such as "auth 127.0.0.1:9180".

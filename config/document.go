@@ -77,7 +77,7 @@ func (r *reader) wrongSyntax(err error) {
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
 		at := syntax.GetToken().Position
-		r.wrong(place{at.Line, at.Column}, "", "not YAML: "+syntax.GetMessage(), "mend it first: what follows could not be read")
+		r.wrong(place{at.Line, at.Column}, "", "not YAML: "+syntax.GetMessage(), "fix it first: what follows could not be read")
 		return
 	}
 	r.wrong(place{}, "", err.Error(), "compare it with the example in docs/rules.md")

@@ -190,14 +190,14 @@ func (n node) shareOrAll() float64 {
 	return n.part(true, "use a decimal above 0, of at most 6 places, such as 0.2, or 1 for off")
 }
 
-func (n node) part(all bool, mend string) float64 {
+func (n node) part(all bool, fix string) float64 {
 	text := n.decimal()
 	if text == "" {
 		return 0
 	}
 	part, err := rules.ParseGuard(text)
 	if err != nil || part.String() == "1" && !all {
-		n.wrong(clip(text)+" will not do", mend)
+		n.wrong(clip(text)+" will not do", fix)
 		return 0
 	}
 	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal

@@ -24,7 +24,7 @@ func comesLater(n node) {
 	n.wrong("comes later: this version cannot do it", "remove it")
 }
 
-func (n node) wrong(text, mend string) { n.r.wrong(n.at, n.path, text, mend) }
+func (n node) wrong(text, fix string) { n.r.wrong(n.at, n.path, text, fix) }
 
 // notActedOn warns of a section that is read and checked only.
 func (n node) notActedOn() {
@@ -103,12 +103,12 @@ func (n node) entries() ([]*ast.MappingValueNode, bool) {
 // unknown refuses a field. What it was meant to be is not asked for again.
 func (n node) unknown(at place, name string, known fields) {
 	names := slices.Sorted(maps.Keys(known))
-	mend := "remove it"
+	fix := "remove it"
 	if near, ok := nearest(name, names); ok {
-		mend = fmt.Sprintf("did you mean %q?", near)
+		fix = fmt.Sprintf("did you mean %q?", near)
 		n.r.bad[join(n.path, near)] = true
 	}
-	n.r.wrong(at, join(n.path, clip(name)), "there is no such field", mend)
+	n.r.wrong(at, join(n.path, clip(name)), "there is no such field", fix)
 }
 
 // list reads each item of a list. A value that is no list is a list of itself.
@@ -128,7 +128,7 @@ func (n node) list(read func(node)) {
 
 // wrongType says what is wanted and what is there.
 func (n node) wrongType(want string) {
-	n.wrong("wants "+want+", and this is "+describe(n.ast), mendType(n.ast))
+	n.wrong("wants "+want+", and this is "+describe(n.ast), fixType(n.ast))
 }
 
 // describe names a value's type and shows it, if it is short.
@@ -148,7 +148,7 @@ func describe(value ast.Node) string {
 	return "something else"
 }
 
-func mendType(value ast.Node) string {
+func fixType(value ast.Node) string {
 	switch value.(type) {
 	case *ast.NullNode:
 		return "give it a value, or remove it"

@@ -8,10 +8,10 @@ type Problem struct {
 	Line, Column int    // from 1; 0 where the file as a whole is meant
 	Path         string // the field, as in "rules[1].match.path[0]"
 	Text         string // what is wrong
-	Mend         string // what to do about it
+	Fix          string // what to do about it
 }
 
-// String gives "file:line:column: path: text; mend".
+// String gives "file:line:column: path: text; fix".
 func (p Problem) String() string {
 	s := p.File
 	if p.Line > 0 {
@@ -21,8 +21,8 @@ func (p Problem) String() string {
 		s += ": " + p.Path
 	}
 	s += ": " + p.Text
-	if p.Mend != "" {
-		s += "; " + p.Mend
+	if p.Fix != "" {
+		s += "; " + p.Fix
 	}
 	return s
 }

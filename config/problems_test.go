@@ -202,7 +202,7 @@ func TestProblems(t *testing.T) {
 			if place := fmt.Sprintf("%d:%d", p.Line, p.Column); place != c.place || !strings.Contains(p.String(), c.says) {
 				t.Errorf("got %v\nwant it at %s, saying %s", p, c.place, c.says)
 			}
-			if p.Mend == "" || p.File != "f" {
+			if p.Fix == "" || p.File != "f" {
 				t.Errorf("incomplete: %+v", p)
 			}
 		})

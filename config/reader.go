@@ -38,16 +38,16 @@ func newReader(file string) *reader {
 	}
 }
 
-func (r *reader) wrong(at place, path, text, mend string) {
+func (r *reader) wrong(at place, path, text, fix string) {
 	r.bad[path] = true
 	if parent, ok := parentOf(path); ok && strings.HasSuffix(path, "]") {
 		r.thinned[parent] = true
 	}
-	r.problems = append(r.problems, Problem{r.file, at.line, at.column, path, text, mend})
+	r.problems = append(r.problems, Problem{r.file, at.line, at.column, path, text, fix})
 }
 
-func (r *reader) warn(at place, path, text, mend string) {
-	r.warnings = append(r.warnings, Problem{r.file, at.line, at.column, path, text, mend})
+func (r *reader) warn(at place, path, text, fix string) {
+	r.warnings = append(r.warnings, Problem{r.file, at.line, at.column, path, text, fix})
 }
 
 // compile compiles the rules and gives their problems a place. It leaves out

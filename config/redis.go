@@ -50,7 +50,7 @@ func (n node) redis() (redisAddress, bool) {
 		return a, false
 	}
 	if flaw := a.takeApart(u); flaw.text != "" {
-		n.wrong(flaw.text, flaw.mend)
+		n.wrong(flaw.text, flaw.fix)
 		return a, false
 	}
 	a.public = a.scheme != "unix" && !isPrivateHost(a.host)

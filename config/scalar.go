@@ -65,11 +65,11 @@ func (n node) choice(words ...string) string {
 			return word
 		}
 	}
-	mend := "use " + strings.Join(words, ", ")
+	fix := "use " + strings.Join(words, ", ")
 	if near, ok := nearest(text, words); ok {
-		mend = fmt.Sprintf("did you mean %q?", near)
+		fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	n.wrong(fmt.Sprintf("%q is not one of %s", clip(text), strings.Join(words, ", ")), mend)
+	n.wrong(fmt.Sprintf("%q is not one of %s", clip(text), strings.Join(words, ", ")), fix)
 	return ""
 }
 
@@ -176,7 +176,7 @@ func (n node) size(least int64) int64 {
 }
 
 // flaw is what is wrong with a value, and what to do about it.
-type flaw struct{ text, mend string }
+type flaw struct{ text, fix string }
 
 // prefixes reads a list of prefixes and addresses.
 func (n node) prefixes() []netip.Prefix {
@@ -188,7 +188,7 @@ func (n node) prefixes() []netip.Prefix {
 		}
 		prefix, flaw := parsePrefix(text)
 		if flaw.text != "" {
-			item.wrong(flaw.text, flaw.mend)
+			item.wrong(flaw.text, flaw.fix)
 			return
 		}
 		prefixes = append(prefixes, prefix)

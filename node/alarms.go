@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 )
 
 const (
@@ -41,6 +42,14 @@ const (
 	alarmAuthFull  = "auth_connections_full"
 	alarmAdminFull = "admin_connections_full"
 )
+
+// alarmNames returns a kind as attributes of a log line, with its former name.
+func alarmNames(kind string) []any {
+	if former := admin.FormerAlarm(kind); former != "" {
+		return []any{"alarm", kind, "was", former}
+	}
+	return []any{"alarm", kind}
+}
 
 // alarms lets each alarm through once and then once a minute, and knows which
 // last. Safe for concurrent use.

@@ -81,7 +81,7 @@ func TestFleetAllowance(t *testing.T) {
 		if standing, _ := u.list.Find(u.clock.Now(), netip.MustParseAddr(addr)); standing != blocklist.None {
 			t.Errorf("the block that the allowance ended: %s", standing)
 		}
-		if n := u.fleet().Poison; n != 0 {
+		if n := u.fleet().Rejected; n != 0 {
 			t.Errorf("%d records were refused", n)
 		}
 	}
@@ -158,8 +158,8 @@ func TestFleetForgedAllowance(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	for _, u := range []*underTest{a, b} {
-		u.eventually("they are refused", func() bool { return u.fleet().Poison >= 3 })
-		u.eventually("the alarm", func() bool { return strings.Contains(u.log.String(), "alarm=fleet_poison") })
+		u.eventually("they are refused", func() bool { return u.fleet().Rejected >= 3 })
+		u.eventually("the alarm", func() bool { return strings.Contains(u.log.String(), "alarm=fleet_rejected was=fleet_poison") })
 		for _, addr := range []string{"203.0.113.9", "198.51.100.9", "2001:db8::1"} {
 			if u.allows(addr) {
 				t.Errorf("%s is allowed by a stranger", addr)
@@ -192,8 +192,8 @@ func TestFleetWideAllowances(t *testing.T) {
 	syncs := a.fleet().Syncs
 	a.link().Resync()
 	a.eventually("the list was offered", func() bool { return a.fleet().Syncs > syncs })
-	if !a.allows("198.51.100.9") || b.allows("198.51.100.9") || b.fleet().Poison != 0 {
-		t.Errorf("here %v, there %v, refused there: %d", a.allows("198.51.100.9"), b.allows("198.51.100.9"), b.fleet().Poison)
+	if !a.allows("198.51.100.9") || b.allows("198.51.100.9") || b.fleet().Rejected != 0 {
+		t.Errorf("here %v, there %v, refused there: %d", a.allows("198.51.100.9"), b.allows("198.51.100.9"), b.fleet().Rejected)
 	}
 }
 

@@ -58,18 +58,18 @@ func (l *fleetLink) Report(out *admin.Stats) {
 	}
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
-	f.Published, f.Received, f.Poison = s.Published, s.Received, s.Poison
+	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Poison
 	f.Kept, f.Records = s.Kept, s.Records
 	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.fanOut(s.FanOutMost).Seconds()
 	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
 	f.LastError, f.Errors = s.LastError, s.Errors
 	switch {
 	case !s.Up:
-		f.Trouble, f.Mend, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
+		f.Trouble, f.Fix, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
 	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
-		f.Trouble, f.Mend = "joining", "the fleet is being joined: wait a moment"
+		f.Trouble, f.Fix = "joining", "the fleet is being joined: wait a moment"
 	default:
-		f.Up, f.Trouble, f.Mend = true, "", ""
+		f.Up, f.Trouble, f.Fix = true, "", ""
 	}
 }
 
@@ -220,7 +220,7 @@ func fleetAlarm(kind string) string {
 
 func (n peer) Calm(kind, about string) {
 	if n.alarms.ends(fleetAlarm(kind), about) {
-		n.log.Info("works again", "alarm", fleetAlarm(kind), "about", about)
+		n.log.Info("works again", append(alarmNames(fleetAlarm(kind)), "about", about)...)
 	}
 }
 

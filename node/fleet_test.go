@@ -160,7 +160,7 @@ func TestFleetWithoutRedis(t *testing.T) {
 	server.Kill()
 	for _, u := range []*underTest{a, b} {
 		u.eventually("it is degraded", func() bool { return !u.fleet().Up })
-		if f := u.fleet(); f.Trouble != "unreachable" || f.Mend == "" || f.Since.IsZero() {
+		if f := u.fleet(); f.Trouble != "unreachable" || f.Fix == "" || f.Since.IsZero() {
 			t.Errorf("nobody says what is wrong: %+v", f)
 		}
 		for i := range 21 {
@@ -271,7 +271,7 @@ func TestFleetReloadTakesWhatWasAllowed(t *testing.T) {
 	if _, err := a.view().Block(block, false); err != nil {
 		t.Fatal(err)
 	}
-	b.eventually("the block is refused", func() bool { return b.fleet().Poison > 0 })
+	b.eventually("the block is refused", func() bool { return b.fleet().Rejected > 0 })
 	if b.blocked(addr) {
 		t.Fatal("an allowlisted address is blocked")
 	}

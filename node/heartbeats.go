@@ -68,7 +68,7 @@ func (h *heardNodes) nodes(now time.Time) []admin.FleetNode {
 	out := make([]admin.FleetNode, 0, len(h.beats))
 	for _, b := range h.beats {
 		out = append(out, admin.FleetNode{
-			Name: b.Node, Version: b.Version, Boot: b.Boot, Started: b.Started, Heard: b.At, Monitor: b.Monitor,
+			Name: b.Node, Version: b.Version, Boot: b.Boot, Started: b.Started, LastSeen: b.At, Monitor: b.Monitor,
 			Alive: b.at.Equal(h.at) && now.Sub(h.at) < staleBeats,
 			Ahead: b.AheadMS / 1000, PushLag: float64(b.PushLagMS) / 1000, List: b.Changes, Digest: b.Digest,
 		})

@@ -148,7 +148,7 @@ func TestHeldInFleet(t *testing.T) {
 	b.link().Resync()
 	syncs := b.fleet().Syncs
 	b.eventually("the list was read again", func() bool { return b.fleet().Syncs > syncs })
-	if s := b.hold.Stats(); s.Held != 2 || s.Came != 2 || b.fleet().Poison != 0 || b.fleet().Held != 2 {
+	if s := b.hold.Stats(); s.Held != 2 || s.Came != 2 || b.fleet().Rejected != 0 || b.fleet().Held != 2 {
 		t.Errorf("after a full read: %+v, %+v", s, b.fleet())
 	}
 

@@ -117,7 +117,7 @@ func (j *journal) turn(second int64) {
 func (j *journal) line(n note) {
 	switch {
 	case n.alarm != nil:
-		j.log.Warn(n.alarm.Text, "alarm", n.alarm.Kind)
+		j.log.Warn(n.alarm.Text, alarmNames(n.alarm.Kind)...)
 	case n.block != nil && n.block.Allow:
 		j.allowance(n.block, n.over)
 	case n.block != nil && n.block.Lifted:

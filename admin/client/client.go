@@ -3,7 +3,7 @@
 // are made of it.
 //
 // What the node refuses is an *[admin.Problem]: its text names the field and
-// the mend. A node that cannot be reached is an error that names the address
+// the fix. A node that cannot be reached is an error that names the address
 // and what to try.
 package client
 
@@ -91,6 +91,9 @@ func ask[Answer any](ctx context.Context, c *Client, method, path string, query 
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("%s: %s %s: the answer does not parse: %w; is it an edgeguard of this version?", c.address, method, path, err)
 	}
+	if named, ok := any(&answer).(interface{ BothNames() }); ok {
+		named.BothNames()
+	}
 	return answer, nil
 }
 
@@ -139,6 +142,7 @@ func (c *Client) refused(response *http.Response) error {
 	var problem admin.Problem
 	if response.Header.Get("Content-Type") == "application/problem+json" {
 		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&problem); err == nil {
+			problem.BothNames()
 			return &problem
 		}
 	}

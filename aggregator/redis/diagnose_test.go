@@ -175,14 +175,14 @@ func TestTwoNodesOfOneName(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	fleet := join(t, s.Addr, 2, func(c *Config) { c.Node = "edge" })
 	for _, m := range fleet {
-		m.eventually(t, "the alarm", func() bool { return m.alarmed("twins/edge") != "" })
+		m.eventually(t, "the alarm", func() bool { return m.alarmed("duplicate_name/edge") != "" })
 	}
 	fleet[1].stop()
 	gone := fleet[1].config.Node + "/" + fleet[1].link.config.Boot
 	if n, err := s.Client().HDel(context.Background(), newNames("test", 4).nodes, gone).Result(); n != 1 || err != nil {
 		t.Fatalf("%d beats of the second node: %v", n, err)
 	}
-	fleet[0].eventually(t, "the end of it", func() bool { return fleet[0].alarmed("twins/edge") == "" })
+	fleet[0].eventually(t, "the end of it", func() bool { return fleet[0].alarmed("duplicate_name/edge") == "" })
 }
 
 func TestFullAndEvictingRedis(t *testing.T) {

@@ -188,14 +188,14 @@ func TestPoisonIsRefused(t *testing.T) {
 		if m.list.Len() != 1 {
 			t.Errorf("%s took %d blocks, not 1", m.name, m.list.Len())
 		}
-		if m.alarmed("poison/192.0.0.0/8") == "" {
+		if m.alarmed("rejected/192.0.0.0/8") == "" {
 			t.Errorf("%s raised no alarm: %v", m.name, m.alarms)
 		}
 		syncs := m.link.Stats().Syncs
 		m.link.Resync()
 		m.eventually(t, "another full sync", func() bool { return m.link.Stats().Syncs > syncs })
 		m.mu.Lock()
-		if n := m.raised["poison/192.0.0.0/8"]; n != 1 {
+		if n := m.raised["rejected/192.0.0.0/8"]; n != 1 {
 			t.Errorf("%s alarmed %d times, not once", m.name, n)
 		}
 		m.mu.Unlock()

@@ -73,8 +73,8 @@ func TestWideUnforcedIsRefused(t *testing.T) {
 	for _, m := range fleet {
 		m.eventually(t, "the block that is not too wide", func() bool { return m.blocked("198.51.100.7") != nil })
 		for addr, prefix := range map[string]string{"198.1.0.1": "198.0.0.0/15", "2001::1": "2001::/31"} {
-			if m.blocked(addr) != nil || !strings.Contains(m.alarmed("poison/"+prefix), "not forced") {
-				t.Errorf("%s: %s is blocked: %v; alarmed %q", m.name, prefix, m.blocked(addr), m.alarmed("poison/"+prefix))
+			if m.blocked(addr) != nil || !strings.Contains(m.alarmed("rejected/"+prefix), "not forced") {
+				t.Errorf("%s: %s is blocked: %v; alarmed %q", m.name, prefix, m.blocked(addr), m.alarmed("rejected/"+prefix))
 			}
 		}
 	}

@@ -90,10 +90,10 @@ func (l *Link) meet(s standing) {
 	l.judge(alive)
 	twins := s.twins()
 	for _, name := range twins {
-		l.node.Alarm("twins", name, fmt.Sprintf("two running nodes are called %q: their counts add up, but their blocks and figures cannot be told apart: give each its own `node:`", name))
+		l.node.Alarm("duplicate_name", name, fmt.Sprintf("two running nodes are called %q: their counts add up, but their blocks and figures cannot be told apart: give each its own `node:`", name))
 	}
 	if len(twins) == 0 && l.drift.hadTwins {
-		l.node.Calm("twins", l.drift.twin)
+		l.node.Calm("duplicate_name", l.drift.twin)
 	}
 	if l.drift.hadTwins = len(twins) > 0; l.drift.hadTwins {
 		l.drift.twin = twins[0]

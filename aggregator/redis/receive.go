@@ -161,7 +161,7 @@ func (l *Link) take(prefix, record string, fresh bool) {
 func (l *Link) refuse(prefix string, err error) {
 	l.stats.poison.Add(1)
 	if l.poison.first(prefix) {
-		l.node.Alarm("poison", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
+		l.node.Alarm("rejected", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
 	}
 }
 

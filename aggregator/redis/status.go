@@ -36,8 +36,10 @@ type NodeStatus struct {
 	// Alive: it was heard from in the last ten seconds. Age is how long ago.
 	Alive bool
 	Age   time.Duration
-	// Twin: another living node has the same name.
-	Twin bool
+	// DuplicateName: another living node has the same name. Twin is its former
+	// name, kept for one release.
+	DuplicateName bool
+	Twin          bool
 }
 
 // Status asks Redis how the fleet stands. It changes nothing and needs no
@@ -70,7 +72,8 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	for _, b := range s.beats {
 		age := f.Now.Sub(b.At)
 		alive := age < fresh && age > -fresh
-		f.Nodes = append(f.Nodes, NodeStatus{Heartbeat: b, Alive: alive, Age: age, Twin: alive && slices.Contains(twins, b.Node)})
+		duplicate := alive && slices.Contains(twins, b.Node)
+		f.Nodes = append(f.Nodes, NodeStatus{Heartbeat: b, Alive: alive, Age: age, DuplicateName: duplicate, Twin: duplicate})
 	}
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))

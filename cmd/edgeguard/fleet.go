@@ -174,11 +174,11 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 		fmt.Fprintf(e.stdout, "function libraries: %s\n", strings.Join(f.Libraries, ", "))
 	}
 	if len(f.Nodes) == 0 {
-		fmt.Fprintln(e.stdout, "\nNo node was heard of in the last hour.")
+		fmt.Fprintln(e.stdout, "\nNo node was seen in the last hour.")
 		return
 	}
 	t := &table{}
-	for _, head := range []string{"node", "state", "version", "up", "heard", "clock", "push lag", "list", "digest"} {
+	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest"} {
 		t.column(head, head == "clock" || head == "push lag", "")
 	}
 	for i := range f.Nodes {
@@ -193,8 +193,8 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 // nodeState says in a word how a node is.
 func nodeState(n *redis.NodeStatus) string {
 	switch {
-	case n.Twin:
-		return "TWIN" // two nodes share a name
+	case n.DuplicateName:
+		return "DUPLICATE NAME"
 	case !n.Alive:
 		return "gone"
 	case n.Monitor:

@@ -106,7 +106,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
-		if now.Fleet != nil && c == now.Fleet.Mend {
+		if now.Fleet != nil && c == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
 		fmt.Fprintln(out, paint(red, "! "+clip(c, e.width), e.colour))
@@ -148,7 +148,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 		if !f.Since.IsZero() {
 			lost += " for " + span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
 		}
-		fmt.Fprintln(out, paint(red, clip(lost+": "+f.Mend, e.width), e.colour))
+		fmt.Fprintln(out, paint(red, clip(lost+": "+f.Fix, e.width), e.colour))
 		return
 	}
 	pushed := uint64(0)

@@ -13,8 +13,8 @@ import (
 // the conditions then need not repeat.
 func TestTopShowsTheFleet(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	const mend = "Redis cannot be reached: look whether it runs"
-	lost := admin.Fleet{Namespace: "edge", Trouble: "unreachable", Mend: mend, Since: now.Add(-12 * time.Second)}
+	const fix = "Redis cannot be reached: look whether it runs"
+	lost := admin.Fleet{Namespace: "edge", Trouble: "unreachable", Fix: fix, Since: now.Add(-12 * time.Second)}
 	well := admin.Fleet{Namespace: "edge", Up: true, Alive: 3, PushLag: 0.31, Pushed: 1500, Suspects: 1, Ahead: -0.0004}
 	for _, c := range []struct {
 		name          string
@@ -24,13 +24,13 @@ func TestTopShowsTheFleet(t *testing.T) {
 		{"alone", nil, nil, ""},
 		{"up", &admin.Fleet{Pushed: 500}, &well, "fleet edge: 3 nodes, pushed 0.3 s ago, 1,000 keys/s of 1 suspect, clock -0.4 ms\n"},
 		{"just joined", nil, &well, "1,500 keys/s"},
-		{"lost", &well, &lost, red + "fleet edge degraded for 12s: " + mend + reset + "\n"},
-		{"joining", nil, &admin.Fleet{Namespace: "edge", Mend: "wait"}, red + "fleet edge degraded: wait" + reset + "\n"},
+		{"lost", &well, &lost, red + "fleet edge degraded for 12s: " + fix + reset + "\n"},
+		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, red + "fleet edge degraded: wait" + reset + "\n"},
 	} {
 		before := admin.Stats{Time: now.Add(-time.Second), Fleet: c.before}
 		after := admin.Stats{Time: now, Started: now, Fleet: c.fleet, Conditions: []string{"the disk is full"}}
 		if c.fleet != nil && !c.fleet.Up {
-			after.Conditions = append(after.Conditions, c.fleet.Mend)
+			after.Conditions = append(after.Conditions, c.fleet.Fix)
 		}
 		var screen bytes.Buffer
 		drawTop(&screen, &env{colour: true}, &before, &after, &admin.Top{})

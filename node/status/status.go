@@ -113,7 +113,7 @@ func (s *Status) tables(g Generation) admin.Tables {
 		out.Expired += one.Expired
 		out.Evicted += one.Evicted
 		out.Refused += one.Refused
-		out.Squeezed += one.Squeezed
+		out.Undercounted += one.Squeezed
 	}
 	return out
 }
@@ -124,13 +124,13 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 	if g.Config.Fleet == nil {
 		return nil
 	}
-	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Mend: "the fleet's settings are refused: the log says why"}
+	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are refused: the log says why"}
 	c := g.Totals.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
-	f.Offered, f.Wholes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
+	f.Reconciled, f.FullPushes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
 	h := s.from.Quarantine.Stats()
-	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.Unkept = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
+	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.NotRecorded = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
 	return f
 }
 
