@@ -101,6 +101,14 @@ func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block)
 	return standing, hit.Block()
 }
 
+// Covers reports whether the block that denies the first address of prefix
+// covers all of prefix. It is one look-up without a lock: a longer block at that
+// address hides a shorter one, which [List.Around] finds.
+func (l *List) Covers(now time.Time, prefix netip.Prefix) bool {
+	standing, block := l.Find(now, prefix.Addr())
+	return standing == Blocked && block.Prefix.Bits() <= prefix.Bits()
+}
+
 // Ask is Find for who refuses events: the hit notes what is refused.
 func (l *List) Ask(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	v := l.view.Load()

@@ -43,6 +43,33 @@ func mustForce(t testing.TB, l *List, blocks ...edgeguard.Block) {
 	}
 }
 
+func TestCovers(t *testing.T) {
+	l := New(Config{Allow: prefixes("172.16.9.0/24"), Protected: prefixes("10.0.0.0/8")})
+	mustMerge(t, l, block("172.16.0.0/16", time.Hour), block("172.16.5.0/32", time.Hour), block("2001:db8::/64", time.Minute))
+	for _, c := range []struct {
+		prefix string
+		after  time.Duration
+		want   bool
+	}{
+		{"172.16.0.0/16", 0, true},
+		{"172.16.4.0/24", 0, true},
+		{"172.16.4.7/32", 0, true},
+		{"172.0.0.0/8", 0, false},
+		{"172.16.0.0/15", 0, false},
+		{"172.16.9.0/24", 0, false}, // allowed
+		{"172.16.8.0/23", 0, true},  // allowed in its second half
+		{"172.16.5.0/24", 0, false}, // a longer block hides the /16
+		{"10.1.0.0/16", 0, false},   // protected
+		{"2001:db8::/64", 0, true},
+		{"2001:db8::/64", time.Minute, false}, // ended
+		{"2001:db8::/63", 0, false},
+	} {
+		if got := l.Covers(epoch.Add(c.after), netip.MustParsePrefix(c.prefix)); got != c.want {
+			t.Errorf("%s after %v: %v", c.prefix, c.after, got)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	l := New(Config{Allow: prefixes("192.0.2.0/24", "203.0.113.99/24"), Protected: prefixes("10.0.0.0/8", "192.0.2.1/32", "::ffff:198.51.100.1/128")})
 	mustMerge(t, l,

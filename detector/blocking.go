@@ -75,11 +75,12 @@ func (s *source) falls(addr netip.Addr, sec, n uint32) time.Time {
 	return s.meter.begin(now + s.table.Until(addr, "", now, n))
 }
 
-// holds looks at the blocks that hold all of prefix, which r would block. by is one
-// of them that stays: of the same rule, an operator's, or one that was made for as
-// long as r would make it. Where there is none, old is the block of exactly this
-// prefix, which r replaces; nil if there is none of that either.
-func (d *Detector) holds(now time.Time, r *rule, prefix netip.Prefix) (by, old *edgeguard.Block) {
+// prevails finds among the blocks that cover prefix the one that stays when r
+// crosses there: by is of the same rule, an operator's, or as long as r would make
+// it. Otherwise old is the block of exactly this prefix, which r replaces; nil if
+// there is none. This asks for more than [blocklist.List.Covers]: a weaker block
+// covers the prefix too, and does not stop r.
+func (d *Detector) prevails(now time.Time, r *rule, prefix netip.Prefix) (by, old *edgeguard.Block) {
 	around := d.config.List.Around(now, prefix)
 	if len(around) == 0 {
 		return nil, nil

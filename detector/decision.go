@@ -257,7 +257,7 @@ func (c *decision) blockFor(m *meter, x *excess) {
 			return
 		}
 		var by *edgeguard.Block
-		if by, old = c.d.holds(c.now, r, x.prefix); by != nil {
+		if by, old = c.d.prevails(c.now, r, x.prefix); by != nil {
 			if x.news {
 				c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionDeny, Stands: by.Rule, Until: by.Until})
 			}

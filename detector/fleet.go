@@ -142,7 +142,7 @@ func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with u
 		blocks := d.action(r) == edgeguard.ActionBlock && with == 0
 		var by *edgeguard.Block
 		if blocks {
-			by, _ = d.holds(now, r, prefix)
+			by, _ = d.prevails(now, r, prefix)
 		}
 		switch {
 		case by != nil && by.Rule == r.Name:
@@ -181,7 +181,7 @@ func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, 
 	if _, allowed := d.config.List.Allowance(now, prefix); allowed {
 		return false
 	}
-	by, old := d.holds(now, r, prefix)
+	by, old := d.prevails(now, r, prefix)
 	if by != nil {
 		told.Action, told.Stands, told.Until = edgeguard.ActionDeny, by.Rule, by.Until
 		return by.Rule != r.Name

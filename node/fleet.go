@@ -96,7 +96,7 @@ func (n peer) Over(k aggregator.Key, peak uint32, reason string) {
 // Settled reports whether all that follows from a total stands already.
 func (n peer) Settled(k aggregator.Key, peak uint32) bool {
 	member, now := n.pipeline.Current().Member, n.clock.Now()
-	if member.Stands(now, k) {
+	if member.Blocked(now, k) {
 		n.hold.Found(k.Prefix)
 	}
 	return member.Settled(now, k, peak)

@@ -104,8 +104,8 @@ func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
 	return ok && m.Detector.Settled(now, i, key.Prefix, key.With, peak)
 }
 
-// Stands reports that a block of all of the key stands.
-func (m *Member) Stands(now time.Time, key aggregator.Key) bool {
-	standing, block := m.list.Find(now, key.Prefix.Addr())
-	return key.With == 0 && standing == blocklist.Blocked && block.Prefix.Bits() <= key.Prefix.Bits()
+// Blocked reports whether one block in force covers the key. A key with
+// attributes is never blocked.
+func (m *Member) Blocked(now time.Time, key aggregator.Key) bool {
+	return key.With == 0 && m.list.Covers(now, key.Prefix)
 }

@@ -85,11 +85,11 @@ func TestMember(t *testing.T) {
 	}
 	m.Over(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, "of another node's rules")
 	m.Over(now, key, 10, "not over")
-	if m.Stands(now, key) || m.Settled(now, key, 11) || list.Len() != 0 {
+	if m.Blocked(now, key) || m.Settled(now, key, 11) || list.Len() != 0 {
 		t.Error("blocked by nothing")
 	}
 	m.Over(now, key, 11, "edge-1 3, edge-2 8")
-	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "edge-1 3, edge-2 8" || !m.Stands(now, key) || !m.Settled(now, key, 11) {
+	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "edge-1 3, edge-2 8" || !m.Blocked(now, key) || !m.Settled(now, key, 11) {
 		t.Errorf("block %+v", block)
 	}
 }

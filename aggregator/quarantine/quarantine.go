@@ -107,7 +107,7 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 		}
 		q.drop(b.Prefix, &q.stats.Withdrawn)
 	}
-	if news, err := q.list.Try(b, now); err != nil || !news || q.limit >= 1 || q.stands(now, b.Prefix) {
+	if news, err := q.list.Try(b, now); err != nil || !news || q.limit >= 1 || q.list.Covers(now, b.Prefix) { // covered: it would refuse nothing new
 		return 0, nil
 	}
 	share = q.look(now, d).Share(b.Prefix, q.lets(now))
@@ -162,13 +162,6 @@ func (q *Quarantine) lets(now time.Time) func(netip.Addr) bool {
 		standing, _ := q.list.Find(now, addr)
 		return standing == blocklist.None
 	}
-}
-
-// stands reports whether a block of all of prefix stands, so that another
-// refuses nobody newly.
-func (q *Quarantine) stands(now time.Time, prefix netip.Prefix) bool {
-	standing, b := q.list.Find(now, prefix.Addr())
-	return standing == blocklist.Blocked && b.Prefix.Bits() <= prefix.Bits()
 }
 
 // drop forgets a held block and counts why. It needs the lock.

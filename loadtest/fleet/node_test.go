@@ -135,7 +135,7 @@ func (p peer) Over(k aggregator.Key, peak uint32, reason string) {
 }
 
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
-	if p.member.Stands(p.now(), k) {
+	if p.member.Blocked(p.now(), k) {
 		p.hold.Found(k.Prefix)
 	}
 	return p.member.Settled(p.now(), k, peak)
