@@ -17,14 +17,6 @@ func ownGroup(c *exec.Cmd) {
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 }
 
-// keepOwner gives f the owner of old. Only root may do that for others' files;
-// where it fails, f stays this process's, which can read and write it again.
-func keepOwner(f *os.File, old os.FileInfo) {
-	if s, ok := old.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(s.Uid), int(s.Gid))
-	}
-}
-
 // openLock opens or makes the file of a lock. Nothing is ever written to it.
 func openLock(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)

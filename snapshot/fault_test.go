@@ -7,18 +7,20 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"edgeguard/internal/atomicfile"
 )
 
 // TestFaults lets each stage fail: the old file stands, whole, and nothing is
 // left beside it.
 func TestFaults(t *testing.T) {
-	for _, at := range []stage{beforeWrite, beforeSync, beforeRename, beforeSyncDir} {
+	for _, at := range []atomicfile.Stage{atomicfile.BeforeWrite, atomicfile.BeforeSync, atomicfile.BeforeRename, atomicfile.BeforeSyncFolder} {
 		t.Run(string(at), func(t *testing.T) {
 			want := small()
 			path := want.save(t)
 			next := small()
 			next.cut.Node = "another"
-			w, err := create(path, next.cut, func(s stage) error {
+			w, err := create(path, next.cut, func(s atomicfile.Stage) error {
 				if s == at {
 					return syscall.ENOSPC
 				}
@@ -34,7 +36,7 @@ func TestFaults(t *testing.T) {
 			if err := w.Commit(); err == nil {
 				t.Error("a second Commit succeeds")
 			}
-			if at == beforeSyncDir {
+			if at == atomicfile.BeforeSyncFolder {
 				want = next // renamed, but perhaps not for ever
 			}
 			stands(t, path, want)

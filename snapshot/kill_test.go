@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"edgeguard/internal/atomicfile"
 )
 
 const (
@@ -44,13 +46,13 @@ func numbered(n uint64) *state {
 // fifth.
 func writeForEver(path string) {
 	from, _ := strconv.ParseUint(os.Getenv(childFrom), 10, 64)
-	at := stage(os.Getenv(childStage))
+	at := atomicfile.Stage(os.Getenv(childStage))
 	for n := from; ; n++ {
 		s := numbered(n)
 		writes := 0
-		w, err := create(path, s.cut, func(reached stage) error {
+		w, err := create(path, s.cut, func(reached atomicfile.Stage) error {
 			writes++
-			if n == from+5 && reached == at && (at != beforeWrite || writes == 3) {
+			if n == from+5 && reached == at && (at != atomicfile.BeforeWrite || writes == 3) {
 				self, _ := os.FindProcess(os.Getpid())
 				_ = self.Kill()
 				select {}
@@ -79,7 +81,7 @@ func TestKill(t *testing.T) {
 	}
 	rng := seeded(t)
 	path := filepath.Join(t.TempDir(), "state")
-	stages := []stage{"", beforeWrite, "", beforeSync, "", beforeRename, "", beforeSyncDir}
+	stages := []atomicfile.Stage{"", atomicfile.BeforeWrite, "", atomicfile.BeforeSync, "", atomicfile.BeforeRename, "", atomicfile.BeforeSyncFolder}
 	var safe uint64
 	for i := range times {
 		from := safe + 1
@@ -96,7 +98,7 @@ func TestKill(t *testing.T) {
 }
 
 // killOnce runs the child, kills it, and gives the last number that it said.
-func killOnce(t *testing.T, rng *rand.Rand, path string, at stage, from uint64) (safe uint64) {
+func killOnce(t *testing.T, rng *rand.Rand, path string, at atomicfile.Stage, from uint64) (safe uint64) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^$")
 	child.Env = append(os.Environ(), childPath+"="+path, childStage+"="+string(at), childFrom+"="+strconv.FormatUint(from, 10))

@@ -287,7 +287,7 @@ func TestFlatMemory(t *testing.T) {
 	if err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(w.file.path)
+	data, err := os.ReadFile(w.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,18 @@ import (
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard/internal/atomicfile"
+	"edgeguard/internal/safepath"
 )
 
 // Writer writes one snapshot, record by record. The first error stays and is
 // what Commit returns; until then records are taken and dropped. It is not
 // safe for concurrent use.
 type Writer struct {
-	file  *tempFile
+	path  string
+	place *safepath.Place
+	file  *atomicfile.Draft
 	cut   Cut
 	frame encoder // the frame that is being filled; its kind is below
 	kind  byte
@@ -28,12 +33,19 @@ func Create(path string, cut Cut) (*Writer, error) {
 	return create(path, cut, nil)
 }
 
-func create(path string, cut Cut, before func(stage) error) (*Writer, error) {
-	f, err := createTemp(path, before)
+// create is Create with a function that is called before each stage, for tests.
+// The file is for its owner alone: it names addresses.
+func create(path string, cut Cut, before func(atomicfile.Stage) error) (*Writer, error) {
+	place, err := safepath.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("state %s: %w", path, err)
 	}
-	w := &Writer{file: f, cut: cut, whole: xxhash.New()}
+	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o600, Before: before})
+	if err != nil {
+		_ = place.Close()
+		return nil, fmt.Errorf("state %s: %w", path, err)
+	}
+	w := &Writer{path: path, place: place, file: f, cut: cut, whole: xxhash.New()}
 	w.write(binary.LittleEndian.AppendUint16([]byte(magic), version))
 	w.open(kindHead).cut(&cut)
 	return w, nil
@@ -85,17 +97,20 @@ func (w *Writer) Commit() error {
 	w.flush()
 	defer w.Close()
 	if w.err == nil {
-		w.err = w.file.commit()
+		_, w.err = w.file.Commit()
 	}
 	if w.err != nil {
-		return fmt.Errorf("state %s: %w", w.file.path, w.err)
+		return fmt.Errorf("state %s: %w", w.path, w.err)
 	}
 	return nil
 }
 
 // Close gives up a snapshot that was not committed and removes what was
 // written. After Commit it does nothing.
-func (w *Writer) Close() { w.file.discard() }
+func (w *Writer) Close() {
+	w.file.Discard()
+	_ = w.place.Close()
+}
 
 // open gives the frame for a record of this kind.
 func (w *Writer) open(kind byte) *encoder {
@@ -123,5 +138,5 @@ func (w *Writer) write(b []byte) {
 		return
 	}
 	_, _ = w.whole.Write(b)
-	w.err = w.file.write(b)
+	_, w.err = w.file.Write(b)
 }
