@@ -1,6 +1,7 @@
 package node
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 
@@ -54,24 +55,25 @@ func alarmNames(kind string) []any {
 // alarms lets each alarm through once and then once a minute, and knows which
 // last. Safe for concurrent use.
 type alarms struct {
-	mu     sync.Mutex
-	raised map[alarmKey]*standing
-	hear   func(edgeguard.Alarm)
+	mu     sync.Mutex // guards raised
+	raised map[alarmKey]*active
+	notify func(edgeguard.Alarm) // called without mu
+	log    *slog.Logger
 }
 
 // alarmKey is what an alarm is about: a kind, and a log or listener by name.
 type alarmKey struct{ kind, about string }
 
-// standing is an alarm that was raised.
-type standing struct {
+// active is an alarm that was raised.
+type active struct {
 	edgeguard.Alarm
-	told time.Time
-	// lasts says that it stands until it is cleared; else it was an event.
+	reported time.Time
+	// lasts says that it is active until it is cleared; else it was an event.
 	lasts bool
 }
 
-func newAlarms(hear func(edgeguard.Alarm)) *alarms {
-	return &alarms{raised: make(map[alarmKey]*standing), hear: hear}
+func newAlarms(log *slog.Logger, notify func(edgeguard.Alarm)) *alarms {
+	return &alarms{raised: make(map[alarmKey]*active), notify: notify, log: log}
 }
 
 // happened tells of an event that is worth an alarm.
@@ -89,31 +91,31 @@ func (a *alarms) raise(now time.Time, key alarmKey, text string, lasts bool) {
 	s := a.raised[key]
 	if s == nil {
 		a.makeRoom()
-		s = &standing{}
+		s = &active{}
 		a.raised[key] = s
 	}
 	s.Alarm = edgeguard.Alarm{Time: now, Kind: key.kind, Text: text}
 	s.lasts = lasts
-	due := s.told.IsZero() || now.Sub(s.told) >= alarmEvery
+	due := s.reported.IsZero() || now.Sub(s.reported) >= alarmEvery
 	if due {
-		s.told = now
+		s.reported = now
 	}
 	a.mu.Unlock()
 	if due {
-		a.hear(edgeguard.Alarm{Time: now, Kind: key.kind, Text: text})
+		a.notify(edgeguard.Alarm{Time: now, Kind: key.kind, Text: text})
 	}
 }
 
-// makeRoom forgets the alarm that was told the longest ago.
+// makeRoom forgets the alarm that was reported the longest ago.
 func (a *alarms) makeRoom() {
 	if len(a.raised) < maxAlarms {
 		return
 	}
 	var oldest alarmKey
-	var told time.Time
+	var reported time.Time
 	for key, s := range a.raised {
-		if told.IsZero() || s.told.Before(told) {
-			oldest, told = key, s.told
+		if reported.IsZero() || s.reported.Before(reported) {
+			oldest, reported = key, s.reported
 		}
 	}
 	delete(a.raised, oldest)
@@ -130,6 +132,13 @@ func (a *alarms) ends(kind, about string) bool {
 	}
 	delete(a.raised, key)
 	return true
+}
+
+// recovers clears a state and logs that it did, if it was active.
+func (a *alarms) recovers(kind, about string) {
+	if a.ends(kind, about) {
+		a.log.Info("works again", append(alarmNames(kind), "about", about)...)
+	}
 }
 
 // lasting gives the alarms that stand now.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 func TestAlarmsRepeatOnceAMinute(t *testing.T) {
 	var heard []edgeguard.Alarm
-	a := newAlarms(func(alarm edgeguard.Alarm) { heard = append(heard, alarm) })
+	a := newAlarms(slog.New(slog.DiscardHandler), func(alarm edgeguard.Alarm) { heard = append(heard, alarm) })
 	now := time.Unix(1_800_000_000, 0)
 	for second := range 180 {
 		a.begins(now.Add(time.Duration(second)*time.Second), "log", "x", "cannot be read")
@@ -32,7 +33,7 @@ func TestAlarmsRepeatOnceAMinute(t *testing.T) {
 }
 
 func TestAlarmsAreBounded(t *testing.T) {
-	a := newAlarms(func(edgeguard.Alarm) {})
+	a := newAlarms(slog.New(slog.DiscardHandler), func(edgeguard.Alarm) {})
 	now := time.Unix(1_800_000_000, 0)
 	for i := range 10 * maxAlarms {
 		a.happened(now.Add(time.Duration(i)*time.Second), "kind", fmt.Sprint(i), "text")

@@ -44,20 +44,20 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	n.restore() // makes the folder; there is no state yet
+	n.store.restore() // makes the folder; there is no state yet
 	begun := time.Now()
-	n.save()
+	n.store.save()
 	saved := time.Since(begun)
-	n.close()
+	n.pipeline.Close()
 	for b.Loop() {
 		n := fresh()
-		n.look()
-		n.restore()
+		n.protected.look()
+		n.store.restore()
 		if keys, blocks := n.view().Stats().Tables.Keys, n.list.Len(); keys != 1_000_000 || blocks != 100_000 {
 			b.Fatalf("%d keys, %d blocks", keys, blocks)
 		}
 		b.StopTimer()
-		n.close()
+		n.pipeline.Close()
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(saved.Milliseconds()), "save-ms")

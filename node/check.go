@@ -10,6 +10,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/logline"
+	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
 )
@@ -70,4 +71,13 @@ func checkLog(l config.AccessLog) error {
 func fileConfig(f config.EnforceFile) (enforce.FileConfig, error) {
 	format, err := enforce.ParseFormat(f.Format)
 	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
+}
+
+// longestWindow is that of the rules: how long ended blocks are remembered.
+func longestWindow(set *rules.Set) time.Duration {
+	longest := rules.DefaultWindow
+	for i := range set.Meters {
+		longest = max(longest, set.Meters[i].Window)
+	}
+	return longest
 }

@@ -36,8 +36,8 @@ func (u *underTest) readsLog() func(at time.Time, addr string) {
 func TestClockSteps(t *testing.T) {
 	folder := shortDir(t)
 	u := newNode(t, folder, small)
-	defer u.close()
-	u.restore() // makes the folder
+	defer u.pipeline.Close()
+	u.store.restore() // makes the folder
 	for range 11 {
 		u.request("203.0.113.9")
 	}
@@ -69,10 +69,10 @@ func TestClockSteps(t *testing.T) {
 	if u.list.Len() != 2 {
 		t.Errorf("%d blocks, want the offender and the one by hand", u.list.Len())
 	}
-	u.save()
+	u.store.save()
 	again := newNode(t, folder, small)
-	defer again.close()
-	again.restore()
+	defer again.pipeline.Close()
+	again.store.restore()
 	if !again.blocked("203.0.113.9") || again.count("203.0.113.10") != 1 {
 		t.Errorf("after the steps and a restart: blocked %v, count %d\n%s", again.blocked("203.0.113.9"), again.count("203.0.113.10"), again.log)
 	}
@@ -86,18 +86,18 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		event := requestOf(address(i).String(), now)
 		u.pipeline.Decide(now, &event)
 	}
-	if used := u.memory.Stats().Used; used < 1<<20 {
+	if used := u.pipeline.Memory().Used; used < 1<<20 {
 		t.Errorf("%d bytes used for 100,000 keys", used)
 	}
-	u.close()
-	if pages := u.memory.Stats().KeyPages; pages != 0 {
+	u.pipeline.Close()
+	if pages := u.pipeline.Memory().KeyPages; pages != 0 {
 		t.Errorf("%d pages are still used", pages)
 	}
 }
 
 func BenchmarkDecide(b *testing.B) {
 	u := newNode(b, shortDir(b), small)
-	defer u.close()
+	defer u.pipeline.Close()
 	now := u.clock.Now()
 	events := make([]edgeguard.Event, 4096)
 	for i := range events {

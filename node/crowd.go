@@ -11,7 +11,7 @@ import (
 // flood comes in waves.
 const crowdLasts = 30 * time.Second
 
-// crowd follows whether a listener is full. It is keepHouse's.
+// crowd follows whether a listener is full. It is housekeeping's.
 type crowd struct {
 	seen  lobby.Stats
 	since lobby.Stats // when it became full
@@ -36,29 +36,16 @@ func (c *crowd) look(now time.Time, s lobby.Stats) (closed, refused uint64, full
 	return s.Closed - c.since.Closed, s.Refused - c.since.Refused, !c.last.IsZero()
 }
 
-// lookForCrowds raises the alarm about listeners that are full: somebody holds
-// connections, or there are more proxies than places.
-func (n *Node) lookForCrowds(now time.Time) {
-	for _, a := range n.auths.all() {
-		if server := a.server.Load(); server != nil {
-			n.crowded(now, alarmAuthFull, "listen.auth", a.config.Address.String(), a.config.Connections, &a.full, server.Connections())
-		}
-	}
-	for _, d := range n.desks.all() {
-		if server := d.server.Load(); server != nil {
-			n.crowded(now, alarmAdminFull, "listen.admin", d.address, d.places, &d.full, server.Connections())
-		}
-	}
-}
-
-func (n *Node) crowded(now time.Time, kind, key, address string, places int, c *crowd, s lobby.Stats) {
+// full raises the alarm about a listener that is full, or ends it: one client
+// holds connections, or there are more proxies than places.
+func (a *alarms) full(now time.Time, kind, key, address string, places int, c *crowd, s lobby.Stats) {
 	closed, refused, full := c.look(now, s)
 	switch {
 	case full:
-		n.alarms.begins(now, kind, address, fmt.Sprintf(
+		a.begins(now, kind, address, fmt.Sprintf(
 			"%s: all %d connections are taken: for new ones %d were closed, those first that asked nothing, and %d new ones were turned away; see who holds them (ss -tnp, ss -xp), listen at a unix socket that strangers cannot open, or raise `connections` of this entry in %s",
 			address, places, closed, refused, key))
-	case n.alarms.ends(kind, address):
-		n.log.Info("works again", "alarm", kind, "about", address)
+	default:
+		a.recovers(kind, address)
 	}
 }

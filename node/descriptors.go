@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"time"
 
 	"edgeguard/config"
 )
@@ -68,16 +69,17 @@ func (want places) share(files int) places {
 	return given
 }
 
-// withinFiles gives the config with no more connections than there may be open
-// files. That they are fewer than it asks for is an alarm.
-func (n *Node) withinFiles(c *config.Config) *config.Config {
+// withinFiles returns the config with no more connections than there may be open
+// files, and how many a stream of log lines may have. That they are fewer than
+// the config asks for is an alarm.
+func withinFiles(now time.Time, c *config.Config, alarms *alarms) (_ *config.Config, stream int) {
 	want, own := wantedPlaces(c)
 	limit := openFiles()
 	given := want.share(max(limit-own, 0))
-	n.logPlaces = portion(logConnections, given.others, want.others, leastOther)
+	stream = portion(logConnections, given.others, want.others, leastOther)
 	if given == want {
-		n.alarms.ends(alarmFiles, "")
-		return c
+		alarms.ends(alarmFiles, "")
+		return c, stream
 	}
 	less := *c
 	less.Listen.Auth, less.Listen.Admin = append([]config.Auth(nil), c.Listen.Auth...), append([]config.Admin(nil), c.Listen.Admin...)
@@ -89,10 +91,10 @@ func (n *Node) withinFiles(c *config.Config) *config.Config {
 		l := &less.Listen.Admin[i]
 		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
 	}
-	n.alarms.begins(n.clock.Now(), alarmFiles, "", fmt.Sprintf(
+	alarms.begins(now, alarmFiles, "", fmt.Sprintf(
 		"this process may open %d files only: forward auth gets %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
 		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
-	return &less
+	return &less, stream
 }
 
 // portion gives one listener's part of what was given to all of its kind.

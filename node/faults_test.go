@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"edgeguard/detector"
 )
 
 // conditions are the alarms that last.
@@ -54,7 +52,7 @@ func TestFaultsAreToldAndMended(t *testing.T) {
 	}
 	_ = taken.Close()
 	writeLog(t, in("access.log"), "203.0.113.20", 11)
-	u.save()
+	u.store.save()
 	u.eventually("all is well", func() bool { return u.conditions() == "" })
 	u.eventually("both are on the list", func() bool { return read(t, folder, "lists", "deny.conf") == "203.0.113.9\n203.0.113.20\n" })
 	if n := strings.Count(u.log.String(), "the address is in use"); n != 1 {
@@ -118,35 +116,36 @@ func TestDominantAddressIsNamed(t *testing.T) {
 			decide("203.0.113.10", at)
 		}
 	}
-	u.lookForDominant(minute.Add(time.Minute))
+	(&dominantCheck{u.pipeline, u.alarms}).check(minute.Add(time.Minute))
 	if got := u.conditions(); !strings.Contains(got, "203.0.113.9 sends 6") {
 		t.Errorf("conditions: %q", got)
 	}
-	u.lookForDominant(minute.Add(10 * time.Minute))
+	(&dominantCheck{u.pipeline, u.alarms}).check(minute.Add(10 * time.Minute))
 	if got := u.conditions(); got != "" {
 		t.Errorf("it is over, and still stands: %q", got)
 	}
-	u.close()
+	u.pipeline.Close()
 }
 
 // Requests that all seem to come from this host are not counted, and that is
 // said: a proxy hides its clients.
 func TestHiddenClientsAreNamed(t *testing.T) {
 	u := newNode(t, shortDir(t), small)
-	defer u.close()
-	u.look()
-	before := u.lookForHidden(u.clock.Now(), detector.Stats{})
-	for range leastCrowd {
+	defer u.pipeline.Close()
+	u.protected.look()
+	hidden := &hiddenCheck{pipeline: u.pipeline, alarms: u.alarms}
+	hidden.check(u.clock.Now())
+	for range leastEvents {
 		u.request("127.0.0.1")
 	}
-	before = u.lookForHidden(u.clock.Now(), before)
+	hidden.check(u.clock.Now())
 	if got := u.conditions(); !strings.Contains(got, "100 of the last 100 requests") {
 		t.Errorf("conditions: %q", got)
 	}
-	for range leastCrowd {
+	for range leastEvents {
 		u.request("203.0.113.9")
 	}
-	u.lookForHidden(u.clock.Now(), before)
+	hidden.check(u.clock.Now())
 	if got := u.conditions(); got != "" {
 		t.Errorf("it is over, and still stands: %q", got)
 	}

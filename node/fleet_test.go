@@ -54,7 +54,7 @@ func startFleetOf(t *testing.T, server *redistest.Server, first, second string) 
 	a, b = start("edge-a", first), start("edge-b", second)
 	for _, u := range []*underTest{a, b} {
 		u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 && f.Alive == 2 })
-		u.eventually("its first slot is over", func() bool { return u.clock.Now().Unix() > u.begun.Unix() })
+		u.eventually("its first slot is over", func() bool { return u.clock.Now().Unix() > u.lifecycle.begun.Unix() })
 	}
 	return a, b
 }
@@ -290,7 +290,7 @@ fleet: {insecure: true, redis: ["redis://10.0.0.77:6379", "redis://redis.example
 	resolved := []netip.Addr{netip.MustParseAddr("10.0.0.78"), netip.MustParseAddr("fd00::78")}
 	holds := func(when string, want ...netip.Addr) {
 		t.Helper()
-		known := u.redisAddresses(u.pipeline.Current().Config.Fleet)
+		known := u.protected.redisAddresses(u.pipeline.Current().Config.Fleet)
 		slices.SortFunc(known, netip.Addr.Compare)
 		slices.SortFunc(want, netip.Addr.Compare)
 		if !slices.Equal(known, want) {
@@ -298,11 +298,11 @@ fleet: {insecure: true, redis: ["redis://10.0.0.77:6379", "redis://redis.example
 		}
 	}
 	holds("at the start", spelled...)
-	if err := u.resolveRedis(t.Context(), dnsOf(map[string][]netip.Addr{"redis.example.org": resolved})); err != nil {
+	if err := u.protected.resolveRedis(t.Context(), dnsOf(map[string][]netip.Addr{"redis.example.org": resolved})); err != nil {
 		t.Fatal(err)
 	}
 	holds("once the name is resolved", slices.Concat(spelled, resolved)...)
-	if err := u.resolveRedis(t.Context(), dnsOf(nil)); err == nil || !strings.Contains(err.Error(), "redis.example.org") {
+	if err := u.protected.resolveRedis(t.Context(), dnsOf(nil)); err == nil || !strings.Contains(err.Error(), "redis.example.org") {
 		t.Errorf("a name that is gone: %v", err)
 	}
 	holds("while the name cannot be resolved", slices.Concat(spelled, resolved)...)
@@ -338,7 +338,7 @@ func TestFleetCounts(t *testing.T) {
 	b = newNode(t, b.folder, b.yaml).start()
 	b.eventually("it is joined again and its first slot is over", func() bool {
 		f := b.fleet()
-		return f.Up && f.Syncs > 0 && b.clock.Now().Unix() > b.begun.Unix()
+		return f.Up && f.Syncs > 0 && b.clock.Now().Unix() > b.lifecycle.begun.Unix()
 	})
 	for range 4 {
 		b.request(addr)

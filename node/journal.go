@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// journalLength is how many notes wait for a slow log. When it is full
-	// notes are dropped and counted: a decision never waits for a log.
+	// journalLength is how many entries wait for a slow log. When it is full
+	// entries are dropped and counted: a decision never waits for a log.
 	journalLength = 4096
 	// linesPerSecond bounds the log during a storm of blocks; what is left
 	// out is counted in one line.
@@ -23,12 +23,12 @@ const (
 // of its own. Its methods are safe for concurrent use.
 type journal struct {
 	log     *slog.Logger
-	notes   chan note
+	entries chan entry
 	dropped atomic.Uint64
 	// epoch turns a local time into one for people.
 	epoch func(time.Time) time.Time
 	// publish hears every note after it was logged, or left out of the log.
-	publish func(note)
+	publish func(entry)
 
 	second   int64 // the second that lines are counted in
 	lines    int
@@ -36,22 +36,22 @@ type journal struct {
 	reported uint64 // of dropped
 }
 
-// note is one thing to write down: exactly one of its pointers is set.
-type note struct {
+// entry is one thing to log: exactly one of its pointers is set.
+type entry struct {
 	block    *edgeguard.Block
-	over     bool // the block is an allowance whose time is over
+	expired  bool // the block is an allowance whose time is over
 	crossing *edgeguard.Crossing
 	alarm    *edgeguard.Alarm
 }
 
 func newJournal(log *slog.Logger, epoch func(time.Time) time.Time) *journal {
-	return &journal{log: log, notes: make(chan note, journalLength), epoch: epoch, publish: func(note) {}}
+	return &journal{log: log, entries: make(chan entry, journalLength), epoch: epoch, publish: func(entry) {}}
 }
 
-// hear takes a note. It never waits.
-func (j *journal) hear(n note) {
+// add takes an entry. It never waits.
+func (j *journal) add(e entry) {
 	select {
-	case j.notes <- n:
+	case j.entries <- e:
 	default:
 		j.dropped.Add(1)
 	}
@@ -63,8 +63,8 @@ func (j *journal) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		select {
-		case n := <-j.notes:
-			j.write(n, time.Now().Unix())
+		case e := <-j.entries:
+			j.write(e, time.Now().Unix())
 		case <-tick.C:
 			j.turn(time.Now().Unix())
 		case <-ctx.Done():
@@ -78,8 +78,8 @@ func (j *journal) run(ctx context.Context) {
 func (j *journal) rest() {
 	for {
 		select {
-		case n := <-j.notes:
-			j.write(n, time.Now().Unix())
+		case e := <-j.entries:
+			j.write(e, time.Now().Unix())
 		default:
 			j.turn(0)
 			return
@@ -88,15 +88,15 @@ func (j *journal) rest() {
 }
 
 // write logs a note, unless the second has had its lines; an alarm always is.
-func (j *journal) write(n note, second int64) {
+func (j *journal) write(e entry, second int64) {
 	j.turn(second)
 	j.lines++
-	if j.lines <= linesPerSecond || n.alarm != nil {
-		j.line(n)
+	if j.lines <= linesPerSecond || e.alarm != nil {
+		j.line(e)
 	} else {
 		j.left++
 	}
-	j.publish(n)
+	j.publish(e)
 }
 
 // turn ends a second: it says what was left out.
@@ -114,20 +114,20 @@ func (j *journal) turn(second int64) {
 	j.second, j.lines, j.left = second, 0, 0
 }
 
-func (j *journal) line(n note) {
+func (j *journal) line(e entry) {
 	switch {
-	case n.alarm != nil:
-		j.log.Warn(n.alarm.Text, alarmNames(n.alarm.Kind)...)
-	case n.block != nil && n.block.Allow:
-		j.allowance(n.block, n.over)
-	case n.block != nil && n.block.Lifted:
-		j.log.Info("unblocked", "prefix", prefixText(n.block.Prefix), "reason", n.block.Reason, "origin", n.block.Origin)
-	case n.block != nil:
-		b := n.block
+	case e.alarm != nil:
+		j.log.Warn(e.alarm.Text, alarmNames(e.alarm.Kind)...)
+	case e.block != nil && e.block.Allow:
+		j.allowance(e.block, e.expired)
+	case e.block != nil && e.block.Lifted:
+		j.log.Info("unblocked", "prefix", prefixText(e.block.Prefix), "reason", e.block.Reason, "origin", e.block.Origin)
+	case e.block != nil:
+		b := e.block
 		j.log.Info("blocked", "prefix", prefixText(b.Prefix), "rule", b.Rule, "reason", b.Reason,
 			"count", b.Count, "limit", b.Limit, "until", j.epoch(b.Until).UTC().Format(time.RFC3339), "origin", b.Origin)
-	case n.crossing != nil:
-		c := n.crossing
+	case e.crossing != nil:
+		c := e.crossing
 		line := j.log.With("key", c.Key.String(), "rule", c.Rule, "action", c.Action.String(), "count", c.Count, "limit", c.Limit)
 		if c.Stands != "" {
 			line = line.With("stands", c.Stands, "until", j.epoch(c.Until).UTC().Format(time.RFC3339))

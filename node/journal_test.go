@@ -20,12 +20,12 @@ func TestJournalInAStorm(t *testing.T) {
 	log := &logged{}
 	j := newJournal(slog.New(slog.NewTextHandler(log, nil)), func(t time.Time) time.Time { return t })
 	published := 0
-	j.publish = func(note) { published++ }
+	j.publish = func(entry) { published++ }
 	const blocks = 100_000
 	for i := range blocks {
-		j.write(note{block: blockOf(i)}, int64(1+i/50_000)) // two seconds
+		j.write(entry{block: blockOf(i)}, int64(1+i/50_000)) // two seconds
 	}
-	j.write(note{alarm: &edgeguard.Alarm{Kind: "clock", Text: "an alarm is never left out"}}, 2)
+	j.write(entry{alarm: &edgeguard.Alarm{Kind: "clock", Text: "an alarm is never left out"}}, 2)
 	j.turn(3)
 	if lines := strings.Count(log.String(), "\n"); lines > 2*(linesPerSecond+1)+1 {
 		t.Errorf("%d lines in two seconds", lines)
@@ -42,7 +42,7 @@ func TestJournalInAStorm(t *testing.T) {
 func TestJournalNeverWaits(t *testing.T) {
 	j := newJournal(slog.New(slog.DiscardHandler), func(t time.Time) time.Time { return t })
 	for i := range journalLength + 7 {
-		j.hear(note{block: blockOf(i)})
+		j.add(entry{block: blockOf(i)})
 	}
 	if got := j.dropped.Load(); got != 7 {
 		t.Errorf("dropped %d, want 7", got)

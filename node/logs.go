@@ -20,13 +20,13 @@ import (
 // logSource is one log that is followed or received: a service.
 type logSource struct {
 	logDeps
-	config config.AccessLog
-	name   string
-	places int // connections at once, of a stream
+	config      config.AccessLog
+	name        string
+	connections int // of a stream, at most
 	// One of them, while it runs.
 	follower atomic.Pointer[accesslog.Follower]
 	listener atomic.Pointer[accesslog.Listener]
-	// seen is how it stood a second ago: keepHouse's.
+	// seen is its figures of a second ago: housekeeping's.
 	seen    admin.Log
 	silence silence
 }
@@ -41,40 +41,18 @@ type logDeps struct {
 	alarms    *alarms
 	log       *slog.Logger
 	positions *positions
-	cut       sync.Locker // held while lines are decided and the position moves on
-	placed    func()      // a log has its first position
+	cut       sync.Locker // of the store: held while lines are decided and the position moves on
+	placed    func()      // called when a log has its first position
 	// uncounter makes what a source tells of requests that it cannot count.
 	uncounter func(source string) edgeguard.Uncounter
 }
 
-// positions is how far the followed logs are, also of those that just ended.
-// Safe for concurrent use.
-type positions struct {
-	mu sync.Mutex
-	of map[string]accesslog.Position // by file
-}
-
-func (p *positions) get(file string) accesslog.Position {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.of[file]
-}
-
-func (p *positions) set(file string, at accesslog.Position) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of == nil {
-		p.of = make(map[string]accesslog.Position)
-	}
-	p.of[file] = at
-}
-
-// logs gives the logs of the config; places is how many connections a stream of
-// lines may have at once.
-func (d logDeps) logs(c *config.Config, places int) []*logSource {
+// logSources returns the logs of the config; connections is how many a stream of
+// lines may have.
+func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 	var want []*logSource
 	for _, l := range c.Sensors.AccessLog {
-		s := &logSource{logDeps: d, config: l, name: l.File, places: places}
+		s := &logSource{logDeps: d, config: l, name: l.File, connections: connections}
 		if l.File == "" {
 			s.name = l.Listen.String()
 		}
@@ -83,7 +61,7 @@ func (d logDeps) logs(c *config.Config, places int) []*logSource {
 	return want
 }
 
-func (s *logSource) Key() string             { return fmt.Sprintf("log %+v %d", s.config, s.places) }
+func (s *logSource) Key() string             { return fmt.Sprintf("log %+v %d", s.config, s.connections) }
 func (s *logSource) Alarm() (string, string) { return alarmLog, s.name }
 
 // Report implements service.
@@ -109,8 +87,8 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 			about := s.name + ", " + at
 			if err != nil {
 				s.alarms.begins(s.clock.Now(), alarmLog, about, err.Error())
-			} else if s.alarms.ends(alarmLog, about) {
-				s.log.Info("works again", "alarm", alarmLog, "about", about)
+			} else {
+				s.alarms.recovers(alarmLog, about)
 			}
 		},
 	}
@@ -145,7 +123,7 @@ func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func
 		address = "tcp:" + address
 	}
 	l, err := accesslog.Listen(accesslog.ListenConfig{
-		Live: live, Address: address, Mode: s.config.Mode, Group: s.config.Group, MaxConnections: s.places,
+		Live: live, Address: address, Mode: s.config.Mode, Group: s.config.Group, MaxConnections: s.connections,
 	})
 	if err != nil {
 		return err
@@ -163,23 +141,6 @@ func ended(ctx context.Context, err error) error {
 		return errors.New("the sensor ended by itself: it is started again")
 	}
 	return err
-}
-
-// knownPositions gives how far the logs of the config are: of those that are
-// followed now, the present one.
-func (n *Node) knownPositions() map[string]accesslog.Position {
-	known := make(map[string]accesslog.Position)
-	for _, l := range n.pipeline.Current().Config.Sensors.AccessLog {
-		if l.File != "" {
-			known[l.File] = n.positions.get(l.File)
-		}
-	}
-	for _, s := range n.logs.all() {
-		if f := s.follower.Load(); f != nil {
-			known[s.config.File] = f.Position()
-		}
-	}
-	return known
 }
 
 // figures gives how a log stands. What a unix datagram socket lost is counted

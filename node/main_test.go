@@ -81,7 +81,7 @@ func (u *underTest) start() *underTest {
 	u.end, u.ended = cancel, make(chan error, 1)
 	go func() { u.ended <- u.Run(ctx) }()
 	u.t.Cleanup(u.stop)
-	u.eventually("it is ready", func() bool { return u.ready.Load() })
+	u.eventually("it is ready", func() bool { return u.lifecycle.ready.Load() })
 	return u
 }
 
@@ -114,7 +114,7 @@ type view struct {
 	*operator
 }
 
-func (n *Node) view() view { return view{n.status, n.operator} }
+func (n *Node) view() view { return view{n.admin.status, n.admin.operator} }
 
 // request decides one request.
 func (u *underTest) request(addr string) edgeguard.Verdict {

@@ -70,7 +70,7 @@ func TestMonitorEnforcesNothing(t *testing.T) {
 	if v := u.request("198.51.100.7"); v.Action != edgeguard.ActionShadow {
 		t.Errorf("a manual block in mode monitor: %+v", v)
 	}
-	u.eventually("the list was written", func() bool { return u.outlets.all()[0].runner.Stats().Updates > 0 })
+	u.eventually("the list was written", func() bool { return u.enforcers.running.all()[0].runner.Stats().Updates > 0 })
 	// Switching the mode hands over what stands, and takes it out again.
 	u.yaml = small
 	if err := u.Reload(); err != nil {
@@ -198,7 +198,7 @@ func TestRestartsCountEachLineOnce(t *testing.T) {
 		u := newNode(t, folder, yaml).start()
 		for range random.IntN(4) {
 			write()
-			u.save() // a cut in the middle of the reading
+			u.store.save() // a cut in the middle of the reading
 		}
 		u.stop()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"edgeguard"
 	"edgeguard/admin"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func TestPartsSettle(t *testing.T) {
 		}
 		return all
 	}
-	p := group[*fakeService]{supervisor: &supervisor{alarms: newAlarms(func(edgeguard.Alarm) {}), now: time.Now}}
+	p := group[*fakeService]{supervisor: &supervisor{alarms: newAlarms(slog.New(slog.DiscardHandler), func(edgeguard.Alarm) {}), now: time.Now}}
 	shown := func() (keys []string) {
 		for _, s := range p.all() {
 			keys = append(keys, s.key)

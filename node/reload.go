@@ -7,7 +7,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/clockguard"
-	"edgeguard/config"
 )
 
 // reloads counts the reloads.
@@ -42,30 +41,30 @@ var errNotRunning = errors.New("the node does not run")
 // anything is wrong with it, the node goes on as it was, and the error, which
 // is logged too, says what.
 func (n *Node) Reload() error {
-	n.systemd.reloading()
+	n.lifecycle.systemd.reloading()
 	err := n.reload()
 	now := n.clock.Now()
 	if err != nil {
 		text := err.Error()
-		n.reloads.error.Store(&text)
-		n.reloads.failed.Add(1)
+		n.lifecycle.reloads.error.Store(&text)
+		n.lifecycle.reloads.failed.Add(1)
 		n.alarms.begins(now, alarmReload, "", "the config was not reloaded, and the one before it stays in force: "+err.Error())
 	} else {
-		n.reloads.error.Store(nil)
-		n.reloads.done.Add(1)
-		n.reloads.last.Store(now.UnixNano())
+		n.lifecycle.reloads.error.Store(nil)
+		n.lifecycle.reloads.done.Add(1)
+		n.lifecycle.reloads.last.Store(now.UnixNano())
 		n.alarms.ends(alarmReload, "")
-		n.events.State(n.status.Now(), "reloaded", n.line())
-		n.log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
+		n.admin.state("reloaded", n.line())
+		n.options.Log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
 	}
-	n.systemd.ready(n.line())
+	n.lifecycle.systemd.ready(n.line())
 	return err
 }
 
 func (n *Node) reload() error {
-	n.changing.Lock()
-	defer n.changing.Unlock()
-	if n.base == nil {
+	n.lifecycle.changing.Lock()
+	defer n.lifecycle.changing.Unlock()
+	if n.lifecycle.base == nil {
 		return errNotRunning
 	}
 	if n.options.Load == nil {
@@ -76,50 +75,28 @@ func (n *Node) reload() error {
 		return err
 	}
 	before := n.pipeline.Current().Config
-	if err := n.rehearse(c, before); err != nil {
+	if err := n.sockets.rehearse(c, before); err != nil {
 		return err
 	}
 	n.pipeline.Replace(c)
-	n.hold.SetLimit(confirmShare(c))
-	n.hold.SetMost(c.MaxBlocks)
+	n.quarantine.SetLimit(confirmShare(c))
+	n.quarantine.SetMost(c.MaxBlocks)
 	if c.MaxBlocks != before.MaxBlocks {
 		n.list.SetMost(c.MaxBlocks)
 	}
 	n.list.SetAllow(c.Allowlist)
-	n.look()
+	n.protected.look()
 	n.settle(c)
-	n.refreshOutlets() // the allowlist or the mode may be another; those that left have ended
-	if link := n.link(); link != nil {
-		link.Resync() // what the allowlist before refused is offered again
-	}
-	if err := n.readTokens(); err != nil {
-		n.log.Warn(err.Error())
+	n.enforcers.refresh() // the allowlist or the mode may be another; those that left have ended
+	n.fleet.resync()      // the previous allowlist may have refused blocks
+	if err := n.admin.readTokens(); err != nil {
+		n.options.Log.Warn(err.Error())
 	}
 	for _, w := range c.Warnings {
-		n.log.Warn("config: " + w.String())
+		n.options.Log.Warn("config: " + w.String())
 	}
 	if c.Memory != before.Memory || c.State != before.State {
-		n.log.Warn("config: memory and state change with a restart only")
-	}
-	return nil
-}
-
-// rehearse opens what is new in the config before anything is changed.
-func (n *Node) rehearse(c, before *config.Config) error {
-	if err := Check(c); err != nil {
-		return err
-	}
-	known := addresses(before)
-	for address, access := range addresses(c) {
-		if _, is := known[address]; is {
-			continue // it is open, or its alarm stands and it is tried again
-		}
-		listener, err := n.sockets.open(address, access)
-		if err != nil {
-			n.sockets.keep(known)
-			return err
-		}
-		_ = listener.Close() // the socket stays open for settle
+		n.options.Log.Warn("config: memory and state change with a restart only")
 	}
 	return nil
 }

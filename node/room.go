@@ -7,26 +7,26 @@ import (
 	"edgeguard/blocklist"
 )
 
-// fullness is how full the block list was at the last look.
-type fullness struct {
-	evicted, full uint64
+// roomCheck raises the alarm about a list that is full: blocks make room for
+// others, or an operator's find none. It is active until there was room for a
+// minute.
+type roomCheck struct {
+	list          *blocklist.List
+	alarms        *alarms
+	evicted, full uint64    // at the previous check
 	since         time.Time // nothing was evicted or refused after it
 }
 
-// lookForRoom raises the alarm about a list that is full: blocks make room for
-// others, or an operator's find none. It stands until there was room for a
-// minute.
-func (n *Node) lookForRoom(now time.Time, before fullness) fullness {
-	s := n.list.Stats()
-	after := fullness{s.Evicted, s.Full, before.since}
+func (r *roomCheck) check(now time.Time) {
+	s := r.list.Stats()
 	switch {
-	case s.Evicted > before.evicted || s.Full > before.full:
-		after.since = now
-		n.alarms.begins(now, alarmBlocks, "", roomText(&s))
-	case now.Sub(before.since) >= alarmEvery && n.alarms.ends(alarmBlocks, ""):
-		n.log.Info("there is room for blocks again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
+	case s.Evicted > r.evicted || s.Full > r.full:
+		r.since = now
+		r.alarms.begins(now, alarmBlocks, "", roomText(&s))
+	case now.Sub(r.since) >= alarmEvery && r.alarms.ends(alarmBlocks, ""):
+		r.alarms.log.Info("there is room for blocks again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
 	}
-	return after
+	r.evicted, r.full = s.Evicted, s.Full
 }
 
 func roomText(s *blocklist.Stats) string {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-
-	"edgeguard/admin"
 )
 
 const (
@@ -60,23 +58,6 @@ func (w *silence) look(now time.Time, s sound) string {
 			now.Sub(w.begun).Round(time.Minute), others)
 	}
 	return ""
-}
-
-// lookForSilent raises the alarm about logs that deliver nothing.
-func (n *Node) lookForSilent(now time.Time, sources []admin.Source) {
-	var all uint64
-	for _, s := range sources {
-		all += s.Events
-	}
-	for _, l := range n.logs.all() {
-		s := l.sound()
-		s.others = all - min(all, s.events)
-		if text := l.silence.look(now, s); text != "" {
-			n.alarms.begins(now, alarmSilent, l.name, l.name+": "+text)
-		} else {
-			n.alarms.ends(alarmSilent, l.name)
-		}
-	}
 }
 
 // sound gives what can be heard of the log now.

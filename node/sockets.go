@@ -35,12 +35,16 @@ type held interface {
 	File() (*os.File, error)
 }
 
-// newSockets takes over the sockets of sd_listen_fds(3): descriptors from 3 on,
+// emptySockets returns sockets of which none is open.
+func emptySockets() *sockets {
+	return &sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: func(string) {}}
+}
+
+// takeOver uses the sockets of sd_listen_fds(3): descriptors from 3 on,
 // LISTEN_FDS of them, if LISTEN_PID is us.
-func newSockets(getenv func(string) string) *sockets {
-	s := &sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: func(string) {}}
+func (s *sockets) takeOver(getenv func(string) string) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return s
+		return
 	}
 	count, _ := strconv.Atoi(getenv("LISTEN_FDS"))
 	for fd := 3; fd < 3+count; fd++ {
@@ -52,7 +56,6 @@ func newSockets(getenv func(string) string) *sockets {
 			s.theirs[addressOf(l)] = true
 		}
 	}
-	return s
 }
 
 // addressOf writes a listener's address as the config does.

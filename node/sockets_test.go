@@ -20,7 +20,7 @@ var access = unixsocket.Access{Mode: 0o660}
 // A listener that is closed and opened again keeps its port all the while.
 func TestSocketsOutliveListeners(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "unix:" + filepath.Join(shortDir(t), "a.sock")} {
-		s := newSockets(noEnv)
+		s := openedSockets(noEnv)
 		one, err := s.open(address, access)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	_ = l.Close()
-	s := newSockets(noEnv)
+	s := openedSockets(noEnv)
 	defer s.close()
 	if l, err := s.open("unix:"+stale, access); err != nil {
 		t.Errorf("a socket that a killed node left: %v", err)
@@ -77,7 +77,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	other := newSockets(noEnv)
+	other := openedSockets(noEnv)
 	defer other.close()
 	for address, want := range map[string]string{
 		"unix:" + file:           "no socket",
@@ -104,7 +104,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 // as systemd hands it over.
 func TestSocketsFromSystemd(t *testing.T) {
 	if address := os.Getenv("EDGEGUARD_TEST_PASSED"); address != "" {
-		s := newSockets(os.Getenv)
+		s := openedSockets(os.Getenv)
 		l, err := s.open(address, access)
 		fmt.Printf("passed: %v %v\n", err, len(s.passed))
 		if err == nil {
@@ -131,4 +131,11 @@ func TestSocketsFromSystemd(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "passed: <nil> 0") {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+// openedSockets returns sockets that took over those of the environment.
+func openedSockets(getenv func(string) string) *sockets {
+	s := emptySockets()
+	s.takeOver(getenv)
+	return s
 }

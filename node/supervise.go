@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -27,7 +26,6 @@ type service interface {
 // supervisor runs services.
 type supervisor struct {
 	alarms *alarms
-	log    *slog.Logger
 	now    func() time.Time
 }
 
@@ -37,11 +35,7 @@ const retryEvery = 5 * time.Second
 // run runs one service until ctx is done.
 func (s *supervisor) run(ctx context.Context, one service) {
 	kind, about := one.Alarm()
-	ready := func() {
-		if s.alarms.ends(kind, about) {
-			s.log.Info("works again", "alarm", kind, "about", about)
-		}
-	}
+	ready := func() { s.alarms.recovers(kind, about) }
 	for {
 		err := one.Run(ctx, ready)
 		if ctx.Err() != nil {

@@ -12,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/blocklist"
+	"edgeguard/node/pipeline"
 )
 
 const (
@@ -52,14 +53,19 @@ func (c *reasonCounts) most() edgeguard.Reason {
 }
 
 // uncounted is what is known of the requests that no rule counts, or not every
-// rule. The sources are the config's. Safe for concurrent use; the zero value is
-// ready.
+// rule. The sources are the config's. Safe for concurrent use.
 type uncounted struct {
-	mu     sync.Mutex
+	pipeline *pipeline.Pipeline
+	list     *blocklist.List
+	alarms   *alarms
+	sources  func() []admin.Source // how many events each source counted
+
+	mu     sync.Mutex // guards by and unseen
 	by     map[string]*reasonCounts
 	unseen unseen
-	spans  map[string]span // keepHouse's: how each source stood at the span's begin
-	judged time.Time       // keepHouse's: when the span began
+
+	spans  map[string]span // housekeeping's: each source's figures when the span began
+	judged time.Time       // housekeeping's: when the span began
 }
 
 // span is how many requests a source had and how many of them were not counted.
@@ -99,17 +105,16 @@ func (u *uncounted) figures() []admin.Uncounted {
 }
 
 // uncounter gives a source whom to tell of requests that it cannot count.
-func (n *Node) uncounter(source string) edgeguard.Uncounter {
-	counts := n.uncounted.of(source)
+func (u *uncounted) uncounter(source string) edgeguard.Uncounter {
+	counts := u.of(source)
 	return func(now time.Time, requests []edgeguard.Uncounted) {
-		u := &n.uncounted
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.unseen.goBy(boundOf(n.pipeline.Current().Config.Rules))
+		u.unseen.goBy(boundOf(u.pipeline.Current().Config.Rules))
 		for i := range requests {
 			r := &requests[i]
 			counts[r.Reason].Add(1)
-			if !n.spares(now, r) {
+			if !u.spares(now, r) {
 				u.unseen.add(now, r)
 			}
 		}
@@ -117,45 +122,44 @@ func (n *Node) uncounter(source string) edgeguard.Uncounter {
 }
 
 // spares reports whether a request's address is never counted anyway.
-func (n *Node) spares(now time.Time, r *edgeguard.Uncounted) bool {
+func (u *uncounted) spares(now time.Time, r *edgeguard.Uncounted) bool {
 	if !r.Addr.IsValid() {
 		return false
 	}
-	standing, _ := n.list.Find(now, r.Addr)
+	standing, _ := u.list.Find(now, r.Addr)
 	return standing == blocklist.Allowed || standing == blocklist.Protected
 }
 
-// lookForUncounted raises the alarms about requests that are not counted: where
+// check raises the alarms about requests that are not counted: where
 // they are many among a source's, and where one address makes more of them than
 // the least limit allows. The second is the one that an attacker cannot hide
 // from among many requests of others.
-func (n *Node) lookForUncounted(now time.Time) {
-	u := &n.uncounted
+func (u *uncounted) check(now time.Time) {
 	u.mu.Lock()
-	u.unseen.goBy(boundOf(n.pipeline.Current().Config.Rules))
+	u.unseen.goBy(boundOf(u.pipeline.Current().Config.Rules))
 	over, window, limit := u.unseen.over(now), u.unseen.bound.window(), u.unseen.bound.limit
 	total, crowd := u.unseen.crowd(now)
 	u.mu.Unlock()
 	switch {
 	case len(over) > 0:
-		n.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
 			"requests of one address are not counted: %s in the last %.0f min, over the least limit of the rules, %d: %s. Until that is done: `edgeguard blocks add`",
 			shownOffenders(over), window.Minutes(), limit, fixes[over[0].reason]))
 	case crowd:
-		n.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
 			"%d requests of the last %.0f min were not counted, of so many addresses that one over a limit could hide among them: `uncounted` of /api/v1/status has the reasons",
 			total, window.Minutes()))
 	default:
-		n.alarms.ends(alarmUncountedAddress, "")
+		u.alarms.ends(alarmUncountedAddress, "")
 	}
 	if now.Sub(u.judged) >= shareEvery {
 		u.judged = now
-		n.judgeShares(now, n.handedIn())
+		u.judgeShares(now, u.sources())
 	}
 }
 
 // judgeShares compares each source's figures with those of a span ago.
-func (n *Node) judgeShares(now time.Time, sources []admin.Source) {
+func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
 	spans := make(map[string]span)
 	for _, s := range sources {
 		is := spans[s.Name] // a file may be followed twice, for other kinds
@@ -163,25 +167,25 @@ func (n *Node) judgeShares(now time.Time, sources []admin.Source) {
 		spans[s.Name] = is
 	}
 	for source, is := range spans {
-		counts := n.uncounted.of(source)
+		counts := u.of(source)
 		all, events := counts.sum()
 		is.uncounted, is.requests = all, is.requests+all-min(all, events)
 		spans[source] = is
-		was := n.uncounted.spans[source]
+		was := u.spans[source]
 		missed, requests := is.uncounted-was.uncounted, is.requests-min(is.requests, was.requests)
 		if missed < leastUncounted || 100*missed <= requests {
-			n.alarms.ends(alarmUncounted, source)
+			u.alarms.ends(alarmUncounted, source)
 			continue
 		}
-		n.alarms.begins(now, alarmUncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
+		u.alarms.begins(now, alarmUncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
 			source, missed, max(missed, requests), fixes[counts.most()]))
 	}
-	for source := range n.uncounted.spans {
+	for source := range u.spans {
 		if _, known := spans[source]; !known {
-			n.alarms.ends(alarmUncounted, source)
+			u.alarms.ends(alarmUncounted, source)
 		}
 	}
-	n.uncounted.spans = spans
+	u.spans = spans
 }
 
 // shownOffenders names the worst. Their addresses were parsed: nothing that a

@@ -34,7 +34,7 @@ rules:
 func TestUncounted(t *testing.T) {
 	n := newNode(t, shortDir(t), uncountedConfig)
 	now := n.clock.Now()
-	tell := n.uncounter("log a")
+	tell := n.sensors.uncounted.uncounter("log a")
 	limit := int(boundOf(n.pipeline.Current().Config.Rules).limit)
 	one := func(addr string, reason edgeguard.Reason) []edgeguard.Uncounted {
 		u := edgeguard.Uncounted{Reason: reason}
@@ -49,12 +49,12 @@ func TestUncounted(t *testing.T) {
 		tell(now, one("198.51.100.9", edgeguard.LineTooLong))
 		tell(now, one("", edgeguard.LineMisfit))
 	}
-	n.lookForUncounted(now)
+	n.sensors.uncounted.check(now)
 	if got := n.lasting(alarmUncountedAddress); got != nil {
 		t.Errorf("at the limit: %q", got)
 	}
 	tell(now, one("203.0.113.9", edgeguard.LineTooLong))
-	n.lookForUncounted(now)
+	n.sensors.uncounted.check(now)
 	if got := n.lasting(alarmUncountedAddress); len(got) != 1 || !strings.Contains(got[0], "203.0.113.9 20 in") {
 		t.Errorf("over the limit: %q", got)
 	}
@@ -64,7 +64,7 @@ func TestUncounted(t *testing.T) {
 	if got := n.view().Stats().Uncounted; !slices.Equal(got, want) {
 		t.Errorf("figures %v, want %v", got, want)
 	}
-	n.lookForUncounted(now.Add(10 * time.Minute))
+	n.sensors.uncounted.check(now.Add(10 * time.Minute))
 	if got := n.lasting(alarmUncountedAddress); got != nil {
 		t.Errorf("after the window: %q", got)
 	}
@@ -74,13 +74,13 @@ func TestUncounted(t *testing.T) {
 func TestUncountedCrowd(t *testing.T) {
 	n := newNode(t, shortDir(t), uncountedConfig)
 	now := n.clock.Now()
-	tell := n.uncounter("log a")
+	tell := n.sensors.uncounted.uncounter("log a")
 	var crowd []edgeguard.Uncounted
 	for i := range maxUnseen * boundOf(n.pipeline.Current().Config.Rules).limit {
 		crowd = append(crowd, edgeguard.Uncounted{Addr: rotated(i)})
 	}
 	tell(now, crowd)
-	n.lookForUncounted(now)
+	n.sensors.uncounted.check(now)
 	if got := n.lasting(alarmUncountedAddress); len(got) != 1 || strings.Contains(got[0], "10.") {
 		t.Errorf("%q", got)
 	}
@@ -91,12 +91,12 @@ func TestUncountedCrowd(t *testing.T) {
 func TestUncountedShare(t *testing.T) {
 	n := newNode(t, shortDir(t), uncountedConfig)
 	now := n.clock.Now()
-	tell := n.uncounter("log a")
+	tell := n.sensors.uncounted.uncounter("log a")
 	events := uint64(0)
 	judge := func(more uint64, uncounted int, sources ...admin.Source) []string {
 		tell(now, make([]edgeguard.Uncounted, uncounted))
 		events += more
-		n.judgeShares(now, append(sources, admin.Source{Name: "log b", Events: 7}))
+		n.sensors.uncounted.judgeShares(now, append(sources, admin.Source{Name: "log b", Events: 7}))
 		return n.lasting(alarmUncounted)
 	}
 	for _, test := range []struct {

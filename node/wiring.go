@@ -1,26 +1,101 @@
 package node
 
 import (
-	"context"
+	"fmt"
+	"os"
 
+	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/aggregator"
+	"edgeguard/aggregator/quarantine"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/internal/hugepage"
+	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
 )
+
+// wire makes the parts of a node and connects them. The seed is that of the
+// tables, boot names this run in the fleet.
+func (n *Node) wire(c *config.Config, seed, boot uint64) {
+	n.clock = clockguard.New(clockguard.Read(), clockguard.Config{Align: align(c)})
+	n.lifecycle.begun = n.clock.Now()
+	n.lifecycle.systemd = newNotifier(os.Getenv)
+	n.journal = newJournal(n.options.Log, n.clock.Epoch)
+	n.alarms = newAlarms(n.options.Log, func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) })
+	n.sockets = emptySockets()
+	n.sockets.warn = func(text string) { n.options.Log.Warn(text) }
+	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
+	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.ask(b) })
+	n.quarantine.SetLimit(confirmShare(c))
+	n.quarantine.SetMost(c.MaxBlocks)
+	n.pipeline = pipeline.New(pipeline.Config{
+		Memory: hugepage.Memory(c.Memory), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+	}, c)
+	s := &supervisor{alarms: n.alarms, now: n.clock.Now}
+	n.wireSensors(s, c.State)
+	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.refresh() }}
+	n.enforcers = &enforcers{
+		pipeline: n.pipeline, list: n.list, protected: n.protected, clock: n.clock, alarms: n.alarms, log: n.options.Log,
+		owned:   newOwnedLists(c.State, n.clock, n.alarms),
+		running: group[*enforcer]{supervisor: s}, emptying: group[*emptying]{supervisor: s},
+	}
+	n.fleet = &fleet{
+		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: group[*fleetLink]{supervisor: s},
+		peer: &peer{
+			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
+			touch: n.store.touch,
+		},
+	}
+	n.wireAdmin(s, c.Node)
+}
+
+// wireSensors makes the sensors and the store, which keeps how far logs were
+// read.
+func (n *Node) wireSensors(s *supervisor, folder string) {
+	latency := admin.NewLatency()
+	uncounted := &uncounted{pipeline: n.pipeline, list: n.list, alarms: n.alarms}
+	n.sensors = &sensors{
+		uncounted: uncounted,
+		auth:      group[*auth]{supervisor: s}, logs: group[*logSource]{supervisor: s},
+	}
+	uncounted.sources = n.sensors.handedIn
+	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
+	n.store = (&store{
+		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
+	}).in(folder)
+	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.uncounter}
+	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.uncounter}
+}
+
+// wireAdmin makes what the admin API shows and changes.
+func (n *Node) wireAdmin(s *supervisor, name string) {
+	shown := status.New(n.sources())
+	n.admin = &adminAPI{
+		adminDeps: adminDeps{
+			status: shown,
+			operator: &operator{
+				pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+			},
+			events: admin.NewEvents(name), latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
+		},
+		listeners: group[*adminListener]{supervisor: s},
+	}
+	n.journal.publish = n.admin.publish
+}
 
 // sources is what the admin API reads of the node.
 func (n *Node) sources() status.Sources {
 	return status.Sources{
-		Version: n.options.Version, Begun: n.begun, Clock: n.clock, List: n.list, Quarantine: n.hold, Memory: n.memory.Stats,
-		Current: n.generation, Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
-		Conditions: n.alarms.lasting, Report: n.report, Why: n.protection,
-		Nodes: func() []admin.FleetNode { return n.heard.nodes(n.clock.Now()) }, Shares: n.shares,
+		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
+		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
+		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
+		Conditions: n.alarms.lasting, Report: n.report, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
 	}
 }
 
-// generation returns the generation in force, as the admin API reads it.
-func (n *Node) generation() status.Generation {
-	g := n.pipeline.Current()
+// generation returns what the admin API reads of a generation.
+func generation(g *pipeline.Generation) status.Generation {
 	out := status.Generation{Config: g.Config, Detector: g.Detector}
 	if g.Member != nil {
 		out.Totals, out.Key = g.Member.Totals, g.Member.Key
@@ -30,35 +105,62 @@ func (n *Node) generation() status.Generation {
 
 // report adds the figures of all parts.
 func (n *Node) report(s *admin.Stats) {
-	s.Ready = n.ready.Load()
-	s.Reload, s.Snapshot, s.Uncounted = n.reloads.figures(n.clock), n.stateFigures(), n.uncounted.figures()
-	n.auths.report(s)
-	n.logs.report(s)
-	n.outlets.report(s)
-	n.fleets.report(s)
+	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock)
+	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.figures()
+	n.sensors.report(s)
+	n.enforcers.running.report(s)
+	n.fleet.links.report(s)
 }
 
-// shares returns what each node of the fleet counts of keys; nil where Redis
-// cannot be asked, which the link reports itself.
-func (n *Node) shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
-	link := n.link()
-	if link == nil || !link.Up() {
-		return nil
+// changed is called with every change of the blocklist, on the goroutine that
+// made it.
+func (n *Node) changed(b edgeguard.Block) {
+	n.quarantine.Changed(n.clock.Now(), b)
+	if b.Allow {
+		n.allowanceChanged(b)
+		return
 	}
-	all, err := link.Shares(ctx, keys, settle)
-	if err != nil {
-		return nil
+	n.journal.add(entry{block: &b})
+	n.store.touch()
+	n.fleet.publish(b)
+	if !n.pipeline.Current().Config.Monitor {
+		n.enforcers.add(b)
 	}
-	out := make([][]admin.NodeCount, len(all))
-	for i, shares := range all {
-		for _, s := range shares {
-			out[i] = append(out[i], admin.NodeCount{Node: s.Node, Count: s.Count})
-		}
-	}
-	return out
 }
 
-var (
-	_ admin.Reader   = (*status.Status)(nil)
-	_ admin.Operator = (*operator)(nil)
-)
+// allowanceChanged is called with an allowance that was made, changed, taken
+// back, or has ended. Enforcers read the whole list again: blocks inside the
+// allowance were in force, or are again.
+func (n *Node) allowanceChanged(b edgeguard.Block) {
+	expired := !b.Lifted && !n.clock.Now().Before(b.Until)
+	n.journal.add(entry{block: &b, expired: expired})
+	n.store.touch()
+	if !expired { // a node that knows the allowance knows its end
+		n.fleet.publish(b)
+	}
+	n.enforcers.refresh()
+}
+
+// evicted is called with a block that made room for another: no enforcer may
+// keep it, and the fleet is not told.
+func (n *Node) evicted(b edgeguard.Block) {
+	n.store.touch()
+	b.Until = b.Since // which has come
+	n.enforcers.add(b)
+}
+
+// crossed is called with what a rule did. Blocks are reported by the list.
+func (n *Node) crossed(c edgeguard.Crossing) {
+	switch {
+	case c.Action == edgeguard.ActionBlock:
+	case c.Action == edgeguard.ActionAlarm && c.Wide > 0:
+		n.alarms.happened(c.Time, alarmWide, c.Rule, fmt.Sprintf("%s counts %d, over the %d that rule %s allows a /%d, and is only reported:"+
+			" it may be one client or thousands; see 'edgeguard explain' of an address in it, and block what is one client by hand",
+			c.Key, c.Count, c.Limit, c.Rule, c.Wide))
+	case c.Action == edgeguard.ActionAlarm:
+		n.alarms.happened(c.Time, alarmSpared, c.Rule, c.Key.String()+" went over the limit of rule "+c.Rule+
+			" and is not blocked: the evidence can be forged, or the address must not be blocked")
+	default:
+		n.journal.add(entry{crossing: &c})
+	}
+}

@@ -68,6 +68,14 @@ func (p *Pipeline) Replace(c *config.Config) {
 	old.Detector.Close(next.Detector)
 }
 
+// Memory returns how much of their memory the tables use.
+func (p *Pipeline) Memory() shard.MemoryStats { return p.made.Memory.Stats() }
+
+// Sweep frees a sixtieth of the keys that have ended; call it once a second.
+func (p *Pipeline) Sweep(now time.Time) {
+	p.Current().Detector.Sweep(now, p.Memory().KeyPages/60+16)
+}
+
 // Close gives back the memory of the last generation.
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,7 +17,10 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/aggregator/quarantine"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
 	"edgeguard/detector"
+	"edgeguard/node/pipeline"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -37,18 +41,30 @@ const (
 	maxPlace = 4 << 10
 )
 
-// state is the node's memory on disk.
-type state struct {
-	path           string     // empty: none
-	saving         sync.Mutex // one snapshot is written at a time
+// store keeps the node's state on disk: counts, blocks and positions in logs.
+// Safe for concurrent use.
+type store struct {
+	path       string // empty: nothing is kept
+	pipeline   *pipeline.Pipeline
+	list       *blocklist.List
+	quarantine *quarantine.Quarantine
+	positions  *positions
+	clock      *clockguard.Clock
+	alarms     *alarms
+	log        *slog.Logger
+
+	// cut is held for reading while lines of a log are decided and its position
+	// moves on; a snapshot holds it for writing.
+	cut            sync.RWMutex
+	saving         sync.Mutex // held while a snapshot is written
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
-	// changed holds one while something waits to be saved.
-	changed chan struct{}
+	changed        chan struct{} // holds one while something waits to be saved
 }
 
-func newState(folder string) *state {
-	s := &state{changed: make(chan struct{}, 1)}
+// in sets the folder of the state; empty for none.
+func (s *store) in(folder string) *store {
+	s.changed = make(chan struct{}, 1)
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
 	}
@@ -57,20 +73,20 @@ func newState(folder string) *state {
 
 // restore goes on where the last run stopped. What cannot be used is set
 // aside, with a message, and the node starts without it.
-func (n *Node) restore() {
-	if n.state.path == "" {
+func (s *store) restore() {
+	if s.path == "" {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(n.state.path), 0o750); err != nil {
-		n.alarms.begins(n.clock.Now(), alarmState, n.state.path, "the state cannot be kept: "+err.Error())
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
+		s.alarms.begins(s.clock.Now(), alarmState, s.path, "the state cannot be kept: "+err.Error())
 		return
 	}
-	now := n.clock.Now()
+	now := s.clock.Now()
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: a node that has seen no requests yet takes what the fleet has
-	loaded, err := snapshot.Load(n.state.path, now, snapshot.Sink{
-		Meter: n.refill,
+	loaded, err := snapshot.Load(s.path, now, snapshot.Sink{
+		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
 				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At})
@@ -78,37 +94,37 @@ func (n *Node) restore() {
 				blocks = append(blocks, *b)
 			}
 		},
-		Step:     func(s snapshot.Step) { steps = append(steps, detector.Step(s)) },
-		Position: n.resume,
+		Step:     func(one snapshot.Step) { steps = append(steps, detector.Step(one)) },
+		Position: s.resume,
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		n.log.Info("no state yet: counting begins at 0", "file", n.state.path)
+		s.log.Info("no state yet: counting begins at 0", "file", s.path)
 		return
 	case err != nil:
-		n.alarms.happened(now, alarmState, n.state.path, err.Error())
+		s.alarms.happened(now, alarmState, s.path, err.Error())
 		return
 	}
-	refused := n.list.Restore(func(yield func(edgeguard.Block, bool) bool) {
+	refused := s.list.Restore(func(yield func(edgeguard.Block, bool) bool) {
 		for i := range blocks {
 			if !yield(blocks[i].Block, blocks[i].Forced) {
 				return
 			}
 		}
 	}, now)
-	n.hold.Restore(now, held)
-	n.pipeline.Current().Detector.RestoreSteps(now, steps)
-	if m := n.pipeline.Current().Member; m != nil {
+	s.quarantine.Restore(now, held)
+	s.pipeline.Current().Detector.RestoreSteps(now, steps)
+	if m := s.pipeline.Current().Member; m != nil {
 		m.Totals.Restored(now)
 	}
-	n.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
-		"blocks", n.list.Len(), "refused", refused, "logs", loaded.Positions)
+	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
+		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
 }
 
 // refill gives what puts a meter's windows back into its table; nil where no
 // rule counts by it any more.
-func (n *Node) refill(m snapshot.Meter) func(*snapshot.Window) {
-	for _, t := range n.pipeline.Current().Detector.Tables() {
+func (s *store) refill(m snapshot.Meter) func(*snapshot.Window) {
+	for _, t := range s.pipeline.Current().Detector.Tables() {
 		if savedName(&t) == m.Fingerprint && t.Meter.Width == m.Width {
 			return func(w *snapshot.Window) { t.Restore(w.Prefix, w.With, w.Head, &w.Counts) }
 		}
@@ -129,63 +145,53 @@ func savedName(t *detector.Table) string {
 }
 
 // resume takes in how far a log was read.
-func (n *Node) resume(p snapshot.Position) {
+func (s *store) resume(p snapshot.Position) {
 	var at accesslog.Position
 	if err := json.Unmarshal(p.Place, &at); err != nil {
-		n.log.Warn("the position in a log does not parse: it is followed from its end", "log", p.Source, "error", err)
+		s.log.Warn("the position in a log does not parse: it is followed from its end", "log", p.Source, "error", err)
 		return
 	}
-	n.positions.set(p.Source, at)
+	s.positions.set(p.Source, at)
 }
 
-// saveFirstPlaces saves where the logs begin that were never followed before,
+// saveFirstPositions saves where the logs begin that were never followed before,
 // so that a node that was once ready and is then killed goes on from there. A
 // log that cannot be looked at is not waited for: its place is saved once it
 // can.
-func (n *Node) saveFirstPlaces(ctx context.Context) {
-	if n.state.path == "" || n.placed() {
+func (s *store) saveFirstPositions(ctx context.Context) {
+	if s.path == "" || s.positions.known() {
 		return
 	}
 	deadline, cancel := context.WithTimeout(ctx, saveSoon)
 	defer cancel()
-	for !n.placed() && n.state.wait(deadline, saveSoon) {
+	for !s.positions.known() && s.wait(deadline, saveSoon) {
 	}
-	n.save()
-}
-
-// placed reports whether every followed log has a place to go on from.
-func (n *Node) placed() bool {
-	for _, at := range n.knownPositions() {
-		if at.Seen.IsZero() {
-			return false
-		}
-	}
-	return true
+	s.save()
 }
 
 // touch has the state saved soon, because a block changed or a log has its
 // first place. It never waits.
-func (s *state) touch() {
+func (s *store) touch() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
-// keepState saves the state once a minute, and soon after a touch.
-func (n *Node) keepState(ctx context.Context) {
-	for n.state.path != "" {
+// run saves the state once a minute, and soon after a touch.
+func (s *store) run(ctx context.Context) {
+	for s.path != "" {
 		begun := time.Now()
-		n.save()
+		s.save()
 		rest := max(saveSoon, saveShare*time.Since(begun))
-		if !pause(ctx, rest) || !n.state.wait(ctx, saveEvery-rest) {
+		if !pause(ctx, rest) || !s.wait(ctx, saveEvery-rest) {
 			return
 		}
 	}
 }
 
 // wait waits for a change, but no longer than d, and reports whether to go on.
-func (s *state) wait(ctx context.Context, d time.Duration) bool {
+func (s *store) wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -199,60 +205,58 @@ func (s *state) wait(ctx context.Context, d time.Duration) bool {
 
 // save writes a snapshot. A failure is an alarm that stands until one goes
 // well.
-func (n *Node) save() {
-	if n.state.path == "" {
+func (s *store) save() {
+	if s.path == "" {
 		return
 	}
-	n.state.saving.Lock()
-	defer n.state.saving.Unlock()
-	if err := n.write(); err != nil {
-		n.state.failed.Add(1)
-		n.alarms.begins(n.clock.Now(), alarmState, n.state.path,
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	if err := s.write(); err != nil {
+		s.failed.Add(1)
+		s.alarms.begins(s.clock.Now(), alarmState, s.path,
 			"the state was not saved, and a restart would go on from the last that was: "+err.Error())
 		return
 	}
-	n.state.saves.Add(1)
-	n.state.success.Store(n.clock.Now().UnixNano())
-	if info, err := os.Stat(n.state.path); err == nil {
-		n.state.bytes.Store(info.Size())
+	s.saves.Add(1)
+	s.success.Store(s.clock.Now().UnixNano())
+	if info, err := os.Stat(s.path); err == nil {
+		s.bytes.Store(info.Size())
 	}
-	if n.alarms.ends(alarmState, n.state.path) {
-		n.log.Info("works again", "alarm", alarmState, "about", n.state.path)
-	}
+	s.alarms.recovers(alarmState, s.path)
 }
 
-func (n *Node) write() error {
-	now := n.clock.Now()
-	core := n.pipeline.Current()
-	w, err := snapshot.Create(n.state.path, snapshot.Cut{Node: core.Config.Node, Taken: now, Offset: n.clock.Offset()})
+func (s *store) write() error {
+	now := s.clock.Now()
+	g := s.pipeline.Current()
+	w, err := snapshot.Create(s.path, snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	n.writeCut(w, core.Detector)
+	s.writeCut(w, g.Detector)
 	return w.Commit()
 }
 
 // writeCut writes the records. No line of a log is decided meanwhile: a
 // position and the counts of the lines before it are of one moment. Requests
 // of forward auth, which come only once, go on.
-func (n *Node) writeCut(w *snapshot.Writer, d *detector.Detector) {
-	held := n.hold.All() // it sorts them: before the logs are held up
-	n.cut.Lock()
-	defer n.cut.Unlock()
+func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector) {
+	held := s.quarantine.All() // it sorts them: before the logs are held up
+	s.cut.Lock()
+	defer s.cut.Unlock()
 	for _, t := range d.Tables() {
 		writeTable(w, &t)
 	}
-	for b, forced := range n.list.Records() {
+	for b, forced := range s.list.Records() {
 		w.Block(&snapshot.Block{Block: b, Forced: forced})
 	}
 	for _, one := range held {
 		w.Block(&snapshot.Block{Block: one.Block, Held: true, Share: one.Share, At: one.At})
 	}
-	for s := range d.Steps() {
-		w.Step(snapshot.Step(s))
+	for one := range d.Steps() {
+		w.Step(snapshot.Step(one))
 	}
-	for file, at := range n.knownPositions() {
+	for file, at := range s.positions.all() {
 		if place, err := placeOf(at); err == nil {
 			w.Position(snapshot.Position{Source: file, Place: place})
 		}
@@ -282,14 +286,14 @@ func placeOf(at accesslog.Position) ([]byte, error) {
 	}
 }
 
-// stateFigures gives how the state stands; nil where none is kept.
-func (n *Node) stateFigures() *admin.Snapshot {
-	if n.state.path == "" {
+// figures gives how the state stands; nil where none is kept.
+func (s *store) figures() *admin.Snapshot {
+	if s.path == "" {
 		return nil
 	}
-	s := &admin.Snapshot{Written: n.state.saves.Load(), Failures: n.state.failed.Load(), Bytes: n.state.bytes.Load()}
-	if at := n.state.success.Load(); at != 0 {
-		s.Success = n.clock.Epoch(time.Unix(0, at))
+	out := &admin.Snapshot{Written: s.saves.Load(), Failures: s.failed.Load(), Bytes: s.bytes.Load()}
+	if at := s.success.Load(); at != 0 {
+		out.Success = s.clock.Epoch(time.Unix(0, at))
 	}
-	return s
+	return out
 }

@@ -75,7 +75,7 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 		if u.blocked("198.18.0.7") {
 			t.Error("a client is blocked")
 		}
-		if s := u.hold.Stats(); s.Confirmed != 0 || s.Withdrawn != 0 {
+		if s := u.quarantine.Stats(); s.Confirmed != 0 || s.Withdrawn != 0 {
 			t.Errorf("%+v", s)
 		} else {
 			t.Logf("%+v", s)
@@ -89,7 +89,7 @@ func flood(t *testing.T, a, b *underTest, roundsOfA int) {
 
 // copyOf is a node's copy of an address's block, with the epoch's times.
 func (u *underTest) copyOf(addr string) edgeguard.Block {
-	return u.status.Outward(*u.standing(addr))
+	return u.admin.status.Outward(*u.standing(addr))
 }
 
 // sameBlock reports whether two copies are of one block. Their times may differ by
@@ -111,7 +111,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	held := 0
 	for k := range clients {
 		now := a.clock.Now()
-		_, err := (peer{a.Node}).Merge(edgeguard.Block{
+		_, err := a.Node.fleet.peer.Merge(edgeguard.Block{
 			Prefix: netip.MustParsePrefix(fmt.Sprintf("203.0.0.%d/32", 1+k)), Rule: "site", Origin: "edge-z",
 			Since: now, Until: now.Add(time.Hour), Version: 1,
 		}, false)
@@ -145,10 +145,10 @@ func TestHeldInFleet(t *testing.T) {
 	b.eventually("there is an alarm", func() bool {
 		return strings.Contains(strings.Join(b.view().Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and wait for a word")
 	})
-	b.link().Resync()
+	b.Node.fleet.link().Resync()
 	syncs := b.fleet().Syncs
 	b.eventually("the list was read again", func() bool { return b.fleet().Syncs > syncs })
-	if s := b.hold.Stats(); s.Held != 2 || s.Came != 2 || b.fleet().Rejected != 0 || b.fleet().Held != 2 {
+	if s := b.quarantine.Stats(); s.Held != 2 || s.Came != 2 || b.fleet().Rejected != 0 || b.fleet().Held != 2 {
 		t.Errorf("after a full read: %+v, %+v", s, b.fleet())
 	}
 
@@ -157,7 +157,7 @@ func TestHeldInFleet(t *testing.T) {
 	b = newNode(t, b.folder, b.yaml).start()
 	b.eventually("it is joined again", func() bool { f := b.fleet(); return f.Up && f.Syncs > 0 })
 	if !b.waits("198.18.0.0/16") || !b.waits("198.19.0.0/16") || b.blocked("198.18.0.7") || !b.blocked("203.0.113.7") {
-		t.Errorf("after a restart: %+v", b.hold.All())
+		t.Errorf("after a restart: %+v", b.quarantine.All())
 	}
 
 	if _, ok, err := b.view().Confirm(netip.MustParsePrefix("198.18.0.0/16")); !ok || err != nil {

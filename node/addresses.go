@@ -1,0 +1,62 @@
+package node
+
+import (
+	"errors"
+	"slices"
+
+	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
+)
+
+// addresses returns where the config listens, and who may connect.
+func addresses(c *config.Config) map[string]unixsocket.Access {
+	all := make(map[string]unixsocket.Access)
+	for _, l := range c.Listen.Auth {
+		all[l.Address.String()] = unixsocket.Access(l.Access)
+	}
+	for _, l := range c.Listen.Admin {
+		all[l.Address.String()] = unixsocket.Access(l.Access)
+	}
+	return all
+}
+
+// bind opens the sockets before anything runs, so that a node that could see
+// nothing ends with the reason. What else fails is tried again by its service.
+func (s *sockets) bind(c *config.Config) error {
+	var errs []error
+	for address, access := range addresses(c) {
+		l, err := s.open(address, access)
+		if err == nil {
+			_ = l.Close() // the socket stays open
+		}
+		isAuth := slices.ContainsFunc(c.Listen.Auth, func(a config.Auth) bool { return a.Address.String() == address })
+		if isAuth && err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+// rehearse checks a config and opens what is new in it, before anything is
+// changed.
+func (s *sockets) rehearse(c, before *config.Config) error {
+	if err := Check(c); err != nil {
+		return err
+	}
+	known := addresses(before)
+	for address, access := range addresses(c) {
+		if _, is := known[address]; is {
+			continue // it is open, or its alarm is active and it is tried again
+		}
+		listener, err := s.open(address, access)
+		if err != nil {
+			s.keep(known)
+			return err
+		}
+		_ = listener.Close() // the socket stays open for settle
+	}
+	return nil
+}

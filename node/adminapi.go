@@ -1,0 +1,116 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/node/status"
+)
+
+// adminAPI is what operators and programs use of a node.
+type adminAPI struct {
+	adminDeps
+	listeners group[*adminListener]
+}
+
+// adminDeps is what an admin listener uses of a node.
+type adminDeps struct {
+	status   *status.Status
+	operator *operator
+	events   *admin.Events
+	latency  *admin.Latency
+	sockets  *sockets
+	alarms   *alarms
+	log      *slog.Logger
+}
+
+// adminListener is one address at which the admin API answers: a service.
+type adminListener struct {
+	adminDeps
+	config  config.Admin
+	address string
+	full    crowd
+	server  atomic.Pointer[admin.Server]
+}
+
+// settle makes the listeners that run those of the config.
+func (a *adminAPI) settle(ctx context.Context, c *config.Config) {
+	var want []*adminListener
+	for _, l := range c.Listen.Admin {
+		want = append(want, &adminListener{adminDeps: a.adminDeps, config: l, address: l.Address.String()})
+	}
+	a.listeners.settle(ctx, want)
+}
+
+func (l *adminListener) Key() string             { return fmt.Sprintf("admin %+v", l.config) }
+func (l *adminListener) Alarm() (string, string) { return alarmListen, l.address }
+func (l *adminListener) Report(*admin.Stats)     {}
+
+// Run answers until ctx is done.
+func (l *adminListener) Run(ctx context.Context, ready func()) error {
+	server, err := admin.New(admin.Config{
+		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, Connections: l.config.Connections,
+		Audit: l.audit, Latency: l.latency, Log: l.log,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := l.sockets.open(l.address, unixsocket.Access(l.config.Access))
+	if err != nil {
+		return err
+	}
+	ready()
+	l.log.Info("listening", "for", "admin", "at", l.address)
+	l.server.Store(server)
+	defer func() {
+		l.server.Store(nil)
+		l.alarms.ends(alarmAdminFull, l.address)
+	}()
+	return server.Serve(ctx, listener)
+}
+
+// audit logs what an operator did by hand.
+func (l *adminListener) audit(a admin.Audit) {
+	l.log.Info("by hand", "who", a.Who, "action", a.Action, "target", a.Target, "detail", a.Detail, "result", a.Result)
+}
+
+// readTokens has the admin listeners that stayed read their tokens again.
+func (a *adminAPI) readTokens() error {
+	for _, l := range a.listeners.all() {
+		if server := l.server.Load(); server != nil {
+			if err := server.ReadToken(); err != nil {
+				return fmt.Errorf("the previous token of %s stays in use: %w", l.address, err)
+			}
+		}
+	}
+	return nil
+}
+
+// publish passes what was logged to the API's streams.
+func (a *adminAPI) publish(e entry) {
+	switch {
+	case e.expired: // its record said when
+	case e.block != nil:
+		a.events.Block(a.status.Now(), a.status.Outward(*e.block))
+	case e.alarm != nil:
+		a.events.Alarm(*e.alarm)
+	}
+}
+
+// state passes a change of the node's state to the API's streams.
+func (a *adminAPI) state(state, text string) { a.events.State(a.status.Now(), state, text) }
+
+// check raises the alarm about listeners that are full.
+func (a *adminAPI) check(now time.Time) {
+	for _, l := range a.listeners.all() {
+		if server := l.server.Load(); server != nil {
+			a.alarms.full(now, alarmAdminFull, "listen.admin", l.address, l.config.Connections, &l.full, server.Connections())
+		}
+	}
+}

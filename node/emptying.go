@@ -1,0 +1,89 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/enforce"
+)
+
+const (
+	// After emptyTries it is no longer an alarm that a list was emptied and not
+	// loaded: the program that read it may be gone as well.
+	emptyTries = 5
+	// mostPause is the longest time between two tries to empty a list.
+	mostPause = time.Minute
+)
+
+// emptying empties a list that the config no longer has: a service.
+type emptying struct {
+	clock  *clockguard.Clock
+	alarms *alarms
+	log    *slog.Logger
+	owned  *ownedLists
+	list   enforce.Owned
+}
+
+// left returns what empties the lists that the config no longer has.
+func (e *enforcers) left(wanted []listOf) (all []*emptying) {
+	var now []enforce.Owned
+	for _, w := range wanted {
+		if w.err == nil {
+			now = append(now, enforce.Own(w.config, w.keep))
+		}
+	}
+	left, err := e.owned.want(now)
+	e.owned.saved(err)
+	for _, o := range left {
+		all = append(all, &emptying{clock: e.clock, alarms: e.alarms, log: e.log, owned: e.owned, list: o})
+	}
+	return all
+}
+
+func (e *emptying) Key() string             { return fmt.Sprintf("empty %+v", e.list) }
+func (e *emptying) Alarm() (string, string) { return alarmEnforcer, "list " + e.list.Path }
+func (e *emptying) Report(*admin.Stats)     {}
+
+// Run empties the list, and then has nothing left to do.
+func (e *emptying) Run(ctx context.Context, _ func()) error {
+	e.empty(ctx)
+	<-ctx.Done()
+	return nil
+}
+
+// empty empties a list that the config no longer has, and strikes it off the
+// record; what cannot be emptied is an alarm, and tried again.
+func (e *emptying) empty(ctx context.Context) {
+	o, about := e.list, "list "+e.list.Path
+	defer e.alarms.ends(alarmEnforcer, about)
+	pausing := time.Second
+	for try := 1; ; try++ {
+		err := o.Empty(ctx, e.clock.Now())
+		switch {
+		case ctx.Err() != nil:
+			return // it is still on the record
+		case err == nil:
+			e.log.Info("list emptied: the config no longer has it", "list", o.Path)
+		case errors.Is(err, enforce.ErrInUse):
+			e.log.Info("list left as it is: another edgeguard keeps it", "list", o.Path)
+		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
+			e.alarms.happened(e.clock.Now(), alarmEnforcer, about+" is left", fmt.Sprintf(
+				"the list %s is no longer in the config and is left as it is: %v: see that nobody reads it", o.Path, err))
+		default:
+			e.alarms.begins(e.clock.Now(), alarmEnforcer, about, fmt.Sprintf(
+				"the list %s is no longer in the config, and cannot be emptied, so the addresses in it stay blocked: %v", o.Path, err))
+			if !pause(ctx, pausing) {
+				return
+			}
+			pausing = min(2*pausing, mostPause)
+			continue
+		}
+		e.owned.saved(e.owned.forget(o))
+		return
+	}
+}

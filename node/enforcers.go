@@ -1,0 +1,222 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/enforce"
+	"edgeguard/node/pipeline"
+)
+
+// enforcer is one file or map of blocks with its runner: a service.
+type enforcer struct {
+	key    string
+	file   *enforce.File
+	name   string
+	runner *enforce.Runner
+}
+
+// enforcers pass the blocklist to proxies and packet filters.
+type enforcers struct {
+	pipeline  *pipeline.Pipeline
+	list      *blocklist.List
+	protected *protected
+	clock     *clockguard.Clock
+	alarms    *alarms
+	log       *slog.Logger
+	owned     *ownedLists
+	running   group[*enforcer]
+	emptying  group[*emptying] // of lists that the config no longer has
+}
+
+// settle makes the enforcers that run those of the config.
+func (e *enforcers) settle(ctx context.Context, c *config.Config) {
+	wanted := listsOf(c)
+	left := e.left(wanted) // on the record before a new list is written
+	e.emptying.stop()
+	e.running.settle(ctx, e.want(wanted))
+	e.emptying.settle(ctx, left)
+}
+
+func (e *enforcers) stop() {
+	e.emptying.stop()
+	e.running.stop()
+}
+
+// listOf is one enforcer of the config as package enforce wants it.
+type listOf struct {
+	key, name string
+	config    enforce.FileConfig
+	keep      bool
+	err       error
+}
+
+// listsOf gives the enforcers of a config.
+func listsOf(c *config.Config) (all []listOf) {
+	for _, f := range c.Enforce.Files {
+		fc, err := fileConfig(f)
+		all = append(all, listOf{fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err})
+	}
+	if h := c.Enforce.HAProxy; h != nil {
+		fc := enforce.FileConfig{Path: h.ACL, Format: enforce.FormatHAProxy, Socket: h.Socket, Every: h.Every}
+		if h.Map != "" {
+			fc.Path, fc.Format = h.Map, enforce.FormatHAProxyMap
+		}
+		all = append(all, listOf{fmt.Sprintf("haproxy %+v", *h), "haproxy " + h.Socket, fc, h.KeepRemoved, nil})
+	}
+	return all
+}
+
+// want gives the enforcers of the config. One that cannot be made is an
+// alarm: the node's own verdicts hold without it.
+func (e *enforcers) want(wanted []listOf) []*enforcer {
+	var want []*enforcer
+	for _, w := range wanted {
+		var p *enforcer
+		err := w.err
+		if err == nil {
+			p, err = e.make(w.key, w.name, w.config)
+		}
+		if err != nil {
+			e.alarms.happened(e.clock.Now(), alarmEnforcer, w.name, "the enforcer "+w.name+" cannot work: "+err.Error())
+			continue
+		}
+		want = append(want, p)
+	}
+	return want
+}
+
+// make makes one enforcer; key is all of its settings.
+func (e *enforcers) make(key, name string, c enforce.FileConfig) (*enforcer, error) {
+	file, err := enforce.NewFile(c)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := enforce.New(enforce.Config{Name: name, Enforcer: file, Blocks: e.blocks, Now: e.clock.Now})
+	if err != nil {
+		return nil, err
+	}
+	return &enforcer{key: key, name: name, file: file, runner: runner}, nil
+}
+
+func (f *enforcer) Key() string             { return f.key }
+func (f *enforcer) Alarm() (string, string) { return alarmEnforcer, f.name }
+
+// Run hands on blocks until ctx is done. What fails is its runner's to try
+// again, and housekeeping's to tell.
+func (f *enforcer) Run(ctx context.Context, _ func()) error {
+	err := f.runner.Run(ctx) // it gives nil, always
+	_ = f.file.Close()
+	return err
+}
+
+// Report implements service.
+func (f *enforcer) Report(s *admin.Stats) { s.Enforcers = append(s.Enforcers, f.figures()) }
+
+// enforced gives the blocks that enforcers are to know: none in mode monitor,
+// and none of an address that is spared.
+func (e *enforcers) blocks(now time.Time) iter.Seq[edgeguard.Block] {
+	if e.pipeline.Current().Config.Monitor {
+		return func(func(edgeguard.Block) bool) {}
+	}
+	protected, allowed := e.protected.prefixes(), e.allowed(now)
+	forced := func(b edgeguard.Block) bool {
+		standing, _ := e.list.Find(now, b.Prefix.Addr())
+		return standing == blocklist.Blocked && covered(protected, b.Prefix)
+	}
+	return func(yield func(edgeguard.Block) bool) {
+		rest := filter(e.list.All(now), func(b edgeguard.Block) bool { return !forced(b) })
+		for b := range enforce.Around(rest, append(protected, allowed...)) {
+			if !yield(b) {
+				return
+			}
+		}
+		for b := range enforce.Around(filter(e.list.All(now), forced), allowed) {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+func filter(blocks iter.Seq[edgeguard.Block], keep func(edgeguard.Block) bool) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for b := range blocks {
+			if keep(b) && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// covered reports whether p lies inside one of the prefixes.
+func covered(prefixes []netip.Prefix, p netip.Prefix) bool {
+	for _, outer := range prefixes {
+		if outer.Bits() <= p.Bits() && outer.Contains(p.Addr()) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed returns the prefixes in which no address is blocked at now: the
+// allowlist of the config and the allowances made at run time.
+func (e *enforcers) allowed(now time.Time) []netip.Prefix {
+	all := slices.Clone(e.pipeline.Current().Config.Allowlist)
+	for a := range e.list.Allowances(now) {
+		all = append(all, a.Prefix)
+	}
+	return all
+}
+
+// add passes a changed block to every enforcer.
+func (e *enforcers) add(b edgeguard.Block) {
+	for _, f := range e.running.all() {
+		f.runner.Hear(b)
+	}
+}
+
+// refresh has every enforcer read the whole list again: the allowances, the
+// protected addresses or the mode changed.
+func (e *enforcers) refresh() {
+	for _, f := range e.running.all() {
+		f.runner.Refresh()
+	}
+}
+
+// check raises the alarm about enforcers that fail: what they installed last
+// stays in place, and they are tried again.
+func (e *enforcers) check(now time.Time) {
+	for _, f := range e.running.all() {
+		s := f.runner.Stats()
+		switch {
+		case s.Failing > 0 && s.LastError != nil:
+			e.alarms.begins(now, alarmEnforcer, f.name, "blocks are not handed on, and what was installed last stays: "+s.LastError.Error())
+		case s.Failing == 0:
+			e.alarms.recovers(alarmEnforcer, f.name)
+		}
+	}
+}
+
+// figures gives how an enforcer stands.
+func (f *enforcer) figures() admin.Enforcer {
+	s := f.runner.Stats()
+	out := admin.Enforcer{
+		Name: f.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
+		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+	}
+	if s.Failing > 0 && s.LastError != nil {
+		out.Error = s.LastError.Error()
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis"
+	"edgeguard/config"
+	"edgeguard/rules"
+)
+
+// fleet is the node's part in its fleet; a node alone has no link.
+type fleet struct {
+	peer    *peer
+	version string
+	boot    string // tells this run of the node from earlier ones, in the fleet
+	links   group[*fleetLink]
+}
+
+// settle makes the link that runs that of the config. The boot is the
+// process's own and outlives a reload: what was pushed under it must not be
+// pushed under another.
+func (f *fleet) settle(ctx context.Context, c *config.Config) {
+	var want []*fleetLink
+	if c.Fleet != nil {
+		rc := RedisConfig(c, f.version)
+		rc.Boot = f.boot
+		link, err := redis.New(rc, f.peer)
+		if err != nil {
+			f.peer.alarms.happened(f.peer.Now(), alarmFleet, "", "the node is alone: "+err.Error())
+		} else {
+			want = append(want, &fleetLink{key: fmt.Sprintf("fleet %+v", rc), Link: link, peer: f.peer})
+		}
+	}
+	f.links.settle(ctx, want)
+}
+
+// link is the node's way to its fleet; nil for a node alone.
+func (f *fleet) link() *redis.Link {
+	if links := f.links.all(); len(links) > 0 {
+		return links[0].Link
+	}
+	return nil
+}
+
+// publish passes a change of the list to the other nodes.
+func (f *fleet) publish(b edgeguard.Block) {
+	if link := f.link(); link != nil && isFleets(f.peer.pipeline.Current().Config, &b) {
+		link.Changed(b, f.peer.list.Forced(b.Prefix))
+	}
+}
+
+// ask has what this node counts of a held block pushed immediately.
+func (f *fleet) ask(b edgeguard.Block) {
+	member, link := f.peer.pipeline.Current().Member, f.link()
+	if member == nil || link == nil {
+		return
+	}
+	if key, ok := member.Key(b.Rule, b.Prefix); ok {
+		link.Ask(key)
+	}
+}
+
+// follow has the rules go by whether the fleet is there, and the counts by the
+// clock's offset: once a second.
+func (f *fleet) follow(now time.Time) {
+	g, link := f.peer.pipeline.Current(), f.link()
+	if g.Config.Fleet == nil {
+		return
+	}
+	g.Detector.SetFleetLost(link == nil || !link.Up())
+	g.Member.Totals.SetOffset(f.peer.clock.Offset(), now)
+}
+
+// resync has what the previous config refused compared with the fleet again.
+func (f *fleet) resync() {
+	if link := f.link(); link != nil {
+		link.Resync()
+	}
+}
+
+// nodes returns the fleet's nodes as this one last received them.
+func (f *fleet) nodes() []admin.FleetNode { return f.peer.heard.nodes(f.peer.Now()) }
+
+// shares returns what each node of the fleet counts of keys; nil where Redis
+// cannot be asked, which the link reports itself.
+func (f *fleet) shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
+	link := f.link()
+	if link == nil || !link.Up() {
+		return nil
+	}
+	all, err := link.Shares(ctx, keys, settle)
+	if err != nil {
+		return nil
+	}
+	out := make([][]admin.NodeCount, len(all))
+	for i, shares := range all {
+		for _, s := range shares {
+			out[i] = append(out[i], admin.NodeCount{Node: s.Node, Count: s.Count})
+		}
+	}
+	return out
+}
+
+// isFleets reports whether a block or an allowance concerns the other nodes: all
+// but blocks of rules with scope node, and allowances that are too wide.
+func isFleets(c *config.Config, b *edgeguard.Block) bool {
+	if b.Allow {
+		return aggregator.Travels(b.Prefix)
+	}
+	for i := range c.Rules.Rules {
+		if r := &c.Rules.Rules[i]; r.Name == b.Rule {
+			return r.Scope == rules.ScopeFleet
+		}
+	}
+	return true
+}
+
+// fleetLink is the link as a service.
+type fleetLink struct {
+	*redis.Link
+	key  string
+	peer *peer
+}
+
+func (l *fleetLink) Key() string             { return l.key }
+func (l *fleetLink) Alarm() (string, string) { return alarmFleet, "" }
+
+// Report adds how the link works.
+func (l *fleetLink) Report(out *admin.Stats) {
+	f, s := out.Fleet, l.Stats()
+	if f == nil { // a reload has just ended the fleet
+		return
+	}
+	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
+	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
+	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Poison
+	f.Kept, f.Records = s.Kept, s.Records
+	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heard.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
+	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
+	f.LastError, f.Errors = s.LastError, s.Errors
+	switch {
+	case !s.Up:
+		f.Trouble, f.Fix, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
+	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
+		f.Trouble, f.Fix = "joining", "the fleet is being joined: wait a moment"
+	default:
+		f.Up, f.Trouble, f.Fix = true, "", ""
+	}
+}
+
+// Run implements service.
+func (l *fleetLink) Run(ctx context.Context, _ func()) error {
+	l.Link.Run(ctx) // it has its own alarms
+	return nil
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+)
+
+const (
+	houseEvery = time.Second
+	slowEvery  = 10 * time.Second
+	// sweepSteps bounds the blocks that one second removes, 256 a step: a
+	// million that end together are gone in a quarter of a minute, and are no
+	// longer enforced from the first second on.
+	sweepSteps = 256
+)
+
+// housekeeping does once a second what must not be left to the next request.
+// systemd's watchdog is told that it goes on.
+type housekeeping struct {
+	clock   *clockguard.Clock
+	alarms  *alarms
+	systemd notifier
+	steps   []func(now time.Time) // once a second, in this order
+	slow    []func(now time.Time) // at the start, and every ten seconds
+}
+
+// run works until ctx is done.
+func (h *housekeeping) run(ctx context.Context) {
+	tick := time.NewTicker(houseEvery)
+	defer tick.Stop()
+	var alive, slow time.Time
+	for {
+		now := h.clock.Now()
+		if h.systemd.watchdog > 0 && now.Sub(alive) >= h.systemd.watchdog {
+			h.systemd.alive()
+			alive = now
+		}
+		if now.Sub(slow) >= slowEvery {
+			each(h.slow, now)
+			slow = now
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		h.observeClock()
+		each(h.steps, h.clock.Now())
+	}
+}
+
+func each(steps []func(time.Time), now time.Time) {
+	for _, step := range steps {
+		step(now)
+	}
+}
+
+// observeClock follows the wall clock.
+func (h *housekeeping) observeClock() {
+	step, stepped := h.clock.Observe(clockguard.Read())
+	if !stepped {
+		return
+	}
+	h.alarms.happened(step.At, alarmClock, step.By.String(), fmt.Sprintf(
+		"the wall clock stepped by %v: counts and blocks go on undisturbed; check the host's time synchronization", step.By.Round(time.Millisecond)))
+}
+
+// housekeeping lists what is done once a second.
+func (n *Node) housekeeping() *housekeeping {
+	hidden := &hiddenCheck{pipeline: n.pipeline, alarms: n.alarms}
+	dominant := &dominantCheck{n.pipeline, n.alarms}
+	held := &heldCheck{n.pipeline, n.quarantine, n.alarms}
+	room := &roomCheck{list: n.list, alarms: n.alarms}
+	return &housekeeping{
+		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
+		slow: []func(time.Time){dominant.check, hidden.check},
+		steps: []func(time.Time){
+			n.sweep, n.fleet.follow, held.check, room.check, n.enforcers.check, n.enforcers.owned.retry,
+			n.sensors.checkLoss, n.sensors.uncounted.check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
+		},
+	}
+}
+
+// sweep removes blocks that have ended and a sixtieth of a minute's keys.
+func (n *Node) sweep(now time.Time) {
+	for range sweepSteps {
+		if n.list.Sweep(now) < blocklist.SweepStep {
+			break
+		}
+	}
+	n.pipeline.Sweep(now)
+}

@@ -1,0 +1,35 @@
+package node
+
+import (
+	"fmt"
+
+	"edgeguard/admin"
+)
+
+// lostBetween gives how many lines were lost between two looks at a log, at
+// least: bytes that were thrown away are a line.
+func lostBetween(before, after *admin.Log) uint64 {
+	lost := after.Lost - min(after.Lost, before.Lost)
+	if after.LostBytes > before.LostBytes {
+		lost++
+	}
+	return lost
+}
+
+// lossBetween says what was lost between two looks at a log, and what to do
+// about it; empty where nothing was. A file that was emptied in place is told
+// of even if nothing is known to be lost: nobody could know.
+func lossBetween(before, after *admin.Log) string {
+	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
+	switch {
+	case after.Lost > before.Lost:
+		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096, or follow a file", after.Lost-before.Lost)
+	case after.LostBytes > before.LostBytes:
+		return fmt.Sprintf("%d bytes were thrown away before they were read: %s", after.LostBytes-before.LostBytes, rename)
+	case after.Gaps > before.Gaps:
+		return "a file was gone, or could not be opened, before it was read to its end: its other lines are lost; keep the newest rotated files, readable and uncompressed (logrotate: delaycompress)"
+	case after.Truncations > before.Truncations:
+		return "it was emptied in place: lines that were written between copy and emptying are lost unseen; " + rename
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"sync"
+
+	"edgeguard/node/pipeline"
+	"edgeguard/sensor/accesslog"
+)
+
+// positions is how far the followed logs were read. Safe for concurrent use.
+type positions struct {
+	pipeline *pipeline.Pipeline
+	logs     *group[*logSource]
+
+	mu sync.Mutex                    // guards of
+	of map[string]accesslog.Position // by file, also of logs that have just ended
+}
+
+func (p *positions) get(file string) accesslog.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[file]
+}
+
+func (p *positions) set(file string, at accesslog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil {
+		p.of = make(map[string]accesslog.Position)
+	}
+	p.of[file] = at
+}
+
+// all returns the positions of the config's logs; of a log that is followed
+// now, the present one.
+func (p *positions) all() map[string]accesslog.Position {
+	known := make(map[string]accesslog.Position)
+	for _, l := range p.pipeline.Current().Config.Sensors.AccessLog {
+		if l.File != "" {
+			known[l.File] = p.get(l.File)
+		}
+	}
+	for _, s := range p.logs.all() {
+		if f := s.follower.Load(); f != nil {
+			known[s.config.File] = f.Position()
+		}
+	}
+	return known
+}
+
+// known reports whether every followed log has a position to go on from.
+func (p *positions) known() bool {
+	for _, at := range p.all() {
+		if at.Seen.IsZero() {
+			return false
+		}
+	}
+	return true
+}

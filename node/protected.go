@@ -1,0 +1,180 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/hostaddr"
+	"edgeguard/node/pipeline"
+)
+
+// mostOwn bounds the addresses of this host that its heartbeat reports: a
+// heartbeat holds a kilobyte.
+const mostOwn = 16
+
+// protected is which addresses are blocked by force only: the host's, the
+// config's and the fleet's. Safe for concurrent use.
+type protected struct {
+	pipeline *pipeline.Pipeline
+	list     *blocklist.List
+	clock    *clockguard.Clock
+	alarms   *alarms
+	changed  func() // called when the set is another
+
+	set   atomic.Pointer[hostaddr.Set]
+	peers atomic.Pointer[map[netip.Addr]string] // the other nodes' addresses
+	redis atomic.Pointer[[]netip.Addr]          // what the names of the fleet's Redis resolved to
+}
+
+// look finds the addresses that this host cannot do without, once and at once:
+// before the first answer, and when the config changed.
+func (p *protected) look() {
+	set, err := hostaddr.Discover(hostaddr.Config{Extra: p.relied})
+	p.use(set, err)
+}
+
+// run follows the host's addresses as they change.
+func (p *protected) run(ctx context.Context) {
+	extra := func() ([]hostaddr.Protected, error) {
+		err := p.resolveRedis(ctx, net.DefaultResolver)
+		relied, _ := p.relied()
+		return relied, err
+	}
+	_ = hostaddr.Run(ctx, hostaddr.Config{Extra: extra}, hostaddr.DefaultEvery, p.use) // it gives ctx's error, always
+}
+
+// relied gives what the config protects besides, and what is known of the
+// fleet's addresses. It never waits: a start and a reload do not hang on a
+// resolver.
+func (p *protected) relied() ([]hostaddr.Protected, error) {
+	c := p.pipeline.Current().Config
+	var out []hostaddr.Protected
+	for _, one := range c.TrustedProxies {
+		out = append(out, hostaddr.Protected{Prefix: one, Reason: "trusted proxy"})
+	}
+	for _, one := range c.Protected {
+		out = append(out, hostaddr.Protected{Prefix: one, Reason: "config"})
+	}
+	if peers := p.peers.Load(); peers != nil {
+		for addr, node := range *peers {
+			out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "node " + node})
+		}
+	}
+	for _, addr := range p.redisAddresses(c.Fleet) {
+		out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "Redis"})
+	}
+	return out, nil
+}
+
+// redisAddresses gives the addresses of the fleet's Redis: those that the
+// config spells out, and those that its names resolved to last.
+func (p *protected) redisAddresses(f *config.Fleet) (addrs []netip.Addr) {
+	for _, host := range redisHosts(f) {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			addrs = append(addrs, addr.Unmap().WithZone(""))
+		}
+	}
+	if resolved := p.redis.Load(); f != nil && resolved != nil {
+		addrs = append(addrs, *resolved...)
+	}
+	return addrs
+}
+
+// redisHosts gives the hosts of the fleet's Redis; a socket has none.
+func redisHosts(f *config.Fleet) (hosts []string) {
+	if f == nil {
+		return nil
+	}
+	for _, text := range f.Redis {
+		if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
+}
+
+// lookUpTime is how long the name of a Redis may take to resolve.
+const lookUpTime = 2 * time.Second
+
+// resolveRedis looks the names of the fleet's Redis up again. Where one cannot be
+// found, what was known before stays.
+func (p *protected) resolveRedis(ctx context.Context, resolver *net.Resolver) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
+	defer cancel()
+	var addrs []netip.Addr
+	for _, host := range redisHosts(p.pipeline.Current().Config.Fleet) {
+		if _, parseErr := netip.ParseAddr(host); parseErr == nil {
+			continue
+		}
+		found, lookErr := resolver.LookupNetIP(ctx, "ip", host)
+		if lookErr != nil {
+			err = errors.Join(err, fmt.Errorf("fleet.redis: %w", lookErr))
+		}
+		for _, addr := range found {
+			addrs = append(addrs, addr.Unmap())
+		}
+	}
+	if err == nil {
+		p.redis.Store(&addrs)
+	}
+	return err
+}
+
+// spare tells the list and the enforcers whom not to block.
+func (p *protected) use(set hostaddr.Set, err error) {
+	const about = "this host"
+	if err != nil {
+		p.alarms.begins(p.clock.Now(), alarmAddrs, about, "not all of this host's addresses are known, and those may be blocked: "+err.Error())
+	} else {
+		p.alarms.ends(alarmAddrs, about)
+	}
+	before := p.set.Swap(&set)
+	p.list.SetProtected(set.Prefixes())
+	if before == nil || !slices.Equal(*before, set) {
+		p.changed()
+	}
+}
+
+// protected gives the prefixes that are blocked by force only.
+func (p *protected) prefixes() []netip.Prefix {
+	if set := p.set.Load(); set != nil {
+		return set.Prefixes()
+	}
+	return nil
+}
+
+// protection says why an address is protected.
+func (p *protected) why(addr netip.Addr) string {
+	set := p.set.Load()
+	if set == nil {
+		return ""
+	}
+	why, _ := set.Why(netip.PrefixFrom(addr, addr.BitLen()))
+	return why.Reason
+}
+
+// own returns the addresses of this host that another node could see as a
+// client's, and must not block.
+func (p *protected) own() []netip.Addr {
+	var own []netip.Addr
+	if set := p.set.Load(); set != nil {
+		for _, one := range *set {
+			addr := one.Prefix.Addr()
+			if strings.HasPrefix(one.Reason, "interface ") && one.Prefix.IsSingleIP() && addr.IsGlobalUnicast() && len(own) < mostOwn {
+				own = append(own, addr)
+			}
+		}
+	}
+	return own
+}

@@ -1,0 +1,82 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/config"
+)
+
+// sensors hand in events: forward auth and logs.
+type sensors struct {
+	authDeps
+	logDeps
+	uncounted *uncounted
+	auth      group[*auth]
+	logs      group[*logSource]
+}
+
+// settle makes the sensors that run those of the config; a stream of log lines
+// may have so many connections.
+func (s *sensors) settle(ctx context.Context, c *config.Config, connections int) {
+	s.auth.settle(ctx, s.auths(c))
+	s.logs.settle(ctx, s.logSources(c, connections))
+}
+
+func (s *sensors) stop() {
+	s.auth.stop()
+	s.logs.stop()
+}
+
+func (s *sensors) report(out *admin.Stats) {
+	s.auth.report(out)
+	s.logs.report(out)
+}
+
+// handedIn returns how many events each source handed in.
+func (s *sensors) handedIn() []admin.Source {
+	var out admin.Stats
+	s.report(&out)
+	return out.Sources
+}
+
+// checkLoss raises the alarm about log lines that were written and could not
+// be read.
+func (s *sensors) checkLoss(now time.Time) {
+	for _, l := range s.logs.all() {
+		seen := l.figures()
+		if text := lossBetween(&l.seen, &seen); text != "" {
+			l.alarms.happened(now, alarmLoss, l.name, l.name+": "+text)
+			s.uncounted.of(l.source())[edgeguard.LinesLost].Add(lostBetween(&l.seen, &seen))
+		}
+		l.seen = seen
+	}
+}
+
+// checkSilence raises the alarm about logs that deliver nothing.
+func (s *sensors) checkSilence(now time.Time) {
+	var all uint64
+	for _, source := range s.handedIn() {
+		all += source.Events
+	}
+	for _, l := range s.logs.all() {
+		is := l.sound()
+		is.others = all - min(all, is.events)
+		if text := l.silence.look(now, is); text != "" {
+			l.alarms.begins(now, alarmSilent, l.name, l.name+": "+text)
+		} else {
+			l.alarms.ends(alarmSilent, l.name)
+		}
+	}
+}
+
+// checkFull raises the alarm about forward auth listeners that are full.
+func (s *sensors) checkFull(now time.Time) {
+	for _, a := range s.auth.all() {
+		if server := a.server.Load(); server != nil {
+			a.alarms.full(now, alarmAuthFull, "listen.auth", a.config.Address.String(), a.config.Connections, &a.full, server.Connections())
+		}
+	}
+}
