@@ -10,6 +10,19 @@ import (
 	"edgeguard/internal/safepath"
 )
 
+// Why a file is not used. Load wraps them with the file's name, the place,
+// and what became of it.
+var (
+	// ErrForeign: it does not begin as a snapshot does.
+	ErrForeign = errors.New("not a snapshot of edgeguard")
+	// ErrVersion: another version of edgeguard wrote it.
+	ErrVersion = errors.New("written by another version of edgeguard")
+	// ErrDamaged: it is cut short, or its checksums do not fit.
+	ErrDamaged = errors.New("damaged")
+	// ErrFuture: it was taken later than now.
+	ErrFuture = errors.New("taken in the future: the clock was wrong then or is wrong now")
+)
+
 // maxAhead is how far in the future a snapshot may have been taken: what
 // setting a clock right between two runs may leave. What it counted after now
 // then counts now.
@@ -114,4 +127,29 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 		err = damaged(0, "it changed while it was read")
 	}
 	return h.loaded, err
+}
+
+// maxAside is how many files are kept that could not be used. The next one
+// then takes the place of the last: a node that keeps failing must not fill
+// the disk.
+const maxAside = 9
+
+// setAside renames a file that cannot be used, so that somebody can look at it
+// and the next snapshot does not overwrite it, and says what became of it.
+func setAside(path string) string {
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.aside-%d", path, n)
+		if _, err := os.Lstat(to); n < maxAside && !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := os.Rename(path, to); err != nil {
+			return fmt.Sprintf("it could not be set aside (%v); starting without it", err)
+		}
+		return "it is set aside as " + to + "; starting without it"
+	}
+}
+
+// damaged says what is wrong with the file, at which byte.
+func damaged(at int64, format string, args ...any) error {
+	return fmt.Errorf("%w at byte %d: %s", ErrDamaged, at, fmt.Sprintf(format, args...))
 }

@@ -134,8 +134,8 @@ func small() *state {
 	return &state{
 		cut: Cut{Node: "edge-1", Taken: noon},
 		meters: []meterState{
-			{Meter{"0123456789abcdef", 5, false}, []Window{window("203.0.113.9/32", head, 1900, 1), window("2001:db8:1:2::/64", head-59, 65535)}},
-			{Meter{"fedcba9876543210", 60, true}, []Window{with, window("0.0.0.0/0", minute, 1), window("::/0", minute, 2)}},
+			{Meter{"0123456789abcdef", 5}, []Window{window("203.0.113.9/32", head, 1900, 1), window("2001:db8:1:2::/64", head-59, 65535)}},
+			{Meter{"fedcba9876543210", 60}, []Window{with, window("0.0.0.0/0", minute, 1), window("::/0", minute, 2)}},
 		},
 		blocks:    []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
 		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-2 * time.Hour), noon.Add(-time.Hour), 7}},
@@ -148,7 +148,7 @@ func small() *state {
 func random(rng *rand.Rand, n int) *state {
 	s := &state{cut: Cut{Node: "edge-1", Taken: noon}}
 	for i, width := range []uint32{1, 5, 5, 60} {
-		m := meterState{Meter: Meter{Fingerprint: string(rune('a' + i)), Width: width, Forgeable: i == 2}}
+		m := meterState{Meter: Meter{Fingerprint: string(rune('a' + i)), Width: width}}
 		now := slot(noon, width)
 		for range n {
 			w := Window{Prefix: randomPrefix(rng), Head: now - uint32(rng.IntN(70))}

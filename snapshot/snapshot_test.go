@@ -172,7 +172,7 @@ func TestExpiry(t *testing.T) {
 func TestMeterThatIsGone(t *testing.T) {
 	calls := 0
 	l, err := Load(small().save(t), noon, Sink{Meter: func(m Meter) func(*Window) {
-		if m.Forgeable {
+		if m.Width == 60 {
 			return nil
 		}
 		return func(*Window) { calls++ }
@@ -191,7 +191,7 @@ func TestFullWindow(t *testing.T) {
 		full.Counts[i] = uint16(1 + i)
 	}
 	full.Counts[slot(noon, width)%ring.Slots] = ring.Max
-	want := &state{cut: Cut{Node: "edge-1", Taken: noon}, meters: []meterState{{Meter{"m", width, false}, []Window{full}}}}
+	want := &state{cut: Cut{Node: "edge-1", Taken: noon}, meters: []meterState{{Meter{"m", width}, []Window{full}}}}
 	var got state
 	if _, err := Load(want.save(t), noon, got.sink()); err != nil {
 		t.Fatal(err)
@@ -207,8 +207,8 @@ func TestExtremes(t *testing.T) {
 	b.Since, b.Version, b.Reason = time.Unix(-1<<60, 0), math.MaxUint64, strings.Repeat("ä", maxText)
 	s.blocks = []Block{b}
 	s.meters = []meterState{
-		{Meter{"first", 5, false}, []Window{window("192.0.2.1/32", 0, 3), window("192.0.2.2/32", 10, 3)}},
-		{Meter{"last", math.MaxUint32, false}, []Window{window("192.0.2.1/32", math.MaxUint32, 3)}},
+		{Meter{"first", 5}, []Window{window("192.0.2.1/32", 0, 3), window("192.0.2.2/32", 10, 3)}},
+		{Meter{"last", math.MaxUint32}, []Window{window("192.0.2.1/32", math.MaxUint32, 3)}},
 	}
 	var got state
 	l, err := Load(s.save(t), noon, got.sink())
@@ -274,7 +274,7 @@ func TestFlatMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Meter(Meter{"m", 5, false})
+	w.Meter(Meter{"m", 5})
 	win := window("192.0.2.1/32", slot(noon, 5), 1, 2, 3)
 	const each = 20_000 // several frames
 	if n := testing.AllocsPerRun(3, func() {
@@ -298,6 +298,30 @@ func TestFlatMemory(t *testing.T) {
 	}); n > each/100 { // a few a frame
 		t.Errorf("%v allocations to read %d windows", n, 4*each)
 	}
+}
+
+// TestVersion1 holds the format: this file was written when meters had a flag that
+// no node ever set.
+func TestVersion1(t *testing.T) {
+	old, err := os.ReadFile("testdata/version1.state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := small()
+	if !bytes.Equal(want.bytes(t), old) {
+		t.Error("the same state makes another file")
+	}
+	var got state
+	s := got.sink()
+	if _, err := readTwice(bytes.NewReader(old), noon, &s); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range want.meters {
+		for j := range m.windows {
+			want.meters[i].windows[j].Head = slot(noon, m.Width)
+		}
+	}
+	same(t, &got, want)
 }
 
 // A step that was written before steps knew when their block began is read.
