@@ -134,7 +134,7 @@ func TestAllowanceEvents(t *testing.T) {
 	if len(page.Blocks) != 1 {
 		t.Errorf("%+v", page)
 	}
-	for e, err := range c.Events(t.Context(), history[2].ID, admin.EventDisallow) {
+	for e, err := range s.stream(t.Context(), history[2].ID, admin.EventDisallow) {
 		if err != nil || e.Kind != admin.EventDisallow || e.Allowance.Reason != "over" {
 			t.Errorf("%+v, %v", e, err)
 		}

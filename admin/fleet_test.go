@@ -15,18 +15,15 @@ func TestFleet(t *testing.T) {
 		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, LastSeen: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd"},
 		{Name: "n2", Boot: "0022", Started: start, LastSeen: start, Monitor: true},
 	}
-	c := serve(t, n, admin.Config{}).overUnix(t)
-	got, err := c.Fleet(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := serve(t, n, admin.Config{})
+	got := decode[admin.FleetDetail](t, s, "/api/v1/fleet")
 	n.stats.Fleet.BothNames()
 	want := admin.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}
 	want.BothNames()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	status, err := c.Status(t.Context())
+	status, err := s.overUnix(t).Status(t.Context())
 	if err != nil || !reflect.DeepEqual(status.Fleet, n.stats.Fleet) {
 		t.Errorf("in the status: %+v, %v", status.Fleet, err)
 	}
@@ -35,9 +32,8 @@ func TestFleet(t *testing.T) {
 // A node alone has no fleet in any of its answers.
 func TestNoFleet(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	_, err := s.overUnix(t).Fleet(t.Context())
-	if p := asProblem(t, err); p.Status != http.StatusNotFound || p.Fix == "" {
-		t.Errorf("%+v", p)
+	if status, body := s.ask(t, request{method: "GET", path: "/api/v1/fleet", unix: true}); status != http.StatusNotFound || !strings.Contains(string(body), `"fix"`) {
+		t.Errorf("%d %s", status, body)
 	}
 	if body := string(s.metrics(t)); strings.Contains(body, "edgeguard_fleet") || strings.Contains(body, "edgeguard_redis") {
 		t.Error("a node alone has metrics of a fleet")

@@ -72,9 +72,9 @@ func TestFormerNames(t *testing.T) {
 // A renamed alarm says in the event stream what it was called.
 func TestFormerAlarm(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	c, events := s.overUnix(t), make(chan []admin.Event, 1)
+	events := make(chan []admin.Event, 1)
 	go func() {
-		got, _ := take(t, t.Context(), c, 3, "", admin.EventAlarm)
+		got, _ := take(t, t.Context(), s, 3, "", admin.EventAlarm)
 		events <- got
 	}()
 	s.listening(t, 1)

@@ -55,15 +55,11 @@ func TestExplain(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	c := s.overUnix(t)
-	rules, err := c.Rules(t.Context())
-	if err != nil || len(rules) != 1 || rules[0].Candidates[0].Crossings != 2 {
-		t.Fatalf("%+v, %v", rules, err)
+	rules := decode[admin.RuleList](t, s, "/api/v1/rules").Rules
+	if len(rules) != 1 || rules[0].Candidates[0].Crossings != 2 {
+		t.Fatalf("%+v", rules)
 	}
-	d, err := c.Rule(t.Context(), "site", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := decode[admin.RuleDetail](t, s, "/api/v1/rules/site?limit=3")
 	var keys uint64
 	for _, b := range d.Histogram {
 		keys += b.Keys
@@ -71,9 +67,8 @@ func TestRules(t *testing.T) {
 	if d.Keys != 1000 || keys != 1000 || d.Quantiles.Max != 999 || len(d.Top) != 3 || d.Top[0].Shown != "20.0.0.0" {
 		t.Errorf("%+v", d)
 	}
-	_, err = c.Rule(t.Context(), "a/b", 3)
-	if p := asProblem(t, err); p.Status != http.StatusNotFound || !strings.Contains(p.Detail, "a/b") {
-		t.Errorf("a rule that is not there: %v", err)
+	if status, body := s.ask(t, request{method: "GET", path: "/api/v1/rules/a%2Fb", unix: true}); status != http.StatusNotFound || !strings.Contains(string(body), "a/b") {
+		t.Errorf("a rule that is not there: %d %s", status, body)
 	}
 }
 
@@ -136,14 +131,12 @@ func TestHealthAndReady(t *testing.T) {
 func TestReload(t *testing.T) {
 	n := newNode()
 	s := serve(t, n, admin.Config{})
-	c := s.overUnix(t)
-	if err := c.Reload(t.Context()); err != nil || n.reloads != 1 || s.lastAudit().Action != "reload" {
-		t.Errorf("%v, %d reloads, audit %+v", err, n.reloads, s.lastAudit())
+	if status, _ := s.write(t, "POST", "/api/v1/reload", ""); status != http.StatusOK || n.reloads != 1 || s.lastAudit().Action != "reload" {
+		t.Errorf("%d, %d reloads, audit %+v", status, n.reloads, s.lastAudit())
 	}
 	n.reload = errors.New("line 3: rules[0].threshold: wants a number")
-	err := c.Reload(t.Context())
-	if p := asProblem(t, err); p.Status != http.StatusUnprocessableEntity || !strings.Contains(s.lastAudit().Result, "line 3") {
-		t.Errorf("%v, audit %+v", err, s.lastAudit())
+	if status, _ := s.write(t, "POST", "/api/v1/reload", ""); status != http.StatusUnprocessableEntity || !strings.Contains(s.lastAudit().Result, "line 3") {
+		t.Errorf("%d, audit %+v", status, s.lastAudit())
 	}
 }
 

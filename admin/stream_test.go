@@ -3,11 +3,14 @@ package admin_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +19,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/client"
 )
 
 // patience bounds what is waited for, not what is measured.
@@ -41,12 +43,63 @@ func (s *served) listening(t testing.TB, want int) {
 	}
 }
 
+// errGap is yielded where events were lost.
+var errGap = errors.New("events were lost")
+
+// stream yields the events of GET /api/v1/events until ctx is done or the node
+// ends it.
+func (s *served) stream(ctx context.Context, after string, kinds ...string) iter.Seq2[admin.Event, error] {
+	return func(yield func(admin.Event, error) bool) {
+		transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", s.unix)
+		}}
+		query := url.Values{"after": {after}, "kind": {strings.Join(kinds, ",")}}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events?"+query.Encode(), nil)
+		if err != nil {
+			yield(admin.Event{}, err)
+			return
+		}
+		answer, err := (&http.Client{Transport: transport}).Do(request)
+		if err != nil {
+			yield(admin.Event{}, err)
+			return
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			var p admin.Problem
+			_ = json.NewDecoder(answer.Body).Decode(&p)
+			yield(admin.Event{}, &p)
+			return
+		}
+		name, lines := "", bufio.NewScanner(answer.Body)
+		for lines.Scan() {
+			field, value, _ := strings.Cut(lines.Text(), ": ")
+			switch {
+			case field == "event":
+				name = value
+			case field == "data" && !yield(parseEvent(name, value)):
+				return
+			}
+		}
+		if err := lines.Err(); err != nil && ctx.Err() == nil {
+			yield(admin.Event{}, err)
+		}
+	}
+}
+
+func parseEvent(name, data string) (e admin.Event, err error) {
+	if name == admin.EventGap {
+		return e, errGap
+	}
+	return e, json.Unmarshal([]byte(data), &e)
+}
+
 // take reads n events and leaves.
-func take(t testing.TB, ctx context.Context, c *client.Client, n int, after string, kinds ...string) (events []admin.Event, errs []error) {
+func take(t testing.TB, ctx context.Context, s *served, n int, after string, kinds ...string) (events []admin.Event, errs []error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for e, err := range c.Events(ctx, after, kinds...) {
+	for e, err := range s.stream(ctx, after, kinds...) {
 		if err != nil {
 			errs = append(errs, err)
 		} else {
@@ -61,18 +114,17 @@ func take(t testing.TB, ctx context.Context, c *client.Client, n int, after stri
 
 func TestEventsAsTheyHappen(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	c := s.overUnix(t)
 	type result struct {
 		events []admin.Event
 		errs   []error
 	}
 	all, alarms := make(chan result, 1), make(chan result, 1)
 	go func() {
-		e, errs := take(t, t.Context(), c, 4, "")
+		e, errs := take(t, t.Context(), s, 4, "")
 		all <- result{e, errs}
 	}()
 	go func() {
-		e, errs := take(t, t.Context(), c, 1, "", admin.EventAlarm)
+		e, errs := take(t, t.Context(), s, 1, "", admin.EventAlarm)
 		alarms <- result{e, errs}
 	}()
 	s.listening(t, 2)
@@ -108,7 +160,7 @@ func TestStreamGoesOnFromAnID(t *testing.T) {
 	if err != nil || len(e.History) != 1 {
 		t.Fatal(e, err)
 	}
-	events, errs := take(t, t.Context(), c, 6, e.History[0].ID)
+	events, errs := take(t, t.Context(), s, 6, e.History[0].ID)
 	if len(events) != 6 || errs != nil {
 		t.Fatalf("%d events, %v", len(events), errs)
 	}
@@ -118,14 +170,14 @@ func TestStreamGoesOnFromAnID(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"other-3", "nonsense", events[0].ID + "0000"} {
-		if _, errs := take(t, t.Context(), c, 1, id); len(errs) != 1 || !errors.Is(errs[0], client.ErrGap) {
+		if _, errs := take(t, t.Context(), s, 1, id); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 			t.Errorf("%q: %v, want a gap", id, errs)
 		}
 	}
 	for i := range 5000 {
 		s.block(i)
 	}
-	if _, errs := take(t, t.Context(), c, 1, events[5].ID); len(errs) != 1 || !errors.Is(errs[0], client.ErrGap) {
+	if _, errs := take(t, t.Context(), s, 1, events[5].ID); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 		t.Errorf("an ID that is forgotten: %v, want a gap", errs)
 	}
 }
@@ -166,7 +218,7 @@ func TestSlowStreamIsDropped(t *testing.T) {
 	if lines.Err() != nil || last == "" {
 		t.Fatalf("the stream did not end: %v, last ID %q", lines.Err(), last)
 	}
-	if events, errs := take(t, t.Context(), s.overUnix(t), 1, last); len(events)+len(errs) != 1 {
+	if events, errs := take(t, t.Context(), s, 1, last); len(events)+len(errs) != 1 {
 		t.Errorf("coming back: %v, %v", events, errs)
 	}
 }
@@ -175,15 +227,14 @@ func TestTooManyStreams(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var open sync.WaitGroup
-	c := s.overUnix(t)
 	for range 64 {
 		open.Go(func() {
-			for range c.Events(ctx, "") {
+			for range s.stream(ctx, "") {
 			}
 		})
 	}
 	s.listening(t, 64)
-	_, errs := take(t, t.Context(), c, 1, "")
+	_, errs := take(t, t.Context(), s, 1, "")
 	if len(errs) != 1 || asProblem(t, errs[0]).Status != http.StatusServiceUnavailable {
 		t.Errorf("one more stream: %v", errs)
 	}
@@ -195,11 +246,10 @@ func TestTooManyStreams(t *testing.T) {
 // The end of the node ends its streams at once.
 func TestStopEndsStreams(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	c := s.overUnix(t)
 	ended := make(chan error, 1)
 	go func() {
 		var last error
-		for _, err := range c.Events(t.Context(), "") {
+		for _, err := range s.stream(t.Context(), "") {
 			last = err
 		}
 		ended <- last
@@ -217,12 +267,11 @@ func TestStopEndsStreams(t *testing.T) {
 // one stream gets is in order and without a hole.
 func TestStreamsInParallel(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	c := s.overUnix(t)
 	var readers, writers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
 			seen := 0
-			for e, err := range c.Events(t.Context(), "") {
+			for e, err := range s.stream(t.Context(), "") {
 				if err != nil {
 					t.Error(err)
 					return

@@ -55,11 +55,6 @@ func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, 
 	return ask[admin.Block](ctx, c, http.MethodPost, "/api/v1/blocks", nil, r)
 }
 
-// Extend moves the end of the block of exactly this prefix.
-func (c *Client) Extend(ctx context.Context, prefix string, r admin.ExtendRequest) (admin.Block, error) {
-	return ask[admin.Block](ctx, c, http.MethodPatch, blockPath(prefix), nil, r)
-}
-
 // Unblock takes back the block of exactly this prefix, clears the counts of its
 // addresses, and returns what was lifted.
 func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Block, error) {
@@ -67,7 +62,7 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	if reason != "" {
 		query.Set("reason", reason)
 	}
-	return ask[admin.Block](ctx, c, http.MethodDelete, blockPath(prefix), query, nil)
+	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), query, nil)
 }
 
 // Held lists the blocks of the fleet that wait for a word, in the order of their
@@ -99,8 +94,6 @@ func (c *Client) Confirm(ctx context.Context, r admin.ConfirmRequest) (admin.Con
 	return ask[admin.Confirmed](ctx, c, http.MethodPost, "/api/v1/held/confirm", nil, r)
 }
 
-func blockPath(prefix string) string { return "/api/v1/blocks/" + escaped(prefix) }
-
 // escaped gives a prefix as part of a path; its slash stays.
 func escaped(prefix string) string { return (&url.URL{Path: "/" + prefix}).EscapedPath()[1:] }
 
@@ -131,18 +124,6 @@ func (c *Client) Explain(ctx context.Context, addr netip.Addr) (admin.Explanatio
 	return ask[admin.Explanation](ctx, c, http.MethodGet, "/api/v1/explain/"+url.PathEscape(addr.String()), nil, nil)
 }
 
-// Rules gives the rules in the order of the config.
-func (c *Client) Rules(ctx context.Context) ([]admin.Rule, error) {
-	list, err := ask[admin.RuleList](ctx, c, http.MethodGet, "/api/v1/rules", nil, nil)
-	return list.Rules, err
-}
-
-// Rule gives one rule with its histogram and its top keys.
-func (c *Client) Rule(ctx context.Context, name string, top int) (admin.RuleDetail, error) {
-	query := url.Values{"limit": {strconv.Itoa(top)}}
-	return ask[admin.RuleDetail](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(name), query, nil)
-}
-
 // Top gives the n keys nearest to a limit and the n newest blocks.
 func (c *Client) Top(ctx context.Context, n int) (admin.Top, error) {
 	return ask[admin.Top](ctx, c, http.MethodGet, "/api/v1/top", url.Values{"limit": {strconv.Itoa(n)}}, nil)
@@ -151,16 +132,4 @@ func (c *Client) Top(ctx context.Context, n int) (admin.Top, error) {
 // Status gives the node's figures. Rates are the differences of two.
 func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
 	return ask[admin.Stats](ctx, c, http.MethodGet, "/api/v1/status", nil, nil)
-}
-
-// Fleet says how the node stands in its fleet, and which nodes it hears of. A
-// node alone answers with a problem of status 404.
-func (c *Client) Fleet(ctx context.Context) (admin.FleetDetail, error) {
-	return ask[admin.FleetDetail](ctx, c, http.MethodGet, "/api/v1/fleet", nil, nil)
-}
-
-// Reload has the node read its config again.
-func (c *Client) Reload(ctx context.Context) error {
-	_, err := ask[admin.Reloaded](ctx, c, http.MethodPost, "/api/v1/reload", nil, nil)
-	return err
 }
