@@ -20,7 +20,7 @@ func number[N int | int64 | uint32 | uint64](n N) string {
 	return out.String()
 }
 
-// count writes n with its noun, in the plural unless n is 1.
+// plural writes n with its noun, in the plural unless n is 1.
 func plural[N int | int64 | uint32 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return number(n) + " " + one
