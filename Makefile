@@ -1,5 +1,7 @@
 # Every target is one intent; `make` alone builds.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
+GODOT       := github.com/tetafro/godot/cmd/godot@v1.5.6
 FUZZTIME    ?= 10000x
 
 # Only the race detector needs a C compiler.
@@ -22,10 +24,12 @@ race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
 	go test -race -timeout 20m ./...
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	@scripts/errcheck $(ERRCHECK)
+	@found=$$(go run $(GODOT) .); test -z "$$found" || { echo "$$found"; exit 1; }
 
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)

@@ -102,7 +102,7 @@ func (h haproxy) ask(ctx context.Context, line string) (string, error) {
 		return "", fmt.Errorf("haproxy: %w", err)
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	if _, err = io.WriteString(c, line+"\n"); err == nil {
 		var answer []byte
 		if answer, err = io.ReadAll(io.LimitReader(c, haproxyAnswer)); err == nil {

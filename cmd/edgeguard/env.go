@@ -27,3 +27,18 @@ func environment() *env {
 	e.progress = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
 	return e
 }
+
+// output is a writer that keeps its first error, so that what prints a page need
+// not look at each line: [run] does at the end.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}

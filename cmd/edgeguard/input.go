@@ -154,7 +154,7 @@ func (o *inputOptions) openAll(names []string) (inputs, error) {
 
 func (all inputs) close() {
 	for _, in := range all {
-		in.close()
+		_ = in.close()
 	}
 }
 

@@ -21,12 +21,17 @@ type usageError struct{ error }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, e *env, args []string) int {
+	out := &output{Writer: e.stdout}
+	e.stdout = out
 	root := rootCommand(e)
 	root.SetArgs(args)
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = out.err
+	}
 	if err == nil {
 		return exitOK
 	}

@@ -123,7 +123,7 @@ func (b *bench) print(out io.Writer) {
 			n, mostDelay, b.delays[n/2].Round(time.Millisecond), worst.Round(time.Millisecond), judge(worst.Seconds(), mostDelay.Seconds()))
 	}
 	b.printFloods(tw)
-	tw.Flush()
+	_ = tw.Flush()
 }
 
 func judge(measured, most float64) string {

@@ -38,7 +38,7 @@ func (r *runner) file(name string, write func(io.Writer) error) (string, error) 
 	defer file.Close()
 	fmt.Fprintf(r.notes, "writing %s\n", name)
 	if err := write(file); err != nil {
-		os.Remove(path) // half a file must not be taken for a whole one
+		_ = os.Remove(path) // half a file must not be taken for a whole one
 		return "", err
 	}
 	return path, nil

@@ -14,6 +14,6 @@ func printTable(out io.Writer, g group, rows []row) {
 	for _, r := range rows {
 		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", plain.Replace(r.what), r.goal, r.verdict, r.measured)
 	}
-	tw.Flush()
+	_ = tw.Flush()
 	fmt.Fprintln(out)
 }

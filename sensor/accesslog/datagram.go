@@ -85,7 +85,7 @@ func (l *Listener) note(d *datagrams) {
 }
 
 // queueLength gives the most datagrams that a new socket's queue holds, 0 if it
-// is not known. (unix(7): net.unix.max_dgram_qlen)
+// is not known (unix(7), net.unix.max_dgram_qlen).
 func queueLength() int {
 	b, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
 	if err != nil {

@@ -12,7 +12,7 @@ func (d *datagrams) await(raw syscall.RawConn) error {
 		return d.count > 0 || failed != nil
 	})
 	if err != nil {
-		raw.Control(func(fd uintptr) { failed = d.drain(int(fd)) })
+		_ = raw.Control(func(fd uintptr) { failed = d.drain(int(fd)) })
 		return err
 	}
 	return failed

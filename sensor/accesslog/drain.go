@@ -166,7 +166,7 @@ func (f *Follower) rewind(t *tail) {
 	saved := t.mark.offset
 	copied := find(t.name, &place)
 	if copied != nil && os.SameFile(copied.info, t.info) {
-		copied.file.Close() // it was whole again: somebody is still at it
+		_ = copied.file.Close() // it was whole again: somebody is still at it
 		copied = nil
 	}
 	f.mu.Lock()

@@ -272,24 +272,24 @@ func (f *Follower) turn() error {
 	f.claim(t)
 	if !first && (len(f.tails) > 0 || !f.owed.IsZero()) {
 		if err := f.catchUp(); err != nil {
-			t.file.Close()
+			_ = t.file.Close()
 			return err
 		}
 		if f.full && t.mark.offset == 0 {
-			t.file.Close()
+			_ = t.file.Close()
 			return nil
 		}
 	}
 	if first && !f.config.Beginning {
 		if err := t.end(); err != nil {
-			t.file.Close()
+			_ = t.file.Close()
 			return err
 		}
 	}
 	f.scans, f.nextScan = scans, time.Now().Add(f.config.Poll)
 	for _, old := range f.tails {
 		if os.SameFile(old.info, t.info) { // a link that was moved back
-			t.file.Close()
+			_ = t.file.Close()
 			f.moveLast(old)
 			return nil
 		}
@@ -318,6 +318,6 @@ func (f *Follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tails {
-		t.file.Close()
+		_ = t.file.Close()
 	}
 }

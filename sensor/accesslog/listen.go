@@ -135,17 +135,17 @@ func (l *Listener) Run(ctx context.Context) error {
 // interrupt ends the wait for more.
 func (l *Listener) interrupt() {
 	if l.packets != nil {
-		l.packets.SetReadDeadline(longAgo)
+		_ = l.packets.SetReadDeadline(longAgo)
 		return
 	}
-	l.stream.Close()
+	_ = l.stream.Close()
 }
 
 func (l *Listener) close() {
 	if l.packets != nil {
-		l.packets.Close()
+		_ = l.packets.Close()
 	} else {
-		l.stream.Close()
+		_ = l.stream.Close()
 	}
 }
 

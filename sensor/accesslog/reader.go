@@ -59,7 +59,7 @@ func Open(name string, f *logline.Format, o Options) (*Reader, error) {
 		done:   make(chan struct{}),
 	}
 	if err := r.begin(&o); err != nil {
-		src.close()
+		_ = src.close()
 		return nil, err
 	}
 	if o.Window > 0 {

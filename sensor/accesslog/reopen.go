@@ -96,14 +96,14 @@ func (f *Follower) openMissed(found []rotated, known func(os.FileInfo) bool) (op
 			left = append(left, r)
 		}
 		if known(t.info) { // another has been renamed to this path meanwhile
-			t.file.Close()
+			_ = t.file.Close()
 			continue
 		}
 		delete(f.unread, inodeOf(t.info))
 		if c, ok := f.closed[inodeOf(t.info)]; ok {
 			t.resume(&c.place) // or it is a new file with that inode
 		} else if f.heads.has(t) || !t.begun() {
-			t.file.Close() // a copy of what was read, or one that is being made
+			_ = t.file.Close() // a copy of what was read, or one that is being made
 			continue
 		}
 		f.push(t)
@@ -242,6 +242,6 @@ func (f *Follower) forget() {
 		f.stats.Lost += uint64(t.pending)
 		f.tails = append([]*tail(nil), f.tails[1:]...)
 		f.mu.Unlock()
-		t.file.Close()
+		_ = t.file.Close()
 	}
 }

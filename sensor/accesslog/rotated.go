@@ -92,7 +92,7 @@ func find(path string, p *Place) *tail {
 			if t.resume(p) {
 				return t
 			}
-			t.file.Close()
+			_ = t.file.Close()
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func clearStale(network, path string) error {
 	conn, err := net.DialTimeout(network, path, time.Second)
 	switch {
 	case err == nil:
-		conn.Close()
+		_ = conn.Close()
 		return fmt.Errorf("%s is in use by another process", path)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return os.Remove(path)
@@ -56,6 +56,6 @@ func (s *socketFile) remove() {
 		return
 	}
 	if info, err := os.Lstat(s.path); err == nil && os.SameFile(info, s.info) {
-		os.Remove(s.path)
+		_ = os.Remove(s.path)
 	}
 }

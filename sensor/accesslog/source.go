@@ -42,7 +42,7 @@ func openSource(name string, o *Options) (*source, error) {
 	}
 	s, err := newSource(name, f, f, !info.Mode().IsRegular())
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	if info.Mode().IsRegular() {

@@ -23,7 +23,7 @@ func (l *Listener) accept(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
-				conn.Close()
+				_ = conn.Close()
 			}
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -43,7 +43,7 @@ func (l *Listener) accept(ctx context.Context) error {
 		case l.slots <- struct{}{}:
 			open.Go(func() { l.serve(ctx, conn) })
 		default:
-			conn.Close()
+			_ = conn.Close()
 			l.count(func(s *ListenStats) { s.Refused++ })
 			l.in.troubles.set(atConnections, fmt.Errorf("%s: more than %d connections: further ones are closed", l.config.Address, cap(l.slots)))
 		}
@@ -54,10 +54,10 @@ func (l *Listener) accept(ctx context.Context) error {
 // line is whole, and up to a block of them at once.
 func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 	l.count(func(s *ListenStats) { s.Connections++ })
-	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(longAgo) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(longAgo) })
 	defer stop()
 	defer func() {
-		conn.Close()
+		_ = conn.Close()
 		<-l.slots
 		l.in.troubles.set(atConnections, nil)
 	}()

@@ -53,7 +53,7 @@ func openTail(path string) (*tail, error) {
 	}
 	// What was looked at may have been rotated before it was opened.
 	if info, err = f.Stat(); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	name := path

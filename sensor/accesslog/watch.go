@@ -77,6 +77,6 @@ func (w *wake) wait(ctx context.Context, d, settle time.Duration) {
 
 func (w *wake) close() {
 	if w.watcher != nil {
-		w.watcher.Close()
+		_ = w.watcher.Close()
 	}
 }

@@ -44,7 +44,7 @@ func Open(name string, o Options) (*Reader, error) {
 	}
 	r, err := open(f, name, f, o)
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return r, nil
