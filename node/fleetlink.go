@@ -61,7 +61,7 @@ func (f *fleet) ask(b edgeguard.Block) {
 		return
 	}
 	if key, ok := member.Key(b.Rule, b.Prefix); ok {
-		link.Ask(key)
+		link.PushNow(key)
 	}
 }
 
@@ -93,7 +93,7 @@ func (f *fleet) shares(ctx context.Context, keys []aggregator.Key, settle bool) 
 	if link == nil || !link.Up() {
 		return nil
 	}
-	all, err := link.Shares(ctx, keys, settle)
+	all, err := link.NodeCounts(ctx, keys, settle)
 	if err != nil {
 		return nil
 	}
@@ -138,14 +138,14 @@ func (l *fleetLink) Report(out *admin.Stats) {
 	}
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
-	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Poison
+	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
 	f.Kept, f.Records = s.Kept, s.Records
 	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heard.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
 	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
 	f.LastError, f.Errors = s.LastError, s.Errors
 	switch {
 	case !s.Up:
-		f.Trouble, f.Fix, f.Since = s.Trouble.Kind, s.Trouble.Text, s.Since.UTC()
+		f.Trouble, f.Fix, f.Since = s.Fault.Kind, s.Fault.Text, s.Since.UTC()
 	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
 		f.Trouble, f.Fix = "joining", "the fleet is being joined: wait a moment"
 	default:

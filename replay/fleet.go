@@ -181,7 +181,7 @@ func (r *fleetRun) spread(ctx context.Context) error {
 		}
 		r.place = place
 		for _, m := range r.members {
-			if err := m.pusher.Heard(ctx, keys, r.now); err != nil {
+			if err := m.pusher.PushWatched(ctx, keys, r.now); err != nil {
 				return r.fleet.Redis.Explain(err)
 			}
 		}

@@ -19,7 +19,7 @@ func TestBirth(t *testing.T) {
 	ctx := context.Background()
 	born := func() string {
 		t.Helper()
-		standing, err := l.beat(ctx, false)
+		standing, err := l.heartbeat(ctx, false)
 		if err != nil || standing.born == "" {
 			t.Fatalf("born %q: %v", standing.born, err)
 		}

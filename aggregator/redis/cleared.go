@@ -13,17 +13,19 @@ import (
 
 // owedMost bounds the keys that wait to be forgotten in Redis; what finds no
 // room runs out there by itself, 70 slots after its last push.
-const owedMost = 1 << 16
+const maxClears = 1 << 16
 
 // floor is the first slot of a key that counts, and its meter's width in
 // seconds.
-type floor struct{ slot, width uint32 }
+type clearedBefore struct{ slot, width uint32 }
 
 // clears are the keys that were unblocked and are still to be forgotten in
 // Redis. Safe for concurrent use.
-type clears struct {
-	mu     sync.Mutex
-	floors map[aggregator.Key]floor
+type clearQueue struct {
+	waiting chan struct{} // signalled when there are some
+
+	mu    sync.Mutex // guards marks
+	marks map[aggregator.Key]clearedBefore
 }
 
 // forgets reports whether a record says that the counts of its prefix begin
@@ -51,48 +53,57 @@ func (l *Link) clearLifted() {
 func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 	at := l.node.Epoch(tombstone.Since)
 	keys := l.node.Counts().Forget(tombstone.Prefix, at)
-	l.clears.mu.Lock()
-	defer l.clears.mu.Unlock()
+	marks := make([]clearedKey, 0, len(keys))
 	for _, k := range keys {
-		one, ok := floorOf(l.node, k, at)
-		stands, waits := l.clears.floors[k]
-		if !ok || (!waits && len(l.clears.floors) >= owedMost) {
+		if one, ok := clearedAt(l.node, k, at); ok {
+			marks = append(marks, clearedKey{k, one})
+		}
+	}
+	l.clears.add(marks)
+	return keys
+}
+
+// add queues keys. Of two marks of a key the higher one is kept.
+func (c *clearQueue) add(keys []clearedKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range keys {
+		known, waits := c.marks[one.key]
+		if !waits && len(c.marks) >= maxClears {
 			continue
 		}
-		if l.clears.floors == nil {
-			l.clears.floors = map[aggregator.Key]floor{}
+		if c.marks == nil {
+			c.marks = map[aggregator.Key]clearedBefore{}
 		}
-		one.slot = max(one.slot, stands.slot)
-		l.clears.floors[k] = one
+		one.slot = max(one.slot, known.slot)
+		c.marks[one.key] = one.clearedBefore
 	}
-	signal(l.owed)
-	return keys
+	signal(c.waiting)
 }
 
 // floor is that of a key whose prefix was unblocked at the epoch's time at;
 // false if this node has no such meter.
-func floorOf(n Counter, k aggregator.Key, at time.Time) (floor, bool) {
+func clearedAt(n Counter, k aggregator.Key, at time.Time) (clearedBefore, bool) {
 	width := n.Width(k.Meter)
 	if width == 0 {
-		return floor{}, false
+		return clearedBefore{}, false
 	}
-	return floor{clockguard.Slot(at, width) + 1, width}, true
+	return clearedBefore{clockguard.Slot(at, width) + 1, width}, true
 }
 
 // forget carries out what is owed; what fails stays owed.
 func (l *Link) forget(ctx context.Context) error {
 	owed := l.clears.take()
 	for len(owed) > 0 {
-		some := make([]floored, 0, pipelined*callKeys)
+		some := make([]clearedKey, 0, pipelined*callKeys)
 		for k, one := range owed {
 			if len(some) == cap(some) {
 				break
 			}
-			some = append(some, floored{k, one})
+			some = append(some, clearedKey{k, one})
 		}
 		if err := l.pusher.forget(ctx, some); err != nil {
-			l.clears.giveBack(owed)
-			signal(l.owed)
+			l.clears.putBack(owed)
 			return err
 		}
 		for _, one := range some {
@@ -102,51 +113,52 @@ func (l *Link) forget(ctx context.Context) error {
 	return nil
 }
 
-func (c *clears) take() map[aggregator.Key]floor {
+func (c *clearQueue) take() map[aggregator.Key]clearedBefore {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	owed := c.floors
-	c.floors = nil
+	owed := c.marks
+	c.marks = nil
 	return owed
 }
 
-func (c *clears) giveBack(owed map[aggregator.Key]floor) {
+func (c *clearQueue) putBack(owed map[aggregator.Key]clearedBefore) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k, one := range c.floors {
+	for k, one := range c.marks {
 		one.slot = max(one.slot, owed[k].slot)
 		owed[k] = one
 	}
-	c.floors = owed
+	c.marks = owed
+	signal(c.waiting)
 }
 
 // floored is a key whose slots below floor no longer count.
-type floored struct {
+type clearedKey struct {
 	key aggregator.Key
-	floor
+	clearedBefore
 }
 
 // Forget takes counts of keys out of Redis: slots below the one after at's.
 // Unlike the rest of a Pusher it may be called beside a round.
 func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
-	some := make([]floored, 0, len(keys))
+	some := make([]clearedKey, 0, len(keys))
 	for _, k := range keys {
-		if one, ok := floorOf(p.node, k, at); ok {
-			some = append(some, floored{k, one})
+		if one, ok := clearedAt(p.node, k, at); ok {
+			some = append(some, clearedKey{k, one})
 		}
 	}
 	return p.forget(ctx, some)
 }
 
 // forget is Forget with the floors reckoned.
-func (p *Pusher) forget(ctx context.Context, keys []floored) error {
+func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
 	type place struct {
 		partition int
-		floor
+		clearedBefore
 	}
 	groups := map[place][]string{}
 	for _, one := range keys {
-		at := place{one.key.Partition(len(p.names.counts)), one.floor}
+		at := place{one.key.Partition(len(p.names.counts)), one.clearedBefore}
 		groups[at] = append(groups[at], p.names.counts[at.partition]+string(one.key.Append(nil)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)

@@ -49,13 +49,13 @@ func (l *Link) ahead() time.Duration {
 }
 
 // timer is a connection to one Redis.
-type timer interface {
+type redisServer interface {
 	Time(ctx context.Context) *goredis.TimeCmd
 	InfoMap(ctx context.Context, sections ...string) *goredis.InfoCmd
 }
 
 // master is the Redis that holds the list and whose clock is the fleet's.
-func (l *Link) master(ctx context.Context) (timer, error) {
+func (l *Link) master(ctx context.Context) (redisServer, error) {
 	if cluster, ok := l.client.(*goredis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, l.pusher.names.nodes)
 	}
@@ -65,7 +65,7 @@ func (l *Link) master(ctx context.Context) (timer, error) {
 // judge compares the clocks of the living nodes with Redis' and with each
 // other, names the wrong ones, and tells the node how far its wall clock is
 // from the fleet's.
-func (l *Link) judge(alive []aggregator.Heartbeat) {
+func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 	skews := []aggregator.Skew{{Node: l.config.Node, Ahead: l.ahead()}}
 	for _, b := range alive {
 		if b.Node != l.config.Node {
@@ -83,12 +83,12 @@ func (l *Link) judge(alive []aggregator.Heartbeat) {
 	for about, text := range wrong {
 		l.node.Alarm("clock", about, text)
 	}
-	for about := range l.drift.clocks {
+	for about := range l.alarms.clocks {
 		if wrong[about] == "" {
 			l.node.Calm("clock", about)
 		}
 	}
-	l.drift.clocks = wrong
+	l.alarms.clocks = wrong
 	if offset, _, ok := l.skew.Offset(clockguard.Read()); ok {
 		l.node.Skew(offset, !verdict.Redis)
 	}

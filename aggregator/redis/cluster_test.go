@@ -177,7 +177,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for i, n := range f.Nodes {
-		if n.Node != fleet[i].name || !n.Alive || n.Twin || n.Version != "test" || n.Age > fresh {
+		if n.Node != fleet[i].name || !n.Alive || n.DuplicateName || n.Version != "test" || n.Age > fresh {
 			t.Errorf("%+v", n)
 		}
 	}

@@ -77,23 +77,23 @@ func TestTLS(t *testing.T) {
 func TestSplitWords(t *testing.T) {
 	for _, test := range []struct {
 		want  string
-		parts []part
+		parts []NodeCount
 	}{
 		{"over", nil},
-		{"over: a 5", []part{{"a", 5}}},
-		{"over: b 9, a 5, c 5, d 1", []part{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}}},
-		{"over: b 9, a 5, c 5, 2 more 3", []part{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}, {"e", 2}}},
+		{"over: a 5", []NodeCount{{"a", 5}}},
+		{"over: b 9, a 5, c 5, d 1", []NodeCount{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}}},
+		{"over: b 9, a 5, c 5, 2 more 3", []NodeCount{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}, {"e", 2}}},
 	} {
-		if got := splitWords("over", test.parts); got != test.want {
+		if got := splitReason("over", test.parts); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
 		}
 	}
 	long := strings.Repeat("n", 255)
-	var many []part
+	var many []NodeCount
 	for i := range 9 {
-		many = append(many, part{long, uint32(1<<32 - 1 - i)})
+		many = append(many, NodeCount{long, uint32(1<<32 - 1 - i)})
 	}
-	if got := splitWords("over limit in the fleet", many); len(got) > 255 {
+	if got := splitReason("over limit in the fleet", many); len(got) > 255 {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -17,7 +17,7 @@ const (
 	// found no room. A flood that the fleet cannot keep costs Redis little.
 	crowdedFor = time.Minute
 	// mostCrowds bounds the networks that are remembered for it.
-	mostCrowds = 4096
+	maxCrowded = 4096
 )
 
 // byRule reports that only a rule wants this.
@@ -27,14 +27,14 @@ func (c *change) byRule() bool {
 
 // crowds are the networks of which the fleet keeps no more blocks for now, and
 // when it last kept one back. Safe for concurrent use.
-type crowds struct {
+type crowdedNetworks struct {
 	mu      sync.Mutex
 	until   map[netip.Prefix]time.Time
 	alarmed time.Time // when there was no room last; zero when it was called off
 }
 
 // crowdOf gives the network by which the library decides: IPv4 /16, IPv6 /48.
-func crowdOf(p netip.Prefix) netip.Prefix {
+func crowdedNetwork(p netip.Prefix) netip.Prefix {
 	bits := 48
 	if p.Addr().Is4() {
 		bits = 16
@@ -43,10 +43,10 @@ func crowdOf(p netip.Prefix) netip.Prefix {
 	return network
 }
 
-func (c *crowds) add(p netip.Prefix, now time.Time) {
+func (c *crowdedNetworks) add(p netip.Prefix, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.until) >= mostCrowds {
+	if len(c.until) >= maxCrowded {
 		for network, until := range c.until {
 			if !now.Before(until) {
 				delete(c.until, network)
@@ -56,19 +56,19 @@ func (c *crowds) add(p netip.Prefix, now time.Time) {
 	if c.until == nil {
 		c.until = map[netip.Prefix]time.Time{}
 	}
-	if len(c.until) < mostCrowds {
-		c.until[crowdOf(p)] = now.Add(crowdedFor)
+	if len(c.until) < maxCrowded {
+		c.until[crowdedNetwork(p)] = now.Add(crowdedFor)
 	}
 }
 
-func (c *crowds) has(p netip.Prefix, now time.Time) bool {
+func (c *crowdedNetworks) has(p netip.Prefix, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return now.Before(c.until[crowdOf(p)])
+	return now.Before(c.until[crowdedNetwork(p)])
 }
 
 // kept notes that there was no room, and reports whether that is news.
-func (c *crowds) kept(now time.Time) (begins bool) {
+func (c *crowdedNetworks) kept(now time.Time) (begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begins = c.alarmed.IsZero()
@@ -77,7 +77,7 @@ func (c *crowds) kept(now time.Time) (begins bool) {
 }
 
 // over reports that nothing was kept back for long enough.
-func (c *crowds) over(now time.Time) bool {
+func (c *crowdedNetworks) ended(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Sub(c.alarmed) < 2*crowdedFor {
@@ -89,17 +89,17 @@ func (c *crowds) over(now time.Time) bool {
 
 // kept counts a block that stays with this node, since the fleet has no room for
 // it.
-func (l *Link) kept(c change) {
+func (l *Link) keptHere(c change) {
 	l.stats.kept.Add(1)
-	if l.crowds.kept(time.Now()) {
+	if l.crowded.kept(time.Now()) {
 		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: of its %d records none made room for %s, which is in force on this node only: "+
 			"usually a flood from many networks; see who is blocked (edgeguard blocks list). Addresses that ask other nodes too are found by their totals", fleetFull, c.block.Prefix))
 	}
 }
 
 // lookForRoom ends the alarm about a full list, also one of a link before this.
-func (l *Link) lookForRoom() {
-	if l.crowds.over(time.Now()) {
+func (l *Link) calmCrowded() {
+	if l.crowded.ended(time.Now()) {
 		l.node.Calm("full", "list")
 	}
 }

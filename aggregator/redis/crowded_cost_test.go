@@ -15,7 +15,7 @@ import (
 func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) []any {
 	t.Helper()
 	args := []any{now.UnixMilli()}
-	for i := from; i < from+atOnce; i++ {
+	for i := from; i < from+publishBatch; i++ {
 		r := aggregator.Record{Block: edgeguard.Block{
 			Rule: "login", Origin: "edge-1.example.org", Reason: "over limit in the fleet: edge-1 12, edge-2 8", Version: 1,
 			Since: now, Until: now.Add(24 * time.Hour), Count: 20, Limit: 19,
@@ -43,14 +43,14 @@ func BenchmarkPublishFull(b *testing.B) {
 		if err := s.Client().FCall(ctx, functionName("publish"), names.publishKeys(), blocksOf(b, now, next, prefix)...).Err(); err != nil {
 			b.Fatal(err)
 		}
-		next += atOnce
+		next += publishBatch
 	}
 	flood := func(i int) string { return fmt.Sprintf("2001:db8:%x:%x::/64", i%16, i/16) }
 	began, cpu := s.Memory(), s.CPU()
 	for next < fleetFull {
 		publish(flood)
 	}
-	bytes, before := float64(s.Memory()-began)/fleetFull, float64((s.CPU()-cpu).Microseconds())/fleetFull*atOnce
+	bytes, before := float64(s.Memory()-began)/fleetFull, float64((s.CPU()-cpu).Microseconds())/fleetFull*publishBatch
 	var kept, gone spent
 	for b.Loop() {
 		for range 20 {

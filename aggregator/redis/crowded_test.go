@@ -47,7 +47,7 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	ctx, names := context.Background(), newNames("test", 4)
 	for _, m := range fleet {
 		m.eventually(t, "the fleet's digest", func() bool {
-			st, err := m.link.beat(ctx, false)
+			st, err := m.link.heartbeat(ctx, false)
 			digest, version := m.link.mirror.digest(st.cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
 			return err == nil && len(m.link.queue) == 0 && version == st.changes && digest == st.digest && m.link.Stats().Records == records
@@ -127,8 +127,8 @@ func TestFloodOfBlocksIsBounded(t *testing.T) {
 		t.Errorf("%d full reads more than asked for", n-syncs-1)
 	}
 	for _, m := range []*member{a, b} {
-		if m.link.Stats().Poison != 0 {
-			t.Errorf("%s refused %d", m.name, m.link.Stats().Poison)
+		if m.link.Stats().Rejected != 0 {
+			t.Errorf("%s refused %d", m.name, m.link.Stats().Rejected)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestOperatorsBlockWithoutRoomHere(t *testing.T) {
 		}
 	}
 	little.eventually(t, "the alarm", func() bool { return strings.Contains(little.alarmed("no_room/list"), "max_blocks") })
-	if n := little.link.Stats().Poison; n != 0 {
+	if n := little.link.Stats().Rejected; n != 0 {
 		t.Errorf("%d are poison", n)
 	}
 	little.list.SetMost(100)
@@ -191,10 +191,10 @@ func TestOperatorsBlockWithoutRoomHere(t *testing.T) {
 // TestCrowds: a network is left alone for a minute, and the alarm stands for two
 // after the last block that was kept back; what is remembered is bounded.
 func TestCrowds(t *testing.T) {
-	var c crowds
+	var c crowdedNetworks
 	now := time.Unix(1_700_000_000, 0)
 	p := netip.MustParsePrefix
-	if !c.over(now) {
+	if !c.ended(now) {
 		t.Error("it begins with an alarm")
 	}
 	c.add(p("10.1.2.3/32"), now)
@@ -208,13 +208,13 @@ func TestCrowds(t *testing.T) {
 	if !c.kept(now) || c.kept(now.Add(time.Second)) {
 		t.Error("the alarm does not begin once")
 	}
-	if c.over(now.Add(2*crowdedFor)) || !c.over(now.Add(2*crowdedFor+time.Second)) || !c.kept(now) {
+	if c.ended(now.Add(2*crowdedFor)) || !c.ended(now.Add(2*crowdedFor+time.Second)) || !c.kept(now) {
 		t.Error("the alarm does not end")
 	}
-	for i := range 2 * mostCrowds {
+	for i := range 2 * maxCrowded {
 		c.add(p(fmt.Sprintf("2001:db8:%x::/48", i)), now)
 	}
-	if len(c.until) != mostCrowds {
+	if len(c.until) != maxCrowded {
 		t.Errorf("%d networks are remembered", len(c.until))
 	}
 	later := now.Add(crowdedFor)

@@ -49,7 +49,7 @@ var signs = []struct{ sign, kind, text string }{
 }
 
 // diagnose says in words what err means. It is not for nil.
-func (c *Config) diagnose(err error) Trouble {
+func (c *Config) diagnose(err error) Fault {
 	text := err.Error()
 	for _, s := range signs {
 		if !strings.Contains(text, s.sign) {
@@ -59,9 +59,9 @@ func (c *Config) diagnose(err error) Trouble {
 		if strings.Contains(mend, "%s") {
 			mend = fmt.Sprintf(mend, ACL(c.User, c.Namespace))
 		}
-		return Trouble{Kind: s.kind, Text: mend + " (" + shorten(text) + ")", patience: answering}
+		return Fault{Kind: s.kind, Text: mend + " (" + shorten(text) + ")", patience: answering}
 	}
-	return Trouble{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", patience: unreachable}
+	return Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", patience: unreachable}
 }
 
 // Explain puts an error of a Pusher into words for an operator: what is wrong

@@ -43,7 +43,7 @@ func TestTroubles(t *testing.T) {
 			}
 			m := newMember(t, c).start(t)
 			m.eventually(t, "the alarm", func() bool { return m.alarmed("fleet/redis") != "" })
-			trouble := m.link.Stats().Trouble
+			trouble := m.link.Stats().Fault
 			if trouble.Kind != test.kind || !strings.Contains(trouble.Text, test.says) {
 				t.Errorf("%s: %s", trouble.Kind, trouble.Text)
 			}
@@ -65,9 +65,9 @@ func TestTroubleEnds(t *testing.T) {
 	c := testConfig(s.Addr, "edge-a")
 	c.PasswordFile = file
 	m := newMember(t, c).start(t)
-	m.eventually(t, "the wrong password", func() bool { return m.link.Stats().Trouble.Kind == "password" })
+	m.eventually(t, "the wrong password", func() bool { return m.link.Stats().Fault.Kind == "password" })
 	write(t, file, secret+"\n")
-	m.eventually(t, "the missing library", func() bool { return m.link.Stats().Trouble.Kind == "library" })
+	m.eventually(t, "the missing library", func() bool { return m.link.Stats().Fault.Kind == "library" })
 	install(t, s)
 	m.eventually(t, "the fleet", func() bool { return m.link.Stats().Up })
 	if text := m.alarmed("fleet/redis"); text != "" {
@@ -141,8 +141,8 @@ func TestOtherPartitionCount(t *testing.T) {
 	c := testConfig(s.Addr, "edge-b")
 	c.Partitions = 8
 	m := newMember(t, c).start(t)
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "partitions" })
-	if text := m.link.Stats().Trouble.Text; !strings.Contains(text, "EDGEGUARD partitions 4") {
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "partitions" })
+	if text := m.link.Stats().Fault.Text; !strings.Contains(text, "EDGEGUARD partitions 4") {
 		t.Errorf("%s", text)
 	}
 }
@@ -157,7 +157,7 @@ func TestWrongClockIsRefusedAndNamed(t *testing.T) {
 	late.start(t)
 	late.eventually(t, "the trouble", func() bool {
 		late.see("203.0.113.1", 1)
-		return late.link.Stats().Trouble.Kind == "clock"
+		return late.link.Stats().Fault.Kind == "clock"
 	})
 	good.see("203.0.113.2", 5)
 	redistest.Eventually(t, "the good node's counts", func() bool { return held(t, s, "203.0.113.2") == 5 })
@@ -200,7 +200,7 @@ func TestFullAndEvictingRedis(t *testing.T) {
 	}
 	set("maxmemory-policy", "noeviction")
 	set("maxmemory", "100kb")
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "full" })
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "full" })
 	set("maxmemory", "0")
 	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
 }
@@ -218,7 +218,7 @@ func TestReadOnlyRedis(t *testing.T) {
 		return err == nil && done[0].Was == "same"
 	})
 	m := newMember(t, testConfig(replica.Addr, "edge-a")).start(t)
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Trouble.Kind == "read only" })
+	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "read only" })
 }
 
 func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }

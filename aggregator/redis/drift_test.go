@@ -27,14 +27,14 @@ func alone(t *testing.T, s *redistest.Server) *Link {
 func (l *Link) look(t *testing.T) (fits bool) {
 	t.Helper()
 	ctx := context.Background()
-	s, err := l.beat(ctx, false)
+	s, err := l.heartbeat(ctx, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.compare(ctx, s)
+	l.compareLists(ctx, s)
 	select {
 	case <-l.resync:
-		if err := l.sync(ctx, s); err != nil {
+		if err := l.fullSync(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 		return false
@@ -73,7 +73,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 				}
 				return text
 			}
-			if _, err := l.offer(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
+			if _, err := l.callPublish(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
 				t.Fatal(err)
 			}
 			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
@@ -135,11 +135,11 @@ func TestListThatWentBackHasAllOffered(t *testing.T) {
 	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
 	m.counts.Reconcile(time.Now(), 10)
 	l.mirror.begin(5)
-	l.compare(ctx, standing{changes: 5})
+	l.compareLists(ctx, fleetState{changes: 5})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
 		t.Fatal("a list that stands is pushed again")
 	}
-	l.compare(ctx, standing{changes: 4})
+	l.compareLists(ctx, fleetState{changes: 4})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
 		t.Errorf("after the list went back: %v", again)
 	}

@@ -55,7 +55,7 @@ func TestForcedTravels(t *testing.T) {
 	late.list.Lift(netip.MustParsePrefix(wide), time.Now(), "enough", late.name)
 	b.eventually(t, "the unblock", func() bool { return b.blocked(inside) == nil })
 	for _, m := range []*member{b, late} {
-		if n := m.link.Stats().Poison; n != 0 {
+		if n := m.link.Stats().Rejected; n != 0 {
 			t.Errorf("%s refused %d records", m.name, n)
 		}
 	}

@@ -12,13 +12,19 @@ import (
 	"edgeguard/aggregator"
 )
 
+// heartbeatAlarms are the alarms that the last heartbeat raised.
+type heartbeatAlarms struct {
+	duplicate string            // the first name that two nodes share; "" if none
+	clocks    map[string]string // the text of each wrong clock
+}
+
 // beats is the heartbeat's loop.
-func (l *Link) beats(ctx context.Context) error {
-	ticks := time.NewTicker(beatEvery)
+func (l *Link) heartbeatLoop(ctx context.Context) error {
+	ticks := time.NewTicker(heartbeatEvery)
 	defer ticks.Stop()
 	for n := 0; ; n++ {
-		if n%(int(time.Minute/beatEvery)) == 0 {
-			l.inspect(ctx)
+		if n%(int(time.Minute/heartbeatEvery)) == 0 {
+			l.checkEviction(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -28,43 +34,43 @@ func (l *Link) beats(ctx context.Context) error {
 		if err := l.measure(ctx); err != nil {
 			return err
 		}
-		s, err := l.beat(ctx, true)
+		s, err := l.heartbeat(ctx, true)
 		if err != nil {
 			return err
 		}
-		l.compare(ctx, s)
-		l.lookForRoom()
+		l.compareLists(ctx, s)
+		l.calmCrowded()
 	}
 }
 
 // beat says that this node lives, and takes in who else does; said is false to
 // ask only.
-func (l *Link) beat(ctx context.Context, said bool) (standing, error) {
+func (l *Link) heartbeat(ctx context.Context, said bool) (fleetState, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	field, value := "", ""
 	if said {
-		mine := l.mine()
+		mine := l.ownHeartbeat()
 		field, value = mine.Field(), mine.Encode()
 	}
-	answer, err := l.client.FCall(ctx, functionName("beat"), l.pusher.names.beatKeys(),
+	answer, err := l.client.FCall(ctx, functionName("beat"), l.pusher.names.heartbeatKeys(),
 		field, value, strconv.Itoa(l.config.Partitions)).Slice()
-	var s standing
+	var s fleetState
 	if err == nil {
-		s, err = parseStanding(answer)
+		s, err = parseFleetState(answer)
 	}
 	if err != nil {
 		l.stats.failed("beat")
 		return s, fmt.Errorf("heartbeat: %w", err)
 	}
 	if said {
-		l.meet(s)
+		l.updateNodes(s)
 	}
 	return s, nil
 }
 
 // mine is this node's beat.
-func (l *Link) mine() aggregator.Heartbeat {
+func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 	digest, changes := l.mirror.digest(l.drift.cutoff.Load())
 	now := l.fleetNow()
 	return aggregator.Heartbeat{
@@ -77,8 +83,8 @@ func (l *Link) mine() aggregator.Heartbeat {
 }
 
 // meet takes in the fleet's nodes.
-func (l *Link) meet(s standing) {
-	l.seen.set(s.names())
+func (l *Link) updateNodes(s fleetState) {
+	l.nodes.set(s.names())
 	alive := s.alive()
 	names := map[string]bool{l.config.Node: true}
 	for _, b := range alive {
@@ -87,22 +93,28 @@ func (l *Link) meet(s standing) {
 	l.stats.nodes.Store(int64(len(names)))
 	l.node.Counts().SetNodes(len(names))
 	l.node.Fleet(alive)
-	l.judge(alive)
-	twins := s.twins()
-	for _, name := range twins {
-		l.node.Alarm("duplicate_name", name, fmt.Sprintf("two running nodes are called %q: their counts add up, but their blocks and figures cannot be told apart: give each its own `node:`", name))
+	l.judgeClocks(alive)
+	l.alarmDuplicates(s.duplicateNames())
+}
+
+// alarmDuplicates raises an alarm for each name that two nodes share, and ends
+// the last one when there is none.
+func (l *Link) alarmDuplicates(names []string) {
+	for _, name := range names {
+		l.node.Alarm("duplicate_name", name, fmt.Sprintf("two running nodes are named %q: their counts add up, but their blocks and figures cannot be told apart: give each its own `node:`", name))
 	}
-	if len(twins) == 0 && l.drift.hadTwins {
-		l.node.Calm("duplicate_name", l.drift.twin)
-	}
-	if l.drift.hadTwins = len(twins) > 0; l.drift.hadTwins {
-		l.drift.twin = twins[0]
+	switch last := l.alarms.duplicate; {
+	case len(names) > 0:
+		l.alarms.duplicate = names[0]
+	case last != "":
+		l.node.Calm("duplicate_name", last)
+		l.alarms.duplicate = ""
 	}
 }
 
 // inspect looks at Redis' own settings. A user that may not see them, or a
 // Redis that fails here, is found out elsewhere.
-func (l *Link) inspect(ctx context.Context) {
+func (l *Link) checkEviction(ctx context.Context) {
 	for _, m := range l.masters(ctx) {
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
 		info, err := m.InfoMap(bounded, "memory").Result()
@@ -120,13 +132,13 @@ func (l *Link) inspect(ctx context.Context) {
 }
 
 // masters are all masters, or the one Redis.
-func (l *Link) masters(ctx context.Context) []timer {
+func (l *Link) masters(ctx context.Context) []redisServer {
 	cluster, ok := l.client.(*goredis.ClusterClient)
 	if !ok {
-		return []timer{l.client}
+		return []redisServer{l.client}
 	}
-	var all []timer
-	found := make(chan timer, 128)
+	var all []redisServer
+	found := make(chan redisServer, 128)
 	_ = cluster.ForEachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
 		select {
 		case found <- c:

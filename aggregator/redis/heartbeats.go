@@ -9,18 +9,18 @@ import (
 )
 
 // standing is the beat function's answer: how the namespace stands.
-type standing struct {
+type fleetState struct {
 	now     time.Time // Redis'
 	changes int64     // the list's version
 	digest  string    // of the records that end after cutoff; "" while others wait to be removed
 	cutoff  int64     // unix second
 	tip     string    // newest id of the stream; "" if it is empty
 	born    string    // when the namespace was; another birth is another namespace
-	beats   []aggregator.Heartbeat
+	nodes   []aggregator.Heartbeat
 }
 
-func parseStanding(answer []any) (standing, error) {
-	var s standing
+func parseFleetState(answer []any) (fleetState, error) {
+	var s fleetState
 	if len(answer) < 7 || len(answer)%2 != 1 {
 		return s, fmt.Errorf("beat: an answer of %d parts", len(answer))
 	}
@@ -41,7 +41,7 @@ func parseStanding(answer []any) (standing, error) {
 		field, _ := rest[0].(string)
 		value, _ := rest[1].(string)
 		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
-			s.beats = append(s.beats, b)
+			s.nodes = append(s.nodes, b)
 		}
 	}
 	return s, nil
@@ -62,9 +62,9 @@ func number(v any) (int64, bool) {
 const fresh = 10 * time.Second
 
 // alive gives the newest beat of each run that was heard from lately.
-func (s *standing) alive() []aggregator.Heartbeat {
+func (s *fleetState) alive() []aggregator.Heartbeat {
 	var out []aggregator.Heartbeat
-	for _, b := range s.beats {
+	for _, b := range s.nodes {
 		if age := s.now.Sub(b.At); age < fresh && age > -fresh {
 			out = append(out, b)
 		}
@@ -74,10 +74,10 @@ func (s *standing) alive() []aggregator.Heartbeat {
 
 // names are the nodes' names by the ids under which they count, the dead ones
 // included.
-func (s *standing) names() map[[8]byte]string {
-	names := make(map[[8]byte]string, len(s.beats))
-	for i := range s.beats {
-		b := &s.beats[i]
+func (s *fleetState) names() map[[8]byte]string {
+	names := make(map[[8]byte]string, len(s.nodes))
+	for i := range s.nodes {
+		b := &s.nodes[i]
 		names[b.ID()] = b.Node
 	}
 	return names
@@ -85,12 +85,12 @@ func (s *standing) names() map[[8]byte]string {
 
 // twins gives the names that two living nodes share: both were heard after the
 // other had started.
-func (s *standing) twins() []string {
+func (s *fleetState) duplicateNames() []string {
 	var names []string
 	alive := s.alive()
 	for i, a := range alive {
 		for _, b := range alive[:i] {
-			if a.Node == b.Node && a.Boot != b.Boot && a.At.After(b.Started.Add(twinGrace)) && b.At.After(a.Started.Add(twinGrace)) {
+			if a.Node == b.Node && a.Boot != b.Boot && a.At.After(b.Started.Add(duplicateGrace)) && b.At.After(a.Started.Add(duplicateGrace)) {
 				names = append(names, a.Node)
 			}
 		}
@@ -100,7 +100,7 @@ func (s *standing) twins() []string {
 
 // twinGrace is how long two runs of one node may overlap, as they do where a
 // new one starts before the old has ended.
-const twinGrace = 3 * time.Second
+const duplicateGrace = 3 * time.Second
 
 // roster is the names of the nodes by their ids. Safe for concurrent use.
 type roster struct {

@@ -29,11 +29,11 @@ func TestTwins(t *testing.T) {
 		{"one that has just started", []aggregator.Heartbeat{long, beat("a", "2", 2*time.Second, 0)}, 2, nil},
 		{"one that ended as the other started", []aggregator.Heartbeat{beat("a", "1", time.Hour, 7*time.Second), beat("a", "2", 8*time.Second, 0)}, 2, nil},
 	} {
-		s := standing{now: now, beats: test.beats}
+		s := fleetState{now: now, nodes: test.beats}
 		if n := len(s.alive()); n != test.alive {
 			t.Errorf("%s: %d alive, not %d", test.name, n, test.alive)
 		}
-		if twins := s.twins(); !slices.Equal(twins, test.twins) {
+		if twins := s.duplicateNames(); !slices.Equal(twins, test.twins) {
 			t.Errorf("%s: twins %q, not %q", test.name, twins, test.twins)
 		}
 	}

@@ -108,13 +108,13 @@ func TestSkewIsHandedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.client.Close()
-		l.judge(nil) // Redis was not asked yet
+		l.judgeClocks(nil) // Redis was not asked yet
 		mono := clockguard.Read()
 		l.skew.Add(clockguard.Sample{Sent: mono.Mono, Received: mono.Mono, Server: mono.Wall.Add(behind)})
 		if ahead := l.ahead(); (ahead + behind - corrected).Abs() > 100*time.Millisecond {
 			t.Errorf("%v ahead of Redis, not %v", ahead, corrected-behind)
 		}
-		l.judge(nil)
+		l.judgeClocks(nil)
 		if len(told) != 1 || (told[0]-behind).Abs() > 100*time.Millisecond {
 			t.Errorf("told %v, not %v", told, behind)
 		}

@@ -351,9 +351,9 @@ func TestLibraryRefuses(t *testing.T) {
 		{"repair", []string{blocks.state}, []string{"-1", "0000000000000000", "0000000000000000"}},
 		{"repair", []string{blocks.state}, []string{"0", "0", "0000000000000000"}},
 		{"repair", []string{blocks.state}, []string{"0", "0000000000000000", "000000000000000G"}},
-		{"beat", blocks.beatKeys()[1:], []string{"", "", "16"}},
-		{"beat", blocks.beatKeys(), []string{"", "16"}},
-		{"beat", blocks.beatKeys(), []string{"a", strings.Repeat("x", 1025), "16"}},
+		{"beat", blocks.heartbeatKeys()[1:], []string{"", "", "16"}},
+		{"beat", blocks.heartbeatKeys(), []string{"", "16"}},
+		{"beat", blocks.heartbeatKeys(), []string{"a", strings.Repeat("x", 1025), "16"}},
 	} {
 		if b.call(now, c.function, c.keys, c.args) != nil {
 			t.Errorf("%s %q %q is carried out", c.function, c.keys, c.args)
@@ -383,7 +383,7 @@ func TestLibraryStaysInItsKeys(t *testing.T) {
 	ctx := context.Background()
 	other := newNames("u", 1)
 	for name, err := range map[string]error{
-		"another namespace": b.node.FCall(ctx, Library+"_beat", other.beatKeys(), "a", "b", "16").Err(),
+		"another namespace": b.node.FCall(ctx, Library+"_beat", other.heartbeatKeys(), "a", "b", "16").Err(),
 		"a plain key":       b.node.Get(ctx, "a").Err(),
 		"eval":              b.node.Eval(ctx, "return 1", nil).Err(),
 		"load":              b.node.FunctionLoadReplace(ctx, Source).Err(),

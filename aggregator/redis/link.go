@@ -15,43 +15,51 @@ import (
 
 // The link's rhythm.
 const (
-	beatEvery = 2 * time.Second
+	heartbeatEvery = 2 * time.Second
 	// lastWords is how long a link that ends may take to push what it has.
-	lastWords = 2 * time.Second
+	lastPushTimeout = 2 * time.Second
 	// queued bounds the blocks that wait to be published: more are found by a
 	// full sync. heardKeys bounds the watched keys that wait to be pushed: all
 	// of a watch list, which a node that joins reads at once.
-	queued, heardKeys = 1024, watchLength + newsAtOnce
+	queued, maxWatched = 1024, watchLength + readBatch
 	// watchLength is about how many entries the watch list keeps.
 	watchLength = 10000
 )
 
 // Link joins one node to its fleet. Its methods are safe for concurrent use
-// and, but for Run, never wait for Redis.
+// and, except Run, never wait for Redis.
 type Link struct {
-	config  Config
-	node    Peer
-	client  goredis.UniversalClient
-	pusher  *Pusher // used by one goroutine at a time: pushes, or Run
-	health  health
-	stats   counters
-	seen    roster
-	mirror  mirror
-	skew    clockguard.Skew // Redis' clock against this host's
-	started time.Time
-	loaded  time.Time   // when the library was last tried to be loaded; Run's
-	drift   drift       // used by the beat's goroutine
-	asked   asked       // keys that somebody looks at
-	poison  reported    // prefixes whose poison was alarmed
-	lacked  atomic.Bool // an operator's block of the fleet has found no room here
-	crowds  crowds      // networks of which the fleet keeps no more
+	config Config
+	node   Peer
+	client goredis.UniversalClient
+	health health
+	stats  counters
+	nodes  roster
 
-	queue  chan change         // blocks to be published
-	wake   chan struct{}       // push now
-	heard  chan aggregator.Key // watched keys to be pushed now
-	resync chan struct{}       // read the whole list again
-	clears clears              // keys to be forgotten in Redis
-	owed   chan struct{}       // there are some
+	// Of Run's goroutine, or of the loop that it starts.
+	started time.Time
+	loaded  time.Time // when loading the library was last tried
+	pusher  *Pusher   // its rounds are the push loop's
+	drift   drift     // the heartbeat loop's
+	alarms  heartbeatAlarms
+
+	skew   clockguard.Skew // Redis' clock against this host's
+	mirror mirror          // the fleet's list as it was read
+	asked  recentAsks      // keys whose node counts were asked for
+	resync chan struct{}   // read the whole list again
+
+	// Of pushing.
+	wake    chan struct{}       // push now
+	watched chan aggregator.Key // keys to be pushed now
+
+	// Of publishing.
+	queue   chan change     // blocks to be published
+	clears  clearQueue      // keys to be forgotten in Redis
+	crowded crowdedNetworks // networks of which the fleet keeps no more
+
+	// Of receiving.
+	alarmed alarmedPrefixes // prefixes whose record was rejected
+	noRoom  atomic.Bool     // an operator's block of the fleet found no room here
 }
 
 // New makes a link; it speaks to nobody before Run. Everything that is wrong
@@ -64,16 +72,17 @@ func New(c Config, node Peer) (*Link, error) {
 	_ = c.check() // fills in the defaults; Dial has refused what is wrong
 	l := &Link{
 		config: c, node: node, client: client, started: time.Now(),
-		queue: make(chan change, queued), heard: make(chan aggregator.Key, heardKeys),
-		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1), owed: make(chan struct{}, 1),
+		queue: make(chan change, queued), watched: make(chan aggregator.Key, maxWatched),
+		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1),
+		clears: clearQueue{waiting: make(chan struct{}, 1)},
 	}
-	l.health = health{alarm: node.Alarm, calm: node.Calm, trouble: starting, since: l.started}
+	l.health = health{alarm: node.Alarm, calm: node.Calm, fault: starting, since: l.started}
 	l.mirror.ledger = aggregator.NewLedger()
-	l.pusher = newPusher(client, &l.config, l.node, &l.seen, &l.stats)
+	l.pusher = newPusher(client, &l.config, l.node, &l.nodes, &l.stats)
 	l.pusher.live = true
-	l.pusher.learn = func(ctx context.Context) {
-		if s, err := l.beat(ctx, false); err == nil {
-			l.seen.set(s.names())
+	l.pusher.refreshNames = func(ctx context.Context) {
+		if s, err := l.heartbeat(ctx, false); err == nil {
+			l.nodes.set(s.names())
 		}
 	}
 	return l, nil
@@ -98,16 +107,16 @@ func (l *Link) Run(ctx context.Context) {
 		if t.Kind == "library" {
 			l.load(ctx)
 		}
-		l.lookAgain(ctx)
+		l.reloadCluster(ctx)
 		sleep(ctx, l.health.degrade(t))
 	}
-	l.farewell(context.WithoutCancel(ctx))
+	l.lastPush(context.WithoutCancel(ctx))
 }
 
 // lookAgain has a Cluster's client learn anew who its masters are: after a dial
 // that fails it would go on with what it knows for a minute. It waits for
 // nobody.
-func (l *Link) lookAgain(ctx context.Context) {
+func (l *Link) reloadCluster(ctx context.Context) {
 	if cluster, ok := l.client.(*goredis.ClusterClient); ok {
 		cluster.ReloadState(ctx)
 	}
@@ -129,12 +138,12 @@ func (l *Link) session(ctx context.Context) error {
 		return err
 	}
 	l.stats.reconnects.Add(1)
-	l.health.mend()
+	l.health.recover()
 	return together(ctx,
-		l.pushes,
-		l.beats,
-		l.publishes,
-		func(ctx context.Context) error { return l.follow(ctx, at) },
+		l.pushLoop,
+		l.heartbeatLoop,
+		l.publishLoop,
+		func(ctx context.Context) error { return l.receiveLoop(ctx, at) },
 	)
 }
 
@@ -142,40 +151,40 @@ func (l *Link) session(ctx context.Context) error {
 // and the unblocks, which Redis may not have heard of, nor this node's counts.
 // After it every suspect is offered, and what the fleet has watched for a window
 // is pushed: the watch list is read from there on.
-func (l *Link) join(ctx context.Context) (place, error) {
+func (l *Link) join(ctx context.Context) (position, error) {
 	for range 3 {
 		if err := l.measure(ctx); err != nil {
-			return place{}, err
+			return position{}, err
 		}
 	}
-	s, err := l.beat(ctx, true)
+	s, err := l.heartbeat(ctx, true)
 	if err != nil {
-		return place{}, err
+		return position{}, err
 	}
 	l.drift.born = s.born
 	// What waits in the queue is in the list, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue
 	}
-	if err := l.sync(ctx, s); err != nil {
-		return place{}, err
+	if err := l.fullSync(ctx, s); err != nil {
+		return position{}, err
 	}
 	l.clearLifted()
 	if err := l.forget(ctx); err != nil {
-		return place{}, err
+		return position{}, err
 	}
 	l.node.Counts().Lost()
 	signal(l.wake)
-	return startOf(s, l.config.Retention), nil
+	return startPosition(s, l.config.Retention), nil
 }
 
 // farewell pushes and publishes what is left. What fails is left to the other
 // nodes' timeouts: there is nobody to tell.
-func (l *Link) farewell(ctx context.Context) {
+func (l *Link) lastPush(ctx context.Context) {
 	if t, _ := l.health.state(); t.Kind != "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	ctx, cancel := context.WithTimeout(ctx, lastPushTimeout)
 	defer cancel()
 	err := l.publish(ctx, l.drain(nil))
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 type mirror struct {
 	mu      sync.Mutex
 	ledger  *aggregator.Ledger
-	changes int64
+	version int64
 }
 
 // begin starts a full read of what stood at the version changes or came since.
@@ -19,7 +19,7 @@ func (m *mirror) begin(changes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Begin()
-	m.changes = changes
+	m.version = changes
 }
 
 // apply takes in a record that the full read found, end ends it.
@@ -41,7 +41,7 @@ func (m *mirror) end() {
 func (m *mirror) follow(prefix, record string, gone bool, version int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if version != m.changes+1 {
+	if version != m.version+1 {
 		return false
 	}
 	if gone {
@@ -49,7 +49,7 @@ func (m *mirror) follow(prefix, record string, gone bool, version int64) bool {
 	} else {
 		m.ledger.Apply(prefix, record)
 	}
-	m.changes = version
+	m.version = version
 	return true
 }
 
@@ -73,5 +73,5 @@ func (m *mirror) missing(prefix, record string) bool {
 func (m *mirror) digest(cutoff int64) (string, int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ledger.Digest(cutoff), m.changes
+	return m.ledger.Digest(cutoff), m.version
 }

@@ -28,7 +28,7 @@ func newNames(namespace string, partitions int) names {
 }
 
 // beatKeys are the keys of the beat function, in its order.
-func (n *names) beatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
+func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
 
 // publishKeys are the keys of the publish function, in its order.
 func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state} }

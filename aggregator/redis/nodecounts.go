@@ -23,19 +23,19 @@ const (
 )
 
 // Share is what one node has of a key: all its runs together.
-type Share struct {
+type NodeCount struct {
 	Node  string
 	Count uint32
 }
 
 // asked are the keys that were put on the watch list for who looks at them.
-type asked struct {
+type recentAsks struct {
 	mu   sync.Mutex
 	last map[aggregator.Key]time.Time
 }
 
 // fresh takes out the keys that were asked for lately, and notes the others.
-func (a *asked) fresh(keys []aggregator.Key, now time.Time) []aggregator.Key {
+func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Key {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil || len(a.last)+len(keys) > mostAsked {
@@ -56,15 +56,15 @@ func (a *asked) fresh(keys []aggregator.Key, now time.Time) []aggregator.Key {
 // put on the fleet's watch list first, and settle waits for what the nodes then
 // push. It waits for Redis, at most the config's timeout. A key that no node
 // counts has none.
-func (l *Link) Shares(ctx context.Context, keys []aggregator.Key, settle bool) ([][]Share, error) {
+func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]NodeCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	if fresh := l.asked.fresh(keys, time.Now()); len(fresh) > 0 {
-		if err := l.pusher.tell(ctx, fresh); err != nil {
+		if err := l.pusher.addWatches(ctx, fresh); err != nil {
 			return nil, err
 		}
 		for _, k := range fresh {
-			l.Ask(k)
+			l.PushNow(k)
 		}
 	}
 	if settle {
@@ -84,25 +84,23 @@ func (l *Link) Shares(ctx context.Context, keys []aggregator.Key, settle bool) (
 		l.stats.failed("split")
 		return nil, err
 	}
-	out := make([][]Share, len(keys))
+	out := make([][]NodeCount, len(keys))
 	for i, cmd := range cmds {
 		if cmd == nil {
 			continue
 		}
 		answer, _ := cmd.Slice() // Exec has told of errors
-		for _, p := range l.pusher.parts(answer) {
-			out[i] = append(out[i], Share{p.node, p.count})
-		}
+		out[i] = l.pusher.nodeCounts(answer)
 	}
 	return out, nil
 }
 
 // ofOneNode adds up the runs of a node, and puts those that count most first.
-func ofOneNode(parts []part) []part {
-	var out []part
+func sumByNode(parts []NodeCount) []NodeCount {
+	var out []NodeCount
 	for _, p := range parts {
-		if i := slices.IndexFunc(out, func(q part) bool { return q.node == p.node }); i >= 0 {
-			out[i].count += p.count // each at most 60 times 65,535
+		if i := slices.IndexFunc(out, func(q NodeCount) bool { return q.Node == p.Node }); i >= 0 {
+			out[i].Count += p.Count // each at most 60 times 65,535
 		} else {
 			out = append(out, p)
 		}

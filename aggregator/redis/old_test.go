@@ -19,7 +19,7 @@ func TestTooOld(t *testing.T) {
 	m := newMember(t, c).start(t)
 	m.eventually(t, "some tries", func() bool { return m.link.Stats().Errors["beat"] > 3 })
 	const says = "Redis 7 or Valkey is needed"
-	if s := m.link.Stats(); s.Up || s.Trouble.Kind != "too old" || !strings.Contains(m.alarmed("fleet/redis"), says) {
+	if s := m.link.Stats(); s.Up || s.Fault.Kind != "too old" || !strings.Contains(m.alarmed("fleet/redis"), says) {
 		t.Errorf("alarmed %q; %+v", m.alarmed("fleet/redis"), s)
 	}
 	m.mu.Lock()

@@ -11,22 +11,16 @@ import (
 )
 
 // named is how many nodes the words of a split name.
-const named = 4
+const maxNamed = 4
 
 // overInFleet begins the reason of a block by what the whole fleet counts.
 const overInFleet = "over limit in the fleet"
 
-// part is what one node holds of a key.
-type part struct {
-	node  string
-	count uint32
-}
-
 // decide asks for the split of each key that is over, and hands the key to the
 // node. A split that cannot be had is no reason to spare the key, nor to end
 // anything.
-func (p *Pusher) decide(ctx context.Context, keys []over) {
-	keys = slices.DeleteFunc(keys, func(o over) bool { return p.node.Settled(o.key, o.peak) })
+func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
+	keys = slices.DeleteFunc(keys, func(o overLimit) bool { return p.node.Settled(o.key, o.peak) })
 	if len(keys) == 0 {
 		return
 	}
@@ -39,15 +33,15 @@ func (p *Pusher) decide(ctx context.Context, keys []over) {
 		cmds[i] = pipe.FCallRO(bounded, functionName("split"), []string{key}, o.head)
 	}
 	_, err := pipe.Exec(bounded)
-	if p.learn != nil && slices.ContainsFunc(cmds, p.strange) {
-		p.learn(ctx)
+	if p.refreshNames != nil && slices.ContainsFunc(cmds, p.hasUnknownNode) {
+		p.refreshNames(ctx)
 	}
 	counts := p.node.Counts()
 	for i, o := range keys {
 		if counts.Forgotten(o.key, o.head) {
 			continue // an unblock came while the split was asked for
 		}
-		p.node.Over(o.key, o.peak, p.words(cmds[i]))
+		p.node.Over(o.key, o.peak, p.reason(cmds[i]))
 	}
 	if err != nil {
 		p.stats.failed("split")
@@ -57,10 +51,10 @@ func (p *Pusher) decide(ctx context.Context, keys []over) {
 
 // strange reports that a split names a node that is not known: one that joined
 // since the last beat.
-func (p *Pusher) strange(cmd *goredis.Cmd) bool {
+func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
 	answer, _ := cmd.Slice()
 	for ; len(answer) >= 2; answer = answer[2:] {
-		if id, _ := answer[0].(string); len(id) == 8 && !p.seen.knows([8]byte([]byte(id))) {
+		if id, _ := answer[0].(string); len(id) == 8 && !p.nodes.knows([8]byte([]byte(id))) {
 			return true
 		}
 	}
@@ -68,33 +62,33 @@ func (p *Pusher) strange(cmd *goredis.Cmd) bool {
 }
 
 // words are a block's reason: who saw how much.
-func (p *Pusher) words(cmd *goredis.Cmd) string {
+func (p *Pusher) reason(cmd *goredis.Cmd) string {
 	answer, err := cmd.Slice()
 	if err != nil {
 		return overInFleet
 	}
-	return splitWords(overInFleet, p.parts(answer))
+	return splitReason(overInFleet, p.nodeCounts(answer))
 }
 
-func (p *Pusher) parts(answer []any) []part {
-	var parts []part
+func (p *Pusher) nodeCounts(answer []any) []NodeCount {
+	var parts []NodeCount
 	for ; len(answer) >= 2; answer = answer[2:] {
 		id, isText := answer[0].(string)
 		count, isNumber := answer[1].(int64)
 		if !isText || !isNumber || len(id) != 8 || count <= 0 {
 			continue
 		}
-		parts = append(parts, part{p.seen.name([8]byte([]byte(id))), uint32(count)})
+		parts = append(parts, NodeCount{p.nodes.name([8]byte([]byte(id))), uint32(count)})
 	}
-	return ofOneNode(parts)
+	return sumByNode(parts)
 }
 
-func byCount(a, b part) int {
-	return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.node, b.node))
+func byCount(a, b NodeCount) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Node, b.Node))
 }
 
 // splitWords names the nodes that hold most, and sums up the others.
-func splitWords(over string, parts []part) string {
+func splitReason(over string, parts []NodeCount) string {
 	if len(parts) == 0 {
 		return over
 	}
@@ -102,17 +96,17 @@ func splitWords(over string, parts []part) string {
 	var b strings.Builder
 	b.WriteString(over)
 	rest := uint64(0)
-	most := named
-	if len(parts) > named {
-		most = named - 1
+	most := maxNamed
+	if len(parts) > maxNamed {
+		most = maxNamed - 1
 	}
 	for i, one := range parts {
 		if i >= most {
-			rest += uint64(one.count)
+			rest += uint64(one.Count)
 			continue
 		}
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%s %d", cutName(one.node), one.count)
+		fmt.Fprintf(&b, "%s %d", cutName(one.Node), one.Count)
 	}
 	if rest > 0 {
 		fmt.Fprintf(&b, ", %d more %d", len(parts)-most, rest)

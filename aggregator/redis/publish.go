@@ -10,7 +10,7 @@ import (
 )
 
 // atOnce is the most records of one call: 50 KB.
-const atOnce = 50
+const publishBatch = 50
 
 // change is a block or allowance of this node's list that may be news to the fleet.
 type change struct {
@@ -38,7 +38,7 @@ func (l *Link) Changed(b edgeguard.Block, forced bool) {
 
 // publishes is the loop that publishes changes, in the order in which the list
 // made them, and forgets what was unblocked.
-func (l *Link) publishes(ctx context.Context) error {
+func (l *Link) publishLoop(ctx context.Context) error {
 	for {
 		var err error
 		select {
@@ -46,7 +46,7 @@ func (l *Link) publishes(ctx context.Context) error {
 			return ctx.Err()
 		case c := <-l.queue:
 			err = l.publish(ctx, l.drain([]change{c}))
-		case <-l.owed:
+		case <-l.clears.waiting:
 			err = l.forget(ctx)
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (l *Link) publishes(ctx context.Context) error {
 
 // drain adds what else waits, up to one call's worth.
 func (l *Link) drain(some []change) []change {
-	for len(some) < atOnce {
+	for len(some) < publishBatch {
 		select {
 		case c := <-l.queue:
 			some = append(some, c)
@@ -72,17 +72,17 @@ func (l *Link) drain(some []change) []change {
 // what stands. Known ones are left out.
 func (l *Link) publish(ctx context.Context, changes []change) error {
 	for len(changes) > 0 {
-		some := changes[:min(atOnce, len(changes))]
+		some := changes[:min(publishBatch, len(changes))]
 		changes = changes[len(some):]
 		l.reword(ctx, some)
 		args := []any{l.fleetNow().UnixMilli()}
 		var offered []change
 		for _, c := range some {
-			record, ok := l.news(c)
+			record, ok := l.encodeNew(c)
 			switch {
 			case !ok:
-			case c.byRule() && l.crowds.has(c.block.Prefix, time.Now()):
-				l.kept(c)
+			case c.byRule() && l.crowded.has(c.block.Prefix, time.Now()):
+				l.keptHere(c)
 			default:
 				args = append(args, c.block.Prefix.String(), record)
 				offered = append(offered, c)
@@ -91,38 +91,38 @@ func (l *Link) publish(ctx context.Context, changes []change) error {
 		if len(offered) == 0 {
 			continue
 		}
-		answers, err := l.offer(ctx, args)
+		answers, err := l.callPublish(ctx, args)
 		if err != nil {
 			return err
 		}
-		l.answered(offered, answers)
+		l.applyPublished(offered, answers)
 	}
 	return nil
 }
 
 // What the library answers of a record that was published.
 const (
-	answeredTaken  = 1
-	answeredNoRoom = 2
+	publishTaken  = 1
+	publishNoRoom = 2
 )
 
-func (l *Link) answered(offered []change, answers []int64) {
+func (l *Link) applyPublished(offered []change, answers []int64) {
 	for i, c := range offered[:min(len(offered), len(answers))] {
 		switch answers[i] {
-		case answeredTaken:
+		case publishTaken:
 			l.stats.published.Add(1)
-		case answeredNoRoom:
+		case publishNoRoom:
 			if c.byRule() {
-				l.crowds.add(c.block.Prefix, time.Now())
+				l.crowded.add(c.block.Prefix, time.Now())
 			}
 			if l.node.Now().Before(c.block.Until) { // or nobody misses it
-				l.kept(c)
+				l.keptHere(c)
 			}
 		}
 	}
 }
 
-func (l *Link) offer(ctx context.Context, args []any) ([]int64, error) {
+func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	taken, err := l.client.FCall(ctx, functionName("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
@@ -134,7 +134,7 @@ func (l *Link) offer(ctx context.Context, args []any) ([]int64, error) {
 }
 
 // news encodes a change, and reports whether it is more than the fleet has.
-func (l *Link) news(c change) (record string, ok bool) {
+func (l *Link) encodeNew(c change) (record string, ok bool) {
 	r := aggregator.Record{Block: c.block, Forced: c.forced, Retention: l.config.Retention}
 	r.Block.Since, r.Block.Until = l.node.Epoch(c.block.Since), l.node.Epoch(c.block.Until)
 	record, err := r.Encode()

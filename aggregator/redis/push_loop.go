@@ -10,7 +10,7 @@ import (
 
 // pushes is the push loop: a round each interval, drawn a little shorter so
 // that nodes do not fall into step, and at once for what the fleet watches.
-func (l *Link) pushes(ctx context.Context) error {
+func (l *Link) pushLoop(ctx context.Context) error {
 	timer := time.NewTimer(rand.N(l.config.Push))
 	defer timer.Stop()
 	for {
@@ -20,14 +20,14 @@ func (l *Link) pushes(ctx context.Context) error {
 			return ctx.Err()
 		case <-l.wake:
 			timer.Reset(0)
-		case k := <-l.heard:
-			err = l.pusher.Heard(ctx, l.gather(k), l.node.Now())
+		case k := <-l.watched:
+			err = l.pusher.PushWatched(ctx, l.drainWatched(k), l.node.Now())
 		case <-timer.C:
 			var wait time.Duration
 			wait, err = l.round(ctx)
 			timer.Reset(wait)
 		}
-		if err := l.weigh(ctx, err); err != nil {
+		if err := l.checkPush(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -42,14 +42,14 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	until := max(l.config.Push, time.Since(began)+l.config.Push/2)
 	more := err == nil
 	for more && err == nil && time.Since(began) < until {
-		if more, err = l.pusher.Offer(ctx, l.node.Now()); err == nil && len(l.heard) > 0 {
-			err = l.pusher.Heard(ctx, l.gather(<-l.heard), l.node.Now())
+		if more, err = l.pusher.Reconcile(ctx, l.node.Now()); err == nil && len(l.watched) > 0 {
+			err = l.pusher.PushWatched(ctx, l.drainWatched(<-l.watched), l.node.Now())
 		}
 	}
 	l.stats.rounds.Add(1)
 	if err == nil {
 		l.stats.pushed.Store(time.Now().UnixNano())
-		if l.health.mendPart() {
+		if l.health.recoverPushes() {
 			l.node.Counts().Lost() // what took over may have missed something
 			more = true
 		}
@@ -64,22 +64,22 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 // weigh decides what a failed push means: the end of the session, or, where
 // only a part of a Cluster or the node's own clock is in the way, a degraded
 // one: what was not answered is pushed again with the next round.
-func (l *Link) weigh(ctx context.Context, err error) error {
+func (l *Link) checkPush(ctx context.Context, err error) error {
 	if err == nil || lost(err) {
 		return err
 	}
 	l.stats.note(err)
-	l.lookAgain(ctx)
-	l.health.degradePart(l.config.diagnose(err))
+	l.reloadCluster(ctx)
+	l.health.degradePushes(l.config.diagnose(err))
 	return nil
 }
 
 // gather takes the watched keys that have come in.
-func (l *Link) gather(first aggregator.Key) []aggregator.Key {
+func (l *Link) drainWatched(first aggregator.Key) []aggregator.Key {
 	keys := []aggregator.Key{first}
-	for len(keys) < heardKeys {
+	for len(keys) < maxWatched {
 		select {
-		case k := <-l.heard:
+		case k := <-l.watched:
 			keys = append(keys, k)
 		default:
 			return keys
@@ -91,9 +91,9 @@ func (l *Link) gather(first aggregator.Key) []aggregator.Key {
 // Ask has what the node counts of a key pushed at once: the fleet watches it, or
 // the node wants the fleet's total. It never waits; what finds no room is left
 // to the next round.
-func (l *Link) Ask(k aggregator.Key) {
+func (l *Link) PushNow(k aggregator.Key) {
 	select {
-	case l.heard <- k:
+	case l.watched <- k:
 	default:
 		l.stats.dropped.Add(1)
 	}

@@ -27,14 +27,14 @@ const (
 // no goroutine: Link runs it in real time, a replay in its own. Not safe for
 // concurrent use.
 type Pusher struct {
-	client  goredis.UniversalClient
-	timeout time.Duration
-	names   names
-	id      [8]byte
-	node    Counting
-	seen    *roster
-	stats   *counters
-	learn   func(context.Context) // asks who the nodes are; nil: seen is all
+	client       goredis.UniversalClient
+	timeout      time.Duration
+	names        names
+	id           [8]byte
+	node         Counting
+	nodes        *roster
+	stats        *counters
+	refreshNames func(context.Context) // asks who the nodes are; nil: seen is all
 	// live says that what a call claims is the node's time when it is sent: a
 	// round of very many keys takes Redis seconds, and is not a wrong clock.
 	live bool
@@ -55,7 +55,7 @@ func NewPusher(client goredis.UniversalClient, c Config, node Counting, named ma
 func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster, stats *counters) *Pusher {
 	return &Pusher{
 		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
-		id: aggregator.NodeID(c.Node, c.Boot), node: node, seen: seen, stats: stats,
+		id: aggregator.NodeID(c.Node, c.Boot), node: node, nodes: seen, stats: stats,
 	}
 }
 
@@ -77,7 +77,7 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 
 // Offer compares with Redis what it is time to compare, or a part of it, and
 // says whether there is more; see [aggregator.Totals.Offer]. It goes after Round.
-func (p *Pusher) Offer(ctx context.Context, now time.Time) (more bool, err error) {
+func (p *Pusher) Reconcile(ctx context.Context, now time.Time) (more bool, err error) {
 	counts := p.node.Counts()
 	pushes, more := counts.Reconcile(now, batch)
 	var t tally
@@ -86,7 +86,7 @@ func (p *Pusher) Offer(ctx context.Context, now time.Time) (more bool, err error
 }
 
 // Heard pushes what the node holds of keys that the fleet watches.
-func (p *Pusher) Heard(ctx context.Context, keys []aggregator.Key, now time.Time) error {
+func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now time.Time) error {
 	counts := p.node.Counts()
 	var pushes []aggregator.Push
 	for _, k := range keys {
@@ -100,7 +100,7 @@ func (p *Pusher) Heard(ctx context.Context, keys []aggregator.Key, now time.Time
 }
 
 // tell puts keys on the fleet's watch list.
-func (p *Pusher) tell(ctx context.Context, keys []aggregator.Key) error {
+func (p *Pusher) addWatches(ctx context.Context, keys []aggregator.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}

@@ -70,7 +70,7 @@ func TestPusherOffers(t *testing.T) {
 		m.counts.Lost()
 		for more := true; more; {
 			var err error
-			if more, err = p.Offer(ctx, time.Now()); err != nil {
+			if more, err = p.Reconcile(ctx, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}

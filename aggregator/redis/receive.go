@@ -17,21 +17,21 @@ import (
 const (
 	// blocked is how long Redis holds the answer while there is no news. It
 	// bounds how long a Redis that hangs goes unnoticed, and a resync waits.
-	blocked = 400 * time.Millisecond
+	readWait = 400 * time.Millisecond
 	// resyncEvery is the least time between two full reads.
 	resyncEvery = time.Second
 	// newsAtOnce bounds one answer: 1 MB of records.
-	newsAtOnce = 1000
+	readBatch = 1000
 )
 
 // place is how far the two streams were read.
-type place struct{ changes, watch string }
+type position struct{ changes, watch string }
 
 // startOf is where reading goes on after a full sync. The watch list has no
 // snapshot: a key is watched for a window, so that the entries of the last one
 // tell of all that are.
-func startOf(s standing, window time.Duration) place {
-	at := place{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
+func startPosition(s fleetState, window time.Duration) position {
+	at := position{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
 	// A state that was lost has no tip, but the stream is there: what came
 	// before the read is in it.
 	orElse(&at.changes, strconv.FormatInt(s.now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
@@ -40,7 +40,7 @@ func startOf(s standing, window time.Duration) place {
 
 // follow is the fan-out's loop: it reads what changes in the fleet's list, and
 // what the fleet watches.
-func (l *Link) follow(ctx context.Context, at place) error {
+func (l *Link) receiveLoop(ctx context.Context, at position) error {
 	synced := time.Now()
 	for {
 		select {
@@ -50,14 +50,14 @@ func (l *Link) follow(ctx context.Context, at place) error {
 			// Rubbish in the stream must not make every node read the whole
 			// list without end.
 			sleep(ctx, resyncEvery-time.Since(synced))
-			s, err := l.beat(ctx, false)
+			s, err := l.heartbeat(ctx, false)
 			if err == nil {
-				err = l.sync(ctx, s)
+				err = l.fullSync(ctx, s)
 			}
 			if err != nil {
 				return err
 			}
-			at.changes, synced = startOf(s, 0).changes, time.Now()
+			at.changes, synced = startPosition(s, 0).changes, time.Now()
 		default:
 		}
 		news, err := l.read(ctx, at)
@@ -66,21 +66,21 @@ func (l *Link) follow(ctx context.Context, at place) error {
 		}
 		for _, stream := range news {
 			if stream.Stream == l.pusher.names.watch {
-				at.watch = l.watch(stream.Messages)
+				at.watch = l.receiveWatches(stream.Messages)
 				continue
 			}
-			at.changes = l.learn(stream.Messages)
+			at.changes = l.applyChanges(stream.Messages)
 		}
 	}
 }
 
 // read waits for news.
-func (l *Link) read(ctx context.Context, at place) ([]goredis.XStream, error) {
-	ctx, cancel := context.WithTimeout(ctx, blocked+l.config.Timeout)
+func (l *Link) read(ctx context.Context, at position) ([]goredis.XStream, error) {
+	ctx, cancel := context.WithTimeout(ctx, readWait+l.config.Timeout)
 	defer cancel()
 	news, err := l.client.XRead(ctx, &goredis.XReadArgs{
 		Streams: []string{l.pusher.names.stream, l.pusher.names.watch, at.changes, at.watch},
-		Count:   newsAtOnce, Block: blocked,
+		Count:   readBatch, Block: readWait,
 	}).Result()
 	if err != nil && !errors.Is(err, goredis.Nil) {
 		l.stats.failed("stream")
@@ -90,12 +90,12 @@ func (l *Link) read(ctx context.Context, at place) ([]goredis.XStream, error) {
 }
 
 // watch hands on watched keys; what does not parse is not ours.
-func (l *Link) watch(messages []goredis.XMessage) (last string) {
+func (l *Link) receiveWatches(messages []goredis.XMessage) (last string) {
 	for _, m := range messages {
 		last = m.ID
 		text, _ := m.Values["k"].(string)
 		if k, err := aggregator.ParseKey([]byte(text)); err == nil && l.node.Width(k.Meter) != 0 {
-			l.Ask(k)
+			l.PushNow(k)
 		}
 	}
 	return last
@@ -103,7 +103,7 @@ func (l *Link) watch(messages []goredis.XMessage) (last string) {
 
 // learn takes in changes of the list. After a gap the rest is left to a full
 // sync.
-func (l *Link) learn(messages []goredis.XMessage) (last string) {
+func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 	for _, m := range messages {
 		last = m.ID
 		prefix, _ := m.Values["p"].(string)
@@ -116,7 +116,7 @@ func (l *Link) learn(messages []goredis.XMessage) (last string) {
 			continue
 		}
 		if !gone {
-			l.take(prefix, record, true)
+			l.merge(prefix, record, true)
 		}
 	}
 	return last
@@ -124,11 +124,11 @@ func (l *Link) learn(messages []goredis.XMessage) (last string) {
 
 // take merges one record of the fleet into the node's list; fresh says that it
 // has just been made. What is poison, or refused by the list, is dropped.
-func (l *Link) take(prefix, record string, fresh bool) {
+func (l *Link) merge(prefix, record string, fresh bool) {
 	now := l.node.Epoch(l.node.Now())
 	r, err := aggregator.CheckRecord(prefix, record, now)
 	if err != nil {
-		l.refuse(prefix, err)
+		l.reject(prefix, err)
 		return
 	}
 	b := r.Block
@@ -143,11 +143,11 @@ func (l *Link) take(prefix, record string, fresh bool) {
 	switch {
 	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case errors.Is(err, blocklist.ErrFull):
-		l.lacked.Store(true)
+		l.noRoom.Store(true)
 		l.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet finds no room in this node's list, and holds on others only: "+
 			shorten(err.Error())+": raise memory or max_blocks here, or take back what is not needed")
 	case err != nil:
-		l.refuse(prefix, err)
+		l.reject(prefix, err)
 	case changed:
 		l.stats.received.Add(1)
 		if forgets(&b) {
@@ -158,21 +158,21 @@ func (l *Link) take(prefix, record string, fresh bool) {
 }
 
 // refuse counts poison, and alarms once for each prefix.
-func (l *Link) refuse(prefix string, err error) {
-	l.stats.poison.Add(1)
-	if l.poison.first(prefix) {
+func (l *Link) reject(prefix string, err error) {
+	l.stats.rejected.Add(1)
+	if l.alarmed.first(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
 	}
 }
 
 // reported are the prefixes whose poison was alarmed, so that each is once.
-type reported struct {
+type alarmedPrefixes struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
 // first reports whether prefix is new; past a bound nothing is.
-func (r *reported) first(prefix string) bool {
+func (r *alarmedPrefixes) first(prefix string) bool {
 	const most = 1024
 	r.mu.Lock()
 	defer r.mu.Unlock()

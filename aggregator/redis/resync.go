@@ -19,22 +19,22 @@ const (
 // sync reads the whole list, takes it in, and offers the fleet what this node
 // knows better. s was asked for before: changes made meanwhile come again by
 // the stream, which is read from s.tip on.
-func (l *Link) sync(ctx context.Context, s standing) error {
+func (l *Link) fullSync(ctx context.Context, s fleetState) error {
 	l.mirror.begin(s.changes)
-	l.lacked.Store(false)
+	l.noRoom.Store(false)
 	if err := l.scan(ctx); err != nil {
 		l.stats.failed("sync")
 		return err
 	}
 	l.mirror.end()
-	if !l.lacked.Load() {
+	if !l.noRoom.Load() {
 		l.node.Calm("no_room", "list")
 	}
 	l.stats.syncs.Add(1)
 	if l.config.Monitor {
 		return nil
 	}
-	return l.publish(ctx, l.live())
+	return l.publish(ctx, l.liveRecords())
 }
 
 // scan reads the hash of records step by step, so that neither side is held up
@@ -50,7 +50,7 @@ func (l *Link) scan(ctx context.Context) error {
 		}
 		for ; len(pairs) >= 2; pairs = pairs[2:] {
 			l.mirror.apply(pairs[0], pairs[1])
-			l.take(pairs[0], pairs[1], false)
+			l.merge(pairs[0], pairs[1], false)
 			read++
 		}
 		if read > mostRecords {
@@ -64,7 +64,7 @@ func (l *Link) scan(ctx context.Context) error {
 
 // live are this node's records that still matter to the fleet: blocks that
 // stand, and tombstones that are remembered.
-func (l *Link) live() []change {
+func (l *Link) liveRecords() []change {
 	var out []change
 	now := l.node.Now()
 	for b, forced := range l.node.Records() {

@@ -33,7 +33,7 @@ func (m *member) manyBlocks(t testing.TB, n int) {
 // so many blocks, and the digest that Redis has.
 func (m *member) agreed(t testing.TB, n int) bool {
 	t.Helper()
-	s, err := m.link.beat(context.Background(), false)
+	s, err := m.link.heartbeat(context.Background(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func TestFullSync(t *testing.T) {
 			if !oneList([]*member{first, late}) {
 				t.Error("the lists differ")
 			}
-			if st := late.link.Stats(); st.Published != 0 || st.Poison != 0 || st.Syncs != 1 {
-				t.Errorf("it published %d, refused %d, and read %d times", st.Published, st.Poison, st.Syncs)
+			if st := late.link.Stats(); st.Published != 0 || st.Rejected != 0 || st.Syncs != 1 {
+				t.Errorf("it published %d, refused %d, and read %d times", st.Published, st.Rejected, st.Syncs)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func TestGapInTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- link.follow(ctx, at) }()
+	go func() { done <- link.receiveLoop(ctx, at) }()
 	slow.eventually(t, "the whole list", func() bool { return slow.agreed(t, blocks) })
 	// And then the stream again.
 	if _, err := quick.list.Merge(quick.byHand("203.0.113.7/32"), time.Now()); err != nil {

@@ -61,12 +61,12 @@ func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 // last push is not in Redis yet, but known here.
 func (l *Link) reason(u unsplit) (words string, ok bool) {
 	answer, _ := u.cmd.Slice() // Exec has told of errors
-	parts := l.pusher.parts(answer)
-	own := slices.IndexFunc(parts, func(p part) bool { return p.node == l.config.Node })
+	parts := l.pusher.nodeCounts(answer)
+	own := slices.IndexFunc(parts, func(p NodeCount) bool { return p.Node == l.config.Node })
 	if own < 0 {
 		own = len(parts)
-		parts = append(parts, part{node: l.config.Node})
+		parts = append(parts, NodeCount{Node: l.config.Node})
 	}
-	parts[own].count = max(parts[own].count, u.here)
-	return splitWords(overInFleet, parts), len(parts) > 1
+	parts[own].Count = max(parts[own].Count, u.here)
+	return splitReason(overInFleet, parts), len(parts) > 1
 }

@@ -31,13 +31,13 @@ func (t *tally) err() error {
 // answers before it sends more. False: the rest would wait for as long again.
 func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
 	for calls := range slices.Chunk(p.group(pushes), pipelined) {
-		var f follow
+		var f followUps
 		failed, err := p.exchange(ctx, counts, calls, now, &f)
 		t.calls, t.unanswered = t.calls+len(calls), t.unanswered+failed
 		if t.first == nil {
 			t.first = err
 		}
-		t.then = p.act(ctx, counts, &f, now)
+		t.then = p.followUp(ctx, counts, &f, now)
 		if failed == len(calls) || t.then != nil {
 			return false
 		}
@@ -46,19 +46,19 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 }
 
 // follow is what answers ask for.
-type follow struct {
+type followUps struct {
 	again, watch []aggregator.Key
-	forget       []floored // before again
-	over         []over
+	forget       []clearedKey // before again
+	over         []overLimit
 }
 
-type over struct {
+type overLimit struct {
 	key        aggregator.Key
 	peak, head uint32
 }
 
 // act does what answers ask for.
-func (p *Pusher) act(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
+func (p *Pusher) followUp(ctx context.Context, counts *aggregator.Totals, f *followUps, now time.Time) error {
 	var err error
 	if len(f.forget) > 0 {
 		err = p.forget(ctx, f.forget)
@@ -66,12 +66,12 @@ func (p *Pusher) act(ctx context.Context, counts *aggregator.Totals, f *follow, 
 	if len(f.again) > 0 && err == nil {
 		err = p.repeat(ctx, counts, f, now)
 	}
-	p.decide(ctx, f.over)
-	return errors.Join(err, p.tell(ctx, f.watch))
+	p.reportOver(ctx, f.over)
+	return errors.Join(err, p.addWatches(ctx, f.watch))
 }
 
 // repeat pushes whole what is to go again.
-func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follow, now time.Time) error {
+func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *followUps, now time.Time) error {
 	var again []aggregator.Push
 	for _, k := range f.again {
 		if one, ok := counts.FullPush(k, now); ok {
@@ -88,14 +88,14 @@ func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follo
 
 // exchange sends some calls and takes in their answers. It gives how many calls
 // were not answered, with the first reason.
-func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Totals, calls []*call, now time.Time, f *follow) (failed int, first error) {
+func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Totals, calls []*call, now time.Time, f *followUps) (failed int, first error) {
 	claimed := now
 	if p.live {
 		claimed = p.node.Now()
 	}
 	failed, first = p.send(ctx, calls, p.node.Epoch(claimed))
 	for _, c := range calls {
-		p.take(counts, c, now, f)
+		p.applyAnswers(counts, c, now, f)
 	}
 	return failed, first
 }
@@ -179,12 +179,12 @@ func (p *Pusher) arguments(c *call, claimed time.Time) []any {
 }
 
 // take hands a call's answers to the node, if there are any.
-func (p *Pusher) take(counts *aggregator.Totals, c *call, now time.Time, f *follow) {
+func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time, f *followUps) {
 	for i, a := range c.answers {
 		one := c.pushes[i]
 		out := counts.Answered(one, a, now)
 		if out.Forget != 0 {
-			f.forget = append(f.forget, floored{one.Key, floor{out.Forget, one.Width}})
+			f.forget = append(f.forget, clearedKey{one.Key, clearedBefore{out.Forget, one.Width}})
 		}
 		if out.Again || out.Forget != 0 {
 			f.again = append(f.again, one.Key)
@@ -193,7 +193,7 @@ func (p *Pusher) take(counts *aggregator.Totals, c *call, now time.Time, f *foll
 			f.watch = append(f.watch, one.Key)
 		}
 		if out.Over {
-			f.over = append(f.over, over{one.Key, a.Peak, one.Head()})
+			f.over = append(f.over, overLimit{one.Key, a.Peak, one.Head()})
 		}
 	}
 	p.stats.keys.Add(uint64(len(c.answers)))

@@ -17,7 +17,7 @@ func TestUpOnlyWhenJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer link.client.Close()
-	if st := link.Stats(); link.Up() || st.Up || st.Trouble.Kind != "starting" || st.Trouble.Text == "" || st.Since.IsZero() {
+	if st := link.Stats(); link.Up() || st.Up || st.Fault.Kind != "starting" || st.Fault.Text == "" || st.Since.IsZero() {
 		t.Errorf("before the start: up %v, %+v", link.Up(), st)
 	}
 	m.start(t)

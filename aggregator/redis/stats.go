@@ -11,9 +11,9 @@ import (
 type Stats struct {
 	// Up is false while Trouble, which began at Since, stands; before the fleet
 	// was first joined that is "starting".
-	Up      bool
-	Trouble Trouble
-	Since   time.Time
+	Up    bool
+	Fault Fault
+	Since time.Time
 	// LastError is the newest error's text, also when it is over; "" if none.
 	LastError string
 
@@ -29,7 +29,7 @@ type Stats struct {
 
 	// Published counts records that the fleet took from this node, Received
 	// those that changed this node's list, Poison those that were refused.
-	Published, Received, Poison uint64
+	Published, Received, Rejected uint64
 	// Kept counts how often a block stayed with this node, since the fleet's
 	// list had no room; Records is how many that has.
 	Kept    uint64
@@ -55,10 +55,10 @@ type Stats struct {
 
 // counters is what Stats reads. Safe for concurrent use.
 type counters struct {
-	rounds, calls, keys, dropped, published, received, poison, kept, syncs, reconnects atomic.Uint64
-	fanOut, fanOutMost, ahead, within                                                  atomic.Int64
-	nodes                                                                              atomic.Int64
-	pushed                                                                             atomic.Int64 // unix ns of the newest whole round
+	rounds, calls, keys, dropped, published, received, rejected, kept, syncs, reconnects atomic.Uint64
+	fanOut, fanOutMost, ahead, within                                                    atomic.Int64
+	nodes                                                                                atomic.Int64
+	pushed                                                                               atomic.Int64 // unix ns of the newest whole round
 
 	mu     sync.Mutex
 	errors map[string]uint64
@@ -105,14 +105,14 @@ func (l *Link) Stats() Stats {
 	s := Stats{
 		PushLag: c.pushLag(),
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
-		Published: c.published.Load(), Received: c.received.Load(), Poison: c.poison.Load(),
+		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
 		Kept: c.kept.Load(), Records: l.mirror.len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),
 	}
-	s.Trouble, s.Since = l.health.state()
-	s.Up = s.Trouble.Kind == ""
+	s.Fault, s.Since = l.health.state()
+	s.Up = s.Fault.Kind == ""
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.LastError, s.Errors = c.last, maps.Clone(c.errors)

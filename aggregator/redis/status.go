@@ -61,15 +61,15 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	if err := f.server(ctx, client, n.nodes); err != nil {
 		return f, fmt.Errorf("%s", c.diagnose(err).Text)
 	}
-	s := standing{now: f.Now}
+	s := fleetState{now: f.Now}
 	for field, value := range nodes.Val() {
 		_, value, _ = strings.Cut(value, " ") // the library notes when it was said
 		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
-			s.beats = append(s.beats, b)
+			s.nodes = append(s.nodes, b)
 		}
 	}
-	twins := s.twins()
-	for _, b := range s.beats {
+	twins := s.duplicateNames()
+	for _, b := range s.nodes {
 		age := f.Now.Sub(b.At)
 		alive := age < fresh && age > -fresh
 		duplicate := alive && slices.Contains(twins, b.Node)

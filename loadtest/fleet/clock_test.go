@@ -49,7 +49,7 @@ func TestOneClockWrong(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("named on every node after %v; the wrong node says %q", named.Round(time.Millisecond), liar.link.Stats().Trouble.Text)
+			t.Logf("named on every node after %v; the wrong node says %q", named.Round(time.Millisecond), liar.link.Stats().Fault.Text)
 
 			// It is set right, and counts for the fleet again, from the next slot
 			// on: what it counted by the wrong clock stays its own.

@@ -162,7 +162,7 @@ func (f *fleet) end() {
 		if f.t.Failed() {
 			s := n.link.Stats()
 			f.t.Logf("%s: up %v, trouble %q, last error %q, errors %v, %d rounds, %d keys, %d reconnects, %d syncs; %+v; alarms %.300q",
-				n.name, s.Up, s.Trouble.Kind, s.LastError, s.Errors, s.Rounds, s.Keys, s.Reconnects, s.Syncs, n.counts.Stats(), n.alarms)
+				n.name, s.Up, s.Fault.Kind, s.LastError, s.Errors, s.Rounds, s.Keys, s.Reconnects, s.Syncs, n.counts.Stats(), n.alarms)
 		}
 		if n.stop != nil {
 			n.stop()

@@ -55,7 +55,7 @@ func (n *node) refused() (count int) {
 func (f *fleet) unpoisoned() {
 	f.t.Helper()
 	for _, n := range f.nodes {
-		if poison := n.link.Stats().Poison; poison != 0 {
+		if poison := n.link.Stats().Rejected; poison != 0 {
 			f.t.Errorf("%s calls %d blocks poison", n.name, poison)
 		}
 	}

@@ -26,11 +26,11 @@ func TestRedisFull(t *testing.T) {
 		before := f.standing(1)
 		server.Client().ConfigSet(background, "maxmemory", fmt.Sprint(server.Memory()/2))
 		for _, n := range f.nodes {
-			f.eventually(n.name+" to say that Redis is full", func() bool { return n.link.Stats().Trouble.Kind == "full" })
+			f.eventually(n.name+" to say that Redis is full", func() bool { return n.link.Stats().Fault.Kind == "full" })
 		}
 		f.pause(time.Duration(size(2, 60)) * time.Second)
 		f.decideAlone(before)
-		if text := f.nodes[0].link.Stats().Trouble.Text; !strings.Contains(text, "maxmemory") {
+		if text := f.nodes[0].link.Stats().Fault.Text; !strings.Contains(text, "maxmemory") {
 			t.Errorf("it says %q", text)
 		}
 		server.Client().ConfigSet(background, "maxmemory", "256mb")

@@ -69,7 +69,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	}
 	n.hold = quarantine.New(n.list, func(b edgeguard.Block) {
 		if k, ok := n.member.Key(b.Rule, b.Prefix); ok {
-			n.link.Ask(k)
+			n.link.PushNow(k)
 		}
 	})
 	n.id = aggregator.NodeID(n.name, n.boot)

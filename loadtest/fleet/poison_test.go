@@ -76,7 +76,7 @@ func TestPoisonousList(t *testing.T) {
 	f.agree()
 	var refused uint64
 	for _, n := range f.nodes {
-		refused += n.link.Stats().Poison
+		refused += n.link.Stats().Rejected
 	}
 	t.Logf("%d records written, %d of them readable; %d times refused", mine.written, len(mine.readable), refused)
 }

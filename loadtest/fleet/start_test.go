@@ -96,8 +96,8 @@ func TestStartWithoutRedis(t *testing.T) {
 			}
 			f.feed()
 			for _, n := range f.nodes {
-				f.eventually(n.name+" to say what is wrong", func() bool { return n.link.Stats().Trouble.Kind == c.trouble })
-				if text := n.link.Stats().Trouble.Text; !strings.Contains(text, c.says) || n.alarm("fleet", "redis") == "" {
+				f.eventually(n.name+" to say what is wrong", func() bool { return n.link.Stats().Fault.Kind == c.trouble })
+				if text := n.link.Stats().Fault.Text; !strings.Contains(text, c.says) || n.alarm("fleet", "redis") == "" {
 					t.Errorf("it says %q, and alarms %q", text, n.alarm("fleet", "redis"))
 				}
 			}
@@ -137,7 +137,7 @@ func TestStartWhileRedisLoads(t *testing.T) {
 	}
 	f.feed()
 	for _, n := range f.nodes {
-		f.eventually(n.name+" to say that Redis is loading", func() bool { return n.link.Stats().Trouble.Kind == "loading" })
+		f.eventually(n.name+" to say that Redis is loading", func() bool { return n.link.Stats().Fault.Kind == "loading" })
 	}
 	restart.Wait()
 	loaded := time.Now()

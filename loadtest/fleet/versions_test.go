@@ -51,9 +51,9 @@ func TestTwoVersions(t *testing.T) {
 	f.feed()
 	for i, n := range f.nodes {
 		if i < 2 {
-			f.eventually(n.name+" to miss its library", func() bool { return n.link.Stats().Trouble.Kind == "library" })
+			f.eventually(n.name+" to miss its library", func() bool { return n.link.Stats().Fault.Kind == "library" })
 		} else if s := n.link.Stats(); !s.Up {
-			t.Errorf("%s is not up: %s", n.name, s.Trouble.Text)
+			t.Errorf("%s is not up: %s", n.name, s.Fault.Text)
 		}
 	}
 	f.install()
