@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -395,4 +396,30 @@ func (u *underTest) desk() *client.Client {
 	}
 	u.t.Cleanup(c.Close)
 	return c
+}
+
+// A reload that takes the node out of its fleet pushes the last counts first;
+// another lets it join again.
+func TestReloadLeavesFleet(t *testing.T) {
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	for range 3 {
+		a.request("203.0.113.40")
+	}
+	before := a.yaml
+	a.yaml = regexp.MustCompile(`(?m)^fleet:.*$`).ReplaceAllString(before, "")
+	if err := a.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if f := a.view().Stats().Fleet; f != nil {
+		t.Errorf("a node alone shows %+v", f)
+	}
+	b.eventually("the fleet has what it counted", func() bool {
+		x, err := b.desk().Explain(t.Context(), netip.MustParseAddr("203.0.113.40"))
+		return err == nil && x.Rules[0].Fleet != nil && x.Rules[0].Fleet.Count == 3
+	})
+	a.yaml = before
+	if err := a.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	a.eventually("it is joined again", func() bool { f := a.fleet(); return f != nil && f.Up })
 }

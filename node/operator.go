@@ -52,13 +52,13 @@ func (o *operator) add(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 
 // Unblock implements admin.Operator.
 func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
-	now, node := o.clock.Now(), o.pipeline.Current().Config.Node
-	lifted, ok := o.list.Lift(prefix, now, reason, node)
+	now, g := o.clock.Now(), o.pipeline.Current()
+	lifted, ok := o.list.Lift(prefix, now, reason, g.Config.Node)
 	if !ok {
-		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, node)
+		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, g.Config.Node)
 	}
 	if ok {
-		o.pipeline.Current().Detector.Clear(now, prefix)
+		o.pipeline.Clear(now, prefix)
 	}
 	return o.status.Outward(lifted), ok
 }

@@ -78,6 +78,9 @@ func (n *Node) reload() error {
 	if err := n.sockets.rehearse(c, before); err != nil {
 		return err
 	}
+	if c.Fleet == nil {
+		n.fleet.links.stop() // it pushes what the next generation does not count
+	}
 	n.pipeline.Replace(c)
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
