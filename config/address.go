@@ -50,7 +50,7 @@ func (n node) address(networks ...string) Address {
 		return Address{}
 	}
 	if first, taken := n.r.listens[a]; taken {
-		n.wrong(fmt.Sprintf("%s is listened at already, by %s", a, first), "give each its own address")
+		n.wrong(fmt.Sprintf("%s is already in use by %s", a, first), "give each its own address")
 	}
 	n.r.listens[a] = n.path
 	return a

@@ -144,7 +144,7 @@ func (r *reader) settle(c *Config) {
 		}
 	}
 	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.touched("", "node") {
-		r.wrong(r.placeOf("node"), "node", "is no name for a node of a fleet", fmt.Sprintf("use at most %d bytes, none of them NUL", longestNodeName))
+		r.wrong(r.placeOf("node"), "node", "is not a valid node name in a fleet", fmt.Sprintf("use at most %d bytes without NUL", longestNodeName))
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *reader) document(data []byte) (node, bool) {
 		return node{}, false
 	}
 	if len(bodies) > 1 {
-		r.wrong(placeOf(bodies[1]), "", "a second document begins", "keep one, without --- between")
+		r.wrong(placeOf(bodies[1]), "", "a second document begins", "keep one document, without ---")
 	}
 	return r.node(bodies[0], ""), true
 }
@@ -77,7 +77,7 @@ func (r *reader) wrongSyntax(err error) {
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
 		at := syntax.GetToken().Position
-		r.wrong(place{at.Line, at.Column}, "", "not YAML: "+syntax.GetMessage(), "fix it first: what follows could not be read")
+		r.wrong(place{at.Line, at.Column}, "", "not YAML: "+syntax.GetMessage(), "fix this first: the rest of the file was not checked")
 		return
 	}
 	r.wrong(place{}, "", err.Error(), "compare it with the example in docs/rules.md")
@@ -113,7 +113,7 @@ func (r *reader) checkBounds(tokens token.Tokens) bool {
 			fields++
 		}
 		if depth > maxNesting || inLine > maxNesting {
-			r.wrong(place{t.Position.Line, t.Position.Column}, "", "nests too deep", fmt.Sprintf("use at most %d levels", maxNesting))
+			r.wrong(place{t.Position.Line, t.Position.Column}, "", "is nested too deeply", fmt.Sprintf("use at most %d levels", maxNesting))
 			return false
 		}
 	}

@@ -87,7 +87,7 @@ func (e *Enforce) readFile(n node) EnforceFile {
 		"file": func(n node) {
 			f.File = n.folder()
 			if slices.ContainsFunc(e.Files, func(other EnforceFile) bool { return other.File == f.File && f.File != "" }) {
-				n.wrong("is written by two lists", "give each its own file")
+				n.wrong("is already written by another list", "give each its own file")
 			}
 		},
 		"format":    func(n node) { f.Format = n.choice(listFormats...) },
@@ -98,10 +98,10 @@ func (e *Enforce) readFile(n node) EnforceFile {
 		"on_remove": func(n node) { f.KeepRemoved = n.onRemove() },
 	})
 	if f.File == "" && !n.r.touched(n.path, "file") {
-		n.wrong("names no file", "give file:, such as /etc/nginx/edgeguard.conf")
+		n.wrong("has no file", "set file, such as /etc/nginx/edgeguard.conf")
 	}
 	if f.Format == "" && !n.r.touched(n.path, "format") {
-		n.wrong("has no format", "give format:, one of "+strings.Join(listFormats, ", "))
+		n.wrong("has no format", "set format to one of "+strings.Join(listFormats, ", "))
 	}
 	if f.Format == "ipset" || f.Format == "nft" {
 		f.Kernel = true
@@ -126,10 +126,10 @@ func (e *Enforce) readHAProxy(n node) {
 		"on_remove": func(n node) { h.KeepRemoved = n.onRemove() },
 	})
 	if h.Socket == "" && !n.r.touched(n.path, "socket") {
-		n.wrong("names no socket", "give socket:, the path of a stats socket with level admin")
+		n.wrong("has no socket", "set socket to the path of a stats socket with level admin")
 	}
 	if (h.ACL == "") == (h.Map == "") && !n.r.touched(n.path, "acl", "map") {
-		n.wrong("wants the file of an acl or of a map, and one of them", "give acl: or map:, as haproxy.cfg has it")
+		n.wrong("requires exactly one of acl and map", "set one to the file that haproxy.cfg names")
 	}
 }
 
@@ -144,12 +144,12 @@ func onRemove(keep bool) string {
 }
 
 func (n node) listName() string { return n.like(listName, "small letters, digits and _, at most 24") }
-func (n node) listID() string   { return n.like(listID, "a path as haproxy.cfg has it, without spaces") }
+func (n node) listID() string   { return n.like(listID, "the path in haproxy.cfg, without spaces") }
 
 func (n node) like(form *regexp.Regexp, want string) string {
 	text, ok := n.text()
 	if ok && !form.MatchString(text) {
-		n.wrong(fmt.Sprintf("%q will not do", clip(text)), "use "+want)
+		n.wrong(fmt.Sprintf("invalid name %q", clip(text)), "use "+want)
 	}
 	return text
 }
@@ -159,10 +159,10 @@ func (n node) like(form *regexp.Regexp, want string) string {
 func (n node) command() []string {
 	words := n.words()
 	if len(words) == 1 && strings.ContainsAny(words[0], " \t") {
-		n.wrong("is run without a shell, so it wants a list", "write ["+strings.Join(strings.Fields(clip(words[0])), ", ")+"]")
+		n.wrong("is run without a shell, so it must be a list", "write ["+strings.Join(strings.Fields(clip(words[0])), ", ")+"]")
 	}
 	if len(words) == 0 && !n.r.touched(n.path) {
-		n.wrong("is no command", "write one, such as [nginx, -s, reload], or remove it")
+		n.wrong("is empty", "write a command such as [nginx, -s, reload], or remove it")
 	}
 	return words
 }

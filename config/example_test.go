@@ -17,7 +17,7 @@ rules:
 `))
 	fmt.Println(err)
 	// Output:
-	// edgeguard.yaml:2:13: allowlist[0]: "192.0.2.5/24" has bits beyond its length; write 192.0.2.0/24 or 192.0.2.5
+	// edgeguard.yaml:2:13: allowlist[0]: "192.0.2.5/24" has host bits set; use 192.0.2.0/24 or 192.0.2.5
 	// edgeguard.yaml:5:33: rules[0].match.path: "login" does not begin with a slash; write /login or *login
-	// edgeguard.yaml:6:5: rules[0].treshold: there is no such field; did you mean "threshold"?
+	// edgeguard.yaml:6:5: rules[0].treshold: unknown field; did you mean "threshold"?
 }

@@ -96,7 +96,7 @@ func (c *Config) readFleet(n node) {
 		f.Redis = append(f.Redis, a.text)
 	}
 	if len(addresses) == 0 && !n.r.touched(n.path, "redis") && !n.r.thinned[join(n.path, "redis")] {
-		n.wrong("names no Redis", "give redis:, such as rediss://redis.internal:6379/0")
+		n.wrong("has no Redis address", "set redis, such as rediss://redis.internal:6379/0")
 	}
 	f.checkAddresses(n, addresses)
 	f.checkSafety(n, addresses)
@@ -111,17 +111,17 @@ func (f *Fleet) checkAddresses(n node, addresses []redisAddress) {
 	for i, a := range addresses {
 		switch {
 		case many && a.scheme == "unix":
-			a.at.wrong("a socket cannot lead to a Cluster or to Sentinels", "write redis:// or rediss:// and a host")
+			a.at.wrong("a unix socket cannot be used for a Cluster or for Sentinels", "use redis:// or rediss:// with a host")
 		case f.Cluster && a.database != 0:
-			a.at.wrong(fmt.Sprintf("asks for database %d, and a Cluster has 0 only", a.database), "leave it out")
+			a.at.wrong(fmt.Sprintf("selects database %d, but a Cluster has only database 0", a.database), "remove it")
 		case a.scheme != first.scheme || a.user != first.user || a.database != first.database:
-			a.at.wrong("differs from the first address in more than its host and port", "write all with one scheme, user and database")
+			a.at.wrong("differs from the first address in more than host and port", "use one scheme, user and database for all")
 		case slices.ContainsFunc(addresses[:i], func(b redisAddress) bool { return b.text == a.text }):
 			a.at.wrong("is given twice", "remove one of them")
 		}
 	}
 	if f.TLS != (TLS{}) && first.scheme != "rediss" && !n.r.touched(n.path, "redis", "tls") {
-		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is given, but "+first.scheme+":// does not use it", "write the address with rediss://, or remove tls")
+		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is set, but "+first.scheme+":// does not use it", "use a rediss:// address, or remove tls")
 	}
 }
 
@@ -144,8 +144,8 @@ func (f *Fleet) checkSafety(n node, addresses []redisAddress) {
 		default:
 			continue
 		}
-		a.at.wrong(fmt.Sprintf("%s is a public address, used without %s", a.host, missing),
-			"write rediss:// and give password_file, or say insecure: true if others are kept away in another way")
+		a.at.wrong(fmt.Sprintf("%s is a public address used without %s", a.host, missing),
+			"use rediss:// and set password_file, or set insecure: true if a firewall or VPN protects it")
 		return
 	}
 }
@@ -158,7 +158,7 @@ func (t *TLS) read(n node) {
 		"server_name": func(n node) { t.ServerName = n.named("a host's name, such as redis.internal") },
 	})
 	if (t.CertFile == "") != (t.KeyFile == "") && !n.r.touched(n.path, "cert_file", "key_file") {
-		n.wrong("has one of cert_file and key_file", "give both, or none")
+		n.wrong("has only one of cert_file and key_file", "set both or neither")
 	}
 }
 
@@ -166,7 +166,7 @@ func (t *TLS) read(n node) {
 func (n node) named(want string) string {
 	text, ok := n.text()
 	if ok && !validNamespace.MatchString(text) {
-		n.wrong(fmt.Sprintf("%q will not do", clip(text)), "write "+want)
+		n.wrong(fmt.Sprintf("invalid name %q", clip(text)), "use "+want)
 	}
 	return text
 }
@@ -182,12 +182,12 @@ func (n node) span(least, most time.Duration) time.Duration {
 
 // share reads a part of one, as exactly as a guard.
 func (n node) share() float64 {
-	return n.part(false, "use a decimal above 0 and below 1, of at most 6 places, such as 0.5")
+	return n.part(false, "use a decimal above 0 and below 1 with at most 6 places, such as 0.5")
 }
 
 // shareOrAll is share, and takes 1 as well.
 func (n node) shareOrAll() float64 {
-	return n.part(true, "use a decimal above 0, of at most 6 places, such as 0.2, or 1 for off")
+	return n.part(true, "use a decimal above 0 with at most 6 places, such as 0.2, or 1 to disable it")
 }
 
 func (n node) part(all bool, fix string) float64 {
@@ -197,7 +197,7 @@ func (n node) part(all bool, fix string) float64 {
 	}
 	part, err := rules.ParseGuard(text)
 	if err != nil || part.String() == "1" && !all {
-		n.wrong(clip(text)+" will not do", fix)
+		n.wrong("invalid number "+clip(text), fix)
 		return 0
 	}
 	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal

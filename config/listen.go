@@ -95,7 +95,7 @@ func readAuth(n node) Auth {
 			}
 		},
 	})
-	auth.Access = n.access(auth.Address, auth.Access, socketMode, "whoever asks is believed about who the client is")
+	auth.Access = n.access(auth.Address, auth.Access, socketMode, "any user can ask with any client address")
 	return auth
 }
 
@@ -111,10 +111,10 @@ func readAdmin(n node) Admin {
 	if admin.Group != "" {
 		usual = socketMode
 	}
-	admin.Access = n.access(admin.Address, admin.Access, usual, "whoever connects may block and allow anybody")
+	admin.Access = n.access(admin.Address, admin.Access, usual, "any user can block and allow any address")
 	if !admin.Address.Local() && admin.TokenFile == "" && !n.r.touched(n.path, "token_file") {
-		n.wrong(fmt.Sprintf("%s can be reached from other hosts, and asks for no token", admin.Address),
-			"give token_file, or listen at 127.0.0.1 or a unix socket")
+		n.wrong(fmt.Sprintf("%s is reachable from other hosts and has no token", admin.Address),
+			"set token_file, or listen at 127.0.0.1 or on a unix socket")
 	}
 	return admin
 }
@@ -128,12 +128,12 @@ func (n node) listener(into *Address, known fields) {
 	}
 	known["address"] = func(n node) { *into = n.address("tcp", "unix") }
 	if len(entries) == 1 && known[entries[0].Key.GetToken().Value] == nil {
-		n.wrongType("an address, or a mapping with one") // 127.0.0.1:9180 without quotes
+		n.wrongType("an address or a mapping with `address`") // 127.0.0.1:9180 without quotes
 		return
 	}
 	n.mapping(known)
 	if into.Network == "" && !n.r.touched(n.path, "address") {
-		n.wrong("has no address", "give address:, such as 127.0.0.1:9180")
+		n.wrong("has no address", "set address, such as 127.0.0.1:9180")
 	}
 }
 
@@ -144,7 +144,7 @@ func (n node) connections() int { return int(n.whole(leastConnections, mostConne
 func (n node) access(to Address, a Access, usual fs.FileMode, danger string) Access {
 	if to.Network == "tcp" || to.Network == "" {
 		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {
-			n.wrong("has a mode or a group, but is not a unix socket", "remove them, or listen at unix:/path")
+			n.wrong("has a mode or a group but is not a unix socket", "remove them, or listen at unix:/path")
 		}
 		return Access{}
 	}
@@ -168,7 +168,7 @@ func (n node) mode() fs.FileMode {
 		return 0
 	}
 	if !fileMode.MatchString(text) {
-		n.wrong(clip(text)+" is not a mode of a socket", "write octal digits, such as 0660: owner and group may connect")
+		n.wrong("invalid socket mode "+clip(text), "use octal digits such as 0660 (owner and group may connect)")
 		return 0
 	}
 	bits, _ := strconv.ParseUint(text, 8, 16) // three octal digits
@@ -179,7 +179,7 @@ func (n node) mode() fs.FileMode {
 func (n node) group() string {
 	text, ok := n.word()
 	if ok && !groupName.MatchString(text) {
-		n.wrong(fmt.Sprintf("%q is not a name of a group", clip(text)), "write its name, such as edgeguard-admin")
+		n.wrong(fmt.Sprintf("invalid group %q", clip(text)), "use a name such as edgeguard-admin")
 	}
 	return text
 }
@@ -190,7 +190,7 @@ var groupName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 func (n node) header() string {
 	text, ok := n.text()
 	if ok && strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }) {
-		n.wrong(fmt.Sprintf("%q is no header", clip(text)), "write its name, such as X-Real-IP")
+		n.wrong(fmt.Sprintf("invalid header %q", clip(text)), "use a name such as X-Real-IP")
 	}
 	return text
 }

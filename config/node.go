@@ -21,14 +21,14 @@ type fields map[string]func(node)
 
 // comesLater reads a field that is known and not there yet.
 func comesLater(n node) {
-	n.wrong("comes later: this version cannot do it", "remove it")
+	n.wrong("is not supported in this version", "remove it")
 }
 
 func (n node) wrong(text, fix string) { n.r.wrong(n.at, n.path, text, fix) }
 
 // notActedOn warns of a section that is read and checked only.
 func (n node) notActedOn() {
-	n.r.warn(n.at, n.path, "is checked, but this version does not act on it yet", "nothing to do: a later one will")
+	n.r.warn(n.at, n.path, "is checked but has no effect in this version", "no change is needed")
 }
 
 // within counts the values read, aliases as often as they are used.
@@ -38,7 +38,7 @@ func (n node) within() bool {
 	}
 	n.r.nodes++
 	if n.r.nodes == maxNodes {
-		n.wrong("stands for too many values", "use fewer aliases")
+		n.wrong("expands to too many values", "use fewer aliases")
 	}
 	return n.r.nodes < maxNodes
 }
@@ -57,13 +57,13 @@ func (n node) mapping(known fields) {
 	for _, entry := range entries {
 		at := placeOf(entry.Key)
 		if _, merge := entry.Key.(*ast.MergeKeyNode); merge {
-			n.r.wrong(at, n.path, "<< is not read", "write the fields out")
+			n.r.wrong(at, n.path, "<< is not supported", "write the fields out")
 			continue
 		}
 		name := entry.Key.GetToken().Value
 		path := join(n.path, name)
 		if first, twice := seen[name]; twice {
-			n.r.wrong(at, path, fmt.Sprintf("is given twice, first in line %d", first.line), "remove one of them")
+			n.r.wrong(at, path, fmt.Sprintf("is given twice, first on line %d", first.line), "remove one of them")
 			continue
 		}
 		seen[name] = at
@@ -108,7 +108,7 @@ func (n node) unknown(at place, name string, known fields) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 		n.r.bad[join(n.path, near)] = true
 	}
-	n.r.wrong(at, join(n.path, clip(name)), "there is no such field", fix)
+	n.r.wrong(at, join(n.path, clip(name)), "unknown field", fix)
 }
 
 // list reads each item of a list. A value that is no list is a list of itself.
@@ -128,7 +128,7 @@ func (n node) list(read func(node)) {
 
 // wrongType says what is wanted and what is there.
 func (n node) wrongType(want string) {
-	n.wrong("wants "+want+", and this is "+describe(n.ast), fixType(n.ast))
+	n.wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast))
 }
 
 // describe names a value's type and shows it, if it is short.

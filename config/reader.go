@@ -131,7 +131,7 @@ func (r *reader) node(value ast.Node, path string) node {
 		case *ast.AliasNode:
 			name := v.Value.GetToken().Value
 			if value = r.anchors[name]; value == nil {
-				r.wrong(at, path, fmt.Sprintf("the alias %q stands for nothing", clip(name)), "write the value out")
+				r.wrong(at, path, fmt.Sprintf("the alias %q has no anchor", clip(name)), "write the value out")
 				return node{r, nil, path, at}
 			}
 		default:
@@ -139,7 +139,7 @@ func (r *reader) node(value ast.Node, path string) node {
 			return node{r, value, path, at}
 		}
 	}
-	r.wrong(at, path, "an alias that stands for itself", "write the value out")
+	r.wrong(at, path, "the alias refers to itself", "write the value out")
 	return node{r, nil, path, at}
 }
 

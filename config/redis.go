@@ -19,7 +19,7 @@ type redisAddress struct {
 	public             bool // it may lead over a network that others share
 }
 
-const redisForms = "write redis://USER@HOST:PORT/DB, rediss:// with TLS, or unix:///PATH"
+const redisForms = "use redis://USER@HOST:PORT/DB, rediss:// for TLS, or unix:///PATH"
 
 // redisAddresses reads one address, or a list, which means a Cluster.
 func (n node) redisAddresses() (addresses []redisAddress, isList bool) {
@@ -41,12 +41,12 @@ func (n node) redis() (redisAddress, bool) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Opaque != "" {
-		n.wrong("is no address of a Redis", redisForms)
+		n.wrong("is not a Redis address", redisForms)
 		return redisAddress{}, false
 	}
 	a := redisAddress{at: n, text: text, scheme: u.Scheme, user: u.User.Username(), host: u.Hostname()}
 	if _, has := u.User.Password(); has {
-		n.wrong("holds a password", "put it in a file and name that in fleet.password_file")
+		n.wrong("contains a password", "put it in a file and set fleet.password_file")
 		return a, false
 	}
 	if flaw := a.takeApart(u); flaw.text != "" {
@@ -62,7 +62,7 @@ func (a *redisAddress) takeApart(u *url.URL) flaw {
 	database, query := strings.TrimPrefix(u.Path, "/"), u.RawQuery
 	if a.scheme == "unix" {
 		if u.Host != "" || len(u.Path) < 2 || len(u.Path) > maxSocketPath {
-			return flaw{"names no socket", "write three slashes and its path from the root, as in unix:///run/redis.sock"}
+			return flaw{"has no socket path", "use three slashes and an absolute path, such as unix:///run/redis.sock"}
 		}
 		if db, only := strings.CutPrefix(query, "db="); only {
 			database, query = db, ""
@@ -70,20 +70,20 @@ func (a *redisAddress) takeApart(u *url.URL) flaw {
 			database = ""
 		}
 	} else if a.host == "" || strings.ContainsAny(u.Host, " %") {
-		return flaw{"names no host", redisForms}
+		return flaw{"has no host", redisForms}
 	}
 	if query != "" || u.ForceQuery || u.Fragment != "" {
-		return flaw{"has options behind its path, which are not read", "remove them: timeouts and TLS are edgeguard's own settings"}
+		return flaw{"has options after its path, which are not supported", "remove them; edgeguard has its own settings for timeouts and TLS"}
 	}
 	if port := u.Port(); port != "" {
 		if p, err := strconv.ParseUint(port, 10, 16); err != nil || p == 0 {
-			return flaw{"port " + clip(port) + " will not do", "use 1 to 65535"}
+			return flaw{"port " + clip(port) + " is out of range", "use 1 to 65535"}
 		}
 	}
 	if database != "" {
 		n, err := strconv.ParseUint(database, 10, 16)
 		if err != nil {
-			return flaw{"database " + strconv.Quote(clip(database)) + " is no number", "use one from 0, such as /0, or leave it out"}
+			return flaw{"invalid database " + strconv.Quote(clip(database)), "use a number such as /0, or remove it"}
 		}
 		a.database = int(n)
 	}

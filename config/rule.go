@@ -17,7 +17,7 @@ func (c *Config) readRules(n node) {
 	c.Specs = nil
 	n.list(func(n node) { c.Specs = append(c.Specs, readRule(n)) })
 	if len(c.Specs) == 0 && n.ast != nil {
-		n.r.warn(n.at, n.path, "there is no rule, so nothing is counted", "leave rules out for the default rule")
+		n.r.warn(n.at, n.path, "has no rule, so nothing is counted", "remove it to use the default rule")
 	}
 }
 
@@ -115,7 +115,7 @@ func readCost(n node, spec *rules.Spec) {
 	}
 	n.list(func(n node) {
 		if spec.Cost != 0 {
-			n.wrong("is never reached: a cost without a match comes before it", "put that last")
+			n.wrong("is never reached: an entry without a match precedes it", "put that entry last")
 			return
 		}
 		readCharge(n, spec)
@@ -130,7 +130,7 @@ func readCharge(n node, spec *rules.Spec) {
 		"cost":  func(n node) { charge.Cost = n.whole(1, math.MaxUint16) },
 	})
 	if charge.Cost == 0 && !n.r.touched(n.path, "cost") {
-		n.wrong("has no cost", "give it one from 1 to 65535")
+		n.wrong("has no cost", "set cost from 1 to 65535")
 	}
 	if hasMatch {
 		spec.Costs = append(spec.Costs, charge)

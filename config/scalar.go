@@ -24,10 +24,10 @@ func (n node) text() (string, bool) {
 		}
 		return v.Value, v.Value != ""
 	case *ast.LiteralNode:
-		n.wrong("wants one line of text", "write it in one line")
+		n.wrong("must be one line of text", "write it on one line")
 		return "", false
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		n.wrong("wants text, and this is "+describe(n.ast), fmt.Sprintf("put it in quotes: %q", clip(v.GetToken().Value)))
+		n.wrong("expected text, got "+describe(n.ast), fmt.Sprintf("put it in quotes: %q", clip(v.GetToken().Value)))
 		return "", false
 	}
 	n.wrongType("text")
@@ -100,9 +100,9 @@ func (n node) whole(least, most uint32) uint32 {
 	value, err := strconv.ParseUint(text, 10, 32)
 	switch {
 	case err == nil && len(text) > 1 && text[0] == '0':
-		n.wrong(fmt.Sprintf("%s begins with a zero, which some read as octal", clip(text)), "write it without")
+		n.wrong(fmt.Sprintf("%s begins with a zero, which some programs read as octal", clip(text)), "remove the zero")
 	case err != nil || value < uint64(least) || value > uint64(most):
-		n.wrong(clip(text)+" will not do", rangeText(least, most))
+		n.wrong("invalid number "+clip(text), rangeText(least, most))
 	default:
 		return uint32(value)
 	}
@@ -111,7 +111,7 @@ func (n node) whole(least, most uint32) uint32 {
 
 func rangeText(least, most uint32) string {
 	if most == math.MaxUint32 {
-		return fmt.Sprintf("use a whole number, at least %d", least)
+		return fmt.Sprintf("use a whole number of at least %d", least)
 	}
 	return fmt.Sprintf("use a whole number from %d to %d", least, most)
 }
@@ -138,7 +138,7 @@ func (n node) duration(least time.Duration) time.Duration {
 	value, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		n.wrong(fmt.Sprintf("%q is no duration", clip(text)), "write one with its unit, such as 30s, 5m or 24h")
+		n.wrong(fmt.Sprintf("invalid duration %q", clip(text)), "use 30s, 5m or 24h")
 	case value < least:
 		n.wrong(fmt.Sprintf("%s is too short", clip(text)), "use at least "+formatDuration(least))
 	default:
@@ -171,7 +171,7 @@ func (n node) size(least int64) int64 {
 		}
 		return count * unit.bytes
 	}
-	n.wrong(fmt.Sprintf("%q is no size", clip(text)), "write a whole number and its unit, such as 512MiB or 2GiB")
+	n.wrong(fmt.Sprintf("invalid size %q", clip(text)), "use a number with a unit, such as 512MiB or 2GiB")
 	return 0
 }
 
@@ -205,25 +205,25 @@ func parsePrefix(text string) (prefix netip.Prefix, wrong flaw) {
 		var addr netip.Addr
 		addr, err = netip.ParseAddr(text)
 		if addr.Zone() != "" {
-			return prefix, flaw{fmt.Sprintf("%q has a zone", clip(text)), "write it without"}
+			return prefix, flaw{fmt.Sprintf("%q has an IPv6 zone", clip(text)), "remove the zone"}
 		}
 		prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
 	switch {
 	case err != nil:
 		return prefix, flaw{
-			fmt.Sprintf("%q is no prefix", clip(text)),
-			"write one such as 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros",
+			fmt.Sprintf("invalid prefix %q", clip(text)),
+			"use 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros",
 		}
 	case prefix.Addr().Is4In6():
 		return prefix, flaw{
-			fmt.Sprintf("%q is an IPv4 address inside IPv6", clip(text)),
-			"write the IPv4 address, such as " + prefix.Addr().Unmap().String(),
+			fmt.Sprintf("%q is an IPv4 address written as IPv6", clip(text)),
+			"use " + prefix.Addr().Unmap().String(),
 		}
 	case prefix != prefix.Masked():
 		return prefix, flaw{
-			fmt.Sprintf("%q has bits beyond its length", clip(text)),
-			fmt.Sprintf("write %v or %v", prefix.Masked(), prefix.Addr()),
+			fmt.Sprintf("%q has host bits set", clip(text)),
+			fmt.Sprintf("use %v or %v", prefix.Masked(), prefix.Addr()),
 		}
 	}
 	return prefix, flaw{}

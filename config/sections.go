@@ -40,7 +40,7 @@ func (c *Config) read(n node) {
 func (n node) folder() string {
 	text, ok := n.text()
 	if ok && !strings.HasPrefix(text, "/") {
-		n.wrong("is not an absolute path", "write it from the root, as in /var/lib/edgeguard")
+		n.wrong("is not an absolute path", "use a path such as /var/lib/edgeguard")
 	}
 	return text
 }
@@ -69,8 +69,8 @@ func (l *AccessLog) read(n node) {
 		"listen": func(n node) {
 			l.Listen = n.address("unixgram", "unix", "tcp")
 			if !l.Listen.Local() {
-				n.r.warn(n.at, n.path, fmt.Sprintf("%s can be reached from other hosts: whoever does can have any address blocked", l.Listen),
-					"listen at 127.0.0.1 or a unix socket, or keep others away by a firewall")
+				n.r.warn(n.at, n.path, fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", l.Listen),
+					"listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
 			}
 		},
 		"mode":   func(n node) { l.Mode = n.mode() },
@@ -83,17 +83,17 @@ func (l *AccessLog) read(n node) {
 				l.Emit |= kind
 			})
 			if l.Emit == 0 && !n.r.touched(n.path) {
-				n.wrong("lists nothing", "name request, response or both")
+				n.wrong("is an empty list", "use request, response or both")
 			}
 		},
 	})
 	if (l.File == "") == (l.Listen.Network == "") && !n.r.touched(n.path, "file", "listen") {
-		n.wrong("wants a file or a socket to listen at, and one of them", "give file: or listen:")
+		n.wrong("requires exactly one of file and listen", "set one of them")
 	}
 	if l.File != "" && l.Access != (Access{}) && !n.r.touched(n.path, "mode", "group") {
-		n.wrong("has a mode or a group, and is a file that is only read", "remove them")
+		n.wrong("has a mode or a group, which apply to sockets only", "remove them")
 	}
-	l.Access = n.access(l.Listen, l.Access, socketMode, "whoever writes there can have any address blocked")
+	l.Access = n.access(l.Listen, l.Access, socketMode, "any user can have any address blocked")
 }
 
 // checkTwice refuses a file that is followed already: each of its lines would
@@ -101,7 +101,7 @@ func (l *AccessLog) read(n node) {
 func (s *Sensors) checkTwice(n node, file string) {
 	for _, log := range s.AccessLog {
 		if file != "" && log.File == file {
-			n.wrong(fmt.Sprintf("%q is followed already", clip(file)), "remove one of them")
+			n.wrong(fmt.Sprintf("%q is already followed", clip(file)), "remove one of them")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (p *Packet) read(n node) {
 		},
 	})
 	if p.Interface == "" && !n.r.touched(n.path, "interface") {
-		n.wrong("names no interface", "give interface:, such as eth0")
+		n.wrong("has no interface", "set interface, such as eth0")
 	}
 }
 

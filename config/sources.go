@@ -57,13 +57,13 @@ func (r *reader) unsupplied(c *Config) []Problem {
 		if ok {
 			continue
 		}
-		text := fmt.Sprintf("counts nothing: no configured source sees a %v", meter.Kind)
+		text := fmt.Sprintf("counts nothing: no configured sensor reports %v events", meter.Kind)
 		if missing != 0 {
-			text = fmt.Sprintf("counts nothing: no configured source of a %v knows its %v", meter.Kind, missing)
+			text = fmt.Sprintf("counts nothing: no configured sensor of %v events reports %v", meter.Kind, missing)
 		}
 		path := fmt.Sprintf("rules[%d]", i)
 		at := r.placeOf(path)
-		warnings = append(warnings, Problem{r.file, at.line, at.column, path, text, "add a sensor that does, or a log format that has it"})
+		warnings = append(warnings, Problem{r.file, at.line, at.column, path, text, "add a sensor or a log format that does"})
 	}
 	return warnings
 }
@@ -80,8 +80,8 @@ func (r *reader) brief(c *Config) []Problem {
 		path := fmt.Sprintf("rules[%d]", i)
 		at := r.placeOf(path)
 		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
-			fmt.Sprintf("block_for %s is shorter than the window %s: a block ends while the count is over, and the next request blocks again", rule.BlockFor, window),
-			"set while_over: true, or block_for to the window at least"})
+			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", rule.BlockFor, window),
+			"set while_over: true, or set block_for to at least the window"})
 	}
 	return warnings
 }
@@ -128,7 +128,7 @@ func (r *reader) counted(c *Config) []Problem {
 	path := twice[len(twice)-1]
 	at := r.placeOf(path)
 	return []Problem{{
-		r.file, at.line, at.column, path, "counts requests, and so does " + twice[0] + ": those that both see count twice",
-		"set emit: nothing at the listener, or emit: response at the log, unless they see different traffic",
+		r.file, at.line, at.column, path, "counts requests, as does " + twice[0] + ": a request that both see counts twice",
+		"set emit: nothing at the listener or emit: response at the log, unless they see different traffic",
 	}}
 }
