@@ -21,7 +21,7 @@ func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed boo
 		return false, err
 	}
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	if held := l.known(e.block.Prefix); held != nil && sameCrossing(held, e, now) && l.checkExempt(e) == nil {
 		return l.replace(held, e, now), nil
 	}
@@ -35,9 +35,9 @@ func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed boo
 func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard.Block {
 	b = normalize(b)
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	held := l.known(b.Prefix)
-	if held == nil || held.buried || !held.binds(now, false) {
+	if held == nil || held.remembered || !held.binds(now, false) {
 		return b
 	}
 	was := b.Reason
@@ -58,7 +58,7 @@ func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard
 func sameCrossing(held, e *entry, now time.Time) bool {
 	mine, theirs := &held.block, &e.block
 	later := mine.Until.Sub(theirs.Until)
-	return !held.buried && mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
+	return !held.remembered && mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
 		!mine.Lifted && !theirs.Lifted && !mine.Allow && !theirs.Allow && held.forced == e.forced &&
 		now.Before(theirs.Until) && later > 0 && later <= OneCrossing
 }

@@ -44,7 +44,7 @@ func (l *List) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 // allowance stands.
 func (l *List) Disallow(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	e, ok := l.current.allowances.Get(prefix)
 	return l.lift(e, ok, now, reason, origin)
 }

@@ -237,7 +237,7 @@ func (b *budget) next() *entry {
 // what is known of its prefix, possibly nil. What is over goes before what
 // stands. It needs the lock, and a publish after it.
 func (l *List) makeRoom(e, old *entry, now time.Time) {
-	stood := old != nil && !old.buried && !old.block.Allow
+	stood := old != nil && !old.remembered && !old.block.Allow
 	rules, byHand := 1, 0
 	if e.byHand() {
 		rules, byHand = 0, 1
@@ -285,7 +285,7 @@ func (l *List) evictOne(wanted bool) bool {
 	e := l.budget.next()
 	l.remove(e)
 	l.budget.evicted++
-	l.tell.addEvicted(e.block)
+	l.notify.addEvicted(e.block)
 	return true
 }
 
@@ -296,7 +296,7 @@ func (l *List) checkRoom(e, held *entry, now time.Time) error {
 	if b.most == 0 || e.block.Lifted || !e.byHand() && !e.block.Allow {
 		return nil
 	}
-	stands := held != nil && !held.buried
+	stands := held != nil && !held.remembered
 	switch {
 	case e.block.Allow && (!stands || !held.block.Allow) && l.current.allowances.Size() >= b.most/4:
 		b.refused++

@@ -17,14 +17,14 @@ import (
 // What a look-up needs comes first, and an entry is three cache lines of 64
 // bytes long, so that a hit waits for one line of it and not for two.
 type entry struct {
-	network network // of the block's prefix; set for standing blocks only
-	due     int64   // when Sweep has to act, as nanos gives it; for what stands its end
-	place   int32   // in expiries; the writer's
-	length  uint8   // of network
-	forced  bool
-	buried  bool // in graves and not among the blocks or allowances
-	block   edgeguard.Block
-	seat    *seat // of a standing block
+	network    network // of the block's prefix; set for standing blocks only
+	due        int64   // when Sweep has to act, as nanos gives it; for what stands its end
+	place      int32   // in expiries; the writer's
+	length     uint8   // of network
+	forced     bool
+	remembered bool // a tombstone, or ended: not among the blocks or allowances
+	block      edgeguard.Block
+	seat       *seat // of a standing block
 }
 
 // binds reports whether a standing block or allowance holds at now.

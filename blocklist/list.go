@@ -58,27 +58,27 @@ type List struct {
 	view      atomic.Pointer[view] // nil while there is nothing to find
 	retention time.Duration
 
-	mu            sync.Mutex     // guards all below, and the writing of view
-	current       view           // what was published last
-	blocks        *blockTable    // the standing blocks in order
-	walks         int            // under way through a table that blocks is or was
-	exempt        []netip.Prefix // the prefixes of allow and protected, as the filter has them
-	graves        map[netip.Prefix]*entry
-	expiries      expiries       // the blocks and allowances
-	ended, lifted expiries       // of graves
-	rules         map[string]int // standing blocks by rule
+	mu            sync.Mutex              // guards all below, and the writing of view
+	current       view                    // what was published last
+	blocks        *blockTable             // the standing blocks in order
+	walks         int                     // under way through a table that blocks is or was
+	exempt        []netip.Prefix          // the prefixes of allow and protected, as the filter has them
+	remembered    map[netip.Prefix]*entry // tombstones, and blocks and allowances that have ended
+	expiries      expiries                // the blocks and allowances
+	ended, lifted expiries                // of those in remembered
+	rules         map[string]int          // standing blocks by rule
 	budget        budget
-	tell          teller
+	notify        notifier
 }
 
 // New makes a list. Prefixes of the config may have host bits or be mapped
 // IPv4: they are put right. Zero prefixes are left out.
 func New(c Config) *List {
 	l := &List{
-		retention: c.Retention,
-		graves:    make(map[netip.Prefix]*entry),
-		rules:     make(map[string]int),
-		budget:    newBudget(c.Most),
+		retention:  c.Retention,
+		remembered: make(map[netip.Prefix]*entry),
+		rules:      make(map[string]int),
+		budget:     newBudget(c.Most),
 	}
 	if l.retention <= 0 {
 		l.retention = DefaultRetention

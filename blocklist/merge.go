@@ -60,7 +60,7 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 		return e.block, false, err
 	}
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	if !b.Allow {
 		if a := l.current.allowance(now, b.Prefix); a != nil {
 			return e.block, false, fmt.Errorf("%s: %w: the allowance of %s holds it", b.Prefix, ErrAllowed, a.block.Prefix)
@@ -76,7 +76,7 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 // forgotten wherever the tombstone comes. ok is false if no such block stands.
 func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	e, ok := l.blocks.Get(prefix)
 	return l.lift(e, ok, now, reason, origin)
 }
@@ -108,7 +108,7 @@ func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
 		return false, err
 	}
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	return l.take(e, now)
 }
 
@@ -194,32 +194,32 @@ func (l *List) known(p netip.Prefix) *entry {
 	if e, ok := l.current.allowances.Get(p); ok {
 		return e
 	}
-	return l.graves[p]
+	return l.remembered[p]
 }
 
 // replace puts e where old (possibly nil) was, and reports whether that
 // matters to anyone but the next merge. An allowance that a block replaces is
 // told of as ended now.
 func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
-	bound := old != nil && !old.buried && old.binds(now, false)
+	bound := old != nil && !old.remembered && old.binds(now, false)
 	if bound && old.block.Allow && !e.block.Allow {
 		ended := old.block
 		ended.Until = now.Round(0).UTC()
-		l.tell.add(ended)
+		l.notify.add(ended)
 	}
 	over := !now.Before(e.block.Until)
 	if over || e.block.Lifted {
 		if old != nil {
 			l.remove(old)
 		}
-		l.bury(e)
+		l.remember(e)
 	} else {
 		l.stand(e, old, now)
 	}
 	l.publish()
 	changed = bound || e.block.Lifted || !over
 	if changed {
-		l.tell.add(e.block)
+		l.notify.add(e.block)
 	}
 	return changed
 }

@@ -14,9 +14,9 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 	return func(yield func(edgeguard.Block, bool) bool) {
 		l.mu.Lock()
 		blocks, allowances := l.walk(), l.current.allowances
-		graves := make([]*entry, 0, len(l.graves))
-		for _, e := range l.graves {
-			graves = append(graves, e)
+		remembered := make([]*entry, 0, len(l.remembered))
+		for _, e := range l.remembered {
+			remembered = append(remembered, e)
 		}
 		l.mu.Unlock()
 		defer l.walked()
@@ -30,7 +30,7 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 				return
 			}
 		}
-		for _, e := range graves {
+		for _, e := range remembered {
 			if !yield(e.block, e.forced) {
 				return
 			}
@@ -59,7 +59,7 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) 
 			if held != nil {
 				l.remove(held)
 			}
-			l.bury(e)
+			l.remember(e)
 			continue
 		}
 		l.makeRoom(e, held, now)

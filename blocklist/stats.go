@@ -29,7 +29,7 @@ func (l *List) Stats() Stats {
 		V4:         l.blocks.Size4(),
 		V6:         l.blocks.Size6(),
 		Allowances: l.current.allowances.Size(),
-		Remembered: len(l.graves),
+		Remembered: len(l.remembered),
 		Rules:      maps.Clone(l.rules),
 		ByHand:     l.budget.byHand,
 		Most:       l.budget.most,

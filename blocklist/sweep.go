@@ -19,7 +19,7 @@ const SweepStep = 256
 // evicts them.
 func (l *List) Sweep(now time.Time) int {
 	l.mu.Lock()
-	defer l.unlockAndTell()
+	defer l.unlockAndNotify()
 	handled := 0
 	for handled < SweepStep && (l.sweepOne(now, nil) || l.evictOne(l.budget.over())) {
 		handled++
@@ -37,18 +37,18 @@ func (l *List) sweepOne(now time.Time, spared *entry) bool {
 	if e == nil || e == spared || e.due > nanos(now) {
 		return false
 	}
-	ended := !e.buried && !l.forgotten(e, now)
-	if !e.buried && e.block.Allow {
-		l.tell.add(e.block)
+	ended := !e.remembered && !l.forgotten(e, now)
+	if !e.remembered && e.block.Allow {
+		l.notify.add(e.block)
 	}
 	l.remove(e)
 	if ended { // as a copy: readers may still have e
-		l.bury(&entry{block: e.block, forced: e.forced})
+		l.remember(&entry{block: e.block, forced: e.forced})
 	}
 	return true
 }
 
-// stand, bury and remove keep the tables, the counts and the expiries in
+// stand, remember and remove keep the tables, the counts and the expiries in
 // step. They need the lock, and a publish after them.
 
 // stand puts e among the blocks or the allowances, in the place of old if that
@@ -66,7 +66,7 @@ func (l *List) stand(e, old *entry, now time.Time) {
 
 // makeWay removes old if e is to stand elsewhere, and gives what e then replaces.
 func (l *List) makeWay(old, e *entry) *entry {
-	if old != nil && !old.buried && old.block.Allow != e.block.Allow {
+	if old != nil && !old.remembered && old.block.Allow != e.block.Allow {
 		l.remove(old)
 		return nil
 	}
@@ -77,7 +77,7 @@ func (l *List) makeWay(old, e *entry) *entry {
 func (l *List) allow(e, old *entry) {
 	l.current.allowances = l.current.allowances.InsertPersist(e.block.Prefix, e)
 	e.due = nanos(e.block.Until)
-	if old == nil || old.buried {
+	if old == nil || old.remembered {
 		l.current.filter.add(e.block.Prefix)
 	}
 	if old != nil {
@@ -90,7 +90,7 @@ func (l *List) allow(e, old *entry) {
 func (l *List) stood(e, old *entry, now time.Time) {
 	e.network, e.length = split(e.block.Prefix)
 	e.due = nanos(e.block.Until)
-	if old == nil || old.buried {
+	if old == nil || old.remembered {
 		l.current.filter.add(e.block.Prefix)
 		l.budget.enter(e, nanos(now))
 	} else {
@@ -104,27 +104,27 @@ func (l *List) stood(e, old *entry, now time.Time) {
 	l.expiries.push(e)
 }
 
-// bury remembers a tombstone or what has ended, as many as blocks may stand, and
-// twice as many with tombstones, which matter more: a new one always finds room.
-func (l *List) bury(e *entry) {
+// remember keeps a tombstone or an ended record: as many ended ones as there may be
+// blocks, and twice as many with the tombstones. A new tombstone evicts another.
+func (l *List) remember(e *entry) {
 	if most := l.budget.most; most > 0 && e.block.Lifted {
 		for range 2 { // more at once only after SetMost: step by step
-			l.forgetOne(len(l.graves) >= 2*most)
+			l.forgetOne(len(l.remembered) >= 2*most)
 		}
-	} else if most > 0 && len(l.graves) >= most {
+	} else if most > 0 && len(l.remembered) >= most {
 		l.budget.forgotten++
 		return
 	}
-	l.graves[e.block.Prefix] = e
-	e.buried = true
+	l.remembered[e.block.Prefix] = e
+	e.remembered = true
 	e.due = nanos(e.block.Until.Add(l.retention))
 	l.queue(e).push(e)
 }
 
-// forgetOne has what ended go, if wanted, or the tombstone that ends first.
-func (l *List) forgetOne(wanted bool) {
+// forgetOne drops, if full, the ended record that is due first, or such a tombstone.
+func (l *List) forgetOne(full bool) {
 	e := cmp.Or(l.ended.first(), l.lifted.first())
-	if !wanted || e == nil {
+	if !full || e == nil {
 		return
 	}
 	l.remove(e)
@@ -134,7 +134,7 @@ func (l *List) forgetOne(wanted bool) {
 // queue is where a record waits for its end.
 func (l *List) queue(e *entry) *expiries {
 	switch {
-	case !e.buried:
+	case !e.remembered:
 		return &l.expiries
 	case e.block.Lifted:
 		return &l.lifted
@@ -156,7 +156,7 @@ func (l *List) firstDue() *entry {
 // remove takes a record out, wherever it is.
 func (l *List) remove(e *entry) {
 	l.unbook(e)
-	if e.buried {
+	if e.remembered {
 		return
 	}
 	if e.block.Allow {
@@ -172,8 +172,8 @@ func (l *List) remove(e *entry) {
 // unbook takes a record out of what only the writer knows.
 func (l *List) unbook(e *entry) {
 	l.queue(e).remove(e)
-	if e.buried {
-		delete(l.graves, e.block.Prefix)
+	if e.remembered {
+		delete(l.remembered, e.block.Prefix)
 		return
 	}
 	if e.block.Allow {

@@ -67,7 +67,7 @@ type excess struct {
 	crossed, news bool
 }
 
-// open begins a decision: it fixes the seconds and asks the blocklist.
+// open begins a decision: it fixes the seconds.
 func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
 	*c = decision{d: d, event: event, now: now}
 	c.moment, c.early = newMoment(now, event.Time)

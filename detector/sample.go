@@ -78,9 +78,6 @@ func (s *Sample) merge() {
 // Enough reports whether there were enough requests to say anything.
 func (s *Sample) Enough() bool { return s.total >= leastSampled }
 
-// Requests is how many requests the sample stands for, about.
-func (s *Sample) Requests() int { return int(s.total) << sampleBits }
-
 // Share is the part of the requests that came from those addresses in prefix
 // of which counts is true; 0 if there were too few to say.
 func (s *Sample) Share(prefix netip.Prefix, counts func(netip.Addr) bool) float64 {

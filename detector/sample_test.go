@@ -66,7 +66,7 @@ func TestSampleOracle(t *testing.T) {
 		}
 		now = now.Add(lasts)
 		sample := d.Sample(now)
-		least := math.Min(240, float64(sample.Requests())/8)
+		least := math.Min(240, recent(all, now)/8)
 		for _, text := range []string{"198.18.0.0/15", "198.18.0.0/32", "198.18.0.0/24", "198.18.1.0/24", "198.18.16.0/20", "2001:db8::/32", "2001:db8:0::/48", "203.0.113.0/24", "0.0.0.0/0"} {
 			prefix := netip.MustParsePrefix(text)
 			want := share(all, now, prefix)
@@ -84,19 +84,28 @@ func TestSampleOracle(t *testing.T) {
 	}
 }
 
-// share is the part of the requests of the slots that a sample looks at.
-func share(all []asked, now time.Time, prefix netip.Prefix) float64 {
-	var total, in float64
+// recent is how many requests are in the slots that a sample looks at.
+func recent(all []asked, now time.Time) (total float64) {
 	for _, one := range all {
-		if now.Unix()/5-one.at.Unix()/5 < 60 {
+		if inSample(one, now) {
 			total++
-			if prefix.Contains(one.addr) {
-				in++
-			}
 		}
 	}
-	return in / total
+	return total
 }
+
+// share is the part of them that came from prefix.
+func share(all []asked, now time.Time, prefix netip.Prefix) float64 {
+	in := 0.0
+	for _, one := range all {
+		if inSample(one, now) && prefix.Contains(one.addr) {
+			in++
+		}
+	}
+	return in / recent(all, now)
+}
+
+func inSample(one asked, now time.Time) bool { return now.Unix()/5-one.at.Unix()/5 < 60 }
 
 func TestSampleSaysNothingOfLittle(t *testing.T) {
 	d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))

@@ -1,0 +1,86 @@
+package blocklist
+
+import "edgeguard"
+
+// notifier passes changes to one function, in the order in which they were made
+// and one at a time. It holds no lock then and starts no goroutine: a change made
+// while another goroutine is notifying is left to that one. The list's lock guards
+// it.
+type notifier struct {
+	changed func(edgeguard.Block)
+	evicted func(edgeguard.Block)
+	pending []change
+	busy    bool
+}
+
+// change is a block that changed, or that was evicted.
+type change struct {
+	block   edgeguard.Block
+	evicted bool
+}
+
+func (t *notifier) add(b edgeguard.Block) {
+	if t.changed != nil {
+		t.pending = append(t.pending, change{block: b})
+	}
+}
+
+func (t *notifier) addEvicted(b edgeguard.Block) {
+	if t.evicted != nil {
+		t.pending = append(t.pending, change{b, true})
+	}
+}
+
+func (t *notifier) send(c change) {
+	if c.evicted {
+		t.evicted(c.block)
+	} else {
+		t.changed(c.block)
+	}
+}
+
+// OnChange sets the function that receives every change by Merge, Force, Add,
+// Lift or Disallow: the block or allowance, or the tombstone (Lifted) of one that
+// was taken back. For an allowance that has ended or that a block replaced, it
+// receives the record with an Until that has passed. Calls follow the changes, in
+// their order, one at a time and without the lock, on a goroutine that made a
+// change. The function may call any method of the list. Nil disables it.
+func (l *List) OnChange(changed func(edgeguard.Block)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notify.changed = changed
+	if changed == nil {
+		l.notify.pending = nil
+	}
+}
+
+// OnEvict sets the function that receives every evicted block, for a caller that
+// keeps a copy of the list. The calls are in one order with those of OnChange and
+// made in the same way. An eviction is a matter of this node: it must not be sent
+// to others.
+func (l *List) OnEvict(evicted func(edgeguard.Block)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notify.evicted = evicted
+}
+
+// unlockAndNotify releases the lock and then sends what is pending. Its unlocks
+// are not deferred: if the function panics, the lock is free.
+func (l *List) unlockAndNotify() {
+	if l.notify.busy {
+		l.mu.Unlock()
+		return
+	}
+	l.notify.busy = true
+	for len(l.notify.pending) > 0 {
+		sending := l.notify
+		l.notify.pending = nil
+		l.mu.Unlock()
+		for _, c := range sending.pending {
+			sending.send(c)
+		}
+		l.mu.Lock()
+	}
+	l.notify.busy = false
+	l.mu.Unlock()
+}
