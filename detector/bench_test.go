@@ -40,6 +40,16 @@ func BenchmarkDecision(b *testing.B) {
 			d.Decide(nows[i%len(nows)], &events[i%len(events)])
 		}
 	})
+	b.Run("passed-in-fleet", func(b *testing.B) {
+		d := detector.New(detector.Config{
+			Rules: compile(b, rules.Spec{Name: "site", Threshold: 60000, Scope: rules.ScopeFleet}, login), Memory: shard.NewMemory(64 << 20),
+			List: blocklist.New(blocklist.Config{}), Fleet: func(int, *shard.Op, uint32) uint32 { return 1 },
+		})
+		b.ReportAllocs()
+		for i := range b.N {
+			d.Decide(nows[i%len(nows)], &events[i%len(events)])
+		}
+	})
 	b.Run("batch", func(b *testing.B) {
 		d := benchDetector(b, site, login)
 		verdicts := make([]edgeguard.Verdict, 64)

@@ -14,9 +14,9 @@ import (
 	"edgeguard/shard"
 )
 
-// room is where an operation lies while Config.Fleet looks at it. What is
-// handed to a function that is known only when the program runs has to lie on
-// the heap; that of a node without a fleet stays on the stack.
+// room holds an operation while Config.Fleet reads it. What is passed to a
+// function known only at run time must be on the heap; without a fleet the
+// operation stays on the stack.
 type room struct {
 	op   shard.Op
 	text [attributesSize]byte
@@ -32,8 +32,9 @@ func (r *rooms) take() *room {
 	return new(room)
 }
 
-// countInFleet is countAll on a node with a fleet: the rest of the fleet has its
-// say in every count.
+// countInFleet is countAll on a node with a fleet, which adds to every count. One
+// loop for both, with the operation copied for the fleet, costs such a node 30 ns
+// an event.
 func (c *decision) countInFleet() {
 	room := c.d.rooms.take()
 	for i := range c.d.meters {

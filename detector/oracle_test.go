@@ -1,18 +1,11 @@
 package detector_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"net/netip"
-	"slices"
-	"testing"
 	"time"
 
 	"edgeguard"
-	"edgeguard/blocklist"
-	"edgeguard/detector"
 	"edgeguard/rules"
-	"edgeguard/shard"
 )
 
 // oracle decides as the detector must, in the slowest way that is plainly
@@ -379,138 +372,4 @@ func (o *oracle) window(k logKey, now, from uint32, after int) (sum uint32) {
 		sum += n
 	}
 	return sum
-}
-
-// TestOracle holds Decide and DecideBatch against the slow twin.
-func TestOracle(t *testing.T) {
-	for round := range 20 {
-		holdAgainstOracle(t, mixed(t), rand.Uint64(), round, nil)
-	}
-}
-
-// holdAgainstOracle decides random events one by one, in batches and by the
-// oracle. Where there is a fleet, its totals come in between, and it is lost
-// and found.
-func holdAgainstOracle(t *testing.T, set *rules.Set, seed uint64, round int, rest func(meter int, key edgeguard.Key, slot uint32) uint32) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 1))
-	nows, events := randomEvents(r, 3000)
-	holdEvents(t, set, r, nows, events, fmt.Sprintf("round %d, seed %d", round, seed), rest)
-}
-
-// holdEvents is holdAgainstOracle for these events.
-func holdEvents(t *testing.T, set *rules.Set, r *rand.Rand, nows []time.Time, events []edgeguard.Event, about string, rest func(meter int, key edgeguard.Key, slot uint32) uint32) {
-	t.Helper()
-	allow := []netip.Prefix{netip.MustParsePrefix("192.0.1.5/32"), netip.MustParsePrefix("2001:db8:1:105::/64")}
-	config := func(told *[]edgeguard.Crossing) detector.Config {
-		c := detector.Config{Rules: set, Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{Allow: allow})}
-		c.Crossed = func(c edgeguard.Crossing) { *told = append(*told, c) }
-		if rest != nil {
-			c.Fleet = func(meter int, op *shard.Op, _ uint32) uint32 {
-				return rest(meter, set.Meters[meter].Key(op.Addr, op.With), op.Now)
-			}
-		}
-		return c
-	}
-	var toldOne, toldMany []edgeguard.Crossing
-	one, many, slow := detector.New(config(&toldOne)), detector.New(config(&toldMany)), newOracle(set, allow)
-	slow.rest = rest
-	verdicts := make([]edgeguard.Verdict, len(events))
-	for from := 0; from < len(events); {
-		to := min(len(events), from+1+r.IntN(200))
-		many.DecideBatch(nows[from:to], events[from:to], verdicts[from:to])
-		for i := from; i < to; i++ {
-			v := one.Decide(nows[i], &events[i])
-			action, rule, wait := slow.decide(nows[i], &events[i])
-			if v.Action != action || v.Rule != rule || v.Reason == "blocked" && v.RetryAfter != wait {
-				t.Fatalf("%s, event %d: got %v by %q for %v, the oracle says %v by %q for %v",
-					about, i, v.Action, v.Rule, v.RetryAfter, action, rule, wait)
-			}
-			if b := slow.blockOf(nows[i], events[i].Addr); v.Reason == "blocked" {
-				v.RetryAfter = b.until.Sub(nows[i])
-			} else {
-				v.RetryAfter = 0
-			}
-			if verdicts[i] != v {
-				t.Fatalf("%s, event %d: the batch says %+v, one by one %+v", about, i, verdicts[i], v)
-			}
-		}
-		if rest != nil {
-			hearFleet(r, set, nows[to-1], events[r.IntN(to)].Addr, one, many, slow)
-		}
-		from = to
-	}
-	if !slices.Equal(toldOne, toldMany) {
-		t.Errorf("%s: %d crossings, in batches %d or others", about, len(toldOne), len(toldMany))
-	}
-	if rest == nil {
-		compareTold(t, about, toldOne, slow.told)
-	}
-	if one.Stats() != many.Stats() {
-		t.Errorf("%s: stats differ: %+v, in batches %+v", about, one.Stats(), many.Stats())
-	}
-}
-
-// hearFleet tells all three the same news of the fleet.
-func hearFleet(r *rand.Rand, set *rules.Set, now time.Time, addr netip.Addr, one, many *detector.Detector, slow *oracle) {
-	meter, count, lost := r.IntN(len(set.Meters)), r.Uint32N(100), r.IntN(4) == 0
-	m := &set.Meters[meter]
-	prefix, with := m.Key(addr, "").Prefix, uint64(0)
-	if len(m.Attributes) > 0 {
-		with = shard.Fingerprint("host=h0")
-	}
-	slow.lost = lost
-	slow.fleetCount(now, meter, prefix, count)
-	for _, d := range []*detector.Detector{one, many} {
-		d.SetFleetLost(lost)
-		d.FleetCount(now, meter, prefix, with, count, "over limit in the fleet")
-	}
-}
-
-// compareTold holds the crossings against those of the oracle, but for the counts.
-func compareTold(t *testing.T, about string, got, want []edgeguard.Crossing) {
-	t.Helper()
-	for i := range got {
-		got[i].Node, got[i].Count, got[i].Limit, got[i].Threshold, got[i].Wide = "", 0, 0, 0, 0
-		if i >= len(want) || got[i] != want[i] {
-			t.Fatalf("%s: crossing %d is %+v,\nthe oracle says %+v", about, i, got[i], want[min(i, len(want)-1)])
-		}
-	}
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d crossings, the oracle says %d", about, len(got), len(want))
-	}
-}
-
-// TestOracleOfBlocks is TestOracle with random rules whose blocks meet: of other
-// lengths and widths, with steps, and while the count is over.
-func TestOracleOfBlocks(t *testing.T) {
-	for round := range 15 {
-		seed := rand.Uint64()
-		holdAgainstOracle(t, randomBlocks(t, rand.New(rand.NewPCG(seed, 2))), seed, round, nil)
-	}
-}
-
-func randomBlocks(t *testing.T, r *rand.Rand) *rules.Set {
-	lengths := []time.Duration{time.Second, 5 * time.Second, 20 * time.Second, time.Minute, 2 * time.Minute, 10 * time.Minute, time.Hour}
-	specs := make([]rules.Spec, 1+r.IntN(5))
-	for i := range specs {
-		k := r.IntN(len(lengths) - 2)
-		specs[i] = rules.Spec{
-			Name: fmt.Sprintf("r%d", i), Threshold: 3 + r.Uint32N(40), WhileOver: r.IntN(2) == 0, BlockFor: lengths[k],
-			Window: []time.Duration{time.Minute, 5 * time.Minute}[r.IntN(2)],
-		}
-		if r.IntN(2) == 0 {
-			specs[i].Escalate = lengths[k+1 : k+2+r.IntN(2)]
-		}
-		switch r.IntN(4) {
-		case 0:
-			specs[i].Match = rules.Match{Method: []string{"POST"}}
-		case 1:
-			specs[i].Key = rules.Group{V4: 24, V6: 48}
-			specs[i].Threshold *= 3
-		case 2:
-			specs[i].Costs = []rules.Charge{{Match: rules.Match{Path: []string{"/search*"}}, Cost: 1 + r.Uint32N(60)}}
-		}
-	}
-	return compile(t, specs...)
 }
