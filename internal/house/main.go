@@ -1,11 +1,10 @@
 // Command house measures the structure of this checkout: rooms and arrows,
-// sizes of packages, files and functions. It prints a table, and with -write puts
-// it between the markers of a page, which must stand in it:
+// sizes of packages, files and functions. It prints a table, and with -write writes
+// it between the markers of a page:
 //
 //	go run ./internal/house -write docs/architecture.md
 //
-// It fails if a package is larger than the ceiling, or larger than most and no
-// reason is given in [reasons].
+// It fails if a limit is broken, or a large package has no reason (limits.go).
 package main
 
 import (
@@ -38,18 +37,27 @@ func run(write string) error {
 	return h.check()
 }
 
-// The lines between which the table stands in a page.
+// The lines around the table in a page.
 const begin, end = "<!-- house: begin -->\n", "<!-- house: end -->\n"
 
 func replace(file, table string) error {
-	page, err := os.ReadFile(file)
+	head, _, tail, err := split(file)
 	if err != nil {
 		return err
 	}
-	head, rest, found := strings.Cut(string(page), begin)
-	_, tail, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		return fmt.Errorf("%s: the lines %q and %q must stand in it", file, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
 	return os.WriteFile(file, []byte(head+begin+table+end+tail), 0o644)
+}
+
+// split returns the table of a page, and what is before and after it.
+func split(file string) (head, table, tail string, err error) {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", "", err
+	}
+	head, rest, found := strings.Cut(string(page), begin)
+	table, tail, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return "", "", "", fmt.Errorf("%s: has no table: add the lines %q and %q", file, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return head, table, tail, nil
 }

@@ -161,29 +161,42 @@ func receiver(t ast.Expr) string {
 	return name.Name
 }
 
-// rooms returns the top folders with product code, and how many arrows run
-// between them: a room imports another, once. Circles are pairs of rooms that
-// import each other.
-func (h *house) rooms() (rooms, arrows, circles int) {
+// rooms returns the lines of each top folder with product code, and which of the
+// others it imports: an arrow each.
+func (h *house) rooms() (lines map[string]int, to map[string]map[string]bool) {
 	room := func(folder string) string {
 		top, _, _ := strings.Cut(folder, "/")
 		return top
 	}
-	seen, to := make(map[string]bool), make(map[[2]string]bool)
+	lines, to = make(map[string]int), make(map[string]map[string]bool)
 	for folder, p := range h.packages {
-		seen[room(folder)] = true
+		from := room(folder)
+		lines[from] += p.lines
 		for imported := range p.imports {
-			if a, b := room(folder), room(imported); a != b && isProduct(imported) {
-				to[[2]string{a, b}] = true
+			if other := room(imported); other != from && isProduct(imported) {
+				if to[from] == nil {
+					to[from] = make(map[string]bool)
+				}
+				to[from][other] = true
 			}
 		}
 	}
-	for pair := range to {
-		if to[[2]string{pair[1], pair[0]}] {
-			circles++
+	return lines, to
+}
+
+// count returns how many rooms and arrows there are, and how many pairs of rooms
+// import each other.
+func (h *house) count() (rooms, arrows, circles int) {
+	lines, to := h.rooms()
+	for from, others := range to {
+		arrows += len(others)
+		for other := range others {
+			if from < other && to[other][from] {
+				circles++
+			}
 		}
 	}
-	return len(seen), len(to), circles / 2
+	return len(lines), arrows, circles
 }
 
 // quantile returns the p-th part of the values in order: 0.5 for the median.
