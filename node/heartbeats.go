@@ -24,7 +24,7 @@ const (
 // their blocks were on their way. The zero value is ready. Safe for concurrent
 // use.
 type heardNodes struct {
-	mu    sync.Mutex
+	mu    sync.Mutex           // guards all below
 	beats map[string]heardBeat // by their fields
 	at    time.Time            // of the newest list, local
 

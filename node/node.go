@@ -17,6 +17,26 @@ import (
 	"edgeguard/node/pipeline"
 )
 
+// Locks are taken in this order; "→" is "held while taking":
+//
+//	lifecycle.changing → group.mu → (a service ends) → store.cut (R), a lane (R)
+//	lifecycle.changing → all lanes, for one pointer store
+//	lifecycle.changing → store.saving → store.cut → shards, blocklist
+//	store.cut (R) → a lane (R) → a shard → blocklist
+//	store.cut (R) → uncounted.mu → blocklist (reading)
+//
+// The blocklist calls Node.changed without its lock, but often with a lane held
+// for reading. What is called there must therefore close no lane and wait for
+// nothing. It takes the quarantine's lock, which is never held while the list is
+// changed, only while it is read.
+//
+// These are leaves: group.figures, alarms.mu (its listener is called after the
+// unlock), positions.mu, heardNodes.mu, sockets.mu, ownedLists.mu and those of
+// the runners and the link. The journal is a channel.
+//
+// A reload through the admin API that changes its own listener waits for its own
+// answer, until that is cut off at the end of the drain time.
+
 // Node is one running edgeguard. Make one with New; its methods are safe for
 // concurrent use.
 type Node struct {

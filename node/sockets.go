@@ -19,7 +19,7 @@ import (
 // that a reload gives a port to the next server without a moment in which
 // nobody can connect. Safe for concurrent use.
 type sockets struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards all below
 	held map[string]held
 	// passed are those that systemd opened for us and nobody asked for yet, and
 	// theirs all of them, by address: their mode and group are systemd's.

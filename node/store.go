@@ -53,10 +53,8 @@ type store struct {
 	alarms     *alarms
 	log        *slog.Logger
 
-	// cut is held for reading while lines of a log are decided and its position
-	// moves on; a snapshot holds it for writing.
-	cut            sync.RWMutex
-	saving         sync.Mutex // held while a snapshot is written
+	cut            sync.RWMutex // held for reading while log lines are decided and their position moves on, closed by a snapshot
+	saving         sync.Mutex   // held while a snapshot is written
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
 	changed        chan struct{} // holds one while something waits to be saved

@@ -55,11 +55,10 @@ func (s *supervisor) run(ctx context.Context, one service) {
 type group[S service] struct {
 	supervisor *supervisor
 
-	mu   sync.Mutex // held while services stop: there is one change at a time
+	mu   sync.Mutex // guards runs; held while services stop, so that there is one change at a time
 	runs []*running[S]
-	// shown is guarded apart from mu, so that nobody who reads figures waits
-	// for a service to stop.
-	figures sync.Mutex
+
+	figures sync.Mutex // guards shown, apart from mu: readers do not wait for a service to stop
 	shown   []S
 }
 

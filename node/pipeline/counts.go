@@ -12,19 +12,19 @@ type Ruling struct {
 	Source string
 	Action edgeguard.Action
 	Rule   string
-	Wide   uint8 // of a crossing, see edgeguard.Crossing
+	Wide   uint8 // of a crossing: see edgeguard.Crossing
 }
 
-// Counts counts verdicts since the start. Passes are none: whoever asks counts
-// them, and they must not wait for each other here. The names of sources and
-// rules are the config's, so that it stays small. Safe for concurrent use; the zero value
-// is ready.
+// Counts counts verdicts since the start, except passes: sources count these
+// themselves, so that they need not wait for each other here. The names of
+// sources and rules are the config's, so that it stays small. It is safe for
+// concurrent use; the zero value is ready.
 type Counts struct {
-	mu sync.RWMutex
+	mu sync.RWMutex // guards by
 	by map[Ruling]*atomic.Uint64
 }
 
-// Of gives the counter of a ruling.
+// Of returns the counter of a ruling.
 func (r *Counts) Of(by Ruling) *atomic.Uint64 {
 	r.mu.RLock()
 	known := r.by[by]
@@ -45,7 +45,7 @@ func (r *Counts) Of(by Ruling) *atomic.Uint64 {
 	return n
 }
 
-// Count gives how often there was this ruling.
+// Count returns how often there was a ruling.
 func (r *Counts) Count(by Ruling) uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -55,7 +55,7 @@ func (r *Counts) Count(by Ruling) uint64 {
 	return 0
 }
 
-// batch counts the verdicts of a batch, in which the same often follow each
+// batch counts the verdicts of a batch, in which equal ones often follow each
 // other.
 func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
 	var last Ruling
@@ -72,7 +72,7 @@ func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
 	}
 }
 
-// Each hands over all counts, in no order.
+// Each calls f with every count, in no order.
 func (r *Counts) Each(f func(by Ruling, n uint64)) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -39,9 +39,9 @@ type Generation struct {
 // Pipeline decides. It is safe for concurrent use.
 type Pipeline struct {
 	made    Config
-	gate    gate
+	lanes   lanes
 	current atomic.Pointer[Generation]
-	lanes   atomic.Uint32 // given to sources of batches so far
+	sources atomic.Uint32 // of batches, each of which has a lane
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
 }
@@ -53,18 +53,18 @@ func New(made Config, c *config.Config) *Pipeline {
 	return p
 }
 
-// Current is the generation in force. Use one for all that belongs together:
-// its detector numbers rules as its config does.
+// Current returns the generation in force. Take it once per answer: its
+// detector numbers rules as its config does.
 func (p *Pipeline) Current() *Generation { return p.current.Load() }
 
-// Replace puts a new generation in force and closes the old one, by which
-// nobody decides any more.
+// Replace puts a new generation in force, waits for the decisions under way and
+// closes the previous one.
 func (p *Pipeline) Replace(c *config.Config) {
 	old := p.current.Load()
 	next := p.make(c, old)
-	p.gate.shut()
+	p.lanes.close()
 	p.current.Store(next)
-	p.gate.open()
+	p.lanes.open()
 	old.Detector.Close(next.Detector)
 }
 
@@ -76,7 +76,7 @@ func (p *Pipeline) Sweep(now time.Time) {
 	p.Current().Detector.Sweep(now, p.Memory().KeyPages/60+16)
 }
 
-// Close gives back the memory of the last generation.
+// Close frees the memory of the last generation.
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 
 func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
@@ -113,42 +113,43 @@ func (p *Pipeline) crossed(c edgeguard.Crossing) {
 
 // Decide answers one event: an edgeguard.Decider.
 func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
-	lane := p.gate.of(event.Addr)
+	lane := p.lanes.of(event.Addr)
 	lane.RLock()
 	defer lane.RUnlock() // also when a decision panics
 	return p.current.Load().Detector.Decide(now, event)
 }
 
-// LookUp answers by the blocklist alone, where another sensor counts.
+// LookUp answers by the blocklist alone: another sensor counts the event.
 func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
-	lane := p.gate.of(event.Addr)
+	lane := p.lanes.of(event.Addr)
 	lane.RLock()
 	defer lane.RUnlock()
 	return p.current.Load().Detector.Look(now, event.Addr)
 }
 
-// Clear forgets what was counted of a prefix.
+// Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
-	lane := p.gate.of(prefix.Addr())
+	lane := p.lanes.of(prefix.Addr())
 	lane.RLock()
 	defer lane.RUnlock()
 	p.current.Load().Detector.Clear(now, prefix)
 }
 
-// Over hands a fleet total to the rules, as a decision would be.
+// Over passes a fleet total to the rules. As with a decision, a reload waits for
+// it.
 func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason string) {
-	lane := p.gate.of(k.Prefix.Addr())
+	lane := p.lanes.of(k.Prefix.Addr())
 	lane.RLock()
 	defer lane.RUnlock()
 	p.current.Load().Member.Over(now, k, peak, reason)
 }
 
-// Batches gives one source a decider of batches, which it calls from one
-// goroutine at a time. Nobody waits for the verdicts: they are counted.
+// Batches returns a decider of batches for one source, which calls it from one
+// goroutine at a time. It returns no verdicts: they are counted.
 func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard.Event) {
 	var nows []time.Time
 	var verdicts []edgeguard.Verdict
-	lane := &p.gate[p.lanes.Add(1)%uint32(len(p.gate))].RWMutex
+	lane := &p.lanes[p.sources.Add(1)%uint32(len(p.lanes))].RWMutex
 	return func(now time.Time, events []edgeguard.Event) {
 		for len(nows) < len(events) {
 			nows, verdicts = append(nows, now), append(verdicts, edgeguard.Verdict{})
@@ -163,7 +164,7 @@ func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard
 	}
 }
 
-// Rule gives a rule and its meter by name; nil if there is none.
+// Rule returns a rule and its meter by name; nil if there is none.
 func (g *Generation) Rule(name string) (*rules.Rule, *rules.Meter) {
 	i, ok := g.rules[name]
 	if !ok {
