@@ -42,7 +42,7 @@ func endless(t time.Time) bool { return !t.Before(edgeguard.Forever.AddDate(-1, 
 // lasts says until when.
 func lasts(until time.Time) string {
 	if endless(until) {
-		return "for ever"
+		return "without end"
 	}
 	return "until " + until.UTC().Format(time.RFC3339)
 }

@@ -64,7 +64,7 @@ func (s *changes) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Pr
 		return b, p
 	}
 	if old, ok := exact(s.allowancesAround(b.Prefix), b.Prefix); ok && old.Until.After(b.Until) {
-		return b, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is allowed %s already", b.Prefix, lasts(old.Until)), "remove that first")
+		return b, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already allowed %s", b.Prefix, lasts(old.Until)), "remove that first")
 	}
 	return b, nil
 }
@@ -93,7 +93,7 @@ func (s *changes) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p
 	}
 	reason := q["reason"]
 	if reason == "" {
-		reason = "taken back by hand"
+		reason = "removed by hand"
 	}
 	record.Detail = reason
 	b, ok := s.operator.Disallow(prefix, reason)
@@ -108,12 +108,12 @@ func (s *changes) disallow(r *http.Request, record *Audit) (b edgeguard.Block, p
 func (s *changes) notAllowed(prefix netip.Prefix) *Problem {
 	for _, p := range s.reader.Allowlist() {
 		if covers(p, prefix) {
-			return problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is in the config: allowlist %s", prefix, p), "edit the config and reload")
+			return problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is allowed by the config: allowlist %s", prefix, p), "edit the config and reload")
 		}
 	}
 	if around := s.allowancesAround(prefix); len(around) > 0 {
 		outer := around[len(around)-1].Prefix
-		return problem(http.StatusNotFound, "prefix", fmt.Sprintf("no allowance is of %s, but that of %s holds it", prefix, outer), "ask for "+outer.String())
+		return problem(http.StatusNotFound, "prefix", fmt.Sprintf("there is no allowance of exactly %s, but one of %s contains it", prefix, outer), "use "+outer.String())
 	}
 	return problem(http.StatusNotFound, "prefix", prefix.String()+" is not allowed", "")
 }

@@ -30,7 +30,7 @@ func TestAllowDisallow(t *testing.T) {
 		t.Error(diff)
 	}
 	forEver, err := c.Allow(t.Context(), admin.AllowRequest{Prefix: "2001:db8::7"})
-	if err != nil || !forEver.Until.IsZero() || s.lastAudit().Detail != "for ever" {
+	if err != nil || !forEver.Until.IsZero() || s.lastAudit().Detail != "without end" {
 		t.Errorf("%+v, %v, %+v", forEver, err, s.lastAudit())
 	}
 	all, err := c.Allowances(t.Context())
@@ -73,14 +73,14 @@ func TestAllowRefuses(t *testing.T) {
 		{"POST", "", `{}`, 400, "prefix", "not an address"},
 		{"POST", "", `{"prefix":"203.0.113.7/24"}`, 400, "prefix", "host bits"},
 		{"POST", "", `{"prefix":"203.0.113.8","for":"x"}`, 400, "for", "30d"},
-		{"POST", "", `{"prefix":"203.0.113.8","for":"d"}`, 400, "for", "no duration"},
-		{"POST", "", `{"prefix":"203.0.113.8","for":"1.5d"}`, 400, "for", "no duration"},
+		{"POST", "", `{"prefix":"203.0.113.8","for":"d"}`, 400, "for", "not a duration"},
+		{"POST", "", `{"prefix":"203.0.113.8","for":"1.5d"}`, 400, "for", "not a duration"},
 		{"POST", "", `{"prefix":"203.0.113.8","for":"0d"}`, 400, "for", "not between"},
 		{"POST", "", `{"prefix":"203.0.113.8","for":"3651d"}`, 400, "for", "3650d"},
-		{"POST", "", `{"prefix":"203.0.113.8","for":"99999999d"}`, 400, "for", "no duration"},
+		{"POST", "", `{"prefix":"203.0.113.8","for":"99999999d"}`, 400, "for", "not a duration"},
 		{"POST", "", `{"prefix":"203.0.113.8","until":"2026-02-28T12:00:00Z"}`, 400, "until", "next ten years"},
 		{"POST", "", `{"prefix":"203.0.113.8","reason":"a\nb"}`, 400, "reason", "control"},
-		{"POST", "", `{"prefix":"203.0.113.8","why":"?"}`, 400, "why", "no such field"},
+		{"POST", "", `{"prefix":"203.0.113.8","why":"?"}`, 400, "why", "unknown field"},
 		{"POST", "", `{"prefix":"203.0.113.7","for":"24h"}`, 409, "prefix", "already"},
 		{"POST", "", `{"prefix":"20.0.0.0/15"}`, 422, "prefix", "force"},
 		{"POST", "", `{"prefix":"0.0.0.0/0"}`, 422, "prefix", "force"},

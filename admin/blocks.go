@@ -96,7 +96,7 @@ func (s *changes) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
 		return edgeguard.Block{}, p
 	}
 	if old, ok := exact(s.reader.Find(now, prefix), prefix); ok && old.Until.After(until) {
-		return edgeguard.Block{}, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is blocked by rule %s until %s already", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
+		return edgeguard.Block{}, problem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
 	}
 	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
 }
@@ -162,7 +162,7 @@ func (s *changes) lift(r *http.Request, record *Audit) (edgeguard.Block, *Proble
 	record.Detail = reason
 	lifted, ok := s.operator.Unblock(b.Prefix, reason)
 	if !ok { // it ended, or another request lifted it, since it was looked up
-		return b, problem(http.StatusNotFound, "prefix", b.Prefix.String()+" is not blocked any more", "")
+		return b, problem(http.StatusNotFound, "prefix", b.Prefix.String()+" is no longer blocked", "")
 	}
 	return lifted, nil
 }
@@ -183,9 +183,9 @@ func (s *reads) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	p = problem(http.StatusNotFound, "prefix", prefix.String()+" is not blocked", "")
 	switch {
 	case s.waits(prefix):
-		p = problem(http.StatusNotFound, "prefix", "the block of "+prefix.String()+" is not in force: it waits for a word", "confirm it, or remove it")
+		p = problem(http.StatusNotFound, "prefix", "the block of "+prefix.String()+" is not in force: it awaits confirmation", "confirm or remove it")
 	case len(found) > 0:
-		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("no block is of %s, but that of %s holds it", prefix, found[0].Prefix), "ask for "+found[0].Prefix.String())
+		p = problem(http.StatusNotFound, "prefix", fmt.Sprintf("there is no block of exactly %s, but one of %s contains it", prefix, found[0].Prefix), "use "+found[0].Prefix.String())
 	}
 	return edgeguard.Block{Prefix: prefix}, p
 }
@@ -214,19 +214,19 @@ func refused(err error) *Problem {
 	case err == nil:
 		return nil
 	case errors.As(err, &tooMuch):
-		return problem(http.StatusConflict, "prefix", err.Error(), "force it if you mean it")
+		return problem(http.StatusConflict, "prefix", err.Error(), "use force if this is intended")
 	case errors.Is(err, blocklist.ErrFull):
-		return problem(http.StatusConflict, "prefix", err.Error(), "remove some, or raise max_blocks in the config and reload")
+		return problem(http.StatusConflict, "prefix", err.Error(), "remove some blocks, or raise max_blocks in the config and reload")
 	case errors.Is(err, blocklist.ErrTooWide):
-		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "name it in parts, or force it")
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "use narrower prefixes, or force")
 	case errors.Is(err, blocklist.ErrProtected):
-		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "force it if you mean it")
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "use force if this is intended")
 	case errors.Is(err, blocklist.ErrAllowed):
-		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "take it off the allowlist first, in the config or with `edgeguard allow remove`")
+		return problem(http.StatusUnprocessableEntity, "prefix", err.Error(), "remove it from the allowlist first, in the config or with `edgeguard allow remove`")
 	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
 		return problem(http.StatusBadRequest, "prefix", err.Error(), "")
 	case errors.Is(err, blocklist.ErrExpired):
-		return problem(http.StatusBadRequest, "until", err.Error(), "choose a later end")
+		return problem(http.StatusBadRequest, "until", err.Error(), "use a later end")
 	}
 	return problem(http.StatusInternalServerError, "", err.Error(), "")
 }

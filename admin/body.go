@@ -28,10 +28,10 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) *Problem {
 	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return problem(http.StatusRequestEntityTooLarge, "", "the body is larger than 64 KiB", "send one block a request")
+		return problem(http.StatusRequestEntityTooLarge, "", "the body is larger than 64 KiB", "send one block per request")
 	}
 	if err != nil {
-		return problem(http.StatusBadRequest, "", "the body ended too soon: "+err.Error(), "")
+		return problem(http.StatusBadRequest, "", "the body is incomplete: "+err.Error(), "")
 	}
 	return parseBody(content, into)
 }
@@ -43,7 +43,7 @@ func parseBody(content []byte, into any) *Problem {
 		return badJSON(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return problem(http.StatusBadRequest, "", "something follows the JSON object", "send one object")
+		return problem(http.StatusBadRequest, "", "the body continues after the JSON object", "send one object")
 	}
 	return nil
 }
@@ -52,13 +52,13 @@ func parseBody(content []byte, into any) *Problem {
 func badJSON(err error) *Problem {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return problem(http.StatusBadRequest, wrongType.Field, "wants a "+wrongType.Type.String()+", and this is a "+wrongType.Value, "see docs/api.md")
+		return problem(http.StatusBadRequest, wrongType.Field, "expected a "+wrongType.Type.String()+", got a "+wrongType.Value, "see docs/api.md")
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		if unquoted, err := strconv.Unquote(name); err == nil {
 			name = unquoted
 		}
-		return problem(http.StatusBadRequest, clip(name), "there is no such field", "see docs/api.md")
+		return problem(http.StatusBadRequest, clip(name), "unknown field", "see docs/api.md")
 	}
 	return problem(http.StatusBadRequest, "", "the body is not a JSON object: "+clip(err.Error()), "see docs/api.md")
 }
@@ -71,14 +71,14 @@ func end(now time.Time, span string, until time.Time, byDefault time.Duration) (
 	}
 	switch {
 	case span != "" && !until.IsZero():
-		return bad("until", "for and until are both given", "give one of them")
+		return bad("until", "for and until are both set", "set one of them")
 	case span != "":
 		lasts, err := parseSpan(span)
 		if err != nil {
-			return bad("for", strconv.Quote(clip(span))+" is no duration", "write one such as 90s, 10m, 24h or 30d")
+			return bad("for", strconv.Quote(clip(span))+" is not a duration", "use 90s, 10m, 24h or 30d")
 		}
 		if lasts <= 0 || lasts > maxFor {
-			return bad("for", clip(span)+" is not between 0 and 3650d", "write one such as 90s, 10m, 24h or 30d")
+			return bad("for", clip(span)+" is not between 0 and 3650d", "use 90s, 10m, 24h or 30d")
 		}
 		return now.Add(lasts), nil
 	case !until.IsZero():
@@ -87,7 +87,7 @@ func end(now time.Time, span string, until time.Time, byDefault time.Duration) (
 		}
 		return until, nil
 	case byDefault == 0:
-		return bad("for", "neither for nor until is given", "say how long from now, such as 1h")
+		return bad("for", "neither for nor until is set", "set for to a duration such as 1h")
 	}
 	return now.Add(byDefault), nil
 }
@@ -105,7 +105,7 @@ func parseSpan(text string) (time.Duration, error) {
 // checkReason refuses what would garble a log or a list.
 func checkReason(reason string) *Problem {
 	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
-		return problem(http.StatusBadRequest, "reason", "is longer than 256 bytes, or has control characters", "say it in one short line")
+		return problem(http.StatusBadRequest, "reason", "is longer than 256 bytes or has control characters", "use one short line")
 	}
 	return nil
 }

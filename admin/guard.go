@@ -19,7 +19,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reason, p := s.refusal(r)
 		if p == nil && origins.Check(r) != nil {
-			reason, p = "origin", problem(http.StatusForbidden, "", "changes are not taken from another site's page", "use `edgeguard` or curl")
+			reason, p = "origin", problem(http.StatusForbidden, "", "changes from a page of another site are refused", "use `edgeguard` or curl")
 		}
 		if p == nil {
 			next.ServeHTTP(w, r)
@@ -46,19 +46,19 @@ func (s *Server) refusal(r *http.Request) (reason string, p *Problem) {
 	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case from.loopback && !isLocalHost(r.Host):
-		return "host", problem(http.StatusMisdirectedRequest, "Host", "this is not a name of the loopback address", "ask for localhost or 127.0.0.1; in a proxy before it, set the Host header")
+		return "host", problem(http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header")
 	case from.unix:
 	case s.token != nil && !s.token.is(r.Header.Get("Authorization")):
 		return "token", problem(http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket")
 	case s.token == nil && !from.loopback:
-		return "token", problem(http.StatusForbidden, "", "no token is set, so only this host is answered", "set a token_file")
+		return "token", problem(http.StatusForbidden, "", "no token is set, so only requests from this host are accepted", "set token_file")
 	case s.token == nil && !reading:
-		return "readonly", problem(http.StatusForbidden, "", "over TCP without a token nothing can be changed", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or give its address a token_file")
+		return "readonly", problem(http.StatusForbidden, "", "changes over TCP require a token", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address")
 	case strings.HasPrefix(r.URL.Path, "/debug/") && (s.token == nil || !from.loopback):
-		return "profile", problem(http.StatusForbidden, "", "profiles are for this host only, and want a token or the unix socket", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or give this address a token_file and ask on loopback")
+		return "profile", problem(http.StatusForbidden, "", "profiles require the unix socket, or a token on loopback", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or set token_file and ask on loopback")
 	}
 	if !reading && !isJSON(r.Header.Get("Content-Type")) {
-		return "content", problem(http.StatusUnsupportedMediaType, "Content-Type", "changes are taken as JSON only", "send `Content-Type: application/json`")
+		return "content", problem(http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`")
 	}
 	return "", nil
 }

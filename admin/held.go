@@ -45,7 +45,7 @@ type TooMuchError struct {
 
 // Error names the share.
 func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, and over %.0f %% wants a word", e.Prefix, 100*e.Share, 100*e.Limit)
+	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
 }
 
 // listHeld gives one page of the blocks that wait.
@@ -88,7 +88,7 @@ func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 	for i, prefix := range prefixes {
 		p := s.confirmOne(prefix, request.All)
 		if p = s.audited(r, Audit{Action: "confirm", Target: prefix.String()}, p); p != nil {
-			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before", p.Detail, i, len(prefixes))
+			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before it", p.Detail, i, len(prefixes))
 			return p
 		}
 	}
@@ -100,7 +100,7 @@ func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
 	record := Audit{Action: "confirm"}
 	if request.All == (len(request.Prefixes) > 0) {
-		return nil, s.audited(r, record, problem(http.StatusBadRequest, "prefixes", "one of prefixes and all is to be given", "name what waits, or say all"))
+		return nil, s.audited(r, record, problem(http.StatusBadRequest, "prefixes", "exactly one of prefixes and all is required", "list prefixes, or set all"))
 	}
 	for _, text := range request.Prefixes {
 		prefix, p := parsePrefix("prefixes", text)
@@ -134,7 +134,7 @@ func (s *changes) confirmOne(prefix netip.Prefix, all bool) *Problem {
 	case err == nil && (ok || all):
 		return nil
 	case !ok:
-		return problem(http.StatusNotFound, "prefixes", prefix.String()+" does not wait for a word", "`edgeguard blocks held` lists what does")
+		return problem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
 	}
 	p := refused(err)
 	p.Field = "prefixes"

@@ -56,12 +56,12 @@ func TestHeldConfirm(t *testing.T) {
 		t.Errorf("audit: %+v", a)
 	}
 	for body, want := range map[string]string{
-		`{}`:                                   "400 prefixes: one of prefixes and all is to be given",
-		`{"all":true,"prefixes":["::1"]}`:      "400 prefixes: one of prefixes and all is to be given",
+		`{}`:                                   "400 prefixes: exactly one of prefixes and all is required",
+		`{"all":true,"prefixes":["::1"]}`:      "400 prefixes: exactly one of prefixes and all is required",
 		`{"prefixes":["x"]}`:                   `400 prefixes: "x" is`,
 		`{"prefixes":["20.0.0.0/8x"]}`:         "400 prefixes:",
-		`{"prefixes":["20.0.0.1"]}`:            "404 prefixes: 20.0.0.1/32 does not wait for a word; 0 of 1 were confirmed before",
-		`{"prefixes":["20.0.0.2","20.0.0.1"]}`: "404 prefixes: 20.0.0.1/32 does not wait for a word; 1 of 2 were confirmed before",
+		`{"prefixes":["20.0.0.1"]}`:            "404 prefixes: 20.0.0.1/32 does not await confirmation; 0 of 1 were confirmed before it",
+		`{"prefixes":["20.0.0.2","20.0.0.1"]}`: "404 prefixes: 20.0.0.1/32 does not await confirmation; 1 of 2 were confirmed before it",
 		`{"of":1}`:                             "400 of:",
 	} {
 		status, p := s.write(t, http.MethodPost, "/api/v1/held/confirm", body)
@@ -80,7 +80,7 @@ func TestHeldConfirm(t *testing.T) {
 func TestHeldIsTakenBack(t *testing.T) {
 	s := serve(t, withHeld(2), admin.Config{})
 	status, p := s.write(t, http.MethodPatch, "/api/v1/blocks/20.0.0.1", `{"for":"1h"}`)
-	if status != http.StatusNotFound || !strings.Contains(p.Error(), "the block of 20.0.0.1/32 is not in force: it waits for a word; confirm it, or remove it") {
+	if status != http.StatusNotFound || !strings.Contains(p.Error(), "the block of 20.0.0.1/32 is not in force: it awaits confirmation; confirm or remove it") {
 		t.Errorf("%d %s", status, p.Error())
 	}
 	if b, err := s.overUnix(t).Unblock(t.Context(), "20.0.0.1", "forged"); err != nil || b.Reason != "forged" || len(s.held) != 1 {
@@ -91,10 +91,10 @@ func TestHeldIsTakenBack(t *testing.T) {
 	}
 }
 
-// A block by hand that would refuse much of the traffic wants a second word.
+// A block by hand that would refuse much of the traffic requires force.
 func TestBlockOfACrowd(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	const want = "prefix: 198.18.0.0/16 would refuse 41 % of the last 5 minutes' requests here, and over 20 % wants a word; force it if you mean it"
+	const want = "prefix: 198.18.0.0/16 would refuse 41 % of the last 5 minutes' requests here, more than the limit of 20 %; use force if this is intended"
 	_, err := s.overUnix(t).Block(t.Context(), admin.BlockRequest{Prefix: crowded.String()})
 	if p := asProblem(t, err); p.Status != http.StatusConflict || p.Error() != want {
 		t.Errorf("%v", err)

@@ -15,7 +15,7 @@ type Latency struct{ vec *prometheus.HistogramVec }
 func NewLatency() *Latency {
 	return &Latency{vec: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "edgeguard_decision_duration_seconds",
-		Help: "How long a request waited for its verdict inside the node.",
+		Help: "Time a request waited for its verdict inside the node.",
 		// From a decision's own microsecond to what a client would notice.
 		Buckets:                        []float64{1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2},
 		NativeHistogramBucketFactor:    1.1,

@@ -13,7 +13,7 @@ func (s *Server) mayListen(address net.Addr) error {
 	if !ok || s.token != nil || tcp.IP.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("admin %s: refuses to listen beyond loopback without a token: anyone could read who is blocked; set a token_file, or listen at 127.0.0.1 or at a unix socket", address)
+	return fmt.Errorf("admin %s: listening beyond loopback requires a token, or any host could read the list of blocks; set token_file, or listen at 127.0.0.1 or on a unix socket", address)
 }
 
 // isLocalHost reports whether a Host header names this machine's loopback, as

@@ -23,7 +23,7 @@ const otherLabel = "other"
 func (s *Server) newMetrics() http.Handler {
 	s.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "edgeguard_admin_refusals_total",
-		Help: "Requests to the admin API that were not let in.",
+		Help: "Requests to the admin API that were refused.",
 	}, []string{"reason"})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(

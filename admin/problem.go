@@ -49,7 +49,7 @@ func send(w http.ResponseWriter, status int, contentType string, value any) {
 	body, err := json.Marshal(value)
 	if err != nil { // every value sent is a plain struct; only a Reader's odd time can do this
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
-		body, _ = json.Marshal(problem(status, "", "the answer cannot be written: "+err.Error(), ""))
+		body, _ = json.Marshal(problem(status, "", "the answer cannot be encoded: "+err.Error(), ""))
 	}
 	header := w.Header()
 	header.Set("Content-Type", contentType)

@@ -22,15 +22,15 @@ type query map[string]string
 func readQuery(r *http.Request, known ...string) (query, *Problem) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, problem(http.StatusBadRequest, "", "the query does not parse: "+err.Error(), "escape its values")
+		return nil, problem(http.StatusBadRequest, "", "invalid query: "+err.Error(), "escape its values")
 	}
 	q := make(query, len(values))
 	for name, all := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, problem(http.StatusBadRequest, clip(name), "there is no such parameter", knownFix(known))
+			return nil, problem(http.StatusBadRequest, clip(name), "unknown parameter", knownFix(known))
 		case len(all) > 1:
-			return nil, problem(http.StatusBadRequest, name, "is given twice", "give it once")
+			return nil, problem(http.StatusBadRequest, name, "is given twice", "use it once")
 		}
 		q[name] = all[0]
 	}
@@ -39,7 +39,7 @@ func readQuery(r *http.Request, known ...string) (query, *Problem) {
 
 func knownFix(known []string) string {
 	if len(known) == 0 {
-		return "leave it out"
+		return "remove it"
 	}
 	return "use one of " + strings.Join(known, ", ")
 }
@@ -52,7 +52,7 @@ func (q query) limit() (int, *Problem) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxLimit {
-		return 0, problem(http.StatusBadRequest, "limit", strconv.Quote(clip(text))+" is not a number from 1 to 1000", "use the cursor for more")
+		return 0, problem(http.StatusBadRequest, "limit", strconv.Quote(clip(text))+" is not a number from 1 to 1000", "use cursor for the next page")
 	}
 	return n, nil
 }
@@ -81,16 +81,16 @@ func parsePrefix(field, text string) (netip.Prefix, *Problem) {
 	}
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
-		return bad("is neither an address nor a prefix", "write one such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/64")
+		return bad("is neither an address nor a prefix", "use 203.0.113.7, 203.0.113.0/24 or 2001:db8::/64")
 	}
 	if prefix.Addr().Is4In6() {
 		if prefix.Bits() < 96 {
-			return bad("is wider than all of IPv4", "write it as IPv4")
+			return bad("is IPv4 written as IPv6 and wider than all of IPv4", "use an IPv4 prefix")
 		}
 		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
 	}
 	if prefix != prefix.Masked() {
-		return bad("has host bits", "write "+prefix.Masked().String()+", or the address alone")
+		return bad("has host bits set", "use "+prefix.Masked().String()+", or the address alone")
 	}
 	return prefix, nil
 }
@@ -99,7 +99,7 @@ func parsePrefix(field, text string) (netip.Prefix, *Problem) {
 func parseAddr(field, text string) (netip.Addr, *Problem) {
 	addr, err := netip.ParseAddr(text)
 	if err != nil || addr.Zone() != "" {
-		return netip.Addr{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" is not an address", "write one such as 203.0.113.7 or 2001:db8::7, without port or zone")
+		return netip.Addr{}, problem(http.StatusBadRequest, field, strconv.Quote(clip(text))+" is not an address", "use 203.0.113.7 or 2001:db8::7, without port or zone")
 	}
 	return addr.Unmap(), nil
 }

@@ -130,7 +130,7 @@ func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 }
 
 func noRule(name string) *Problem {
-	return problem(http.StatusNotFound, "name", "there is no rule "+clip(name), "GET /api/v1/rules lists them")
+	return problem(http.StatusNotFound, "name", "unknown rule "+clip(name), "GET /api/v1/rules lists them")
 }
 
 // getTop gives the keys nearest to a limit and the newest blocks.

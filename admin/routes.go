@@ -61,7 +61,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		allowed := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 		w.Header().Set("Allow", allowed)
-		problem(http.StatusMethodNotAllowed, "", r.Method+" is not for this path", "use "+allowed).send(w)
+		problem(http.StatusMethodNotAllowed, "", r.Method+" is not supported for this path", "use "+allowed).send(w)
 		return
 	}
 	if p := handle(w, r); p != nil {

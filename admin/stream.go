@@ -40,7 +40,7 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 	}
 	queue, start := s.events.listen(after, kinds, most)
 	if queue == nil {
-		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are open already", most), "close one, or use the unix socket")
+		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are already open", most), "close one, or use the unix socket")
 	}
 	defer s.events.leave(queue)
 	header := w.Header()
@@ -62,7 +62,7 @@ func readKinds(text string) (map[string]bool, *Problem) {
 	kinds := make(map[string]bool)
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(eventKinds, name) {
-			return nil, problem(http.StatusBadRequest, "kind", clip(name)+" is no kind of event", "use "+strings.Join(eventKinds, ", "))
+			return nil, problem(http.StatusBadRequest, "kind", clip(name)+" is not a kind of event", "use "+strings.Join(eventKinds, ", "))
 		}
 		kinds[name] = true
 	}
@@ -115,7 +115,7 @@ func (o *eventWriter) event(e *Event) bool {
 }
 
 func (o *eventWriter) gap() bool {
-	data, err := json.Marshal(Event{Kind: EventGap, Text: "the events after that ID are forgotten"})
+	data, err := json.Marshal(Event{Kind: EventGap, Text: "the events after that ID are no longer stored"})
 	return err == nil && o.write(fmt.Sprintf("event: %s\ndata: %s\n\n", EventGap, data))
 }
 

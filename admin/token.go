@@ -35,7 +35,7 @@ func (t *token) read() error {
 	}
 	text := strings.TrimSpace(string(content))
 	if len(text) < leastToken || len(content) > mostToken || strings.ContainsFunc(text, notVisible) {
-		return fmt.Errorf("admin token: %s: wants one word of %d to %d visible ASCII characters; write one with `openssl rand -hex 32`", t.file, leastToken, mostToken)
+		return fmt.Errorf("admin token: %s: expected one word of %d to %d visible ASCII characters; create one with `openssl rand -hex 32`", t.file, leastToken, mostToken)
 	}
 	hash := sha256.Sum256([]byte(text))
 	t.hash.Store(&hash)

@@ -176,7 +176,7 @@ func (l *List) checkExempt(e *entry) error {
 	case l.current.allow.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: take it off the allowlist first", p, ErrAllowed)
 	case !e.forced && l.current.protected.LookupPrefix(p):
-		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on; use force if you mean it", p, ErrProtected)
+		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on", p, ErrProtected)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func ask[Answer any](ctx context.Context, c *Client, method, path string, query 
 	}
 	defer response.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("%s: %s %s: the answer does not parse: %w; is it an edgeguard of this version?", c.address, method, path, err)
+		return answer, fmt.Errorf("%s: %s %s: invalid answer: %w; is it an edgeguard of this version?", c.address, method, path, err)
 	}
 	if named, ok := any(&answer).(interface{ BothNames() }); ok {
 		named.BothNames()

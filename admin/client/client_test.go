@@ -84,7 +84,7 @@ func TestForeignAnswers(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"a page":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "does not parse"},
+		"a page":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "invalid answer"},
 		"an error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }, "502 Bad Gateway"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
@@ -92,7 +92,7 @@ func TestForeignAnswers(t *testing.T) {
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"keys":`))
-		}, "does not parse"},
+		}, "invalid answer"},
 		"a problem": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(400)
