@@ -34,7 +34,7 @@ func run(ctx context.Context, argv []string) error {
 		err = fmt.Errorf("killed: %w", context.Cause(ctx))
 	}
 	if text := bytes.TrimSpace(out.kept); len(text) > 0 {
-		return fmt.Errorf("run %q: %w: it said %q", argv, err, text)
+		return fmt.Errorf("run %q: %w: its output was %q", argv, err, text)
 	}
 	return fmt.Errorf("run %q: %w", argv, err)
 }

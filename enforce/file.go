@@ -103,7 +103,7 @@ func (c *FileConfig) check() error {
 	case c.Path == "":
 		return errors.New("a list needs the path of its file")
 	case int(c.Format) >= len(layouts):
-		return fmt.Errorf("%s: no list format %d", c.Path, c.Format)
+		return fmt.Errorf("%s: unknown list format %d", c.Path, c.Format)
 	case !goodName.MatchString(c.Name):
 		return fmt.Errorf("%s: the name %q must be a small letter and at most 23 more of a-z, 0-9 and _", c.Path, c.Name)
 	case len(c.Reload) > 0 && c.Reload[0] == "":
@@ -174,7 +174,7 @@ func (f *File) write(now time.Time, entries []Entry) error {
 
 // load puts the file in force.
 func (f *File) load(ctx context.Context, entries []Entry) error {
-	late := fmt.Errorf("no end after %s", f.config.Timeout)
+	late := fmt.Errorf("no answer after %s", f.config.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, f.config.Timeout, late)
 	defer cancel()
 	switch {

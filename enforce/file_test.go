@@ -273,7 +273,7 @@ func TestHangingReloadIsKilledWithItsChildren(t *testing.T) {
 	script := "sleep 1000 & echo $! >" + pids + "; echo waiting; wait"
 	f := newTestFile(t, FileConfig{Path: filepath.Join(dir, "list"), Reload: []string{"sh", "-c", script}, Timeout: 300 * time.Millisecond})
 	err := f.Replace(t.Context(), epoch, nil)
-	if err == nil || !strings.Contains(err.Error(), "no end after 300ms") || !strings.Contains(err.Error(), "waiting") {
+	if err == nil || !strings.Contains(err.Error(), "no answer after 300ms") || !strings.Contains(err.Error(), "waiting") {
 		t.Errorf("error %v", err)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(read(t, pids)))
@@ -319,7 +319,7 @@ func TestFileConfig(t *testing.T) {
 		want string
 	}{
 		{FileConfig{}, "needs the path"},
-		{FileConfig{Path: "l", Format: 99}, "no list format 99"},
+		{FileConfig{Path: "l", Format: 99}, "unknown list format 99"},
 		{FileConfig{Path: "l", Name: "a; drop"}, "small letter"},
 		{FileConfig{Path: "l", Name: strings.Repeat("a", 25)}, "small letter"},
 		{FileConfig{Path: "l", Reload: []string{""}}, "command is empty"},

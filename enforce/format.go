@@ -74,7 +74,7 @@ func Formats() []string {
 func ParseFormat(name string) (Format, error) {
 	i := slices.IndexFunc(layouts[:], func(l layout) bool { return l.name == name })
 	if i < 0 {
-		return 0, fmt.Errorf("no list format %q: use one of %s", name, strings.Join(Formats(), ", "))
+		return 0, fmt.Errorf("unknown list format %q: use one of %s", name, strings.Join(Formats(), ", "))
 	}
 	return Format(i), nil
 }

@@ -90,7 +90,7 @@ func (h haproxy) tell(ctx context.Context, what, line string) error {
 
 func (h haproxy) refused(what, answer string) error {
 	first, _, _ := strings.Cut(answer, "\n")
-	return fmt.Errorf("haproxy at %s: %s %s %s: it said %.200q "+
+	return fmt.Errorf("haproxy at %s: %s %s %s: it answered %.200q "+
 		"(haproxy.cfg must use exactly this path)", h.socket, what, h.kind, h.id, first)
 }
 

@@ -55,7 +55,7 @@ var (
 	ErrNotOurs = errors.New("it is not the list that edgeguard wrote")
 	ErrInUse   = errors.New("another edgeguard keeps it")
 	// ErrNotLoaded is wrapped where the file is empty, and nobody could be told.
-	ErrNotLoaded = errors.New("the file is empty, but who reads it was not told")
+	ErrNotLoaded = errors.New("the file is empty, but its reader was not notified")
 )
 
 // Empty takes everybody out of the list, and has that put in force as the config
@@ -163,7 +163,7 @@ const (
 // SaveOwned writes the record of lists to a file, whole or not at all.
 func SaveOwned(path string, lists []Owned) error {
 	if len(lists) > mostOwned {
-		return fmt.Errorf("%s: %d lists: not over %d: delete those that nobody needs (edgeguard doctor names them)", path, len(lists), mostOwned)
+		return fmt.Errorf("%s: %d lists: not over %d: delete unused ones (edgeguard doctor names them)", path, len(lists), mostOwned)
 	}
 	body, err := json.Marshal(lists)
 	if err != nil {

@@ -271,9 +271,9 @@ func TestHAProxyErrors(t *testing.T) {
 	}{
 		"nobody there":      {func(c *enforce.FileConfig) { c.Socket += ".none" }, "no such file"},
 		"not its list":      {func(c *enforce.FileConfig) { c.Path += ".other" }, "must use exactly this path"},
-		"map, not an acl":   {func(c *enforce.FileConfig) { c.Path = h.table }, "it said"},
-		"hangs":             {func(c *enforce.FileConfig) { c.Socket = deafSocket(t); c.Timeout = 200 * time.Millisecond }, "no end after 200ms"},
-		"talks about other": {func(c *enforce.FileConfig) { c.Socket = chattySocket(t) }, `it said "hello; }"`},
+		"map, not an acl":   {func(c *enforce.FileConfig) { c.Path = h.table }, "it answered"},
+		"hangs":             {func(c *enforce.FileConfig) { c.Socket = deafSocket(t); c.Timeout = 200 * time.Millisecond }, "no answer after 200ms"},
+		"talks about other": {func(c *enforce.FileConfig) { c.Socket = chattySocket(t) }, `it answered "hello; }"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := h.config(enforce.FormatHAProxy)

@@ -282,7 +282,7 @@ func (r *Runner) failed(ctx context.Context, err error) {
 	r.allowed = time.Now().Add(r.backoff(s.Failing))
 	r.mu.Unlock()
 	if first {
-		r.config.Log.Error("enforcer fails; what it installed last stays", "enforcer", r.config.Name, "error", err)
+		r.config.Log.Error("enforcer fails; the last installed list stays in place", "enforcer", r.config.Name, "error", err)
 	}
 }
 

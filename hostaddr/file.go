@@ -50,7 +50,7 @@ func parseLines(r io.Reader, parse parser) (list []Protected, first error) {
 		first = err
 	}
 	if len(all) > maxFile {
-		first = fmt.Errorf("longer than %d bytes: the rest was not read; name what is missing under trusted_proxies or allowlist", maxFile)
+		first = fmt.Errorf("longer than %d bytes: the rest was not read; add what is missing to trusted_proxies or allowlist", maxFile)
 		all = all[:bytes.LastIndexByte(all, '\n')+1]
 	}
 	known := make(map[Protected]bool)

@@ -14,7 +14,7 @@ import (
 // sample is how many of a file's first lines decide its format.
 const sample = 100
 
-var errUnknownFormat = errors.New("of no known log format; give it with --format: " + formatHint)
+var errUnknownFormat = errors.New("unknown log format: give it with --format: " + formatHint)
 
 // Detect finds the format that reads most of the first lines, and at least
 // half of them. A log without lines is taken for one of the combined format. Zone

@@ -272,11 +272,11 @@ func TestParseFormatErrors(t *testing.T) {
 		{`%h %{%Y`, "has no }"},
 		{`%h %t %`, "a % without a letter"},
 		{"csv", "name the columns"},
-		{"csv:time=a", "time= and addr= must be given"},
-		{"csv:time=a,addr=b,user=c", `"user" is no field`},
+		{"csv:time=a", "time= and addr= are required"},
+		{"csv:time=a,addr=b,user=c", `unknown field "user"`},
 		{"csv:time=a,addr=b,addr=c", "given twice"},
 		{"csv:time=a,addr", "not FIELD=COLUMN"},
-		{"csvxx:time=a,addr=b", "no delimiter"},
+		{"csvxx:time=a,addr=b", "invalid delimiter"},
 	} {
 		_, err := ParseFormat(test.format)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

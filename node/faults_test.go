@@ -91,7 +91,7 @@ func TestDamagedStateIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	u = newNode(t, folder, small).start()
-	u.eventually("it is told", func() bool { return strings.Contains(u.log.String(), "set aside as") })
+	u.eventually("it is told", func() bool { return strings.Contains(u.log.String(), "renamed to") })
 	if u.blocked("203.0.113.9") {
 		t.Error("half a state was used")
 	}

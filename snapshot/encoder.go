@@ -40,7 +40,7 @@ func (e *encoder) flags(set ...bool) {
 
 func (e *encoder) bytes(b []byte) {
 	if len(b) > maxText {
-		e.fail("%d bytes where %d are the most: %.40q…", len(b), maxText, b)
+		e.fail("%d bytes, more than %d: %.40q…", len(b), maxText, b)
 		return
 	}
 	e.uint(uint64(len(b)))

@@ -51,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := Create(path, Cut{}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
 		t.Errorf("Create gave %v", err)
 	}
-	if _, err := Load(bad, noon, untouchable(t)); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "could not be set aside") {
+	if _, err := Load(bad, noon, untouchable(t)); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "could not be renamed") {
 		t.Errorf("Load gave %v", err)
 	}
 	if l, err := Load(path, noon, Sink{}); err != nil || l.Node != "edge-1" {

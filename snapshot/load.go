@@ -95,7 +95,7 @@ func load(path string, now time.Time, sink *Sink) (Loaded, error) {
 		return Loaded{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return Loaded{}, errors.New("not a file; name another place for the state")
+		return Loaded{}, errors.New("not a file: choose another path for the state")
 	}
 	f, err := place.Open(place.Name)
 	if err != nil {
@@ -114,7 +114,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 		return Loaded{}, err
 	}
 	if check.cut.Taken.After(now.Add(maxAhead)) {
-		return Loaded{}, fmt.Errorf("%w: %s, and it is %s", ErrFuture,
+		return Loaded{}, fmt.Errorf("%w: %s, now it is %s", ErrFuture,
 			check.cut.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -143,9 +143,9 @@ func setAside(path string) string {
 			continue
 		}
 		if err := os.Rename(path, to); err != nil {
-			return fmt.Sprintf("it could not be set aside (%v); starting without it", err)
+			return fmt.Sprintf("it could not be renamed (%v); starting without it", err)
 		}
-		return "it is set aside as " + to + "; starting without it"
+		return "it is renamed to " + to + "; starting without it"
 	}
 }
 

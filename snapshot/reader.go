@@ -52,7 +52,7 @@ func (r *reader) read(v *visit) (sum uint64, err error) {
 			return 0, err
 		}
 		if first != (kind == kindHead) {
-			return 0, damaged(begin, "a frame %q where it cannot be", kind)
+			return 0, damaged(begin, "an unexpected frame %q", kind)
 		}
 		d := decoder{rest: payload}
 		if kind == kindEnd {
@@ -151,7 +151,7 @@ func (r *reader) frame() (kind byte, payload []byte, err error) {
 	payload = b[:size]
 	sum := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, payload)
 	if sum != binary.LittleEndian.Uint32(b[size:]) {
-		return 0, nil, damaged(begin, "a frame's checksum does not fit")
+		return 0, nil, damaged(begin, "a frame's checksum does not match")
 	}
 	return head[0], payload, nil
 }
@@ -174,15 +174,15 @@ func (r *reader) end(d *decoder, sum uint64) error {
 	count, want := d.tally(), d.fixed64()
 	switch {
 	case d.err != nil || len(d.rest) > 0:
-		return damaged(r.at, "the end is of a wrong size")
+		return damaged(r.at, "the end has the wrong size")
 	case count != r.count:
-		return damaged(r.at, "other numbers of records than were written")
+		return damaged(r.at, "the numbers of records do not match")
 	case sum != want:
-		return damaged(r.at, "the checksum of the whole does not fit")
+		return damaged(r.at, "the checksum of the whole does not match")
 	}
 	n, err := io.ReadFull(r.in, r.room[:1])
 	if n > 0 {
-		return damaged(r.at, "something follows the end")
+		return damaged(r.at, "there is more after the end")
 	}
 	if !isEnd(err) {
 		return err

@@ -63,7 +63,7 @@ func (d *decoder) meter(m *Meter) {
 	m.Width = d.uint32()
 	d.flags()
 	if m.Width == 0 {
-		d.fail("a slot of no seconds")
+		d.fail("a slot of 0 seconds")
 	}
 }
 

@@ -236,7 +236,7 @@ enforce: {files: [{file: %[1]s/sticky/list, format: plain}, {file: %[1]s/open/li
 	s.eventually("the conditions", func() bool {
 		_, body, _ := status("unix:"+in("admin.sock"), "/api/v1/status", nil)
 		return strings.Contains(body, in("sticky/list")+" is a link of user") && strings.Contains(body, in("sticky/node.state")+" is a link of user") &&
-			strings.Contains(body, "everybody may write the folder "+in("open"))
+			strings.Contains(body, "the folder "+in("open")+" is world-writable")
 	})
 	out, err := edgeguardCommand("doctor", "--config", in("config.yaml")).CombinedOutput()
 	if err == nil || strings.Count(string(out), "is a link of user") < 2 || !strings.Contains(string(out), "chmod o-w "+in("open")) {

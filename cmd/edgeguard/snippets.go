@@ -25,7 +25,7 @@ request, or feeds it its log. It is what edgeguard's own tests run.`,
 		Args:      oneArgument("one of " + strings.Join(snippets.Names(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(snippets.Names(), args[0]) {
-				return usageError{fmt.Errorf("snippets: no %q: choose one of %s", args[0], strings.Join(snippets.Names(), ", "))}
+				return usageError{fmt.Errorf("snippets: unknown name %q: use one of %s", args[0], strings.Join(snippets.Names(), ", "))}
 			}
 			if v.Auth == "" {
 				v.Auth = authFor(e, args[0], configFile)

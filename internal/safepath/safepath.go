@@ -18,7 +18,7 @@ import (
 const mostLinks = 40
 
 // ErrFolder is wrapped where the way ends at a folder and not at a file.
-var ErrFolder = errors.New("not a file but a folder")
+var ErrFolder = errors.New("a folder, not a file")
 
 // Place is where a file lies, or would: a folder that stays the same whatever is
 // renamed meanwhile, and a name in it that is no link, or was none. To be closed.
@@ -48,7 +48,7 @@ func Open(path string) (*Place, error) {
 	// Where a folder of others lies on the way, it may have been replaced since.
 	if now, err := root.Stat("."); err != nil || !os.SameFile(now, w.folder) {
 		_ = root.Close()
-		return nil, fmt.Errorf("%s changed while it was looked at", w.at)
+		return nil, fmt.Errorf("%s changed during the check", w.at)
 	}
 	return &Place{Root: root, Name: w.name, Path: filepath.Join(w.at, w.name), system: w.system}, nil
 }
@@ -69,10 +69,10 @@ func (p *Place) OpenOwn() (*os.File, error) {
 	}
 	now, err := f.Stat()
 	if err == nil && !trusted(ownerOf(now), p.system) {
-		err = fmt.Errorf("%s belongs to user %s, and is not believed: remove it, or make it yours with chown", p.Path, userName(ownerOf(now)))
+		err = fmt.Errorf("%s belongs to user %s and is not trusted: remove it, or make it yours with chown", p.Path, userName(ownerOf(now)))
 	}
 	if err == nil && !os.SameFile(now, info) {
-		err = fmt.Errorf("%s changed while it was looked at", p.Path)
+		err = fmt.Errorf("%s changed during the check", p.Path)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -102,7 +102,7 @@ func Doubts(path string) (doubts []string, err error) {
 		doubts = append(doubts, fmt.Sprintf("%s belongs to user %s, who can replace the file", w.at, userName(ownerOf(w.folder))))
 	}
 	if w.folder.Mode().Perm()&0o020 != 0 && w.folder.Mode()&fs.ModeSticky == 0 {
-		doubts = append(doubts, fmt.Sprintf("%s may be written by a group (mode %04o), who can replace the file: `chmod g-w %s` if nobody needs that",
+		doubts = append(doubts, fmt.Sprintf("%s is group-writable (mode %04o), so its group can replace the file: `chmod g-w %s` unless that is needed",
 			w.at, w.folder.Mode().Perm(), w.at))
 	}
 	return doubts, nil
@@ -172,7 +172,7 @@ func (w *walk) step(last bool) error {
 	case info.Mode().Type() == fs.ModeSymlink:
 		return w.follow(full, info)
 	case everybody(w.folder) && !w.trusted(ownerOf(info)):
-		return fmt.Errorf("%s belongs to user %s, in a folder that everybody may write: remove it, or choose another folder", full, userName(ownerOf(info)))
+		return fmt.Errorf("%s belongs to user %s, in a world-writable folder: remove it, or choose another folder", full, userName(ownerOf(info)))
 	case last && !info.IsDir():
 		return nil
 	}
@@ -182,7 +182,7 @@ func (w *walk) step(last bool) error {
 // follow goes on where a link leads.
 func (w *walk) follow(full string, info fs.FileInfo) error {
 	if !w.trusted(ownerOf(info)) {
-		return fmt.Errorf("%s is a link of user %s, who could have any file overwritten by it: remove it, or, if it is meant, `chown -h root %s`",
+		return fmt.Errorf("%s is a link of user %s, who could overwrite any file through it: remove it, or, if it is intended, `chown -h root %s`",
 			full, userName(ownerOf(info)), full)
 	}
 	if w.links++; w.links > mostLinks {
@@ -209,7 +209,7 @@ func (w *walk) enter(full string) error {
 	case !info.IsDir():
 		return &fs.PathError{Op: "open", Path: full, Err: errors.New("not a directory")}
 	case everybody(info) && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("everybody may write the folder %s (mode %04o), and replace the file: `chmod o-w %s`, or choose another folder",
+		return fmt.Errorf("the folder %s is world-writable (mode %04o), so any user can replace the file: `chmod o-w %s`, or choose another folder",
 			full, info.Mode().Perm(), full)
 	}
 	w.at, w.folder, w.name = full, info, ""

@@ -90,7 +90,7 @@ func TestOpen(t *testing.T) {
 	}
 	if os.Geteuid() == 0 {
 		mustDo(t, os.WriteFile(in("home/theirs"), nil, 0o644), os.Chown(in("home/theirs"), nobody, nobody), os.WriteFile(in("home/ours"), nil, 0o644))
-		for name, want := range map[string]string{"home/theirs": "is not believed", "home/ours": "", "home/none": "no such file"} {
+		for name, want := range map[string]string{"home/theirs": "is not trusted", "home/ours": "", "home/none": "no such file"} {
 			p, err := Open(in(name))
 			mustDo(t, err)
 			f, err := p.OpenOwn()

@@ -81,9 +81,9 @@ func (a Access) Compare(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Perm() != a.Mode.Perm():
-		return fmt.Errorf("its mode is %04o, and the config says %04o", info.Mode().Perm(), a.Mode.Perm())
+		return fmt.Errorf("its mode is %04o, but the config says %04o", info.Mode().Perm(), a.Mode.Perm())
 	case gid >= 0 && gid != groupOf(info):
-		return fmt.Errorf("its group is not %s, as the config says", a.Group)
+		return fmt.Errorf("its group is not the %s of the config", a.Group)
 	}
 	return nil
 }

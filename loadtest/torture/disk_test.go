@@ -118,7 +118,7 @@ func TestDiskFullAndReadOnly(t *testing.T) {
 		}
 		fault.mend()
 		n.decides(ask, after) // a new block has the state saved soon
-		n.Until(fault.name+": all is well", func() bool { return n.trouble() == "" || strings.HasSuffix(n.trouble(), "it is waited for") })
+		n.Until(fault.name+": all is well", func() bool { return n.trouble() == "" || strings.HasSuffix(n.trouble(), "waiting for it") })
 		n.Until(fault.name+": what it missed is saved", func() bool { return n.kept(during) && n.kept(after) })
 		n.Until(fault.name+": the list is whole", func() bool {
 			text, err := os.ReadFile(n.Path("disk/deny.txt"))

@@ -62,7 +62,7 @@ func Parse(s string) (*Columns, error) {
 		}
 	}
 	if c.columns[csvTime] == "" || c.columns[csvAddr] == "" {
-		return nil, errors.New("time= and addr= must be given, the rest may")
+		return nil, errors.New("time= and addr= are required, the rest is optional")
 	}
 	return c, nil
 }
@@ -83,7 +83,7 @@ func (c *Columns) set(pair string) error {
 	}
 	i := slices.Index(csvFieldNames, name)
 	if i < 0 {
-		return fmt.Errorf("%q is no field: use %s or sep", name, strings.Join(csvFieldNames, ", "))
+		return fmt.Errorf("unknown field %q: use %s or sep", name, strings.Join(csvFieldNames, ", "))
 	}
 	if c.columns[i] != "" {
 		return fmt.Errorf("%q is given twice", name)
@@ -96,7 +96,7 @@ func (c *Columns) setSep(s string) error {
 	sep, named := separators[s]
 	if !named {
 		if len(s) != 1 || s[0] == '"' || scan.IsAlnum(s[0]) {
-			return fmt.Errorf("%q is no delimiter: use one character, or tab, space, comma, semicolon, pipe", s)
+			return fmt.Errorf("invalid delimiter %q: use one character, or tab, space, comma, semicolon, pipe", s)
 		}
 		sep = s[0]
 	}

@@ -25,7 +25,7 @@ type parser struct {
 }
 
 const (
-	spansLines entry.Reason = "a quoted field goes on over the line's end"
+	spansLines entry.Reason = "a quoted field continues on the next line"
 	inside     entry.Reason = "inside a quoted field that began on an earlier line"
 	tooFew     entry.Reason = "fewer columns than the header"
 	badQuote   entry.Reason = "a quoted field is followed by more than a delimiter"

@@ -45,13 +45,13 @@ func CompileDate(format string) (DateFormat, error) {
 		}
 		switch {
 		case rest == "":
-			return nil, fmt.Errorf("a %% ends the time format")
+			return nil, fmt.Errorf("the time format ends in a bare %%")
 		case rest[0] == '%':
 			parts = append(parts, datePart{lit: "%"})
 		case strings.IndexByte(dateVerbs, rest[0]) >= 0:
 			parts = append(parts, datePart{verb: rest[0]})
 		default:
-			return nil, fmt.Errorf("%%%c in a time format is not read: use %%Y %%m %%d %%H %%M %%S %%z %%b %%e %%s %%F %%T", rest[0])
+			return nil, fmt.Errorf("unsupported %%%c in a time format: use %%Y %%m %%d %%H %%M %%S %%z %%b %%e %%s %%F %%T", rest[0])
 		}
 		format = rest[1:]
 	}

@@ -49,7 +49,7 @@ func (f *Follower) step(t *tail) (more bool) {
 	f.failing = err != nil
 	switch {
 	case err != nil:
-		f.in.troubles.set(atFile, fmt.Errorf("cannot read the log: %w; it is tried again", err))
+		f.in.troubles.set(atFile, fmt.Errorf("cannot read the log: %w; retrying", err))
 		return false
 	case what == rewound:
 		f.rewind(t)

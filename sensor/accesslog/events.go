@@ -125,7 +125,7 @@ func (in *inlet) judge(p *page) {
 	}
 	before := in.misses
 	if in.misses += p.Skipped; before < misfit && in.misses >= misfit && len(p.Shown) > 0 {
-		in.troubles.set(atFormat, fmt.Errorf("%s: none of the last %d lines is of the format %s, such as %q: %s; give the log's own format",
+		in.troubles.set(atFormat, fmt.Errorf("%s: none of the last %d lines matches the format %s, such as %q: %s; set the log's own format",
 			in.name, in.misses, in.format, p.Shown[0].Text, p.Shown[0].Reason))
 	}
 }

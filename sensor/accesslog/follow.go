@@ -95,7 +95,7 @@ type Follower struct {
 // NewFollower checks the config. The file is opened by Run.
 func NewFollower(c FollowConfig) (*Follower, error) {
 	if c.File == "" {
-		return nil, errors.New("live log: no file is named")
+		return nil, errors.New("live log: no file name")
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
@@ -245,7 +245,7 @@ func (f *Follower) absent(now time.Time, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		f.retry = min(max(2*f.retry, f.config.Poll), maxRetry)
 		f.nextTry = now.Add(f.retry)
-		f.in.troubles.set(atFile, fmt.Errorf("cannot follow the log: %w; it is tried again", err))
+		f.in.troubles.set(atFile, fmt.Errorf("cannot follow the log: %w; retrying", err))
 		return
 	}
 	if f.seen.IsZero() {
@@ -256,7 +256,7 @@ func (f *Follower) absent(now time.Time, err error) {
 		f.missing = now
 	}
 	if len(f.tails) == 0 || now.Sub(f.missing) > patience {
-		f.in.troubles.set(atFile, fmt.Errorf("the log %s is not there; it is waited for", f.config.File))
+		f.in.troubles.set(atFile, fmt.Errorf("the log %s does not exist; waiting for it", f.config.File))
 	}
 }
 

@@ -44,7 +44,7 @@ func TestFollowWaitsForTheFile(t *testing.T) {
 	eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"file: the log " + l.path + " is not there; it is waited for", "file: <nil>"}; fmt.Sprint(told) != fmt.Sprint(want) {
+	if want := []string{"file: the log " + l.path + " does not exist; waiting for it", "file: <nil>"}; fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }
@@ -110,7 +110,7 @@ func TestFollowWrongFormat(t *testing.T) {
 	l.lines(misfit)
 	eventually(t, "it is said", func() bool {
 		err := f.Stats().Err
-		return err != nil && strings.Contains(err.Error(), "none of the last 20 lines is of the format json, such as")
+		return err != nil && strings.Contains(err.Error(), "none of the last 20 lines matches the format json, such as")
 	})
 	l.text(`{"ts":1711741827,"remote_addr":"192.0.2.1","uri":"/20"}` + "\n")
 	eventually(t, "all is well", func() bool { return f.Stats().Err == nil })

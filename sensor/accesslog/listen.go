@@ -84,7 +84,7 @@ func Listen(c ListenConfig) (*Listener, error) {
 	return l, nil
 }
 
-var errAddress = errors.New("give unixgram:/path, unix:/path or tcp:host:port (UDP is not offered: anybody can forge a datagram's sender)")
+var errAddress = errors.New("use unixgram:/path, unix:/path or tcp:host:port (UDP is not supported: its senders can be forged)")
 
 // bind makes a unix socket.
 func (l *Listener) bind(network, path string) (err error) {

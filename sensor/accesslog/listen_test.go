@@ -188,7 +188,7 @@ func TestListenAddress(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := try("unixgram:" + path); !strings.Contains(got, "is no socket") {
+	if got := try("unixgram:" + path); !strings.Contains(got, "is not a socket") {
 		t.Errorf("a file: %q", got)
 	}
 	if b, _ := os.ReadFile(path); string(b) != "precious" {

@@ -163,8 +163,8 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"missing", filepath.Join(dir, "none.log"), nil, "no such file"},
 		{"directory", dir, nil, "is a directory: name the log files in it"},
-		{"no format known", write(t, []byte("hello\nworld\n")), nil, "of no known log format; give it with --format: auto, combined"},
-		{"few lines fit", write(t, []byte("a\nb\nc\n"+goodLine)), nil, "of no known log format"},
+		{"no format known", write(t, []byte("hello\nworld\n")), nil, "unknown log format: give it with --format: auto, combined"},
+		{"few lines fit", write(t, []byte("a\nb\nc\n"+goodLine)), nil, "unknown log format"},
 		{"delimited", write(t, []byte("datetime,host,src\n1,2,3\n")), nil, `it may be a delimited file: its first line is "datetime,host,src"`},
 		{"column missing", write(t, []byte("\nwhen,a\n1,2\n")), csv, `access.log:2: the header has no column "t"`},
 		{"gzip header only", write(t, []byte("\x1f\x8b\x08")), nil, "gzip header is damaged"},

@@ -27,7 +27,7 @@ func clearStale(network, path string) error {
 		return err
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s is there and is no socket: it is left alone; give another path or remove it", path)
+		return fmt.Errorf("%s exists and is not a socket: choose another path or remove it", path)
 	}
 	conn, err := net.DialTimeout(network, path, time.Second)
 	switch {

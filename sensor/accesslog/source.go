@@ -89,11 +89,11 @@ func (s *source) explain(err error, lines uint64) error {
 	case err == nil || err == io.EOF:
 		return nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the compressed file is cut off after line %d; what came before it was used", s.name, lines)
+		return fmt.Errorf("%s: the compressed file is cut off after line %d; the lines before it were used", s.name, lines)
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("%s: the compressed file is damaged after line %d; what came before it was used: %w", s.name, lines, err)
+		return fmt.Errorf("%s: the compressed file is damaged after line %d; the lines before it were used: %w", s.name, lines, err)
 	}
-	return fmt.Errorf("%s: after line %d; what came before it was used: %w", s.name, lines, err)
+	return fmt.Errorf("%s: after line %d; the lines before it were used: %w", s.name, lines, err)
 }
 
 // close closes the file. Standard input is left to the process.

@@ -29,7 +29,7 @@ func (l *Listener) accept(ctx context.Context) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("listen at %q: %w", l.config.Address, err)
 		case err != nil: // no file descriptors left, mostly
-			l.in.troubles.set(atSocket, fmt.Errorf("%s: %w; it is tried again", l.config.Address, err))
+			l.in.troubles.set(atSocket, fmt.Errorf("%s: %w; retrying", l.config.Address, err))
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			select {
 			case <-ctx.Done():
@@ -45,7 +45,7 @@ func (l *Listener) accept(ctx context.Context) error {
 		default:
 			_ = conn.Close()
 			l.count(func(s *ListenStats) { s.Refused++ })
-			l.in.troubles.set(atConnections, fmt.Errorf("%s: more than %d connections: further ones are closed", l.config.Address, cap(l.slots)))
+			l.in.troubles.set(atConnections, fmt.Errorf("%s: over %d connections: new ones are closed", l.config.Address, cap(l.slots)))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func NewFinder(trust *Trust, header string) (*Finder, error) {
 		header = XForwardedFor
 	}
 	if strings.ContainsAny(header, " \t\r\n:,;\"") {
-		return nil, fmt.Errorf("client address: %q is no name of a header", header)
+		return nil, fmt.Errorf("client address: %q is not a header name", header)
 	}
 	f := &Finder{trust: trust, header: textproto.CanonicalMIMEHeaderKey(header)}
 	switch f.header {

@@ -32,10 +32,10 @@ func NewTrust(prefixes []netip.Prefix, unix bool) (*Trust, error) {
 			bits -= 96
 		}
 		if !p.IsValid() || bits < 0 {
-			return nil, fmt.Errorf("trusted proxies: %v is no prefix: write it like 192.0.2.0/24", p)
+			return nil, fmt.Errorf("trusted proxies: invalid prefix %v: use one such as 192.0.2.0/24", p)
 		}
 		if bits == 0 {
-			return nil, fmt.Errorf("trusted proxies: %v trusts everybody, so that clients could choose their address: name the proxies", p)
+			return nil, fmt.Errorf("trusted proxies: %v trusts every client, which could then choose its address: name the proxies only", p)
 		}
 		clean = append(clean, netip.PrefixFrom(p.Addr().Unmap().WithZone(""), bits).Masked())
 	}

@@ -56,7 +56,7 @@ func (s *Server) ask(q *question, peer netip.Addr, p protocol, rest string) edge
 	a := s.asker
 	if !a.config.Trust.Has(peer) {
 		a.stats.strangers.Add(1)
-		a.config.Alarm(AlarmStranger, peer.String()+" asks without being trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
+		a.config.Alarm(AlarmStranger, peer.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
 		a.place(&q.event, peer, clientaddr.Client{Addr: peer})
 		return a.decide(a.config.Now(), &q.event)
 	}

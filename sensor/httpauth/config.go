@@ -71,7 +71,7 @@ const (
 // checked gives the config with its defaults filled in.
 func (c Config) checked() (Config, error) {
 	if c.Decide == nil {
-		return c, errors.New("forward auth: no Decide")
+		return c, errors.New("forward auth: Decide must be set")
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -27,7 +27,7 @@ var describing = []string{"host", "user-agent", "x-request-id", "x-original-meth
 	"x-forwarded-method", "x-forwarded-uri", "x-forwarded-host"}
 
 // errLong says that who asks cannot be told from a header over the limit.
-var errLong = errors.New("the header is too long to tell whom it is from")
+var errLong = errors.New("the header is too long to find its client")
 
 // countLong counts a question whose header is over the limit, which is refused
 // whatever the verdict. If whom it is about cannot be told surely, it is told as

@@ -103,7 +103,7 @@ func (s *Server) Serve(nl net.Listener) error {
 	s.mu.Lock()
 	if s.listener != nil {
 		s.mu.Unlock()
-		return errors.New("forward auth: this server has served already: make one for each listener")
+		return errors.New("forward auth: this server was used before: make one for each listener")
 	}
 	s.listener = l
 	s.mu.Unlock()

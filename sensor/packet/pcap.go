@@ -40,7 +40,7 @@ func openPcap(w *window) (*pcap, error) {
 	}
 	major, minor := p.order.uint16(b[4:]), p.order.uint16(b[6:])
 	if major < 2 {
-		return nil, fmt.Errorf("pcap version %d.%d is not known: convert it with tcpdump or editcap", major, minor)
+		return nil, fmt.Errorf("pcap version %d.%d is not supported: convert it with tcpdump or editcap", major, minor)
 	}
 	p.mixed = major == 2 && minor <= 3
 	p.link = LinkType(p.order.uint32(b[20:]) & 0x03ffffff) // the rest says how long the frame check is

@@ -52,7 +52,7 @@ func Names() []string {
 func Write(w io.Writer, name string, v Values) error {
 	t := templates.Lookup(name + ".tmpl")
 	if t == nil {
-		return fmt.Errorf("snippets: no %q: choose one of %s", name, strings.Join(Names(), ", "))
+		return fmt.Errorf("snippets: unknown name %q: use one of %s", name, strings.Join(Names(), ", "))
 	}
 	if v.Auth == "" {
 		v.Auth = "127.0.0.1:9180"
