@@ -10,9 +10,9 @@
 //
 // A sensor (an access log, a capture, a forward-auth request) says what an
 // address did. The rules say which meters count it and under which key. The
-// shard package finds the key's sliding window, whose sixty slots are those of
-// the ring package, and counts in it; the detector compares the count with each rule's limit. Its verdict
-// is the answer; a block goes to the blocklist.
+// shard package finds the key's sliding window and counts in it; the sixty slots
+// are 120 bytes of the ring package's Counts. The detector compares the count with
+// each rule's limit. Its verdict is the answer; a block goes to the blocklist.
 //
 // This package imports nothing of ours and does nothing: it is safe to import
 // from everywhere.
@@ -59,6 +59,14 @@ type Event struct {
 	// Header reads a request header for rules that count by one; nil where the
 	// source carries no headers.
 	Header func(name string) (value string, ok bool)
+}
+
+// KeepTexts replaces each of the event's strings by what keep returns for it, so
+// that the event outlives the buffer they point into. Header is not replaced.
+func (e *Event) KeepTexts(keep func(string) string) {
+	for _, text := range [...]*string{&e.Host, &e.Method, &e.Path, &e.Agent, &e.Node} {
+		*text = keep(*text)
+	}
 }
 
 // Key is what is counted together: a prefix of the address, and for some

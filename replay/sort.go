@@ -106,9 +106,7 @@ func (s *sorted) keep(event *edgeguard.Event) {
 		last++
 	}
 	ev := *event
-	for _, text := range []*string{&ev.Host, &ev.Method, &ev.Path, &ev.Agent, &ev.Node} {
-		*text = s.text(*text)
-	}
+	ev.KeepTexts(s.text)
 	s.parts[last] = append(s.parts[last], ev)
 }
 

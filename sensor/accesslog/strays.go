@@ -162,8 +162,6 @@ func (s *Strays) fetch() {
 // clone copies an event with its strings, which would die with its batch.
 func clone(ev *edgeguard.Event) edgeguard.Event {
 	c := *ev
-	for _, s := range []*string{&c.Host, &c.Method, &c.Path, &c.Agent, &c.Node} {
-		*s = strings.Clone(*s)
-	}
+	c.KeepTexts(strings.Clone)
 	return c
 }
