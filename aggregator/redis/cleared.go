@@ -11,16 +11,16 @@ import (
 	"edgeguard/clockguard"
 )
 
-// owedMost bounds the keys that wait to be forgotten in Redis; what finds no
-// room runs out there by itself, 70 slots after its last push.
+// maxClears bounds the keys that wait to be forgotten in Redis. The counts of a
+// key that does not fit expire there 70 slots after its last push.
 const maxClears = 1 << 16
 
-// floor is the first slot of a key that counts, and its meter's width in
-// seconds.
+// clearedBefore is the first slot of a key that counts, and its meter's width
+// in seconds.
 type clearedBefore struct{ slot, width uint32 }
 
-// clears are the keys that were unblocked and are still to be forgotten in
-// Redis. Safe for concurrent use.
+// clearQueue has the keys that were unblocked and are still to be forgotten in
+// Redis. It is safe for concurrent use.
 type clearQueue struct {
 	waiting chan struct{} // signalled when there are some
 
@@ -28,14 +28,14 @@ type clearQueue struct {
 	marks map[aggregator.Key]clearedBefore
 }
 
-// forgets reports whether a record says that the counts of its prefix begin
-// anew: an unblock does, and the end of an allowance does not.
+// forgets reports whether a record makes the counts of its prefix start again:
+// an unblock does, the end of an allowance does not.
 func forgets(b *edgeguard.Block) bool { return b.Lifted && !b.Allow }
 
-// clearLifted clears what was unblocked in the last window: by this node before
-// it was in the fleet, or while it was away. Older unblocks are of slots that
-// have left every window. Since then the keys may have counted anew, which
-// forgetting them left untold: they are watched.
+// clearLifted repeats the unblocks of the last window, made before this node
+// joined or while it was away. Older ones concern only slots that have left
+// every window. The keys may have counted since, and forgetting them left that
+// unreported: so they are watched.
 func (l *Link) clearLifted() {
 	now := l.node.Now()
 	for b := range l.node.Records() {
@@ -48,8 +48,8 @@ func (l *Link) clearLifted() {
 	}
 }
 
-// clear takes an unblocked prefix out of what the node pushes, and gives the
-// keys that were. The tombstone's times are local.
+// clear removes an unblocked prefix from what the node pushes, and returns its
+// keys. The tombstone's times are local.
 func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 	at := l.node.Epoch(tombstone.Since)
 	keys := l.node.Counts().Forget(tombstone.Prefix, at)
@@ -81,8 +81,8 @@ func (c *clearQueue) add(keys []clearedKey) {
 	signal(c.waiting)
 }
 
-// floor is that of a key whose prefix was unblocked at the epoch's time at;
-// false if this node has no such meter.
+// clearedAt returns the mark of a key whose prefix was unblocked at the epoch's
+// time at; false if this node has no such meter.
 func clearedAt(n Counter, k aggregator.Key, at time.Time) (clearedBefore, bool) {
 	width := n.Width(k.Meter)
 	if width == 0 {
@@ -91,7 +91,7 @@ func clearedAt(n Counter, k aggregator.Key, at time.Time) (clearedBefore, bool) 
 	return clearedBefore{clockguard.Slot(at, width) + 1, width}, true
 }
 
-// forget carries out what is owed; what fails stays owed.
+// forget forgets the queued keys in Redis; what fails stays queued.
 func (l *Link) forget(ctx context.Context) error {
 	owed := l.clears.take()
 	for len(owed) > 0 {
@@ -132,14 +132,14 @@ func (c *clearQueue) putBack(owed map[aggregator.Key]clearedBefore) {
 	signal(c.waiting)
 }
 
-// floored is a key whose slots below floor no longer count.
+// clearedKey is a key whose slots below the mark no longer count.
 type clearedKey struct {
 	key aggregator.Key
 	clearedBefore
 }
 
-// Forget takes counts of keys out of Redis: slots below the one after at's.
-// Unlike the rest of a Pusher it may be called beside a round.
+// Forget removes counts of keys from Redis: slots up to the one of at. Unlike
+// the rest of a Pusher it may be called during a round.
 func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
 	some := make([]clearedKey, 0, len(keys))
 	for _, k := range keys {
@@ -150,7 +150,7 @@ func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time
 	return p.forget(ctx, some)
 }
 
-// forget is Forget with the floors reckoned.
+// forget is Forget for keys with their marks.
 func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
 	type place struct {
 		partition int
@@ -176,7 +176,7 @@ func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		p.stats.failed("forget")
-		return fmt.Errorf("unblock %d keys: %w", len(keys), err)
+		return fmt.Errorf("forget %d unblocked keys: %w", len(keys), err)
 	}
 	return nil
 }

@@ -33,8 +33,8 @@ func (l *Link) measure(ctx context.Context) error {
 	return nil
 }
 
-// fleetNow is Redis' time, as far as this node knows; before it was asked the
-// node's own.
+// fleetNow returns Redis' time as far as this node knows it; before the first
+// measurement, the node's own.
 func (l *Link) fleetNow() time.Time {
 	if now, _, ok := l.skew.Server(clockguard.Read().Mono); ok {
 		return now
@@ -42,19 +42,19 @@ func (l *Link) fleetNow() time.Time {
 	return l.node.Epoch(l.node.Now())
 }
 
-// ahead is how far the time that this node tells the fleet is ahead of Redis'.
+// ahead returns how far the time that this node reports is ahead of Redis'.
 func (l *Link) ahead() time.Duration {
 	now := l.fleetNow()
 	return l.node.Epoch(l.node.Now()).Round(0).Sub(now)
 }
 
-// timer is a connection to one Redis.
+// redisServer is a connection to one Redis.
 type redisServer interface {
 	Time(ctx context.Context) *goredis.TimeCmd
 	InfoMap(ctx context.Context, sections ...string) *goredis.InfoCmd
 }
 
-// master is the Redis that holds the list and whose clock is the fleet's.
+// master returns the Redis that stores the list and whose clock is the fleet's.
 func (l *Link) master(ctx context.Context) (redisServer, error) {
 	if cluster, ok := l.client.(*goredis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, l.pusher.names.nodes)
@@ -62,9 +62,9 @@ func (l *Link) master(ctx context.Context) (redisServer, error) {
 	return l.client, nil
 }
 
-// judge compares the clocks of the living nodes with Redis' and with each
-// other, names the wrong ones, and tells the node how far its wall clock is
-// from the fleet's.
+// judgeClocks compares the clocks of the live nodes with Redis' and with each
+// other, raises alarms about the wrong ones, and passes to the node how far its
+// wall clock is from the fleet's.
 func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 	skews := []aggregator.Skew{{Node: l.config.Node, Ahead: l.ahead()}}
 	for _, b := range alive {
@@ -75,10 +75,10 @@ func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 	verdict := aggregator.Vote(skews, l.config.MaxSkew)
 	wrong := map[string]string{}
 	if verdict.Redis {
-		wrong["redis"] = fmt.Sprintf("most nodes agree that Redis' clock is wrong: it is %s them, and is not followed: set it right", behindOf(verdict.By))
+		wrong["redis"] = fmt.Sprintf("most nodes agree that Redis' clock is wrong: it is %s them, and is not followed: set the clock of its host", behindOf(verdict.By))
 	}
 	for _, s := range verdict.Wrong {
-		wrong[s.Node] = fmt.Sprintf("the clock of node %q is %s the fleet's: set it right (chrony, systemd-timesyncd)", s.Node, aheadOf(s.Ahead))
+		wrong[s.Node] = fmt.Sprintf("the clock of node %q is %s the fleet's: set it (chrony, systemd-timesyncd)", s.Node, aheadOf(s.Ahead))
 	}
 	for about, text := range wrong {
 		l.node.Alarm("clock", about, text)

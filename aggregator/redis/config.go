@@ -22,11 +22,11 @@ const (
 	DefaultMaxSkew    = 100 * time.Millisecond
 )
 
-// MostPartitions bounds what one round of pushes is split into.
+// MostPartitions bounds into how many parts one round of pushes is split.
 const MostPartitions = 1024
 
-// Config says where the fleet's Redis is and who this node is in it. It is
-// checked by New.
+// Config says where the fleet's Redis is and which node of it this is. New
+// checks it.
 type Config struct {
 	// Addresses are host:port, a socket's path, or URLs: redis://, rediss://
 	// (TLS), unix://, with user, password and database in them. Several are
@@ -36,43 +36,43 @@ type Config struct {
 	Cluster bool
 	// Sentinel is the master's name at the Sentinels.
 	Sentinel string
-	// User and Password win over a URL's; PasswordFile wins over Password. The
-	// file is read again at each new connection, so that a password is changed
-	// without a restart; space around it is cut off.
+	// User and Password take precedence over a URL's, PasswordFile over
+	// Password. The file is read at each new connection, so that a password can
+	// change without a restart; space around it is cut off.
 	User, Password, PasswordFile string
 	TLS                          TLS
-	// LoaderFile holds a user that may load the function library: the name in
-	// its first line, the password in its second. With it the node loads a
+	// LoaderFile contains a user that may load the function library: the name
+	// in its first line, the password in its second. With it the node loads a
 	// missing library itself. Optional.
 	LoaderFile string
 
-	// Namespace parts fleets that share a Redis: letters, digits, '.', '_' and
-	// '-'. "" means DefaultNamespace.
+	// Namespace separates fleets that share a Redis: letters, digits, '.', '_'
+	// and '-'. "" means DefaultNamespace.
 	Namespace string
-	// Partitions is how many hash tags the counts are spread over, the same
-	// number on all nodes. 0 means DefaultPartitions.
+	// Partitions is how many hash tags the counts are spread over. It must be
+	// the same on all nodes. 0 means DefaultPartitions.
 	Partitions int
 	// Push is the time between two pushes; 0 means DefaultPush.
 	Push time.Duration
 	// Timeout bounds each exchange with Redis; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Retention is the longest window of the rules, in whole seconds: how long a
-	// block's record outlives its end, so that older news cannot bring it back,
-	// and how far back a node that joins learns what the fleet watches and what
-	// was unblocked. 0 means DefaultRetention.
+	// Retention is the longest window of the rules, in whole seconds: how long
+	// a block's record outlives its end, so that older news cannot bring it
+	// back, and how far back a joining node reads watches and unblocks. 0 means
+	// DefaultRetention.
 	Retention time.Duration
-	// MaxSkew is how far clocks may be apart before it is an alarm; 0 means
+	// MaxSkew is how far clocks may differ before an alarm; 0 means
 	// DefaultMaxSkew.
 	MaxSkew time.Duration
 
 	// Node is this node's name in the fleet: 1 to 100 printable bytes.
 	Node string
-	// Boot tells this run from earlier ones: 16 random hex digits. "" draws
-	// them.
+	// Boot distinguishes this run from earlier ones: 16 hex digits. "" draws
+	// random ones.
 	Boot string
 	// Version is the program's, for `fleet status`.
 	Version string
-	// Monitor: blocks are received and none published.
+	// Monitor: blocks are received, and none is published.
 	Monitor bool
 }
 
@@ -80,8 +80,7 @@ type Config struct {
 type TLS struct {
 	// On secures addresses that are not URLs.
 	On bool
-	// CA is a file of PEM certificates that are trusted instead of the
-	// system's.
+	// CA is a file of PEM certificates to trust instead of the system's.
 	CA string
 	// Cert and Key are the files of this node's own certificate.
 	Cert, Key string
@@ -106,7 +105,7 @@ func (c *Config) check() error {
 		c.Boot = newBoot()
 	}
 	return errors.Join(
-		complain(len(c.Addresses) == 0, "fleet: no address of a Redis: say fleet.redis"),
+		complain(len(c.Addresses) == 0, "fleet: no Redis address: set fleet.redis"),
 		complain(!validNamespace.MatchString(c.Namespace),
 			"fleet.namespace %q: use 1 to 64 letters, digits, '.', '_' or '-'", c.Namespace),
 		complain(c.Partitions < 1 || c.Partitions > MostPartitions,
@@ -115,11 +114,11 @@ func (c *Config) check() error {
 			"fleet.push %v: use 10ms to 10s", c.Push),
 		complain(c.Timeout < 10*time.Millisecond, "fleet.timeout %v: use 10ms or more", c.Timeout),
 		complain(c.Retention < time.Second || c.Retention > 366*24*time.Hour,
-			"fleet: a retention of %v: use 1s to 366 days", c.Retention),
+			"fleet: retention %v: use 1s to 366 days", c.Retention),
 		complain(c.MaxSkew < time.Millisecond || c.MaxSkew > 5*time.Second,
 			"fleet.max_skew %v: use 1ms to 5s", c.MaxSkew),
 		complain(c.Node == "" || len(c.Node) > 100 || strings.ContainsFunc(c.Node, unprintable),
-			"node %q: a name of 1 to 100 printable bytes is needed in a fleet", c.Node),
+			"node %q: in a fleet, use a name of 1 to 100 printable bytes", c.Node),
 		complain(!validBoot.MatchString(c.Boot), "fleet: boot %q is not 16 hex digits", c.Boot),
 	)
 }
@@ -146,7 +145,7 @@ func newBoot() string {
 	return hex.EncodeToString(b[:])
 }
 
-// readPassword reads the file anew at each connection: see Config.
+// readPassword reads the file, at each connection: see Config.
 func readPassword(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// poolSize is the connections to each Redis: one that waits for news, one for
-// pushes, one for the beat, one for blocks, and one to spare.
+// poolSize is how many connections each Redis gets: one waits for changes, one
+// each is for pushes, heartbeats and blocks, and one is spare.
 const poolSize = 5
 
-// quiet silences go-redis, which logs each connection that fails to dial: the
-// same is said once, with its mend, by health.
+// quiet silences go-redis, which logs each connection that fails to dial:
+// health reports the same once, with its fix.
 var quiet = sync.OnceFunc(func() { goredis.SetLogger(&logging.VoidLogger{}) })
 
-// Dial makes a client as the config says and connects to nothing yet. Nothing
-// is tried twice behind the caller's back: a push that is tried again is a new
-// push. Each command obeys its context and the config's timeout.
+// Dial returns a client for a config and does not connect. The client never
+// retries by itself: a push that is tried again is a new push. Each command
+// obeys its context and the config's timeout.
 func Dial(c Config) (goredis.UniversalClient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -43,8 +43,7 @@ func Dial(c Config) (goredis.UniversalClient, error) {
 		ContextTimeoutEnabled: true,
 		PoolSize:              poolSize,
 		MasterName:            c.Sentinel,
-		// Commands that an ACL for a node would have to allow and that say
-		// nothing to anybody.
+		// These would send commands that a node's ACL had to allow, for no use.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -61,8 +60,8 @@ func Dial(c Config) (goredis.UniversalClient, error) {
 }
 
 // reload is how often a Cluster is asked who its masters are. go-redis asks by
-// itself only where a node that lives says MOVED, and else each minute: a
-// master that died would be dialed that long after its replica took over.
+// itself only when a live node answers MOVED, and otherwise each minute: a dead
+// master would be dialed that long after its replica took over.
 const reload = 2 * time.Second
 
 // isCluster reports whether the addresses are a Cluster's.
@@ -70,7 +69,7 @@ func (c *Config) isCluster() bool {
 	return c.Cluster || (len(c.Addresses) > 1 && c.Sentinel == "")
 }
 
-// addressed takes over where Redis is and as whom to speak to it.
+// addressed sets the addresses and the credentials.
 func addressed(o *goredis.UniversalOptions, c Config) error {
 	for _, address := range c.Addresses {
 		one, err := parseAddress(address)
@@ -104,11 +103,11 @@ func addressed(o *goredis.UniversalOptions, c Config) error {
 	return nil
 }
 
-// parseAddress reads one of Config.Addresses.
+// parseAddress parses one of Config.Addresses.
 func parseAddress(address string) (*goredis.Options, error) {
 	if strings.Contains(address, "://") {
-		// A URL's own options (timeouts, retries) are left aside: the link
-		// depends on its own.
+		// A URL's own options (timeouts, retries) are ignored: the link depends
+		// on its own.
 		o, err := goredis.ParseURL(address)
 		if err != nil {
 			return nil, fmt.Errorf("fleet.redis: %w: use redis://USER@HOST:PORT/DB, rediss:// or unix:///PATH", hidePassword(err, address))
@@ -127,12 +126,12 @@ func parseAddress(address string) (*goredis.Options, error) {
 	return &goredis.Options{Addr: address}, nil
 }
 
-// hidePassword keeps a URL, which may hold a password, out of an error.
+// hidePassword keeps a URL, which may contain a password, out of an error.
 func hidePassword(err error, address string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), address, "the address"))
 }
 
-// secured takes over the certificates.
+// secured sets the certificates.
 func secured(o *goredis.UniversalOptions, c Config) error {
 	t := c.TLS
 	if o.TLSConfig == nil {
@@ -150,7 +149,7 @@ func secured(o *goredis.UniversalOptions, c Config) error {
 		}
 		o.TLSConfig.RootCAs = x509.NewCertPool()
 		if !o.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("fleet.tls.ca: %s holds no PEM certificate", t.CA)
+			return fmt.Errorf("fleet.tls.ca: %s contains no PEM certificate", t.CA)
 		}
 	}
 	if t.Cert != "" || t.Key != "" {

@@ -10,30 +10,31 @@ import (
 )
 
 const (
-	// fleetFull is how many records the library keeps before a rule's block
-	// needs another one's room: FULL in blocks.lua.
+	// fleetFull is how many records the library keeps before a rule's block must
+	// replace another: FULL in blocks.lua.
 	fleetFull = 1 << 18
-	// crowdedFor is how long no block of a network is offered after one of it
-	// found no room. A flood that the fleet cannot keep costs Redis little.
+	// crowdedFor is how long no block of a network is published after one found
+	// no room, so that a flood that the fleet cannot keep costs Redis little.
 	crowdedFor = time.Minute
 	// mostCrowds bounds the networks that are remembered for it.
 	maxCrowded = 4096
 )
 
-// byRule reports that only a rule wants this.
+// byRule reports whether a rule made this block, and not an operator.
 func (c *change) byRule() bool {
 	return !c.forced && !c.block.Lifted && !c.block.Allow && c.block.Rule != edgeguard.ManualRule
 }
 
-// crowds are the networks of which the fleet keeps no more blocks for now, and
-// when it last kept one back. Safe for concurrent use.
+// crowdedNetworks are the networks of which the fleet keeps no more blocks for
+// now. It is safe for concurrent use.
 type crowdedNetworks struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below
 	until   map[netip.Prefix]time.Time
-	alarmed time.Time // when there was no room last; zero when it was called off
+	alarmed time.Time // when there was last no room; zero after the alarm has ended
 }
 
-// crowdOf gives the network by which the library decides: IPv4 /16, IPv6 /48.
+// crowdedNetwork returns the network by which the library decides: IPv4 /16,
+// IPv6 /48.
 func crowdedNetwork(p netip.Prefix) netip.Prefix {
 	bits := 48
 	if p.Addr().Is4() {
@@ -67,7 +68,7 @@ func (c *crowdedNetworks) has(p netip.Prefix, now time.Time) bool {
 	return now.Before(c.until[crowdedNetwork(p)])
 }
 
-// kept notes that there was no room, and reports whether that is news.
+// kept records that there was no room, and reports whether an alarm begins.
 func (c *crowdedNetworks) kept(now time.Time) (begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +77,7 @@ func (c *crowdedNetworks) kept(now time.Time) (begins bool) {
 	return begins
 }
 
-// over reports that nothing was kept back for long enough.
+// ended reports whether every block has found room for long enough.
 func (c *crowdedNetworks) ended(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,17 +88,16 @@ func (c *crowdedNetworks) ended(now time.Time) bool {
 	return true
 }
 
-// kept counts a block that stays with this node, since the fleet has no room for
-// it.
+// keptHere counts a block that stays on this node, since the fleet has no room.
 func (l *Link) keptHere(c change) {
 	l.stats.kept.Add(1)
 	if l.crowded.kept(time.Now()) {
-		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: of its %d records none made room for %s, which is in force on this node only: "+
-			"usually a flood from many networks; see who is blocked (edgeguard blocks list). Addresses that ask other nodes too are found by their totals", fleetFull, c.block.Prefix))
+		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: none of its %d records could be replaced by %s, which is in force on this node only. "+
+			"The usual cause is a flood from many networks: check who is blocked (edgeguard blocks list). Addresses that send requests to other nodes, too, are blocked there by their totals", fleetFull, c.block.Prefix))
 	}
 }
 
-// lookForRoom ends the alarm about a full list, also one of a link before this.
+// calmCrowded ends the alarm about a full list, also one of an earlier link.
 func (l *Link) calmCrowded() {
 	if l.crowded.ended(time.Now()) {
 		l.node.Calm("full", "list")

@@ -13,62 +13,62 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// signs are the words by which Redis says what it lacks, most specific first.
-// A text holds at most one %s: the mend's own detail, from detail.
+// signs are the words in Redis' errors, most specific first, with the fault
+// that each means. A text has at most one %s, for the ACL line.
 var signs = []struct{ sign, kind, text string }{
-	{"WRONGPASS", "password", "Redis refuses the user or the password: see fleet.password_file, which is read again at each try"},
-	{"NOAUTH", "password", "Redis asks for a password: set fleet.password_file"},
-	{"invalid username-password", "password", "Redis refuses the user or the password: see fleet.password_file, which is read again at each try"},
-	{"without any password configured", "password", "Redis knows no password for its default user, and one was given: take it out, or name fleet.user"},
+	{"WRONGPASS", "password", "Redis refuses the user or the password: check fleet.password_file, which is read at each try"},
+	{"NOAUTH", "password", "Redis requires a password: set fleet.password_file"},
+	{"invalid username-password", "password", "Redis refuses the user or the password: check fleet.password_file, which is read at each try"},
+	{"without any password configured", "password", "Redis' default user has no password, and one was given: remove it, or set fleet.user"},
 	{"fleet.password_file:", "password", "the password cannot be read"},
 	{"NOPERM", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"ACL failure", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"no permissions", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"can't run this command", "permission", "the node's user may not do this; its ACL line: %s"},
-	{"unknown command", "too old", "this Redis knows no functions: Redis 7 or Valkey is needed"},
-	{"Function not found", "library", "Redis has lost or never had the function library " + Library + ": run `edgeguard fleet install`"},
-	{"beat: an answer of", "library", "the function library " + Library + " in Redis is another build's, and older: run `edgeguard fleet install`"},
-	{"EDGEGUARD partitions", "partitions", "the fleet counts in another number of partitions than this node: set the same fleet.partitions on all nodes"},
-	{"EDGEGUARD clock", "clock", "this node's clock and the fleet's are more than 5 s apart, and its counts are refused: set the clock right (chrony, systemd-timesyncd), here or on Redis"},
+	{"unknown command", "too old", "this Redis has no functions: use Redis 7 or later, or Valkey"},
+	{"Function not found", "library", "the function library " + Library + " is not in Redis: run `edgeguard fleet install`"},
+	{"heartbeat: an answer of", "library", "the function library " + Library + " in Redis is of an older build: run `edgeguard fleet install`"},
+	{"EDGEGUARD partitions", "partitions", "the fleet uses another number of partitions than this node: set the same fleet.partitions on all nodes"},
+	{"EDGEGUARD clock", "clock", "this node's clock and the fleet's differ by more than 5 s, and its counts are refused: set the clock (chrony, systemd-timesyncd), here or on Redis' host"},
 	{"LOADING", "loading", "Redis is loading its data: waiting"},
-	{"OOM", "full", "Redis is full: raise maxmemory (edgeguard keeps about 1 KiB a suspect)"},
-	{"READONLY", "read only", "this Redis is a replica: the old master after a fail-over, or the wrong address in fleet.redis"},
-	{"MISCONF", "read only", "Redis takes no writes because it cannot save its data: see its log"},
-	{"NOREPLICAS", "read only", "Redis takes no writes because replicas are missing (min-replicas-to-write)"},
+	{"OOM", "full", "Redis is full: raise maxmemory (edgeguard needs about 1 KiB a suspect)"},
+	{"READONLY", "read only", "this Redis is a replica: it was the master before a fail-over, or fleet.redis is wrong"},
+	{"MISCONF", "read only", "Redis refuses writes because it cannot save its data: check its log"},
+	{"NOREPLICAS", "read only", "Redis refuses writes because replicas are missing (min-replicas-to-write)"},
 	{"MASTERDOWN", "cluster", "a replica has lost its master: waiting for the fail-over"},
 	{"CLUSTERDOWN", "cluster", "the Cluster is down: waiting for its masters"},
 	{"TRYAGAIN", "cluster", "the Cluster is moving slots: waiting"},
-	{"MOVED", "cluster", "the Cluster has moved slots: waiting; if this stays, name the Cluster's nodes in fleet.redis"},
+	{"MOVED", "cluster", "the Cluster has moved slots: waiting; if this lasts, list the Cluster's nodes in fleet.redis"},
 	{"ASK ", "cluster", "the Cluster is moving slots: waiting"},
 	{"CROSSSLOT", "cluster", "the Cluster finds keys of one call in different slots: waiting"},
-	{"cluster support disabled", "not a cluster", "fleet.redis names a Cluster and this Redis is none: name one address"},
+	{"cluster support disabled", "not a cluster", "fleet.redis names a Cluster, and this Redis is not one: name one address"},
 	{"BUSY", "busy", "Redis is busy with another script"},
-	{"max number of clients", "busy", "Redis takes no more connections: raise maxclients"},
-	{"DENIED", "protected", "Redis runs in protected mode: give it a password or bind it to an address"},
-	{"all sentinels", "sentinel", "no Sentinel knows the master: see fleet.sentinel and the Sentinels' addresses"},
+	{"max number of clients", "busy", "Redis accepts no more connections: raise maxclients"},
+	{"DENIED", "protected", "Redis runs in protected mode: set a password or bind it to an address"},
+	{"all sentinels", "sentinel", "no Sentinel knows the master: check fleet.sentinel and the Sentinels' addresses"},
 }
 
-// diagnose says in words what err means. It is not for nil.
+// diagnose returns the fault that err means; err is not nil.
 func (c *Config) diagnose(err error) Fault {
 	text := err.Error()
 	for _, s := range signs {
 		if !strings.Contains(text, s.sign) {
 			continue
 		}
-		mend := s.text
-		if strings.Contains(mend, "%s") {
-			mend = fmt.Sprintf(mend, ACL(c.User, c.Namespace))
+		fix := s.text
+		if strings.Contains(fix, "%s") {
+			fix = fmt.Sprintf(fix, ACL(c.User, c.Namespace))
 		}
-		return Fault{Kind: s.kind, Text: mend + " (" + shorten(text) + ")", patience: answering}
+		return Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", patience: answering}
 	}
 	return Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", patience: unreachable}
 }
 
-// Explain puts an error of a Pusher into words for an operator: what is wrong
-// with Redis, and the mend.
+// Explain turns an error of a Pusher into one for an operator: what is wrong
+// with Redis, and how to fix it.
 func (c *Config) Explain(err error) error { return errors.New(c.diagnose(err).Text) }
 
-// connectKind names what is not Redis's own answer.
+// connectKind names an error that is not covered by signs.
 func connectKind(err error) string {
 	var redisErr goredis.Error
 	switch {
@@ -85,13 +85,13 @@ func connectKind(err error) string {
 func connectText(err error) string {
 	switch connectKind(err) {
 	case "tls":
-		return "the secured connection to Redis fails: see fleet.tls, and whether Redis speaks TLS there"
+		return "the TLS connection to Redis fails: check fleet.tls, and whether Redis uses TLS at this address"
 	case "timeout":
-		return "Redis does not answer in time: it hangs, the way to it does, or it speaks no TLS there (fleet.tls)"
+		return "Redis does not answer in time: check the server and the network, and whether it uses TLS at this address (fleet.tls)"
 	case "refused":
-		return "Redis refuses"
+		return "Redis refuses the command"
 	}
-	return "Redis cannot be reached: see that it runs, fleet.redis, and whether it wants TLS (rediss://)"
+	return "Redis cannot be reached: check that it runs, the address in fleet.redis, and whether it requires TLS (rediss://)"
 }
 
 func isTLS(err error) bool {
@@ -110,7 +110,7 @@ func isTimeout(err error) bool {
 		errors.Is(err, goredis.ErrPoolTimeout) || (errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// shorten bounds a server's words, which may be anybody's.
+// shorten cuts and cleans a server's text, which may be any client's.
 func shorten(text string) string {
 	const most = 160
 	if len(text) > most {

@@ -15,7 +15,7 @@ import (
 
 // TestTroubles: each thing that can be wrong has its line with its mend, and
 // the node goes on.
-func TestTroubles(t *testing.T) {
+func TestFaults(t *testing.T) {
 	open := startRedis(t, redistest.Options{})
 	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
 	secured := redistest.Start(t, redistest.Options{TLS: true})
@@ -43,9 +43,9 @@ func TestTroubles(t *testing.T) {
 			}
 			m := newMember(t, c).start(t)
 			m.eventually(t, "the alarm", func() bool { return m.alarmed("fleet/redis") != "" })
-			trouble := m.link.Stats().Fault
-			if trouble.Kind != test.kind || !strings.Contains(trouble.Text, test.says) {
-				t.Errorf("%s: %s", trouble.Kind, trouble.Text)
+			fault := m.link.Stats().Fault
+			if fault.Kind != test.kind || !strings.Contains(fault.Text, test.says) {
+				t.Errorf("%s: %s", fault.Kind, fault.Text)
 			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func TestTroubles(t *testing.T) {
 }
 
 // TestTroubleEnds: what was missing comes, and the node joins by itself.
-func TestTroubleEnds(t *testing.T) {
+func TestFaultEnds(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
 	file := filepath.Join(t.TempDir(), "password")
@@ -98,7 +98,7 @@ func TestLoaderInstalls(t *testing.T) {
 	if done, err := Install(context.Background(), s.Client()); err != nil || len(done) != 1 || done[0].Was != "same" {
 		t.Errorf("installed again: %v, %v", done, err)
 	}
-	if _, err := Install(context.Background(), client); err == nil || !strings.Contains(err.Error(), "loader's ACL line") {
+	if _, err := Install(context.Background(), client); err == nil || !strings.Contains(err.Error(), "edge-loader on >PASSWORD") {
 		t.Errorf("a node's user could install: %v", err)
 	}
 }
@@ -235,7 +235,7 @@ func TestWords(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots":      "read only",
 		"ERR max number of clients reached":                      "busy",
 		"NOAUTH Authentication required.":                        "password",
-		"heartbeat: beat: an answer of 8 parts":                  "library",
+		"heartbeat: an answer of 8 parts":                        "library",
 		"something new":                                          "unreachable",
 	} {
 		got := c.diagnose(errors.New(text))

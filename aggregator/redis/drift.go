@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// drift finds out whether the mirror still is the fleet's list, from what the
-// beats say. Nothing is concluded from one that a change may just have
-// overtaken. It is used by one goroutine at a time, but for cutoff.
+// drift finds out from heartbeats whether the mirror still equals the fleet's
+// list. A single mismatch may be a change in flight and proves nothing. Except
+// cutoff, it is used by one goroutine at a time.
 type drift struct {
-	cutoff        atomic.Int64 // of the newest beat, unix seconds
+	cutoff        atomic.Int64 // of the newest heartbeat, unix seconds
 	born          string       // the namespace that was joined, or last seen
-	fleetVersion  int64        // the version that stood at the beat before
-	mirrorVersion int64        // the mirror's version at the beat before
-	mismatches    int          // beats running whose digest did not fit
-	lastVersion   int64        // the version at the beat before, whatever came of it
-	syncsAtMatch  uint64       // the full reads done when a digest fitted, or the version moved, last
+	fleetVersion  int64        // the fleet's list at the last heartbeat
+	mirrorVersion int64        // the mirror at the last heartbeat
+	mismatches    int          // heartbeats in a row whose digest differed
+	lastVersion   int64        // as fleetVersion, and not reset
+	syncsAtMatch  uint64       // full syncs when the digest last matched or the version last changed
 }
 
-// compare asks for a full sync where the mirror and the fleet's list part:
-// the namespace is another one (an emptied Redis), the list went back (a
-// fail-over that lost changes), the mirror has not come to what stood a beat
-// ago, or the digests differ twice running. Where two full reads at one version
-// did not help, it is Redis' digest that is wrong.
+// compareLists asks for a full sync where the mirror and the fleet's list
+// differ: the namespace is another one (an emptied Redis), the list went back
+// (a fail-over that lost changes), the mirror has not reached the list of the
+// last heartbeat, or the digests differ twice in a row. If two full syncs at
+// one version did not help, Redis' digest is wrong.
 func (l *Link) compareLists(ctx context.Context, s fleetState) {
 	d := &l.drift
 	d.cutoff.Store(s.cutoff)
@@ -42,7 +42,7 @@ func (l *Link) compareLists(ctx context.Context, s fleetState) {
 	}
 	d.lastVersion = s.changes
 	if back {
-		l.node.Counts().Lost() // what lost blocks may have lost counts, too
+		l.node.Counts().Lost() // a Redis that lost blocks may have lost counts, too
 		signal(l.wake)
 	}
 	d.fleetVersion, d.mirrorVersion = s.changes, version
@@ -57,10 +57,10 @@ func (l *Link) compareLists(ctx context.Context, s fleetState) {
 	}
 }
 
-// repair puts the mirror's digest in the place of Redis', which is wrong for
-// ever where its state was evicted or blocks were written past the library. If
-// another node was first, or the list has changed, nothing happens. That it
-// fails is no reason to leave the fleet: the next doubts bring it again.
+// repair replaces Redis' digest by the mirror's. It stays wrong where its state
+// was evicted or blocks were written without the library. If another node was
+// first, or the list has changed, nothing happens. An error does not end the
+// session: the next mismatches bring it again.
 func (l *Link) repair(ctx context.Context, s fleetState, digest string) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Trouble is why a node is cut off from its fleet, in words for its operator:
-// the kind, which stays the same while the trouble does, and what to do.
+// Fault is why a node is cut off from its fleet, for its operator.
 type Fault struct {
-	// Kind is one word for alarms and metrics: "unreachable", "password" …
+	// Kind is a short name for alarms and metrics, such as "unreachable" or
+	// "password". It stays the same while the fault lasts.
 	Kind string
-	// Text says what is wrong and its mend.
+	// Text says what is wrong and how to fix it.
 	Text string
 	// patience is the longest wait between two tries: short where Redis
 	// answers, since a try costs it little.
@@ -24,26 +24,26 @@ const (
 	unreachable = time.Second
 )
 
-// starting is the trouble of a link that has not tried to join yet: its node
-// decides alone, and there is nothing to mend nor to alarm.
+// starting is the fault of a link that has not tried to join yet: its node
+// decides alone, and there is nothing to fix and no alarm.
 var starting = Fault{Kind: "starting", Text: "the fleet is not joined yet"}
 
-// health is the one state of the link that all its loops share: healthy, or
-// degraded with a reason. Safe for concurrent use.
+// health is the state that all loops of the link share: healthy, or degraded
+// with a fault. It is safe for concurrent use.
 type health struct {
 	alarm func(kind, about, text string)
 	calm  func(kind, about string)
 
-	mu        sync.Mutex
-	fault     Fault // Kind "" while healthy; at first starting
-	pushFault Fault // the same, of pushes only
+	mu        sync.Mutex // guards the fields below
+	fault     Fault      // Kind "" while healthy; starting at first
+	pushFault Fault      // the same, for pushes only
 	since     time.Time
 	tries     int
 }
 
-// degrade takes in a failure and gives the time to wait before the next try:
-// doubled each time up to the trouble's patience, and drawn from its upper
-// half, so that nodes that lost Redis together do not come back together.
+// degrade records a fault and returns the time to wait before the next try. The
+// wait doubles each time up to the fault's patience, and is drawn from its
+// upper half, so that nodes that lost Redis together do not return together.
 func (h *health) degrade(t Fault) time.Duration {
 	h.mu.Lock()
 	old := h.fault
@@ -60,7 +60,7 @@ func (h *health) degrade(t Fault) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// mend says that everything works again.
+// recover records that everything works again.
 func (h *health) recover() {
 	h.mu.Lock()
 	old := h.fault
@@ -71,8 +71,8 @@ func (h *health) recover() {
 	}
 }
 
-// degradePart takes in a failure that leaves the rest at work: blocks are heard,
-// and some or all counts are not.
+// degradePushes records a fault of some or all pushes; blocks are still
+// received.
 func (h *health) degradePushes(t Fault) {
 	h.mu.Lock()
 	old := h.pushFault
@@ -86,7 +86,8 @@ func (h *health) degradePushes(t Fault) {
 	}
 }
 
-// mendPart says that pushes work again, and reports whether they did not.
+// recoverPushes records that pushes work, and reports whether they did not
+// before.
 func (h *health) recoverPushes() bool {
 	h.mu.Lock()
 	old := h.pushFault
@@ -99,8 +100,7 @@ func (h *health) recoverPushes() bool {
 	return true
 }
 
-// state is the trouble that stands, and since when; Kind is "" where all is
-// well.
+// state returns the fault that lasts, and since when; Kind is "" without one.
 func (h *health) state() (Fault, time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

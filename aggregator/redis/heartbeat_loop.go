@@ -18,7 +18,7 @@ type heartbeatAlarms struct {
 	clocks    map[string]string // the text of each wrong clock
 }
 
-// beats is the heartbeat's loop.
+// heartbeatLoop sends a heartbeat every two seconds and compares the lists.
 func (l *Link) heartbeatLoop(ctx context.Context) error {
 	ticks := time.NewTicker(heartbeatEvery)
 	defer ticks.Stop()
@@ -43,13 +43,14 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 	}
 }
 
-// beat says that this node lives, and takes in who else does; said is false to
-// ask only.
-func (l *Link) heartbeat(ctx context.Context, said bool) (fleetState, error) {
+// heartbeat calls the beat function and returns its answer. announce says that
+// this node is alive, and applies what the others reported; without it the call
+// only reads.
+func (l *Link) heartbeat(ctx context.Context, announce bool) (fleetState, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	field, value := "", ""
-	if said {
+	if announce {
 		mine := l.ownHeartbeat()
 		field, value = mine.Field(), mine.Encode()
 	}
@@ -63,13 +64,13 @@ func (l *Link) heartbeat(ctx context.Context, said bool) (fleetState, error) {
 		l.stats.failed("beat")
 		return s, fmt.Errorf("heartbeat: %w", err)
 	}
-	if said {
+	if announce {
 		l.updateNodes(s)
 	}
 	return s, nil
 }
 
-// mine is this node's beat.
+// ownHeartbeat returns this node's heartbeat.
 func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 	digest, changes := l.mirror.digest(l.drift.cutoff.Load())
 	now := l.fleetNow()
@@ -82,7 +83,7 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 	}
 }
 
-// meet takes in the fleet's nodes.
+// updateNodes applies the state of the fleet's nodes.
 func (l *Link) updateNodes(s fleetState) {
 	l.nodes.set(s.names())
 	alive := s.alive()
@@ -112,8 +113,8 @@ func (l *Link) alarmDuplicates(names []string) {
 	}
 }
 
-// inspect looks at Redis' own settings. A user that may not see them, or a
-// Redis that fails here, is found out elsewhere.
+// checkEviction raises an alarm if Redis may evict keys. It ignores errors: the
+// user may lack the permission, and other calls notice a Redis that fails.
 func (l *Link) checkEviction(ctx context.Context) {
 	for _, m := range l.masters(ctx) {
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
@@ -124,14 +125,14 @@ func (l *Link) checkEviction(ctx context.Context) {
 			continue
 		}
 		if policy != "noeviction" && info["Memory"]["maxmemory"] != "0" {
-			l.node.Alarm("eviction", "redis", "Redis drops keys when it is full (maxmemory-policy "+policy+"): counts and blocks can vanish: set maxmemory-policy noeviction")
+			l.node.Alarm("eviction", "redis", "Redis evicts keys when it is full (maxmemory-policy "+policy+"): counts and blocks can be lost: set maxmemory-policy noeviction")
 			return
 		}
 	}
 	l.node.Calm("eviction", "redis")
 }
 
-// masters are all masters, or the one Redis.
+// masters returns all masters of a Cluster, or the one Redis.
 func (l *Link) masters(ctx context.Context) []redisServer {
 	cluster, ok := l.client.(*goredis.ClusterClient)
 	if !ok {
@@ -144,7 +145,7 @@ func (l *Link) masters(ctx context.Context) []redisServer {
 		case found <- c:
 			return nil
 		default:
-			return errors.New("more masters than are looked at")
+			return errors.New("too many masters")
 		}
 	})
 	for len(found) > 0 {

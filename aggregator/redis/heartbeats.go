@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// standing is the beat function's answer: how the namespace stands.
+// fleetState is the beat function's answer.
 type fleetState struct {
-	now     time.Time // Redis'
+	now     time.Time // Redis' clock
 	changes int64     // the list's version
-	digest  string    // of the records that end after cutoff; "" while others wait to be removed
+	digest  string    // of the records that end after cutoff; "" while ended ones are still to be removed
 	cutoff  int64     // unix second
-	tip     string    // newest id of the stream; "" if it is empty
-	born    string    // when the namespace was; another birth is another namespace
+	tip     string    // newest ID of the stream of changes; "" if it is empty
+	born    string    // when the namespace was created; another time is another namespace
 	nodes   []aggregator.Heartbeat
 }
 
 func parseFleetState(answer []any) (fleetState, error) {
 	var s fleetState
 	if len(answer) < 7 || len(answer)%2 != 1 {
-		return s, fmt.Errorf("beat: an answer of %d parts", len(answer))
+		return s, fmt.Errorf("an answer of %d parts", len(answer))
 	}
 	var numbers [4]int64
 	for i, at := range []int{0, 1, 2, 4} {
 		n, ok := number(answer[at])
 		if !ok {
-			return s, fmt.Errorf("beat: %v in the place of a number", answer[at])
+			return s, fmt.Errorf("%v is not a number", answer[at])
 		}
 		numbers[i] = n
 	}
@@ -58,10 +58,10 @@ func number(v any) (int64, bool) {
 	return 0, false
 }
 
-// fresh is how old a beat may be whose node is taken to be alive.
+// fresh is how old a live node's heartbeat may be.
 const fresh = 10 * time.Second
 
-// alive gives the newest beat of each run that was heard from lately.
+// alive returns the heartbeats of the runs that are alive.
 func (s *fleetState) alive() []aggregator.Heartbeat {
 	var out []aggregator.Heartbeat
 	for _, b := range s.nodes {
@@ -72,7 +72,7 @@ func (s *fleetState) alive() []aggregator.Heartbeat {
 	return out
 }
 
-// names are the nodes' names by the ids under which they count, the dead ones
+// names returns the nodes' names by the IDs under which they count, dead ones
 // included.
 func (s *fleetState) names() map[[8]byte]string {
 	names := make(map[[8]byte]string, len(s.nodes))
@@ -83,8 +83,8 @@ func (s *fleetState) names() map[[8]byte]string {
 	return names
 }
 
-// twins gives the names that two living nodes share: both were heard after the
-// other had started.
+// duplicateNames returns the names that two live nodes share: each sent a
+// heartbeat after the other had started.
 func (s *fleetState) duplicateNames() []string {
 	var names []string
 	alive := s.alive()
@@ -98,11 +98,12 @@ func (s *fleetState) duplicateNames() []string {
 	return names
 }
 
-// twinGrace is how long two runs of one node may overlap, as they do where a
-// new one starts before the old has ended.
+// duplicateGrace is how long two runs of one node may overlap: a new one may
+// start before the old one has ended.
 const duplicateGrace = 3 * time.Second
 
-// roster is the names of the nodes by their ids. Safe for concurrent use.
+// roster has the names of the nodes by their IDs. It is safe for concurrent
+// use.
 type roster struct {
 	names atomic.Pointer[map[[8]byte]string]
 }

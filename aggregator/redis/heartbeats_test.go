@@ -9,17 +9,17 @@ import (
 
 // TestTwins: two runs of one name are twins while both are heard, and have been
 // for longer than a restart takes.
-func TestTwins(t *testing.T) {
+func TestDuplicateNames(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	beat := func(node, boot string, started, at time.Duration) aggregator.Heartbeat {
 		return aggregator.Heartbeat{Node: node, Boot: boot, Started: now.Add(-started), At: now.Add(-at)}
 	}
 	long := beat("a", "1", time.Hour, time.Second)
 	for _, test := range []struct {
-		name  string
-		beats []aggregator.Heartbeat
-		alive int
-		twins []string
+		name       string
+		beats      []aggregator.Heartbeat
+		alive      int
+		duplicates []string
 	}{
 		{"alone", []aggregator.Heartbeat{long}, 1, nil},
 		{"two names", []aggregator.Heartbeat{long, beat("b", "2", time.Hour, 0)}, 2, nil},
@@ -33,8 +33,8 @@ func TestTwins(t *testing.T) {
 		if n := len(s.alive()); n != test.alive {
 			t.Errorf("%s: %d alive, not %d", test.name, n, test.alive)
 		}
-		if twins := s.duplicateNames(); !slices.Equal(twins, test.twins) {
-			t.Errorf("%s: twins %q, not %q", test.name, twins, test.twins)
+		if duplicates := s.duplicateNames(); !slices.Equal(duplicates, test.duplicates) {
+			t.Errorf("%s: twins %q, not %q", test.name, duplicates, test.duplicates)
 		}
 	}
 }

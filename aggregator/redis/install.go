@@ -16,26 +16,27 @@ import (
 // Installed is what Install found and did on one master.
 type Installed struct {
 	Addr string
-	// Was says what stood there: "" nothing, "same", or "other" for another
-	// text of the same library, which was replaced.
+	// Was is what was installed before: "" nothing, "same", or "other" for
+	// another text of the same library, which was replaced.
 	Was string
 	// Others are the other versions of the library there; they stay.
 	Others []string
 }
 
-// String gives a line for an operator.
+// String returns a line for an operator.
 func (i Installed) String() string {
-	did := map[string]string{"": "installed", "same": "was installed", "other": "replaced by this build's text"}[i.Was]
+	did := map[string]string{"": "installed", "same": "was already installed", "other": "was replaced by this build's version"}[i.Was]
 	line := i.Addr + ": " + Library + " " + did
 	if len(i.Others) > 0 {
-		line += "; beside it " + strings.Join(i.Others, ", ")
+		line += "; also installed: " + strings.Join(i.Others, ", ")
 	}
 	return line
 }
 
 // Install loads the function library on every master that client knows. It may
-// be repeated, and changes nothing where it stands already. What was done is
-// returned also where a master failed. Its user needs what LoaderACL allows.
+// be repeated, and changes nothing where the library is installed. What was
+// done is returned even if a master failed. Its user needs what LoaderACL
+// allows.
 func Install(ctx context.Context, client goredis.UniversalClient) ([]Installed, error) {
 	cluster, ok := client.(*goredis.ClusterClient)
 	if !ok {
@@ -45,7 +46,7 @@ func Install(ctx context.Context, client goredis.UniversalClient) ([]Installed, 
 		}
 		return []Installed{one}, nil
 	}
-	var mu sync.Mutex
+	var mu sync.Mutex // guards done and failed
 	var done []Installed
 	var failed []error
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, c *goredis.Client) error {
@@ -54,7 +55,7 @@ func Install(ctx context.Context, client goredis.UniversalClient) ([]Installed, 
 		defer mu.Unlock()
 		if err != nil {
 			failed = append(failed, err)
-			return nil // the other masters get it all the same
+			return nil // go on with the other masters
 		}
 		done = append(done, one)
 		return nil
@@ -70,12 +71,12 @@ func address(client goredis.UniversalClient) string {
 	return "redis"
 }
 
-// installOn does it on one master.
+// installOn installs the library on one master.
 func installOn(ctx context.Context, client goredis.Cmdable, addr string) (Installed, error) {
 	done := Installed{Addr: addr}
 	found, err := client.FunctionList(ctx, goredis.FunctionListQuery{LibraryNamePattern: "edgeguard*", WithCode: true}).Result()
 	if err != nil {
-		return done, fmt.Errorf("%s: list function libraries: %w (a loader's ACL line: %s)", addr, err, LoaderACL(""))
+		return done, fmt.Errorf("%s: list function libraries: %w: the user needs this ACL line: %s", addr, err, LoaderACL(""))
 	}
 	for _, library := range found {
 		switch {
@@ -99,8 +100,8 @@ func installOn(ctx context.Context, client goredis.Cmdable, addr string) (Instal
 // loadEvery is the least time between two tries of a node to load the library.
 const loadEvery = 5 * time.Second
 
-// load installs the library with the loader's credentials, where the node was
-// given some.
+// load installs the library with the loader's credentials, if the node has
+// some.
 func (l *Link) load(ctx context.Context) {
 	if l.config.LoaderFile == "" || (!l.loaded.IsZero() && time.Since(l.loaded) < loadEvery) {
 		return
@@ -130,7 +131,7 @@ func (c Config) load(ctx context.Context) error {
 	return err
 }
 
-// asLoader makes the config a loader's.
+// asLoader sets the loader's credentials.
 func (c *Config) asLoader() error {
 	text, err := os.ReadFile(c.LoaderFile)
 	if err != nil {

@@ -16,11 +16,12 @@ import (
 // The link's rhythm.
 const (
 	heartbeatEvery = 2 * time.Second
-	// lastWords is how long a link that ends may take to push what it has.
+	// lastPushTimeout is how long a link that ends may take to push what it
+	// has.
 	lastPushTimeout = 2 * time.Second
-	// queued bounds the blocks that wait to be published: more are found by a
-	// full sync. heardKeys bounds the watched keys that wait to be pushed: all
-	// of a watch list, which a node that joins reads at once.
+	// queued bounds the blocks that wait to be published: a full sync publishes
+	// the rest. maxWatched bounds the watched keys that wait to be pushed: all
+	// of a watch list, which a node that joins reads in one go.
 	queued, maxWatched = 1024, watchLength + readBatch
 	// watchLength is about how many entries the watch list keeps.
 	watchLength = 10000
@@ -62,8 +63,8 @@ type Link struct {
 	noRoom  atomic.Bool     // an operator's block of the fleet found no room here
 }
 
-// New makes a link; it speaks to nobody before Run. Everything that is wrong
-// with the config is reported at once.
+// New returns a link, which does not connect before Run. It reports everything
+// that is wrong with the config.
 func New(c Config, node Peer) (*Link, error) {
 	client, err := Dial(c)
 	if err != nil {
@@ -88,10 +89,9 @@ func New(c Config, node Peer) (*Link, error) {
 	return l, nil
 }
 
-// Run keeps the node joined to its fleet until ctx ends, whatever becomes of
-// Redis: it joins, works until something breaks, and joins again after a
-// jittered wait. Everything it started has ended when it returns. A Link runs
-// once.
+// Run keeps the node joined to its fleet until ctx ends: it joins, works until
+// something breaks, and joins again after a jittered wait. Everything it
+// started has ended when it returns. A Link runs once.
 func (l *Link) Run(ctx context.Context) {
 	defer l.client.Close()
 	var running sync.WaitGroup
@@ -113,16 +113,16 @@ func (l *Link) Run(ctx context.Context) {
 	l.lastPush(context.WithoutCancel(ctx))
 }
 
-// lookAgain has a Cluster's client learn anew who its masters are: after a dial
-// that fails it would go on with what it knows for a minute. It waits for
-// nobody.
+// reloadCluster makes a Cluster's client look up its masters again: otherwise
+// it would use what it knows for up to a minute after a failed dial. It does
+// not wait.
 func (l *Link) reloadCluster(ctx context.Context) {
 	if cluster, ok := l.client.(*goredis.ClusterClient); ok {
 		cluster.ReloadState(ctx)
 	}
 }
 
-// sweep forgets what is over, also while Redis is away.
+// sweep drops what has expired, also while Redis is away.
 func (l *Link) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, time.Second)
@@ -147,10 +147,9 @@ func (l *Link) session(ctx context.Context) error {
 	)
 }
 
-// join meets the fleet: clock, heartbeat, the whole list in both directions,
-// and the unblocks, which Redis may not have heard of, nor this node's counts.
-// After it every suspect is offered, and what the fleet has watched for a window
-// is pushed: the watch list is read from there on.
+// join measures the clock, sends a heartbeat, syncs the whole list in both
+// directions, and repeats the unblocks, which Redis may not have. Then every
+// suspect is reconciled, and the watch list is read from one window back.
 func (l *Link) join(ctx context.Context) (position, error) {
 	for range 3 {
 		if err := l.measure(ctx); err != nil {
@@ -162,7 +161,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		return position{}, err
 	}
 	l.drift.born = s.born
-	// What waits in the queue is in the list, which the sync publishes.
+	// What is queued is in the list, too, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue
 	}
@@ -178,8 +177,8 @@ func (l *Link) join(ctx context.Context) (position, error) {
 	return startPosition(s, l.config.Retention), nil
 }
 
-// farewell pushes and publishes what is left. What fails is left to the other
-// nodes' timeouts: there is nobody to tell.
+// lastPush pushes and publishes what is left. The other nodes' timeouts cover
+// what fails: an alarm now would reach no operator.
 func (l *Link) lastPush(ctx context.Context) {
 	if t, _ := l.health.state(); t.Kind != "" {
 		return
@@ -198,18 +197,18 @@ func (l *Link) lastPush(ctx context.Context) {
 	}
 }
 
-// Up reports whether the node is joined to its fleet; not before Run has joined
-// it first.
+// Up reports whether the node is joined to its fleet; false before the first
+// join.
 func (l *Link) Up() bool {
 	t, _ := l.health.state()
 	return t.Kind == ""
 }
 
 // Resync reads and publishes the whole list again: after a change of the
-// allowlist, say, so that what was refused is offered again.
+// allowlist, for example, so that rejected records are tried again.
 func (l *Link) Resync() { signal(l.resync) }
 
-// together runs loops until all have ended; the first that ends ends the
+// together runs loops until all have ended. The first that ends ends the
 // others, and its error is returned.
 func together(ctx context.Context, loops ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -231,7 +230,7 @@ func orEnded(err error) error {
 	return err
 }
 
-// signal sets a flag that its reader takes when it has time.
+// signal sets a flag without waiting for its reader.
 func signal(flag chan struct{}) {
 	select {
 	case flag <- struct{}{}:

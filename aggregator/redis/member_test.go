@@ -73,7 +73,7 @@ type member struct {
 	counts       *aggregator.Totals
 	list         *blocklist.List
 
-	mu     sync.Mutex
+	mu     sync.Mutex        // guards the fields below
 	alarms map[string]string // kind/about → text
 	raised map[string]int
 	over   map[aggregator.Key]uint32

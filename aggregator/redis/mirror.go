@@ -6,15 +6,15 @@ import (
 	"edgeguard/aggregator"
 )
 
-// mirror is the fleet's list as this node has read it, and the version that it
-// has come to. Safe for concurrent use.
+// mirror is the fleet's list as this node has read it, and its version. It is
+// safe for concurrent use.
 type mirror struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below
 	ledger  *aggregator.Ledger
 	version int64
 }
 
-// begin starts a full read of what stood at the version changes or came since.
+// begin starts a full read of the list at this version or later.
 func (m *mirror) begin(changes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,7 +22,7 @@ func (m *mirror) begin(changes int64) {
 	m.version = changes
 }
 
-// apply takes in a record that the full read found, end ends it.
+// apply adds a record that the full read found; end ends the read.
 func (m *mirror) apply(prefix, record string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,9 +35,9 @@ func (m *mirror) end() {
 	m.ledger.End()
 }
 
-// follow takes in the change that made the list's version: a record, or that
-// it made room for another. It reports false, and changes nothing, where a
-// change before it is missing.
+// follow applies the change that made this version of the list: a record, or,
+// if gone, its eviction. It returns false and changes nothing if an earlier
+// change is missing.
 func (m *mirror) follow(prefix, record string, gone bool, version int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,14 +53,14 @@ func (m *mirror) follow(prefix, record string, gone bool, version int64) bool {
 	return true
 }
 
-// len is how many records the fleet's list has.
+// len returns how many records the fleet's list has.
 func (m *mirror) len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Len()
 }
 
-// missing reports that the fleet may not have this record of the prefix, nor a
+// missing reports whether the fleet may lack this record of the prefix and a
 // greater one.
 func (m *mirror) missing(prefix, record string) bool {
 	m.mu.Lock()
@@ -68,8 +68,8 @@ func (m *mirror) missing(prefix, record string) bool {
 	return m.ledger.Missing(prefix, record)
 }
 
-// digest forgets what ended by the second cutoff, as the fleet has, and gives
-// the digest of the rest and the version that it is of.
+// digest drops what ended by the second cutoff, as the fleet has, and returns
+// the digest of the rest and its version.
 func (m *mirror) digest(cutoff int64) (string, int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,27 +27,27 @@ func newNames(namespace string, partitions int) names {
 	return n
 }
 
-// beatKeys are the keys of the beat function, in its order.
+// heartbeatKeys returns the keys of the beat function, in its order.
 func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
 
-// publishKeys are the keys of the publish function, in its order.
+// publishKeys returns the keys of the publish function, in its order.
 func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state} }
 
-// functionName is the name of one of the library's functions.
+// functionName returns the full name of one of the library's functions.
 func functionName(what string) string { return Library + "_" + what }
 
-// nodeCommands are what a node's user may do: call the functions, what these
-// do inside (Redis checks that against the user too), the clock, and the
-// fan-out's reading.
+// nodeCommands are the commands that a node's user may run: the functions, what
+// these call (Redis checks that against the user too), the clock, and the reads
+// of the streams.
 const nodeCommands = "+fcall +fcall_ro +time +info +ping " +
 	"+get +set +del +expire +hget +hmget +hgetall +hscan +hlen +hset +hsetnx +hincrby +hdel " +
 	"+zadd +zrem +zrangebyscore +xadd +xread " +
 	"+asking +command +cluster|slots +cluster|shards +cluster|nodes"
 
-// ACL is the line that makes a node's user as narrow as it can be: the
-// functions and what they do, on this namespace's keys only; no script, no
-// loading of functions, no channel. PASSWORD is for the operator to replace.
-// "" means the user edge.
+// ACL returns the line that gives a node's user no more than it needs: the
+// functions and what they call, on this namespace's keys only; no script, no
+// loading of functions, no channel. The operator replaces PASSWORD. "" means
+// the user edge.
 func ACL(user, namespace string) string {
 	orElse(&user, "edge")
 	orElse(&namespace, DefaultNamespace)
@@ -55,7 +55,7 @@ func ACL(user, namespace string) string {
 		"~eg:{" + namespace + "/*", "resetchannels -@all", nodeCommands}, " ")
 }
 
-// LoaderACL is the line for a user that may load the library and nothing else.
+// LoaderACL returns the line for a user that may only load the library.
 func LoaderACL(user string) string {
 	orElse(&user, "edge-loader")
 	return "ACL SETUSER " + user + " on >PASSWORD resetkeys resetchannels -@all +ping +info " +

@@ -12,29 +12,30 @@ import (
 )
 
 const (
-	// askAgain is after how long a key is put on the watch list again for who
-	// looks at it: a window is five minutes mostly, and a node may have missed it.
+	// askAgain is after how long a key is added to the watch list again: a node
+	// may have missed it.
 	askAgain = 15 * time.Second
-	// mostAsked bounds what is remembered of that.
+	// mostAsked bounds the keys that are remembered for this.
 	mostAsked = 1024
-	// settling is how long the nodes have to push what they hold of a key that
-	// has just been put on the watch list.
+	// settling is how long the nodes have to push what they have of a key that
+	// was just added to the watch list.
 	settling = 300 * time.Millisecond
 )
 
-// Share is what one node has of a key: all its runs together.
+// NodeCount is what one node has of a key: all its runs together.
 type NodeCount struct {
 	Node  string
 	Count uint32
 }
 
-// asked are the keys that were put on the watch list for who looks at them.
+// recentAsks are the keys that were added to the watch list for NodeCounts, and
+// when.
 type recentAsks struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards last
 	last map[aggregator.Key]time.Time
 }
 
-// fresh takes out the keys that were asked for lately, and notes the others.
+// fresh returns the keys that were not asked for lately, and remembers them.
 func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Key {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,11 +52,11 @@ func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Ke
 	return out
 }
 
-// Shares gives what each node counts of keys, those that count most first. A
-// node that is far from the limit keeps to itself what it counts: the keys are
-// put on the fleet's watch list first, and settle waits for what the nodes then
-// push. It waits for Redis, at most the config's timeout. A key that no node
-// counts has none.
+// NodeCounts returns what each node counts of keys, the greatest count first. A
+// node that is far from the limit does not report what it counts: so the keys
+// are added to the fleet's watch list first, and with settle the call waits for
+// what the nodes then push. It waits for Redis, at most the config's timeout. A
+// key that no node counts has none.
 func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]NodeCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
@@ -89,13 +90,13 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 		if cmd == nil {
 			continue
 		}
-		answer, _ := cmd.Slice() // Exec has told of errors
+		answer, _ := cmd.Slice() // Exec has returned the errors
 		out[i] = l.pusher.nodeCounts(answer)
 	}
 	return out, nil
 }
 
-// ofOneNode adds up the runs of a node, and puts those that count most first.
+// sumByNode adds up the runs of each node, and sorts by count.
 func sumByNode(parts []NodeCount) []NodeCount {
 	var out []NodeCount
 	for _, p := range parts {

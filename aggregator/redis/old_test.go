@@ -18,7 +18,7 @@ func TestTooOld(t *testing.T) {
 	c.User, c.Password = "", "" // there an ACL line that names functions is refused
 	m := newMember(t, c).start(t)
 	m.eventually(t, "some tries", func() bool { return m.link.Stats().Errors["beat"] > 3 })
-	const says = "Redis 7 or Valkey is needed"
+	const says = "use Redis 7 or later, or Valkey"
 	if s := m.link.Stats(); s.Up || s.Fault.Kind != "too old" || !strings.Contains(m.alarmed("fleet/redis"), says) {
 		t.Errorf("alarmed %q; %+v", m.alarmed("fleet/redis"), s)
 	}

@@ -10,15 +10,14 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// named is how many nodes the words of a split name.
+// maxNamed is how many nodes the reason of a block names.
 const maxNamed = 4
 
-// overInFleet begins the reason of a block by what the whole fleet counts.
+// overInFleet begins the reason of a block by the fleet's count.
 const overInFleet = "over limit in the fleet"
 
-// decide asks for the split of each key that is over, and hands the key to the
-// node. A split that cannot be had is no reason to spare the key, nor to end
-// anything.
+// reportOver reads the split of each key that is over the limit, and passes the
+// key to the node. Without the split the key is still passed on.
 func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 	keys = slices.DeleteFunc(keys, func(o overLimit) bool { return p.node.Settled(o.key, o.peak) })
 	if len(keys) == 0 {
@@ -39,7 +38,7 @@ func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 	counts := p.node.Counts()
 	for i, o := range keys {
 		if counts.Forgotten(o.key, o.head) {
-			continue // an unblock came while the split was asked for
+			continue // an unblock came while the split was read
 		}
 		p.node.Over(o.key, o.peak, p.reason(cmds[i]))
 	}
@@ -49,8 +48,8 @@ func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 	}
 }
 
-// strange reports that a split names a node that is not known: one that joined
-// since the last beat.
+// hasUnknownNode reports whether a split names a node that is not known: one
+// that joined since the last heartbeat.
 func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
 	answer, _ := cmd.Slice()
 	for ; len(answer) >= 2; answer = answer[2:] {
@@ -61,7 +60,7 @@ func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
 	return false
 }
 
-// words are a block's reason: who saw how much.
+// reason returns a block's reason: which node counted how much.
 func (p *Pusher) reason(cmd *goredis.Cmd) string {
 	answer, err := cmd.Slice()
 	if err != nil {
@@ -87,7 +86,7 @@ func byCount(a, b NodeCount) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Node, b.Node))
 }
 
-// splitWords names the nodes that hold most, and sums up the others.
+// splitReason names the nodes that counted most, and adds up the others.
 func splitReason(over string, parts []NodeCount) string {
 	if len(parts) == 0 {
 		return over
@@ -114,7 +113,7 @@ func splitReason(over string, parts []NodeCount) string {
 	return b.String()
 }
 
-// cutName keeps a reason under 255 bytes whatever nodes are called.
+// cutName keeps a reason under 255 bytes however long the names are.
 func cutName(name string) string {
 	const most = 40
 	if len(name) > most {

@@ -9,66 +9,67 @@ import (
 	"edgeguard/aggregator"
 )
 
-// Counter is the counting half of a node. It is all that a [Pusher] needs,
-// besides a [Clock].
+// Counter is the counting half of a node. With a [Clock] it is all that a
+// [Pusher] needs.
 type Counter interface {
-	// Counts is what the node knows of the fleet. It is asked for again each
-	// time, since a reload replaces it.
+	// Counts returns what the node knows of the fleet. It is called each time
+	// it is needed, since a reload replaces it.
 	Counts() *aggregator.Totals
-	// Width is the slot of a meter in seconds, by its fingerprint; 0 if this
-	// node has no such meter.
+	// Width returns the slot of a meter in seconds, by its fingerprint; 0 if
+	// this node has no such meter.
 	Width(meter uint64) uint32
-	// Over says that the fleet's count of a key passed the least limit of its
-	// meter: peak is the count, reason the split over the nodes in words. It is
-	// called again with each push while it is so.
+	// Over is called when the fleet's count of a key is over the lowest limit
+	// of its meter: peak is the count, reason the split over the nodes in
+	// words. It is called again with each push while that lasts.
 	Over(key aggregator.Key, peak uint32, reason string)
-	// Settled reports that Over would say nothing new of this key, so that its
-	// split need not be asked for.
+	// Settled reports whether Over would change nothing for this key, so that
+	// its split need not be read.
 	Settled(key aggregator.Key, peak uint32) bool
 }
 
-// List is the node's list of blocks, as far as the fleet is concerned.
+// List is the node's list of blocks, as far as it concerns the fleet.
 type List interface {
-	// Merge takes a block or allowance of the fleet into the node's list, by force
-	// if it was forced. Times are local. An error is an alarm about the record,
-	// unless it is blocklist.ErrExpired or aggregator.ErrHeld. The same record
-	// comes again with each full read of the fleet's list.
+	// Merge merges a block or allowance of the fleet into the node's list, by
+	// force if it was forced. Times are local. An error raises an alarm about
+	// the record, unless it is blocklist.ErrExpired or aggregator.ErrHeld. The
+	// same record comes again with each full read of the fleet's list.
 	Merge(b edgeguard.Block, forced bool) (changed bool, err error)
-	// Crowded reports that the node's list is full, and this rule's block would
-	// only have one of another network go that has no more: a full read of the
-	// fleet's list passes it over, so that it does not put back what made room
-	// here.
+	// Crowded reports whether the node's list is full and this rule's block
+	// would only evict one of another network that has no more of them. A full
+	// read of the fleet's list skips it, so that it does not bring back what
+	// was evicted here.
 	Crowded(b edgeguard.Block, forced bool) bool
-	// Records returns the fleet's part of the node's list: blocks, allowances and
-	// tombstones, without those of rules with scope node.
+	// Records returns the fleet's part of the node's list: blocks, allowances
+	// and tombstones, without those of rules with scope node.
 	Records() iter.Seq2[edgeguard.Block, bool]
-	// Cleared says that the fleet unblocked a prefix: the node forgets its
+	// Cleared is called when the fleet unblocked a prefix: the node forgets its
 	// counts. at is local.
 	Cleared(prefix netip.Prefix, at time.Time)
-	// Unsplit reports that a block's reason lacks the split over the nodes: the key
-	// that it was counted under, and what this node counted at its crossing.
+	// Unsplit reports whether a block's reason lacks the split over the nodes.
+	// It returns the key that it was counted under, and what this node counted
+	// at its crossing.
 	Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok bool)
-	// Reword gives the node's own record of such a block the reason that the fleet
-	// is told, and returns the record to be told.
+	// Reword sets the reason of the node's own record of such a block to the
+	// one that is published, and returns the record to publish.
 	Reword(b edgeguard.Block, reason string) edgeguard.Block
 }
 
-// Membership is what nodes tell each other of themselves.
+// Membership is what nodes report to each other about themselves.
 type Membership interface {
 	// Own returns the addresses that the other nodes must never block.
 	Own() []netip.Addr
-	// Fleet is called every two seconds with the beats of all nodes, this one
-	// included.
+	// Fleet is called every two seconds with the heartbeats of all live nodes,
+	// this one included.
 	Fleet(beats []aggregator.Heartbeat)
-	// Skew is called after each beat with how far Redis' clock is ahead of this
-	// host's wall clock: what [clockguard.Clock.Correct] takes. trusted is false
-	// while most nodes disagree with Redis, whose clock is then the wrong one and
-	// not to be followed.
+	// Skew is called after each heartbeat with how far Redis' clock is ahead of
+	// this host's wall clock: the argument of [clockguard.Clock.Correct].
+	// trusted is false while most nodes disagree with Redis, whose clock is
+	// then wrong and not followed.
 	Skew(offset time.Duration, trusted bool)
 }
 
-// Clock is the node's local time, and converts between that and the time that
-// the fleet is told.
+// Clock is the node's local time. It converts between that and the epoch's
+// time, which the fleet shares.
 type Clock interface {
 	Now() time.Time
 	Epoch(local time.Time) time.Time
@@ -81,14 +82,14 @@ type Alarms interface {
 	Calm(kind, about string)
 }
 
-// Counting is what a [Pusher] is given.
+// Counting is what a [Pusher] needs of a node.
 type Counting interface {
 	Counter
 	Clock
 }
 
-// Peer is a node as its link to the fleet sees it. Its methods may be called
-// from any of the link's goroutines, and must not wait for the link.
+// Peer is a node as its link to the fleet sees it. Its methods are called from
+// any of the link's goroutines, and must not wait for the link.
 type Peer interface {
 	Counter
 	List

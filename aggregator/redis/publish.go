@@ -9,19 +9,19 @@ import (
 	"edgeguard/aggregator"
 )
 
-// atOnce is the most records of one call: 50 KB.
+// publishBatch is the most records of one call: 50 KB.
 const publishBatch = 50
 
-// change is a block or allowance of this node's list that may be news to the fleet.
+// change is a block or allowance of this node's list that the fleet may lack.
 type change struct {
 	block  edgeguard.Block
 	forced bool
 }
 
-// Changed takes in a change of the node's list; times are local. It never
-// waits: what finds no room is published by a full sync. What came from the
-// fleet is recognized and not published. An unblock also takes the prefix's
-// counts out of what the node pushes, at once, and out of Redis.
+// Changed queues a change of the node's list to be published; times are local.
+// It never waits: if the queue is full, a full sync publishes the change. What
+// came from the fleet is recognized and not published. An unblock also removes
+// the prefix's counts from what the node pushes, immediately, and from Redis.
 func (l *Link) Changed(b edgeguard.Block, forced bool) {
 	if forgets(&b) {
 		l.clear(b)
@@ -36,8 +36,8 @@ func (l *Link) Changed(b edgeguard.Block, forced bool) {
 	}
 }
 
-// publishes is the loop that publishes changes, in the order in which the list
-// made them, and forgets what was unblocked.
+// publishLoop publishes changes in the order in which the list made them, and
+// forgets unblocked keys in Redis.
 func (l *Link) publishLoop(ctx context.Context) error {
 	for {
 		var err error
@@ -55,7 +55,7 @@ func (l *Link) publishLoop(ctx context.Context) error {
 	}
 }
 
-// drain adds what else waits, up to one call's worth.
+// drain adds the other queued changes, up to one call's worth.
 func (l *Link) drain(some []change) []change {
 	for len(some) < publishBatch {
 		select {
@@ -68,15 +68,15 @@ func (l *Link) drain(some []change) []change {
 	return some
 }
 
-// publish offers records to the fleet, which takes those that are greater than
-// what stands. Known ones are left out.
+// publish sends records to the fleet, which accepts those that are greater than
+// its own. Records that the fleet is known to have are left out.
 func (l *Link) publish(ctx context.Context, changes []change) error {
 	for len(changes) > 0 {
 		some := changes[:min(publishBatch, len(changes))]
 		changes = changes[len(some):]
 		l.reword(ctx, some)
 		args := []any{l.fleetNow().UnixMilli()}
-		var offered []change
+		var sent []change
 		for _, c := range some {
 			record, ok := l.encodeNew(c)
 			switch {
@@ -85,29 +85,29 @@ func (l *Link) publish(ctx context.Context, changes []change) error {
 				l.keptHere(c)
 			default:
 				args = append(args, c.block.Prefix.String(), record)
-				offered = append(offered, c)
+				sent = append(sent, c)
 			}
 		}
-		if len(offered) == 0 {
+		if len(sent) == 0 {
 			continue
 		}
 		answers, err := l.callPublish(ctx, args)
 		if err != nil {
 			return err
 		}
-		l.applyPublished(offered, answers)
+		l.applyPublished(sent, answers)
 	}
 	return nil
 }
 
-// What the library answers of a record that was published.
+// The library's answers about a published record.
 const (
 	publishTaken  = 1
 	publishNoRoom = 2
 )
 
-func (l *Link) applyPublished(offered []change, answers []int64) {
-	for i, c := range offered[:min(len(offered), len(answers))] {
+func (l *Link) applyPublished(sent []change, answers []int64) {
+	for i, c := range sent[:min(len(sent), len(answers))] {
 		switch answers[i] {
 		case publishTaken:
 			l.stats.published.Add(1)
@@ -115,7 +115,7 @@ func (l *Link) applyPublished(offered []change, answers []int64) {
 			if c.byRule() {
 				l.crowded.add(c.block.Prefix, time.Now())
 			}
-			if l.node.Now().Before(c.block.Until) { // or nobody misses it
+			if l.node.Now().Before(c.block.Until) { // an ended block needs no room
 				l.keptHere(c)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"edgeguard/aggregator"
 )
 
-// pushes is the push loop: a round each interval, drawn a little shorter so
-// that nodes do not fall into step, and at once for what the fleet watches.
+// pushLoop pushes a round each interval, drawn a little shorter so that nodes
+// do not fall into step, and immediately what the fleet watches.
 func (l *Link) pushLoop(ctx context.Context) error {
 	timer := time.NewTimer(rand.N(l.config.Push))
 	defer timer.Stop()
@@ -33,9 +33,9 @@ func (l *Link) pushLoop(ctx context.Context) error {
 	}
 }
 
-// round is one push round with its bookkeeping: first what has changed, then
-// offers, for what is left of the interval, and for half of one at least. It
-// gives the time to wait before the next.
+// round is one push round: first what has changed, then reconciles for the rest
+// of the interval, and for at least half of one. It returns the time to wait
+// before the next.
 func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	began := time.Now()
 	err = l.pusher.Round(ctx, l.node.Now())
@@ -50,20 +50,21 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	if err == nil {
 		l.stats.pushed.Store(time.Now().UnixNano())
 		if l.health.recoverPushes() {
-			l.node.Counts().Lost() // what took over may have missed something
+			l.node.Counts().Lost() // a new master may have missed something
 			more = true
 		}
 		if more {
 			return 0, nil
 		}
 	}
-	// A Redis that is slow, or shared, has a quarter of the time for others.
+	// A slow or shared Redis has a quarter of the time for other clients.
 	return max(l.config.Push/4, l.config.Push-rand.N(l.config.Push/10+1)-time.Since(began)), err
 }
 
-// weigh decides what a failed push means: the end of the session, or, where
-// only a part of a Cluster or the node's own clock is in the way, a degraded
-// one: what was not answered is pushed again with the next round.
+// checkPush decides what a failed push means. It returns the error if the
+// session must end. Where only a part of a Cluster, or the node's own clock, is
+// the cause, it degrades the session: the next round pushes again what was not
+// answered.
 func (l *Link) checkPush(ctx context.Context, err error) error {
 	if err == nil || lost(err) {
 		return err
@@ -74,7 +75,7 @@ func (l *Link) checkPush(ctx context.Context, err error) error {
 	return nil
 }
 
-// gather takes the watched keys that have come in.
+// drainWatched returns the queued watched keys.
 func (l *Link) drainWatched(first aggregator.Key) []aggregator.Key {
 	keys := []aggregator.Key{first}
 	for len(keys) < maxWatched {
@@ -88,9 +89,9 @@ func (l *Link) drainWatched(first aggregator.Key) []aggregator.Key {
 	return keys
 }
 
-// Ask has what the node counts of a key pushed at once: the fleet watches it, or
-// the node wants the fleet's total. It never waits; what finds no room is left
-// to the next round.
+// PushNow has what the node counts of a key pushed immediately: the fleet
+// watches the key, or the node wants its total. It never waits; if the queue is
+// full, the next round pushes the key.
 func (l *Link) PushNow(k aggregator.Key) {
 	select {
 	case l.watched <- k:

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// callKeys is the most keys of one call: about 2 ms of Redis.
+	// callKeys is the most keys of one call: about 2 ms of Redis' time.
 	callKeys = 200
-	// pipelined is the most calls that are sent before their answers are read,
-	// so that neither side holds more than a few MB, and that a round of many
-	// keys does not outlast one exchange's timeout.
+	// pipelined is the most calls that are sent before their answers are read:
+	// neither side buffers more than a few MB, and a round of many keys does not
+	// outlast one exchange's timeout.
 	pipelined = 16
-	// batch is about how many keys are taken from the node at a time: more
-	// would take memory, and what follows from the answers must not wait long,
-	// even where all are wanted whole.
+	// batch is about how many keys are taken from the node at a time. More would
+	// take memory and delay what follows from the answers, in particular when
+	// all ask for a full push.
 	batch = pipelined * callKeys
 )
 
-// Pusher carries one node's counts to Redis, one round at a time, and starts
-// no goroutine: Link runs it in real time, a replay in its own. Not safe for
+// Pusher carries one node's counts to Redis, one round at a time, and starts no
+// goroutine: Link runs it in real time, a replay in its own. It is not safe for
 // concurrent use.
 type Pusher struct {
 	client       goredis.UniversalClient
@@ -34,15 +34,16 @@ type Pusher struct {
 	node         Counting
 	nodes        *roster
 	stats        *counters
-	refreshNames func(context.Context) // asks who the nodes are; nil: seen is all
-	// live says that what a call claims is the node's time when it is sent: a
-	// round of very many keys takes Redis seconds, and is not a wrong clock.
+	refreshNames func(context.Context) // reads the nodes' names again; nil: nodes is complete
+	// live makes each call claim the node's time when it is sent: a round of very
+	// many keys takes Redis seconds, and that is not a wrong clock.
 	live bool
 }
 
-// NewPusher makes the pusher of one node for a caller that keeps its own time,
-// such as a replay. Of the node it uses Counts, Width, Epoch, Over and Settled.
-// Names are those of the fleet's nodes by id, for the words of a split.
+// NewPusher returns the pusher of one node for a caller that keeps its own
+// time, such as a replay. It calls Counts, Width, Epoch, Over and Settled of
+// the node. named are the names of the fleet's nodes by ID, for the reasons of
+// blocks.
 func NewPusher(client goredis.UniversalClient, c Config, node Counting, named map[[8]byte]string) (*Pusher, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -59,11 +60,11 @@ func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *r
 	}
 }
 
-// Round pushes what has changed and does what follows from the answers: unblocks
-// that Redis has not heard of are told it, keys that it wants whole go again at
-// once, those to be watched are told to the fleet, and those over are handed to
-// Node.Over. now is local time. An error names the first call that was not
-// answered; what it carried is still to be pushed.
+// Round pushes what has changed and does what follows from the answers. It
+// repeats unblocks that Redis lacks, pushes keys in full that Redis asks for,
+// asks the fleet to watch keys, and passes keys over the limit to Peer.Over.
+// now is local time. An error names the first call that was not answered; its
+// keys are still to be pushed.
 func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 	counts := p.node.Counts()
 	var t tally
@@ -75,8 +76,9 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 	return t.err()
 }
 
-// Offer compares with Redis what it is time to compare, or a part of it, and
-// says whether there is more; see [aggregator.Totals.Offer]. It goes after Round.
+// Reconcile compares with Redis what is due, or a part of it, and reports
+// whether there is more; see [aggregator.Totals.Reconcile]. It goes after
+// Round.
 func (p *Pusher) Reconcile(ctx context.Context, now time.Time) (more bool, err error) {
 	counts := p.node.Counts()
 	pushes, more := counts.Reconcile(now, batch)
@@ -85,7 +87,7 @@ func (p *Pusher) Reconcile(ctx context.Context, now time.Time) (more bool, err e
 	return more, t.err()
 }
 
-// Heard pushes what the node holds of keys that the fleet watches.
+// PushWatched pushes what the node has of keys that the fleet watches.
 func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now time.Time) error {
 	counts := p.node.Counts()
 	var pushes []aggregator.Push
@@ -99,7 +101,7 @@ func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now tim
 	return t.err()
 }
 
-// tell puts keys on the fleet's watch list.
+// addWatches adds keys to the fleet's watch list.
 func (p *Pusher) addWatches(ctx context.Context, keys []aggregator.Key) error {
 	if len(keys) == 0 {
 		return nil

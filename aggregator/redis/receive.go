@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// blocked is how long Redis holds the answer while there is no news. It
-	// bounds how long a Redis that hangs goes unnoticed, and a resync waits.
+	// readWait is how long Redis delays the answer while nothing changes. It
+	// bounds how long a hanging Redis goes unnoticed, and a resync waits.
 	readWait = 400 * time.Millisecond
-	// resyncEvery is the least time between two full reads.
+	// resyncEvery is the least time between two full syncs.
 	resyncEvery = time.Second
-	// newsAtOnce bounds one answer: 1 MB of records.
+	// readBatch bounds one answer: 1 MB of records.
 	readBatch = 1000
 )
 
-// place is how far the two streams were read.
+// position is how far the two streams were read.
 type position struct{ changes, watch string }
 
-// startOf is where reading goes on after a full sync. The watch list has no
-// snapshot: a key is watched for a window, so that the entries of the last one
-// tell of all that are.
+// startPosition returns where reading continues after a full sync. The watch
+// list has no snapshot, but a key is watched for one window: the entries of the
+// last window are all that matter.
 func startPosition(s fleetState, window time.Duration) position {
 	at := position{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
-	// A state that was lost has no tip, but the stream is there: what came
-	// before the read is in it.
+	// If the state was lost, there is no tip, but the stream still has what came
+	// before the read.
 	orElse(&at.changes, strconv.FormatInt(s.now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
 	return at
 }
 
-// follow is the fan-out's loop: it reads what changes in the fleet's list, and
-// what the fleet watches.
+// receiveLoop reads the changes of the fleet's list, and what the fleet
+// watches.
 func (l *Link) receiveLoop(ctx context.Context, at position) error {
 	synced := time.Now()
 	for {
@@ -47,8 +47,8 @@ func (l *Link) receiveLoop(ctx context.Context, at position) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-l.resync:
-			// Rubbish in the stream must not make every node read the whole
-			// list without end.
+			// Invalid entries in the stream must not make every node read the
+			// whole list again and again.
 			sleep(ctx, resyncEvery-time.Since(synced))
 			s, err := l.heartbeat(ctx, false)
 			if err == nil {
@@ -74,7 +74,7 @@ func (l *Link) receiveLoop(ctx context.Context, at position) error {
 	}
 }
 
-// read waits for news.
+// read waits for new entries of the two streams.
 func (l *Link) read(ctx context.Context, at position) ([]goredis.XStream, error) {
 	ctx, cancel := context.WithTimeout(ctx, readWait+l.config.Timeout)
 	defer cancel()
@@ -89,7 +89,8 @@ func (l *Link) read(ctx context.Context, at position) ([]goredis.XStream, error)
 	return news, nil
 }
 
-// watch hands on watched keys; what does not parse is not ours.
+// receiveWatches passes watched keys to the push loop. It ignores entries that
+// do not parse or are not of this node's meters.
 func (l *Link) receiveWatches(messages []goredis.XMessage) (last string) {
 	for _, m := range messages {
 		last = m.ID
@@ -101,15 +102,15 @@ func (l *Link) receiveWatches(messages []goredis.XMessage) (last string) {
 	return last
 }
 
-// learn takes in changes of the list. After a gap the rest is left to a full
-// sync.
+// applyChanges applies changes of the list. After a gap, a full sync does the
+// rest.
 func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 	for _, m := range messages {
 		last = m.ID
 		prefix, _ := m.Values["p"].(string)
 		record, _ := m.Values["r"].(string)
 		text, _ := m.Values["v"].(string)
-		gone := m.Values["d"] != nil // made room for another: nothing was lifted
+		gone := m.Values["d"] != nil // evicted for another record, and not unblocked
 		version, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !l.mirror.follow(prefix, record, gone, version) {
 			signal(l.resync)
@@ -122,8 +123,9 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 	return last
 }
 
-// take merges one record of the fleet into the node's list; fresh says that it
-// has just been made. What is poison, or refused by the list, is dropped.
+// merge merges one record of the fleet into the node's list; fresh says that it
+// has just been made. Records that are invalid, or that the list refuses, are
+// dropped.
 func (l *Link) merge(prefix, record string, fresh bool) {
 	now := l.node.Epoch(l.node.Now())
 	r, err := aggregator.CheckRecord(prefix, record, now)
@@ -144,8 +146,8 @@ func (l *Link) merge(prefix, record string, fresh bool) {
 	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case errors.Is(err, blocklist.ErrFull):
 		l.noRoom.Store(true)
-		l.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet finds no room in this node's list, and holds on others only: "+
-			shorten(err.Error())+": raise memory or max_blocks here, or take back what is not needed")
+		l.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet does not fit into this node's list, and is in force on other nodes only: "+
+			shorten(err.Error())+": raise memory or max_blocks here, or remove blocks that are not needed")
 	case err != nil:
 		l.reject(prefix, err)
 	case changed:
@@ -157,21 +159,22 @@ func (l *Link) merge(prefix, record string, fresh bool) {
 	}
 }
 
-// refuse counts poison, and alarms once for each prefix.
+// reject counts an invalid record, and raises one alarm for each prefix.
 func (l *Link) reject(prefix string, err error) {
 	l.stats.rejected.Add(1)
 	if l.alarmed.first(prefix) {
-		l.node.Alarm("rejected", shorten(prefix), "a block of the fleet is refused here: "+shorten(err.Error()))
+		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))
 	}
 }
 
-// reported are the prefixes whose poison was alarmed, so that each is once.
+// alarmedPrefixes are the prefixes with an alarm about a rejected record, so
+// that each raises one.
 type alarmedPrefixes struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards seen
 	seen map[string]bool
 }
 
-// first reports whether prefix is new; past a bound nothing is.
+// first reports whether prefix is new; when the set is full, none is.
 func (r *alarmedPrefixes) first(prefix string) bool {
 	const most = 1024
 	r.mu.Lock()

@@ -10,12 +10,12 @@ import (
 	"edgeguard/aggregator"
 )
 
-// claimed is the word that makes a partition go by the time that pushes claim.
+// claimed makes a partition use the time that pushes claim.
 const claimed = "claimed"
 
-// Claim makes the namespace go by the time that its pushes claim instead of
-// Redis' own: for recorded events, in a namespace of their own. A live fleet
-// must never share it, since nobody's clock is judged there.
+// Claim makes the namespace use the time that its pushes claim instead of
+// Redis' own: for recorded events, in a separate namespace. A live fleet must
+// never share it, since no clock is judged there.
 func (p *Pusher) Claim(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -29,9 +29,9 @@ func (p *Pusher) Claim(ctx context.Context) error {
 	return nil
 }
 
-// Watched gives the keys that were put on the watch list after a place in it,
-// and the place after them; "0" is its beginning. It does not wait. A Link
-// follows the list by itself.
+// Watched returns the keys that were added to the watch list after a position
+// in it, and the position after them; "0" is its beginning. It does not wait. A
+// Link reads the list by itself.
 func (p *Pusher) Watched(ctx context.Context, after string) ([]aggregator.Key, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func (p *Pusher) Watched(ctx context.Context, after string) ([]aggregator.Key, s
 }
 
 // Drop removes what [Pusher.Claim] and the watch list left in the namespace.
-// Counts go by themselves, ten minutes after the last push.
+// Counts expire ten minutes after the last push.
 func (p *Pusher) Drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()

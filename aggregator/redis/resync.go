@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// scanned is about how many records one step of a full read asks for.
+	// scanned is about how many records one step of a full read requests.
 	scanned = 1000
-	// mostRecords bounds what a full read takes in: a Redis that holds more is
-	// not the fleet's, or was poisoned.
+	// mostRecords bounds a full read: a Redis with more is not the fleet's, or
+	// another client wrote to it.
 	mostRecords = 1 << 21
 )
 
-// sync reads the whole list, takes it in, and offers the fleet what this node
-// knows better. s was asked for before: changes made meanwhile come again by
-// the stream, which is read from s.tip on.
+// fullSync reads and merges the whole list, then publishes what this node knows
+// better. s was read before: changes made since then come again by the stream,
+// which is read from s.tip on.
 func (l *Link) fullSync(ctx context.Context, s fleetState) error {
 	l.mirror.begin(s.changes)
 	l.noRoom.Store(false)
@@ -37,8 +37,8 @@ func (l *Link) fullSync(ctx context.Context, s fleetState) error {
 	return l.publish(ctx, l.liveRecords())
 }
 
-// scan reads the hash of records step by step, so that neither side is held up
-// nor fills its memory.
+// scan reads the hash of records step by step, so that it neither holds up
+// Redis nor fills this node's memory.
 func (l *Link) scan(ctx context.Context) error {
 	read := 0
 	for cursor := uint64(0); ; {
@@ -54,7 +54,7 @@ func (l *Link) scan(ctx context.Context) error {
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list holds over %d blocks: see who writes to %s", mostRecords, l.pusher.names.blocks)
+			return fmt.Errorf("the fleet's list has over %d records: check which clients write to %s", mostRecords, l.pusher.names.blocks)
 		}
 		if cursor = next; cursor == 0 {
 			return nil
@@ -62,8 +62,8 @@ func (l *Link) scan(ctx context.Context) error {
 	}
 }
 
-// live are this node's records that still matter to the fleet: blocks that
-// stand, and tombstones that are remembered.
+// liveRecords returns this node's records that still matter to the fleet:
+// active blocks, and tombstones that are still remembered.
 func (l *Link) liveRecords() []change {
 	var out []change
 	now := l.node.Now()

@@ -18,10 +18,10 @@ type unsplit struct {
 	cmd  *goredis.Cmd
 }
 
-// reword has the reasons of this node's own blocks say which node counted how
-// much, before other nodes hear of them: a decision waits for nobody and knows
-// only the sum of the others. The node's list says the same from then on, so that
-// all copies agree. Where the split cannot be had the words stay as they are.
+// reword adds to the reasons of this node's own blocks which node counted how
+// much, before other nodes receive them: a decision waits for nothing and knows
+// only the sum of the others. The node's list is changed, too, so that all
+// copies agree. If the split cannot be read, the reasons stay as they are.
 func (l *Link) reword(ctx context.Context, changes []change) {
 	var some []unsplit
 	for i, c := range changes {
@@ -40,7 +40,7 @@ func (l *Link) reword(ctx context.Context, changes []change) {
 	}
 }
 
-// split asks Redis for the splits.
+// split reads the splits from Redis.
 func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
@@ -57,10 +57,10 @@ func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 	return true
 }
 
-// reason is a block's reason with the split. What this node counted since its
-// last push is not in Redis yet, but known here.
+// reason returns a block's reason with the split. What this node counted since
+// its last push is not in Redis yet, but known here.
 func (l *Link) reason(u unsplit) (words string, ok bool) {
-	answer, _ := u.cmd.Slice() // Exec has told of errors
+	answer, _ := u.cmd.Slice() // Exec has returned the errors
 	parts := l.pusher.nodeCounts(answer)
 	own := slices.IndexFunc(parts, func(p NodeCount) bool { return p.Node == l.config.Node })
 	if own < 0 {

@@ -13,11 +13,11 @@ import (
 	"edgeguard/aggregator"
 )
 
-// tally is what became of the calls of a round.
+// tally counts the calls of a round and keeps their errors.
 type tally struct {
 	calls, unanswered int
-	first             error // of those that were not answered
-	then              error // of what followed from answers
+	first             error // of the unanswered calls
+	then              error // of what followed from the answers
 }
 
 func (t *tally) err() error {
@@ -28,7 +28,8 @@ func (t *tally) err() error {
 }
 
 // push sends pushes, some calls at a time, and does what follows from the
-// answers before it sends more. False: the rest would wait for as long again.
+// answers before it sends more. It returns false if the rest would only fail as
+// slowly.
 func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
 	for calls := range slices.Chunk(p.group(pushes), pipelined) {
 		var f followUps
@@ -45,7 +46,7 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 	return true
 }
 
-// follow is what answers ask for.
+// followUps is what answers ask for.
 type followUps struct {
 	again, watch []aggregator.Key
 	forget       []clearedKey // before again
@@ -57,7 +58,7 @@ type overLimit struct {
 	peak, head uint32
 }
 
-// act does what answers ask for.
+// followUp does what answers ask for.
 func (p *Pusher) followUp(ctx context.Context, counts *aggregator.Totals, f *followUps, now time.Time) error {
 	var err error
 	if len(f.forget) > 0 {
@@ -70,7 +71,7 @@ func (p *Pusher) followUp(ctx context.Context, counts *aggregator.Totals, f *fol
 	return errors.Join(err, p.addWatches(ctx, f.watch))
 }
 
-// repeat pushes whole what is to go again.
+// repeat pushes in full the keys that Redis asks for.
 func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *followUps, now time.Time) error {
 	var again []aggregator.Push
 	for _, k := range f.again {
@@ -86,8 +87,8 @@ func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follo
 	return nil
 }
 
-// exchange sends some calls and takes in their answers. It gives how many calls
-// were not answered, with the first reason.
+// exchange sends some calls and applies their answers. It returns how many
+// calls were not answered, with the first reason.
 func (p *Pusher) exchange(ctx context.Context, counts *aggregator.Totals, calls []*call, now time.Time, f *followUps) (failed int, first error) {
 	claimed := now
 	if p.live {
@@ -109,7 +110,7 @@ type call struct {
 	cmd       *goredis.Cmd
 }
 
-// group parts pushes into calls.
+// group splits pushes into calls.
 func (p *Pusher) group(pushes []aggregator.Push) []*call {
 	type place struct {
 		partition int
@@ -131,7 +132,7 @@ func (p *Pusher) group(pushes []aggregator.Push) []*call {
 	return calls
 }
 
-// send carries out calls, and gives how many were not answered, with the first
+// send sends calls, and returns how many were not answered, with the first
 // reason.
 func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (failed int, first error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
@@ -178,7 +179,7 @@ func (p *Pusher) arguments(c *call, claimed time.Time) []any {
 	return args
 }
 
-// take hands a call's answers to the node, if there are any.
+// applyAnswers passes a call's answers, if any, to the node.
 func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time, f *followUps) {
 	for i, a := range c.answers {
 		one := c.pushes[i]
@@ -211,8 +212,8 @@ func (e *pushError) Error() string {
 
 func (e *pushError) Unwrap() error { return e.err }
 
-// lost reports that the way to Redis is gone altogether, and not to a part of
-// a Cluster, nor the node's clock refused.
+// lost reports whether the connection to Redis is gone altogether: not only
+// that to a part of a Cluster, and not because Redis refuses the node's clock.
 func lost(err error) bool {
 	var e *pushError
 	if !errors.As(err, &e) {

@@ -7,60 +7,62 @@ import (
 	"time"
 )
 
-// Stats is how the link stands and what it did since it was made.
+// Stats is the link's state and what it did since it was made.
 type Stats struct {
-	// Up is false while Trouble, which began at Since, stands; before the fleet
-	// was first joined that is "starting".
+	// Up is false while Fault, which began at Since, lasts; before the first join
+	// that is "starting".
 	Up    bool
 	Fault Fault
 	Since time.Time
-	// LastError is the newest error's text, also when it is over; "" if none.
+	// LastError is the newest error's text, even if it no longer applies; "" if
+	// none.
 	LastError string
 
-	// PushLag is the age of the newest round of pushes that was answered whole;
-	// 0 before the first.
+	// PushLag is the age of the newest round of pushes that was answered in
+	// full; 0 before the first.
 	PushLag time.Duration
-	// Rounds, Calls and Keys count rounds of pushes, the calls that they were
-	// made of, and the keys that were answered.
+	// Rounds, Calls and Keys count rounds of pushes, their calls, and the keys
+	// that were answered.
 	Rounds, Calls, Keys uint64
-	// Dropped counts watched keys that came faster than they could be pushed,
-	// and were passed over: who watches tells again after a quarter of a window.
+	// Dropped counts watched keys that came faster than they could be pushed
+	// and were skipped: the watching node asks again after a quarter of a
+	// window.
 	Dropped uint64
 
-	// Published counts records that the fleet took from this node, Received
-	// those that changed this node's list, Poison those that were refused.
+	// Published counts records that the fleet accepted from this node, Received
+	// those that changed this node's list, Rejected those that were rejected.
 	Published, Received, Rejected uint64
-	// Kept counts how often a block stayed with this node, since the fleet's
-	// list had no room; Records is how many that has.
+	// Kept counts how often a block stayed on this node, since the fleet's list
+	// had no room; Records is how many that has.
 	Kept    uint64
 	Records int
 	// Syncs counts the full reads of the fleet's list.
 	Syncs uint64
-	// FanOut is how long the newest block made by another node was on its way,
-	// from its beginning to its receipt, by the two nodes' clocks; FanOutMost
-	// is the longest since the last call of Stats.
+	// FanOut is how long the newest block of another node took to arrive, from
+	// its beginning to its receipt, by the two nodes' clocks; FanOutMost is the
+	// longest since the last call of Stats.
 	FanOut, FanOutMost time.Duration
 
-	// Nodes are the fleet's nodes that are alive, this one included; Reconnects
-	// counts how often the fleet was joined anew.
+	// Nodes is how many nodes are alive, this one included; Reconnects counts
+	// how often the fleet was joined.
 	Nodes      int
 	Reconnects uint64
-	// Ahead is how far this node's time is ahead of Redis'; the truth lies
-	// Within so much of it.
+	// Ahead is how far this node's time is ahead of Redis', give or take
+	// Within.
 	Ahead, Within time.Duration
-	// Errors are counted by what was tried: push, watch, split, forget, publish,
-	// beat, sync, stream, connect, install.
+	// Errors counts errors by what was tried: push, watch, split, forget,
+	// publish, beat, sync, stream, connect, install.
 	Errors map[string]uint64
 }
 
-// counters is what Stats reads. Safe for concurrent use.
+// counters is what Stats reads. It is safe for concurrent use.
 type counters struct {
 	rounds, calls, keys, dropped, published, received, rejected, kept, syncs, reconnects atomic.Uint64
 	fanOut, fanOutMost, ahead, within                                                    atomic.Int64
 	nodes                                                                                atomic.Int64
-	pushed                                                                               atomic.Int64 // unix ns of the newest whole round
+	pushed                                                                               atomic.Int64 // unix ns of the newest round that was answered in full
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards errors and last
 	errors map[string]uint64
 	last   string
 }
@@ -90,7 +92,7 @@ func (c *counters) travelled(d time.Duration) {
 	}
 }
 
-// pushLag is the age of the newest whole round.
+// pushLag returns the age of the newest round that was answered in full.
 func (c *counters) pushLag() time.Duration {
 	at := c.pushed.Load()
 	if at == 0 {
@@ -99,7 +101,7 @@ func (c *counters) pushLag() time.Duration {
 	return time.Since(time.Unix(0, at))
 }
 
-// Stats may be called at any time from anywhere.
+// Stats returns the link's state. It resets FanOutMost.
 func (l *Link) Stats() Stats {
 	c := &l.stats
 	s := Stats{

@@ -13,27 +13,28 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// Fleet is how a namespace stands, for `edgeguard fleet status`.
+// Fleet is the state of a namespace, for `edgeguard fleet status`.
 type Fleet struct {
 	Namespace  string
 	Partitions int // 0 before the first node
-	// Changes is the version of the fleet's list, Blocks its records, tombstones
-	// and ended ones included.
+	// Changes is the version of the fleet's list, Blocks how many records it
+	// has, tombstones and ended ones included.
 	Changes, Blocks int64
 	// Now is Redis' clock, Redis its version, Policy its eviction policy.
 	Now           time.Time
 	Redis, Policy string
-	// Libraries are the versions of the function library, where the user may
-	// see them.
+	// Libraries are the versions of the function library, if the user may see
+	// them.
 	Libraries []string
-	// Nodes are those heard from in the last hour, by name.
+	// Nodes are those with a heartbeat in the last hour, by name.
 	Nodes []NodeStatus
 }
 
-// NodeStatus is one node's last beat.
+// NodeStatus is one node's last heartbeat.
 type NodeStatus struct {
 	aggregator.Heartbeat
-	// Alive: it was heard from in the last ten seconds. Age is how long ago.
+	// Alive: the heartbeat is from the last ten seconds. Age is how long ago it
+	// was.
 	Alive bool
 	Age   time.Duration
 	// DuplicateName: another living node has the same name. Twin is its former
@@ -42,8 +43,8 @@ type NodeStatus struct {
 	Twin          bool
 }
 
-// Status asks Redis how the fleet stands. It changes nothing and needs no
-// library: what an ACL hides is left empty, but for the nodes.
+// Status reads the fleet's state from Redis. It changes nothing and needs no
+// library. What an ACL hides stays empty, except the nodes.
 func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Fleet, error) {
 	if err := c.check(); err != nil {
 		return Fleet{}, err
@@ -63,16 +64,16 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	}
 	s := fleetState{now: f.Now}
 	for field, value := range nodes.Val() {
-		_, value, _ = strings.Cut(value, " ") // the library notes when it was said
+		_, value, _ = strings.Cut(value, " ") // the library puts the time of receipt before it
 		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
 			s.nodes = append(s.nodes, b)
 		}
 	}
-	twins := s.duplicateNames()
+	duplicates := s.duplicateNames()
 	for _, b := range s.nodes {
 		age := f.Now.Sub(b.At)
 		alive := age < fresh && age > -fresh
-		duplicate := alive && slices.Contains(twins, b.Node)
+		duplicate := alive && slices.Contains(duplicates, b.Node)
 		f.Nodes = append(f.Nodes, NodeStatus{Heartbeat: b, Alive: alive, Age: age, DuplicateName: duplicate, Twin: duplicate})
 	}
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
@@ -81,7 +82,7 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	return f, nil
 }
 
-// server asks the Redis that holds the list about itself.
+// server reads the state of the Redis that stores the list.
 func (f *Fleet) server(ctx context.Context, client goredis.UniversalClient, key string) error {
 	var one goredis.Cmdable = client
 	if cluster, ok := client.(*goredis.ClusterClient); ok {

@@ -53,7 +53,7 @@ func (f *fleet) since(before []uint64) uint64 {
 var healings healingsByFault
 
 type healingsByFault struct {
-	mu sync.Mutex
+	mu sync.Mutex // guards the fields below
 	of map[string][]healing
 }
 

@@ -12,7 +12,7 @@ const (
 // model is what one node counted, by key and slot: the truth that Redis is
 // compared with. It knows nothing of rings, pushes and answers.
 type model struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	slots [remembered]modelSlot
 }
 

@@ -43,7 +43,7 @@ type node struct {
 	link     *redis.Link
 	model    model
 
-	mu      sync.Mutex
+	mu      sync.Mutex                 // guards the fields below
 	alarms  map[string]string          // by kind and about: the text
 	beats   []aggregator.Heartbeat     // of the last meeting
 	skew    bool                       // Redis' clock is trusted

@@ -15,7 +15,7 @@ import (
 func TestRedisTooOld(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
-	const says = "Redis 7 or Valkey is needed"
+	const says = "use Redis 7 or later, or Valkey"
 	server := redistest.StartOld(t)
 	p := startProcess(t, "edge-1", server)
 	redistest.Eventually(t, "the node to say that Redis is too old", func() bool {

@@ -72,7 +72,7 @@ func TestRepliesLost(t *testing.T) {
 type repeater struct {
 	client *goredis.Client
 
-	mu            sync.Mutex
+	mu            sync.Mutex // guards the fields below
 	rng           *rand.Rand
 	stopped       bool
 	waiting       sync.WaitGroup

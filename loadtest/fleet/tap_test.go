@@ -22,7 +22,7 @@ type tap struct {
 
 	listener net.Listener
 	running  sync.WaitGroup
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields below
 	open     map[net.Conn]struct{}
 	closed   bool
 }
