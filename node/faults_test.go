@@ -32,7 +32,7 @@ func TestFaultsAreToldAndMended(t *testing.T) {
 		"$DIR/deny.conf", "$DIR/lists/deny.conf",
 	).Replace(small)
 	u := newNode(t, folder, yaml).start()
-	for _, want := range []string{"the address is in use", "the state was not saved", "lists/deny.conf", "access.log is not there"} {
+	for _, want := range []string{"the address is in use", "the state was not saved", "lists/deny.conf", "access.log does not exist"} {
 		u.eventually(want, func() bool { return strings.Contains(u.conditions(), want) })
 	}
 	for range 11 {
