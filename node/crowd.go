@@ -43,7 +43,7 @@ func (a *alarms) full(now time.Time, kind, key, address string, places int, c *c
 	switch {
 	case full:
 		a.begins(now, kind, address, fmt.Sprintf(
-			"%s: all %d connections are taken: for new ones %d were closed, those first that asked nothing, and %d new ones were turned away; see who holds them (ss -tnp, ss -xp), listen at a unix socket that strangers cannot open, or raise `connections` of this entry in %s",
+			"%s: all %d connections are in use: %d were closed for new ones, idle ones first, and %d new ones were refused; find who holds them (ss -tnp, ss -xp), listen at a unix socket that strangers cannot open, or raise `connections` of this entry in %s",
 			address, places, closed, refused, key))
 	default:
 		a.recovers(kind, address)

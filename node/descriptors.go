@@ -92,7 +92,7 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarms) (_ *config.Con
 		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
 	}
 	alarms.begins(now, alarmFiles, "", fmt.Sprintf(
-		"this process may open %d files only: forward auth gets %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
+		"this process may open only %d files: forward auth gets %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
 		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
 	return &less, stream
 }

@@ -68,15 +68,15 @@ func (e *emptying) empty(ctx context.Context) {
 		case ctx.Err() != nil:
 			return // it is still on the record
 		case err == nil:
-			e.log.Info("list emptied: the config no longer has it", "list", o.Path)
+			e.log.Info("list emptied: it was removed from the config", "list", o.Path)
 		case errors.Is(err, enforce.ErrInUse):
-			e.log.Info("list left as it is: another edgeguard keeps it", "list", o.Path)
+			e.log.Info("list not emptied: another edgeguard writes it", "list", o.Path)
 		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
 			e.alarms.happened(e.clock.Now(), alarmEnforcer, about+" is left", fmt.Sprintf(
-				"the list %s is no longer in the config and is left as it is: %v: see that nobody reads it", o.Path, err))
+				"the list %s was removed from the config but not emptied: %v: make sure that no program reads it", o.Path, err))
 		default:
 			e.alarms.begins(e.clock.Now(), alarmEnforcer, about, fmt.Sprintf(
-				"the list %s is no longer in the config, and cannot be emptied, so the addresses in it stay blocked: %v", o.Path, err))
+				"the list %s was removed from the config but cannot be emptied, so its addresses stay blocked: %v", o.Path, err))
 			if !pause(ctx, pausing) {
 				return
 			}

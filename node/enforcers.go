@@ -88,7 +88,7 @@ func (e *enforcers) want(wanted []listOf) []*enforcer {
 			p, err = e.make(w.key, w.name, w.config)
 		}
 		if err != nil {
-			e.alarms.happened(e.clock.Now(), alarmEnforcer, w.name, "the enforcer "+w.name+" cannot work: "+err.Error())
+			e.alarms.happened(e.clock.Now(), alarmEnforcer, w.name, "the enforcer "+w.name+" cannot be set up: "+err.Error())
 			continue
 		}
 		want = append(want, p)
@@ -201,7 +201,7 @@ func (e *enforcers) check(now time.Time) {
 		s := f.runner.Stats()
 		switch {
 		case s.Failing > 0 && s.LastError != nil:
-			e.alarms.begins(now, alarmEnforcer, f.name, "blocks are not handed on, and what was installed last stays: "+s.LastError.Error())
+			e.alarms.begins(now, alarmEnforcer, f.name, "updates fail, and the last installed list stays in place: "+s.LastError.Error())
 		case s.Failing == 0:
 			e.alarms.recovers(alarmEnforcer, f.name)
 		}

@@ -72,7 +72,7 @@ listen: {auth: ["`+taken.Addr().String()+`"], admin: ["unix:$DIR/admin.sock"]}
 state: $DIR/state
 rules: [{name: small, threshold: 10}]
 `)
-	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard running already") {
+	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard already running") {
 		t.Errorf("it ran, and ended with %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 		rc.Boot = f.boot
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
-			f.peer.alarms.happened(f.peer.Now(), alarmFleet, "", "the node is alone: "+err.Error())
+			f.peer.alarms.happened(f.peer.Now(), alarmFleet, "", "the node works without its fleet: "+err.Error())
 		} else {
 			want = append(want, &fleetLink{key: fmt.Sprintf("fleet %+v", rc), Link: link, peer: f.peer})
 		}
@@ -147,7 +147,7 @@ func (l *fleetLink) Report(out *admin.Stats) {
 	case !s.Up:
 		f.Trouble, f.Fix, f.Since = s.Fault.Kind, s.Fault.Text, s.Since.UTC()
 	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
-		f.Trouble, f.Fix = "joining", "the fleet is being joined: wait a moment"
+		f.Trouble, f.Fix = "joining", "the node is joining the fleet: wait a moment"
 	default:
 		f.Up, f.Trouble, f.Fix = true, "", ""
 	}

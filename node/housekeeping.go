@@ -66,7 +66,7 @@ func (h *housekeeping) observeClock() {
 		return
 	}
 	h.alarms.happened(step.At, alarmClock, step.By.String(), fmt.Sprintf(
-		"the wall clock stepped by %v: counts and blocks go on undisturbed; check the host's time synchronization", step.By.Round(time.Millisecond)))
+		"the wall clock stepped by %v: counts and blocks are not affected; check the host's time synchronization", step.By.Round(time.Millisecond)))
 }
 
 // housekeeping lists what is done once a second.

@@ -108,7 +108,7 @@ func (j *journal) turn(second int64) {
 		j.log.Info("more changes in this second, not shown", "count", j.left)
 	}
 	if d := j.dropped.Load(); d != j.reported {
-		j.log.Warn("the log was too slow, and changes were not written", "count", d-j.reported)
+		j.log.Warn("the log was too slow: changes were not logged", "count", d-j.reported)
 		j.reported = d
 	}
 	j.second, j.lines, j.left = second, 0, 0

@@ -17,7 +17,7 @@ type lifecycle struct {
 	systemd notifier
 
 	changing sync.Mutex      // guards base; held by a reload, and at the start and the end
-	base     context.Context // of all services; nil while the node does not run
+	base     context.Context // of all services; nil while the node is not running
 }
 
 // modeName is the mode as the config writes it.

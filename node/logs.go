@@ -138,7 +138,7 @@ func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func
 // ended makes an error of a sensor that ends by itself.
 func ended(ctx context.Context, err error) error {
 	if err == nil && ctx.Err() == nil {
-		return errors.New("the sensor ended by itself: it is started again")
+		return errors.New("the sensor stopped unexpectedly; restarting")
 	}
 	return err
 }

@@ -25,11 +25,11 @@ func lossBetween(before, after *admin.Log) string {
 	case after.Lost > before.Lost:
 		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096, or follow a file", after.Lost-before.Lost)
 	case after.LostBytes > before.LostBytes:
-		return fmt.Sprintf("%d bytes were thrown away before they were read: %s", after.LostBytes-before.LostBytes, rename)
+		return fmt.Sprintf("%d bytes were removed before they were read: %s", after.LostBytes-before.LostBytes, rename)
 	case after.Gaps > before.Gaps:
-		return "a file was gone, or could not be opened, before it was read to its end: its other lines are lost; keep the newest rotated files, readable and uncompressed (logrotate: delaycompress)"
+		return "a file was removed, or could not be opened, before all of it was read: the rest of its lines is lost; keep the newest rotated files, readable and uncompressed (logrotate: delaycompress)"
 	case after.Truncations > before.Truncations:
-		return "it was emptied in place: lines that were written between copy and emptying are lost unseen; " + rename
+		return "it was emptied in place: lines written between the copy and that moment are lost and not counted; " + rename
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func (l *ownedLists) read() error {
 		if moved := os.Rename(l.path, aside); moved != nil {
 			aside = l.path
 		}
-		return fmt.Errorf("which lists are this node's is not known, and those that the config no longer has stay in force (see %s): %w", aside, err)
+		return fmt.Errorf("the record of this node's lists is unusable, so lists removed from the config stay in force (renamed to %s): %w", aside, err)
 	}
 	l.owned = owned
 	return nil
@@ -124,7 +124,7 @@ func (l *ownedLists) retry(time.Time) {
 func (l *ownedLists) saved(err error) {
 	const about = "lists"
 	if err != nil {
-		l.alarms.begins(l.clock.Now(), alarmState, about, "which lists are this node's is not recorded, and one that leaves the config may stay in force: "+err.Error())
+		l.alarms.begins(l.clock.Now(), alarmState, about, "the record of this node's lists was not written, so a list removed from the config may stay in force: "+err.Error())
 		return
 	}
 	l.alarms.ends(alarmState, about)

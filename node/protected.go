@@ -135,7 +135,7 @@ func (p *protected) resolveRedis(ctx context.Context, resolver *net.Resolver) (e
 func (p *protected) use(set hostaddr.Set, err error) {
 	const about = "this host"
 	if err != nil {
-		p.alarms.begins(p.clock.Now(), alarmAddrs, about, "not all of this host's addresses are known, and those may be blocked: "+err.Error())
+		p.alarms.begins(p.clock.Now(), alarmAddrs, about, "some of this host's addresses are unknown and may be blocked: "+err.Error())
 	} else {
 		p.alarms.ends(alarmAddrs, about)
 	}

@@ -34,7 +34,7 @@ func (r *reloads) figures(clock *clockguard.Clock) *admin.Reload {
 }
 
 // errNotRunning is told to who comes too early or too late.
-var errNotRunning = errors.New("the node does not run")
+var errNotRunning = errors.New("the node is not running")
 
 // Reload reads the config again and goes by it: counts of meters that stayed
 // are kept, listeners, logs and enforcers that stayed go on undisturbed. If
@@ -48,7 +48,7 @@ func (n *Node) Reload() error {
 		text := err.Error()
 		n.lifecycle.reloads.error.Store(&text)
 		n.lifecycle.reloads.failed.Add(1)
-		n.alarms.begins(now, alarmReload, "", "the config was not reloaded, and the one before it stays in force: "+err.Error())
+		n.alarms.begins(now, alarmReload, "", "the config was not reloaded, and the previous one stays in use: "+err.Error())
 	} else {
 		n.lifecycle.reloads.error.Store(nil)
 		n.lifecycle.reloads.done.Add(1)
@@ -68,7 +68,7 @@ func (n *Node) reload() error {
 		return errNotRunning
 	}
 	if n.options.Load == nil {
-		return errors.New("the node was started without a config file: there is nothing to read again")
+		return errors.New("the node was started without a config file: there is nothing to reload")
 	}
 	c, err := n.options.Load()
 	if err != nil {
@@ -99,7 +99,7 @@ func (n *Node) reload() error {
 		n.options.Log.Warn("config: " + w.String())
 	}
 	if c.Memory != before.Memory || c.State != before.State {
-		n.options.Log.Warn("config: memory and state change with a restart only")
+		n.options.Log.Warn("config: changes of memory and state need a restart")
 	}
 	return nil
 }

@@ -24,16 +24,16 @@ func (r *roomCheck) check(now time.Time) {
 		r.since = now
 		r.alarms.begins(now, alarmBlocks, "", roomText(&s))
 	case now.Sub(r.since) >= alarmEvery && r.alarms.ends(alarmBlocks, ""):
-		r.alarms.log.Info("there is room for blocks again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
+		r.alarms.log.Info("the block list has room again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
 	}
 	r.evicted, r.full = s.Evicted, s.Full
 }
 
 func roomText(s *blocklist.Stats) string {
-	text := fmt.Sprintf("the block list is full: %d of max_blocks %d stand, %d of them by hand; %d have made room for others since the start",
+	text := fmt.Sprintf("the block list is full: %d of max_blocks %d are active, %d of these by hand; %d were removed for others since the start",
 		s.V4+s.V6, s.Most, s.ByHand, s.Evicted)
 	if s.Full > 0 {
-		text += fmt.Sprintf(", and %d by hand or allowances found none", s.Full)
+		text += fmt.Sprintf(", and %d by hand or allowances were refused", s.Full)
 	}
-	return text + ": see which networks are blocked (edgeguard blocks list); raise memory or max_blocks if they should all stand"
+	return text + ": see which networks are blocked (edgeguard blocks list); raise memory or max_blocks to keep them all"
 }

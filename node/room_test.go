@@ -51,7 +51,7 @@ func TestBlocksHaveABudget(t *testing.T) {
 		return len(have) == 1000 && strings.Contains(strings.Join(have, " "), "2001:db8:0:bb7::/64")
 	})
 	u.eventually("the condition stands", func() bool {
-		return strings.Contains(u.conditions(), "1000 of max_blocks 1000 stand, 500 of them by hand; 2500 have made room")
+		return strings.Contains(u.conditions(), "1000 of max_blocks 1000 are active, 500 of these by hand; 2500 were removed for others")
 	})
 	if s := by.Stats(); s.MaxBlocks != 1000 || s.ByHand != 500 || s.Evicted != 2500 || s.V4+s.V6 != 1000 {
 		t.Errorf("%+v", s)

@@ -50,11 +50,11 @@ func (w *silence) look(now time.Time, s sound) string {
 	lines, others := s.lines-min(s.lines, w.at.lines), s.others-min(s.others, w.at.others)
 	switch {
 	case now.Sub(w.last) >= growsFor && lines >= leastGrowth:
-		return fmt.Sprintf("%d lines came since the last one that was counted: see `format` and `emit`, and run `edgeguard doctor`", lines)
+		return fmt.Sprintf("%d lines were read and none counted: check `format` and `emit`, and run `edgeguard doctor`", lines)
 	case now.Sub(w.last) >= growsFor && lines == 0 && s.behind > 0 && w.at.behind > 0:
-		return fmt.Sprintf("%d bytes wait to be read, and nothing is counted", s.behind)
+		return fmt.Sprintf("%d bytes are unread, and nothing is counted", s.behind)
 	case s.events == 0 && s.empty && now.Sub(w.begun) >= silentFor && others >= leastOthers:
-		return fmt.Sprintf("it has delivered nothing since the start %v ago, and other sources counted %d meanwhile: see that the server writes there, and may; a quiet site's first line ends this",
+		return fmt.Sprintf("it has delivered nothing since the start %v ago, while other sources counted %d: check that the server writes to it and has permission to; the first line of a quiet site ends this alarm",
 			now.Sub(w.begun).Round(time.Minute), others)
 	}
 	return ""

@@ -159,12 +159,12 @@ func removeStale(path string) error {
 		return fmt.Errorf("listen at unix:%s: %w", path, err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("listen at unix:%s: there is a file that is no socket: remove it, or choose another path", path)
+		return fmt.Errorf("listen at unix:%s: the file there is not a socket: remove it, or choose another path", path)
 	}
 	c, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
 		_ = c.Close()
-		return fmt.Errorf("listen at unix:%s: another program answers there: is edgeguard running already?", path)
+		return fmt.Errorf("listen at unix:%s: another program answers there: is edgeguard already running?", path)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		_ = os.Remove(path)
@@ -176,9 +176,9 @@ func removeStale(path string) error {
 func explainListen(address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen at %s: the address is in use: is edgeguard running already? Else choose another one in `listen`", address)
+		return fmt.Errorf("listen at %s: the address is in use: is edgeguard already running? If not, choose another one in `listen`", address)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("listen at %s: not allowed: choose a port above 1023 or a folder that this user may write: %w", address, err)
+		return fmt.Errorf("listen at %s: permission denied: choose a port above 1023, or a folder that this user may write to: %w", address, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("listen at %s: this host does not have that address: %w", address, err)
 	}

@@ -80,7 +80,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	other := openedSockets(noEnv)
 	defer other.close()
 	for address, want := range map[string]string{
-		"unix:" + file:           "no socket",
+		"unix:" + file:           "not a socket",
 		"unix:" + stale:          "another program answers there",
 		"unix:/nonexistent/x":    "/nonexistent/x",
 		"127.0.0.1:99999":        "99999",

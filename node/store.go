@@ -76,7 +76,7 @@ func (s *store) restore() {
 		return
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
-		s.alarms.begins(s.clock.Now(), alarmState, s.path, "the state cannot be kept: "+err.Error())
+		s.alarms.begins(s.clock.Now(), alarmState, s.path, "the state cannot be saved: "+err.Error())
 		return
 	}
 	now := s.clock.Now()
@@ -146,7 +146,7 @@ func savedName(t *detector.Table) string {
 func (s *store) resume(p snapshot.Position) {
 	var at accesslog.Position
 	if err := json.Unmarshal(p.Place, &at); err != nil {
-		s.log.Warn("the position in a log does not parse: it is followed from its end", "log", p.Source, "error", err)
+		s.log.Warn("the saved position of a log is invalid: it is followed from its end", "log", p.Source, "error", err)
 		return
 	}
 	s.positions.set(p.Source, at)
@@ -212,7 +212,7 @@ func (s *store) save() {
 	if err := s.write(); err != nil {
 		s.failed.Add(1)
 		s.alarms.begins(s.clock.Now(), alarmState, s.path,
-			"the state was not saved, and a restart would go on from the last that was: "+err.Error())
+			"the state was not saved; a restart would use the last saved one: "+err.Error())
 		return
 	}
 	s.saves.Add(1)
@@ -278,7 +278,7 @@ func placeOf(at accesslog.Position) ([]byte, error) {
 			return place, err
 		}
 		if len(at.Files) == 0 {
-			return nil, fmt.Errorf("a position of %d bytes", len(place))
+			return nil, fmt.Errorf("the position is %d bytes long", len(place))
 		}
 		at.Files = at.Files[1:]
 	}

@@ -143,11 +143,11 @@ func (u *uncounted) check(now time.Time) {
 	switch {
 	case len(over) > 0:
 		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
-			"requests of one address are not counted: %s in the last %.0f min, over the least limit of the rules, %d: %s. Until that is done: `edgeguard blocks add`",
+			"requests of one address are not counted: %s in the last %.0f min, over the lowest limit of the rules, %d: %s. Until then, block it with `edgeguard blocks add`",
 			shownOffenders(over), window.Minutes(), limit, fixes[over[0].reason]))
 	case crowd:
 		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
-			"%d requests of the last %.0f min were not counted, of so many addresses that one over a limit could hide among them: `uncounted` of /api/v1/status has the reasons",
+			"%d requests of the last %.0f min were not counted, from so many addresses that one over a limit could hide among them: see `uncounted` in /api/v1/status for the reasons",
 			total, window.Minutes()))
 	default:
 		u.alarms.ends(alarmUncountedAddress, "")
@@ -204,13 +204,13 @@ func shownOffenders(over []offender) string {
 
 // fixes says what to do about each reason.
 var fixes = [edgeguard.Reasons]string{
-	edgeguard.LineTooLong:    "their log lines are longer than is read: lower the server's limit for request headers",
+	edgeguard.LineTooLong:    "their log lines are too long: lower the server's limit for request headers",
 	edgeguard.LineUnended:    "their log lines have no end: write the log to a file and follow it",
-	edgeguard.LineMisfit:     "their log lines are not of the log's format: give the log's own format (`edgeguard doctor` shows a line)",
-	edgeguard.FieldCut:       "the path or another field was cut short: HAProxy wants both `log … len 65535` and `tune.http.logurilen 16384`, other servers a lower limit for request headers",
-	edgeguard.HeadersTooLong: "the questions to forward auth are over 16 KiB: lower the proxy's own limit for request headers, or have it send fewer of the client's",
-	edgeguard.NotHTTP:        "the questions to forward auth are not HTTP: see who asks there",
-	edgeguard.NoClient:       "they name no client: give a log's own format, and compare a proxy's config with `edgeguard snippets`",
+	edgeguard.LineMisfit:     "their log lines do not match the log's format: set `format` (`edgeguard doctor` shows a line)",
+	edgeguard.FieldCut:       "the path or another field was cut short: HAProxy needs both `log … len 65535` and `tune.http.logurilen 16384`, other servers a lower limit for request headers",
+	edgeguard.HeadersTooLong: "their headers in forward auth are over 16 KiB: lower the proxy's own limit for request headers, or have it send fewer of the client's",
+	edgeguard.NotHTTP:        "connections to forward auth do not speak HTTP: check which program connects",
+	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
 	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096, or follow a file",
 }

@@ -155,10 +155,10 @@ func (n *Node) crossed(c edgeguard.Crossing) {
 	case c.Action == edgeguard.ActionBlock:
 	case c.Action == edgeguard.ActionAlarm && c.Wide > 0:
 		n.alarms.happened(c.Time, alarmWide, c.Rule, fmt.Sprintf("%s counts %d, over the %d that rule %s allows a /%d, and is only reported:"+
-			" it may be one client or thousands; see 'edgeguard explain' of an address in it, and block what is one client by hand",
+			" it may be one client or thousands; run 'edgeguard explain' for an address in it, and block it by hand if it is one client",
 			c.Key, c.Count, c.Limit, c.Rule, c.Wide))
 	case c.Action == edgeguard.ActionAlarm:
-		n.alarms.happened(c.Time, alarmSpared, c.Rule, c.Key.String()+" went over the limit of rule "+c.Rule+
+		n.alarms.happened(c.Time, alarmSpared, c.Rule, c.Key.String()+" exceeded the limit of rule "+c.Rule+
 			" and is not blocked: the evidence can be forged, or the address must not be blocked")
 	default:
 		n.journal.add(entry{crossing: &c})

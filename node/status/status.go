@@ -124,7 +124,7 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 	if g.Config.Fleet == nil {
 		return nil
 	}
-	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are refused: the log says why"}
+	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
 	c := g.Totals.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
