@@ -1,9 +1,9 @@
-// Package member ties a node's detector to what the fleet counts: the detector
-// asks the aggregator for the rest of the fleet at each count, the aggregator
-// reads the detector's tables for what is to be pushed, and a total that came
-// back from Redis becomes a crossing of the detector's rules.
+// Package member ties a node's detector to what the fleet counts. The detector
+// asks the aggregator at each count what the other nodes have counted. The
+// aggregator reads the detector's tables for its pushes. A total that came back
+// from Redis becomes a crossing of the detector's rules.
 //
-// It is pure, and carries nothing anywhere: aggregator/redis does.
+// It is pure, and transports nothing: aggregator/redis does.
 package member
 
 import (
@@ -30,8 +30,8 @@ type Member struct {
 	index  map[uint64]int // of meters by fingerprint
 }
 
-// New makes a detector and its part in the fleet. Of d it sets Fleet, of c
-// Meters; a reload gives both their Previous.
+// New returns a detector and its part in the fleet. It sets Fleet in d and
+// Meters in c; at a reload both have a Previous.
 func New(d detector.Config, c aggregator.Config) *Member {
 	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
 	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Count(meter, op, count) }
@@ -49,14 +49,14 @@ func New(d detector.Config, c aggregator.Config) *Member {
 	return m
 }
 
-// fingerprint gives a meter's fingerprint as a number; rules promises 16 hex
+// fingerprint returns a meter's fingerprint as a number; rules promises 16 hex
 // digits.
 func fingerprint(m *rules.Meter) uint64 {
 	id, _ := strconv.ParseUint(m.Fingerprint, 16, 64)
 	return id
 }
 
-// proven is the table that counts a meter's proven evidence.
+// proven returns the table that counts a meter's proven evidence.
 func (m *Member) proven(meter *rules.Meter) *shard.Table {
 	for _, t := range m.Tables() {
 		if t.Meter == meter && !t.Forgeable && t.Wide == 0 {
@@ -66,8 +66,8 @@ func (m *Member) proven(meter *rules.Meter) *shard.Table {
 	return nil
 }
 
-// Width is the slot of the meter with this fingerprint, in seconds; 0 if there
-// is none.
+// Width returns the slot of the meter with this fingerprint, in seconds; 0 if
+// there is none.
 func (m *Member) Width(meter uint64) uint32 {
 	if i, ok := m.index[meter]; ok {
 		return m.meters[i].Width
@@ -75,8 +75,8 @@ func (m *Member) Width(meter uint64) uint32 {
 	return 0
 }
 
-// Key is what a block of prefix by the rule of this name was counted under;
-// false if the rule is not this node's, or counts otherwise.
+// Key returns the key under which a block of prefix by the named rule was
+// counted; false if the rule is not this node's, or counts otherwise.
 func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 	for i := range m.rules {
 		r := &m.rules[i]
@@ -88,16 +88,16 @@ func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 	return aggregator.Key{}, false
 }
 
-// Over takes in that the fleet's count of a key passed the least limit of its
-// meter, see [detector.Detector.FleetCount]. A key of a meter that this node
-// does not have is passed over.
+// Over applies a fleet's count that is over the lowest limit of its meter, see
+// [detector.Detector.FleetCount]. It ignores a meter that this node does not
+// have.
 func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, reason string) {
 	if i, ok := m.index[key.Meter]; ok {
 		m.FleetCount(now, i, key.Prefix, key.With, peak, reason)
 	}
 }
 
-// Settled reports that Over would change and tell nothing new, see
+// Settled reports whether Over would change nothing, see
 // [detector.Detector.Settled].
 func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
 	i, ok := m.index[key.Meter]

@@ -6,8 +6,7 @@ import (
 )
 
 const (
-	// budgetSlots slots of budgetWidth are the five minutes that a sample is
-	// of.
+	// budgetSlots slots of budgetWidth are the five minutes of a sample.
 	budgetSlots = 60
 	budgetWidth = 5 * time.Second
 )
@@ -19,8 +18,8 @@ type budget struct {
 		number int64 // which one, since the epoch
 		share  float64
 	}
-	// charges are what was added by whom. A share is at least one sender's in
-	// the sample, so that there are few.
+	// charges are what was added, by prefix. A share is at least that of one
+	// client in the sample, so that there are few.
 	charges map[netip.Prefix]charge
 }
 
@@ -32,7 +31,7 @@ type charge struct {
 
 func newBudget() budget { return budget{charges: make(map[netip.Prefix]charge)} }
 
-// add takes in the share of a prefix at now.
+// add adds the share of a prefix at now.
 func (b *budget) add(now time.Time, prefix netip.Prefix, share float64) {
 	number := now.UnixNano() / int64(budgetWidth)
 	s := &b.slots[uint64(number)%budgetSlots]
@@ -48,8 +47,7 @@ func (b *budget) add(now time.Time, prefix netip.Prefix, share float64) {
 	b.charges[prefix] = charge{number, was.share + share}
 }
 
-// forget drops the charges that have left the budget when the slot last
-// begins.
+// forget drops the charges that have left the budget when the slot last begins.
 func (b *budget) forget(last int64) {
 	for prefix, c := range b.charges {
 		if last-c.number >= budgetSlots {
@@ -58,7 +56,7 @@ func (b *budget) forget(last int64) {
 	}
 }
 
-// refund takes back what was added last for a prefix.
+// refund subtracts what was last added for a prefix.
 func (b *budget) refund(prefix netip.Prefix) {
 	c, ok := b.charges[prefix]
 	if !ok {
@@ -68,12 +66,12 @@ func (b *budget) refund(prefix netip.Prefix) {
 	if s := &b.slots[uint64(c.number)%budgetSlots]; s.number == c.number {
 		s.share = max(0, s.share-c.share)
 	}
-	if len(b.charges) == 0 { // no crumbs of rounding
+	if len(b.charges) == 0 { // removes rounding errors
 		clear(b.slots[:])
 	}
 }
 
-// sum is what was added in the five minutes before now.
+// sum returns what was added in the five minutes before now.
 func (b *budget) sum(now time.Time) (sum float64) {
 	last := now.UnixNano() / int64(budgetWidth)
 	for i := range b.slots {

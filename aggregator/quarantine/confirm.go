@@ -8,8 +8,8 @@ import (
 	"edgeguard/blocklist"
 )
 
-// Version is the greatest version known of a prefix, in the list or waiting. An
-// operator's block of it needs a greater one.
+// Version returns the greatest version known of a prefix, in the list or held.
+// An operator's block of the prefix needs a greater one.
 func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
 	q.mu.Lock()
 	held := q.held[prefix].Version
@@ -17,10 +17,10 @@ func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
 	return max(held, q.list.Version(prefix))
 }
 
-// Confirm puts a waiting block in force on an operator's word: as a forced one,
-// with the next version, so that the other nodes need no second word. ok is
-// false if none of exactly this prefix waits. The error is the list's, which may
-// refuse it still; then it goes on waiting.
+// Confirm puts a held block in force, as an operator asked: as a forced one
+// with the next version, so that the other nodes need no second confirmation.
+// ok is false if no block of exactly this prefix is held. The error is the
+// list's, which may refuse the block; then it stays held.
 func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
 	one, ok := q.take(prefix)
 	if !ok {
@@ -39,8 +39,9 @@ func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Bl
 	return b, true, nil
 }
 
-// Withdraw takes a waiting block back in the whole fleet: its tombstone goes into the list, which publishes it. ok is false if none of exactly
-// this prefix waits.
+// Withdraw removes a held block in the whole fleet: its tombstone goes into the
+// list, which publishes it. ok is false if no block of exactly this prefix is
+// held.
 func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	one, ok := q.take(prefix)
 	if !ok {
@@ -53,10 +54,10 @@ func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Withdrawn++
-	return b, err == nil // it has ended meanwhile
+	return b, err == nil // it may have expired
 }
 
-// take gives a waiting block, which waits no more.
+// take removes a held block and returns it.
 func (q *Quarantine) take(prefix netip.Prefix) (Held, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,49 +15,47 @@ import (
 
 const (
 	// DefaultConfirmShare is the part of the last five minutes' requests that
-	// blocks may refuse without an operator's word, unless the config says
-	// otherwise.
+	// blocks may refuse without an operator's confirmation, unless the config
+	// sets it.
 	DefaultConfirmShare = 0.2
-	// mostHeld bounds the blocks that wait, beside the list's own bound: 30 MB.
-	// What finds no room is not in force either, and comes again with the next
-	// full read of the list.
+	// mostHeld bounds the held blocks, beside the list's own bound: 30 MB. A
+	// block that does not fit is not in force either, and comes again with the
+	// next full read of the list.
 	mostHeld = 100_000
 	// sampleAge is how old the sample may be that a block is weighed by: a list
-	// of a hundred thousand that comes at once is weighed by one or two.
+	// of a hundred thousand blocks needs only one or two samples.
 	sampleAge = time.Second
 )
 
-// Quarantine stands between the fleet's blocks and a node's list: it keeps back those
-// that would refuse too much of what the node has just let in, until an
-// operator has said that they are meant, or the node finds the same by its own
-// rules. Such decisions go to the list directly; a Quarantine only hears of them. It
-// is safe for concurrent use. Make one with [New].
+// Quarantine stands between the fleet's blocks and a node's list. The node's
+// own decisions go to the list directly; a Quarantine is only notified of them.
+// It is safe for concurrent use. Make one with [New].
 type Quarantine struct {
 	list *blocklist.List
 	ask  func(edgeguard.Block)
-	most int
 
-	mu      sync.Mutex // never held while the list is changed
-	limit   float64
-	sample  *detector.Sample
-	sampled time.Time
-	budget  budget
-	full    bool // a share has found no room in the budget since it was empty
-	held    map[netip.Prefix]Held
-	stats   Stats
+	mu        sync.Mutex // guards the fields below; never held while the list is changed
+	most      int
+	limit     float64
+	sample    *detector.Sample
+	sampled   time.Time
+	budget    budget
+	exhausted bool // a share has not fitted into the budget since it was empty
+	held      map[netip.Prefix]Held
+	stats     Stats
 }
 
-// New makes a hold before a list. Hand every change of the list to
-// [Quarantine.Changed]. Ask is called with each block that has to wait for a word
-// though this node has seen requests from it: what it counts of them is to be
-// pushed at once, since the answer is mostly word enough. Nil: it is not asked.
+// New returns a quarantine before a list. Pass every change of the list to
+// [Quarantine.Changed]. ask is called with each held block of which this node
+// has seen requests: what it counts of them should be pushed immediately, since
+// the fleet's answer usually confirms the block. Nil disables it.
 func New(list *blocklist.List, ask func(edgeguard.Block)) *Quarantine {
 	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), budget: newBudget()}
 }
 
-// SetLimit sets the share of the requests from which on blocks wait, above 0.
-// At 1 nothing waits, and what did comes with the next full read of the fleet's
-// list.
+// SetLimit sets the share of requests over which blocks are held; it is above
+// 0. At 1 no block is held, and those that were come with the next full read of
+// the fleet's list.
 func (q *Quarantine) SetLimit(share float64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,23 +65,24 @@ func (q *Quarantine) SetLimit(share float64) {
 	}
 }
 
-// SetMost bounds the blocks that wait to a quarter of how many may stand.
+// SetMost bounds the held blocks to a quarter of the list's maximum.
 func (q *Quarantine) SetMost(blocks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.most = min(mostHeld, blocks/4)
 }
 
-// Admit takes a block, an allowance or a tombstone of the fleet into the list as
-// [blocklist.List.Agree] does, by force if it was forced, unless it has to
-// wait: then the error is [aggregator.ErrHeld]. A block waits if it, and the
-// fleet's blocks that were taken in the last five minutes, would newly refuse
-// more than the limit of these minutes' requests. Of a block that would refuse
-// nobody in the sample it is known only that it would refuse little: it goes in,
-// until one of the others has found no room, since thousands of them are much as
-// well. Then they wait too, for no word, but for five minutes in which nothing
-// was charged. Allowances, tombstones and what was forced never wait. A block that waits is still
-// waiting when it comes again.
+// Admit merges a block, an allowance or a tombstone of the fleet into the list
+// as [blocklist.List.Agree] does, by force if it was forced, unless it must be
+// held: then the error is [aggregator.ErrHeld].
+//
+// A block is held if it, and the fleet's blocks that were admitted in the last
+// five minutes, would newly refuse more than the limit of these minutes'
+// requests. A block that matches nothing in the sample is admitted, unless the
+// budget has already rejected a block: many such blocks add up. Then it is held
+// until five minutes pass with nothing charged, and needs no confirmation.
+// Allowances, tombstones and forced blocks are never held. A held block stays
+// held when it comes again.
 func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, forced bool) (changed bool, err error) {
 	if !forced && !b.Lifted && !b.Allow {
 		if share, err := q.weigh(now, d, b); err != nil {
@@ -96,8 +95,8 @@ func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Bloc
 	return q.list.Agree(b, forced, now)
 }
 
-// weigh decides whether a block waits, and gives its share if it does. What the
-// list would refuse, or knows better, is left to it.
+// weigh decides whether a block is held, and returns its share if it is. A
+// block that the list would refuse, or has newer, is left to the list.
 func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block) (share float64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,36 +109,36 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 	if news, err := q.list.Try(b, now); err != nil || !news || q.limit >= 1 || q.list.Covers(now, b.Prefix) { // covered: it would refuse nothing new
 		return 0, nil
 	}
-	share = q.look(now, d).Share(b.Prefix, q.lets(now))
-	crammed := len(q.held) >= q.most
-	if (share == 0 || !crammed) && q.charge(now, b.Prefix, share) {
+	share = q.recentSample(now, d).Share(b.Prefix, q.passes(now))
+	full := len(q.held) >= q.most
+	if (share == 0 || !full) && q.charge(now, b.Prefix, share) {
 		return 0, nil
 	}
 	one := Held{Block: b, Share: share, At: now}
-	if crammed {
-		q.stats.Unkept++
+	if full {
+		q.stats.NotRecorded++
 		return share, heldError(&one)
 	}
 	q.held[b.Prefix] = one
-	q.stats.Came++
+	q.stats.Total++
 	return share, heldError(&one)
 }
 
-// charge takes a share into the budget, if it fits. It needs the lock.
+// charge adds a share to the budget if it fits. The caller holds the lock.
 func (q *Quarantine) charge(now time.Time, prefix netip.Prefix, share float64) (fits bool) {
 	charged := q.budget.sum(now)
 	if charged == 0 {
-		q.full = false
+		q.exhausted = false
 	}
 	switch {
 	case share == 0:
-		return !q.full
+		return !q.exhausted
 	case charged+share <= q.limit:
 		q.budget.add(now, prefix, share)
 		return true
 	}
-	// What is too much by itself says nothing of the room that is left.
-	q.full = q.full || share <= q.limit
+	// A share over the limit by itself says nothing about the budget.
+	q.exhausted = q.exhausted || share <= q.limit
 	return false
 }
 
@@ -147,24 +146,24 @@ func heldError(one *Held) error {
 	return fmt.Errorf("%s, %.0f %% of the requests: %w", one.Prefix, 100*one.Share, aggregator.ErrHeld)
 }
 
-// look gives a sample that is new enough. It needs the lock.
-func (q *Quarantine) look(now time.Time, d *detector.Detector) *detector.Sample {
+// recentSample returns a sample that is new enough. The caller holds the lock.
+func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *detector.Sample {
 	if age := now.Sub(q.sampled); q.sample == nil || age >= sampleAge || age < 0 {
 		q.sample, q.sampled = d.Sample(now), now
 	}
 	return q.sample
 }
 
-// lets tells of an address whether nothing refuses or spares it: whether a
-// block would make a difference to it.
-func (q *Quarantine) lets(now time.Time) func(netip.Addr) bool {
+// passes returns a function that reports whether the list neither refuses nor
+// exempts an address, so that a block would make a difference to it.
+func (q *Quarantine) passes(now time.Time) func(netip.Addr) bool {
 	return func(addr netip.Addr) bool {
 		standing, _ := q.list.Find(now, addr)
 		return standing == blocklist.None
 	}
 }
 
-// drop forgets a held block and counts why. It needs the lock.
+// drop removes a held block and counts why. The caller holds the lock.
 func (q *Quarantine) drop(prefix netip.Prefix, why *uint64) {
 	delete(q.held, prefix)
 	*why++
@@ -173,34 +172,34 @@ func (q *Quarantine) drop(prefix netip.Prefix, why *uint64) {
 // TooMuch reports whether a block of prefix alone would newly refuse more than
 // the limit of the last five minutes' requests, and which share.
 func (q *Quarantine) TooMuch(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64, yes bool) {
-	sample := d.Sample(now) // not one of before the operator looked
+	sample := d.Sample(now) // a new one: the operator has just looked
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	share = sample.Share(prefix, q.lets(now))
+	share = sample.Share(prefix, q.passes(now))
 	return share, q.limit, share > q.limit
 }
 
-// Found hears that this node's own pushes show that a prefix is rightly
-// blocked. What it refuses is no longer on the word of others, and makes room
-// for what is.
+// Found is called when the fleet's totals, with this node's own counts, confirm
+// that a prefix is rightly blocked. Its share is refunded, which makes room for
+// others.
 func (q *Quarantine) Found(prefix netip.Prefix) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.budget.refund(prefix)
 }
 
-// Changed hears of a change of the list: a block that stands now, made here or
-// confirmed, ends the waiting of the fleet's of its prefix, and so does an
-// allowance or a tombstone that is greater. What waited is then offered to the
-// list: it refuses nobody newly, and of the records of one crossing all nodes
-// have to keep the same.
+// Changed is called with each change of the list. A block that is in force,
+// made here or confirmed, releases the held one of its prefix, and a greater
+// allowance or tombstone removes it. A released block is merged into the list:
+// it refuses nothing new, and all nodes must keep the same record of one
+// crossing.
 func (q *Quarantine) Changed(now time.Time, b edgeguard.Block) {
-	if one, proven := q.changed(b); proven {
-		_, _ = q.list.Agree(one.Block, false, now) // what the list refuses by now is of no use
+	if one, confirmed := q.changed(b); confirmed {
+		_, _ = q.list.Agree(one.Block, false, now) // an error means that the list has no use for it
 	}
 }
 
-func (q *Quarantine) changed(b edgeguard.Block) (one Held, proven bool) {
+func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.Lifted {
@@ -210,7 +209,7 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, proven bool) {
 	switch {
 	case !ok:
 	case !b.Lifted && !b.Allow:
-		q.drop(b.Prefix, &q.stats.Proven)
+		q.drop(b.Prefix, &q.stats.ConfirmedByCounts)
 		return one, true
 	case blocklist.Greater(b, one.Block):
 		q.drop(b.Prefix, &q.stats.Withdrawn)
@@ -218,49 +217,7 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, proven bool) {
 	return one, false
 }
 
-// Sweep forgets what waits no more: whose end has come, and of whose prefix a
-// block stands, by a change that came between weighing and waiting. And it puts
-// in force what waited for room alone. It is to be called about once a second.
-func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) {
-	for _, b := range q.sweep(now, d) {
-		_, _ = q.list.Agree(b, false, now) // what the list refuses by now need not wait
-	}
-}
-
-// sweep gives the blocks that there is room for, and those that were proven.
-func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []edgeguard.Block) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for prefix, one := range q.held {
-		if !now.Before(one.Until) {
-			q.drop(prefix, &q.stats.Withdrawn)
-			continue
-		}
-		if standing, b := q.list.Find(now, prefix.Addr()); standing == blocklist.Blocked && b.Prefix == prefix {
-			q.drop(prefix, &q.stats.Proven)
-			ready = append(ready, one.Block)
-		}
-	}
-	if len(q.held) == 0 || q.budget.sum(now) > 0 {
-		return ready
-	}
-	// With an empty budget, and not with the first room that there is: up to
-	// the one that does not fit, each round lets in some for nothing.
-	sample, lets := q.look(now, d), q.lets(now)
-	for prefix, one := range q.held {
-		if one.Share > 0 || !sample.Enough() {
-			continue
-		}
-		if !q.charge(now, prefix, sample.Share(prefix, lets)) {
-			break
-		}
-		q.drop(prefix, &q.stats.Released)
-		ready = append(ready, one.Block)
-	}
-	return ready
-}
-
-// All gives the blocks that wait, in the order of their prefixes.
+// All returns the held blocks, ordered by prefix.
 func (q *Quarantine) All() []Held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -272,8 +229,8 @@ func (q *Quarantine) All() []Held {
 	return out
 }
 
-// Restore has blocks wait that [Quarantine.All] gave in another run, up to the bound
-// and but for those that are over.
+// Restore holds the blocks that [Quarantine.All] returned in another run,
+// except expired ones and those over the bound.
 func (q *Quarantine) Restore(now time.Time, held []Held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -284,7 +241,7 @@ func (q *Quarantine) Restore(now time.Time, held []Held) {
 	}
 }
 
-// Stats gives what was held so far.
+// Stats returns the counters.
 func (q *Quarantine) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()

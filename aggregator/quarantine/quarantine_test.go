@@ -118,7 +118,7 @@ func TestHoldOneBlock(t *testing.T) {
 					g.t.Error("it is in force without a word")
 				}
 			}
-			if s := g.Stats(); s.Held != 1 || s.Came != 1 {
+			if s := g.Stats(); s.Held != 1 || s.Total != 1 {
 				g.t.Errorf("%+v", s)
 			}
 		},
@@ -163,7 +163,7 @@ func TestHoldOneBlock(t *testing.T) {
 			if err := g.merge(g.block(much, 3), false); err != nil {
 				g.t.Errorf("it would refuse nobody else: %v", err)
 			}
-			if s := g.Stats(); s.Proven != 1 {
+			if s := g.Stats(); s.ConfirmedByCounts != 1 {
 				g.t.Errorf("%+v", s)
 			}
 		},
@@ -199,7 +199,7 @@ func TestHoldOneBlock(t *testing.T) {
 			}
 			g.inForce(much, true)
 			g.waits(much, false)
-			if s := g.Stats(); s.Confirmed != 1 || s.Proven != 0 {
+			if s := g.Stats(); s.Confirmed != 1 || s.ConfirmedByCounts != 0 {
 				g.t.Errorf("%+v", s)
 			}
 			if _, ok, _ = g.Confirm(g.now, b.Prefix); ok {
@@ -244,7 +244,7 @@ func TestHoldOneBlock(t *testing.T) {
 			if !errors.Is(g.merge(g.block("198.19.0.0/24", 1), false), aggregator.ErrHeld) {
 				g.t.Error("it is in force for want of room")
 			}
-			if s := g.Stats(); s.Held != 1 || s.Unkept != 1 {
+			if s := g.Stats(); s.Held != 1 || s.NotRecorded != 1 {
 				g.t.Errorf("%+v", s)
 			}
 		},
@@ -254,7 +254,7 @@ func TestHoldOneBlock(t *testing.T) {
 				g.t.Errorf("too soon: %v", w)
 			}
 			share := g.d.Sample(g.now).Share(netip.MustParsePrefix(much), func(netip.Addr) bool { return true })
-			want := fmt.Sprintf("1 block by edge-2 would refuse %.0f %% of the last 5 minutes' requests here and waits for a word: edgeguard blocks held", 100*share)
+			want := fmt.Sprintf("1 block by edge-2 would refuse %.0f %% of the last 5 minutes' requests here and awaits confirmation: edgeguard blocks held", 100*share)
 			if got := g.Summary(g.now.Add(2*time.Second), g.d, 2*time.Second).String(); got != want {
 				g.t.Errorf("%s\nwant %s", got, want)
 			}
@@ -309,7 +309,7 @@ func TestHoldOfManySmallBlocks(t *testing.T) {
 	}
 	g.now = g.now.Add(5 * time.Minute)
 	g.Sweep(g.now, g.d)
-	if s := g.Stats(); s.Released != 0 {
+	if s := g.Stats(); s.AdmittedLater != 0 {
 		t.Errorf("with no traffic to tell by: %+v", s)
 	}
 	traffic()
@@ -318,7 +318,7 @@ func TestHoldOfManySmallBlocks(t *testing.T) {
 		g.now = g.now.Add(time.Second)
 		g.Sweep(g.now, g.d)
 	}
-	if s, n := g.Stats(), refused()-before; s.Released == 0 || n > most || n != int(s.Released) {
+	if s, n := g.Stats(), refused()-before; s.AdmittedLater == 0 || n > most || n != int(s.AdmittedLater) {
 		t.Errorf("five minutes later, %d more: %+v", n, s)
 	}
 	for _, one := range g.All() {
@@ -367,7 +367,7 @@ func TestHoldOracle(t *testing.T) {
 		if got := all.ShareOf(refused); got > limit+1e-9 {
 			t.Errorf("seed %d: %.3f of the requests are refused, over %.3f", seed, got, limit)
 		}
-		if s := g.Stats(); s.Held == 0 || s.Held != int(s.Came) {
+		if s := g.Stats(); s.Held == 0 || s.Held != int(s.Total) {
 			t.Errorf("seed %d: %+v", seed, s)
 		}
 		// A word for each ends all waiting.
@@ -379,7 +379,7 @@ func TestHoldOracle(t *testing.T) {
 				t.Errorf("seed %d: %s is confirmed and not in force", seed, one.Prefix)
 			}
 		}
-		if s := g.Stats(); s.Held != 0 || s.Confirmed != s.Came {
+		if s := g.Stats(); s.Held != 0 || s.Confirmed != s.Total {
 			t.Errorf("seed %d: %+v", seed, s)
 		}
 	}
@@ -451,7 +451,7 @@ func TestHoldProvenAgrees(t *testing.T) {
 			if _, b := g.list.Find(g.now, theirs.Prefix.Addr()); b == nil || b.Origin != c.origin {
 				t.Errorf("%+v stands, want that of %s", b, c.origin)
 			}
-			if s := g.Stats(); s.Proven != 1 || s.Withdrawn != 0 {
+			if s := g.Stats(); s.ConfirmedByCounts != 1 || s.Withdrawn != 0 {
 				t.Errorf("%+v", s)
 			}
 		})

@@ -9,18 +9,18 @@ import (
 	"edgeguard/detector"
 )
 
-// Summary is what an operator is told of the blocks that wait.
+// Summary is what an operator is shown of the held blocks.
 type Summary struct {
 	Blocks int
 	Origin string  // the node that made most of them
 	Others bool    // not all are its
-	Share  float64 // of the last five minutes' requests that all which wait would refuse
+	Share  float64 // of the last five minutes' requests, that they would refuse together
 }
 
-// Summary tells of the blocks that have waited for a word for at least a while:
-// in a flood those of the other nodes are here before this node's own counts have
-// been answered, and nobody needs to hear of them. What waits for room alone is
-// not among them.
+// Summary returns the blocks that have awaited confirmation for at least a
+// while. In a flood, other nodes' blocks arrive before this node's own counts
+// have been answered, and no operator needs to see those. Blocks that wait for
+// the budget are not included.
 func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Duration) (w Summary) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,18 +44,19 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 		return Summary{}
 	}
 	w.Others = len(origins) > 1
-	lets := q.lets(now)
-	w.Share = q.look(now, d).ShareOf(func(addr netip.Addr) bool {
+	passes := q.passes(now)
+	w.Share = q.recentSample(now, d).ShareOf(func(addr netip.Addr) bool {
 		lengths := &v6
 		if addr.Is4() {
 			lengths = &v4
 		}
-		return q.covers(addr, lengths) && lets(addr)
+		return q.covers(addr, lengths) && passes(addr)
 	})
 	return w
 }
 
-// covers reports whether a held prefix of one of the lengths has the address.
+// covers reports whether a held prefix of one of the lengths contains the
+// address.
 func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 	for bits, used := range lengths[:addr.BitLen()+1] {
 		if !used {
@@ -69,9 +70,9 @@ func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 	return false
 }
 
-// shown gives a name that came from Redis, where anybody may have written it, as
-// a terminal and a log may have it.
-func shown(name string) string {
+// printable returns a name that came from Redis, where any client may have
+// written it, in a form that is safe for a terminal and a log.
+func printable(name string) string {
 	const most = 64
 	if len(name) > most {
 		name = name[:most] + "…"
@@ -82,15 +83,15 @@ func shown(name string) string {
 	return name
 }
 
-// String says it in a sentence.
+// String returns a sentence.
 func (w Summary) String() string {
-	blocks, wait, by := "blocks", "wait", shown(w.Origin)
+	blocks, await, by := "blocks", "await", printable(w.Origin)
 	if w.Blocks == 1 {
-		blocks, wait = "block", "waits"
+		blocks, await = "block", "awaits"
 	}
 	if w.Others {
 		by += " and others"
 	}
-	return fmt.Sprintf("%d %s by %s would refuse %.0f %% of the last 5 minutes' requests here and %s for a word: edgeguard blocks held",
-		w.Blocks, blocks, by, 100*w.Share, wait)
+	return fmt.Sprintf("%d %s by %s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation: edgeguard blocks held",
+		w.Blocks, blocks, by, 100*w.Share, await)
 }

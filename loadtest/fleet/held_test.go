@@ -81,7 +81,7 @@ func TestForgedNetwork(t *testing.T) {
 		syncs := n.link.Stats().Syncs
 		n.link.Resync()
 		f.eventually(n.name+" to have read the list again", func() bool { return n.link.Stats().Syncs > syncs })
-		if s := n.hold.Stats(); s.Held != 1 || s.Came != 1 || n.refused() != 0 {
+		if s := n.hold.Stats(); s.Held != 1 || s.Total != 1 || n.refused() != 0 {
 			t.Errorf("%s after a full read: %+v, %d refused", n.name, s, n.refused())
 		}
 	}

@@ -130,7 +130,7 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced
 	f.Reconciled, f.FullPushes, f.Refused = c.Reconciled, c.FullRequested, c.Refused
 	h := s.from.Quarantine.Stats()
-	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.NotRecorded = h.Held, h.Came, h.Confirmed, h.Proven, h.Released, h.Unkept
+	f.Held, f.Came, f.Confirmed, f.Proven, f.Released, f.NotRecorded = h.Held, h.Total, h.Confirmed, h.ConfirmedByCounts, h.AdmittedLater, h.NotRecorded
 	return f
 }
 
