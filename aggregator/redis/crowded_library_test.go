@@ -45,7 +45,7 @@ func crowdedRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text stri
 
 // TestLibraryMakesRoomAsTwin: at small bounds, where the library's sample is the
 // whole list, both have the same records go, and say the same to the nodes.
-func TestLibraryMakesRoomAsTwin(t *testing.T) {
+func TestLibraryMakesRoomAsReference(t *testing.T) {
 	for _, full := range []int{1, 6, 40, 120} {
 		t.Run(fmt.Sprint(full), func(t *testing.T) {
 			t.Parallel()
@@ -63,13 +63,13 @@ func TestLibraryMakesRoomAsTwin(t *testing.T) {
 				for _, a := range b.call(now, "publish", names.publishKeys(), args).([]any) {
 					answers[fmt.Sprint(a)]++
 				}
-				if held := len(b.twin.Blocks(names.blocks)); held > 2*full {
+				if held := len(b.reference.Blocks(names.blocks)); held > 2*full {
 					b.fail("%d records stand", held)
 				}
 			}
 			b.compareStream(names)
 			gone := 0
-			for _, c := range b.twin.Stream(names.blocks) {
+			for _, c := range b.reference.Stream(names.blocks) {
 				if c.Gone {
 					gone++
 				}

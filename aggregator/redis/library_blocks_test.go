@@ -67,7 +67,7 @@ func TestLibraryBlocksAreTwin(t *testing.T) {
 		b.call(now, "publish", names.publishKeys(), args)
 		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
 		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
-		want, err := b.twin.Call(now, Library+"_beat", names.heartbeatKeys(), beat)
+		want, err := b.reference.Call(now, Library+"_beat", names.heartbeatKeys(), beat)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestLibraryBlocksAreTwin(t *testing.T) {
 // compareBlocks holds the records that stand against the twin's.
 func (b *both) compareBlocks(names names) {
 	b.t.Helper()
-	stored, kept := b.node.HGetAll(context.Background(), names.blocks).Val(), b.twin.Blocks(names.blocks)
+	stored, kept := b.node.HGetAll(context.Background(), names.blocks).Val(), b.reference.Blocks(names.blocks)
 	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y || len(stored) == 0 {
 		b.fail("there stand %s;\non the twin %s", x, y)
 	}
@@ -99,7 +99,7 @@ func (b *both) compareStream(names names) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	changes := b.twin.Stream(names.blocks)
+	changes := b.reference.Stream(names.blocks)
 	if len(entries) != len(changes) || len(entries) == 0 {
 		b.fail("the stream has %d entries, the twin's %d", len(entries), len(changes))
 	}

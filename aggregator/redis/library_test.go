@@ -22,11 +22,11 @@ import (
 // both runs every call on a real server, as a node's user, and on the twin, and
 // fails where they differ.
 type both struct {
-	t      testing.TB
-	node   *goredis.Client
-	twin   *redistwin.Redis
-	past   []string // the newest calls, for the failure's text
-	quoted string   // what begins each failure: the seed
+	t         testing.TB
+	node      *goredis.Client
+	reference *redistwin.Redis
+	past      []string // the newest calls, for the failure's text
+	quoted    string   // what begins each failure: the seed
 }
 
 // newBoth starts a server with the library, in which a user "edge" has exactly
@@ -55,8 +55,8 @@ func newBothOf(t testing.TB, quoted string, full int) *both {
 	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
 	node := goredis.NewClient(o)
 	t.Cleanup(func() { _ = node.Close() })
-	b := &both{t: t, node: node, twin: redistwin.New(), quoted: quoted}
-	b.twin.Full = full
+	b := &both{t: t, node: node, reference: redistwin.New(), quoted: quoted}
+	b.reference.Full = full
 	return b
 }
 
@@ -75,7 +75,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	b.t.Helper()
 	b.past = append(b.past, fmt.Sprintf("%s %q %q", function, keys, args))
 	b.past = b.past[max(0, len(b.past)-8):]
-	want, wantErr := b.twin.Call(now, Library+"_"+function, keys, args)
+	want, wantErr := b.reference.Call(now, Library+"_"+function, keys, args)
 	var list []any
 	for _, a := range args {
 		list = append(list, a)

@@ -14,7 +14,7 @@ import (
 const (
 	// maxRemoved bounds how many ended records one call removes.
 	maxRemoved = 200
-	// beatLife is how long a heartbeat is remembered.
+	// beatLife is how long a heartbeat is kept.
 	beatLife = time.Hour
 	// maxStream bounds the stream; the server's own bound is approximate.
 	maxStream = 100000
@@ -24,7 +24,7 @@ const (
 type Change struct {
 	Version        int64
 	Prefix, Record string
-	Gone           bool // it made room for another
+	Gone           bool // evicted for another record
 }
 
 type beat struct {
@@ -32,7 +32,7 @@ type beat struct {
 	at    time.Time
 }
 
-// list is the blocks of a namespace with all that stands beside them.
+// list is the blocks of a namespace and what belongs to them.
 type list struct {
 	records    map[string]string // by prefix
 	ends       map[string]int64
@@ -40,7 +40,7 @@ type list struct {
 	version    int64
 	digest     uint64
 	partitions string
-	born       string // at the first beat
+	born       string // when the first heartbeat came
 	nodes      map[string]beat
 }
 
@@ -58,16 +58,17 @@ func (l *list) clone() *list {
 	return &c
 }
 
-// Blocks is the hash of the records by prefix.
+// Blocks returns the records by prefix.
 func (r *Redis) Blocks(key string) map[string]string { return maps.Clone(r.list(key).records) }
 
-// Stream is what was added to the stream of changes, oldest first. The tip is
-// the version, where the server has an id that it made itself.
+// Stream returns the stream of changes, oldest first. Its tip is the version,
+// where the server has an ID that it made itself.
 func (r *Redis) Stream(blocks string) []Change { return slices.Clone(r.list(blocks).stream) }
 
 // publish merges records: KEYS blocks ends stream state, ARGV now in unix
-// milliseconds, then prefix and record by turns. It answers 1 for each that was
-// taken, 0 for each that was not, and 2 for each that found no room.
+// milliseconds, then prefix and record in turn. It answers 1 for each record
+// that was accepted, 0 for each that was not, and 2 for each that found no
+// room.
 func (r *Redis) publish(keys, args []string) (any, error) {
 	if len(keys) != 4 || len(args)%2 != 1 {
 		return nil, Error("EDGEGUARD arguments")
@@ -89,7 +90,7 @@ func (r *Redis) publish(keys, args []string) (any, error) {
 		case !known && !l.makeRoom(&sample, prefix, record, now/1000):
 			out = append(out, int64(2))
 		default:
-			l.take(prefix, record)
+			l.store(prefix, record)
 			sample.drop(prefix)
 			out = append(out, int64(1))
 		}
@@ -97,18 +98,18 @@ func (r *Redis) publish(keys, args []string) (any, error) {
 	return out, nil
 }
 
-func (l *list) take(prefix, record string) {
+func (l *list) store(prefix, record string) {
 	if old, ok := l.records[prefix]; ok {
 		l.digest ^= aggregator.RecordHash(prefix, old)
 	}
 	l.records[prefix] = record
 	l.ends[prefix] = aggregator.RecordEnd(record)
 	l.digest ^= aggregator.RecordHash(prefix, record)
-	l.tell(Change{Prefix: prefix, Record: record})
+	l.publishChange(Change{Prefix: prefix, Record: record})
 }
 
-// tell adds a change to the stream.
-func (l *list) tell(c Change) {
+// publishChange adds a change to the stream.
+func (l *list) publishChange(c Change) {
 	l.version++
 	c.Version = l.version
 	l.stream = append(l.stream, c)
@@ -117,9 +118,8 @@ func (l *list) tell(c Change) {
 	}
 }
 
-// removeEnded forgets at most maxRemoved records that ended by the second now,
-// those that ended first (and then by prefix) before others. It reports whether
-// none is left.
+// removeEnded removes at most maxRemoved records that ended by the second now,
+// ordered by end and then by prefix. It reports whether none is left.
 func (l *list) removeEnded(now int64) (all bool) {
 	var ended []string
 	for p, end := range l.ends {
@@ -145,8 +145,9 @@ func (l *list) remove(prefix string) {
 	delete(l.ends, prefix)
 }
 
-// beat files a node's heartbeat and tells how the namespace stands: KEYS nodes
-// state ends blocks, ARGV field value partitions. An empty field only asks.
+// beat stores a node's heartbeat and returns the state of the namespace: KEYS
+// nodes state ends blocks, ARGV field value partitions. With an empty field it
+// only reads.
 func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	if len(keys) != 4 || len(args) < 3 || len(args[1]) > aggregator.MaxHeartbeat {
 		return nil, Error("EDGEGUARD arguments")
@@ -180,9 +181,8 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	return out, nil
 }
 
-// repair sets the digest right: KEYS state, whose blocks are found by their
-// name; ARGV version, digest, the digest that is to stand. It answers 1 if the
-// first two still were so, else 0.
+// repair corrects the digest: KEYS state, ARGV version, digest, the digest to
+// set. It answers 1 if the first two still match, else 0.
 func (r *Redis) repair(keys, args []string) (any, error) {
 	if len(keys) != 1 || len(args) != 3 || len(args[1]) != 16 || len(args[2]) != 16 {
 		return nil, Error("EDGEGUARD arguments")

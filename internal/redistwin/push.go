@@ -10,20 +10,20 @@ import (
 
 const (
 	claimed = "claimed"
-	// maxSkew is by how much a node's time may differ from the fleet's before
-	// none of its pushes are counted, in milliseconds.
+	// maxSkew is by how many milliseconds a node's time may differ from the
+	// fleet's; beyond it, its pushes are refused.
 	maxSkew = 5000
-	// maxCount is where a slot of the fleet's stops.
+	// maxCount is the maximum of a slot of the fleet's ring.
 	maxCount = 65535
 	// maxKeys bounds a call.
 	maxKeys = 200
-	// ttlSlots is how long a key outlives the last move of its head; ttlClaimed
-	// is the same for a replay, whose time is not the server's.
+	// ttlSlots is how many slots a key outlives the last move of its head;
+	// ttlClaimed replaces it for a replay, whose time is not the server's.
 	ttlSlots   = 70
 	ttlClaimed = 600 * time.Second
 )
 
-// push merges what one node says of many keys.
+// push merges what one node reports of many keys.
 func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
 	if len(keys) < 2 || len(keys) > 1+maxKeys || len(args) != len(keys) {
 		return nil, Error("EDGEGUARD arguments")
@@ -62,8 +62,8 @@ func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
 	return out.String(), nil
 }
 
-// split tells who counted what in the window that ends at a slot, those who
-// counted nothing left out.
+// split returns what each node counted in the window that ends at a slot,
+// without nodes that counted nothing.
 func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
 	if len(keys) != 1 || len(args) != 1 {
 		return nil, Error("EDGEGUARD arguments")
@@ -82,9 +82,10 @@ func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
 	return out, nil
 }
 
-// forget empties keys and sets their floor. A key whose floor is there already
-// stays as it is: every node that hears of an unblock calls this, and what was
-// counted since the first did stands. It answers with how many keys it emptied.
+// forget empties keys and sets from which slot on they count. A key that has
+// this mark already stays as it is: every node that learns of an unblock calls
+// this, and what was counted since the first call is kept. It answers with how
+// many keys it emptied.
 func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
 	if len(keys) == 0 || len(args) != 2 {
 		return nil, Error("EDGEGUARD arguments")
@@ -110,7 +111,7 @@ func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
 	return emptied, nil
 }
 
-// suspect finds a key, or makes an empty one that is not kept yet.
+// suspect returns a key's data, or empty data that is not stored yet.
 func (r *Redis) suspect(key string, now time.Time) *suspect {
 	if s := r.suspects[key]; s != nil && now.Before(s.expires) {
 		return s
@@ -119,7 +120,7 @@ func (r *Redis) suspect(key string, now time.Time) *suspect {
 	return &suspect{nodes: make(map[string]*window)}
 }
 
-// keep files a key unless a push left nothing in it.
+// keep stores a key unless a push left nothing in it.
 func (r *Redis) keep(key string, s *suspect) {
 	if !s.expires.IsZero() {
 		r.suspects[key] = s

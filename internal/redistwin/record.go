@@ -7,23 +7,22 @@ import (
 	"edgeguard/aggregator"
 )
 
-// Where the parts of a record that the library reads stand.
+// The offsets of the parts of a record that the library reads.
 const (
 	atVersion, atAllow, atUntil, atLifted, atSince, atRule = 1, 9, 10, 18, 19, 27
 	leastRecord                                            = atRule + 3 + 14
 )
 
-// plausible is what the library asks of a record; nodes check the rest.
+// plausible is what the library checks of a record; nodes check the rest.
 func plausible(record string) bool {
 	return len(record) >= leastRecord && len(record) <= aggregator.MaxRecord &&
 		record[0] == 1 && strings.IndexByte(record[atRule:], 0) >= 0
 }
 
-// supersedes reports whether a record is taken where old stands. The greater
-// one is, but for one exception: of several nodes that cross together, and
-// write the same version with ends that differ a little, the first wins, so
-// that one crossing makes one block. Allowances are made by hand, one by one,
-// and have no such exception.
+// supersedes reports whether a record replaces old. The greater one does, with
+// one exception: nodes that cross together write the same version with slightly
+// different ends, and the first of them stays, so that one crossing makes one
+// block. Allowances are made by hand, one by one, and have no such exception.
 func supersedes(record, old string, now int64) bool {
 	if old == "" {
 		return true

@@ -10,16 +10,16 @@ import (
 	"edgeguard/aggregator"
 )
 
-// DefaultFull is how many records a namespace holds before a rule's block needs
-// another one's room.
+// DefaultFull is how many records a namespace keeps before a rule's block must
+// replace another.
 const DefaultFull = 1 << 18
 
-// some is the part of the records, one of so many, that makes a network crowded.
+// some is one part in how many of the records makes a network crowded.
 const some = 16
 
-// sample is the records as they stood when a call first needed room, and still
-// do. The library looks at some of them only; up to its SAMPLE the two say
-// the same.
+// sample is the records as they were when a call first needed room, without
+// those removed since. The library samples the records; up to its SAMPLE the
+// two agree.
 type sample struct {
 	full    int
 	size    int
@@ -28,8 +28,8 @@ type sample struct {
 
 func (s *sample) drop(prefix string) { delete(s.records, prefix) }
 
-// makeRoom reports whether a new record is taken, and has another go for it if
-// it must.
+// makeRoom reports whether a new record is accepted, and evicts another for it
+// if necessary.
 func (l *list) makeRoom(s *sample, prefix, record string, second int64) bool {
 	switch {
 	case len(l.records) < s.full:
@@ -44,21 +44,21 @@ func (l *list) makeRoom(s *sample, prefix, record string, second int64) bool {
 		}
 		s.size = len(s.records)
 	}
-	other := s.goes(prefix, record, second)
+	other := s.victim(prefix, record, second)
 	if other == "" {
 		return !byRule(record) && len(l.records) < 2*s.full
 	}
 	l.remove(other)
 	s.drop(other)
-	l.tell(Change{Prefix: other, Record: gone(second), Gone: true})
+	l.publishChange(Change{Prefix: other, Record: gone(second), Gone: true})
 	return true
 }
 
-// goes gives the prefix that makes room for a record, or "": one that has ended,
-// then the youngest of the network that has most of the rules' blocks, if it is
-// crowded and has twice as many as that of the new one. For an operator's word
-// any rule's block goes.
-func (s *sample) goes(prefix, record string, second int64) string {
+// victim returns the prefix to evict for a record, or "": one that has ended,
+// then the youngest of the network with most of the rules' blocks, if it is
+// crowded and has twice as many as the new record's network. For an operator's
+// block, any rule's block is evicted.
+func (s *sample) victim(prefix, record string, second int64) string {
 	piles := [3]map[string][]string{{}, {}, {}} // of the ended, by narrow, by wide network
 	for p, r := range s.records {
 		switch narrow, wide := networks(p); {
@@ -101,10 +101,11 @@ func (s *sample) youngest(pile []string) (youngest string) {
 	return youngest
 }
 
-// tie tells texts apart where nothing else does: the first 48 bits of the SHA-1.
+// tie orders texts that are otherwise equal: the first 48 bits of the SHA-1.
 func tie(text string) uint64 { return aggregator.RecordHash(text, "") >> 16 }
 
-// since is when a block began, in nanoseconds as the library's numbers hold them.
+// since returns when a block began, in nanoseconds as the library's numbers
+// hold them.
 func since(record string) float64 {
 	if !plausible(record) {
 		return 0
@@ -112,7 +113,7 @@ func since(record string) float64 {
 	return float64(binary.BigEndian.Uint64([]byte(record[atSince:atRule])))
 }
 
-// byRule reports that only a rule wants this.
+// byRule reports whether a rule made this record, and not an operator.
 func byRule(record string) bool {
 	return record[atAllow] == 0 && record[atLifted] == 0 && record[len(record)-6] == 0 && rule(record) != edgeguard.ManualRule
 }
@@ -127,8 +128,8 @@ var (
 	widest    = regexp.MustCompile(`^[^:]*:[^:]*:`)
 )
 
-// networks gives the IPv4 /16, or the IPv6 /48 and /32, in which a prefix lies,
-// in some text that is the same for all that lie there.
+// networks returns the IPv4 /16, or the IPv6 /48 and /32, that contain a
+// prefix, as text that is the same for all prefixes in them.
 func networks(prefix string) (narrow, wide string) {
 	if narrow = v4.FindString(prefix); narrow != "" {
 		return narrow, ""
@@ -138,8 +139,8 @@ func networks(prefix string) (narrow, wide string) {
 	return narrowest.FindString(head), widest.FindString(head)
 }
 
-// gone is the record by which the stream tells of a block that made room: one
-// that is over, which nodes that know nothing of this pass over and forget.
+// gone returns the record by which the stream announces an eviction: an ended
+// one, which nodes that do not know evictions ignore.
 func gone(second int64) string {
 	out := append(make([]byte, 0, leastRecord), 1)
 	out = append(out, make([]byte, atUntil-atVersion)...)

@@ -7,11 +7,11 @@ import (
 	"edgeguard/aggregator"
 )
 
-// suspect is what Redis keeps of one key.
+// suspect is what Redis stores of one key.
 type suspect struct {
 	fleet   window
 	nodes   map[string]*window // by node id
-	floor   uint32             // slots below it were forgotten
+	floor   uint32             // slots below it were forgotten by an unblock
 	expires time.Time
 }
 
@@ -25,9 +25,9 @@ func (s *suspect) clone() *suspect {
 	return &c
 }
 
-// merge takes one push in; newest is the last slot that is not refused as from
-// the future. It reports whether the fleet's head moved. An offer is answered
-// and moves nothing.
+// merge merges one push; newest is the last slot that is not refused as from
+// the future. It reports whether the fleet's head moved. A reconcile is
+// answered and moves nothing.
 func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggregator.Answer, moved bool) {
 	node := s.nodes[id]
 	if node == nil {
@@ -65,7 +65,7 @@ func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggrega
 	return a, moved
 }
 
-// raise brings a node's slot up to count, and the fleet's by as much.
+// raise raises a node's slot to count, and the fleet's by as much.
 func (s *suspect) raise(node *window, slot, count uint32) {
 	at := &node.counts[slot%kept]
 	if count > *at {
@@ -75,7 +75,7 @@ func (s *suspect) raise(node *window, slot, count uint32) {
 	}
 }
 
-// answer fills in what the push is told.
+// answer fills in the answer to a push.
 func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push) {
 	head, fleet := int64(p.Head()), int64(s.fleet.head)
 	a.ClearedBefore = s.floor
@@ -95,7 +95,7 @@ func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push)
 	}
 }
 
-// dropOld forgets the nodes none of whose slots are kept any more.
+// dropOld drops the nodes that have no slot among those kept.
 func (s *suspect) dropOld() {
 	for id, w := range s.nodes {
 		if !s.fleet.holds(w.head) {
@@ -104,8 +104,8 @@ func (s *suspect) dropOld() {
 	}
 }
 
-// Rings shows the fleet's ring of a key, and the sum of the nodes' that are
-// still kept: the slots of the fleet's up to its head, oldest first.
+// Rings returns the fleet's ring of a key and the sum of the nodes' rings that
+// are kept: the slots up to the fleet's head, oldest first.
 func (r *Redis) Rings(key string) (fleet, sum [kept]uint32) {
 	s := r.suspects[key]
 	if s == nil {

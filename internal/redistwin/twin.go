@@ -1,19 +1,20 @@
-// Package redistwin is the Redis function library in plain Go: the same functions
-// over the same byte strings, with the same answers. Tests compare the library
-// with it on random input, and run a whole fleet on it in virtual time, with
-// losses, wipes and rollbacks that a real server would take minutes for.
+// Package redistwin is the reference of the Redis function library, in plain
+// Go: the same functions over the same byte strings, with the same answers.
+// Tests compare the library with it on random input, and run a whole fleet on
+// it in virtual time, with losses, wipes and rollbacks that would take minutes
+// on a real server.
 //
 // It is written to be read: where library.lua saves bytes and microseconds,
-// this says what is meant. What both agree on beyond the wire forms of package
-// aggregator:
+// this package shows what is meant. Both agree on more than the wire forms of
+// package aggregator:
 //
 //   - A ring keeps 68 slots up to its head. The fleet's head never goes back. A
 //     slot is refused if it is after slot(T)+1, or older than the ring is after
 //     its head has moved to min(pushed head, slot(T)+1).
 //   - Total is that of the window that ends at the pushed head, so that the node
-//     can set its own count of that window against it. Peak looks at the windows
-//     that end at max(first pushed slot, fleet's head-8) up to the fleet's head:
-//     what a late push adds may tip a window that ended after it.
+//     can compare its own count of that window. Peak covers the windows that end
+//     at max(first pushed slot, fleet's head-8) up to the fleet's head: what a
+//     late push adds may tip a window that ended after it.
 //   - A push of one empty slot is a reconcile: it changes nothing, and none of
 //     it is refused. If its head is past the fleet's, its peak is its total.
 //   - A node's field is dropped when none of its slots is among the 68 that are
@@ -31,11 +32,11 @@ import (
 	"time"
 )
 
-// Redis is the data of one server. It is not safe for concurrent use. Times
-// that run out are those of the now that each call is given.
+// Redis is the data of one server. It is not safe for concurrent use. Keys
+// expire by the now that each call is given.
 type Redis struct {
-	// Full is how many records a namespace holds before a rule's block needs
-	// another one's room.
+	// Full is how many records a namespace keeps before a rule's block must
+	// replace another.
 	Full int
 
 	suspects map[string]*suspect
@@ -43,21 +44,21 @@ type Redis struct {
 	lists    map[string]*list // by the key of the blocks
 }
 
-// New is an empty server.
+// New returns an empty server.
 func New() *Redis {
 	r := &Redis{Full: DefaultFull}
 	r.Wipe()
 	return r
 }
 
-// Wipe loses everything.
+// Wipe removes all data.
 func (r *Redis) Wipe() {
 	r.suspects = make(map[string]*suspect)
 	r.clocks = make(map[string]string)
 	r.lists = make(map[string]*list)
 }
 
-// Clone is a copy that shares nothing: the state to roll back to.
+// Clone returns a copy that shares nothing: the state to roll back to.
 func (r *Redis) Clone() *Redis {
 	c := New()
 	c.Full = r.Full
@@ -77,8 +78,8 @@ type Error string
 func (e Error) Error() string { return string(e) }
 
 // Call runs one function at the server's time now. The answer is a string, an
-// int64, or a list of those, as a client of Redis has it. Where the library
-// shows a hash, the twin sorts by field.
+// int64, or a list of those, as a client of Redis gets it. Where the library
+// returns a hash, the reference sorts by field.
 func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, error) {
 	switch function {
 	case "edgeguard1_push":
@@ -99,8 +100,8 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 	return nil, fmt.Errorf("ERR Function not found: %s", function)
 }
 
-// clock sets what the fleet's time is against the server's, in milliseconds, or
-// that it is what nodes claim (a replay's namespace), or removes it.
+// clock sets the fleet's time relative to the server's, in milliseconds, or
+// makes it what nodes claim (a replay's namespace), or removes it.
 func (r *Redis) clock(keys, args []string) (any, error) {
 	if len(keys) != 1 || len(args) != 1 {
 		return nil, Error("EDGEGUARD arguments")
@@ -116,5 +117,5 @@ func (r *Redis) clock(keys, args []string) (any, error) {
 	return "OK", nil
 }
 
-// sorted gives a map's keys in order.
+// sorted returns a map's keys in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,7 +14,7 @@ type window struct {
 	counts [kept]uint32
 }
 
-// advance moves the head on and empties the slots that enter.
+// advance moves the head forward and empties the slots that enter.
 func (w *window) advance(head uint32) {
 	if head <= w.head {
 		return
@@ -37,7 +37,7 @@ func (w *window) at(slot uint32) uint32 {
 	return w.counts[slot%kept]
 }
 
-// sum adds up the slots from (at least 0) to end that are kept.
+// sum adds up the kept slots from (at least 0) to end.
 func (w *window) sum(from, end int64) (sum uint32) {
 	for s := max(from, 0); s <= end; s++ {
 		sum += w.at(uint32(s))
@@ -45,5 +45,5 @@ func (w *window) sum(from, end int64) (sum uint32) {
 	return sum
 }
 
-// total is the count of the window that ends at a slot.
+// total returns the count of the window that ends at a slot.
 func (w *window) total(end int64) uint32 { return w.sum(end-edgeguard.Slots+1, end) }
