@@ -6,14 +6,14 @@
 // arithmetic of slot numbers.
 //
 // Only [Read] touches the real clock; the rest is arithmetic on what it read.
-// It starts no goroutine and speaks to nobody: its owner calls [Clock.Observe]
+// It starts no goroutine and talks to no one: its owner calls [Clock.Observe]
 // about once a second, and asks the server.
 //
 //	server ──Sample──▶ Skew ──Correct─┐
 //	                                  ▼
 //	wall, mono ──Observe──────────▶ Clock ──Now──▶ local time ──Slot──▶ slots of this node
 //	                                  │
-//	                               Offset ──Epoch──▶ what other nodes and files are told
+//	                               Offset ──Epoch──▶ what other nodes and files get
 package clockguard
 
 import (
@@ -31,13 +31,13 @@ const (
 	// as in ntpd (RFC 5905, STEPT).
 	DefaultStep = 128 * time.Millisecond
 	// settle is how long after a reading a new course begins, so that it does
-	// not matter how long an Observe took: who reads the time meanwhile gets
+	// not matter how long an Observe took: who reads the time during it gets
 	// the old course, and nobody's time goes back.
 	settle = time.Second
 	// DefaultAlign is the default slot: see Config.
 	DefaultAlign = 5 * time.Second
 	// MaxCorrection is the most that is corrected: half a default slot, 83
-	// minutes of slewing. Who is further off has a clock to mend, or asked a
+	// minutes of slewing. Who is further off has a clock to fix, or asked a
 	// server that has.
 	MaxCorrection = 2500 * time.Millisecond
 )
@@ -48,7 +48,7 @@ type Config struct {
 	// 0 means DefaultStep. Lesser ones are slewed away.
 	Step time.Duration
 	// Align is what the offset to the epoch is a multiple of, so that local
-	// slots keep beginning with everybody else's: a common multiple of the
+	// slots keep beginning with all others': a common multiple of the
 	// slots in use. 0 means DefaultAlign. What a step leaves beside it, half
 	// of Align at most, is slewed away.
 	Align time.Duration
@@ -84,7 +84,7 @@ func New(first Reading, c Config) *Clock {
 	return clock
 }
 
-// Observe takes in a reading not more than a second old: it notices a step,
+// Observe accepts a reading not more than a second old: it notices a step,
 // and sets course for the wall clock. Readings whose monotonic part is older
 // than one already taken in are passed over.
 func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
@@ -123,7 +123,7 @@ func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 	return Step{}, false
 }
 
-// Correct sets what has to be added to the wall clock: from the next Observe
+// Correct sets what must be added to the wall clock: from the next Observe
 // on, that sum is what the local time follows. It is slewed away, beside what a
 // step has left, and is no step. More than MaxCorrection either way is not
 // followed: the correction before it stays, and followed is false.
@@ -137,19 +137,19 @@ func (c *Clock) Correct(by time.Duration) (followed bool) {
 	return true
 }
 
-// Now reads the monotonic clock and gives the local time: what live sensors
+// Now reads the monotonic clock and returns the local time: what live sensors
 // stamp events with. Slots, windows and the ends of blocks are reckoned in it.
 func (c *Clock) Now() time.Time { return c.At(Read().Mono) }
 
-// At gives the local time at a monotonic reading of now or of the second
+// At returns the local time at a monotonic reading of now or of the second
 // before the last Observe. It does not go back where mono does not.
 func (c *Clock) At(mono time.Duration) time.Time { return c.run.Load().at(mono) }
 
-// Offset is what has to be added to local time to get the epoch's: 0 until the
+// Offset is what must be added to local time to get the epoch's: 0 until the
 // wall clock steps, and always a multiple of Config.Align.
 func (c *Clock) Offset() time.Duration { return c.run.Load().offset }
 
-// Epoch maps a local time to the epoch's: what is told to other nodes, to
+// Epoch maps a local time to the epoch's: what is sent to other nodes, to
 // files and to people.
 func (c *Clock) Epoch(local time.Time) time.Time { return local.Add(c.Offset()) }
 

@@ -5,7 +5,7 @@ import "time"
 // Reading is both clocks at one moment.
 type Reading struct {
 	Wall time.Time
-	// Mono is the monotonic clock, from any zero. On Linux it stands still
+	// Mono is the monotonic clock, from any zero. On Linux it stops
 	// while the machine is suspended, and the kernel slews it with the wall
 	// clock, so that only steps part the two.
 	Mono time.Duration

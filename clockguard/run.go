@@ -17,7 +17,7 @@ type run struct {
 	corrected, owed time.Duration
 }
 
-// at gives the local time at mono: as much later as the monotonic clock says,
+// at returns the local time at mono: as much later as the monotonic clock says,
 // and a little more or less while something is left to slew.
 func (r *run) at(mono time.Duration) time.Time {
 	elapsed := mono - r.mono
@@ -48,7 +48,7 @@ func (r *run) correctedAt(mono time.Duration) time.Duration {
 
 // next is the run after r, seen at mono: it joins r at begin. Where r has not
 // begun by then, its course is kept, so that runs do not queue up; only the
-// offset changes at once. Left is the wall clock's part of what is to be
+// offset changes immediately. Left is the wall clock's part of what is to be
 // slewed, owed the correction's.
 func (r *run) next(mono, begin, left, more, owed time.Duration) *run {
 	old := *r

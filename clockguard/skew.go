@@ -9,7 +9,7 @@ const (
 	// skewSamples is how many samples a Skew keeps: eight, as NTP's clock
 	// filter does (RFC 5905, section 10).
 	skewSamples = 8
-	// drift is how fast two clocks may part while nobody looks, in parts per
+	// drift is how fast two clocks may diverge unwatched, in parts per
 	// million: RFC 5905's PHI.
 	drift = 15
 	// jump is how far a sample may lie beside the others and be of the same
@@ -43,12 +43,12 @@ func (s *Sample) at(mono time.Duration) time.Time {
 //
 // The zero value is ready. Safe for concurrent use.
 type Skew struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what follows
 	samples [skewSamples]Sample
 	count   int // of the samples taken since the last jump
 }
 
-// Add takes in a sample. One that was received before it was sent is passed
+// Add accepts a sample. One that was received before it was sent is passed
 // over. One that is more than a second beside what those before it say is of
 // another clock, a server that took over or one that was set: they are
 // forgotten.

@@ -9,8 +9,8 @@ import (
 	"edgeguard"
 )
 
-// Around gives the blocks without what is exempt: a block inside an exempt
-// prefix is left out, and of one around it the rest is given, cut into
+// Around returns the blocks without what is exempt: a block inside an exempt
+// prefix is left out, and of one around it the rest is returned, cut into
 // prefixes. Put it between the blocklist and a runner, so that an allowlist
 // that came after a block wins over it in the kernel and in files too; and
 // call Refresh when the allowlist changes. A block that was cut and is
@@ -18,7 +18,7 @@ import (
 func Around(blocks iter.Seq[edgeguard.Block], exempt []netip.Prefix) iter.Seq[edgeguard.Block] {
 	var table bart.Lite
 	for _, p := range exempt {
-		if p, _ := canonical(p); p.IsValid() { // also everybody
+		if p, _ := canonical(p); p.IsValid() { // also 0.0.0.0/0
 			table.Insert(p)
 		}
 	}
@@ -35,7 +35,7 @@ func Around(blocks iter.Seq[edgeguard.Block], exempt []netip.Prefix) iter.Seq[ed
 	}
 }
 
-// cut gives the largest prefixes in p that overlap nothing of the table. It
+// cut returns the largest prefixes in p that overlap nothing of the table. It
 // halves at most as often as an address has bits for each prefix of the table.
 func cut(table *bart.Lite, p netip.Prefix, yield func(netip.Prefix) bool) bool {
 	switch {

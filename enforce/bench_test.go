@@ -51,7 +51,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkUnchanged hands over 100,000 entries that are written already.
+// BenchmarkUnchanged passes on 100,000 entries that are written already.
 func BenchmarkUnchanged(b *testing.B) {
 	l := collect(epoch, slices.Values(manyBlocks(100_000)), false, 0)
 	f, err := NewFile(FileConfig{Path: filepath.Join(b.TempDir(), "list")})

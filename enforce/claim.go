@@ -8,12 +8,12 @@ import (
 )
 
 // claim says that this process keeps a list, for as long as it is held: no other
-// process of this host empties the list meanwhile. Several may keep one list, as
+// process of this host empties the list during that time. Several may keep one list, as
 // two instances do while one takes over from the other.
 type claim struct{ file *os.File }
 
 // takeClaim locks the hidden file beside the list, for one process alone or with
-// all others who keep it; ErrInUse where somebody is in the way. A link in its
+// all others who keep it; ErrInUse where another process is in the way. A link in its
 // place is not followed.
 func takeClaim(path string, alone bool) (*claim, error) {
 	at, err := safepath.Open(path)
@@ -29,7 +29,7 @@ func takeClaim(path string, alone bool) (*claim, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	// Who emptied the list removed its lock meanwhile: then this one says nothing.
+	// Who emptied the list removed its lock since: then this one says nothing.
 	if !isAt(f) {
 		_ = f.Close()
 		return nil, ErrInUse
@@ -47,14 +47,14 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// release gives the claim up; nil is none.
+// release returns the claim up; nil is none.
 func (c *claim) release() {
 	if c != nil {
 		_ = c.file.Close()
 	}
 }
 
-// remove gives up a claim that was held alone, with its file.
+// remove returns up a claim that was held alone, with its file.
 func (c *claim) remove() {
 	_ = os.Remove(c.file.Name())
 	c.release()

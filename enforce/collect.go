@@ -9,7 +9,7 @@ import (
 	"edgeguard"
 )
 
-// list is a whole list as an enforcer wants it.
+// list is a whole list as an enforcer expects it.
 type list struct {
 	entries  []Entry
 	withheld int       // left out, because the kernel would see the proxy
@@ -50,7 +50,7 @@ func entryOf(b edgeguard.Block) (_ Entry, ok bool) {
 	return Entry{Prefix: p, Until: b.Until}, ok
 }
 
-// canonical masks and unmaps. A prefix of length 0 is everybody: no blocklist
+// canonical masks and unmaps. A prefix of length 0 is every address: no blocklist
 // lets it in, and ipset cannot hold it.
 func canonical(p netip.Prefix) (_ netip.Prefix, ok bool) {
 	if p.Addr().Is4In6() {

@@ -13,7 +13,7 @@ const (
 	// keptOutput is how much of a command's output, from its beginning, goes
 	// into an error.
 	keptOutput = 2 << 10
-	// afterExit is how long a command that is over is waited for where a child
+	// afterExit is how long a command that has ended is waited for where a child
 	// of it still holds its output.
 	afterExit = time.Second
 )
@@ -40,7 +40,7 @@ func run(ctx context.Context, argv []string) error {
 }
 
 // output keeps the beginning of what is written to it. It is used for stdout
-// and stderr at once, which os/exec writes one at a time.
+// and stderr together, which os/exec writes one at a time.
 type output struct{ kept []byte }
 
 func (o *output) Write(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 // memory is the plainest enforcer: it shows that the suite can be passed, and
 // what it asks of one that takes changes.
 type memory struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards what follows
 	list map[netip.Prefix]time.Time
 }
 

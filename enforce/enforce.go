@@ -2,12 +2,12 @@
 // or in the kernel.
 //
 // A [Runner] keeps one [Enforcer] in step with the blocklist: it reads the
-// whole list at the start, is told of changes, and hands them on, coalesced
+// whole list at the start, receives changes, and passes them on, coalesced
 // and never two at a time.
 //
 //	blocklist ──Hear──▶ Runner ──Replace, Apply──▶ Enforcer ──▶ file ▸ reload, socket, kernel
 //
-// It does not decide, and nobody waits for it: Hear takes a lock for the time
+// It does not decide, and nothing waits for it: Hear takes a lock for the time
 // of a map write. Where an enforcer fails, edgeguard fails open: what was
 // installed last stays, the node's own verdicts hold, the runner tries again
 // and its [Stats] say so.
@@ -59,12 +59,12 @@ type Enforcer interface {
 }
 
 // Incremental is an Enforcer that can also take changes. It ends entries at
-// their Until by itself: the runner does not tell it.
+// their Until by itself: the runner does not report it.
 type Incremental interface {
 	Enforcer
 	// Apply installs add, with the new Until where a prefix is installed
 	// already, and takes out exactly the prefixes of remove; one that is not
-	// installed is no error. No prefix is in both. The slices are valid during
+	// installed is not an error. No prefix is in both. The slices are valid during
 	// the call. After an error the runner calls Replace.
 	Apply(ctx context.Context, now time.Time, add []Entry, remove []netip.Prefix) error
 }

@@ -19,7 +19,7 @@ type fake struct {
 	traits Traits
 	answer func(ctx context.Context, call int) error // nil: all goes well
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what follows
 	start time.Time
 	calls []string // "2s replace 192.0.2.1 192.0.2.2"
 	last  time.Time
@@ -71,7 +71,7 @@ func (f fakeKernel) Apply(ctx context.Context, now time.Time, add []Entry, remov
 
 // board is a blocklist: it tells a runner as the real one does.
 type board struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows
 	blocks map[netip.Prefix]edgeguard.Block
 	runner *Runner
 }

@@ -28,7 +28,7 @@ const (
 	DefaultName = "edgeguard"
 )
 
-// FileConfig says which list to keep, and who is to be told of it.
+// FileConfig says which list to keep, and what to reload.
 type FileConfig struct {
 	// Path is the file. Its folder must be there and writable; a symbolic link
 	// is followed, unless a stranger could have made it: see package safepath. An
@@ -65,8 +65,8 @@ type FileConfig struct {
 //
 // The file is written to a temporary one beside it, synced and renamed, so
 // that no reader ever sees a part of it; and only where the list changed, or
-// somebody else changed the file. After the start it is written and put in
-// force once in any case, because nobody knows what an earlier run left undone.
+// another program changed the file. After the start it is written and put in
+// force once in any case, because what an earlier run left undone is unknown.
 type File struct {
 	config FileConfig
 	claim  *claim // nil until there is a list, or where it cannot be had
@@ -147,7 +147,7 @@ func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) erro
 	return nil
 }
 
-// Close gives up the claim. The file stays as it is.
+// Close returns up the claim. The file stays as it is.
 func (f *File) Close() error {
 	f.claim.release()
 	f.claim = nil

@@ -43,7 +43,7 @@ type layout struct {
 	timed  bool // entries carry the time that they have left
 	socket bool // HAProxy's stats socket can take it
 	head   string
-	// before and after stand around a prefix, one a line; a format that is
+	// before and after surround a prefix, one a line; a format that is
 	// more than that has a program.
 	before, after string
 	program       func(w *bufio.Writer, name string, now time.Time, entries []Entry)
@@ -79,7 +79,7 @@ func ParseFormat(name string) (Format, error) {
 	return Format(i), nil
 }
 
-// String gives the format's name as in the config.
+// String returns the format's name as in the config.
 func (f Format) String() string {
 	if int(f) < len(layouts) {
 		return layouts[f].name
@@ -120,7 +120,7 @@ func text(p netip.Prefix) string {
 	return p.String()
 }
 
-// secondsLeft rounds up, so that nobody is let in early; an entry that is all
+// secondsLeft rounds up, so that no client is let in early; an entry that is all
 // but over gets one second, because 0 means for ever.
 func secondsLeft(now, until time.Time) int64 {
 	left := until.Sub(now)

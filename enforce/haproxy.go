@@ -19,7 +19,7 @@ const (
 )
 
 // haproxy replaces an ACL or a map through the stats socket. Each line of
-// commands is a connection of its own, as HAProxy's manual has it for
+// commands is one connection each, as HAProxy's manual has it for
 // programs: the prompt mode that would spare them differs between versions.
 type haproxy struct {
 	socket string
@@ -40,7 +40,7 @@ func (h haproxy) replace(ctx context.Context, entries []Entry) error {
 		return h.refused("prepare", answer)
 	}
 	if err := h.fill(ctx, version, entries); err != nil {
-		// The context may be over: the clean-up has a moment of its own.
+		// The context may have ended: the clean-up has its own deadline.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, _ = h.ask(ctx, "clear "+h.kind+" @"+version+" "+h.id)
@@ -94,7 +94,7 @@ func (h haproxy) refused(what, answer string) error {
 		"(haproxy.cfg must use exactly this path)", h.socket, what, h.kind, h.id, first)
 }
 
-// ask sends one line and gives the answer without the space around it.
+// ask sends one line and returns the answer without the space around it.
 func (h haproxy) ask(ctx context.Context, line string) (string, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", h.socket)

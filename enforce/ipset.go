@@ -8,10 +8,10 @@ import (
 
 const (
 	// ipsetMax is each set's bound. It takes no memory by itself, and is fixed,
-	// because ipset refuses to declare a set anew with another one.
+	// because ipset refuses to declare a set again with another one.
 	ipsetMax = 1 << 22
 	// ipsetLongest is the longest timeout that ipset takes, in seconds: about
-	// 24 days. The file is written anew daily.
+	// 24 days. The file is written again daily.
 	ipsetLongest = 2_147_483
 )
 

@@ -10,7 +10,7 @@ import (
 
 // nftHead declares the table if it is not there, and empties it; nft runs a
 // file as one transaction, so no packet sees it empty. Single addresses and
-// prefixes have sets of their own: a hash is quicker than an interval set, and
+// prefixes have their own sets: a hash is quicker than an interval set, and
 // the kernel refuses an interval inside another.
 const nftHead = `table inet NAME {
 	set blocked4 { type ipv4_addr; flags timeout; }
@@ -53,7 +53,7 @@ func nftSet(e Entry) string {
 }
 
 // writeNFT writes the script. Of prefixes that lie inside each other only the
-// outermost is written; when its time is over, the list is written anew and
+// outermost is written; when its time has ended, the list is written again and
 // those inside come to light.
 func writeNFT(w *bufio.Writer, name string, now time.Time, entries []Entry) {
 	w.WriteString(strings.ReplaceAll(nftHead, "NAME", name))

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a command in a process group of its own and makes its
+// ownGroup starts a command in its own process group and makes its
 // context's end kill the whole group: a script's children go with it.
 func ownGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

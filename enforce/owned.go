@@ -20,7 +20,7 @@ import (
 	"edgeguard/internal/safepath"
 )
 
-// Owned is a list that this node writes: what has to be known of it once the
+// Owned is a list that this node writes: what must be known of it once the
 // config no longer has it.
 type Owned struct {
 	Path   string   `json:"path"` // as in the config
@@ -33,7 +33,7 @@ type Owned struct {
 	Keep bool `json:"keep,omitempty"`
 }
 
-// Own gives the record of a list.
+// Own returns the record of a list.
 func Own(c FileConfig, keep bool) Owned {
 	return Owned{Path: c.Path, File: place(c.Path), Format: c.Format.String(), Name: c.Name, Reload: c.Reload, Socket: c.Socket, Keep: keep}
 }
@@ -54,14 +54,14 @@ func place(path string) string {
 var (
 	ErrNotOurs = errors.New("it is not the list that edgeguard wrote")
 	ErrInUse   = errors.New("another edgeguard keeps it")
-	// ErrNotLoaded is wrapped where the file is empty, and nobody could be told.
+	// ErrNotLoaded is wrapped where the file is empty, and its reader could not be notified.
 	ErrNotLoaded = errors.New("the file is empty, but its reader was not notified")
 )
 
-// Empty takes everybody out of the list, and has that put in force as the config
+// Empty takes every address out of the list, and has that put in force as the config
 // had it. It leaves alone what is not the file that was recorded, what does not
 // read like a list of its format, and what another process has claimed. A file
-// that is gone needs nothing, but for HAProxy, which holds the list itself.
+// that is gone needs nothing, except for HAProxy, which holds the list itself.
 func (o *Owned) Empty(ctx context.Context, now time.Time) error {
 	alone, err := takeClaim(o.Path, true)
 	switch {
@@ -221,7 +221,7 @@ func LoadOwned(path string) ([]Owned, error) {
 // mostLooked bounds how many files of a folder are looked at.
 const mostLooked = 4096
 
-// Written gives the files of a folder that begin as edgeguard's lists do, at most
+// Written returns the files of a folder that begin as edgeguard's lists do, at most
 // some thousand. A plain list begins like nothing and is not among them.
 func Written(folder string) (files []string) {
 	d, err := os.Open(folder)

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxPending bounds the changes kept for an Incremental enforcer: with more
-	// of them the whole list is read again, which then costs no more.
+	// changes, the whole list is read again, which then costs no more.
 	maxPending = 10_000
 	// maxBackoff is the longest pause between two tries of a failing enforcer
 	// whose Every is not longer still.
@@ -22,8 +22,8 @@ const (
 	// resting bounds the load that an enforcer makes: after an update it rests
 	// for at least so many times as long as the update took.
 	resting = 3
-	// DefaultResync is how often the whole list is handed over where nothing
-	// changed, so that an enforcer can mend what someone else took out.
+	// DefaultResync is how often the whole list is passed on where nothing
+	// changed, so that an enforcer can restore what someone else took out.
 	DefaultResync = time.Minute
 )
 
@@ -33,10 +33,10 @@ type Config struct {
 	// file's path).
 	Name     string
 	Enforcer Enforcer
-	// Blocks gives the blocks that are to be enforced at now: List.All of the
+	// Blocks returns the blocks that are to be enforced at now: List.All of the
 	// blocklist, or less of them (see Around). It is called from Run, and shows
-	// a change before Hear tells of it. What it leaves out, Hear must not tell:
-	// in mode monitor it gives nothing and Hear is not called.
+	// a change before Hear reports it. What it leaves out, Hear must not report:
+	// in mode monitor it returns none and Hear is not called.
 	Blocks func(now time.Time) iter.Seq[edgeguard.Block]
 	// Now is the clock that the blocks' times are of.
 	Now func() time.Time
@@ -44,8 +44,8 @@ type Config struct {
 	Every time.Duration
 	// Resync is DefaultResync if 0.
 	Resync time.Duration
-	// Log hears when the enforcer begins to fail and when it works again; nil
-	// for nobody.
+	// Log is written when the enforcer begins to fail and when it works again; nil
+	// disables it.
 	Log *slog.Logger
 }
 
@@ -59,13 +59,13 @@ type Runner struct {
 	tried       chan struct{} // closed after the first update
 
 	mu      sync.Mutex // guards all below
-	whole   bool       // the whole list has to be handed over
+	whole   bool       // the whole list must be passed on
 	pending map[netip.Prefix]edgeguard.Block
 	stats   Stats
 
 	// Of Run alone, and by the monotonic clock: whatever a step does to the time
 	// of the blocks, the pace stays.
-	next    time.Time // when the whole list has to be handed over, changed or not
+	next    time.Time // when the whole list must be passed on, changed or not
 	allowed time.Time // no update before this time
 	size    int       // of the last whole list
 	first   sync.Once // closes tried
@@ -100,12 +100,12 @@ func New(c Config) (*Runner, error) {
 	return r, nil
 }
 
-// Tried is closed when the first list has been handed over, whether that
+// Tried is closed when the first list has been passed on, whether that
 // worked or not: a node that waits for it enforces before it answers.
 func (r *Runner) Tried() <-chan struct{} { return r.tried }
 
 // Hear takes note of one change, a block or a tombstone, as OnChange of the
-// blocklist tells it. It never waits for the enforcer.
+// blocklist reports it. It never waits for the enforcer.
 func (r *Runner) Hear(b edgeguard.Block) {
 	var ok bool
 	if b.Prefix, ok = canonical(b.Prefix); !ok {
@@ -127,8 +127,8 @@ func (r *Runner) Hear(b edgeguard.Block) {
 	r.signal()
 }
 
-// Refresh has the whole list handed over again soon. Call it after a change
-// that Hear does not tell of: another allowlist, another mode.
+// Refresh has the whole list passed on again soon. Call it after a change
+// that Hear does not report: another allowlist, another mode.
 func (r *Runner) Refresh() {
 	r.mu.Lock()
 	r.whole = true
@@ -144,7 +144,7 @@ func (r *Runner) signal() {
 	}
 }
 
-// Run hands over the whole list, then changes as they come, until ctx is
+// Run passes on the whole list, then changes as they come, until ctx is
 // done; an update that is under way then is cut off. It does not close the
 // enforcer, and returns nil: an enforcer that fails is tried again, and seen
 // in Stats.
@@ -166,7 +166,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// due reports whether an update has to be made and may be made now.
+// due reports whether an update must be made and may be made now.
 func (r *Runner) due() bool {
 	now := time.Now()
 	if now.Before(r.allowed) {
@@ -264,7 +264,7 @@ func (r *Runner) worked(installed int) {
 	}
 }
 
-// failed notes a failure and has the whole list handed over after a pause
+// failed notes a failure and has the whole list passed on after a pause
 // that doubles with each.
 func (r *Runner) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
@@ -298,7 +298,7 @@ func (r *Runner) backoff(failing int) time.Duration {
 	return pause
 }
 
-// Stats says how the enforcer stands.
+// Stats returns the enforcer's state.
 func (r *Runner) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,7 +2,7 @@ package enforce
 
 import "time"
 
-// Stats is how an enforcer stands.
+// Stats is an enforcer's state.
 type Stats struct {
 	// Intended is how many entries the last whole list had; Withheld how many
 	// blocks were left out of it, because they were learned from behind a
@@ -12,14 +12,14 @@ type Stats struct {
 	// installed. It differs from Intended while an enforcer fails.
 	Installed int
 	// Pending is how many changes wait for an Incremental enforcer. Behind
-	// says that anything waits: a change, a whole list, a failure to mend.
+	// says that anything waits: a change, a whole list, a failure to fix.
 	Pending int
 	Behind  bool
 	// Updates and Failures count calls of the enforcer by their end; Failing
 	// how many failed since the last that did not.
 	Updates, Failures uint64
 	Failing           int
-	// LastError is the last failure, also when it is over.
+	// LastError is the last failure, also when it has passed.
 	LastError                error
 	LastSuccess, LastFailure time.Time
 }

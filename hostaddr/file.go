@@ -11,14 +11,14 @@ import (
 )
 
 // maxFile is how much of a file is read. A router with a full table has a
-// hundred megabytes of routes; its default ones stand first.
+// hundred megabytes of routes; its default ones come first.
 const maxFile = 4 << 20
 
 // parser reads one line. A line that says nothing of interest gives no
 // address and no error.
 type parser func(line []byte) (found Protected, ok bool, err error)
 
-// file is the source at a path. A file that is not there names nobody: IPv6
+// file is the source at a path. A file that does not exist names no address: IPv6
 // may be off, systemd absent, and /proc is Linux's.
 func (c *Config) file(path string, parse parser) source {
 	return func() ([]Protected, error) {

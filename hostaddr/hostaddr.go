@@ -9,7 +9,7 @@
 //	resolvers  ─┤
 //	extra      ─┘
 //
-// [Discover] looks once; [Run] looks again and again and tells of changes. A
+// [Discover] looks once; [Run] looks again and again and reports changes. A
 // source that fails never takes the others with it, and in Run it never takes
 // back what it said before: an address is protected too long rather than too
 // short.
@@ -28,7 +28,7 @@ import (
 
 // Config says where to look. The zero value is this host.
 type Config struct {
-	// Root stands before the paths that are read (/proc/net/route,
+	// Root is put before the paths that are read (/proc/net/route,
 	// /proc/net/ipv6_route, /etc/resolv.conf,
 	// /run/systemd/resolve/resolv.conf); empty means the root of the file
 	// system.
@@ -37,7 +37,7 @@ type Config struct {
 	// interfaces, as the kernel names them.
 	Interfaces func() ([]Protected, error)
 	// Extra lists what the host relies on besides; nil means nothing. It is
-	// called at each look, since names resolve anew and nodes come and go. It
+	// called at each look, since names may resolve to others and nodes come and go. It
 	// should not block: while it does, nothing is refreshed.
 	Extra func() ([]Protected, error)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestNamespace runs itself anew in a network namespace, where it may add
+// TestNamespace runs itself again in a network namespace, where it may add
 // addresses and routes without harm, and sees them protected as they come.
 func TestNamespace(t *testing.T) {
 	const inside = "EDGEGUARD_TEST_NAMESPACE"

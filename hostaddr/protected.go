@@ -9,7 +9,7 @@ type Protected struct {
 	Reason string
 }
 
-// single protects one address. ok is false for one that is nobody's.
+// single protects one address. ok is false for one that no host can have.
 func single(addr netip.Addr, reason string) (_ Protected, ok bool) {
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() || addr.IsUnspecified() {

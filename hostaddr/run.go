@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// DefaultEvery is how often Run looks unless told otherwise: an address that
+// DefaultEvery is how often Run looks by default: an address that
 // is added must be protected within ten seconds.
 const DefaultEvery = 5 * time.Second
 
-// Run looks at once and then every so often (0 means DefaultEvery) until ctx
+// Run looks immediately and then every so often (0 means DefaultEvery) until ctx
 // ends, and calls changed first and whenever the set or the error is another
 // than before. The error is of the last look and nil when all is well again.
 // What a failing source named before stays in the set until it can be read.
@@ -47,7 +47,7 @@ type watch struct {
 	problem string
 }
 
-// look asks every source anew, and reports whether anything is different.
+// look asks every source again, and reports whether anything is different.
 func (w *watch) look() (set Set, news bool, err error) {
 	var all []Protected
 	var errs []error

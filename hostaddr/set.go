@@ -13,7 +13,7 @@ type Set []Protected
 
 // newSet puts what the sources found into order. A prefix that several of
 // them named has all their reasons. Prefixes that are zero are left out: a
-// caller's configuration has checked what it gives.
+// caller's configuration has checked what it passes.
 func newSet(all []Protected) Set {
 	set := make(Set, 0, len(all))
 	for _, p := range all {
@@ -56,7 +56,7 @@ func (s Set) Prefixes() []netip.Prefix {
 	return out
 }
 
-// Why gives the longest protected prefix that holds all of prefix, with its
+// Why returns the longest protected prefix that holds all of prefix, with its
 // reason, so that a refused block can name it; false if there is none.
 func (s Set) Why(prefix netip.Prefix) (Protected, bool) {
 	prefix, ok := clean(prefix)

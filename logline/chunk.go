@@ -41,7 +41,7 @@ type Chunk struct {
 type Gap struct{ Event, Ahead uint64 }
 
 // Long is a line that has begun in an earlier chunk of its log. A log that comes
-// in chunks of its own has one; the zero value is ready.
+// in chunks has one; the zero value is ready.
 type Long struct {
 	open   bool
 	stream entry.Stream // nil where the rest of the line is passed over
@@ -207,7 +207,7 @@ func (l *Parser) begin(c *Chunk, piece []byte, firstEvent uint64) {
 	c.Long.stream.Feed(piece)
 }
 
-// goOn takes the next piece of such a line, and gives what follows the line.
+// goOn takes the next piece of such a line, and returns what follows the line.
 func (l *Parser) goOn(c *Chunk, text []byte, firstEvent uint64) (rest []byte) {
 	s := c.Long.stream
 	if s == nil {
@@ -230,7 +230,7 @@ func grow(events []edgeguard.Event) []edgeguard.Event {
 	return append(events, edgeguard.Event{})
 }
 
-// trim takes off what is no part of a line: the carriage return of Windows, a
+// trim takes off what is not part of a line: the carriage return of Windows, a
 // byte order mark, and the NULs that copytruncate leaves in front of it.
 func trim(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' {

@@ -57,7 +57,7 @@ func readable(f *Format, lines [][]byte, zone *time.Location) int {
 	return n
 }
 
-// FirstLines gives the first lines of a block that are not blank, at most so many.
+// FirstLines returns the first lines of a block that are not blank, at most so many.
 func FirstLines(block []byte, most int) (lines [][]byte) {
 	for len(block) > 0 && len(lines) < most {
 		line, rest, _ := firstLine(block)
@@ -69,7 +69,7 @@ func FirstLines(block []byte, most int) (lines [][]byte) {
 	return lines
 }
 
-// firstLine gives the first line of a block that is not blank, what follows
+// firstLine returns the first line of a block that is not blank, what follows
 // it, and its number.
 func firstLine(block []byte) (line, rest []byte, n uint64) {
 	for len(block) > 0 {

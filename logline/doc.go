@@ -1,5 +1,5 @@
 // Package logline makes an [edgeguard.Event] of each line of a web server's log.
-// It is given bytes and opens nothing: package sensor/accesslog reads files,
+// It receives bytes and opens nothing: package sensor/accesslog reads files,
 // follows them, and receives lines from sockets.
 //
 // A [Format] says how the lines are laid out. [ParseFormat] reads it as an
@@ -10,7 +10,7 @@
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
 // Lines are read by format, never searched. That is what keeps a client from
-// writing somebody else's address into the log: a field ends where the server
+// writing another's address into the log: a field ends where the server
 // ends it (a quote or a tab inside a client's text is escaped by Apache, nginx
 // and HAProxy, so neither can be forged), and a format that has no address
 // written by the server is refused. A line that can be read in two ways is
@@ -20,12 +20,12 @@
 // it short, is an event of the fields that end before: a cut field is unknown,
 // and nothing behind it is used. A JSON line is read to its end instead, in
 // pieces, because only there it is known which of its addresses counts. What
-// gives no event, or one that lacks fields, is told as [edgeguard.Uncounted].
+// makes no event, or one that lacks fields, is reported as [edgeguard.Uncounted].
 //
-// Of JSON only the names can be checked. A format of one's own must put under
+// Of JSON only the names can be checked. Your own format must put under
 // remote_addr, client_ip, ip and their like what the server knows, $remote_addr,
 // and never a header such as X-Forwarded-For: a client writes that, and could
-// have anybody blocked.
+// have any address blocked.
 //
 // # Delimited files
 //
@@ -34,8 +34,8 @@
 //
 //	csv:time=datetime,addr=src,node=host
 //
-// time and addr must be given; node, host, method, path, status, agent and port
-// may. sep= gives another delimiter (a character, or tab, space, comma, semicolon,
+// time and addr are required; node, host, method, path, status, agent and port
+// are optional. sep= sets another delimiter (a character, or tab, space, comma, semicolon,
 // pipe), and so does csv;: before the columns. Fields may be quoted, with "" for a
 // quote (RFC 4180). A time is RFC 3339, 2006-01-02 15:04:05 with or without a
 // fraction, the common log format's, or a number of seconds, milli-, micro- or

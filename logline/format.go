@@ -21,7 +21,7 @@ type Format struct {
 	start func(zone *time.Location) entry.LineParser
 }
 
-// String gives the format as it was asked for, to show people what was chosen.
+// String returns the format as it was asked for, to show people what was chosen.
 func (f *Format) String() string { return f.name }
 
 // HasHeader reports whether a log of this format begins with a line that names
@@ -47,7 +47,7 @@ const formatHint = "auto, combined, common, vhost_combined, json, haproxy, an ng
 // combined, common, vhost_combined, json, haproxy; an nginx log_format (it has
 // a $) or an Apache LogFormat (it has a %), either as the bare string or as the
 // whole directive; or csv:time=COLUMN,addr=COLUMN and more, as the package's page
-// says. "auto" and "" give nil: then [Detect] finds it. The error says what is
+// says. For "auto" and "" it returns nil: then [Detect] finds it. The error says what is
 // wrong and how to write it.
 func ParseFormat(s string) (*Format, error) {
 	s = strings.TrimSpace(s)

@@ -10,7 +10,7 @@ import (
 	"edgeguard/logline/entry"
 )
 
-// parserOf gives a parser of a format, its header read.
+// parserOf returns a parser of a format, its header read.
 func parserOf(t testing.TB, format, head string) entry.LineParser {
 	t.Helper()
 	f, err := ParseFormat(format)

@@ -14,7 +14,7 @@ type Skipped struct {
 	Reason string
 }
 
-// String gives it as file:line: reason: text.
+// String returns it as file:line: reason: text.
 func (s Skipped) String() string {
 	if s.Line == 0 {
 		return fmt.Sprintf("%s: %s: %s", s.File, s.Reason, s.Text)

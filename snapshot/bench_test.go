@@ -134,7 +134,7 @@ func saveTable(w *Writer, t *shard.Table) {
 	}
 }
 
-// restore counts a window anew, slot by slot, oldest first.
+// restore counts a window again, slot by slot, oldest first.
 func restore(t *shard.Table, w *Window) {
 	op := shard.Op{Addr: w.Prefix.Addr(), Now: w.Head}
 	for age := range uint32(ring.Slots) {

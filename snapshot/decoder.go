@@ -24,7 +24,7 @@ func (d *decoder) fail(format string, args ...any) {
 	d.rest = nil
 }
 
-// take gives the next n bytes; nil if there are not as many.
+// take returns the next n bytes; nil if there are not as many.
 func (d *decoder) take(n int) []byte {
 	if d.err != nil || n > len(d.rest) {
 		d.fail("a record ends too early")
@@ -78,7 +78,7 @@ func (d *decoder) flags(set ...*bool) {
 	}
 }
 
-// bytes gives a part of the payload, not a copy.
+// bytes returns a part of the payload, not a copy.
 func (d *decoder) bytes() []byte {
 	n := d.uint()
 	if n > maxText {

@@ -1,6 +1,6 @@
 // Package snapshot keeps what a node knows on disk, so that a restart goes on
 // where the last run stopped: the windows of every meter, the blocks and their
-// tombstones, the blocks that wait for a word, how often whom was blocked before, and how far each log was
+// tombstones, the blocks that await confirmation, how often each key was blocked before, and how far each log was
 // read.
 //
 // Save and load:
@@ -11,18 +11,18 @@
 // A [Writer] streams into a temporary file beside the old one; Commit syncs
 // it, renames it over the old one, and syncs the folder. A reader sees the old
 // file or the new one, whenever a crash comes. [Load] reads twice, first to
-// check and then to hand over: nothing of a file that is torn, foreign, of
-// another version or from the future is ever used. Such a file is set aside
-// under another name, and the error says which.
+// check and then to pass on: nothing of a file that is torn, foreign, of
+// another version or from the future is ever used. Such a file is renamed,
+// and the error says to what.
 //
 // Neither holds more than a frame in memory, 64 KiB, whatever a file claims.
 //
 // The file is good by the wall clock: slots are numbers of epoch slots and
 // times are the epoch's. What has left the window at the time of loading, and
-// blocks that are over, are left out.
+// blocks that have expired, are left out.
 //
 // It is not a table, a list or a clock: records are plain values that the
-// caller takes from them and gives back. Whether the records are one cut is
+// caller takes from them and puts back. Whether the records are one cut is
 // the caller's business: it lets nothing count that could be counted twice
 // (lines of a log whose position is saved) between the first record and the
 // last. Commit, which waits for the disk, can come after that. It starts no

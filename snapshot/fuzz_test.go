@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzRead reads anything, as it is and with its checksums put right: it is
-// handed over whole or not at all.
+// passed on whole or not at all.
 func FuzzRead(f *testing.F) {
 	data := small().bytes(f)
 	f.Add(data, false)

@@ -2,7 +2,7 @@ package snapshot
 
 import "time"
 
-// handover gives the records of one reading to the sink, without those that
+// handover passes the records of one reading to the sink, without those that
 // are of no more use.
 type handover struct {
 	sink   *Sink

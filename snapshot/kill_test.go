@@ -97,7 +97,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killOnce runs the child, kills it, and gives the last number that it said.
+// killOnce runs the child, kills it, and returns the last number that it said.
 func killOnce(t *testing.T, rng *rand.Rand, path string, at atomicfile.Stage, from uint64) (safe uint64) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^$")

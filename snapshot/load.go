@@ -29,13 +29,13 @@ var (
 const maxAhead = time.Minute
 
 // Sink takes the records of a file in the order in which they were written.
-// A function that is nil is not told. None of them may keep what a pointer or
+// A function that is nil is not called. None of them may keep what a pointer or
 // a slice points to.
 type Sink struct {
 	// Meter says what takes the meter's windows; nil for nothing, where no
 	// rule counts by it any more.
 	Meter func(Meter) func(*Window)
-	// Block takes a block that stands, or a tombstone however old.
+	// Block takes a block that is in force, or a tombstone however old.
 	Block    func(*Block)
 	Step     func(Step)
 	Position func(Position)
@@ -44,7 +44,7 @@ type Sink struct {
 // Loaded says what a file gave.
 type Loaded struct {
 	Cut
-	// Windows, Blocks, Steps and Positions were handed over.
+	// Windows, Blocks, Steps and Positions were passed on.
 	Windows, Blocks, Steps, Positions int
 	// Outdated windows and blocks were not: they had left the window or were
 	// over.
@@ -59,8 +59,8 @@ type Loaded struct {
 // and use, can make it stop halfway; edgeguard never does.)
 //
 // Where there is no file the error is fs.ErrNotExist: a first start. A file
-// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been set aside,
-// and the error says under which name. After any error the node starts
+// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been renamed,
+// and the error says to what. After any error the node starts
 // without what it knew.
 func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 	l, err := load(path, now, &sink)
@@ -134,7 +134,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 // the disk.
 const maxAside = 9
 
-// setAside renames a file that cannot be used, so that somebody can look at it
+// setAside renames a file that cannot be used, so that it can be looked at
 // and the next snapshot does not overwrite it, and says what became of it.
 func setAside(path string) string {
 	for n := 1; ; n++ {

@@ -93,7 +93,7 @@ func (s *state) sink() Sink {
 	}
 }
 
-// untouchable fails the test when anything is handed over.
+// untouchable fails the test when anything is passed on.
 func untouchable(t testing.TB) Sink {
 	return Sink{
 		Meter:    func(m Meter) func(*Window) { t.Errorf("got meter %v", m); return nil },
@@ -189,7 +189,7 @@ func randomPrefix(rng *rand.Rand) netip.Prefix {
 	return netip.PrefixFrom(addr, rng.IntN(addr.BitLen()+1)).Masked()
 }
 
-// seeded gives a source of random numbers and prints its seed.
+// seeded returns a source of random numbers and prints its seed.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

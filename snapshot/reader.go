@@ -39,7 +39,7 @@ func newReader(r io.Reader) *reader {
 	return &reader{in: r, whole: xxhash.New()}
 }
 
-// read reads all of the file, and gives the checksum of the whole.
+// read reads all of the file, and returns the checksum of the whole.
 func (r *reader) read(v *visit) (sum uint64, err error) {
 	if err := r.prologue(); err != nil {
 		return 0, err

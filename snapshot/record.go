@@ -118,7 +118,7 @@ func (d *decoder) block(b *Block) {
 	b.At = d.time()
 }
 
-// over reports whether there is no more use in the block at now. A tombstone
+// over reports whether the block is of no more use at now. A tombstone
 // is of use for a while after its end, which the list knows.
 func (b *Block) over(now time.Time) bool {
 	return !b.Lifted && !now.Before(b.Until)

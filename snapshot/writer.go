@@ -88,7 +88,7 @@ func (w *Writer) Position(p Position) {
 }
 
 // Commit puts the snapshot in its place and returns when it is safe on the
-// disk, or the first error there was; the old file then stands, unless it was
+// disk, or the first error there was; the old file is then in place, unless it was
 // the folder that could not be synced. The writer is used up either way.
 func (w *Writer) Commit() error {
 	w.flush()
@@ -105,14 +105,14 @@ func (w *Writer) Commit() error {
 	return nil
 }
 
-// Close gives up a snapshot that was not committed and removes what was
+// Close returns up a snapshot that was not committed and removes what was
 // written. After Commit it does nothing.
 func (w *Writer) Close() {
 	w.file.Discard()
 	_ = w.place.Close()
 }
 
-// open gives the frame for a record of this kind.
+// open returns the frame for a record of this kind.
 func (w *Writer) open(kind byte) *encoder {
 	if w.kind != kind || len(w.frame.buf) > frameHead+maxPayload-maxRecord {
 		w.flush()

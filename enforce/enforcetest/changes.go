@@ -49,7 +49,7 @@ func (s *suite) applyAgain(t *testing.T) {
 	s.want(t, false, "203.0.113.7", "198.51.100.1")
 }
 
-// ends polls: the entry must be there at once, be gone soon after its end, and
+// ends polls: the entry must be there immediately, be gone soon after its end, and
 // a longer one of the same prefix must outlive it.
 func (s *suite) ends(t *testing.T) {
 	e := s.new(t)

@@ -72,7 +72,7 @@ func (s *suite) close(t *testing.T, e enforce.Enforcer) {
 	}
 }
 
-// install replaces, with the prefixes in the order that the contract gives.
+// install replaces, with the prefixes in the order that the contract sets.
 func (s *suite) install(t *testing.T, e enforce.Enforcer, prefixes ...string) {
 	t.Helper()
 	if err := e.Replace(t.Context(), time.Now(), s.entries(prefixes...)); err != nil {

@@ -22,7 +22,7 @@ func (m model) denies(addr netip.Addr) bool {
 	return false
 }
 
-// prefixes gives the model in the order of the contract: by address, the wider
+// prefixes returns the model in the order of the contract: by address, the wider
 // first.
 func (m model) prefixes() []netip.Prefix {
 	return slices.SortedFunc(maps.Keys(m), func(a, b netip.Prefix) int {
@@ -57,7 +57,7 @@ func (d *dice) prefix() netip.Prefix {
 	return p
 }
 
-// addr gives an address of documentation space and a length for a prefix of
+// addr returns an address of documentation space and a length for a prefix of
 // it.
 func (d *dice) addr() (netip.Addr, int) {
 	low := byte(d.IntN(16))
@@ -68,7 +68,7 @@ func (d *dice) addr() (netip.Addr, int) {
 	return netip.AddrFrom16(a), []int{60, 63, 64, 64, 64, 124, 127, 128}[d.IntN(8)]
 }
 
-// near gives an address in or beside what is installed.
+// near returns an address in or beside what is installed.
 func (d *dice) near(m model) netip.Addr {
 	addr, _ := d.addr()
 	for _, p := range m.prefixes() {

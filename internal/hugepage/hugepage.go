@@ -6,6 +6,6 @@ package hugepage
 
 import "edgeguard/shard"
 
-// Memory gives a budget of at most limit bytes for the tables. Where the
+// Memory returns a budget of at most limit bytes for the tables. Where the
 // system has neither huge pages nor mmap, it is plain memory.
 func Memory(limit int64) *shard.Memory { return memory(limit) }

@@ -1,15 +1,15 @@
 // Package lobby bounds the connections of a listener, and chooses who goes when
-// it is full, so that whoever only holds connections keeps nobody out.
+// it is full, so that whoever only holds connections keeps no client out.
 //
 // A connection waits until its first request has been read, then it is answered,
-// and then it idles until the next. When there is no place for a new one, one of
+// and then it idles until the next. When there is no room for a new one, one of
 // the others is closed:
 //
 //  1. who has not asked anything for a moment, the oldest first;
 //  2. who asked and has been idle for a moment, the one that asked the longest ago
 //     first: a proxy that works has asked just now;
 //  3. who came within the moment, or else asked within it. Had he no time to ask,
-//     everybody who asked once would keep new ones out;
+//     every client that asked once would keep new ones out;
 //  4. whose answer takes longer than [slow], the longest first: who does not read
 //     it, or a stream.
 //
@@ -17,7 +17,7 @@
 // while there are others: on a busy machine, a proxy that asks just now would lose
 // to whoever opens connections without end.
 //
-// Only when everybody is being answered, the new one is turned away.
+// Only when all are being answered, the new one is turned away.
 package lobby
 
 import (
@@ -63,7 +63,7 @@ type Stats struct {
 // Listen bounds the connections of l to places, at least 1. A connection that is
 // turned away is sent the refusal first.
 //
-// Every connection that Accept gives, a [*Conn], must see [Conn.Leave] once the
+// Every connection that Accept returns, a [*Conn], must see [Conn.Leave] once the
 // one who serves it is done with it: a closed one's place, and its file
 // descriptor, are free only then.
 func Listen(l net.Listener, places int, refusal string) *Listener {
@@ -163,7 +163,7 @@ func (l *Listener) silent(before time.Time) *Conn {
 	return nil
 }
 
-// longest gives the idle connection that asked the longest ago, or else the one
+// longest returns the idle connection that asked the longest ago, or else the one
 // whose answer takes too long. It needs the lock.
 func (l *Listener) longest(now time.Time) (found *Conn, state int32) {
 	for range mostLooks {
@@ -227,7 +227,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // Asks notes that a whole request has been read, and reports false if the
-// connection was closed for another just before: nobody would get the answer.
+// connection was closed for another just before: the answer would get lost.
 func (c *Conn) Asks(now time.Time) bool {
 	c.asked.Store(now.UnixNano())
 	if c.state.CompareAndSwap(idles, answered) {
@@ -245,7 +245,7 @@ func (c *Conn) Asks(now time.Time) bool {
 // Answered notes that the answer has been written.
 func (c *Conn) Answered() { c.state.CompareAndSwap(answered, idles) }
 
-// Leave gives back the place. A second call does nothing.
+// Leave returns back the place. A second call does nothing.
 func (c *Conn) Leave() {
 	l := c.lobby
 	l.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pending reports whether bytes have come that nobody has read yet.
+// pending reports whether bytes have come that are not read yet.
 func pending(c net.Conn) bool {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 
 // output collects what a process writes.
 type output struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards text
 	text bytes.Buffer
 }
 

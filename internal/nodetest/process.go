@@ -15,11 +15,11 @@ import (
 const patience = 60 * time.Second
 
 // Process is a running edgeguard, or one that ran. It is used by the test's
-// goroutine, but for Said.
+// goroutine, except for Said.
 type Process struct {
 	// Folder holds its config, and what that places there.
 	Folder string
-	// As is whom the next start runs as, nil for the test.
+	// As is the user of the next start, nil for the test's.
 	As *syscall.Credential
 
 	t       testing.TB
@@ -28,7 +28,7 @@ type Process struct {
 	said    *output
 }
 
-// New writes a config, in which $DIR stands for the process's folder, and starts
+// New writes a config, in which $DIR means the process's folder, and starts
 // nothing. Whatever runs at the end of the test is killed; what it said is shown
 // if the test has failed.
 func New(t testing.TB, yaml string) *Process {
@@ -79,7 +79,7 @@ func (p *Process) Launch() {
 	go func(c *exec.Cmd, ended chan<- error) { ended <- c.Wait() }(p.process, p.ended)
 }
 
-// Stop has it end as an operator would, and wants no error of it.
+// Stop has it end as an operator would, and requires no error of it.
 func (p *Process) Stop() {
 	p.t.Helper()
 	if err := p.process.Process.Signal(syscall.SIGTERM); err != nil {

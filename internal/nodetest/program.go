@@ -1,6 +1,6 @@
 // Package nodetest runs the real program for tests that do to it from outside
 // what will be done to it: the command is built once for a test binary, and
-// each node has a folder of its own, which stays between its starts.
+// each node has its own folder, which stays between its starts.
 package nodetest
 
 import (
@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// Built names the environment variable that gives a test which began itself
-// anew, in a namespace say, the program that was built for it.
+// Built names the environment variable that gives a test that started itself
+// again, in a namespace say, the program that was built for it.
 const Built = "EDGEGUARD_TEST_PROGRAM"
 
-// Build builds the command, once, and gives its path. To be followed by Clean
-// when all tests are over.
+// Build builds the command, once, and returns its path. To be followed by Clean
+// when all tests have ended.
 var Build = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(Built); path != "" {
 		return path, nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Path gives the path of a file or folder of the real data, or skips the test.
+// Path returns the path of a file or folder of the real data, or skips the test.
 // The folder is $EDGEGUARD_DATA, or shared/data beside the checkout.
 func Path(tb testing.TB, elem ...string) string {
 	tb.Helper()

@@ -83,8 +83,8 @@ func (c *Cluster) Slot(key string) int {
 }
 
 // Owner is the running server that has a slot, nil while there is none. CLUSTER
-// SHARDS would not do: with two masters in a shard, one of them dead, Redis 7.4
-// gives the slots of the dead one.
+// SHARDS is not enough: with two masters in a shard, one of them dead, Redis 7.4
+// returns the slots of the dead one.
 func (c *Cluster) Owner(slot int) *Server {
 	for _, s := range c.Servers {
 		if s.PID() == 0 {

@@ -15,7 +15,7 @@ type Options struct {
 	// AOF writes every command to disk before it is answered, so that a server
 	// that is killed and started again holds all that it acknowledged.
 	AOF bool
-	// Password is what the default user must give.
+	// Password is what the default user must send.
 	Password string
 	// Users are lines of an ACL file: "user edge on >secret …". The default
 	// user stays, with Password, unless a line names it.
@@ -34,7 +34,7 @@ type Options struct {
 	watcher string // the config file of a Sentinel, which takes no other option
 }
 
-// args builds the command line of a server in dir, but for its port.
+// args builds the command line of a server in dir, except for its port.
 func (o Options) args(t testing.TB, dir string) []string {
 	t.Helper()
 	if o.watcher != "" {

@@ -11,7 +11,7 @@ import (
 // Fault is what a [Proxy] does to its connections. The zero value does
 // nothing: bytes pass.
 type Fault struct {
-	// Refuse resets new connections. Those that stand stay: see [Proxy.Cut].
+	// Refuse resets new connections. Open ones stay: see [Proxy.Cut].
 	Refuse bool
 	// Swallow makes connections half-open: what the client sends is read and
 	// never arrives, and nothing comes back.
@@ -29,7 +29,7 @@ type Fault struct {
 	Delay time.Duration
 }
 
-// Proxy passes TCP connections on to a server and breaks them as told. A
+// Proxy passes TCP connections on to a server and breaks them on request. A
 // connection that lost bytes to Swallow or DropReplies is reset when the next
 // bytes could pass, as a half-open connection is once the network is back: it
 // never goes on with a gap.
@@ -75,7 +75,7 @@ func (p *Proxy) Heal() { p.Set(Fault{}) }
 // refused ones among them.
 func (p *Proxy) Connections() int { return int(p.accepted.Load()) }
 
-// Live counts the connections that stand.
+// Live counts the open connections.
 func (p *Proxy) Live() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,7 @@
 // fails in the field is the real one.
 //
 // Every server listens on a random port of loopback, keeps its files in a
-// directory of the test, may hold 256 MB at most unless told otherwise, and is
+// directory of the test, may hold 256 MB at most by default, and is
 // killed by its process id when the test ends; on Linux also when the test's
 // process dies first. Where redis-server is absent the test is skipped.
 //
@@ -15,7 +15,7 @@
 // with a message.
 //
 // Functions that take a testing.TB fail the test and are to be called from its
-// goroutine. The methods of [Server] and [Proxy] may be called at once.
+// goroutine. The methods of [Server] and [Proxy] may be called concurrently.
 package redistest
 
 import (
@@ -82,7 +82,7 @@ func Eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// freePort returns a port of loopback that nobody listened on a moment ago.
+// freePort returns a port of loopback that was not in use a moment ago.
 // Somebody else can take it before the server does; [Start] then tries again
 // with another.
 func freePort(t testing.TB) int {

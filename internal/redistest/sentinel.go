@@ -109,8 +109,8 @@ func (s *Sentinel) Current() *Server {
 	return nil
 }
 
-// Failover has the Sentinels put the replica in the master's place at once,
-// while the old master still runs and takes writes until it is told, and
+// Failover has the Sentinels put the replica in the master's place immediately,
+// while the old master still runs and takes writes until it is demoted, and
 // returns the new master when most Sentinels name it.
 func (s *Sentinel) Failover() *Server {
 	s.t.Helper()

@@ -49,7 +49,7 @@ func (s *Server) Memory() int64 {
 	return used - clients
 }
 
-// field is what stands after name in a text of lines, "" where it is not.
+// field is what comes after name in a text of lines, "" where it is not.
 func field(info, name string) string {
 	for line := range strings.Lines(info) {
 		if rest, ok := strings.CutPrefix(line, name); ok {

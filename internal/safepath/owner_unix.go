@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf gives the number of a file's owner, -1 if it is not known.
+// ownerOf returns the number of a file's owner, -1 if it is not known.
 func ownerOf(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid)

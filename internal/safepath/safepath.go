@@ -21,7 +21,7 @@ const mostLinks = 40
 var ErrFolder = errors.New("a folder, not a file")
 
 // Place is where a file lies, or would: a folder that stays the same whatever is
-// renamed meanwhile, and a name in it that is no link, or was none. To be closed.
+// renamed, and a name in it that is not a link. The caller closes it.
 type Place struct {
 	*os.Root
 	Name string // of the file in the folder
@@ -33,8 +33,8 @@ type Place struct {
 // Open finds the place of a file. The folder must be there.
 //
 // It refuses links that belong neither to this user nor to the system, folders
-// that everybody may write and that have no sticky bit, and what others put into
-// a folder that everybody may write. What a group may write is left to
+// that are world-writable and have no sticky bit, and what others put into
+// a world-writable folder. What a group may write is left to
 // [Doubts].
 func Open(path string) (*Place, error) {
 	w, err := walkTo(path)

@@ -20,7 +20,7 @@ type Access struct {
 	Group string      // by name or number; empty for that of the process
 }
 
-// closed is the mode of the file until its group is set: nobody but its owner
+// closed is the mode of the file until its group is set: only its owner
 // may connect.
 const closed = 0o600
 
@@ -126,7 +126,7 @@ func (a Access) notIn() error {
 		a.Group, name, a.Group, name, a.Group)
 }
 
-// gid gives the group's number, -1 for none.
+// gid returns the group's number, -1 for none.
 func (a Access) gid() (int, error) {
 	if a.Group == "" {
 		return -1, nil

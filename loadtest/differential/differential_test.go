@@ -70,7 +70,7 @@ func TestEveryServedRequestIsCounted(t *testing.T) {
 // first is the address of the first client; the others follow.
 var first = netip.MustParseAddr("127.1.0.0").As4()
 
-// client is the address that the n-th request comes from, and numberOf gives n.
+// client is the address that the n-th request comes from, and numberOf returns n.
 func client(n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{first[0], first[1] + byte(n>>16), byte(n >> 8), byte(n)})
 }
@@ -80,7 +80,7 @@ func numberOf(a netip.Addr) int {
 	return int(b[1]-first[1])<<16 | int(b[2])<<8 | int(b[3])
 }
 
-// senders is how many requests are under way at once.
+// senders is how many requests are under way together.
 const senders = 16
 
 // send sends all requests, each from its own address, and waits for each answer's
@@ -189,8 +189,8 @@ func (s *server) same(a, b string) bool {
 	return lossless(a) == lossless(b)
 }
 
-// lossless gives a path's key without what a lossy log loses: which byte it was
-// that is no UTF-8. A rule for such a path is written with a star.
+// lossless returns a path's key without what a lossy log loses: which byte it was
+// that is not UTF-8. A rule for such a path is written with a star.
 func lossless(key string) string {
 	path, err := url.PathUnescape(key)
 	if err != nil {
@@ -366,7 +366,7 @@ func (s *server) compare(all []string) {
 	}
 }
 
-// reasons adds up what a log told as uncounted.
+// reasons adds up what a log reported as uncounted.
 func reasons(told []edgeguard.Uncounted) string {
 	var count [edgeguard.Reasons]int
 	for _, u := range told {

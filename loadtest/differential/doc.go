@@ -1,6 +1,6 @@
 // Package differential asks real servers whether every request that they serve
 // is counted: nginx, Apache, Caddy and HAProxy get thousands of random requests,
-// raw over TCP, and say in a log of their own which path they served to whom.
+// raw over TCP, and say in their own log which path they served to which client.
 // edgeguard reads their ordinary log. Where the two differ, an attacker has a way
 // past the rules.
 //

@@ -29,7 +29,7 @@ func (g generator) request() string {
 	b.WriteString(g.line() + end)
 	b.WriteString("Host: " + g.host() + end)
 	b.WriteString("Connection: close" + end)
-	if g.chance(3) { // each byte of which nginx and Apache write as four
+	if g.chance(3) { // nginx and Apache write each byte as four
 		for _, name := range []string{"User-Agent", "Referer", "Cookie"} {
 			b.WriteString(name + ": " + strings.Repeat(g.one("\xff", "\"", "\\"), 7900+g.IntN(280)) + end)
 		}

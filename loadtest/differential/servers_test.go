@@ -30,7 +30,7 @@ type server struct {
 	// judge is the log in which it, or the server behind it, says what it served:
 	// address, status and path, whose escapes unescape undoes.
 	judge string
-	// lossy says that its log cannot hold a byte that is no UTF-8.
+	// lossy says that its log cannot hold a byte that is not UTF-8.
 	lossy bool
 	stops []func()
 }
@@ -53,7 +53,7 @@ func newServer(t *testing.T, name string) *server {
 
 func (s *server) path(name string) string { return filepath.Join(s.folder, name) }
 
-// write writes a file, in which %NAME% stands for a value.
+// write writes a file, in which %NAME% means a value.
 func (s *server) write(name, text string, values ...string) string {
 	s.t.Helper()
 	values = append(values, "%DIR%", s.folder, "%PORT%", fmt.Sprint(s.port))
@@ -121,7 +121,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// find gives a program's path, and skips the test where it is not installed.
+// find returns a program's path, and skips the test where it is not installed.
 func find(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -134,7 +134,7 @@ func find(t *testing.T, program string) string {
 	return path
 }
 
-// nginxFormats are formats of one's own, in the three ways to write them.
+// nginxFormats are custom formats, in the three ways to write them.
 var nginxFormats = []string{
 	`log_format json escape=json '{"time":"$time_iso8601","remote_addr":"$remote_addr","user":"$remote_user","request":"$request","status":$status,"referer":"$http_referer","user_agent":"$http_user_agent"}';`,
 	`log_format parts escape=json '{"ts":$msec,"ip":"$remote_addr","method":"$request_method","uri":"$request_uri","status":$status,"agent":"$http_user_agent"}';`,

@@ -15,7 +15,7 @@ import (
 //
 //	csv:time=datetime,addr=src,node=host
 //
-// gives the column of each field we know: time and addr, which it must have,
+// names the column of each field we know: time and addr, which it must have,
 // and node, host, method, path, status, agent, port. sep= gives another
 // delimiter (a character, or tab, space, comma, semicolon, pipe); csv;: does so
 // too. The package's page says what else it takes.

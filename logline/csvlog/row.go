@@ -20,7 +20,7 @@ type parser struct {
 	field  []csvField // of each column; csvFields for none
 	width  int        // of a row: what a header has
 	// open counts the bytes of a quoted field that began on an earlier line;
-	// 0 outside. Its lines are a client's, and are no rows.
+	// 0 outside. Its lines are a client's, and are not rows.
 	open int
 }
 
@@ -141,7 +141,7 @@ func (p *parser) inside(line []byte) entry.Reason {
 
 func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 
-// Stream passes over a row that is too long, but for its quotes: one that it
+// Stream passes over a row that is too long, except for its quotes: one that it
 // leaves open makes the lines after it a client's.
 func (p *parser) Stream() entry.Stream { return &stream{parser: p} }
 
@@ -163,7 +163,7 @@ func (s *stream) End(*edgeguard.Event) entry.Reason {
 	return why
 }
 
-// csvQuoteEnd gives the index of the quote that closes, from i, or -1.
+// csvQuoteEnd returns the index of the quote that closes, from i, or -1.
 func csvQuoteEnd(b []byte, i int) int {
 	for {
 		n := bytes.IndexByte(b[i:], '"')

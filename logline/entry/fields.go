@@ -33,7 +33,7 @@ func (f *Fields) Reset() {
 }
 
 // Event writes the fields as an event. Escapes are undone here, in place, and
-// only in what is handed on.
+// only in what is passed on.
 func (f *Fields) Event(ev *edgeguard.Event) Reason {
 	if !f.At.OK() {
 		return farTime
@@ -66,7 +66,7 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 	return Read
 }
 
-// text gives a field that is known without its escapes.
+// text returns a field that is known without its escapes.
 func (f *Fields) text(field edgeguard.Field, b []byte) string {
 	if f.Known&field == 0 {
 		return ""
@@ -74,7 +74,7 @@ func (f *Fields) text(field edgeguard.Field, b []byte) string {
 	return unsafetext.String(f.unescaped(b))
 }
 
-// unescaped is a function of its own, so that a field which is not known costs no
+// unescaped is a separate function, so that a field which is not known costs no
 // call.
 //
 //go:noinline

@@ -14,10 +14,10 @@ const MaxLine = 64 << 10
 // LineParser reads the lines of one log in their order. It is not safe for
 // concurrent use, and may change a line in place (escapes are undone there).
 type LineParser interface {
-	// Parse fills the event, or says why the line gives none. For CutShort the
+	// Parse fills the event, or returns why the line makes none. For CutShort the
 	// event is filled, without what is missing.
 	Parse(line []byte, ev *edgeguard.Event) Reason
-	// Sure gives the client of the line that gave no event, if it stands where
+	// Sure returns the client of the line that made no event, if it was where
 	// only the server writes; else the zero Addr.
 	Sure() netip.Addr
 }
@@ -39,9 +39,9 @@ type Stream interface {
 	// Feed reads the next piece.
 	Feed(piece []byte)
 	// Over reports whether the line is longer than what is read of one: then it
-	// gives no event, and the rest is not needed.
+	// makes no event, and the rest is not needed.
 	Over() bool
-	// End fills the event, or says why the line gives none. The event's strings
+	// End fills the event, or returns why the line makes none. The event's strings
 	// are the stream's.
 	End(ev *edgeguard.Event) Reason
 }

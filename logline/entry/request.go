@@ -7,7 +7,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// splitRequest takes a request line apart. What is no request line (an empty
+// splitRequest takes a request line apart. What is not a request line (an empty
 // one, a TLS hello, a worm's bytes) leaves method and path unknown; the event
 // counts all the same.
 func (f *Fields) splitRequest() {
@@ -56,7 +56,7 @@ var tokenBytes = func() (set [256]bool) {
 	return set
 }()
 
-// TokenEnd gives the length of the token at the start of b, 0 if there is none.
+// TokenEnd returns the length of the token at the start of b, 0 if there is none.
 // It may be long: nginx takes any run of upper-case letters for a method.
 func TokenEnd(b []byte) int {
 	n := 0

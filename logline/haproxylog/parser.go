@@ -73,7 +73,7 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	return f.Event(ev)
 }
 
-// haproxyRequest gives the request, and whether its target is cut short.
+// haproxyRequest returns the request, and whether its target is cut short.
 //
 // HAProxy cuts the line (log … len, 1024 unless it is set), the closing quote
 // included, or the request (tune.http.logurilen, 1024), which then ends before
@@ -130,9 +130,9 @@ func origin(request []byte) (begin, end int, odd bool) {
 
 func isVersion(b []byte) bool { return len(b) == len(" HTTP/1.1") && scan.HasPrefix(b, " HTTP/") }
 
-// haproxyQuoted gives what stands in quotes, and whether they are closed. HAProxy
+// haproxyQuoted returns what is in quotes, and whether they are closed. HAProxy
 // writes a client's quote as #22, so that they are its own; only in the httpslog
-// something follows, of which a client wrote a part.
+// more follows, in part written by a client.
 func haproxyQuoted(line []byte) (quoted []byte, closed bool) {
 	last := len(line) - 1
 	if line[last] == '"' {

@@ -25,12 +25,12 @@ type jsonMeaning struct {
 	rank  uint8
 }
 
-// jsonName gives the meaning of a key.
+// jsonName returns the meaning of a key.
 //
 // Addresses: Caddy's client_ip is its remote_ip, unless the operator has named
 // trusted proxies. Traefik's ClientHost is whatever X-Forwarded-For says where
 // a trusted proxy let it through, so that ClientAddr, the connection's own, is
-// taken where both stand. No name of a forwarding header is known here.
+// taken where both are there. No name of a forwarding header is known here.
 func jsonName(key []byte, level jsonLevel) jsonMeaning {
 	switch level {
 	case jsonRequest:
@@ -115,7 +115,7 @@ func jsonRequestName(key []byte) jsonMeaning {
 	return jsonMeaning{}
 }
 
-// caddyName gives the meaning of a key inside Caddy's request.
+// caddyName returns the meaning of a key inside Caddy's request.
 func caddyName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "client_ip":

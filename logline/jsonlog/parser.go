@@ -12,7 +12,7 @@ import (
 
 // parser reads one JSON object a line, by the names that Caddy, Traefik,
 // Envoy and the usual nginx formats give their fields (see names.go). A
-// syslog or container prefix may stand before it.
+// syslog or container prefix may precede it.
 //
 // It scans by hand: encoding/json takes ten times as long, and refuses the
 // \x22 that nginx writes without escape=json.
@@ -71,7 +71,7 @@ func (p *parser) finish(whole bool, ev *edgeguard.Event) entry.Reason {
 // Sure knows none: which name counts is only known at the end.
 func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 
-// object reads the object at the start of b and gives its length, -1 if it is
+// object reads the object at the start of b and returns its length, -1 if it is
 // none.
 func (p *parser) object(b []byte, level jsonLevel) int {
 	i := blank(b, 0)
@@ -109,7 +109,7 @@ func (p *parser) object(b []byte, level jsonLevel) int {
 	return -1
 }
 
-// member takes the value at the start of b for what its key says, and gives
+// member takes the value at the start of b for what its key says, and returns
 // its length.
 func (p *parser) member(key, b []byte, level jsonLevel) int {
 	if len(b) > 0 && b[0] == '{' {
@@ -200,7 +200,7 @@ func (p *parser) takeAddr(field jsonField, value []byte) {
 	}
 }
 
-// jsonValue gives the length of the value at the start of b, -1 if it has no
+// jsonValue returns the length of the value at the start of b, -1 if it has no
 // end. Nesting needs no stack: only its depth counts.
 func jsonValue(b []byte) int {
 	depth := 0
@@ -232,7 +232,7 @@ func jsonValue(b []byte) int {
 	return -1
 }
 
-// bare gives the length of a number or word, which is not empty.
+// bare returns the length of a number or word, which is not empty.
 func bare(n int) int {
 	if n == 0 {
 		return -1
@@ -240,7 +240,7 @@ func bare(n int) int {
 	return n
 }
 
-// blank gives the index of the first byte from i that is no white space.
+// blank returns the index of the first byte from i that is not white space.
 func blank(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++

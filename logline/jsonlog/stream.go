@@ -9,7 +9,7 @@ import (
 )
 
 // stream reads a JSON line that is too long to be held. It needs the end:
-// of several names for an address the best counts, wherever it stands, and an
+// of several names for an address the best counts, wherever it is, and an
 // address that is named twice makes the line unreadable. It keeps the values of
 // the names that are known, each up to MaxLine, and passes over the rest.
 type stream struct {
@@ -26,7 +26,7 @@ type stream struct {
 	value []byte // as far as it is kept
 	keep  bool
 	long  bool // it is longer than what is kept
-	depth int  // of its own nesting
+	depth int  // of its nesting
 	text  bool // inside a string
 	empty bool // nothing of it has come
 }
@@ -49,7 +49,7 @@ const (
 
 const (
 	// maxJSON is the longest line that is read. Caddy takes headers of 1 MiB,
-	// and writes a byte that is no UTF-8 as six.
+	// and writes a byte that is not UTF-8 as six.
 	maxJSON = 8 << 20
 	// maxKey is more than the longest key that is known.
 	maxKey = 64
@@ -80,7 +80,7 @@ func (s *stream) End(ev *edgeguard.Event) entry.Reason {
 	return s.p.finish(s.state == jsonDone, ev)
 }
 
-// step reads on, and gives how much. It is 0 only where the state has changed.
+// step reads on, and returns how much. It is 0 only where the state has changed.
 func (s *stream) step(b []byte) int {
 	switch s.state {
 	case jsonKey:
@@ -151,7 +151,7 @@ func (s *stream) takeKey(b []byte) int {
 	return n + 1
 }
 
-// textEnd gives the index of the quote that ends the string in which b begins,
+// textEnd returns the index of the quote that ends the string in which b begins,
 // len(b) if it has none.
 func (s *stream) textEnd(b []byte) int {
 	for i, c := range b {

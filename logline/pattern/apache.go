@@ -159,7 +159,7 @@ func apacheVariable(letter byte, arg string) variable {
 	return variable{whatNothing, howFree}
 }
 
-// apacheTime gives the tokens of %t and %{format}t.
+// apacheTime returns the tokens of %t and %{format}t.
 func apacheTime(name, arg string) ([]token, error) {
 	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "begin:"), "end:")
 	switch arg {

@@ -20,7 +20,7 @@ type parser struct {
 	date scan.Date
 	why  entry.Reason
 	// over says that the line is the beginning of one, failed at which step the
-	// reading of a program ended, and out that it did for want of text.
+	// reading of a program ended, and out that the text ended there.
 	over   bool
 	prog   *program // that was run last
 	failed int
@@ -52,7 +52,7 @@ const (
 
 const twoWays entry.Reason = "can be read in two ways: put quotes around the fields that clients write"
 
-// maxToken is more than a server writes into a field of its own. Behind a free
+// maxToken is more than a server itself writes into a field. Behind a free
 // field the end of such a one is looked for again and again.
 const maxToken = 1024
 
@@ -69,7 +69,7 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	return p.f.Event(ev)
 }
 
-// Head reads a line up to the first field whose end is missing. What stands
+// Head reads a line up to the first field whose end is missing. What is
 // behind it could be a client's, and is not looked at.
 func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason {
 	p.over = true
@@ -90,8 +90,8 @@ func (p *parser) Sure() netip.Addr {
 // ranOut reports whether the line ended behind all that an event must have.
 func (p *parser) ranOut() bool { return p.out && p.failed > p.prog.bearing }
 
-// unwrapped gives what is inside an extra pair of quotes around the whole line
-// (exports of data sets write it), or behind a syslog prefix. Both stand where
+// unwrapped returns what is inside an extra pair of quotes around the whole line
+// (exports of data sets write it), or behind a syslog prefix. Both are where
 // only the server writes, because the format begins with the address.
 func (p *parser) unwrapped(line []byte) []byte {
 	if !p.layout.head.unwrap || len(line) < 2 {
@@ -139,7 +139,7 @@ func (p *parser) match(line []byte) entry.Reason {
 	return entry.Read
 }
 
-// run matches a whole program and gives where it ended.
+// run matches a whole program and returns where it ended.
 func (p *parser) run(prog *program, line []byte) (pos int, ok bool) {
 	if !scan.HasPrefix(line, prog.prefix) {
 		return 0, false
@@ -216,7 +216,7 @@ func (p *parser) closed(lit string, text []byte) bool {
 	return !p.over // its end is that of the line
 }
 
-// runOut notes that the line ended inside a field, of which b is there.
+// runOut notes that the line ended inside a field, after b.
 func (p *parser) runOut(st *step, b []byte) {
 	p.out = true
 	if st.again {
@@ -247,7 +247,7 @@ func (p *parser) search(steps []step, i int, line []byte, pos int) bool {
 			end = from + n
 		}
 		if scan.QuoteEnd(line[:end], from) >= 0 {
-			return false // a quote: the segment is over
+			return false // a quote: the segment has ended
 		}
 		p.set(st, line[pos:end])
 		if p.rest(steps, i+1, line, end+len(st.lit)) {

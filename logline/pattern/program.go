@@ -15,13 +15,13 @@ type program struct {
 	steps  []step
 	hasOne [whats]bool
 	// unwrap says that the line begins with what the server wrote, so that an
-	// extra pair of quotes or a syslog prefix before it is no client's doing.
+	// extra pair of quotes or a syslog prefix before it is not a client's doing.
 	unwrap bool
-	quick  int  // how many steps quickHead does at once
+	quick  int  // how many steps quickHead does together
 	dated  bool // the time comes from whatDate fields
 	// bearing is the index of the last step that an event must have.
 	bearing int
-	// sure says that the address stands before all that a client writes.
+	// sure says that the address comes before all that a client writes.
 	sure bool
 }
 
@@ -178,7 +178,7 @@ func assemble(tokens []token) (*program, error) {
 }
 
 // addField appends a field. Two fields without a literal between them are one
-// stretch of text, of which we know only what both are: nothing, unless the
+// stretch of text, known to be only what both are: nothing, unless the
 // second is the query that belongs to the path.
 func (p *program) addField(t token, before []token) error {
 	touching := len(before) > 0 && before[len(before)-1].name != ""

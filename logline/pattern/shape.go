@@ -7,7 +7,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// shape reads a field that ends by its own shape, and gives its length.
+// shape reads a field that ends by its own shape, and returns its length.
 func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 	switch st.what {
 	case whatAddr, whatPeer:
@@ -59,7 +59,7 @@ func (p *parser) address(st *step, b []byte) (int, bool) {
 	return n, true
 }
 
-// whyNoAddr looks at what stands in the address's place.
+// whyNoAddr looks at what is in the address's place.
 func whyNoAddr(b []byte) entry.Reason {
 	word, _, _ := bytes.Cut(b, []byte{' '})
 	letters := false

@@ -9,7 +9,7 @@ import (
 )
 
 // AddrAt reads the address at the start of b, unmapped and without its zone,
-// and gives its length. Forms that mean different addresses to different
+// and returns its length. Forms that mean different addresses to different
 // programs (010.1.1.1, 127.1, 0x7f000001) are refused.
 func AddrAt(b []byte) (addr netip.Addr, n int, ok bool) {
 	if addr, n, ok = IPv4At(b); ok {
@@ -33,7 +33,7 @@ const (
 	maxZone = 32
 )
 
-// IPv4At reads a dotted quad. It stands apart from netip.ParseAddr because
+// IPv4At reads a dotted quad. It is apart from netip.ParseAddr because
 // nearly every line has one, and by hand it costs a third.
 func IPv4At(b []byte) (addr netip.Addr, n int, ok bool) {
 	var quad [4]byte

@@ -21,7 +21,7 @@ func (d civil) valid() bool {
 	return d.day != 29 || d.month != 2 || leap
 }
 
-// unix gives the instant in unix seconds; zone is for those that name none.
+// unix returns the instant in unix seconds; zone is for those that name none.
 func (d civil) unix(zone *time.Location) int64 {
 	if !d.zoned && zone != time.UTC {
 		return time.Date(d.year, time.Month(d.month), d.day, d.hour, d.minute, d.second, 0, zone).Unix()

@@ -15,7 +15,7 @@ type Clock struct {
 	cached bool
 }
 
-// stamp is what stays the same within a minute, as words that compare at once.
+// stamp is what stays the same within a minute, as words that compare quickly.
 type stamp struct {
 	day    uint64 // 20/Feb/2
 	hour   uint64 // 016:00:0
@@ -49,7 +49,7 @@ func (t Instant) OK() bool { return t.sec >= minSec && t.sec <= maxSec }
 func (t Instant) Time() time.Time { return time.Unix(t.sec, int64(t.nsec)).UTC() }
 
 // CLF reads the stamp of the common log format at the start of b, with a
-// fraction (HAProxy) and a zone if they are there, and gives its length.
+// fraction (HAProxy) and a zone if they are there, and returns its length.
 func (c *Clock) CLF(b []byte) (t Instant, n int, ok bool) {
 	if len(b) < 20 || b[17] != ':' {
 		return t, 0, false
@@ -99,7 +99,7 @@ func clfMinute(b []byte) (d civil, ok bool) {
 }
 
 // ISO reads 2016-02-20T00:00:45.123-05:00 or with a blank for the T, at the
-// start of b, and gives its length. Without a zone it is of the clock's.
+// start of b, and returns its length. Without a zone it is of the clock's.
 func (c *Clock) ISO(b []byte) (t Instant, n int, ok bool) {
 	if len(b) < 19 || b[4] != '-' || b[7] != '-' || b[10] != 'T' && b[10] != ' ' || b[13] != ':' || b[16] != ':' {
 		return t, 0, false

@@ -68,7 +68,7 @@ type Date struct {
 	isUnix bool
 }
 
-// Read takes the parts from the start of b and gives their length.
+// Read takes the parts from the start of b and returns their length.
 func (d *Date) Read(parts DateFormat, b []byte) (n int, ok bool) {
 	for _, p := range parts {
 		size := 0
@@ -85,7 +85,7 @@ func (d *Date) Read(parts DateFormat, b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// readVerb gives how many bytes the verb took, 0 if they do not fit it.
+// readVerb returns how many bytes the verb took, 0 if they do not fit it.
 func (d *Date) readVerb(verb byte, b []byte) int {
 	switch verb {
 	case 'Y':
@@ -155,7 +155,7 @@ func (d *Date) readWord(verb byte, b []byte) int {
 	return 0
 }
 
-// Instant gives the point in time that the parts name, if they name one.
+// Instant returns the point in time that the parts name, if they name one.
 func (d *Date) Instant(c *Clock) (Instant, bool) {
 	if d.isUnix {
 		return Instant{d.unix, d.nsec}, true

@@ -85,7 +85,7 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// QuoteEnd gives the index of the first quote in b from i that no backslash
+// QuoteEnd returns the index of the first quote in b from i that no backslash
 // escapes, or -1.
 func QuoteEnd(b []byte, i int) int {
 	for {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SyslogPrefix gives the length of the prefix that a syslog daemon or a
+// SyslogPrefix returns the length of the prefix that a syslog daemon or a
 // container runtime wrote before the message, 0 if there is none:
 //
 //	<190>Nov 21 09:54:00 web1 nginx:
@@ -14,7 +14,7 @@ import (
 //	<134>1 2026-11-21T09:54:00Z web1 haproxy 760 - -
 //	2026-11-21T09:54:00.123Z stdout F
 //
-// All of it stands before anything that a client writes.
+// All of it comes before anything that a client writes.
 func SyslogPrefix(line []byte) int {
 	n := priority(line)
 	if n > 0 && HasPrefix(line[n:], "1 ") {
@@ -42,7 +42,7 @@ func SyslogPrefix(line []byte) int {
 	return word
 }
 
-// priority gives the length of <190>.
+// priority returns the length of <190>.
 func priority(line []byte) int {
 	if len(line) == 0 || line[0] != '<' {
 		return 0
@@ -57,7 +57,7 @@ func priority(line []byte) int {
 	return n + 1
 }
 
-// syslogTime gives the length of either stamp and the blank after it.
+// syslogTime returns the length of either stamp and the blank after it.
 func syslogTime(b []byte) int {
 	if len(b) > 16 && b[3] == ' ' && b[6] == ' ' && b[9] == ':' && b[12] == ':' && b[15] == ' ' {
 		if _, ok := monthOf(b); ok {
@@ -93,7 +93,7 @@ func modernPrefix(line []byte, n int) int {
 	return n + 2
 }
 
-// wordEnd gives the index after the word that begins at n and its blank, or
+// wordEnd returns the index after the word that begins at n and its blank, or
 // -1. No word of a prefix is longer than a host name may be.
 func wordEnd(line []byte, n int) int {
 	end := bytes.IndexByte(line[n:min(len(line), n+256)], ' ')

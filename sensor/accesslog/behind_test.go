@@ -32,7 +32,7 @@ func stepped(t *testing.T, h *heard, c FollowConfig) *following {
 	return &following{Follower: f, heard: h}
 }
 
-// steps gives the follower n turns, in which it never has too many files open.
+// steps returns the follower n turns, in which it never has too many files open.
 func (f *following) steps(t *testing.T, n int) {
 	t.Helper()
 	for range n {

@@ -21,8 +21,8 @@ type blocks struct {
 	err    error
 }
 
-// next fills buf with whole lines and gives those, empty at the end; then err
-// says why. A line that fills a whole block is given in pieces. The last line of
+// next fills buf with whole lines and returns those, empty at the end; then err
+// says why. A line that fills a whole block is returned in pieces. The last line of
 // a file may lack its newline; where reading failed the last, unfinished line is
 // dropped, because half an address is another address.
 func (b *blocks) next(buf []byte) []byte {
@@ -40,7 +40,7 @@ func (b *blocks) next(buf []byte) []byte {
 	return b.cut(buf[:n], buf)
 }
 
-// cut gives the whole lines of text and keeps what follows them.
+// cut returns the whole lines of text and keeps what follows them.
 func (b *blocks) cut(text, buf []byte) []byte {
 	began := b.goesOn
 	b.goesOn = false

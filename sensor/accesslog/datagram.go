@@ -72,7 +72,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	return nil // a sender that goes on sending is not waited for
 }
 
-// note counts what came at once.
+// note counts what came together.
 func (l *Listener) note(d *datagrams) {
 	if d.count == 0 {
 		return
@@ -84,7 +84,7 @@ func (l *Listener) note(d *datagrams) {
 	})
 }
 
-// queueLength gives the most datagrams that a new socket's queue holds, 0 if it
+// queueLength returns the most datagrams that a new socket's queue holds, 0 if it
 // is not known (unix(7), net.unix.max_dgram_qlen).
 func queueLength() int {
 	b, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
@@ -111,7 +111,7 @@ type datagrams struct {
 // 208 KiB, unless net.core.wmem_max and the sender's SO_SNDBUF were raised.
 const maxDatagram = 256 << 10
 
-// room gives where the next datagram goes, nil if there is no room for one.
+// room returns where the next datagram goes, nil if there is no room for one.
 func (d *datagrams) room() []byte {
 	if len(d.buf)-d.used < maxDatagram+2 {
 		return nil

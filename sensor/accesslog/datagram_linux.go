@@ -26,7 +26,7 @@ func (d *datagrams) drain(fd int) error {
 			d.more = true
 			return nil
 		}
-		// With MSG_TRUNC the kernel tells a datagram's whole length.
+		// With MSG_TRUNC the kernel returns a datagram's whole length.
 		size, _, err := syscall.Recvfrom(fd, room, syscall.MSG_DONTWAIT|syscall.MSG_TRUNC)
 		switch err {
 		case nil:

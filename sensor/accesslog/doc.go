@@ -1,7 +1,7 @@
-// Package accesslog reads web-server logs and hands over batches of
+// Package accesslog reads web-server logs and returns batches of
 // [edgeguard.Event]: files that are there ([Open]), files that grow
 // ([Follower]), and lines that a server sends ([Listener]). How a line becomes an
-// event, and why no client can write another's address into a log, is told in
+// event, and why no client can write another's address into a log, is explained in
 // package logline.
 //
 // A line's path, which is also the list of files:
@@ -14,20 +14,20 @@
 // one decompresses and one parses), and the caller decides: pages go round
 // between them, so nothing is allocated for a line and the strings of an event
 // point into its page. Live lines are decided as soon as they are whole, and as
-// many at once as have come.
+// many together as have come.
 //
 // A followed file is the better way in: it loses nothing that the server wrote
-// while the follower could open it, through rotation and restart, but for what a
+// while the follower could open it, through rotation and restart, except for what a
 // rotation in place cuts off between its copy and its emptying, and for what was
-// compressed or deleted while nobody followed. However far it is behind, a few
-// dozen files are open at once and the others wait; one that is gone before its
+// compressed or deleted while it was not followed. However far it is behind, a few
+// dozen files are open together and the others wait; one that is gone before its
 // turn is counted (see [FollowStats]). It must be on a file system of
 // this host, and who edits it makes it a new file, whose lines are read again. A
-// socket loses what is sent while nobody listens, and a datagram socket what its
+// socket loses what is sent while it is closed, and a datagram socket what its
 // short queue has no room for; [ListenStats] says what can be known of it. Where
-// a log cannot be read the server is not disturbed and nobody is refused: events
-// are missing, and Trouble is told.
+// a log cannot be read the server is not disturbed and no client is refused: events
+// are missing, and Trouble is called.
 //
 // The package does not decide: it knows no rule and no window, except that
-// [Strays] is told how far ahead of its neighbours a timestamp may be.
+// [Strays] is set how far ahead of its neighbours a timestamp may be.
 package accesslog

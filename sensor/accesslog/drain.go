@@ -130,7 +130,7 @@ func (f *Follower) measure(t *tail, size int64) {
 
 // hole counts the NULs at the beginning of a file that was emptied under a
 // writer without O_APPEND, which goes on where it was: they are as many as the
-// bytes that the file had, and so tell what was lost to the byte. (A writer
+// bytes that the file had, and so count what was lost to the byte. (A writer
 // with O_APPEND leaves no trace: what it wrote after the copy and the last look
 // is lost unseen.)
 func (f *Follower) hole(t *tail, text []byte) {
@@ -148,11 +148,11 @@ func (f *Follower) hole(t *tail, text []byte) {
 	f.stats.Lost += uint64(max(0, t.holed-t.saved) - before)
 }
 
-// rewind begins a file anew that was emptied or rewritten. What it had is
+// rewind begins again with a file that was emptied or rewritten. What it had is
 // usually in a copy (logrotate's copytruncate), which is then read to its end.
 //
 // A file that was rotated away is finished: what is rewritten there (to make it
-// anonymous, say) are no new requests.
+// anonymous, say) are not new requests.
 func (f *Follower) rewind(t *tail) {
 	if t != f.tails[len(f.tails)-1] {
 		f.mu.Lock()
@@ -161,12 +161,12 @@ func (f *Follower) rewind(t *tail) {
 		return
 	}
 	place := t.place()
-	// Where the text ended with an unfinished line, its rest is no line.
+	// Where the text ended with an unfinished line, its rest is not a line.
 	next := mark{inside: t.pending > 0 && t.mark.offset+int64(t.pending) >= t.reach}
 	saved := t.mark.offset
 	copied := find(t.name, &place)
 	if copied != nil && os.SameFile(copied.info, t.info) {
-		_ = copied.file.Close() // it was whole again: somebody is still at it
+		_ = copied.file.Close() // it was whole again: it is still being written
 		copied = nil
 	}
 	f.mu.Lock()

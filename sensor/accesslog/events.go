@@ -11,7 +11,7 @@ import (
 )
 
 // inlet makes events of pages of live lines. It is used by one goroutine at a
-// time, but for stats.
+// time, except for stats.
 type inlet struct {
 	live     *Live
 	name     string // of the file or socket, for people
@@ -25,7 +25,7 @@ type inlet struct {
 }
 
 // misfit is how many lines in a row must be skipped before the format is said
-// not to fit: a stranger's broken line is no reason to wake anybody.
+// not to fit: a stranger's broken line is no reason for an alarm.
 const misfit = 20
 
 func newInlet(l *Live, name string) *inlet {
@@ -46,7 +46,7 @@ func (in *inlet) streams() bool {
 	return in.lines != nil && in.lines.Streams()
 }
 
-// find decides the format by lines of the log, if none was given.
+// find detects the format by lines of the log, if none is set.
 func (in *inlet) find(lines []byte) bool {
 	if in.format != nil {
 		return true
@@ -60,7 +60,7 @@ func (in *inlet) find(lines []byte) bool {
 	return true
 }
 
-// parse gives the events of a page, ready to be decided at now.
+// parse returns the events of a page, ready to be decided at now.
 func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 	now = in.live.Now()
 	if p.Long != nil {
@@ -80,7 +80,7 @@ func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 	return now, in.stamp(now, p)
 }
 
-// lose counts the lines of a page that nobody can read yet.
+// lose counts the lines of a page whose format is not known yet.
 func (in *inlet) lose(p *page) {
 	n := len(logline.FirstLines(p.Text, len(p.Text)))
 	p.Uncounted = slices.Grow(p.Uncounted[:0], n)[:n]
@@ -96,7 +96,7 @@ func (in *inlet) lose(p *page) {
 	in.stats.Skipped += uint64(n)
 }
 
-// tell says which requests of the page are not counted.
+// tell reports which requests of the page are not counted.
 func (in *inlet) tell(now time.Time, p *page) {
 	if in.live.Uncounted == nil || len(p.Uncounted) == 0 {
 		return

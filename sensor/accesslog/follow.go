@@ -29,16 +29,16 @@ type FollowConfig struct {
 	// that is how a snapshot cuts, and why no line is counted twice after a
 	// restart. A sync.RWMutex's RLocker serves several followers.
 	Gate sync.Locker
-	// Placed, if set, hears once that there is a first place to go on from: the
+	// Placed, if set, is called once when there is a first place to go on from: the
 	// log was found, or found not to be there yet. Until that is stored, a
 	// process that is killed begins at the log's end once more. It is called by
 	// Run, without the gate.
 	Placed func()
-	// Poll is how often the file is looked at where the kernel does not tell
+	// Poll is how often the file is looked at where the kernel does not report changes
 	// that it has changed; 0 means 100 ms.
 	Poll time.Duration
 	// Linger is how long a file that was rotated away is still read after its
-	// last line, because a server writes to it until it is told; 0 means 1
+	// last line, because a server writes to it until it is reloaded; 0 means 1
 	// minute.
 	Linger time.Duration
 }
@@ -48,7 +48,7 @@ const (
 	defaultLinger = time.Minute
 	maxRetry      = 5 * time.Second  // between attempts to open a file that cannot be read
 	patience      = 10 * time.Second // for a path that is gone: a rotation is not instantaneous
-	maxTails      = 64               // open at once
+	maxTails      = 64               // open together
 )
 
 // Follower follows one log file through rename, emptying in place, deletion and
@@ -72,7 +72,7 @@ type Follower struct {
 	read  bool // the folder, since the start
 	heads heads
 	// unread are the rotated files that were seen and could not be opened yet;
-	// full says that some of them wait for room.
+	// full says that some files wait for room.
 	unread map[inode]unread
 	full   bool
 	// scans are still to be made for files that were missed, the next at nextScan.
@@ -118,8 +118,8 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 	return f, nil
 }
 
-// Run follows the file until ctx ends, and gives nil then. What goes wrong with
-// the file is told as trouble and tried again: it is no reason to stop.
+// Run follows the file until ctx ends, and then returns nil. What goes wrong with
+// the file is reported as trouble and tried again: it is no reason to stop.
 func (f *Follower) Run(ctx context.Context) error {
 	f.begin()
 	defer f.end()
@@ -146,7 +146,7 @@ func (f *Follower) begin() {
 	f.look()
 }
 
-// pause gives the least time from one wake-up to the next.
+// pause returns the least time from one wake-up to the next.
 func (f *Follower) pause() time.Duration {
 	if f.taken >= much {
 		return longSettle
@@ -178,7 +178,7 @@ func (f *Follower) resume() {
 	}
 }
 
-// claim gives a file that could not be read when the follower started the place
+// claim returns a file that could not be read when the follower started the place
 // at which it was left. Places that are of another file have no file any more.
 func (f *Follower) claim(t *tail) {
 	found := false

@@ -27,7 +27,7 @@ func TestFollowBegins(t *testing.T) {
 func TestFollowWaitsForTheFile(t *testing.T) {
 	l := &log{t: t, path: filepath.Join(t.TempDir(), "sub", "access.log")}
 	var told []string
-	var mu sync.Mutex
+	var mu sync.Mutex // guards told
 	f := follow(t, &heard{}, FollowConfig{Live: Live{Trouble: func(at string, err error) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 // heard counts the lines that were decided, by the number in their path.
 type heard struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what follows
 	times   map[int]int
 	largest int // batch
 }
@@ -40,7 +40,7 @@ func (h *heard) decide(_ time.Time, events []edgeguard.Event) {
 	}
 }
 
-// of gives how many of the numbers below n were heard, and how many twice.
+// of returns how many of the numbers below n were heard, and how many twice.
 func (h *heard) of(n int) (once, twice int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

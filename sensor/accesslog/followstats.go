@@ -20,7 +20,7 @@ type FollowStats struct {
 	// that does not append, Lost is complete.
 	Lost uint64
 	// Gaps counts the files that could not be read (again): the one of the saved
-	// position was gone at a start (deleted or compressed meanwhile), or a rotated
+	// position was gone at a start (deleted or compressed), or a rotated
 	// one was gone before its turn came, or may not be read. What it had is lost.
 	Gaps uint64
 }
@@ -62,7 +62,7 @@ func (f *Follower) Position() Position {
 	return p
 }
 
-// readSince gives the places of closed files that would look new to who looks
+// readSince returns the places of closed files that would look new to who looks
 // for what was written since then.
 func (f *Follower) readSince(then time.Time) (places []Place) {
 	for _, c := range f.closed {

@@ -17,7 +17,7 @@ type ListenConfig struct {
 	Live
 	// Address is unixgram:/path (nginx's access_log syslog:server=unix:/path,
 	// HAProxy's log unix@/path), unix:/path or tcp:host:port (Caddy's output
-	// net). A line counts as evidence: who may write there may have anybody
+	// net). A line counts as evidence: who may write there may have any address
 	// blocked, so keep it to this host or a network that is trusted.
 	Address string
 	// Mode is that of the socket file; 0 means 0660. Group is its group, by name
@@ -26,7 +26,7 @@ type ListenConfig struct {
 	Mode  fs.FileMode
 	Group string
 	// MaxConnections bounds the connections of a stream, each of which costs up
-	// to 1 MiB; 0 means 64. More are closed at once.
+	// to 1 MiB; 0 means 64. More are closed immediately.
 	MaxConnections int
 }
 
@@ -51,8 +51,8 @@ type Listener struct {
 }
 
 // Listen binds the address, so that an error comes before anything is started.
-// A socket file that nobody listens at any more is replaced; one that is in use,
-// and a file that is no socket, are errors. [Listener.Run] must follow, which
+// A socket file at which no process listens is replaced; one that is in use,
+// and a file that is not a socket, are errors. [Listener.Run] must follow, which
 // closes it.
 func Listen(c ListenConfig) (*Listener, error) {
 	if err := c.check(); err != nil {
@@ -110,7 +110,7 @@ func (l *Listener) bind(network, path string) (err error) {
 	return err
 }
 
-// Addr gives the bound address, with the port that the system chose for 0.
+// Addr returns the bound address, with the port that the system chose for 0.
 func (l *Listener) Addr() net.Addr {
 	if l.packets != nil {
 		return l.packets.LocalAddr()
@@ -118,7 +118,7 @@ func (l *Listener) Addr() net.Addr {
 	return l.stream.Addr()
 }
 
-// Run receives until ctx ends, and gives nil then; the socket is closed and its
+// Run receives until ctx ends, and then returns nil; the socket is closed and its
 // file removed. The datagrams that had arrived are still decided.
 func (l *Listener) Run(ctx context.Context) error {
 	defer l.file.remove()

@@ -43,7 +43,7 @@ func listen(t *testing.T, h *heard, c ListenConfig) *listening {
 	return &listening{l, h, stop}
 }
 
-// socketPath gives a short path: a socket's may have no more than 107 bytes.
+// socketPath returns a short path: a socket's may have no more than 107 bytes.
 func socketPath(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "eg")

@@ -3,7 +3,7 @@ package accesslog
 // ListenStats says what a listener has received.
 //
 // What the kernel drops of a full unix datagram queue is counted nowhere: the
-// sender's send fails, and nginx and HAProxy go on. Full tells when it may have
+// sender's send fails, and nginx and HAProxy go on. Full counts when it may have
 // happened; what was lost is found by comparing Lines with the sender's own
 // count (nginx's stub_status requests, HAProxy's DroppedLogs in show info), or
 // avoided by following a file. Streams lose nothing while they are connected:

@@ -17,26 +17,26 @@ type Live struct {
 	Format *logline.Format
 	// Zone is that of times that name none; nil means UTC.
 	Zone *time.Location
-	// Emit names the kinds that are handed over; 0 means all. A line without one
-	// of them gives no event. KindResponse alone is for a log beside forward
+	// Emit names the kinds that are passed on; 0 means all. A line without one
+	// of them makes no event. KindResponse alone is for a log beside forward
 	// auth, which counts the requests already.
 	Emit edgeguard.Kind
-	// Now gives the node's time.
+	// Now returns the node's time.
 	Now func() time.Time
 	// Local turns an event's own time, which its server took from the wall
 	// clock, into the node's time; nil means that they are the same.
 	Local func(time.Time) time.Time
 	// Late is how old an event is that Stats counts as late; 0 means 5 minutes.
-	// It is handed over all the same: only a rule knows its window.
+	// It is passed on all the same: only a rule knows its window.
 	Late time.Duration
-	// Decide is given each batch at the node's time now, one call at a time.
+	// Decide receives each batch at the node's time now, one call at a time.
 	// The events and their strings are valid during the call, and may be
 	// changed. It holds up the reading: that is what bounds the memory.
 	Decide func(now time.Time, events []edgeguard.Event)
-	// Uncounted, if set, hears after Decide of the batch's requests that are not
+	// Uncounted, if set, receives after Decide the batch's requests that are not
 	// counted, or only by some of the rules.
 	Uncounted edgeguard.Uncounter
-	// Trouble, if set, hears when something goes wrong (at "file", "format",
+	// Trouble, if set, is called when something goes wrong (at "file", "format",
 	// "socket" or "connections"), and with nil when it is well again; never
 	// twice in a row the same. It must not call back.
 	Trouble func(at string, err error)

@@ -28,7 +28,7 @@ func ExampleFollower() {
 		return
 	}
 
-	var gate sync.RWMutex
+	var gate sync.RWMutex // guards counts
 	ctx, cancel := context.WithCancel(context.Background())
 	counts := map[string]int{} // stands for the node's counts
 	f, err := accesslog.NewFollower(accesslog.FollowConfig{

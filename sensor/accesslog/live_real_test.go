@@ -21,7 +21,7 @@ import (
 	"edgeguard"
 )
 
-// freePort gives a port of the loopback that nobody has now.
+// freePort returns a port of the loopback that nobody has now.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

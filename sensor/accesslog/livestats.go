@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// LiveStats says what a live log has given since it was started. All counts
+// LiveStats says what was read of a live log since it was started. All counts
 // only grow.
 type LiveStats struct {
 	Lines   uint64 // read, blank ones included
-	Events  uint64 // handed over
+	Events  uint64 // passed on
 	Skipped uint64 // lines that were not of the format
 	// Partial is how many of the events lack fields, because their lines are cut
 	// short: rules that need those did not count them.

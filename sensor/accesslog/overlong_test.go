@@ -48,7 +48,7 @@ func TestReaderOverlongJSON(t *testing.T) {
 
 // told hears of uncounted requests.
 type told struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // guards what follows
 	all []edgeguard.Uncounted
 }
 

@@ -57,10 +57,10 @@ type mark struct {
 	offset int64
 	inside bool
 	known  int               // how many bytes of before hold
-	before [contextSize]byte // the end of it is what stands before offset
+	before [contextSize]byte // the end of it is what comes before offset
 }
 
-// context gives the bytes before the offset.
+// context returns the bytes before the offset.
 func (m *mark) context() []byte { return m.before[contextSize-m.known:] }
 
 func (m *mark) hash() uint64 { return xxhash.Sum64(m.context()) }
@@ -71,7 +71,7 @@ func (m *mark) set(context []byte) {
 	copy(m.before[contextSize-m.known:], context[len(context)-m.known:])
 }
 
-// after gives the mark that follows when b has been used.
+// after returns the mark that follows when b has been used.
 func (m *mark) after(b []byte) mark {
 	next := mark{offset: m.offset + int64(len(b))}
 	if len(b) >= contextSize {

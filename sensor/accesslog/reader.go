@@ -11,7 +11,7 @@ import (
 	"edgeguard/logline"
 )
 
-// Reader reads one log. It is not safe for concurrent use, but for Stats'
+// Reader reads one log. It is not safe for concurrent use, except for Stats'
 // byte counts, which move while the caller waits.
 type Reader struct {
 	src    *source
@@ -92,11 +92,11 @@ func (r *Reader) begin(o *Options) error {
 	return nil
 }
 
-// Format says which format is read, whether given or found.
+// Format says which format is read, whether set or detected.
 func (r *Reader) Format() *logline.Format { return r.format }
 
-// Next gives the next events in the file's order; they and their strings are
-// valid until the next call. At the end it gives io.EOF, or what was wrong with
+// Next returns the next events in the file's order; they and their strings are
+// valid until the next call. At the end it returns io.EOF, or what was wrong with
 // the file after the events that could be read.
 func (r *Reader) Next() ([]edgeguard.Event, error) {
 	if r.strays == nil {
@@ -161,7 +161,7 @@ func (r *Reader) run() {
 	go r.fill(r.parsed, func(p *page) { r.lines.Parse(&p.Chunk) })
 }
 
-// fill reads blocks into free pages, and hands them on once they are prepared.
+// fill reads blocks into free pages, and passes them on once they are prepared.
 func (r *Reader) fill(to chan<- *page, prepare func(*page)) {
 	defer r.workers.Done()
 	defer close(to)
@@ -218,7 +218,7 @@ func (r *Reader) note(p *page) {
 	}
 }
 
-// maxGaps bounds what is kept to tell a stray's line. It is asked for soon
+// maxGaps bounds what is kept to number a stray's line. It is asked for soon
 // after its page was read.
 const maxGaps = 1 << 16
 
@@ -234,7 +234,7 @@ func (r *Reader) stray(number uint64, ev *edgeguard.Event) {
 
 const strayTime = "its time is far ahead of the lines around it"
 
-// lineOf gives the line of an event by its number, 0 if it is not known.
+// lineOf returns the line of an event by its number, 0 if it is not known.
 func (r *Reader) lineOf(number uint64) uint64 {
 	for i := len(r.gaps) - 1; i >= 0; i-- {
 		if r.gaps[i].Event <= number {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// drain reads everything and gives the events, cloned, and what ended them.
+// drain reads everything and returns the events, cloned, and what ended them.
 func drain(src Source) ([]edgeguard.Event, error) {
 	var all []edgeguard.Event
 	for {
@@ -56,7 +56,7 @@ func write(t testing.TB, b []byte) string {
 	return name
 }
 
-// format gives a format by its name.
+// format returns a format by its name.
 func format(name string) *logline.Format {
 	f, err := logline.ParseFormat(name)
 	if err != nil {
@@ -237,7 +237,7 @@ func TestEndlessLineInConstantMemory(t *testing.T) {
 	}
 }
 
-// TestLiveInput holds that a line is handed over before the next is written.
+// TestLiveInput holds that a line is passed on before the next is written.
 func TestLiveInput(t *testing.T) {
 	in, out := io.Pipe()
 	go io.WriteString(out, goodLine)

@@ -30,7 +30,7 @@ type unread struct {
 }
 
 // maxUnread is how many waiting files are remembered one by one, so that it is
-// told when one is gone. More are read all the same.
+// reported when one is gone. More are read all the same.
 const maxUnread = 4096
 
 // catchUp opens the files that were made and rotated away unseen, the oldest
@@ -72,8 +72,8 @@ func (f *Follower) advance() {
 	}
 }
 
-// openMissed opens the files that were listed, and gives those that are left:
-// there is no room, or they have another name meanwhile.
+// openMissed opens the files that were listed, and returns those that are left:
+// there is no room, or they have another name by now.
 func (f *Follower) openMissed(found []rotated, known func(os.FileInfo) bool) (opened bool, left []rotated, err error) {
 	f.full = false
 	for i, r := range found {
@@ -95,7 +95,7 @@ func (f *Follower) openMissed(found []rotated, known func(os.FileInfo) bool) (op
 		if !os.SameFile(r.info, t.info) {
 			left = append(left, r)
 		}
-		if known(t.info) { // another has been renamed to this path meanwhile
+		if known(t.info) { // another has been renamed to this path since
 			_ = t.file.Close()
 			continue
 		}
@@ -142,7 +142,7 @@ func (f *Follower) owe(left []rotated) {
 	}
 	for _, r := range left {
 		if f.knows(r.info, nil) {
-			continue // it was opened by its new name meanwhile
+			continue // it was opened by its new name already
 		}
 		id := inodeOf(r.info)
 		here[id] = true

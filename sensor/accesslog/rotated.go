@@ -35,7 +35,7 @@ func isRotated(base, name string) bool {
 	return false
 }
 
-// list gives the regular files of a folder that keep says yes to. What cannot
+// list returns the regular files of a folder that keep says yes to. What cannot
 // be read is not there: this is only asked where a file was missed.
 func list(folder string, keep func(rotated) bool) (found []rotated) {
 	entries, _ := os.ReadDir(folder)
@@ -58,7 +58,7 @@ func list(folder string, keep func(rotated) bool) (found []rotated) {
 // stamps files with the time of its last tick.
 const clockGrain = 20 * time.Millisecond
 
-// between gives the logs that were made and rotated away since the path was last
+// between returns the logs that were made and rotated away since the path was last
 // looked at, the oldest first. Those that are read already are known.
 func between(path string, since time.Time, known func(os.FileInfo) bool) []rotated {
 	base := filepath.Base(path)

@@ -261,7 +261,7 @@ func TestFollowAnotherFile(t *testing.T) {
 	}
 }
 
-// TestFollowRewritten is a rotated file that somebody writes anew: nothing in it
+// TestFollowRewritten is a rotated file that somebody writes again: nothing in it
 // is a new request.
 func TestFollowRewritten(t *testing.T) {
 	l := newLog(t)

@@ -16,7 +16,7 @@ type socketFile struct {
 	info os.FileInfo
 }
 
-// clearStale removes what an earlier run left: a socket file that nobody
+// clearStale removes what an earlier run left: a socket file at which no process
 // listens at.
 func clearStale(network, path string) error {
 	info, err := os.Lstat(path)

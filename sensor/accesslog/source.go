@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// source is the bytes of one log: a file, or what stands on standard input,
+// source is the bytes of one log: a file, or standard input,
 // decompressed if they are gzip's.
 type source struct {
 	io.Reader

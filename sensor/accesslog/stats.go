@@ -5,7 +5,7 @@ import "edgeguard/logline"
 // Stats says how far a reader is and what it has passed over.
 type Stats struct {
 	Lines   uint64 // read so far, blank ones and a header included
-	Events  uint64 // handed over
+	Events  uint64 // passed on
 	Skipped uint64 // lines that gave no event, blank ones and a header not counted
 	// Partial is how many of the events lack fields, because their lines are cut
 	// short: rules that need those did not count them.

@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// Source hands over batches of events in a file's order: a [Reader] or a
+// Source returns batches of events in a file's order: a [Reader] or a
 // packet reader. A batch is valid until the next call; the end is
 // io.EOF.
 type Source interface {
@@ -24,7 +24,7 @@ type Source interface {
 // it or beyond; a stray has none, or next to none. At the end of the input,
 // where nothing follows, it passes: it can harm nothing there.
 //
-// It allocates only when such an event stands at the end of a batch. It is not
+// It allocates only when such an event is at the end of a batch. It is not
 // safe for concurrent use.
 type Strays struct {
 	src     Source
@@ -33,7 +33,7 @@ type Strays struct {
 
 	newest int64 // unix seconds; the comparison is made for every event
 	// held is what was copied of earlier batches to await followers; then
-	// comes batch. Everything before pos has been handed over or dropped.
+	// comes batch. Everything before pos has been passed on or dropped.
 	held, batch []edgeguard.Event
 	pos         int
 	number      uint64 // of the event at pos, from 0
@@ -42,13 +42,13 @@ type Strays struct {
 
 const (
 	// lookAhead is how many events are looked at to judge one, and
-	// 1/followShare of them must bear it out: four strays that stand together
+	// 1/followShare of them must bear it out: four strays in a row
 	// are still strays, and a file shuffled over six windows passes.
 	lookAhead   = 64
 	followShare = 16
 )
 
-// NewStrays wraps a source. The window counts in whole seconds. dropped, which may be nil, is told of each event
+// NewStrays wraps a source. The window counts in whole seconds. dropped, which may be nil, is called with each event
 // that is left out and its number in the source, counted from 0.
 func NewStrays(src Source, window time.Duration, dropped func(number uint64, ev *edgeguard.Event)) *Strays {
 	if dropped == nil {
@@ -57,7 +57,7 @@ func NewStrays(src Source, window time.Duration, dropped func(number uint64, ev 
 	return &Strays{src: src, window: int64(window / time.Second), dropped: dropped, newest: math.MinInt64 / 2}
 }
 
-// Next gives the next events, without the strays. They are valid until the
+// Next returns the next events, without the strays. They are valid until the
 // next call.
 func (s *Strays) Next() ([]edgeguard.Event, error) {
 	for {
@@ -71,7 +71,7 @@ func (s *Strays) Next() ([]edgeguard.Event, error) {
 	}
 }
 
-// pass gives the longest run of events at pos that may go on, within held or
+// pass returns the longest run of events at pos that may go on, within held or
 // within the batch.
 func (s *Strays) pass() []edgeguard.Event {
 	part, start := s.held, s.pos

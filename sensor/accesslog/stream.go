@@ -51,7 +51,7 @@ func (l *Listener) accept(ctx context.Context) error {
 }
 
 // serve reads the lines of one connection. It decides what has come as soon as a
-// line is whole, and up to a block of them at once.
+// line is whole, and up to a block of them together.
 func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 	l.count(func(s *ListenStats) { s.Connections++ })
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(longAgo) })

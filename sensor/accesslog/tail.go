@@ -19,7 +19,7 @@ type tail struct {
 	info os.FileInfo
 	mark mark
 	// cursor is how far a line is read that is longer than a block and has no end
-	// yet, of which long holds the state; the mark stays at its beginning, so that
+	// yet, whose state long holds; the mark stays at its beginning, so that
 	// it is read again after a restart. Otherwise it says nothing.
 	cursor mark
 	long   logline.Long
@@ -66,17 +66,17 @@ func openTail(path string) (*tail, error) {
 	return &tail{file: f, name: name, info: info, reach: info.Size(), last: time.Now()}, nil
 }
 
-// lost gives how many bytes are known to have been in the file and neither read
+// lost returns how many bytes are known to have been in the file and neither read
 // nor saved in a copy, of which the first saved are.
 func (t *tail) lost(saved int64) uint64 { return uint64(max(0, t.reach-saved)) }
 
-// place gives the mark in the form that outlives the process.
+// place returns the mark in the form that outlives the process.
 func (t *tail) place() Place {
 	device, inode := identity(t.info)
 	return Place{t.name, device, inode, t.mark.offset, t.mark.hash(), t.mark.inside}
 }
 
-// at gives the mark at an offset of the file, with what stands before it, and
+// at returns the mark at an offset of the file, with what comes before it, and
 // whether the file is that long.
 func (t *tail) at(offset int64) (mark, bool) {
 	m := mark{offset: offset}
@@ -122,10 +122,10 @@ type outcome uint8
 const (
 	atEnd   outcome = iota
 	grown           // there is something to use
-	rewound         // it is shorter than it was, or another text stands there
+	rewound         // it is shorter than it was, or another text is there
 )
 
-// from gives where the next reading begins.
+// from returns where the next reading begins.
 func (t *tail) from() *mark {
 	if t.long.Open() {
 		return &t.cursor
@@ -134,7 +134,7 @@ func (t *tail) from() *mark {
 }
 
 // next reads what follows the mark, or the cursor, into buf, which has room for a block and the
-// context before it. Both are read at once, so that a file that was emptied and
+// context before it. Both are read together, so that a file that was emptied and
 // has grown again beyond the mark is noticed without a further call.
 func (t *tail) next(buf []byte) ([]byte, outcome, error) {
 	from := t.from()
@@ -158,7 +158,7 @@ func (t *tail) overlong(text []byte) bool {
 	return t.long.Open() || !t.mark.inside && len(text) > logline.MaxLine && text[0] != 0 && bytes.IndexByte(text, '\n') < 0
 }
 
-// cut takes the whole lines from the beginning of text, and gives the mark
+// cut takes the whole lines from the beginning of text, and returns the mark
 // after them; the same mark if there are none yet.
 //
 // The NULs before a line are passed over: a file that is emptied under a writer

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Where a live log can be in trouble, as [Live.Trouble] is told.
+// Where a live log can be in trouble, as [Live.Trouble] reports it.
 const (
 	atFile        = "file"
 	atFormat      = "format"
@@ -16,12 +16,12 @@ const (
 	atConnections = "connections"
 )
 
-// troubles knows what is wrong now, and tells of each change once: whoever logs
+// troubles knows what is wrong now, and reports each change once: whoever logs
 // must not write a line per attempt. Safe for concurrent use.
 type troubles struct {
 	tell func(at string, err error)
 
-	mu    sync.Mutex // guards the rest, and keeps what is told in order
+	mu    sync.Mutex // guards the rest, and keeps reports in order
 	now   map[string]error
 	count uint64
 }
@@ -48,7 +48,7 @@ func (t *troubles) set(at string, err error) {
 	}
 }
 
-// all gives how often something was wrong, and what is now, in a fixed order.
+// all returns how often something was wrong, and what is now, in a fixed order.
 func (t *troubles) all() (count uint64, now error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

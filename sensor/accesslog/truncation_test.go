@@ -11,7 +11,7 @@ import (
 	"edgeguard"
 )
 
-// bytes gives how many bytes the lines below n have that were heard.
+// bytes returns how many bytes the lines below n have that were heard.
 func (h *heard) bytes(n int) (sum int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -21,7 +21,7 @@ func (h *heard) bytes(n int) (sum int) {
 	return sum
 }
 
-// written gives how many bytes the lines below n have.
+// written returns how many bytes the lines below n have.
 func written(n int) (sum int) {
 	for i := range n {
 		sum += len(numbered(i))

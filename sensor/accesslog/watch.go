@@ -8,7 +8,7 @@ import (
 )
 
 // wake ends a wait early when something happens in a watched folder. It is a
-// convenience only: where the kernel does not tell (another file system, no
+// convenience only: where the kernel does not report (another file system, no
 // watches left), the wait ends by its time.
 type wake struct {
 	watcher *fsnotify.Watcher // nil where there is none
@@ -17,7 +17,7 @@ type wake struct {
 }
 
 // settle is the least time between two wake-ups. A server that writes every line
-// on its own is then read some lines at a time; meanwhile the kernel folds its
+// on its own is then read some lines at a time, and the kernel folds its
 // repeated news into one.
 const settle = 2 * time.Millisecond
 
@@ -27,7 +27,7 @@ const settle = 2 * time.Millisecond
 // as quick as the buffer is.
 const longSettle = 50 * time.Millisecond
 
-// much is half of the buffer that nginx's access_log is usually given.
+// much is half of the buffer that nginx's access_log usually has.
 const much = 32 << 10
 
 func newWake() *wake {

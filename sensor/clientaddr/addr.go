@@ -15,7 +15,7 @@ const maxAddr = 80
 //
 // Refused are spellings that mean different addresses to different programs
 // (01.2.3.4, 1.2.3, 0x7f000001), an IPv6 address with a port and no brackets
-// as far as it cannot be told from a longer address, and what can be nobody's
+// as far as it cannot be told from a longer address, and what no host can have
 // address: the unspecified and multicast ones.
 func ParseAddr(s string) (netip.Addr, bool) {
 	if len(s) == 0 || len(s) > maxAddr {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// spellings gives clear forms of one address: fault 16.
+// spellings returns clear forms of one address: fault 16.
 func spellings(a netip.Addr) []string {
 	var bare []string
 	mapped := netip.AddrFrom16(a.As16())

@@ -1,6 +1,6 @@
 // Package clientaddr finds the real client behind trusted proxies.
 //
-// The peer of the socket is the only address that nobody can forge. If it is a
+// The peer of the socket is the only address that cannot be forged. If it is a
 // trusted proxy, the header it sends names who asked the proxy; if that is a
 // trusted proxy too, the next name to the left counts, and so on. The walk ends
 // at the first address that is not trusted: that is the client. Whatever stands

@@ -15,16 +15,16 @@ const (
 )
 
 // MaxHops bounds the walk. Nobody has fifty proxies in a row; a header that
-// says so is the work of somebody who wants to be slow to read.
+// says so is meant to be slow to read.
 const MaxHops = 50
 
 // Client is who asks.
 type Client struct {
 	// Addr is the address, unmapped and without a zone. It is the zero Addr
-	// for a unix socket whose header named nobody.
+	// for a unix socket whose header named no address.
 	Addr netip.Addr
 	// Hops is how many addresses were read from the header to find it: 0 is
-	// the socket's own peer, 1 whom that peer saw.
+	// the socket's own peer, 1 the client of that peer.
 	Hops int
 }
 
@@ -58,14 +58,14 @@ func NewFinder(trust *Trust, header string) (*Finder, error) {
 	return f, nil
 }
 
-// Header is the canonical name of the header that [Finder.Find] wants the
+// Header is the canonical name of the header that [Finder.Find] expects the
 // lines of.
 func (f *Finder) Header() string { return f.header }
 
 // Trusts reports whether the headers of the peer are believed.
 func (f *Finder) Trusts(peer netip.Addr) bool { return f.trust.Has(plain(peer)) }
 
-// Find gives the client of a request from peer (the zero Addr for a unix
+// Find returns the client of a request from peer (the zero Addr for a unix
 // socket), whose header had these lines, in the order of their arrival. A
 // header that holds one address is read from its last line, as a proxy that
 // adds a line adds it there.

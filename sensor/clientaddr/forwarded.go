@@ -9,7 +9,7 @@ import (
 //
 //	for="[2001:db8::1]:4711";proto=https;by=203.0.113.43
 //
-// False if there is none, if there are two, or if it names nobody ("unknown",
+// False if there is none, if there are two, or if it names no address ("unknown",
 // an obfuscated "_hidden").
 func forwardedFor(element string) (netip.Addr, bool) {
 	node, found := "", false
@@ -33,7 +33,7 @@ func forwardedFor(element string) (netip.Addr, bool) {
 }
 
 // parseNode reads the value of "for": a node name and perhaps a port, which
-// may be hidden ("_p") and is of no use to us. An IPv6 address must stand in
+// may be hidden ("_p") and is of no use to us. An IPv6 address must be in
 // brackets and quotes, and anything with a colon in quotes (RFC 7239
 // section 6); many proxies forget one or the other, and as long as the meaning
 // is clear they are understood.

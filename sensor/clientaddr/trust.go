@@ -7,7 +7,7 @@ import (
 )
 
 // Trust is the set of peers whose headers are believed. It is safe for
-// concurrent use; the zero value trusts nobody.
+// concurrent use; the zero value trusts no proxy.
 type Trust struct {
 	// prefixes are sorted by their first address and disjoint, so that one
 	// binary search answers: a content network publishes hundreds.
@@ -15,14 +15,14 @@ type Trust struct {
 	unix     bool
 }
 
-// Loopback gives the prefixes that mean "this host".
+// Loopback returns the prefixes that mean "this host".
 func Loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
 // NewTrust makes the set. unix says whether a peer without an address (a unix
 // socket, whose file permissions say who may ask) is trusted. A prefix of
-// length 0 is refused: where everybody is a proxy, the client is whom the
+// length 0 is refused: where every host is a proxy, the client is what the
 // client says.
 func NewTrust(prefixes []netip.Prefix, unix bool) (*Trust, error) {
 	clean := make([]netip.Prefix, 0, len(prefixes))
@@ -56,7 +56,7 @@ func NewTrust(prefixes []netip.Prefix, unix bool) (*Trust, error) {
 	return t, nil
 }
 
-// Has reports whether peer is trusted. The zero Addr stands for the peer of a
+// Has reports whether peer is trusted. The zero Addr means the peer of a
 // unix socket; any other must be unmapped and without a zone.
 func (t *Trust) Has(peer netip.Addr) bool {
 	if !peer.IsValid() {

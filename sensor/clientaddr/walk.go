@@ -33,8 +33,8 @@ type walk struct {
 	empty int
 }
 
-// next gives the next address to the left; false at the end of the header or
-// at something that is no address.
+// next returns the next address to the left; false at the end of the header or
+// at something that is not an address.
 func (w *walk) next() (netip.Addr, bool) {
 	for {
 		element, ok := w.element()
@@ -84,7 +84,7 @@ func (w *walk) element() (string, bool) {
 	return trim(near[comma+1:]), true
 }
 
-// lastOutsideQuotes gives the index of the right-most separator that no quoted
+// lastOutsideQuotes returns the index of the right-most separator that no quoted
 // string holds, seen from the right; -1 if there is none.
 func lastOutsideQuotes(s string, separator byte) int {
 	quoted := false
@@ -99,7 +99,7 @@ func lastOutsideQuotes(s string, separator byte) int {
 	return -1
 }
 
-// escaped reports whether an odd number of backslashes stands before s[i].
+// escaped reports whether an odd number of backslashes precedes s[i].
 func escaped(s string, i int) bool {
 	n := 0
 	for i > n && s[i-1-n] == '\\' {

@@ -51,7 +51,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	ctx.SetBody(refused.body)
 }
 
-// ask gives the verdict on the request that a proxy asks for.
+// ask returns the verdict on the request that a proxy asks for.
 func (s *Server) ask(q *question, peer netip.Addr, p protocol, rest string) edgeguard.Verdict {
 	a := s.asker
 	if !a.config.Trust.Has(peer) {
@@ -94,7 +94,7 @@ func (s *Server) once(q *question, p protocol, now time.Time) edgeguard.Verdict 
 	return verdict
 }
 
-// unreadable answers what is no request that can be read: it is refused, with
+// unreadable answers what is not a readable request: it is refused, with
 // the one status that every proxy takes for a refusal. One with too long a header
 // is counted where that can be done.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {

@@ -30,7 +30,7 @@ func newAsker(c Config) (*asker, error) {
 	return &asker{config: c, finder: finder}, nil
 }
 
-// place fills in whom the event is about.
+// place fills in the client of the event.
 func (a *asker) place(event *edgeguard.Event, peer netip.Addr, client clientaddr.Client) {
 	event.Addr = client.Addr
 	event.Proxied = client.Hops > 1 || client.Hops == 1 && (a.config.Fronted || !onThisHost(peer))
@@ -56,7 +56,7 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event) (verdict edgeguard
 	return a.config.Decide(now, event)
 }
 
-// noClient passes a request that names nobody.
+// noClient passes a request that names no client.
 func (a *asker) noClient(what string) edgeguard.Verdict {
 	a.stats.noClient.Add(1)
 	a.uncounted(netip.Addr{}, edgeguard.NoClient)
@@ -64,7 +64,7 @@ func (a *asker) noClient(what string) edgeguard.Verdict {
 	return edgeguard.Verdict{Reason: "no client address"}
 }
 
-// uncounted tells of a request that is not counted, unless another sensor counts
+// uncounted reports a request that is not counted, unless another sensor counts
 // it.
 func (a *asker) uncounted(addr netip.Addr, why edgeguard.Reason) {
 	if a.config.LookUp {

@@ -11,7 +11,7 @@ import (
 
 // Config says how one listener asks and answers. Only Decide is needed.
 type Config struct {
-	// Decide gives the verdict. It is called by many goroutines at once.
+	// Decide returns the verdict. Many goroutines call it concurrently.
 	Decide edgeguard.Decider
 	// Now stamps the events. Nil: time.Now.
 	Now func() time.Time
@@ -24,23 +24,23 @@ type Config struct {
 	Header string
 	// Fronted says that the proxies themselves learn their clients from a
 	// header (nginx with the realip module), so that every client is behind a
-	// proxy. Without it, whom a proxy of this host saw is taken for a
+	// proxy. Without it, the client of a proxy of this host is taken for a
 	// neighbour of this kernel: see [edgeguard.Event.Proxied].
 	Fronted bool
 	// LookUp asks who is blocked and counts nothing, for traffic that another
 	// sensor counts: events are of no kind, and no rule matches them.
 	LookUp bool
-	// Uncounted, if set, hears of requests that are not counted. It is called as
+	// Uncounted, if set, receives requests that are not counted. It is called as
 	// Decide is.
 	Uncounted edgeguard.Uncounter
-	// Policy gives the quota of a rule for the RateLimit fields; false, or a
+	// Policy returns the quota of a rule for the RateLimit fields; false, or a
 	// nil Policy: a refusal goes without them.
 	Policy func(rule string) (Policy, bool)
-	// Alarm hears what an operator should look at, with one of the Alarm…
+	// Alarm receives what an operator should look at, with one of the Alarm…
 	// kinds. It is called on the request's goroutine, once per occurrence: the
-	// listener must drop repetitions. Nil: nobody hears.
+	// listener must drop repetitions. Nil disables it.
 	Alarm func(kind, text string)
-	// Connections bounds what is open at once. For one more another is closed,
+	// Connections bounds what is open together. For one more another is closed,
 	// see package lobby; while all are being answered, it gets a 503. 0: 1024.
 	Connections int
 	// HeaderLimit bounds a request's line and header in bytes, and is the
@@ -68,7 +68,7 @@ const (
 	minHeaderLimit     = 1 << 10
 )
 
-// checked gives the config with its defaults filled in.
+// checked returns the config with its defaults filled in.
 func (c Config) checked() (Config, error) {
 	if c.Decide == nil {
 		return c, errors.New("forward auth: Decide must be set")

@@ -13,7 +13,7 @@ import (
 )
 
 // conn is a proxy's connection: it knows its peer, and whether a request is
-// being answered, so that a drain closes at once only what is idle.
+// being answered, so that a drain immediately closes only what is idle.
 type conn struct {
 	*lobby.Conn
 	peer netip.Addr // the zero Addr for a unix socket
@@ -58,7 +58,7 @@ func (s *Server) converse(c *conn) {
 	_ = s.http.ServeConn(c)
 }
 
-// connState hears that a request has been answered.
+// connState is called when a request has been answered.
 func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 	if state != fasthttp.StateIdle {
 		return // fasthttp calls a connection active before its first byte: see Read

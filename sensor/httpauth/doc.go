@@ -21,7 +21,7 @@
 // it cannot read (over the header limit, not HTTP): a proxy that fails open
 // would else let through whoever writes what cannot be read. A header over the limit is
 // counted all the same, unless a line that could name the client does not fit. What happens while
-// nobody answers is the proxy's configuration; the tested ones are in package
+// no one answers is the proxy's configuration; the tested ones are in package
 // snippets.
 //
 // It reads the clock for deadlines only; the time of an event comes from

@@ -15,22 +15,22 @@ import (
 )
 
 // maxLong bounds the header that is still read when it is over the limit: what
-// Caddy takes from its clients, and nginx only with settings that nobody has.
+// Caddy takes from its clients, and nginx only with settings that are unusual.
 const maxLong = 1 << 20
 
-// longStep is how much of it is in memory at once, beside what is kept.
+// longStep is how much of it is in memory at a time, beside what is kept.
 const longStep = 4 << 10
 
 // describing are the lines that say what a request is, in lower case; beside
-// them stands the one that names the client.
+// them is the one that names the client.
 var describing = []string{"host", "user-agent", "x-request-id", "x-original-method", "x-original-uri",
 	"x-forwarded-method", "x-forwarded-uri", "x-forwarded-host"}
 
-// errLong says that who asks cannot be told from a header over the limit.
+// errLong says that the client cannot be found in a header over the limit.
 var errLong = errors.New("the header is too long to find its client")
 
 // countLong counts a question whose header is over the limit, which is refused
-// whatever the verdict. If whom it is about cannot be told surely, it is told as
+// whatever the verdict. If its client is not certain, it is reported as
 // not counted.
 func (s *Server) countLong(c *conn) {
 	a := s.asker
@@ -45,7 +45,7 @@ func (s *Server) countLong(c *conn) {
 	defer q.end()
 	q.part, q.noPath = true, cut && p == protocolEnvoy
 	if s.ask(q, c.peer, p, rest); !q.event.Addr.IsValid() {
-		return // nobody is named, which is told already
+		return // no client is named, which is reported already
 	}
 	a.stats.overlong.Add(1)
 	if cut {

@@ -18,7 +18,7 @@ import (
 
 // told collects what is told of uncounted requests.
 type told struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // guards what follows
 	all []string
 }
 

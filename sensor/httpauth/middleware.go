@@ -26,7 +26,7 @@ func NewGuard(c Config) (*Guard, error) {
 // Stats reads the counters.
 func (g *Guard) Stats() Stats { return g.asker.stats.read() }
 
-// Wrap gives a handler that lets through to next what passes and answers the
+// Wrap returns a handler that lets through to next what passes and answers the
 // rest with 429.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +53,8 @@ func Middleware(c Config) (func(http.Handler) http.Handler, error) {
 	return g.Wrap, nil
 }
 
-// ask gives the verdict on a request. One that a trusted proxy sends without a
-// client's name is its own: there is nobody else.
+// ask returns the verdict on a request. One that a trusted proxy sends without a
+// client's name is its own: there is no other.
 func (g *Guard) ask(r *http.Request) edgeguard.Verdict {
 	a := g.asker
 	peer, err := peerOfRequest(r)
@@ -80,7 +80,7 @@ func (g *Guard) ask(r *http.Request) edgeguard.Verdict {
 	return a.decide(a.config.Now(), &event)
 }
 
-// peerOfRequest gives the socket's other end, the zero Addr for a unix socket.
+// peerOfRequest returns the socket's other end, the zero Addr for a unix socket.
 // What else a RemoteAddr may be (a name that some other middleware wrote there)
 // is an error and not a unix socket, which may be trusted.
 func peerOfRequest(r *http.Request) (netip.Addr, error) {

@@ -35,7 +35,7 @@ var questions = sync.Pool{New: func() any {
 	return q
 }}
 
-// newQuestion gives a question that reads a header, for as long as that is there
+// newQuestion returns a question that reads a header, for as long as that is there
 // and until end.
 func newQuestion(h *fasthttp.RequestHeader) *question {
 	q := questions.Get().(*question)
@@ -48,13 +48,13 @@ func (q *question) end() {
 	questions.Put(q)
 }
 
-// value gives a header's first value.
+// value returns a header's first value.
 func (q *question) value(name string) (string, bool) {
 	v := q.header.Peek(name)
 	return unsafetext.String(v), v != nil
 }
 
-// values gives a header's values, in the order of their arrival.
+// values returns a header's values, in the order of their arrival.
 func (q *question) values(name string) []string {
 	all := q.header.PeekAll(name)
 	all = all[max(0, len(all)-maxLines):]
@@ -100,7 +100,7 @@ func (q *question) take(field *string, known edgeguard.Field, name string) {
 	}
 }
 
-// peerOf gives the address of a connection's other end, the zero Addr for a
+// peerOf returns the address of a connection's other end, the zero Addr for a
 // unix socket.
 func peerOf(addr net.Addr) netip.Addr {
 	if tcp, ok := addr.(*net.TCPAddr); ok {

@@ -55,7 +55,7 @@ func (r *recent) key(id string, event *edgeguard.Event) uint64 {
 	return max(1, h.Sum64())
 }
 
-// find gives the verdict on a request that was asked for before.
+// find returns the verdict on a request that was asked for before.
 func (r *recent) find(now time.Time, key uint64) (edgeguard.Verdict, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

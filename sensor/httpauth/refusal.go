@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// refusal is what a client is told that was denied. RateLimit and
+// refusal is the answer to a denied client. RateLimit and
 // RateLimit-Policy are those of draft-ietf-httpapi-ratelimit-headers-11; both
 // are empty for a rule without a policy.
 type refusal struct {
@@ -63,7 +63,7 @@ func (a *asker) refusal(v *edgeguard.Verdict) refusal {
 	return r
 }
 
-// headers hands over the refusal's header lines.
+// headers passes the refusal's header lines.
 func (r *refusal) headers(set func(name, value string)) {
 	set(headerRetry, r.retryAfter)
 	set(headerType, problemJSON)

@@ -26,7 +26,7 @@ const (
 	// how long a connection may be open before its first byte. No shorter: Go's
 	// proxies (Caddy, Traefik) open connections before they need them.
 	ioFor = 5 * time.Second
-	// maxBody bounds a body, which no proxy sends unless it is told to.
+	// maxBody bounds a body, which no proxy sends unless configured to.
 	maxBody = 4 << 10
 	// full is sent to who is turned away, while all others are being answered.
 	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -140,7 +140,7 @@ func isPassing(err error) bool {
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
-// welcome serves a connection on a goroutine of its own.
+// welcome serves a connection on its own goroutine.
 func (s *Server) welcome(lc *lobby.Conn, wg *sync.WaitGroup) {
 	c := &conn{Conn: lc, peer: peerOf(lc.RemoteAddr())}
 	s.mu.Lock()
@@ -158,7 +158,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	l := s.listener
 	s.mu.Unlock()
 	if l == nil {
-		return nil // Serve, if it comes, returns at once
+		return nil // Serve, if it is called, returns immediately
 	}
 	_ = l.Close()
 	s.closeConns(false)

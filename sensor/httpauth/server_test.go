@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// raw sends bytes and gives the answer up to the end of its header.
+// raw sends bytes and returns the answer up to the end of its header.
 func raw(t *testing.T, l net.Listener, request string) string {
 	t.Helper()
 	c, err := net.Dial(l.Addr().Network(), l.Addr().String())

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // desk is a decider that writes down what it is asked and refuses after limit
 // events of an address.
 type desk struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows
 	limit  int
 	events []edgeguard.Event
 	alarms []string

@@ -5,15 +5,15 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// batchSize events are handed over at once: enough that the hand-over is not
+// batchSize events are passed on together: enough that passing is not
 // felt, few enough that they stay in the cache.
 const batchSize = 512
 
-// batchText is about how much text a batch may hold before it is handed over.
+// batchText is about how much text a batch may hold before it is passed on.
 const batchText = 256 << 10
 
 // batch is events and the text that they point to. The events that are not in
-// use are zero but for the fields that every packet sets.
+// use are zero except for the fields that every packet sets.
 type batch struct {
 	events []edgeguard.Event
 	text   []byte
@@ -33,12 +33,12 @@ func (b *batch) reset() {
 	b.events = b.events[:0]
 }
 
-// full reports whether the batch should be handed over.
+// full reports whether the batch should be passed on.
 func (b *batch) full() bool {
 	return len(b.events) == cap(b.events) || len(b.text) >= batchText
 }
 
-// add gives room for one more event.
+// add returns room for one more event.
 func (b *batch) add() *edgeguard.Event {
 	b.events = b.events[:len(b.events)+1]
 	return &b.events[len(b.events)-1]

@@ -9,7 +9,7 @@ import (
 	"edgeguard"
 )
 
-// synthesize gives a pcap of n packets: TCP ACKs over Ethernet from a million
+// synthesize returns a pcap of n packets: TCP ACKs over Ethernet from a million
 // addresses, 74 bytes each, 8 microseconds apart.
 func synthesize(n int) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, magicMicro)

@@ -13,7 +13,7 @@ type damage struct {
 	reason string
 }
 
-// Error gives place and reason.
+// Error returns place and reason.
 func (d *damage) Error() string {
 	return fmt.Sprintf("at byte %d: %s", d.offset, d.reason)
 }

@@ -105,7 +105,7 @@ func (d *decoder) isLocal(a netip.Addr) bool {
 	return false
 }
 
-// step gives the flags that say what the packet does to its flow, or 0 where
+// step returns the flags that say what the packet does to its flow, or 0 where
 // flows are not followed or the packet shows none.
 func (d *decoder) step() uint8 {
 	if d.flows == nil || !d.header.tcp {

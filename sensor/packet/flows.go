@@ -37,9 +37,9 @@ func between(client, server netip.Addr, clientPort, serverPort uint16) endpoints
 	return endpoints{client.As16(), server.As16(), clientPort, serverPort}
 }
 
-// flow is a TCP connection of which the server's SYN-ACK was seen.
+// flow is a TCP connection whose SYN-ACK was seen.
 //
-// The client's SYN is not kept: the SYN-ACK repeats its number, and anybody
+// The client's SYN is not kept: the SYN-ACK repeats its number, and anyone
 // can send it, so that a flood of SYNs that the server does not answer costs
 // no place.
 type flow struct {
@@ -58,7 +58,7 @@ func (f *flow) live(now uint32) bool {
 	return idle <= halfOpenFor || f.open && idle <= openFor
 }
 
-// flows is a bounded memory of flows. A full set gives the place of its oldest
+// flows is a bounded memory of flows. A full set reuses the place of its oldest
 // flow that is not open, and of its oldest if all are: half-open ones, which
 // cost a stranger nothing, do not push out those that are open.
 //
@@ -72,7 +72,7 @@ type flows struct {
 	table [][flowWays]flow
 }
 
-// locate gives the set where a flow may be, and its tag.
+// locate returns the set where a flow may be, and its tag.
 func (t *flows) locate(e *endpoints) (set int, tag uint32) {
 	var b [44]byte
 	binary.LittleEndian.PutUint64(b[:], t.seed)
@@ -84,7 +84,7 @@ func (t *flows) locate(e *endpoints) (set int, tag uint32) {
 	return int(hash % flowSets), uint32(hash>>32) | 1
 }
 
-// find gives the flow, or nil if it is not there or too old.
+// find returns the flow, or nil if it is not there or too old.
 func (t *flows) find(now uint32, e *endpoints, set int, tag uint32) *flow {
 	for i, other := range &t.tags[set] {
 		if other != tag {
@@ -97,7 +97,7 @@ func (t *flows) find(now uint32, e *endpoints, set int, tag uint32) *flow {
 	return nil
 }
 
-// victim gives the place for a new flow.
+// victim returns the place for a new flow.
 func (t *flows) victim(now uint32, set int) int {
 	worst := 0
 	for i, tag := range &t.tags[set] {

@@ -128,7 +128,7 @@ func (s slowFlows) isLost(now uint32, h *header, fast *flows) bool {
 	return true
 }
 
-// of gives the flow of a client's segment, or an empty one.
+// of returns the flow of a client's segment, or an empty one.
 func (s slowFlows) of(h *header) *seen {
 	if f := s[between(h.source, h.dest, h.sourcePort, h.destPort)]; f != nil {
 		return f

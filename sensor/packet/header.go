@@ -40,7 +40,7 @@ type header struct {
 	ports                bool
 	sourcePort, destPort uint16
 	// tcp says that the fields below are known: the TCP header is whole, and
-	// the packet is no fragment.
+	// the packet is not a fragment.
 	tcp      bool
 	flags    uint8
 	seq, ack uint32

@@ -39,7 +39,7 @@ func between6(packet []byte, kind uint8, extension ...byte) []byte {
 	return out
 }
 
-// change gives a copy with one byte changed.
+// change returns a copy with one byte changed.
 func change(packet []byte, at int, value byte) []byte {
 	out := slices.Clone(packet)
 	out[at] = value
@@ -220,7 +220,7 @@ func compareICMP(t *testing.T, h *header, p gopacket.Packet, b []byte) {
 	}
 }
 
-// decodeWithGopacket gives nil where gopacket finds an error, panics, or reads
+// decodeWithGopacket returns nil where gopacket finds an error, panics, or reads
 // a transport inside a tunnel, which is not ours to read.
 func decodeWithGopacket(b []byte, first gopacket.Decoder) (p gopacket.Packet) {
 	defer func() {

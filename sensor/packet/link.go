@@ -45,7 +45,7 @@ func behindType(b []byte, at int) ([]byte, uint8) {
 	return behindVLAN(b[at+2:], binary.BigEndian.Uint16(b[at:]))
 }
 
-// behindVLAN follows VLAN tags, of which there may be several.
+// behindVLAN follows VLAN tags: there may be several.
 func behindVLAN(b []byte, etherType uint16) ([]byte, uint8) {
 	for {
 		switch etherType {

@@ -28,7 +28,7 @@ var linkNames = map[LinkType]string{
 	9: "PPP", 50: "PPP", 104: "Cisco HDLC", 105: "802.11", 107: "Frame Relay", 127: "802.11 radiotap",
 }
 
-// String gives the name, or the number where there is none to know.
+// String returns the name, or the number where there is none to know.
 func (l LinkType) String() string {
 	if name, ok := linkNames[l]; ok {
 		return name

@@ -19,19 +19,19 @@ const flowKinds = edgeguard.KindHandshake | edgeguard.KindRequest
 // directions.
 type Options struct {
 	// Kinds are the kinds of event wanted; 0 means all that a capture can
-	// show. A packet of none of them gives no event. Handshake and Request
+	// show. A packet of another kind makes no event. Handshake and Request
 	// cost a look-up for each TCP packet, the others nothing.
 	Kinds edgeguard.Kind
 	// Local are the prefixes on this side. Where there are any, only packets
-	// that come in give events: to a local address, from one that is not.
+	// that come in make events: to a local address, from one that is not.
 	Local []netip.Prefix
 	// Seed places flows in their table. 0 reads the same file always the same
-	// way; live traffic wants a random one, so that nobody can aim at another
+	// way; live traffic needs a random one, so that no one can aim at another
 	// flow's place.
 	Seed uint64
 }
 
-// check gives the options with their defaults, or what is wrong with them.
+// check returns the options with their defaults, or what is wrong with them.
 func (o Options) check() (Options, error) {
 	if o.Kinds == 0 {
 		o.Kinds = allKinds

@@ -27,7 +27,7 @@ type pcapng struct {
 	order      order
 	known      bool // whether the present section's version is one that we know
 	interfaces []iface
-	// A simple packet has no time of its own: it gets the last one's.
+	// A simple packet has no time: it gets the last one's.
 	sec, nsec int64
 	timed     bool
 }
@@ -122,7 +122,7 @@ func (p *pcapng) skip(length uint32) error {
 	return nil
 }
 
-// body takes a block and gives what stands between its lengths.
+// body takes a block and returns what is between its lengths.
 func (p *pcapng) body(length uint32) ([]byte, error) {
 	if length > windowSize {
 		return nil, p.w.damage("a packet's or an interface's block claims %d bytes, more than %d", length, windowSize)

@@ -11,7 +11,7 @@ import (
 // other.
 const batches = 6
 
-// pump is the side of a Reader that reads ahead, in a goroutine of its own.
+// pump is the side of a Reader that reads ahead, in its own goroutine.
 type pump struct {
 	to      *Reader
 	source  records
@@ -20,7 +20,7 @@ type pump struct {
 	closed  bool   // the Reader was closed; there is no batch any more
 }
 
-// newPump readies a pump. It hands over what is decoded before every read of an
+// newPump readies a pump. It passes on what is decoded before every read of an
 // input that may block: a live capture through a pipe is not held back until a
 // batch is full. A file does not block, and full batches cost fewer hand-overs.
 func newPump(to *Reader, w *window, source records, d *decoder) *pump {
@@ -51,7 +51,7 @@ func (p *pump) run() {
 	}
 }
 
-// hand gives the batch to the Reader and takes an empty one. The channel has
+// hand returns the batch to the Reader and takes an empty one. The channel has
 // room for all batches, so that only taking waits.
 func (p *pump) hand() {
 	if p.closed || len(p.batch.events) == 0 {
@@ -67,7 +67,7 @@ func (p *pump) hand() {
 	}
 }
 
-// finish hands over the rest, with the reason for the end.
+// finish passes on the rest, with the reason for the end.
 func (p *pump) finish(err error) {
 	var d *damage
 	switch {

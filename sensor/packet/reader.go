@@ -13,7 +13,7 @@ import (
 	"edgeguard"
 )
 
-// Reader reads a capture. A goroutine of its own reads and decodes ahead; it
+// Reader reads a capture. Its own goroutine reads and decodes ahead; it
 // ends at the end of the capture or on Close.
 type Reader struct {
 	name string   // for errors
@@ -33,7 +33,7 @@ type Reader struct {
 }
 
 // Open opens a capture, or standard input for "-". Its error names the file
-// and says what to do if it is no capture.
+// and says what to do if it is not a capture.
 func Open(name string, o Options) (*Reader, error) {
 	if name == "-" {
 		return New(os.Stdin, "standard input", o)
@@ -91,7 +91,7 @@ func open(src io.Reader, name string, f *os.File, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// inflate gives the input without its compression, if it has one.
+// inflate returns the input without its compression, if it has one.
 func inflate(src io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(src, 16)
 	head, err := b.Peek(2)
@@ -108,7 +108,7 @@ func inflate(src io.Reader) (io.Reader, error) {
 	return z, nil
 }
 
-// identify tells which of the formats the input has.
+// identify returns which of the formats the input has.
 func identify(w *window) (records, error) {
 	head := w.peek(12)
 	switch sniff(head) {
@@ -127,7 +127,7 @@ func identify(w *window) (records, error) {
 		"and convert other formats with editcap -F pcapng", head[:min(4, len(head))])
 }
 
-// Next gives the next events, at least one, in the order of the file. They
+// Next returns the next events, at least one, in the order of the file. They
 // and their strings hold until the next call. Its error is io.EOF at the end,
 // also of a damaged or cut-off file (see Stats), and else the input's.
 func (r *Reader) Next() ([]edgeguard.Event, error) {
@@ -158,7 +158,7 @@ func (r *Reader) Stats() Stats {
 }
 
 // Close ends reading. It may be called at any time, and more than once. After
-// it Next gives what was already decoded, and then io.EOF.
+// it Next returns what was already decoded, and then io.EOF.
 func (r *Reader) Close() error {
 	var err error
 	r.once.Do(func() {

@@ -50,7 +50,7 @@ func readLabels(t *testing.T, folder string) []labelled {
 	return out
 }
 
-// find gives the file, which may have been gzipped for storing.
+// find returns the file, which may have been gzipped for storing.
 func (l labelled) find(t *testing.T, folder string) string {
 	path := filepath.Join(folder, l.file)
 	if _, err := os.Stat(path); err == nil {

@@ -9,7 +9,7 @@ import (
 type record struct {
 	sec   int64 // capture time, unix
 	nsec  int64
-	timed bool // whether the file gives a time for it
+	timed bool // whether the file has a time for it
 	link  LinkType
 	data  []byte // as much of the packet as was captured; holds until the next record
 }

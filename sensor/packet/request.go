@@ -53,7 +53,7 @@ func isVersion(b []byte, whole bool) bool {
 	return bytes.HasPrefix(b, []byte(one))
 }
 
-// leadingMethod gives the capitals before the first space.
+// leadingMethod returns the capitals before the first space.
 func leadingMethod(b []byte) []byte {
 	for i, c := range b[:min(len(b), maxMethod+1)] {
 		if c == ' ' && i > 0 {
@@ -99,7 +99,7 @@ func (r *request) headers(b []byte) {
 	}
 }
 
-// headerValue gives the value of a header line if it is of that name, which
+// headerValue returns the value of a header line if it is of that name, which
 // is in lower case.
 func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) <= len(name) || line[len(name)] != ':' {

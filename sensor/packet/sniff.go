@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// SniffSize is how much of a file's beginning [Sniff] wants, to see through
+// SniffSize is how much of a file's beginning [Sniff] needs, to see through
 // gzip too.
 const SniffSize = 4096
 

@@ -24,7 +24,7 @@ type window struct {
 	buf      []byte
 	from, to int   // what is not yet taken is buf[from:to]
 	base     int64 // place of buf[0] in the input
-	err      error // why src gives no more
+	err      error // why src returns no more
 	// idle is called before every read of src, which may block.
 	idle func()
 }
@@ -33,7 +33,7 @@ func newWindow(src io.Reader) *window {
 	return &window{src: src, buf: make([]byte, windowSize), idle: func() {}}
 }
 
-// peek gives the next n bytes, or all that is left if that is less. n is at
+// peek returns the next n bytes, or all that is left if that is less. n is at
 // most windowSize.
 func (w *window) peek(n int) []byte {
 	if w.to-w.from < n {
@@ -42,7 +42,7 @@ func (w *window) peek(n int) []byte {
 	return w.buf[w.from:min(w.from+n, w.to)]
 }
 
-// fill reads until n bytes are there or there are no more.
+// fill reads until n bytes are there or the input has ended.
 func (w *window) fill(n int) {
 	copy(w.buf, w.buf[w.from:w.to])
 	w.base += int64(w.from)
@@ -75,7 +75,7 @@ func (w *window) skip(n int64) bool {
 	return true
 }
 
-// place is where in the input the next byte stands.
+// place is where in the input the next byte is.
 func (w *window) place() int64 { return w.base + int64(w.from) }
 
 // short is the error for a record that is cut off: the input's own, if it has

@@ -10,7 +10,7 @@ import (
 	"edgeguard/sensor/httpauth/snippets"
 )
 
-// startCaddy runs the snippet and gives the port.
+// startCaddy runs the snippet and returns the port.
 func startCaddy(t *testing.T, v snippets.Values) string {
 	t.Helper()
 	need(t, "caddy", "caddy")

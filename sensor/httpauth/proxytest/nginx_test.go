@@ -12,7 +12,7 @@ import (
 	"edgeguard/sensor/httpauth/snippets"
 )
 
-// startNginx runs the snippet and gives the port.
+// startNginx runs the snippet and returns the port.
 func startNginx(t *testing.T, v snippets.Values) string {
 	t.Helper()
 	need(t, "nginx", "nginx-light")

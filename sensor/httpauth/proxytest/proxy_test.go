@@ -28,7 +28,7 @@ type guard struct {
 	auth   string // as a snippet writes it
 	server *httpauth.Server
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what follows
 	limit int
 	seen  map[string]int
 	paths []string
@@ -133,7 +133,7 @@ func startBackend(t *testing.T) string {
 func startHung(t *testing.T) string {
 	t.Helper()
 	l := listen(t, "tcp")
-	var mu sync.Mutex
+	var mu sync.Mutex // guards conns
 	var conns []net.Conn
 	done := make(chan struct{})
 	go func() {

@@ -20,7 +20,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{"indent": 
 // Values are what differs between sites. Empty fields get their defaults.
 type Values struct {
 	// Auth is where edgeguard listens: "127.0.0.1:9180" (the default) or
-	// "unix:/run/edgeguard/auth.sock". Traefik and Envoy want TCP.
+	// "unix:/run/edgeguard/auth.sock". Traefik and Envoy require TCP.
 	Auth string
 	// Listen is the site's port as the proxy writes it. Default: 80.
 	Listen string
@@ -72,10 +72,10 @@ func Write(w io.Writer, name string, v Values) error {
 	return nil
 }
 
-// Port gives the port of Auth or Backend.
+// Port returns the port of Auth or Backend.
 func (Values) Port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// Host gives the host of Auth or Backend, without brackets.
+// Host returns the host of Auth or Backend, without brackets.
 func (Values) Host(address string) string {
 	return strings.Trim(address[:max(0, strings.LastIndexByte(address, ':'))], "[]")
 }
