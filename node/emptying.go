@@ -33,8 +33,8 @@ type emptying struct {
 func (e *enforcers) left(wanted []listOf) (all []*emptying) {
 	var now []enforce.Owned
 	for _, w := range wanted {
-		if w.err == nil {
-			now = append(now, enforce.Own(w.config, w.keep))
+		if w.owned != nil {
+			now = append(now, *w.owned)
 		}
 	}
 	left, err := e.owned.want(now)

@@ -18,12 +18,11 @@ import (
 	"edgeguard/node/pipeline"
 )
 
-// enforcer is one file or map of blocks with its runner: a service.
+// enforcer is one list of blocks with its runner: a service.
 type enforcer struct {
-	key    string
-	file   *enforce.File
-	name   string
-	runner *enforce.Runner
+	key, name string
+	list      enforce.Enforcer
+	runner    *enforce.Runner
 }
 
 // enforcers pass the blocklist to proxies and packet filters.
@@ -53,28 +52,40 @@ func (e *enforcers) stop() {
 	e.running.stop()
 }
 
-// listOf is one enforcer of the config as package enforce wants it.
+// listOf is one enforcer of the config. A new kind of enforcer is a case of
+// listsOf.
 type listOf struct {
-	key, name string
-	config    enforce.FileConfig
-	keep      bool
-	err       error
+	key, name string // key is all of its settings
+	make      func() (enforce.Enforcer, error)
+	// owned is what to empty when the config no longer has the list, nil for
+	// one that ends by itself.
+	owned *enforce.Owned
 }
 
 // listsOf gives the enforcers of a config.
 func listsOf(c *config.Config) (all []listOf) {
 	for _, f := range c.Enforce.Files {
 		fc, err := fileConfig(f)
-		all = append(all, listOf{fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err})
+		all = append(all, fileList(fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err))
 	}
 	if h := c.Enforce.HAProxy; h != nil {
 		fc := enforce.FileConfig{Path: h.ACL, Format: enforce.FormatHAProxy, Socket: h.Socket, Every: h.Every}
 		if h.Map != "" {
 			fc.Path, fc.Format = h.Map, enforce.FormatHAProxyMap
 		}
-		all = append(all, listOf{fmt.Sprintf("haproxy %+v", *h), "haproxy " + h.Socket, fc, h.KeepRemoved, nil})
+		all = append(all, fileList(fmt.Sprintf("haproxy %+v", *h), "haproxy "+h.Socket, fc, h.KeepRemoved, nil))
 	}
 	return all
+}
+
+// fileList is a list in a file or in HAProxy; err is what is wrong with its
+// settings.
+func fileList(key, name string, c enforce.FileConfig, keep bool, err error) listOf {
+	if err != nil {
+		return listOf{key: key, name: name, make: func() (enforce.Enforcer, error) { return nil, err }}
+	}
+	owned := enforce.Own(c, keep)
+	return listOf{key: key, name: name, owned: &owned, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
 }
 
 // want gives the enforcers of the config. One that cannot be made is an
@@ -82,11 +93,7 @@ func listsOf(c *config.Config) (all []listOf) {
 func (e *enforcers) want(wanted []listOf) []*enforcer {
 	var want []*enforcer
 	for _, w := range wanted {
-		var p *enforcer
-		err := w.err
-		if err == nil {
-			p, err = e.make(w.key, w.name, w.config)
-		}
+		p, err := e.make(w)
 		if err != nil {
 			e.alarms.happened(e.clock.Now(), alarmEnforcer, w.name, "the enforcer "+w.name+" cannot be set up: "+err.Error())
 			continue
@@ -96,17 +103,17 @@ func (e *enforcers) want(wanted []listOf) []*enforcer {
 	return want
 }
 
-// make makes one enforcer; key is all of its settings.
-func (e *enforcers) make(key, name string, c enforce.FileConfig) (*enforcer, error) {
-	file, err := enforce.NewFile(c)
+// make makes one enforcer and its runner.
+func (e *enforcers) make(w listOf) (*enforcer, error) {
+	list, err := w.make()
 	if err != nil {
 		return nil, err
 	}
-	runner, err := enforce.New(enforce.Config{Name: name, Enforcer: file, Blocks: e.blocks, Now: e.clock.Now})
+	runner, err := enforce.New(enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.clock.Now})
 	if err != nil {
 		return nil, err
 	}
-	return &enforcer{key: key, name: name, file: file, runner: runner}, nil
+	return &enforcer{key: w.key, name: w.name, list: list, runner: runner}, nil
 }
 
 func (f *enforcer) Key() string             { return f.key }
@@ -116,7 +123,7 @@ func (f *enforcer) Alarm() (string, string) { return alarmEnforcer, f.name }
 // again, and housekeeping's to tell.
 func (f *enforcer) Run(ctx context.Context, _ func()) error {
 	err := f.runner.Run(ctx) // it gives nil, always
-	_ = f.file.Close()
+	_ = f.list.Close()
 	return err
 }
 
