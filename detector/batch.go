@@ -117,7 +117,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 	b.judge(d, nows, events, verdicts)
 	b.notes.late += b.late.len()
 	b.notes.spared += b.spared.len()
-	d.stripes.add(&b.notes, events[0].Addr)
+	d.statistics.add(&b.notes)
 	b.forget()
 }
 

@@ -19,13 +19,12 @@ func isRequest(ev *edgeguard.Event) bool {
 	return ev.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) != 0
 }
 
-// crowd is who sends the requests of one stripe, by a sample of one in eight.
+// crowd is who sends the requests of a 64th of all addresses, by a sample of one
+// in eight.
 type crowd struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards all below
 	majority dominance
-	// recent is made with the first request: the stripes, whose counters every
-	// decision touches, lie on few pages of memory without it.
-	recent *recent
+	recent   *recent // made with the first request
 }
 
 // note samples one request at the second now.

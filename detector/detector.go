@@ -75,17 +75,17 @@ type Detector struct {
 	proxied []atomic.Bool
 
 	// What outlives a reload.
-	stripes   *stripes
-	steps     *steps
-	crossings *crossings
-	lost      *atomic.Bool // the fleet
+	statistics *statistics
+	steps      *steps
+	crossings  *crossings
+	lost       *atomic.Bool // the fleet
 }
 
 // New makes a detector, with empty tables but for those that it takes over.
 func New(c Config) *Detector {
-	d := &Detector{config: c, stripes: new(stripes), steps: newSteps(), crossings: newCrossings(), lost: new(atomic.Bool)}
+	d := &Detector{config: c, statistics: new(statistics), steps: newSteps(), crossings: newCrossings(), lost: new(atomic.Bool)}
 	if old := c.Previous; old != nil {
-		d.stripes, d.steps, d.crossings, d.lost = old.stripes, old.steps, old.crossings, old.lost
+		d.statistics, d.steps, d.crossings, d.lost = old.statistics, old.steps, old.crossings, old.lost
 	}
 	d.config.Previous = nil // its own tables must not be kept alive
 	d.rules, d.named = make([]rule, len(c.Rules.Rules)), make(map[string]int, len(c.Rules.Rules))
@@ -135,6 +135,6 @@ func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	if c.standing == blocklist.Blocked {
 		v.RetryAfter = c.wait(event.Addr)
 	}
-	d.stripes.noteOne(&c, v.Action)
+	d.statistics.noteOne(&c, v.Action)
 	return v
 }

@@ -14,10 +14,10 @@ const (
 	leastSampled = 128
 )
 
-// dominance finds, among the addresses of one stripe, the one that may have
+// dominance finds, among the addresses of one crowd, the one that may have
 // more than half of all requests: the majority vote of Boyer and Moore (1981),
-// over a sample. Every address is in one stripe, and an address with more than
-// half of everything has more than half of its stripe too. It is guarded by its
+// over a sample. Every address is in one crowd, and an address with more than
+// half of everything has more than half of its crowd too. It is guarded by its
 // crowd's lock.
 type dominance struct {
 	span           uint32 // number of the current one
@@ -77,8 +77,8 @@ func (m *dominance) at(span uint32) ballot {
 func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
 	span := seconds(now) / dominanceSpan
 	var seen, most uint32
-	for i := range d.stripes {
-		c := &d.stripes[i].crowd
+	for i := range d.statistics.crowds {
+		c := &d.statistics.crowds[i]
 		c.mu.Lock()
 		b := c.majority.at(span)
 		c.mu.Unlock()

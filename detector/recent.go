@@ -5,12 +5,12 @@ import "net/netip"
 const (
 	// recentSlots slots of recentWidth seconds are the last five minutes.
 	recentSlots, recentWidth = 60, 5
-	// recentKept is how many addresses a slot of one stripe keeps. All slots of
-	// all stripes keep 15,360 in a quarter of a megabyte.
+	// recentKept is how many addresses a slot of one crowd keeps. All slots of
+	// all crowds keep 15,360 in a quarter of a megabyte.
 	recentKept = 4
 )
 
-// recent keeps addresses of one stripe's requests of the last five minutes: of
+// recent keeps addresses of one crowd's requests of the last five minutes: of
 // each slot an even choice, and of how many they were chosen. The zero value is
 // empty. It is guarded by its crowd's lock.
 type recent struct {

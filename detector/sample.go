@@ -34,8 +34,8 @@ type sender struct {
 func (d *Detector) Sample(now time.Time) *Sample {
 	s := &Sample{}
 	last := seconds(now) / recentWidth
-	for i := range d.stripes {
-		c := &d.stripes[i].crowd
+	for i := range d.statistics.crowds {
+		c := &d.statistics.crowds[i]
 		c.mu.Lock()
 		if c.recent != nil {
 			s.add(c.recent, last)

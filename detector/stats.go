@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"sync/atomic"
-	"unsafe"
 
 	"edgeguard"
 )
@@ -20,23 +19,13 @@ type Stats struct {
 	Early    uint64 // from after now, counted at now
 }
 
-// stripes are the statistics as they grow, split by address: whoever decides
-// on one address already shares its table's lock with the others that do, and
-// so shares no further cache line with anybody else.
-type stripes [64]stripe
-
-// stripe has the cache lines of its counters to itself, and those of its
-// crowd.
-type stripe struct {
+// statistics are those of a detector and of the ones before it. All decisions
+// share the counters: dividing them by address cost more than it gained (ADR 18).
+// The crowds are divided because each is a vote of its own addresses.
+type statistics struct {
 	counters
-	_     [twoLines - unsafe.Sizeof(counters{})%twoLines]byte
-	crowd crowd
-	_     [twoLines - unsafe.Sizeof(crowd{})%twoLines]byte
+	crowds [64]crowd
 }
-
-// twoLines is how much memory processors take from each other at once: a cache
-// line of 64 bytes, and the neighbour that is fetched with it.
-const twoLines = 128
 
 // counters is Stats as it grows.
 type counters struct {
@@ -44,11 +33,11 @@ type counters struct {
 	spared, late, early atomic.Uint64
 }
 
-// of gives the address's stripe.
-func (s *stripes) of(addr netip.Addr) *stripe {
+// crowd returns the crowd that an address belongs to.
+func (s *statistics) crowd(addr netip.Addr) *crowd {
 	b := addr.As16()
 	h := binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])*0x9e3779b97f4a7c15
-	return &s[h*0xff51afd7ed558ccd>>58]
+	return &s.crowds[h*0xff51afd7ed558ccd>>58]
 }
 
 // notes are the statistics of some decisions of one goroutine.
@@ -62,42 +51,40 @@ type notes struct {
 // sample takes every so many events into the sample of requests.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
 	if n.seen++; sampled(n.seen) && isRequest(event) {
-		d.stripes.of(event.Addr).crowd.note(at.nowSec, event.Addr, spared)
+		d.statistics.crowd(event.Addr).note(at.nowSec, event.Addr, spared)
 	}
 }
 
-// add adds notes to the stripe of an address and clears them.
-func (s *stripes) add(n *notes, addr netip.Addr) {
-	stripe := s.of(addr)
+// add adds notes and clears them.
+func (s *statistics) add(n *notes) {
 	for i, count := range n.actions {
 		if count > 0 {
-			stripe.actions[i].Add(count)
+			s.actions[i].Add(count)
 		}
 	}
 	if n.spared+n.late+n.early > 0 {
-		stripe.spared.Add(n.spared)
-		stripe.late.Add(n.late)
-		stripe.early.Add(n.early)
+		s.spared.Add(n.spared)
+		s.late.Add(n.late)
+		s.early.Add(n.early)
 	}
 	*n = notes{seen: n.seen}
 }
 
 // noteOne counts a decision that was made alone.
-func (s *stripes) noteOne(c *decision, action edgeguard.Action) {
-	stripe := s.of(c.event.Addr)
-	seen := stripe.actions[action].Add(1)
+func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
+	seen := s.actions[action].Add(1)
 	if c.late {
-		stripe.late.Add(1)
+		s.late.Add(1)
 	}
 	if c.early {
-		stripe.early.Add(1)
+		s.early.Add(1)
 	}
 	spared := c.spared()
 	if spared {
-		stripe.spared.Add(1)
+		s.spared.Add(1)
 	}
 	if sampled(seen) && isRequest(c.event) {
-		stripe.crowd.note(c.nowSec, c.event.Addr, spared)
+		s.crowd(c.event.Addr).note(c.nowSec, c.event.Addr, spared)
 	}
 }
 
@@ -105,15 +92,14 @@ func (s *stripes) noteOne(c *decision, action edgeguard.Action) {
 // from. Under concurrent use its figures may be a few events apart from each
 // other.
 func (d *Detector) Stats() Stats {
-	var out Stats
-	for i := range d.stripes {
-		s := &d.stripes[i].counters
-		out.Passed += s.actions[edgeguard.ActionPass].Load()
-		out.Shadowed += s.actions[edgeguard.ActionShadow].Load()
-		out.Denied += s.actions[edgeguard.ActionDeny].Load()
-		out.Spared += s.spared.Load()
-		out.Late += s.late.Load()
-		out.Early += s.early.Load()
+	s := &d.statistics.counters
+	out := Stats{
+		Passed:   s.actions[edgeguard.ActionPass].Load(),
+		Shadowed: s.actions[edgeguard.ActionShadow].Load(),
+		Denied:   s.actions[edgeguard.ActionDeny].Load(),
+		Spared:   s.spared.Load(),
+		Late:     s.late.Load(),
+		Early:    s.early.Load(),
 	}
 	out.Events = out.Passed + out.Shadowed + out.Denied
 	return out

@@ -19,15 +19,15 @@ import (
 
 // Locks are taken in this order; "→" is "held while taking":
 //
-//	lifecycle.changing → group.mu → (a service ends) → store.cut (R), a lane (R)
-//	lifecycle.changing → all lanes, for one pointer store
+//	lifecycle.changing → group.mu → (a service ends) → store.cut (R), pipeline.reload (R)
+//	lifecycle.changing → pipeline.reload, for one pointer store
 //	lifecycle.changing → store.saving → store.cut → shards, blocklist
-//	store.cut (R) → a lane (R) → a shard → blocklist
+//	store.cut (R) → pipeline.reload (R) → a shard → blocklist
 //	store.cut (R) → uncounted.mu → blocklist (reading)
 //
-// The blocklist calls Node.changed without its lock, but often with a lane held
-// for reading. What is called there must therefore close no lane and wait for
-// nothing. It takes the quarantine's lock, which is never held while the list is
+// The blocklist calls Node.changed without its lock, but often with
+// pipeline.reload held for reading. What is called there must therefore neither
+// decide nor reload, and wait for nothing. It takes the quarantine's lock, which is never held while the list is
 // changed, only while it is read.
 //
 // These are leaves: group.figures, alarms.mu (its listener is called after the

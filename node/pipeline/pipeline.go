@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,9 +40,8 @@ type Generation struct {
 // Pipeline decides. It is safe for concurrent use.
 type Pipeline struct {
 	made    Config
-	lanes   lanes
+	reload  sync.RWMutex // held for reading while current is used to decide; Replace takes it
 	current atomic.Pointer[Generation]
-	sources atomic.Uint32 // of batches, each of which has a lane
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
 }
@@ -62,9 +62,9 @@ func (p *Pipeline) Current() *Generation { return p.current.Load() }
 func (p *Pipeline) Replace(c *config.Config) {
 	old := p.current.Load()
 	next := p.make(c, old)
-	p.lanes.close()
+	p.reload.Lock()
 	p.current.Store(next)
-	p.lanes.open()
+	p.reload.Unlock()
 	old.Detector.Close(next.Detector)
 }
 
@@ -113,34 +113,30 @@ func (p *Pipeline) crossed(c edgeguard.Crossing) {
 
 // Decide answers one event: an edgeguard.Decider.
 func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
-	lane := p.lanes.of(event.Addr)
-	lane.RLock()
-	defer lane.RUnlock() // also when a decision panics
+	p.reload.RLock()
+	defer p.reload.RUnlock() // also when a decision panics
 	return p.current.Load().Detector.Decide(now, event)
 }
 
 // LookUp answers by the blocklist alone: another sensor counts the event.
 func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
-	lane := p.lanes.of(event.Addr)
-	lane.RLock()
-	defer lane.RUnlock()
+	p.reload.RLock()
+	defer p.reload.RUnlock()
 	return p.current.Load().Detector.Look(now, event.Addr)
 }
 
 // Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
-	lane := p.lanes.of(prefix.Addr())
-	lane.RLock()
-	defer lane.RUnlock()
+	p.reload.RLock()
+	defer p.reload.RUnlock()
 	p.current.Load().Detector.Clear(now, prefix)
 }
 
 // Over passes a fleet total to the rules. As with a decision, a reload waits for
 // it.
 func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason string) {
-	lane := p.lanes.of(k.Prefix.Addr())
-	lane.RLock()
-	defer lane.RUnlock()
+	p.reload.RLock()
+	defer p.reload.RUnlock()
 	p.current.Load().Member.Over(now, k, peak, reason)
 }
 
@@ -149,7 +145,6 @@ func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason str
 func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard.Event) {
 	var nows []time.Time
 	var verdicts []edgeguard.Verdict
-	lane := &p.lanes[p.sources.Add(1)%uint32(len(p.lanes))].RWMutex
 	return func(now time.Time, events []edgeguard.Event) {
 		for len(nows) < len(events) {
 			nows, verdicts = append(nows, now), append(verdicts, edgeguard.Verdict{})
@@ -157,8 +152,8 @@ func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard
 		for i := range events {
 			nows[i] = now
 		}
-		lane.RLock()
-		defer lane.RUnlock()
+		p.reload.RLock()
+		defer p.reload.RUnlock()
 		p.current.Load().Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
 		p.Verdicts.batch(source, verdicts[:len(events)])
 	}
