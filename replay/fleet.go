@@ -15,11 +15,11 @@ import (
 	"edgeguard/shard"
 )
 
-// Fleet says how the nodes of a replay add up what they count.
+// Fleet is how the nodes of a replay add up what they count.
 type Fleet struct {
-	// Redis is where they do it. Its namespace must be the replay's own: the
-	// fleet's clock there is that of the events. Node and Boot are set for each
-	// node.
+	// Redis is the server that adds up. Its namespace must be the replay's own:
+	// the fleet's clock there is that of the events. Node and Boot are set for
+	// each node.
 	Redis redis.Config
 	// Quiet, MaxNodes, Share and MaxSuspects are those of a live fleet.
 	Quiet       bool
@@ -29,12 +29,12 @@ type Fleet struct {
 }
 
 // RunFleet replays all events of source, each on the node that it names: one
-// detector, blocklist and pusher a node, and a real Redis that adds their
-// counts up. Blocks reach the other nodes at once. Counts are pushed at every
-// push interval of the events' time in which there was an event.
+// detector, blocklist and pusher a node, and a real Redis that adds up their
+// counts. Blocks reach the other nodes immediately. Counts are pushed at every
+// push interval of the events' time that has an event.
 //
-// It returns what it has so far, together with the error, when the source or
-// Redis fails or ctx is done.
+// When the source or Redis fails or ctx is done, it returns what it has so far
+// together with the error.
 func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, error) {
 	r, err := newFleetRun(ctx, c, f)
 	if err != nil {
@@ -58,24 +58,24 @@ func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, e
 	return r.report(), ctx.Err()
 }
 
-// patience is how long a replay waits for an answer: nobody waits for it.
+// patience is how long a replay waits for an answer: no request waits for it.
 const patience = 30 * time.Second
 
-// fleetRun is a replay of several nodes under way.
+// fleetRun is a replay of several nodes in progress.
 type fleetRun struct {
 	config Config
 	fleet  Fleet
 	client goredis.UniversalClient
 	ledger *ledger
 
-	now, first time.Time // as in run
-	due        time.Time // when the next round of pushes is
-	told       uint64    // keys that were put on the watch list
-	place      string    // how far that was read
+	now, first    time.Time // as in run
+	due           time.Time // when the next round of pushes is
+	watches       uint64    // keys that were added to the watch list
+	watchPosition string    // how far the watch list was read
 
-	members []*replayNode
-	byName  map[string]*replayNode
-	names   map[[8]byte]string
+	nodes  []*replayNode
+	byName map[string]*replayNode
+	names  map[[8]byte]string
 }
 
 func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
@@ -83,7 +83,7 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), place: "0",
+	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), watchPosition: "0",
 		byName: make(map[string]*replayNode), names: make(map[[8]byte]string)}
 	first, err := r.join("")
 	if err == nil {
@@ -98,8 +98,8 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 	return r, nil
 }
 
-// forNode gives the settings of one node. Boots part nodes that restart, and in
-// a replay none does.
+// forNode returns the settings of one node. Boots separate nodes that restart,
+// and in a replay none does.
 func forNode(c redis.Config, name string) redis.Config {
 	c.Node, c.Boot = name, "0000000000000000"
 	c.Timeout = patience
@@ -108,15 +108,15 @@ func forNode(c redis.Config, name string) redis.Config {
 
 // close removes what the replay left in Redis, if there is still time for it.
 func (r *fleetRun) close(ctx context.Context) {
-	_ = r.members[0].pusher.Drop(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
+	_ = r.nodes[0].pusher.Drop(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
 	_ = r.client.Close()
-	for _, m := range r.members {
+	for _, m := range r.nodes {
 		m.Close(nil)
 	}
 }
 
-// decide lets the event's node decide it, after the pushes that were due
-// before it.
+// decide lets the event's node decide it, after the pushes that were due before
+// it.
 func (r *fleetRun) decide(ctx context.Context, event *edgeguard.Event) error {
 	if r.first.IsZero() || event.Time.Before(r.first) {
 		r.first = event.Time
@@ -147,40 +147,40 @@ func (r *fleetRun) interval() time.Duration {
 	return redis.DefaultPush
 }
 
-// round pushes what the nodes have counted since the last, and what follows
-// from it.
+// round pushes what the nodes have counted since the last round, and does what
+// follows from it.
 func (r *fleetRun) round(ctx context.Context) error {
 	r.due = time.Time{}
-	told := uint64(0)
-	for _, m := range r.members {
+	watches := uint64(0)
+	for _, m := range r.nodes {
 		if m.counted {
 			m.counted = false
 			if err := m.pusher.Round(ctx, r.now); err != nil {
 				return r.fleet.Redis.Explain(err)
 			}
 		}
-		told += m.Totals.Stats().WatchesSent
+		watches += m.Totals.Stats().WatchesSent
 	}
-	if told == r.told {
+	if watches == r.watches {
 		return nil
 	}
-	r.told = told
+	r.watches = watches
 	return r.spread(ctx)
 }
 
-// spread makes every node push what it has of the keys that one of them put on
-// the watch list, until nobody puts another there.
+// spread makes every node push what it has of the keys that one of them added
+// to the watch list, until no node adds another.
 func (r *fleetRun) spread(ctx context.Context) error {
 	for {
-		keys, place, err := r.members[0].pusher.Watched(ctx, r.place)
+		keys, place, err := r.nodes[0].pusher.Watched(ctx, r.watchPosition)
 		if err != nil {
 			return r.fleet.Redis.Explain(err)
 		}
 		if len(keys) == 0 {
 			return nil
 		}
-		r.place = place
-		for _, m := range r.members {
+		r.watchPosition = place
+		for _, m := range r.nodes {
 			if err := m.pusher.PushWatched(ctx, keys, r.now); err != nil {
 				return r.fleet.Redis.Explain(err)
 			}
@@ -188,8 +188,8 @@ func (r *fleetRun) spread(ctx context.Context) error {
 	}
 }
 
-// join gives the node of a name. A new one is told of nothing: blocks from
-// before it joined are few and short in a replay of one file.
+// join returns the node of a name, a new one if there is none. A new node
+// receives no earlier blocks: they are few and short in a replay of one file.
 func (r *fleetRun) join(name string) (*replayNode, error) {
 	if name == "" {
 		name = r.config.Node
@@ -204,21 +204,21 @@ func (r *fleetRun) join(name string) (*replayNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.members, r.byName[name] = append(r.members, m), m
+	r.nodes, r.byName[name] = append(r.nodes, m), m
 	r.names[aggregator.NodeID(name, forNode(r.fleet.Redis, name).Boot)] = name
-	for _, m := range r.members {
-		m.Totals.SetNodes(len(r.members))
+	for _, m := range r.nodes {
+		m.Totals.SetNodes(len(r.nodes))
 	}
 	return m, nil
 }
 
 func (r *fleetRun) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }
 
-// report sums up over all nodes.
+// report adds up the results of all nodes.
 func (r *fleetRun) report() *Report {
 	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
 	all := make([]peaks, len(r.config.Rules.Meters))
-	for _, m := range r.members {
+	for _, m := range r.nodes {
 		rep.Stats = sum(rep.Stats, m.Stats())
 		rep.BlocksEvicted = max(rep.BlocksEvicted, m.list.Stats().Evicted)
 		for i := range all {
@@ -227,7 +227,7 @@ func (r *fleetRun) report() *Report {
 			rep.Evicted += r.ledger.meters[i].wide.take(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 		}
 	}
-	r.ledger.spare(&rep.Stats)
+	r.ledger.subtractProtected(&rep.Stats)
 	for i := range all {
 		for _, e := range all[i] {
 			r.ledger.key(i, e)

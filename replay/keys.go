@@ -2,7 +2,7 @@ package replay
 
 import "edgeguard"
 
-// Keys counts the keys that crossed a limit by what came of it, each once
+// Keys counts the keys that crossed a limit by what came of it, each once,
 // however many rules it crossed.
 type Keys struct {
 	Blocked, Refused, Shadowed, Alarmed int
@@ -16,7 +16,8 @@ type Keys struct {
 
 const classes = 7
 
-// inClass says for each figure of Keys, in their order, which offenders it counts.
+// inClass has, for each figure of Keys in their order, which offenders it
+// counts.
 var inClass = [classes]func(*Offender) bool{
 	func(o *Offender) bool { return o.Action == edgeguard.ActionBlock },
 	func(o *Offender) bool { return o.Action == edgeguard.ActionDeny },
@@ -27,7 +28,7 @@ var inClass = [classes]func(*Offender) bool{
 	func(o *Offender) bool { return o.Fleet },
 }
 
-// keys counts the keys of all rows, those that were dropped too.
+// keys counts the keys of all rows, dropped ones included.
 func (r *rows) keys() Keys {
 	var n [classes]int
 	for class, is := range inClass {

@@ -13,11 +13,11 @@ import (
 	"edgeguard/tuning"
 )
 
-// ledger collects what the report needs while the events go by.
+// ledger collects during a run what the report needs.
 type ledger struct {
-	protected hostaddr.Set
-	hear      func(edgeguard.Crossing)
-	spared    uint64 // refused events of protected addresses, which a live node passes
+	protected         hostaddr.Set
+	hear              func(edgeguard.Crossing)
+	protectedRefusals uint64 // refused events of protected addresses, which a live node passes
 
 	rules  map[string]*account
 	order  []*account
@@ -26,14 +26,14 @@ type ledger struct {
 	recent [recentSize]refusal
 }
 
-// recentSize is how many of the addresses refused last the ledger knows at once: a
-// power of two.
+// recentSize is how many of the recently refused addresses the ledger
+// remembers: a power of two.
 const recentSize = 1 << recentBits
 
 const recentBits = 9
 
-// refusal is what a refused event of an address comes to, found once for many: most
-// refused events are of few addresses.
+// refusal is what a refused event of an address counts for. It is looked up
+// once and reused, since most refused events are of few addresses.
 type refusal struct {
 	addr   netip.Addr
 	by     *account
@@ -84,22 +84,23 @@ func tallyConfig(m *rules.Meter) tuning.Config {
 	return c
 }
 
-// counted notes how high a count stood at one event.
+// counted records the count at one event.
 func (l *ledger) counted(meter int, event *edgeguard.Event, count, cost uint32) {
 	book := &l.meters[meter]
 	book.tally.Event(count)
-	book.names.note(event, count, cost)
+	book.names.remember(event, count, cost)
 }
 
-// decided notes the verdict of an event. The run's own list protects nobody, so
-// that what is protected is counted and shown; that it is refused is undone here.
+// decided records the verdict of an event. The run's own list protects no
+// address, so that protected ones are counted and shown; their refusals are
+// undone here.
 func (l *ledger) decided(v *edgeguard.Verdict, addr netip.Addr) {
 	if v.Action != edgeguard.ActionDeny {
 		return
 	}
 	of := l.refusal(v.Rule, addr)
 	if of.spared {
-		l.spared++
+		l.protectedRefusals++
 		return
 	}
 	a := of.by
@@ -113,7 +114,7 @@ func (l *ledger) decided(v *edgeguard.Verdict, addr netip.Addr) {
 	}
 }
 
-// refusal gives what an event of addr that the rule refused comes to.
+// refusal returns what an event of addr that the rule refused counts for.
 func (l *ledger) refusal(rule string, addr netip.Addr) *refusal {
 	b := addr.As16()
 	h := (binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])) * 0x9e3779b97f4a7c15
@@ -129,13 +130,15 @@ func (l *ledger) refusal(rule string, addr netip.Addr) *refusal {
 	return of
 }
 
-// spare takes what protected addresses were refused out of the totals.
-func (l *ledger) spare(s *detector.Stats) {
-	s.Denied -= l.spared
-	s.Passed += l.spared
+// subtractProtected subtracts the refusals of protected addresses from the
+// totals.
+func (l *ledger) subtractProtected(s *detector.Stats) {
+	s.Denied -= l.protectedRefusals
+	s.Passed += l.protectedRefusals
 }
 
-// crossed notes a crossing, and tells of it. One of a protected key is an alarm.
+// crossed records a crossing and passes it on. One of a protected key is an
+// alarm.
 func (l *ledger) crossed(c edgeguard.Crossing) {
 	why, spared := l.protected.Why(c.Key.Prefix)
 	if spared {
@@ -153,7 +156,7 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 	o.Last = c.Time
 	o.Crossings++
 	if o.Action = max(o.Action, c.Action); c.Stands != "" {
-		o.Action = edgeguard.ActionBlock // another rule's stood already
+		o.Action = edgeguard.ActionBlock // another rule's block was in force already
 	}
 	o.Peak = max(o.Peak, c.Count)
 }

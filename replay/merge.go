@@ -8,10 +8,10 @@ import (
 	"edgeguard"
 )
 
-// Merge gives the events of several sources as one, by time: always the event
+// Merge returns the events of several sources as one, by time: always the event
 // of the source whose next event is the oldest. The order inside a source is
 // kept, whatever its times. If a source fails, the others are read to their
-// ends and the first error comes last.
+// ends, and the first error comes last.
 func Merge(sources ...Source) Source {
 	if len(sources) == 1 {
 		return sources[0]
@@ -34,9 +34,9 @@ type mergeHead struct {
 	batch  []edgeguard.Event
 }
 
-// Next gives a run of one source's events: as far as they go before the next
+// Next returns a run of one source's events: as far as they go before the next
 // event of any other. The run is a piece of that source's batch, so nothing is
-// copied and it is valid until the next call.
+// copied, and it is valid until the next call.
 func (m *merged) Next() ([]edgeguard.Event, error) {
 	m.fill()
 	first := m.oldest(-1)
@@ -59,13 +59,13 @@ func (m *merged) Next() ([]edgeguard.Event, error) {
 }
 
 // goesFirst reports whether an event of time t goes before one of time limit;
-// of equals, the one of the earlier source.
+// if they are equal, the one of the earlier source does.
 func goesFirst(t, limit time.Time, earlier bool) bool {
 	return t.Before(limit) || earlier && t.Equal(limit)
 }
 
-// fill reads a batch for every source that has used up its own, and drops
-// those that are at their end.
+// fill reads a batch for every source that has used up its own, and drops those
+// that have ended.
 func (m *merged) fill() {
 	live := m.heads[:0]
 	for _, h := range m.heads {
@@ -83,8 +83,8 @@ func (m *merged) fill() {
 	m.heads = live
 }
 
-// oldest finds the source with the oldest next event, the first of equals,
-// leaving one out; -1 if there is none.
+// oldest returns the source with the oldest next event, except one; the first
+// of equals; -1 if there is none.
 func (m *merged) oldest(except int) int {
 	best := -1
 	for i, h := range m.heads {

@@ -11,14 +11,14 @@ import (
 // maxNames bounds how many keys' attributes a meter's names remember.
 const maxNames = 1 << 16
 
-// names remembers the attributes of keys, which a table knows only by
-// fingerprint. A key is noted each time its count passes a power of two, so
-// that the cost is small, and when there are too many the quietest half goes:
-// the keys worth showing are those with high counts.
+// names remembers the attributes of keys, which a table has only as a
+// fingerprint. A key is recorded each time its count passes a power of two, to
+// keep the cost small. When there are too many, the half with the lowest counts
+// is dropped: only high counts are worth showing.
 type names struct {
 	meter *rules.Meter
 	known map[uint64]name
-	floor uint32 // lower counts are not noted
+	least uint32 // lower counts are not remembered
 }
 
 type name struct {
@@ -26,9 +26,9 @@ type name struct {
 	count uint32
 }
 
-// note remembers the event's attributes if its count calls for it.
-func (n *names) note(event *edgeguard.Event, count, cost uint32) {
-	if len(n.meter.Attributes) == 0 || count < n.floor || bits.Len32(count) == bits.Len32(count-min(cost, count)) {
+// remember stores the event's attributes if its count is a power of two.
+func (n *names) remember(event *edgeguard.Event, count, cost uint32) {
+	if len(n.meter.Attributes) == 0 || count < n.least || bits.Len32(count) == bits.Len32(count-min(cost, count)) {
 		return
 	}
 	var buf [128]byte
@@ -46,11 +46,11 @@ func (n *names) note(event *edgeguard.Event, count, cost uint32) {
 	}
 }
 
-// raise doubles the floor and forgets what is under it.
+// raise doubles the least count and forgets what is below it.
 func (n *names) raise() {
-	n.floor = max(2, 2*n.floor)
+	n.least = max(2, 2*n.least)
 	for fingerprint, name := range n.known {
-		if name.count < n.floor {
+		if name.count < n.least {
 			delete(n.known, fingerprint)
 		}
 	}

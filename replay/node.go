@@ -37,16 +37,16 @@ func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
 	})
 	m.list.OnChange(m.changed)
 	var err error
-	m.pusher, err = redis.NewPusher(r.client, forNode(r.fleet.Redis, name), seam{m}, r.names)
+	m.pusher, err = redis.NewPusher(r.client, forNode(r.fleet.Redis, name), pusherPeer{m}, r.names)
 	return m, err
 }
 
-// changed carries a block to the other nodes. Those that have it hear of no
-// change, which ends the round.
+// changed carries a block to the other nodes. A node that has it already
+// reports no change, which ends the exchange.
 func (m *replayNode) changed(b edgeguard.Block) {
-	for _, other := range m.run.members {
+	for _, other := range m.run.nodes {
 		if other != m {
-			_, _ = other.list.Merge(b, m.run.now) // what one list takes, all take: their settings are the same
+			_, _ = other.list.Merge(b, m.run.now) // what one list accepts, all accept: their settings are the same
 		}
 	}
 }
@@ -64,16 +64,16 @@ func (m *replayNode) decide(event *edgeguard.Event) {
 	}
 }
 
-// seam is a replayNode as its pusher sees it.
-type seam struct{ *replayNode }
+// pusherPeer is a replayNode as its pusher sees it.
+type pusherPeer struct{ *replayNode }
 
-func (s seam) Counts() *aggregator.Totals  { return s.Member.Totals }
-func (s seam) Now() time.Time              { return s.run.now }
-func (s seam) Epoch(t time.Time) time.Time { return t }
-func (s seam) Local(t time.Time) time.Time { return t }
-func (s seam) Over(k aggregator.Key, peak uint32, reason string) {
+func (s pusherPeer) Counts() *aggregator.Totals  { return s.Member.Totals }
+func (s pusherPeer) Now() time.Time              { return s.run.now }
+func (s pusherPeer) Epoch(t time.Time) time.Time { return t }
+func (s pusherPeer) Local(t time.Time) time.Time { return t }
+func (s pusherPeer) Over(k aggregator.Key, peak uint32, reason string) {
 	s.Member.Over(s.run.now, k, peak, reason)
 }
-func (s seam) Settled(k aggregator.Key, peak uint32) bool {
+func (s pusherPeer) Settled(k aggregator.Key, peak uint32) bool {
 	return s.Member.Settled(s.run.now, k, peak)
 }

@@ -10,7 +10,7 @@ import (
 type Offender struct {
 	Key  edgeguard.Key
 	Rule string
-	// Action is the strongest that came of its crossings; an alarm for a key that
+	// Action is the strongest that came of its crossings; an alarm if the key
 	// is protected, and Protected why it is.
 	Action    edgeguard.Action
 	Protected string
@@ -21,11 +21,11 @@ type Offender struct {
 	// Count is the count at the first crossing, Limit what it passed, and Peak
 	// the greatest count of the whole replay.
 	Count, Limit, Peak uint32
-	// Wide is 56 or 48 where the key is an IPv6 network around keys of the rule,
-	// and Limit what the rule allows such a network; else 0.
+	// Wide is 56 or 48 if the key is an IPv6 network around keys of the rule,
+	// and Limit is the rule's limit for such a network; else 0.
 	Wide uint8
-	// Fleet says that it took several nodes' counts, added up, to see the first
-	// crossing.
+	// Fleet says that the first crossing was seen only by adding up the counts
+	// of several nodes.
 	Fleet bool
 	// Refused is how many events of the key's prefix the rule refused.
 	Refused uint64

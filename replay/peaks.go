@@ -9,18 +9,18 @@ import (
 	"edgeguard/shard"
 )
 
-// peaks is what the tables of one meter hold at the end, by key: those of all
-// nodes together, where there are several.
+// peaks is what the tables of one meter have at the end, by key: those of all
+// nodes together, if there are several.
 type peaks map[peakKey]shard.Entry
 
-// peakKey is a key as the tables know it.
+// peakKey is a key as the tables name it.
 type peakKey struct {
 	prefix netip.Prefix
 	with   uint64 // fingerprint of the attributes
 }
 
-// take adds the keys of a detector's tables, and returns how many they had to
-// forget. Of a key that several nodes saw it keeps the greatest count.
+// take adds the keys of a detector's tables, and returns how many they evicted.
+// Of a key that several nodes saw it keeps the greatest count.
 func (p *peaks) take(d *detector.Detector, meter *rules.Meter, now time.Time) (evicted uint64) {
 	if *p == nil {
 		*p = make(peaks)

@@ -1,6 +1,7 @@
 // Package replay runs recorded events through the same detector that decides
-// live, on a clock made of the events' own times, and reports whom the rules
-// would have blocked, when, and what other thresholds would have done.
+// live, on a clock made of the events' own times. It reports which addresses
+// the rules would have blocked, when, and what other thresholds would have
+// done.
 //
 // It enforces nothing and keeps nothing. One run uses one goroutine for
 // deciding; its source may read and parse on others.
@@ -21,33 +22,33 @@ import (
 	"edgeguard/shard"
 )
 
-// Source gives recorded events in batches. A batch is valid until the next
+// Source returns recorded events in batches. A batch is valid until the next
 // call; io.EOF follows the last.
 type Source interface {
 	Next() ([]edgeguard.Event, error)
 }
 
-// Config says what a replay decides by.
+// Config is what a replay decides by.
 type Config struct {
 	Rules *rules.Set
 	// Allow is never blocked and not counted.
 	Allow []netip.Prefix
 	// Protected is what a live node would not block: it is counted, and its
-	// crossings are alarms that refuse nobody.
+	// crossings are alarms and refuse nothing.
 	Protected hostaddr.Set
 	// Node is the name for events that carry none.
 	Node string
-	// Memory holds the tables. Where it is full they forget their coolest
-	// keys, and the report says how many.
+	// Memory contains the tables. When it is full they evict the keys with the
+	// lowest counts, and the report says how many.
 	Memory *shard.Memory
-	// MaxBlocks is how many blocks may stand at a time, on each node; what more is
-	// made takes the place of another. 0 is no bound.
+	// MaxBlocks is how many blocks may be in force at a time, on each node; one
+	// more replaces another. 0 is no bound.
 	MaxBlocks int
 	// MaxRows is how many offenders are kept, of all rules together: those with the
 	// most refused events, where there are more. One takes about 500 bytes. 0 is no
 	// bound.
 	MaxRows int
-	// Crossed hears each crossing as it happens, in order. Nil: nobody hears.
+	// Crossed is called with each crossing, in order. Nil disables it.
 	Crossed func(edgeguard.Crossing)
 	// Tune also keeps how high the count stood at every event, which the
 	// thresholds' shares are computed from.
@@ -58,8 +59,8 @@ type Config struct {
 // little at each new slot keeps the tables small without a pause.
 const sweepPages = 4
 
-// Run replays all events of source. It returns what it has so far, together
-// with the error, when the source fails or ctx is done.
+// Run replays all events of source. When the source fails or ctx is done, it
+// returns what it has so far together with the error.
 func Run(ctx context.Context, source Source, c Config) (*Report, error) {
 	r := newRun(c)
 	defer r.detector.Close(nil)
@@ -76,10 +77,10 @@ func Run(ctx context.Context, source Source, c Config) (*Report, error) {
 	return r.report(), ctx.Err()
 }
 
-// decideSize is how many events are decided at once.
+// decideSize is how many events are decided together.
 const decideSize = 64
 
-// run is one replay under way.
+// run is one replay in progress.
 type run struct {
 	config   Config
 	detector *detector.Detector
@@ -123,8 +124,8 @@ func (r *run) decide(events []edgeguard.Event) {
 	r.sweep()
 }
 
-// decideSome decides as many events as stay in the first cache with their
-// instants and verdicts.
+// decideSome decides a few events, so that they stay in the first-level cache
+// with their times and verdicts.
 func (r *run) decideSome(events []edgeguard.Event) {
 	nows, verdicts := r.nows[:len(events)], r.verdicts[:len(events)]
 	for i := range events {
@@ -136,7 +137,7 @@ func (r *run) decideSome(events []edgeguard.Event) {
 	}
 }
 
-// advance moves the clock to t, if that is ahead, and gives the clock.
+// advance moves the clock to t, if that is later, and returns the clock.
 func (r *run) advance(t time.Time) time.Time {
 	if t.After(r.now) {
 		r.now = t
@@ -146,7 +147,7 @@ func (r *run) advance(t time.Time) time.Time {
 	return r.now
 }
 
-// sweep does a little housekeeping each time the clock has moved on.
+// sweep does a little housekeeping each time the clock has moved.
 func (r *run) sweep() {
 	if sec := r.now.Unix(); sec != r.swept {
 		r.swept = sec

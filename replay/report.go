@@ -58,11 +58,11 @@ type WidePeak struct {
 	Peak uint32
 }
 
-// report sums up.
+// report returns the results.
 func (r *run) report() *Report {
 	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now,
 		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
-	r.ledger.spare(&rep.Stats)
+	r.ledger.subtractProtected(&rep.Stats)
 	for i := range r.config.Rules.Meters {
 		rep.Evicted += r.collect(i)
 		rep.Evicted += r.ledger.meters[i].wide.take(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
@@ -77,8 +77,8 @@ func (r *run) report() *Report {
 	return rep
 }
 
-// collect takes the peaks of all keys of meter i out of its tables, and
-// returns how many keys they had to forget.
+// collect takes the peaks of all keys of meter i from its tables, and returns
+// how many keys they evicted.
 func (r *run) collect(i int) (evicted uint64) {
 	meter := &r.config.Rules.Meters[i]
 	for _, table := range r.detector.Tables() {
@@ -94,7 +94,7 @@ func (r *run) collect(i int) (evicted uint64) {
 	return evicted
 }
 
-// of gives an entry's key with its attributes, or with their fingerprint where
+// of returns an entry's key with its attributes, or with their fingerprint if
 // they were not remembered.
 func (n *names) of(e shard.Entry) edgeguard.Key {
 	key := e.Key
@@ -109,8 +109,7 @@ func (n *names) of(e shard.Entry) edgeguard.Key {
 	return key
 }
 
-// key takes in how high a key of meter i went, and tells the offenders among
-// them.
+// key records the peak of a key of meter i, and passes it to the offenders.
 func (l *ledger) key(meter int, e shard.Entry) {
 	book := &l.meters[meter]
 	book.tally.Key(book.names.of(e), e.Count, e.Peak)

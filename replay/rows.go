@@ -8,10 +8,9 @@ import (
 	"edgeguard"
 )
 
-// rows are the offenders of all rules, as many as there is room for. Where there
-// is none left, those with the fewest refused events go, a part at a time; one
-// that has crossed since the last time is spared once, so that it has the time to
-// show what it is.
+// rows are the offenders of all rules, up to a bound. When it is reached, those
+// with the fewest refused events are dropped, a part at a time. A row that has
+// crossed since the last time is kept once more, to show what it is.
 type rows struct {
 	most    int // 0 is no bound
 	kept    map[rowKey]*row
@@ -24,7 +23,7 @@ type rows struct {
 	seed            sketchSeed
 }
 
-// rowKey is a key as the tables know it, so that its peak can be found.
+// rowKey is a key as the tables name it, so that its peak can be found.
 type rowKey struct {
 	rule   int
 	prefix netip.Prefix
@@ -42,14 +41,14 @@ type countKey struct {
 	prefix netip.Prefix
 }
 
-// count is how many events of a prefix a rule refused; rows share it where they
-// differ in their attributes only.
+// count is how many events of a prefix a rule refused; rows that differ only in
+// their attributes share it.
 type count struct {
 	refused uint64
 	rows    int
 }
 
-// dropPart is the part of the rows, one in so many, that goes at once.
+// dropPart is the part of the rows, one in so many, that is dropped in one go.
 const dropPart = 4
 
 func newRows(most int) *rows {
@@ -59,9 +58,9 @@ func newRows(most int) *rows {
 // refused counts a refused event of a prefix.
 func (r *rows) refused(key countKey) { r.counting(key).refused++ }
 
-// counting gives the count of a prefix. Counts without a row go once they are as
-// many as there may be rows: then what a key was refused before it crossed, or
-// before it came back, is lost to its row.
+// counting returns the count of a prefix. Counts without a row are deleted once
+// they are twice as many as there may be rows. Then a row lacks what its key
+// was refused before it crossed, or before it came back.
 func (r *rows) counting(key countKey) *count {
 	c := r.counts[key]
 	if c != nil {
@@ -80,7 +79,7 @@ func (r *rows) counting(key countKey) *count {
 	return c
 }
 
-// of gives the row of a key, a new one made of the crossing where there is none.
+// of returns the row of a key, a new one made of the crossing if there is none.
 func (r *rows) of(key rowKey, c *edgeguard.Crossing) *row {
 	r.crossings++
 	if o := r.kept[key]; o != nil {
@@ -97,8 +96,8 @@ func (r *rows) of(key rowKey, c *edgeguard.Crossing) *row {
 	return o
 }
 
-// makeRoom drops the rows with the fewest refused events, of these the ones that
-// crossed the longest ago.
+// makeRoom drops the rows with the fewest refused events; of equals, those
+// whose last crossing is oldest.
 func (r *rows) makeRoom() {
 	order := make([]seen, 0, len(r.kept))
 	for key, o := range r.kept {
@@ -118,7 +117,7 @@ type seen struct {
 	key           rowKey
 }
 
-// before orders rows: which is to go first.
+// before orders rows by which is dropped first.
 func (s seen) before(t seen) int {
 	if s.fresh != t.fresh {
 		if t.fresh {
@@ -141,7 +140,7 @@ func (r *rows) drop(key rowKey) {
 	r.dropped++
 }
 
-// sorted gives the offenders of a rule in the order of their first crossing.
+// sorted returns the offenders of a rule in the order of their first crossing.
 func (r *rows) sorted(rule int) []Offender {
 	var out []Offender
 	for key, o := range r.kept {

@@ -17,7 +17,7 @@ const sketchBits = 14
 // zeros, plus one, of the hashes that fell to it.
 type sketch [1 << sketchBits]uint8
 
-// sketchSeed makes hashes that nobody who writes a log can foresee.
+// sketchSeed makes hashes that no author of a log can predict.
 type sketchSeed struct{ seed maphash.Seed }
 
 func newSketchSeed() sketchSeed { return sketchSeed{maphash.MakeSeed()} }

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// sortedBatch is how many events a sorted source hands over at once.
+	// sortedBatch is how many events a sorted source returns at a time.
 	sortedBatch = 1024
-	// sortedPart is how many events are held together: a slice that grows is
-	// copied, and holds its memory twice meanwhile.
+	// sortedPart is how many events are stored together: a slice that grows is
+	// copied, and then needs its memory twice.
 	sortedPart = 1 << 14
 	// eventBytes is what an event takes while it is sorted, and textBytes what a
 	// text takes besides its own length.
 	eventBytes = int64(unsafe.Sizeof(edgeguard.Event{})) + 4
 	textBytes  = 96
-	// mostSorted is what a number can count.
+	// mostSorted is how many events can be numbered.
 	mostSorted = 1<<32 - 1
 )
 
-// ErrTooLarge is what a [Sort] gives where the events do not fit.
+// ErrTooLarge is returned by a [Sort] whose events do not fit.
 var ErrTooLarge = errors.New("the events do not fit into the memory for sorting")
 
-// Sort reads all of a source and gives its events ordered by time; events of
-// the same time keep their order. It holds every event in memory, about 200
-// bytes and the texts of each, at most limit bytes; more is ErrTooLarge before
-// the first event. 0 is no limit. An error of the source comes after the events
+// Sort reads all of a source and returns its events ordered by time; events of
+// the same time keep their order. It keeps every event in memory, about 200
+// bytes and its texts, at most limit bytes; more is ErrTooLarge before the
+// first event. 0 is no limit. An error of the source comes after the events
 // that were read before it.
 func Sort(source Source, limit int64) Source {
 	if limit <= 0 {
@@ -67,12 +67,12 @@ func (s *sorted) Next() ([]edgeguard.Event, error) {
 	return s.batch[:n], nil
 }
 
-// at is the event of a number.
+// at returns the event of a number.
 func (s *sorted) at(number uint32) *edgeguard.Event {
 	return &s.parts[number/sortedPart][number%sortedPart]
 }
 
-// collect reads the source to its end and finds the order.
+// collect reads the source to its end and sorts.
 func (s *sorted) collect() {
 	read := uint64(0)
 	for s.err == nil {
@@ -97,7 +97,7 @@ func (s *sorted) collect() {
 	})
 }
 
-// keep copies an event past its batch.
+// keep copies an event, which must outlive its batch.
 func (s *sorted) keep(event *edgeguard.Event) {
 	last := len(s.parts) - 1
 	if last < 0 || len(s.parts[last]) == sortedPart {
@@ -110,8 +110,8 @@ func (s *sorted) keep(event *edgeguard.Event) {
 	s.parts[last] = append(s.parts[last], ev)
 }
 
-// text keeps a text past its batch. Texts repeat from line to line, so equal
-// ones are kept once.
+// text copies a text, which must outlive its batch. Texts repeat from line to
+// line, so equal ones are stored once.
 func (s *sorted) text(text string) string {
 	if text == "" {
 		return ""

@@ -8,13 +8,13 @@ import (
 	"edgeguard/shard"
 )
 
-// networks holds, of each size of network around one meter's keys, the greatest
-// of all counts.
+// networks has, for each size of network around one meter's keys, the one with
+// the greatest count.
 type networks map[uint8]shard.Entry
 
-// take looks through the wide tables of one meter of a detector, shows the peak
-// of each network, and returns how many they had to forget. Of several nodes
-// each counts for itself.
+// take reads the wide tables of one meter of a detector, passes the peak of
+// each network to each, and returns how many they evicted. If there are several
+// nodes, each counts separately.
 func (n *networks) take(d *detector.Detector, meter *rules.Meter, now time.Time, each func(shard.Entry)) (evicted uint64) {
 	if *n == nil {
 		*n = make(networks)
@@ -35,7 +35,7 @@ func (n *networks) take(d *detector.Detector, meter *rules.Meter, now time.Time,
 	return evicted
 }
 
-// of gives the highest network of each size that a rule counts.
+// of returns the highest network of each size that a rule counts.
 func (n networks) of(rule *rules.Rule, named *names) (out []WidePeak) {
 	for _, w := range rule.Widths {
 		peak := WidePeak{Width: w, Peak: n[w.Bits].Peak}
@@ -47,13 +47,13 @@ func (n networks) of(rule *rules.Rule, named *names) (out []WidePeak) {
 	return out
 }
 
-// wide gives the highest networks of a rule.
+// wide returns the highest networks of a rule.
 func (l *ledger) wide(rule *rules.Rule) []WidePeak {
 	book := &l.meters[rule.Meter]
 	return book.wide.of(rule, &book.names)
 }
 
-// peaked notes how high a key or a network of a meter went, if it is one of the
+// peaked records the peak of a key or a network of a meter, if it is one of the
 // offenders.
 func (l *ledger) peaked(meter int, e shard.Entry) {
 	for _, i := range l.meters[meter].names.meter.Rules {
