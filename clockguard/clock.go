@@ -31,14 +31,14 @@ const (
 	// as in ntpd (RFC 5905, STEPT).
 	DefaultStep = 128 * time.Millisecond
 	// settle is how long after a reading a new course begins, so that it does
-	// not matter how long an Observe took: who reads the time during it gets
-	// the old course, and nobody's time goes back.
+	// not matter how long an Observe took: a reader during it gets the old
+	// course, and no reader's time goes back.
 	settle = time.Second
 	// DefaultAlign is the default slot: see Config.
 	DefaultAlign = 5 * time.Second
 	// MaxCorrection is the most that is corrected: half a default slot, 83
-	// minutes of slewing. Who is further off has a clock to fix, or asked a
-	// server that has.
+	// minutes of slewing. A node that is further off needs its clock fixed, or
+	// asked a server that does.
 	MaxCorrection = 2500 * time.Millisecond
 )
 

@@ -29,7 +29,7 @@ func takeClaim(path string, alone bool) (*claim, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	// Who emptied the list removed its lock since: then this one says nothing.
+	// Emptying the list removes its lock: then this one protects nothing.
 	if !isAt(f) {
 		_ = f.Close()
 		return nil, ErrInUse
@@ -47,14 +47,14 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// release returns the claim up; nil is none.
+// release gives up the claim; nil is none.
 func (c *claim) release() {
 	if c != nil {
 		_ = c.file.Close()
 	}
 }
 
-// remove returns up a claim that was held alone, with its file.
+// remove gives up a claim that was held alone, with its file.
 func (c *claim) remove() {
 	_ = os.Remove(c.file.Name())
 	c.release()

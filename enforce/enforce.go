@@ -8,13 +8,13 @@
 //	blocklist ──Hear──▶ Runner ──Replace, Apply──▶ Enforcer ──▶ file ▸ reload, socket, kernel
 //
 // It does not decide, and nothing waits for it: Hear takes a lock for the time
-// of a map write. Where an enforcer fails, edgeguard fails open: what was
-// installed last stays, the node's own verdicts hold, the runner tries again
-// and its [Stats] say so.
+// of a map write. Where an enforcer fails, edgeguard fails open: the last
+// installed list stays in place, the node's own verdicts hold, the runner tries
+// again and its [Stats] say so.
 //
-// An enforcer gets an [Entry], never an [edgeguard.Block]: it has no text in
-// it, so no rule name, reason or header of a stranger can reach a file, an
-// argument or a socket.
+// An enforcer gets an [Entry], never an [edgeguard.Block]: an entry has no text,
+// so no rule name, reason or header of a stranger can reach a file, an argument or
+// a socket.
 package enforce
 
 import (
@@ -27,7 +27,7 @@ import (
 type Entry struct {
 	// Prefix is valid, masked, and never IPv4 mapped into IPv6.
 	Prefix netip.Prefix
-	// Until is when the entry has to be gone.
+	// Until is when the entry must be gone.
 	Until time.Time
 }
 

@@ -147,7 +147,7 @@ func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) erro
 	return nil
 }
 
-// Close returns up the claim. The file stays as it is.
+// Close gives up the claim. The file stays as it is.
 func (f *File) Close() error {
 	f.claim.release()
 	f.claim = nil

@@ -37,8 +37,8 @@ type Config struct {
 	// interfaces, as the kernel names them.
 	Interfaces func() ([]Protected, error)
 	// Extra lists what the host relies on besides; nil means nothing. It is
-	// called at each look, since names may resolve to others and nodes come and go. It
-	// should not block: while it does, nothing is refreshed.
+	// called at each look, since names may resolve to other addresses and nodes come
+	// and go. It should not block: while it does, nothing is refreshed.
 	Extra func() ([]Protected, error)
 }
 

@@ -91,7 +91,7 @@ func (f *Format) Parser(name string, zone *time.Location) *Parser {
 }
 
 // Begin takes the header off the beginning of a log, if its format has one, and
-// gives the rest. Line is the number of the header's line, 0 without one; the
+// returns the rest. Line is the number of the header's line, 0 without one; the
 // error says what is wrong with it.
 func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
 	h, ok := l.parser.(entry.Header)

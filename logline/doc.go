@@ -9,12 +9,15 @@
 //	format ─▶ Parser ◀─ Begin: the line that names the columns, where there is one
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
+// The parsers are in the packages below: pattern, jsonlog, csvlog and haproxylog,
+// made of scan, which reads values, and entry, which holds a line's fields.
+//
 // Lines are read by format, never searched. That is what keeps a client from
-// writing another's address into the log: a field ends where the server
-// ends it (a quote or a tab inside a client's text is escaped by Apache, nginx
-// and HAProxy, so neither can be forged), and a format that has no address
-// written by the server is refused. A line that can be read in two ways is
-// skipped and counted, and so is any other that does not fit.
+// writing another's address into the log. A field ends where the server ends it:
+// Apache, nginx and HAProxy escape a quote or a tab inside a client's text, so
+// neither can be forged. A format that has no address written by the server is
+// refused. A line that can be read in two ways is skipped and counted, and so is
+// any other that does not fit.
 //
 // A line whose end is missing, because it is longer than 64 KiB or its server cut
 // it short, is an event of the fields that end before: a cut field is unknown,

@@ -1,19 +1,19 @@
-// Package snapshot keeps what a node knows on disk, so that a restart goes on
+// Package snapshot keeps what a node knows on disk, so that a restart continues
 // where the last run stopped: the windows of every meter, the blocks and their
-// tombstones, the blocks that await confirmation, how often each key was blocked before, and how far each log was
-// read.
+// tombstones, the blocks that await confirmation, how often each key was blocked
+// before, and how far each log was read.
 //
 // Save and load:
 //
 //	Create ─ Meter ─ Window… ─ Block… ─ Step… ─ Position… ─ Commit
-//	Load: check the whole file, then hand every record to a Sink
+//	Load: check the whole file, then pass every record to a Sink
 //
 // A [Writer] streams into a temporary file beside the old one; Commit syncs
 // it, renames it over the old one, and syncs the folder. A reader sees the old
 // file or the new one, whenever a crash comes. [Load] reads twice, first to
 // check and then to pass on: nothing of a file that is torn, foreign, of
-// another version or from the future is ever used. Such a file is renamed,
-// and the error says to what.
+// another version or from the future is ever used. Such a file is renamed, and the
+// error says to what.
 //
 // Neither holds more than a frame in memory, 64 KiB, whatever a file claims.
 //

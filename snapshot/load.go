@@ -53,15 +53,14 @@ type Loaded struct {
 	Skipped int
 }
 
-// Load hands every record of the snapshot at path that is of use at now, on
-// the epoch's clock, to the sink: all of them, or none where the error is not
-// nil. (Only who rewrites the file in its place, in the instant between check
-// and use, can make it stop halfway; edgeguard never does.)
+// Load passes every record of the snapshot at path that is of use at now, on
+// the epoch's clock, to the sink. It passes all, or none if it returns an error.
+// (Only a program that rewrites the file in its place, between check and use, can
+// make it stop halfway; edgeguard never does.)
 //
 // Where there is no file the error is fs.ErrNotExist: a first start. A file
-// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been renamed,
-// and the error says to what. After any error the node starts
-// without what it knew.
+// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been renamed, and
+// the error says to what. After any error the node starts without what it knew.
 func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 	l, err := load(path, now, &sink)
 	switch {

@@ -105,7 +105,7 @@ func (w *Writer) Commit() error {
 	return nil
 }
 
-// Close returns up a snapshot that was not committed and removes what was
+// Close gives up a snapshot that was not committed and removes what was
 // written. After Commit it does nothing.
 func (w *Writer) Close() {
 	w.file.Discard()

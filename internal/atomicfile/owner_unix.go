@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// keepOwner returns f the owner of old. Only root may do that for others' files;
+// keepOwner gives f the owner of old. Only root may do that for others' files;
 // where it fails, f stays this process's, which can read and write it again.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {

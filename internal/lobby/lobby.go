@@ -1,23 +1,24 @@
-// Package lobby bounds the connections of a listener, and chooses who goes when
-// it is full, so that whoever only holds connections keeps no client out.
+// Package lobby bounds the connections of a listener, and chooses which one to
+// close when it is full, so that a client that only holds connections keeps no
+// other out.
 //
 // A connection waits until its first request has been read, then it is answered,
 // and then it idles until the next. When there is no room for a new one, one of
 // the others is closed:
 //
-//  1. who has not asked anything for a moment, the oldest first;
-//  2. who asked and has been idle for a moment, the one that asked the longest ago
-//     first: a proxy that works has asked just now;
-//  3. who came within the moment, or else asked within it. Had he no time to ask,
-//     every client that asked once would keep new ones out;
-//  4. whose answer takes longer than [slow], the longest first: who does not read
-//     it, or a stream.
+//  1. one that has not asked anything for a moment, the oldest first;
+//  2. one that asked and has been idle for a moment, the one that asked the longest
+//     ago first: a proxy that works has asked just now;
+//  3. one that came within the moment, or else asked within it. If new ones were
+//     spared here, every client that asked once would keep them out;
+//  4. one whose answer takes longer than [slow], the longest first: its client does
+//     not read, or it is a stream.
 //
-// Of the first three, a connection whose request has begun to come is passed over
-// while there are others: on a busy machine, a proxy that asks just now would lose
-// to whoever opens connections without end.
+// Of the first three, a connection whose request has begun to arrive is passed over
+// while there are others. Otherwise, on a busy machine, a proxy that asks just now
+// would lose to a client that opens connections without end.
 //
-// Only when all are being answered, the new one is turned away.
+// Only when all are being answered is the new one turned away.
 package lobby
 
 import (
@@ -32,7 +33,7 @@ import (
 // another. A verdict takes microseconds: forward auth never loses one so.
 const slow = 5 * time.Second
 
-// moment is how long who came just now has to ask.
+// moment is how long a new connection has to ask.
 const moment = 100 * time.Millisecond
 
 // mostLooks bounds the connections that are looked into to choose one.
@@ -63,9 +64,9 @@ type Stats struct {
 // Listen bounds the connections of l to places, at least 1. A connection that is
 // turned away is sent the refusal first.
 //
-// Every connection that Accept returns, a [*Conn], must see [Conn.Leave] once the
-// one who serves it is done with it: a closed one's place, and its file
-// descriptor, are free only then.
+// [Conn.Leave] must be called on every connection that Accept returns, a [*Conn],
+// once its server is done with it: a closed one's place, and its file descriptor,
+// are free only then.
 func Listen(l net.Listener, places int, refusal string) *Listener {
 	return &Listener{Listener: l, refusal: refusal, places: make(chan struct{}, max(places, 1)), conns: make(map[*Conn]struct{})}
 }

@@ -91,7 +91,7 @@ func (p *Place) Sync() error {
 	return d.Sync()
 }
 
-// Doubts says who else could replace a file that Open does not refuse: the
+// Doubts returns who else could replace a file that Open does not refuse: the
 // owner of its folder, or a group. The error is Open's.
 func Doubts(path string) (doubts []string, err error) {
 	w, err := walkTo(path)

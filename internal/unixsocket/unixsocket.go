@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// Access says who may connect: whoever may write to the file.
+// Access says who may connect: those who may write to the file.
 type Access struct {
 	Mode  fs.FileMode // permission bits
 	Group string      // by name or number; empty for that of the process
@@ -88,7 +88,7 @@ func (a Access) Compare(path string) error {
 	return nil
 }
 
-// WhoMay says to one who may not connect to a socket who may, and what to do.
+// WhoMay returns, for a user who may not connect to a socket, who may and what to do.
 func WhoMay(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -87,7 +87,7 @@ func (f *Fields) SetPath(b []byte) {
 	}
 }
 
-// SetCutPath keeps a path of which the end is missing, if that is of its query.
+// SetCutPath keeps a path whose end is missing, if the end is of its query.
 func (f *Fields) SetCutPath(b []byte) {
 	f.Known &^= edgeguard.FieldPath
 	if bytes.IndexByte(b, '?') >= 0 {

@@ -14,7 +14,7 @@ import (
 //
 //	192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 {…} "GET / HTTP/1.1"
 //
-// The address, the time and the status stand before anything that a client
+// The address, the time and the status come before anything that a client
 // writes (https://docs.haproxy.org/3.0/configuration.html, 8.2.3).
 type parser struct {
 	clock scan.Clock

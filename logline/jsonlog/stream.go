@@ -190,7 +190,7 @@ func (s *stream) takeValue(b []byte) int {
 	return n
 }
 
-// valueEnd is jsonValue for a value that comes in pieces: it gives how much of b
+// valueEnd is jsonValue for a value that comes in pieces: it returns how much of b
 // is of the value, and whether it ends there.
 func (s *stream) valueEnd(b []byte) (n int, ended bool) {
 	for i := 0; i < len(b); i++ {

@@ -107,7 +107,7 @@ func apacheEscape(c byte) byte {
 }
 
 // apacheDirective reads one %…, which may carry status conditions (%!200,304s),
-// < or >, and an argument in braces. It gives its tokens and length.
+// < or >, and an argument in braces. It returns its tokens and length.
 func apacheDirective(s string) ([]token, int, error) {
 	n := 1
 	for n < len(s) && strings.IndexByte("!,<>0123456789", s[n]) >= 0 {

@@ -178,8 +178,8 @@ func assemble(tokens []token) (*program, error) {
 }
 
 // addField appends a field. Two fields without a literal between them are one
-// stretch of text, known to be only what both are: nothing, unless the
-// second is the query that belongs to the path.
+// stretch of text, of unknown meaning unless the second is the query that belongs
+// to the path.
 func (p *program) addField(t token, before []token) error {
 	touching := len(before) > 0 && before[len(before)-1].name != ""
 	if touching {

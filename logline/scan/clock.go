@@ -209,7 +209,7 @@ func UnixNumber(b []byte, per int64) (t Instant, n int, ok bool) {
 }
 
 // fraction reads the digits from b[i], the first a tenth, as nanoseconds, and
-// gives the index after them.
+// returns the index after them.
 func fraction(b []byte, i int) (nsec int32, next int) {
 	for scale := int32(1e8); i < len(b) && IsDigit(b[i]); i++ {
 		nsec += int32(b[i]-'0') * scale

@@ -2,11 +2,11 @@ package accesslog
 
 import "bytes"
 
-// heads are the beginnings of the texts that were read lately. A copy that was
+// beginnings are the beginnings of the texts that were read lately. A copy that was
 // made before a file was emptied (logrotate's copytruncate) lies beside it like
 // a file that was made and rotated away unseen; its beginning tells it apart,
 // and without it all its lines would count twice.
-type heads [][]byte
+type beginnings [][]byte
 
 const (
 	headSize = 256
@@ -14,7 +14,7 @@ const (
 )
 
 // note keeps the beginning of a tail's text, as far as it is there yet.
-func (h *heads) note(t *tail) {
+func (h *beginnings) note(t *tail) {
 	if len(t.head) == headSize {
 		return
 	}
@@ -32,7 +32,7 @@ func (h *heads) note(t *tail) {
 }
 
 // index finds the very slice, which a longer one replaces.
-func (h *heads) index(head []byte) int {
+func (h *beginnings) index(head []byte) int {
 	for i := range *h {
 		if len(head) > 0 && &(*h)[i][0] == &head[0] {
 			return i
@@ -43,7 +43,7 @@ func (h *heads) index(head []byte) int {
 
 // has reports whether a file begins like a text that was read. At least one
 // line must be the same.
-func (h *heads) has(t *tail) bool {
+func (h *beginnings) has(t *tail) bool {
 	b := t.beginning()
 	for _, head := range *h {
 		n := min(len(head), len(b))

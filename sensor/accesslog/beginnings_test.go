@@ -31,7 +31,7 @@ func TestHeads(t *testing.T) {
 		}
 		return s.String()
 	}
-	var h heads
+	var h beginnings
 	log := open("log", lines(0, 2))
 	h.note(log)
 	if !h.has(open("short copy", lines(0, 1))) || !h.has(open("longer copy", lines(0, 50))) {

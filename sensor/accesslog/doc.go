@@ -16,18 +16,19 @@
 // point into its page. Live lines are decided as soon as they are whole, and as
 // many together as have come.
 //
-// A followed file is the better way in: it loses nothing that the server wrote
-// while the follower could open it, through rotation and restart, except for what a
-// rotation in place cuts off between its copy and its emptying, and for what was
+// Prefer a followed file: through rotation and restart it loses nothing that the
+// server wrote while the follower could open it. The exceptions are what a
+// rotation in place cuts off between its copy and its emptying, and what was
 // compressed or deleted while it was not followed. However far it is behind, a few
-// dozen files are open together and the others wait; one that is gone before its
-// turn is counted (see [FollowStats]). It must be on a file system of
-// this host, and who edits it makes it a new file, whose lines are read again. A
-// socket loses what is sent while it is closed, and a datagram socket what its
-// short queue has no room for; [ListenStats] says what can be known of it. Where
-// a log cannot be read the server is not disturbed and no client is refused: events
-// are missing, and Trouble is called.
+// dozen files are open and the others wait; one that is gone before its turn is
+// counted (see [FollowStats]). The file must be on a file system of this host. An
+// editor makes it a new file, whose lines are read again.
+//
+// A socket loses what is sent while it is closed, and a datagram socket what its
+// short queue has no room for; [ListenStats] counts what can be known of it. Where
+// a log cannot be read, the server is not disturbed and no client is refused:
+// events are missing, and Trouble is called.
 //
 // The package does not decide: it knows no rule and no window, except that
-// [Strays] is set how far ahead of its neighbours a timestamp may be.
+// [Strays] needs to know how far ahead of its neighbours a timestamp may be.
 package accesslog

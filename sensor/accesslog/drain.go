@@ -39,7 +39,7 @@ func (f *Follower) step(t *tail) (more bool) {
 		t.read = true
 		return false
 	}
-	f.heads.note(t)
+	f.beginnings.note(t)
 	info, err := t.file.Stat() // before the reading, which says whether it is still that text
 	if err != nil {
 		info = t.info

@@ -24,8 +24,8 @@ type inlet struct {
 	stats LiveStats
 }
 
-// misfit is how many lines in a row must be skipped before the format is said
-// not to fit: a stranger's broken line is no reason for an alarm.
+// misfit is how many lines in a row must be skipped before the format is reported
+// not to fit: one broken line is no reason for an alarm.
 const misfit = 20
 
 func newInlet(l *Live, name string) *inlet {

@@ -34,8 +34,8 @@ type FollowConfig struct {
 	// process that is killed begins at the log's end once more. It is called by
 	// Run, without the gate.
 	Placed func()
-	// Poll is how often the file is looked at where the kernel does not report changes
-	// that it has changed; 0 means 100 ms.
+	// Poll is how often the file is looked at where the kernel does not report
+	// its changes; 0 means 100 ms.
 	Poll time.Duration
 	// Linger is how long a file that was rotated away is still read after its
 	// last line, because a server writes to it until it is reloaded; 0 means 1
@@ -55,12 +55,12 @@ const (
 // links that are moved. Run is called once; Position and Stats are safe for
 // concurrent use. Make one with [NewFollower].
 type Follower struct {
-	config FollowConfig
-	in     *inlet
-	buf    []byte
-	page   page
-	wake   *wake
-	taken  int // bytes of the last turn
+	config  FollowConfig
+	in      *inlet
+	buf     []byte
+	page    page
+	watcher *watcher
+	taken   int // bytes of the last turn
 
 	missing time.Time // since when the path leads nowhere; zero while it leads somewhere
 	failing bool      // an open file cannot be read
@@ -68,9 +68,9 @@ type Follower struct {
 	nextTry time.Time
 	// since only moves on: rotated files that were not written to since have been
 	// read, or are older than what is followed.
-	since time.Time
-	read  bool // the folder, since the start
-	heads heads
+	since      time.Time
+	read       bool // the folder, since the start
+	beginnings beginnings
 	// unread are the rotated files that were seen and could not be opened yet;
 	// full says that some files wait for room.
 	unread map[inode]unread
@@ -126,7 +126,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if f.drain(ctx) {
 			f.look()
-			f.wake.wait(ctx, f.config.Poll, f.pause())
+			f.watcher.wait(ctx, f.config.Poll, f.pause())
 		} else {
 			f.look()
 		}
@@ -137,11 +137,11 @@ func (f *Follower) Run(ctx context.Context) error {
 // begin opens what there is to read; end closes it.
 func (f *Follower) begin() {
 	f.buf = make([]byte, contextSize+blockSize)
-	f.wake = newWake()
+	f.watcher = newWatcher()
 	if f.since.IsZero() {
 		f.since = time.Now()
 	}
-	f.wake.watch(filepath.Dir(f.config.File))
+	f.watcher.add(filepath.Dir(f.config.File))
 	f.resume()
 	f.look()
 }
@@ -160,7 +160,7 @@ func (f *Follower) resume() {
 	var missed []Place
 	for i := range f.saved {
 		if t := find(f.config.File, &f.saved[i]); t != nil {
-			f.wake.watch(filepath.Dir(t.name))
+			f.watcher.add(filepath.Dir(t.name))
 			open = append(open, t)
 		} else {
 			missed = append(missed, f.saved[i])
@@ -251,7 +251,7 @@ func (f *Follower) absent(now time.Time, err error) {
 	if f.seen.IsZero() {
 		f.saw(now) // what comes later is read from its beginning
 	}
-	f.wake.watch(filepath.Dir(f.config.File)) // its folder may be new too
+	f.watcher.add(filepath.Dir(f.config.File)) // its folder may be new too
 	if f.missing.IsZero() {
 		f.missing = now
 	}
@@ -300,7 +300,7 @@ func (f *Follower) turn() error {
 
 // push adds a file that took the place of the others.
 func (f *Follower) push(t *tail) {
-	f.wake.watch(filepath.Dir(t.name))
+	f.watcher.add(filepath.Dir(t.name))
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -314,7 +314,7 @@ func (f *Follower) push(t *tail) {
 }
 
 func (f *Follower) end() {
-	f.wake.close()
+	f.watcher.close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tails {

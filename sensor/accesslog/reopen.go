@@ -102,7 +102,7 @@ func (f *Follower) openMissed(found []rotated, known func(os.FileInfo) bool) (op
 		delete(f.unread, inodeOf(t.info))
 		if c, ok := f.closed[inodeOf(t.info)]; ok {
 			t.resume(&c.place) // or it is a new file with that inode
-		} else if f.heads.has(t) || !t.begun() {
+		} else if f.beginnings.has(t) || !t.begun() {
 			_ = t.file.Close() // a copy of what was read, or one that is being made
 			continue
 		}

@@ -17,7 +17,7 @@ type socketFile struct {
 }
 
 // clearStale removes what an earlier run left: a socket file at which no process
-// listens at.
+// listens.
 func clearStale(network, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -48,8 +48,9 @@ const (
 	followShare = 16
 )
 
-// NewStrays wraps a source. The window counts in whole seconds. dropped, which may be nil, is called with each event
-// that is left out and its number in the source, counted from 0.
+// NewStrays wraps a source. The window counts in whole seconds. dropped is called
+// with each event that is left out and its number in the source, counted from 0;
+// nil disables it.
 func NewStrays(src Source, window time.Duration, dropped func(number uint64, ev *edgeguard.Event)) *Strays {
 	if dropped == nil {
 		dropped = func(uint64, *edgeguard.Event) {}

@@ -23,7 +23,7 @@ type tail struct {
 	// it is read again after a restart. Otherwise it says nothing.
 	cursor mark
 	long   logline.Long
-	head   []byte // the beginning of its text, in the follower's heads
+	head   []byte // the beginning of its text, in the follower's beginnings
 	// reach is the greatest size that was seen of the text, in bytes. Of a file
 	// that was emptied, saved is how much of the text before is accounted for
 	// (read, in a copy, or counted as lost), and holed how many NULs begin it.
@@ -133,8 +133,8 @@ func (t *tail) from() *mark {
 	return &t.mark
 }
 
-// next reads what follows the mark, or the cursor, into buf, which has room for a block and the
-// context before it. Both are read together, so that a file that was emptied and
+// next reads what follows the mark, or the cursor, into buf, which has room for a
+// block and the context before it. Both are read together, so that a file that was emptied and
 // has grown again beyond the mark is noticed without a further call.
 func (t *tail) next(buf []byte) ([]byte, outcome, error) {
 	from := t.from()

@@ -7,11 +7,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// wake ends a wait early when something happens in a watched folder. It is a
+// watcher ends a wait early when something happens in a watched folder. It is a
 // convenience only: where the kernel does not report (another file system, no
 // watches left), the wait ends by its time.
-type wake struct {
-	watcher *fsnotify.Watcher // nil where there is none
+type watcher struct {
+	notify  *fsnotify.Watcher // nil where there is none
 	watched map[string]bool
 	last    time.Time
 }
@@ -30,27 +30,27 @@ const longSettle = 50 * time.Millisecond
 // much is half of the buffer that nginx's access_log usually has.
 const much = 32 << 10
 
-func newWake() *wake {
+func newWatcher() *watcher {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		w = nil
 	}
-	return &wake{watcher: w, watched: map[string]bool{}}
+	return &watcher{notify: w, watched: map[string]bool{}}
 }
 
-// watch adds a folder, once it exists.
-func (w *wake) watch(folder string) {
-	if w.watcher != nil && !w.watched[folder] && w.watcher.Add(folder) == nil {
+// add adds a folder, once it exists.
+func (w *watcher) add(folder string) {
+	if w.notify != nil && !w.watched[folder] && w.notify.Add(folder) == nil {
 		w.watched[folder] = true
 	}
 }
 
 // wait returns after d, or when something has happened and settle has passed
 // since it returned for that before, or when ctx has ended.
-func (w *wake) wait(ctx context.Context, d, settle time.Duration) {
+func (w *watcher) wait(ctx context.Context, d, settle time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	if w.watcher == nil {
+	if w.notify == nil {
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -62,8 +62,8 @@ func (w *wake) wait(ctx context.Context, d, settle time.Duration) {
 		return
 	case <-timer.C:
 		return
-	case <-w.watcher.Events:
-	case <-w.watcher.Errors: // such as an overflow: something has happened
+	case <-w.notify.Events:
+	case <-w.notify.Errors: // such as an overflow: something has happened
 	}
 	if left := settle - time.Since(w.last); left > 0 {
 		timer.Reset(left)
@@ -75,8 +75,8 @@ func (w *wake) wait(ctx context.Context, d, settle time.Duration) {
 	w.last = time.Now()
 }
 
-func (w *wake) close() {
-	if w.watcher != nil {
-		_ = w.watcher.Close()
+func (w *watcher) close() {
+	if w.notify != nil {
+		_ = w.notify.Close()
 	}
 }

@@ -18,7 +18,7 @@ const (
 // says so is meant to be slow to read.
 const MaxHops = 50
 
-// Client is who asks.
+// Client is the client of a request.
 type Client struct {
 	// Addr is the address, unmapped and without a zone. It is the zero Addr
 	// for a unix socket whose header named no address.

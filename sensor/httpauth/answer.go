@@ -18,7 +18,7 @@ import (
 // answer is the server's handler.
 func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	if !ctx.Conn().(*conn).Asks(ctx.Time()) {
-		return // it was closed for another: who is not answered is not counted
+		return // it was closed for another: what is not answered is not counted
 	}
 	if s.draining.Load() {
 		ctx.SetConnectionClose()

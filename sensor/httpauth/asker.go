@@ -10,7 +10,7 @@ import (
 	"edgeguard/sensor/clientaddr"
 )
 
-// asker turns who asked and what for into a verdict. The server and the
+// asker turns a client and its request into a verdict. The server and the
 // middleware share it. It is safe for concurrent use.
 type asker struct {
 	config Config

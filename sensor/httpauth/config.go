@@ -27,7 +27,7 @@ type Config struct {
 	// proxy. Without it, the client of a proxy of this host is taken for a
 	// neighbour of this kernel: see [edgeguard.Event.Proxied].
 	Fronted bool
-	// LookUp asks who is blocked and counts nothing, for traffic that another
+	// LookUp looks for a block and counts nothing, for traffic that another
 	// sensor counts: events are of no kind, and no rule matches them.
 	LookUp bool
 	// Uncounted, if set, receives requests that are not counted. It is called as

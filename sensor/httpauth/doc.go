@@ -18,11 +18,11 @@
 //
 // It fails open where the fault is ours: without a usable client address, and
 // when Decide panics, the request passes and an alarm says so. It refuses what
-// it cannot read (over the header limit, not HTTP): a proxy that fails open
-// would else let through whoever writes what cannot be read. A header over the limit is
-// counted all the same, unless a line that could name the client does not fit. What happens while
-// no one answers is the proxy's configuration; the tested ones are in package
-// snippets.
+// it cannot read (over the header limit, not HTTP). Otherwise a proxy that fails
+// open would let through any client that writes what cannot be read. A header over
+// the limit is counted all the same, unless a line that could name the client does
+// not fit. What happens while edgeguard does not answer is the proxy's
+// configuration; the tested ones are in package snippets.
 //
 // It reads the clock for deadlines only; the time of an event comes from
 // [Config.Now].

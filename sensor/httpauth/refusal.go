@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// refusal is the answer to a denied client. RateLimit and
+// refusal is the answer to a client that is denied. RateLimit and
 // RateLimit-Policy are those of draft-ietf-httpapi-ratelimit-headers-11; both
 // are empty for a rule without a policy.
 type refusal struct {

@@ -19,8 +19,8 @@ import (
 
 const (
 	// idleFor is longer than nginx (60 s), Traefik (90 s) and Caddy (120 s)
-	// keep an idle connection: who asks should be who hangs up, or a question
-	// may meet a connection that is being closed.
+	// keep an idle connection: the proxy should be the one to hang up, or a
+	// question may meet a connection that is being closed.
 	idleFor = 3 * time.Minute
 	// ioFor bounds the reading of one request and the writing of its answer, and
 	// how long a connection may be open before its first byte. No shorter: Go's
@@ -28,7 +28,7 @@ const (
 	ioFor = 5 * time.Second
 	// maxBody bounds a body, which no proxy sends unless configured to.
 	maxBody = 4 << 10
-	// full is sent to who is turned away, while all others are being answered.
+	// full is sent to a client that is turned away, while all others are being answered.
 	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 

@@ -5,7 +5,7 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// batchSize events are passed on together: enough that passing is not
+// batchSize events are passed on together: enough that passing them is not
 // felt, few enough that they stay in the cache.
 const batchSize = 512
 

@@ -4,7 +4,7 @@
 // The path of a packet, which is also the order of the files:
 //
 //	file ▸ window ──▶ pcap | pcapng ──record──▶ link ▸ header ▸ flows ▸ request ──▶ batch ──▶ Reader.Next
-//	      (goroutine of its own, up to the batch)                                         (the caller's)
+//	      (its own goroutine, up to the batch)                                            (the caller's)
 //
 // It is not a traffic analyser: it reads the headers up to TCP, UDP and ICMP,
 // and the first line and headers of a cleartext HTTP/1 request. Tunnels are

@@ -17,7 +17,7 @@ type pump struct {
 	source  records
 	decoder *decoder
 	batch   *batch // being filled
-	closed  bool   // the Reader was closed; there is no batch any more
+	closed  bool   // the Reader was closed; there are no more batches
 }
 
 // newPump readies a pump. It passes on what is decoded before every read of an
