@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// alarmEvery is how often one alarm is repeated while it lasts.
+	// alarmEvery is how often an alarm is repeated while it lasts.
 	alarmEvery = time.Minute
 	// maxAlarms bounds the alarms remembered: there are a few kinds, times the
 	// logs and listeners of a config.
 	maxAlarms = 256
 )
 
-// The kinds of alarm that the node raises itself; sensors have their own.
+// The kinds of alarm that the node raises itself. Sensors have more.
 const (
 	alarmDominant = "dominant_address"
 	alarmHidden   = "mostly_spared"
@@ -35,7 +35,7 @@ const (
 	alarmSpared           = "protected_over_limit"
 	alarmWide             = "wide_over_limit"
 	alarmAddrs            = "host_addresses"
-	alarmFleet            = "fleet" // with what the link calls it behind
+	alarmFleet            = "fleet" // followed by the link's own kind
 	alarmHeld             = "fleet_held"
 	alarmBlocks           = "blocks_full"
 	alarmFiles            = "open_files"
@@ -52,8 +52,8 @@ func alarmNames(kind string) []any {
 	return []any{"alarm", kind}
 }
 
-// alarms lets each alarm through once and then once a minute, and knows which
-// last. Safe for concurrent use.
+// alarms passes on each alarm once and then once a minute, and knows which are
+// active. It is safe for concurrent use.
 type alarms struct {
 	mu     sync.Mutex // guards raised
 	raised map[alarmKey]*active
@@ -76,12 +76,12 @@ func newAlarms(log *slog.Logger, notify func(edgeguard.Alarm)) *alarms {
 	return &alarms{raised: make(map[alarmKey]*active), notify: notify, log: log}
 }
 
-// happened tells of an event that is worth an alarm.
+// happened raises an alarm about an event.
 func (a *alarms) happened(now time.Time, kind, about, text string) {
 	a.raise(now, alarmKey{kind, about}, text, false)
 }
 
-// begins tells of a state that lasts until ends is called.
+// begins raises an alarm about a state that lasts until ends is called.
 func (a *alarms) begins(now time.Time, kind, about, text string) {
 	a.raise(now, alarmKey{kind, about}, text, true)
 }
@@ -106,7 +106,7 @@ func (a *alarms) raise(now time.Time, key alarmKey, text string, lasts bool) {
 	}
 }
 
-// makeRoom forgets the alarm that was reported the longest ago.
+// makeRoom removes the alarm that was reported the longest ago.
 func (a *alarms) makeRoom() {
 	if len(a.raised) < maxAlarms {
 		return
@@ -121,7 +121,7 @@ func (a *alarms) makeRoom() {
 	delete(a.raised, oldest)
 }
 
-// ends clears a state, and reports whether it stood.
+// ends clears a state, and reports whether it was active.
 func (a *alarms) ends(kind, about string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +141,7 @@ func (a *alarms) recovers(kind, about string) {
 	}
 }
 
-// lasting gives the alarms that stand now.
+// lasting returns the alarms that are active.
 func (a *alarms) lasting() []edgeguard.Alarm {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,8 +17,7 @@ import (
 	"edgeguard/sensor/httpauth"
 )
 
-// drainTime is how long a node that was told to end waits for answers under
-// way.
+// drainTime is how long a node that ends waits for answers under way.
 const drainTime = 2 * time.Second
 
 // auth is one address at which proxies ask: a service.
@@ -28,7 +27,7 @@ type auth struct {
 	key    string
 	source string // its name among the sources of events
 	full   crowd
-	// server is the one that answers now, nil while none does.
+	// server is nil while the listener does not answer.
 	server atomic.Pointer[httpauth.Server]
 }
 
@@ -40,11 +39,11 @@ type authDeps struct {
 	alarms   *alarms
 	sockets  *sockets
 	log      *slog.Logger
-	// uncounter makes what a source tells of requests that it cannot count.
+	// uncounter returns what a source calls with requests that it cannot count.
 	uncounter func(source string) edgeguard.Uncounter
 }
 
-// auths gives the listeners of the config.
+// auths returns the listeners of the config.
 func (d authDeps) auths(c *config.Config) []*auth {
 	var want []*auth
 	for _, l := range c.Listen.Auth {
@@ -59,7 +58,7 @@ func (d authDeps) auths(c *config.Config) []*auth {
 func (a *auth) Key() string             { return a.key }
 func (a *auth) Alarm() (string, string) { return alarmListen, a.config.Address.String() }
 
-// Report implements service. A question without a client is no event.
+// Report implements service. A question without a client is not an event.
 func (a *auth) Report(s *admin.Stats) {
 	server := a.server.Load()
 	if server == nil {
@@ -70,7 +69,7 @@ func (a *auth) Report(s *admin.Stats) {
 	s.Decisions = append(s.Decisions, admin.Decisions{Protocol: a.source, Action: "pass", Count: f.Passed})
 }
 
-// httpConfig says how the listener asks.
+// httpConfig returns the settings of the listener.
 func (a *auth) httpConfig() (httpauth.Config, error) {
 	trust, err := clientaddr.NewTrust(a.config.Trust, true)
 	about := a.config.Address.String()
@@ -91,7 +90,7 @@ func (a *auth) httpConfig() (httpauth.Config, error) {
 	}, err
 }
 
-// policy gives what a rule allows; false for a manual block.
+// policy returns what a rule allows; false for a manual block.
 func (a *auth) policy(name string) (httpauth.Policy, bool) {
 	r, m := a.pipeline.Current().Rule(name)
 	if r == nil {
@@ -100,7 +99,7 @@ func (a *auth) policy(name string) (httpauth.Policy, bool) {
 	return httpauth.Policy{Quota: r.Limit, Window: m.Window}, true
 }
 
-// Run answers until ctx is done, and then lets the answers under way end.
+// Run answers until ctx is done, and then waits for the answers under way.
 func (a *auth) Run(ctx context.Context, ready func()) error {
 	address := a.config.Address.String()
 	hc, err := a.httpConfig()

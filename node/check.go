@@ -15,9 +15,9 @@ import (
 	"edgeguard/sensor/clientaddr"
 )
 
-// Check finds what is wrong with a config that only the parts themselves know:
-// log formats, headers, proxies, lists. It opens nothing. New and Reload check
-// too; the error names every place, as config's own does.
+// Check returns the mistakes of a config that package config cannot find: in log
+// formats, headers, proxies and lists. It opens nothing. New and Reload call it
+// too. The error names every place.
 func Check(c *config.Config) error {
 	var errs []error
 	note := func(path string, i int, err error) {
@@ -43,7 +43,7 @@ func Check(c *config.Config) error {
 		note("enforce.files", i, err)
 	}
 	if c.Fleet != nil {
-		client, err := redis.Dial(RedisConfig(c, "")) // it connects to nobody yet
+		client, err := redis.Dial(RedisConfig(c, "")) // it does not connect yet
 		if err == nil {
 			_ = client.Close()
 		}
@@ -52,7 +52,7 @@ func Check(c *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// checkLog tries the format as a follower would, which takes no delimited one.
+// checkLog tries the format as a follower would, which refuses delimited ones.
 func checkLog(l config.AccessLog) error {
 	format, err := logline.ParseFormat(l.Format)
 	if err != nil {
@@ -67,13 +67,14 @@ func checkLog(l config.AccessLog) error {
 	return err
 }
 
-// fileConfig gives a list's settings as package enforce wants them.
+// fileConfig returns a list's settings for package enforce.
 func fileConfig(f config.EnforceFile) (enforce.FileConfig, error) {
 	format, err := enforce.ParseFormat(f.Format)
 	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
 }
 
-// longestWindow is that of the rules: how long ended blocks are remembered.
+// longestWindow returns the longest window of the rules: how long blocks that
+// have ended are remembered.
 func longestWindow(set *rules.Set) time.Duration {
 	longest := rules.DefaultWindow
 	for i := range set.Meters {

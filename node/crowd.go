@@ -7,8 +7,8 @@ import (
 	"edgeguard/internal/lobby"
 )
 
-// crowdLasts is how long after its last sign a listener still counts as full: a
-// flood comes in waves.
+// crowdLasts is how long after its last closed connection a listener still is
+// full: a flood comes in waves.
 const crowdLasts = 30 * time.Second
 
 // crowd follows whether a listener is full. It is housekeeping's.
@@ -18,8 +18,8 @@ type crowd struct {
 	last  time.Time   // when a connection was closed for another
 }
 
-// look takes in the listener's counters and reports whether it is full, and how
-// many connections it closed or turned away since it is.
+// look compares the listener's counters with the last ones. It reports whether
+// the listener is full, and how many connections it closed or refused since.
 func (c *crowd) look(now time.Time, s lobby.Stats) (closed, refused uint64, full bool) {
 	if s.Closed < c.seen.Closed || s.Refused < c.seen.Refused { // the listener was opened again
 		c.seen, c.since = lobby.Stats{}, lobby.Stats{}

@@ -7,13 +7,13 @@ import (
 	"edgeguard/config"
 )
 
-// logConnections is what a stream of log lines may have at once, each of which
+// logConnections is how many connections a stream of log lines may have. Each
 // costs up to 1 MiB.
 const logConnections = 64
 
 // The file descriptors that the node needs besides its connections: standard
 // streams, the event loop, timers, clocks and netlink; two for each listener,
-// and one that was accepted and has no place yet; a log with its rotated files;
+// and one that was accepted and not yet counted; a log with its rotated files;
 // a list while it is written; the fleet's connections.
 const (
 	ownFiles      = 32
@@ -33,8 +33,8 @@ const (
 // rest.
 type places struct{ auth, others int }
 
-// wantedPlaces adds up what the config asks for, and the files that the node
-// needs besides.
+// wantedPlaces returns the connections that the config asks for, and how many
+// other files the node needs.
 func wantedPlaces(c *config.Config) (want places, own int) {
 	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)) + logFiles*len(c.Sensors.AccessLog)
 	if c.Fleet != nil {
@@ -58,8 +58,8 @@ func isStream(l config.AccessLog) bool {
 	return l.Listen.Network == "tcp" || l.Listen.Network == "unix"
 }
 
-// share divides the files that may be open, so that all together never take the
-// last: forward auth gets three quarters, or what the others leave.
+// share divides the files that may be open, so that connections never use the
+// last one: forward auth gets three quarters, or what the others leave.
 func (want places) share(files int) places {
 	if want.auth+want.others <= files {
 		return want
@@ -97,7 +97,7 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarms) (_ *config.Con
 	return &less, stream
 }
 
-// portion gives one listener's part of what was given to all of its kind.
+// portion returns one listener's part of what all of its kind were given.
 func portion(of, given, want, least int) int {
 	if given >= want {
 		return of

@@ -1,15 +1,19 @@
-// Package node wires one node: it gives the sensors their decider, the
-// blocklist its enforcers, the operator a view, and keeps what was counted over
-// a restart.
+// Package node runs one node: it connects the sensors, the rules, the blocklist,
+// the enforcers, the fleet and the admin API, and keeps the counts over a
+// restart.
 //
-//	auth.go, logs.go ──▶ core.go (config, detector) ──▶ journal.go ──▶ log, admin
-//	                          │
-//	                      blocklist ──▶ outlets.go (enforcers)
+//	sensors.go (auth, logs) ──▶ pipeline ──▶ journal.go ──▶ log, adminapi.go
+//	                               │
+//	                           blocklist ──▶ enforcers.go, fleetlink.go
 //
-// It starts every goroutine of a node, and all have ended when [Node.Run]
-// returns. What can run runs: a port in use, a log that cannot be read or a
-// state folder that cannot be written is an alarm and is tried again, and only
-// a node that would see nothing at all does not start.
+// A [Node] is made of parts, each of which holds only what it uses; wiring.go
+// connects them. Listeners, logs, enforcers and the link to the fleet are
+// services: supervise.go runs them, and runs them again when they fail.
 //
-// It decides nothing itself and holds no rule: see packages detector and rules.
+// The package starts every goroutine of a node, and all have ended when
+// [Node.Run] returns. A port in use, a log that cannot be read or a state folder
+// that cannot be written is an alarm and is tried again. Only a node that would
+// see nothing at all does not start.
+//
+// It decides nothing itself: see packages detector and rules.
 package node

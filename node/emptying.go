@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// After emptyTries it is no longer an alarm that a list was emptied and not
-	// loaded: the program that read it may be gone as well.
+	// emptyTries is how often the program that reads an emptied list is notified:
+	// it may be gone, too.
 	emptyTries = 5
 	// mostPause is the longest time between two tries to empty a list.
 	mostPause = time.Minute
@@ -29,7 +29,7 @@ type emptying struct {
 	list   enforce.Owned
 }
 
-// left returns what empties the lists that the config no longer has.
+// left returns a service for each list that the config no longer has.
 func (e *enforcers) left(wanted []listOf) (all []*emptying) {
 	var now []enforce.Owned
 	for _, w := range wanted {
@@ -49,15 +49,15 @@ func (e *emptying) Key() string             { return fmt.Sprintf("empty %+v", e.
 func (e *emptying) Alarm() (string, string) { return alarmEnforcer, "list " + e.list.Path }
 func (e *emptying) Report(*admin.Stats)     {}
 
-// Run empties the list, and then has nothing left to do.
+// Run empties the list, and then waits for ctx.
 func (e *emptying) Run(ctx context.Context, _ func()) error {
 	e.empty(ctx)
 	<-ctx.Done()
 	return nil
 }
 
-// empty empties a list that the config no longer has, and strikes it off the
-// record; what cannot be emptied is an alarm, and tried again.
+// empty empties the list and removes it from the record. A list that cannot be
+// emptied is an alarm, and tried again.
 func (e *emptying) empty(ctx context.Context) {
 	o, about := e.list, "list "+e.list.Path
 	defer e.alarms.ends(alarmEnforcer, about)

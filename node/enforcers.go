@@ -62,7 +62,7 @@ type listOf struct {
 	owned *enforce.Owned
 }
 
-// listsOf gives the enforcers of a config.
+// listsOf returns the enforcers of a config.
 func listsOf(c *config.Config) (all []listOf) {
 	for _, f := range c.Enforce.Files {
 		fc, err := fileConfig(f)
@@ -78,7 +78,7 @@ func listsOf(c *config.Config) (all []listOf) {
 	return all
 }
 
-// fileList is a list in a file or in HAProxy; err is what is wrong with its
+// fileList returns a list in a file or in HAProxy; err is what is wrong with its
 // settings.
 func fileList(key, name string, c enforce.FileConfig, keep bool, err error) listOf {
 	if err != nil {
@@ -88,8 +88,8 @@ func fileList(key, name string, c enforce.FileConfig, keep bool, err error) list
 	return listOf{key: key, name: name, owned: &owned, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
 }
 
-// want gives the enforcers of the config. One that cannot be made is an
-// alarm: the node's own verdicts hold without it.
+// want returns the enforcers of the config. One that cannot be made is an
+// alarm: the node's own verdicts are in force without it.
 func (e *enforcers) want(wanted []listOf) []*enforcer {
 	var want []*enforcer
 	for _, w := range wanted {
@@ -103,7 +103,7 @@ func (e *enforcers) want(wanted []listOf) []*enforcer {
 	return want
 }
 
-// make makes one enforcer and its runner.
+// make returns one enforcer with its runner.
 func (e *enforcers) make(w listOf) (*enforcer, error) {
 	list, err := w.make()
 	if err != nil {
@@ -119,10 +119,10 @@ func (e *enforcers) make(w listOf) (*enforcer, error) {
 func (f *enforcer) Key() string             { return f.key }
 func (f *enforcer) Alarm() (string, string) { return alarmEnforcer, f.name }
 
-// Run hands on blocks until ctx is done. What fails is its runner's to try
-// again, and housekeeping's to tell.
+// Run passes blocks on until ctx is done. The runner tries again what fails, and
+// housekeeping raises the alarm.
 func (f *enforcer) Run(ctx context.Context, _ func()) error {
-	err := f.runner.Run(ctx) // it gives nil, always
+	err := f.runner.Run(ctx) // it always returns nil
 	_ = f.list.Close()
 	return err
 }
@@ -130,8 +130,8 @@ func (f *enforcer) Run(ctx context.Context, _ func()) error {
 // Report implements service.
 func (f *enforcer) Report(s *admin.Stats) { s.Enforcers = append(s.Enforcers, f.figures()) }
 
-// enforced gives the blocks that enforcers are to know: none in mode monitor,
-// and none of an address that is spared.
+// blocks returns the blocks that enforcers are given: none in mode monitor, and
+// none of an exempt address.
 func (e *enforcers) blocks(now time.Time) iter.Seq[edgeguard.Block] {
 	if e.pipeline.Current().Config.Monitor {
 		return func(func(edgeguard.Block) bool) {}
@@ -215,7 +215,7 @@ func (e *enforcers) check(now time.Time) {
 	}
 }
 
-// figures gives how an enforcer stands.
+// figures returns the enforcer's figures.
 func (f *enforcer) figures() admin.Enforcer {
 	s := f.runner.Stats()
 	out := admin.Enforcer{

@@ -18,7 +18,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
@@ -189,67 +188,6 @@ func TestFleetWithoutRedis(t *testing.T) {
 	for i, u := range []*underTest{a, b} {
 		u.eventually("it is joined again", func() bool { f := u.fleet(); return f.Up && f.Joins > joins[i] })
 		u.eventually("nothing degrades it", func() bool { _, body := u.askReady(); return strings.Contains(body, `"degraded":false`) })
-	}
-}
-
-// What was heard of the nodes is kept: of a name that lives the runs that live,
-// of one that is gone its last, for an hour.
-func TestFleetNodes(t *testing.T) {
-	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	beat := func(name, boot string) aggregator.Heartbeat {
-		return aggregator.Heartbeat{Node: name, Boot: boot, Version: "1.2", AheadMS: 2, PushLagMS: 250, Changes: 7, Digest: "ab"}
-	}
-	var h heardNodes
-	shown := func(now time.Time) string {
-		var words []string
-		for _, n := range h.nodes(now) {
-			state := "gone"
-			if n.Alive {
-				state = "alive"
-			}
-			words = append(words, n.Name+"/"+n.Boot+" "+state)
-		}
-		return strings.Join(words, ", ")
-	}
-	for _, step := range []struct {
-		at   time.Duration
-		hear []aggregator.Heartbeat
-		want string
-	}{
-		{0, []aggregator.Heartbeat{beat("b", "1"), beat("a", "1")}, "a/1 alive, b/1 alive"},
-		{staleBeats, nil, "a/1 gone, b/1 gone"},
-		{time.Minute, []aggregator.Heartbeat{beat("a", "1"), beat("a", "2")}, "a/1 alive, a/2 alive, b/1 gone"},
-		{2 * time.Minute, []aggregator.Heartbeat{beat("a", "2")}, "a/2 alive, b/1 gone"},
-		{goneNodes, []aggregator.Heartbeat{beat("a", "2")}, "a/2 alive"},
-	} {
-		now := start.Add(step.at)
-		if step.hear != nil {
-			h.hear(step.hear, now)
-		}
-		if got := shown(now); got != step.want {
-			t.Errorf("after %v: %s, want %s", step.at, got, step.want)
-		}
-	}
-	got := h.nodes(start.Add(goneNodes))[0]
-	if want := (admin.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
-// The longest fan-out is seen by all who ask, and forgotten after two minutes.
-func TestFleetFanOut(t *testing.T) {
-	var h heardNodes
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h.fanOut(0, now)
-	for _, step := range []struct {
-		at, told, want time.Duration
-	}{
-		{time.Second, 5, 5}, {2 * time.Second, 0, 5}, {3 * time.Second, 3, 5},
-		{time.Minute, 0, 5}, {time.Minute + time.Second, 1, 5}, {2 * time.Minute, 0, 5}, {2*time.Minute + time.Second, 0, 1},
-	} {
-		if got := h.fanOut(step.told, now.Add(step.at)); got != step.want {
-			t.Errorf("after %v: %d, want %d", step.at, got, step.want)
-		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (f *fleet) resync() {
 }
 
 // nodes returns the fleet's nodes as this one last received them.
-func (f *fleet) nodes() []admin.FleetNode { return f.peer.heard.nodes(f.peer.Now()) }
+func (f *fleet) nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
 
 // shares returns what each node of the fleet counts of keys; nil where Redis
 // cannot be asked, which the link reports itself.
@@ -140,7 +140,7 @@ func (l *fleetLink) Report(out *admin.Stats) {
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
 	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
 	f.Kept, f.Records = s.Kept, s.Records
-	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heard.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
+	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heartbeats.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
 	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
 	f.LastError, f.Errors = s.LastError, s.Errors
 	switch {

@@ -12,7 +12,7 @@ import (
 
 const (
 	// staleBeats is how old the last list of living nodes may be, and goneNodes
-	// how long a node is shown that is in it no more, as in `fleet status`.
+	// how long a node is shown after it left the list, as in `fleet status`.
 	staleBeats = 10 * time.Second
 	goneNodes  = time.Hour
 	// fanOutSpan is how long the longest fan-out is remembered at least; twice
@@ -20,38 +20,38 @@ const (
 	fanOutSpan = time.Minute
 )
 
-// heardNodes is what the fleet's nodes last said of themselves, and how long
-// their blocks were on their way. The zero value is ready. Safe for concurrent
-// use.
-type heardNodes struct {
-	mu    sync.Mutex           // guards all below
-	beats map[string]heardBeat // by their fields
-	at    time.Time            // of the newest list, local
+// heartbeats is the last heartbeat of each of the fleet's nodes, and how long
+// their blocks were on their way. The zero value is ready. It is safe for
+// concurrent use.
+type heartbeats struct {
+	mu    sync.Mutex          // guards all below
+	beats map[string]lastBeat // by their fields
+	at    time.Time           // of the newest list, local
 
-	// longest is of the span that began at turned, before of the one before. A
-	// link tells its longest once and forgets it, whoever asks; several may: a
-	// screen, a scrape, a balancer.
+	// longest is of the span that began at turned, before of the span before it.
+	// A link returns its longest once and then begins again, but several clients
+	// ask: a screen, a scrape, a balancer.
 	longest, before time.Duration
 	turned          time.Time
 }
 
-// heardBeat is a beat and when it was last among those of the living, local.
-type heardBeat struct {
+// lastBeat is a heartbeat and when its node was last alive, local.
+type lastBeat struct {
 	aggregator.Heartbeat
 	at time.Time
 }
 
-// hear takes in the beats of all nodes that live. Of a name that lives, runs
-// that have ended are forgotten, and the others after an hour: a node that
-// crashes again and again does not fill the list.
-func (h *heardNodes) hear(beats []aggregator.Heartbeat, now time.Time) {
+// update stores the heartbeats of all nodes that are alive. Runs that have ended
+// are removed where their name is alive, and otherwise after an hour: a node
+// that crashes again and again does not fill the list.
+func (h *heartbeats) update(beats []aggregator.Heartbeat, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lives := make(map[string]bool, len(beats))
-	next := make(map[string]heardBeat, len(beats))
+	next := make(map[string]lastBeat, len(beats))
 	for _, b := range beats {
 		lives[b.Node] = true
-		next[b.Field()] = heardBeat{b, now}
+		next[b.Field()] = lastBeat{b, now}
 	}
 	for field, old := range h.beats {
 		if !lives[old.Node] && now.Sub(old.at) < goneNodes {
@@ -61,8 +61,8 @@ func (h *heardNodes) hear(beats []aggregator.Heartbeat, now time.Time) {
 	h.beats, h.at = next, now
 }
 
-// nodes gives what was heard, by name.
-func (h *heardNodes) nodes(now time.Time) []admin.FleetNode {
+// nodes returns the nodes by name.
+func (h *heartbeats) nodes(now time.Time) []admin.FleetNode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := make([]admin.FleetNode, 0, len(h.beats))
@@ -79,9 +79,9 @@ func (h *heardNodes) nodes(now time.Time) []admin.FleetNode {
 	return out
 }
 
-// fanOut takes in the longest fan-out since it was last told, and gives that of
-// the last minutes.
-func (h *heardNodes) fanOut(most time.Duration, now time.Time) time.Duration {
+// fanOut adds the longest fan-out since the last call, and returns that of the
+// last minutes.
+func (h *heartbeats) fanOut(most time.Duration, now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.longest = max(h.longest, most)

@@ -18,8 +18,8 @@ const (
 	sweepSteps = 256
 )
 
-// housekeeping does once a second what must not be left to the next request.
-// systemd's watchdog is told that it goes on.
+// housekeeping does once a second what must not wait for the next request, and
+// reports to systemd's watchdog.
 type housekeeping struct {
 	clock   *clockguard.Clock
 	alarms  *alarms

@@ -19,15 +19,15 @@ const (
 	linesPerSecond = 50
 )
 
-// journal writes down what the decisions and the sensors tell, on a goroutine
-// of its own. Its methods are safe for concurrent use.
+// journal logs what decisions and sensors report, on its own goroutine. Its
+// methods are safe for concurrent use.
 type journal struct {
 	log     *slog.Logger
 	entries chan entry
 	dropped atomic.Uint64
-	// epoch turns a local time into one for people.
+	// epoch returns the wall-clock time of a local one.
 	epoch func(time.Time) time.Time
-	// publish hears every note after it was logged, or left out of the log.
+	// publish is called with every entry after it was logged or left out.
 	publish func(entry)
 
 	second   int64 // the second that lines are counted in
@@ -39,7 +39,7 @@ type journal struct {
 // entry is one thing to log: exactly one of its pointers is set.
 type entry struct {
 	block    *edgeguard.Block
-	expired  bool // the block is an allowance whose time is over
+	expired  bool // the block is an allowance that has ended
 	crossing *edgeguard.Crossing
 	alarm    *edgeguard.Alarm
 }
@@ -57,7 +57,7 @@ func (j *journal) add(e entry) {
 	}
 }
 
-// run writes until ctx is done, and then what is still there.
+// run logs entries until ctx is done, and then those that still wait.
 func (j *journal) run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -74,7 +74,7 @@ func (j *journal) run(ctx context.Context) {
 	}
 }
 
-// rest writes what waits when the node ends.
+// rest logs what still waits when the node ends.
 func (j *journal) rest() {
 	for {
 		select {
@@ -87,7 +87,8 @@ func (j *journal) rest() {
 	}
 }
 
-// write logs a note, unless the second has had its lines; an alarm always is.
+// write logs an entry, unless the second has had its lines. An alarm is always
+// logged.
 func (j *journal) write(e entry, second int64) {
 	j.turn(second)
 	j.lines++
@@ -99,7 +100,7 @@ func (j *journal) write(e entry, second int64) {
 	j.publish(e)
 }
 
-// turn ends a second: it says what was left out.
+// turn ends a second: it logs how many entries were left out.
 func (j *journal) turn(second int64) {
 	if second == j.second {
 		return
@@ -136,7 +137,7 @@ func (j *journal) line(e entry) {
 	}
 }
 
-// allowance writes the line of an allowance.
+// allowance logs an allowance.
 func (j *journal) allowance(b *edgeguard.Block, over bool) {
 	prefix := prefixText(b.Prefix)
 	switch {

@@ -20,7 +20,7 @@ type lifecycle struct {
 	base     context.Context // of all services; nil while the node is not running
 }
 
-// modeName is the mode as the config writes it.
+// modeName returns the mode as the config writes it.
 func modeName(c *config.Config) string {
 	if c.Monitor {
 		return "monitor"

@@ -43,7 +43,7 @@ type logDeps struct {
 	positions *positions
 	cut       sync.Locker // of the store: held while lines are decided and the position moves on
 	placed    func()      // called when a log has its first position
-	// uncounter makes what a source tells of requests that it cannot count.
+	// uncounter returns what a source calls with requests that it cannot count.
 	uncounter func(source string) edgeguard.Uncounter
 }
 
@@ -98,7 +98,7 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 	return s.receive(ctx, live, ready)
 }
 
-// follow follows a file from where it was left.
+// follow follows a file from where it was last read.
 func (s *logSource) follow(ctx context.Context, live accesslog.Live, ready func()) error {
 	f, err := accesslog.NewFollower(accesslog.FollowConfig{
 		Live: live, File: s.config.File, From: s.positions.get(s.config.File), Gate: s.cut, Placed: s.placed,
@@ -116,7 +116,7 @@ func (s *logSource) follow(ctx context.Context, live accesslog.Live, ready func(
 	return ended(ctx, f.Run(ctx))
 }
 
-// receive takes lines at a socket.
+// receive reads lines from a socket.
 func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func()) error {
 	address := s.config.Listen.String()
 	if s.config.Listen.Network == "tcp" {
@@ -135,7 +135,7 @@ func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func
 	return ended(ctx, l.Run(ctx))
 }
 
-// ended makes an error of a sensor that ends by itself.
+// ended returns an error for a sensor that stopped before ctx was done.
 func ended(ctx context.Context, err error) error {
 	if err == nil && ctx.Err() == nil {
 		return errors.New("the sensor stopped unexpectedly; restarting")
@@ -143,8 +143,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// figures gives how a log stands. What a unix datagram socket lost is counted
-// by nobody: each time that its queue was full stands for one line at least.
+// figures returns the log's figures. The kernel does not count what a unix
+// datagram socket lost: each time that its queue was full was one line at least.
 func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {

@@ -6,8 +6,8 @@ import (
 	"edgeguard/admin"
 )
 
-// lostBetween gives how many lines were lost between two looks at a log, at
-// least: bytes that were thrown away are a line.
+// lostBetween returns how many lines were lost between two looks at a log, at
+// least: removed bytes are one line.
 func lostBetween(before, after *admin.Log) uint64 {
 	lost := after.Lost - min(after.Lost, before.Lost)
 	if after.LostBytes > before.LostBytes {
@@ -16,9 +16,9 @@ func lostBetween(before, after *admin.Log) uint64 {
 	return lost
 }
 
-// lossBetween says what was lost between two looks at a log, and what to do
-// about it; empty where nothing was. A file that was emptied in place is told
-// of even if nothing is known to be lost: nobody could know.
+// lossBetween returns what was lost between two looks at a log, and what to do
+// about it; empty where nothing was. A file that was emptied in place is always
+// reported: what it lost cannot be known.
 func lossBetween(before, after *admin.Log) string {
 	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
 	switch {

@@ -31,7 +31,7 @@ import (
 // changed, only while it is read.
 //
 // These are leaves: group.figures, alarms.mu (its listener is called after the
-// unlock), positions.mu, heardNodes.mu, sockets.mu, ownedLists.mu and those of
+// unlock), positions.mu, heartbeats.mu, sockets.mu, ownedLists.mu and those of
 // the runners and the link. The journal is a channel.
 //
 // A reload through the admin API that changes its own listener waits for its own
@@ -57,7 +57,7 @@ type Node struct {
 	lifecycle  lifecycle
 }
 
-// New makes a node. Nothing is opened or started before Run. The error is that
+// New returns a node. Nothing is opened or started before Run. The error is that
 // of Check.
 func New(c *config.Config, o Options) (*Node, error) {
 	if o.Log == nil {
@@ -79,8 +79,8 @@ func New(c *config.Config, o Options) (*Node, error) {
 	return n, nil
 }
 
-// newSeed makes the hash the process's own: who cannot guess it cannot choose
-// keys that collide.
+// newSeed returns a random seed for the hash: a client that cannot guess it
+// cannot choose keys that collide.
 func newSeed() (uint64, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -89,9 +89,9 @@ func newSeed() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), nil
 }
 
-// align is a common multiple of the slots of the config's meters, so that a
-// step of the clock moves none of them off the epoch. Slots that have none
-// below an hour are kept whole by the hour.
+// align returns a common multiple of the slots of the config's meters, so that a
+// step of the clock keeps all of them aligned to the epoch. If there is none
+// below an hour, it returns an hour.
 func align(c *config.Config) time.Duration {
 	const most = 3600
 	multiple := uint32(clockguard.DefaultAlign / time.Second)
@@ -177,7 +177,7 @@ func (n *Node) drain() {
 	n.lifecycle.base = nil
 }
 
-// line is what systemctl shows.
+// line returns the status that systemctl shows.
 func (n *Node) line() string {
 	c := n.pipeline.Current().Config
 	return fmt.Sprintf("%s: %d rules, %d blocks", modeName(c), len(c.Rules.Rules), n.list.Len())

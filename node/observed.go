@@ -13,8 +13,8 @@ import (
 // two looks at the clock and a histogram cost as much as a decision.
 const timeEvery = 16
 
-// observed gives a decider that counts what decide said and measures how long
-// every timeEvery-th decision took.
+// observed returns a decider that counts the verdicts of decide and measures how
+// long every timeEvery-th decision took.
 func observed(latency *admin.Latency, verdicts *pipeline.Counts, source string, decide edgeguard.Decider) edgeguard.Decider {
 	took := latency.Of(source)
 	var decisions atomic.Uint64

@@ -9,10 +9,9 @@ import (
 // Options are what a node is given besides its config. The zero value is
 // ready.
 type Options struct {
-	// Log gets one line per block and per change of state. Nil: nobody.
+	// Log gets one line per block and per change of state. Nil disables it.
 	Log *slog.Logger
-	// Load reads the config again for a reload. Nil: a reload is refused, as
-	// there is nothing to read.
+	// Load reads the config for a reload. Without it a reload is refused.
 	Load func() (*config.Config, error)
 	// Ready is called once, when the node answers.
 	Ready func()

@@ -4,8 +4,8 @@ package node
 
 import "math"
 
-// monotonic is asked for by systemd alone.
+// monotonic is used with systemd alone.
 func monotonic() int64 { return 0 }
 
-// openFiles is not asked for here: there is no bound.
+// openFiles returns no limit.
 func openFiles() int { return math.MaxInt32 }

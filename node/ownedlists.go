@@ -14,11 +14,11 @@ import (
 	"edgeguard/enforce"
 )
 
-// ownedLists is the record of the lists that this node writes, in the state folder:
-// what the config no longer has was put in force by it, and would stay so for
-// ever. Safe for concurrent use.
+// ownedLists is the record of the lists that this node writes, in the state
+// folder: without it, a list that leaves the config would stay in force for
+// ever. It is safe for concurrent use.
 type ownedLists struct {
-	path   string // empty: remembered by this process only
+	path   string // empty: kept in memory only
 	clock  *clockguard.Clock
 	alarms *alarms
 
@@ -63,8 +63,8 @@ func (l *ownedLists) read() error {
 	return nil
 }
 
-// want records the lists of the config, before they are written, and gives those
-// that are to be emptied: the config had them, and no longer has.
+// want records the lists of the config, before they are written, and returns
+// those to be emptied: they are recorded, and no longer in the config.
 func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error)
 			continue
 		}
 		if _, err := os.Lstat(o.Path); o.Keep && errors.Is(err, fs.ErrNotExist) {
-			continue // somebody deleted what was kept
+			continue // it was kept, and deleted by hand
 		}
 		next = append(next, o)
 		if !o.Keep {
@@ -88,7 +88,7 @@ func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error)
 	return left, l.set(next)
 }
 
-// forget strikes a list off the record.
+// forget removes a list from the record.
 func (l *ownedLists) forget(gone enforce.Owned) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func (l *ownedLists) set(owned []enforce.Owned) error {
 	return l.save()
 }
 
-// save writes the record, if it has to be. It needs the lock.
+// save writes the record if it changed. It needs the lock.
 func (l *ownedLists) save() error {
 	if l.path == "" || !l.unsaved {
 		return nil

@@ -24,7 +24,7 @@ type peer struct {
 	protected  *protected
 	clock      *clockguard.Clock
 	alarms     *alarms
-	heard      heardNodes
+	heartbeats heartbeats
 	touch      func() // has the state saved soon
 }
 
@@ -42,13 +42,13 @@ func (p *peer) Alarm(kind, about, text string) {
 	p.alarms.begins(p.clock.Now(), fleetAlarm(kind), about, text)
 }
 
-// Over hands a total to the rules, as a decision would be: a reload waits
-// for it.
+// Over implements redis.Peer.
 func (p *peer) Over(k aggregator.Key, peak uint32, reason string) {
 	p.pipeline.Over(p.clock.Now(), k, peak, reason)
 }
 
-// Settled reports whether all that follows from a total stands already.
+// Settled implements redis.Peer. A held block that the node's own rules
+// confirm is released.
 func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
 	member, now := p.pipeline.Current().Member, p.clock.Now()
 	if member.Blocked(now, k) {
@@ -57,8 +57,7 @@ func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
 	return member.Settled(now, k, peak)
 }
 
-// Merge takes in a block or an allowance that another node made; a block may
-// have to wait for a word.
+// Merge implements redis.Peer. A block that would refuse too much is held.
 func (p *peer) Merge(b edgeguard.Block, forced bool) (changed bool, err error) {
 	changed, err = p.quarantine.Admit(p.clock.Now(), p.pipeline.Current().Detector, b, forced)
 	if errors.Is(err, aggregator.ErrHeld) {
@@ -67,13 +66,12 @@ func (p *peer) Merge(b edgeguard.Block, forced bool) (changed bool, err error) {
 	return changed, err
 }
 
-// Crowded reports that a rule's block is to be passed over where the fleet's
-// whole list is read.
+// Crowded implements redis.Peer.
 func (p *peer) Crowded(b edgeguard.Block, forced bool) bool {
 	return !forced && !b.Lifted && !b.Allow && b.Rule != edgeguard.ManualRule && p.list.Crowded(b.Prefix)
 }
 
-// Records gives what the fleet is to know of the list.
+// Records implements redis.Peer.
 func (p *peer) Records() iter.Seq2[edgeguard.Block, bool] {
 	return func(yield func(edgeguard.Block, bool) bool) {
 		c := p.pipeline.Current().Config
@@ -85,8 +83,7 @@ func (p *peer) Records() iter.Seq2[edgeguard.Block, bool] {
 	}
 }
 
-// Unsplit tells of a block that an event here made by the fleet's count: its
-// reason names no other node.
+// Unsplit implements redis.Peer.
 func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok bool) {
 	g := p.pipeline.Current()
 	if b.Lifted || b.Allow || b.Origin != g.Config.Node {
@@ -99,14 +96,14 @@ func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok b
 	return key, here, ok
 }
 
-// Reword has the list say a block's reason as the fleet is told it.
+// Reword implements redis.Peer.
 func (p *peer) Reword(b edgeguard.Block, reason string) edgeguard.Block {
 	b = p.list.Reword(b, reason, p.clock.Now())
 	p.touch()
 	return b
 }
 
-// Skew has the clock follow the fleet's: offset is how far that is ahead of
+// Skew implements redis.Peer. offset is how far the fleet's clock is ahead of
 // the wall clock.
 func (p *peer) Skew(offset time.Duration, trusted bool) {
 	if trusted {
@@ -114,10 +111,9 @@ func (p *peer) Skew(offset time.Duration, trusted bool) {
 	}
 }
 
-// Fleet hears of the fleet's nodes every two seconds: their own addresses
-// are not to be blocked.
+// Fleet implements redis.Peer. The nodes' own addresses become protected.
 func (p *peer) Fleet(beats []aggregator.Heartbeat) {
-	p.heard.hear(beats, p.clock.Now())
+	p.heartbeats.update(beats, p.clock.Now())
 	peers := make(map[netip.Addr]string)
 	for i := range beats {
 		if b := &beats[i]; b.Node != p.pipeline.Current().Config.Node {

@@ -37,8 +37,8 @@ type protected struct {
 	redis atomic.Pointer[[]netip.Addr]          // what the names of the fleet's Redis resolved to
 }
 
-// look finds the addresses that this host cannot do without, once and at once:
-// before the first answer, and when the config changed.
+// look finds the protected addresses immediately: before the first answer, and
+// when the config changed.
 func (p *protected) look() {
 	set, err := hostaddr.Discover(hostaddr.Config{Extra: p.relied})
 	p.use(set, err)
@@ -51,12 +51,11 @@ func (p *protected) run(ctx context.Context) {
 		relied, _ := p.relied()
 		return relied, err
 	}
-	_ = hostaddr.Run(ctx, hostaddr.Config{Extra: extra}, hostaddr.DefaultEvery, p.use) // it gives ctx's error, always
+	_ = hostaddr.Run(ctx, hostaddr.Config{Extra: extra}, hostaddr.DefaultEvery, p.use) // it always returns ctx's error
 }
 
-// relied gives what the config protects besides, and what is known of the
-// fleet's addresses. It never waits: a start and a reload do not hang on a
-// resolver.
+// relied returns what the config protects, and the known addresses of the fleet.
+// It never waits: a start and a reload do not depend on a resolver.
 func (p *protected) relied() ([]hostaddr.Protected, error) {
 	c := p.pipeline.Current().Config
 	var out []hostaddr.Protected
@@ -77,8 +76,8 @@ func (p *protected) relied() ([]hostaddr.Protected, error) {
 	return out, nil
 }
 
-// redisAddresses gives the addresses of the fleet's Redis: those that the
-// config spells out, and those that its names resolved to last.
+// redisAddresses returns the addresses of the fleet's Redis: those in the
+// config, and those that its names last resolved to.
 func (p *protected) redisAddresses(f *config.Fleet) (addrs []netip.Addr) {
 	for _, host := range redisHosts(f) {
 		if addr, err := netip.ParseAddr(host); err == nil {
@@ -91,7 +90,7 @@ func (p *protected) redisAddresses(f *config.Fleet) (addrs []netip.Addr) {
 	return addrs
 }
 
-// redisHosts gives the hosts of the fleet's Redis; a socket has none.
+// redisHosts returns the hosts of the fleet's Redis; a socket has none.
 func redisHosts(f *config.Fleet) (hosts []string) {
 	if f == nil {
 		return nil
@@ -107,8 +106,8 @@ func redisHosts(f *config.Fleet) (hosts []string) {
 // lookUpTime is how long the name of a Redis may take to resolve.
 const lookUpTime = 2 * time.Second
 
-// resolveRedis looks the names of the fleet's Redis up again. Where one cannot be
-// found, what was known before stays.
+// resolveRedis resolves the names of the fleet's Redis again. Where one fails,
+// the previous addresses stay in use.
 func (p *protected) resolveRedis(ctx context.Context, resolver *net.Resolver) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
@@ -131,7 +130,7 @@ func (p *protected) resolveRedis(ctx context.Context, resolver *net.Resolver) (e
 	return err
 }
 
-// spare tells the list and the enforcers whom not to block.
+// use passes the protected addresses to the list and the enforcers.
 func (p *protected) use(set hostaddr.Set, err error) {
 	const about = "this host"
 	if err != nil {
@@ -146,7 +145,7 @@ func (p *protected) use(set hostaddr.Set, err error) {
 	}
 }
 
-// protected gives the prefixes that are blocked by force only.
+// prefixes returns the prefixes that are blocked by force only.
 func (p *protected) prefixes() []netip.Prefix {
 	if set := p.set.Load(); set != nil {
 		return set.Prefixes()
@@ -154,7 +153,7 @@ func (p *protected) prefixes() []netip.Prefix {
 	return nil
 }
 
-// protection says why an address is protected.
+// why returns why an address is protected; empty if it is not.
 func (p *protected) why(addr netip.Addr) string {
 	set := p.set.Load()
 	if set == nil {

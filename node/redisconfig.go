@@ -5,8 +5,7 @@ import (
 	"edgeguard/config"
 )
 
-// RedisConfig gives where a config's fleet is and who this node is in it;
-// c.Fleet is not nil.
+// RedisConfig returns the link's settings for a config with a fleet.
 func RedisConfig(c *config.Config, version string) redis.Config {
 	f := c.Fleet
 	return redis.Config{

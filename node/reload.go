@@ -12,9 +12,9 @@ import (
 // reloads counts the reloads.
 type reloads struct {
 	done, failed atomic.Uint64
-	// last is when the config was last taken in, in Unix nanoseconds.
+	// last is when the config was last replaced, in Unix nanoseconds.
 	last atomic.Int64
-	// error is what the last one failed with, nil if it went well.
+	// error is that of the last reload, nil if it succeeded.
 	error atomic.Pointer[string]
 }
 
@@ -33,13 +33,13 @@ func (r *reloads) figures(clock *clockguard.Clock) *admin.Reload {
 	return out
 }
 
-// errNotRunning is told to who comes too early or too late.
+// errNotRunning is returned by Reload before Run and after it.
 var errNotRunning = errors.New("the node is not running")
 
-// Reload reads the config again and goes by it: counts of meters that stayed
-// are kept, listeners, logs and enforcers that stayed go on undisturbed. If
-// anything is wrong with it, the node goes on as it was, and the error, which
-// is logged too, says what.
+// Reload reads the config and puts it in force. Counts of unchanged meters are
+// kept; unchanged listeners, logs and enforcers are not interrupted. If the
+// config is invalid, the previous one stays in use, and the error, which is also
+// an alarm, says why.
 func (n *Node) Reload() error {
 	n.lifecycle.systemd.reloading()
 	err := n.reload()

@@ -7,9 +7,8 @@ import (
 	"edgeguard/blocklist"
 )
 
-// roomCheck raises the alarm about a list that is full: blocks make room for
-// others, or an operator's find none. It is active until there was room for a
-// minute.
+// roomCheck raises the alarm about a full list: blocks are removed for others,
+// or an operator's are refused. It is active until there was room for a minute.
 type roomCheck struct {
 	list          *blocklist.List
 	alarms        *alarms

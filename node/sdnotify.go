@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// notifier tells systemd how the node is: sd_notify(3). The zero value, where
-// nobody asked to be told, tells nobody.
+// notifier reports the node's state to systemd: sd_notify(3). The zero value
+// sends nothing.
 type notifier struct {
 	address  string
-	watchdog time.Duration // how often it wants to hear; 0: not at all
+	watchdog time.Duration // how often to report; 0: never
 }
 
-// newNotifier reads what systemd put into the environment.
+// newNotifier returns the notifier that the environment asks for.
 func newNotifier(getenv func(string) string) notifier {
 	n := notifier{address: getenv("NOTIFY_SOCKET")}
 	pid := getenv("WATCHDOG_PID")
@@ -26,9 +26,8 @@ func newNotifier(getenv func(string) string) notifier {
 	return n
 }
 
-// tell sends one message. Nobody acts on an error: the node serves its users,
-// whether systemd hears of it or not.
-func (n notifier) tell(state string) {
+// send sends one message. Errors are ignored: the node works without systemd.
+func (n notifier) send(state string) {
 	if n.address == "" {
 		return
 	}
@@ -41,14 +40,14 @@ func (n notifier) tell(state string) {
 	_, _ = c.Write([]byte(state))
 }
 
-// ready says that the node answers, and in a line what it does.
-func (n notifier) ready(status string) { n.tell("READY=1\nSTATUS=" + status) }
+// ready reports that the node answers, and its status line.
+func (n notifier) ready(status string) { n.send("READY=1\nSTATUS=" + status) }
 
-// reloading begins a reload; ready ends it. systemd wants to know when, by the
-// clock that never steps (Type=notify-reload).
+// reloading begins a reload; ready ends it. systemd requires the time of the
+// monotonic clock (Type=notify-reload).
 func (n notifier) reloading() {
-	n.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonic()))
+	n.send(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonic()))
 }
 
-func (n notifier) stopping() { n.tell("STOPPING=1") }
-func (n notifier) alive()    { n.tell("WATCHDOG=1") }
+func (n notifier) stopping() { n.send("STOPPING=1") }
+func (n notifier) alive()    { n.send("WATCHDOG=1") }

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// growsFor is how long lines may come of which none is counted.
+	// growsFor is how long lines may be read without one that counts.
 	growsFor = time.Minute
-	// leastGrowth is how many they must be: a stranger's broken lines are no
-	// reason to wake anybody.
+	// leastGrowth is how many they must be: a few broken lines of a stranger are
+	// not worth an alarm.
 	leastGrowth = 10
 	// silentFor is how long a source may deliver nothing from its start on, while
-	// others count leastOthers.
+	// others count leastOthers events.
 	silentFor   = 10 * time.Minute
 	leastOthers = 1000
 )
 
-// sound is what can be heard of a log.
+// sound is what is known of a log at one moment.
 type sound struct {
 	events uint64 // counted
 	lines  uint64 // read
@@ -29,16 +29,15 @@ type sound struct {
 	empty bool
 }
 
-// silence watches one log for delivering nothing, which nobody else would
-// notice: the node decides on what it gets. A log that never had a line may be
-// of a quiet site or of a fresh node, so that it takes another source that counts
-// meanwhile.
+// silence finds out whether a log delivers nothing: the node itself decides only
+// on what it gets. A log that never had a line may be that of a quiet site or a
+// fresh node: it is silent only if another source counts during that time.
 type silence struct {
 	begun, last time.Time // of the watch, and of the last look with a new event
 	at          sound     // as it was then
 }
 
-// look gives what is wrong at now, empty where nothing is.
+// look returns what is wrong at now; empty where nothing is.
 func (w *silence) look(now time.Time, s sound) string {
 	if w.begun.IsZero() {
 		w.begun, w.last, w.at = now, now, s
@@ -60,7 +59,7 @@ func (w *silence) look(now time.Time, s sound) string {
 	return ""
 }
 
-// sound gives what can be heard of the log now.
+// sound returns what is known of the log now.
 func (s *logSource) sound() sound {
 	if f := s.follower.Load(); f != nil {
 		t := f.Stats()

@@ -16,20 +16,20 @@ import (
 )
 
 // sockets holds the listening sockets apart from the servers that use them, so
-// that a reload gives a port to the next server without a moment in which
-// nobody can connect. Safe for concurrent use.
+// that a reload passes a port to the next server while clients can connect at
+// any moment. It is safe for concurrent use.
 type sockets struct {
 	mu   sync.Mutex // guards all below
 	held map[string]held
-	// passed are those that systemd opened for us and nobody asked for yet, and
-	// theirs all of them, by address: their mode and group are systemd's.
+	// passed are those that systemd opened and that are not in use yet. theirs are
+	// the addresses of all that systemd opened: it sets their mode and group.
 	passed map[string]held
 	theirs map[string]bool
-	// warn hears of a passed socket that is not as the config has it.
+	// warn is called about a passed socket that differs from the config.
 	warn func(text string)
 }
 
-// held is a socket that can be listened at by several servers in turn.
+// held is a socket at which several servers can listen in turn.
 type held interface {
 	net.Listener
 	File() (*os.File, error)
@@ -66,8 +66,8 @@ func addressOf(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// open gives a listener at host:port or unix:PATH, to which who has access may
-// connect. Closing it does not close the port: see keep.
+// open returns a listener at host:port or unix:PATH; access says who may connect
+// to the latter. Closing the listener does not close the port: see keep.
 func (s *sockets) open(address string, access unixsocket.Access) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *sockets) open(address string, access unixsocket.Access) (net.Listener, 
 	return net.FileListener(file)
 }
 
-// give sets a socket's mode and group, which a reload may have changed; of one
-// that systemd opened it only says what is wrong.
+// give sets a socket's mode and group, which a reload may have changed. About a
+// socket that systemd opened it only warns.
 func (s *sockets) give(address string, access unixsocket.Access) error {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
@@ -108,7 +108,7 @@ func (s *sockets) give(address string, access unixsocket.Access) error {
 	return nil
 }
 
-// keep closes the sockets that the config does not want any more.
+// keep closes the sockets that the config no longer has.
 func (s *sockets) keep(wanted map[string]unixsocket.Access) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *sockets) keep(wanted map[string]unixsocket.Access) {
 	}
 }
 
-// close closes all, those that nobody asked for too.
+// close closes all sockets, those too that were never used.
 func (s *sockets) close() {
 	s.keep(nil)
 	for _, h := range s.passed {
@@ -148,8 +148,8 @@ func listen(address string, access unixsocket.Access) (held, error) {
 	return l, nil
 }
 
-// removeStale removes the socket file of a node that was killed: one at which
-// nobody answers. Anything else at the path is left alone.
+// removeStale removes the socket file of a node that was killed: one that
+// refuses connections. Anything else at the path is left alone.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +172,7 @@ func removeStale(path string) error {
 	return nil
 }
 
-// explainListen adds what to do about it.
+// explainListen adds how to fix it.
 func explainListen(address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -69,8 +69,8 @@ func (s *store) in(folder string) *store {
 	return s
 }
 
-// restore goes on where the last run stopped. What cannot be used is set
-// aside, with a message, and the node starts without it.
+// restore loads the state of the last run. A file that cannot be used is
+// renamed, with an alarm, and the node starts without it.
 func (s *store) restore() {
 	if s.path == "" {
 		return
@@ -82,7 +82,7 @@ func (s *store) restore() {
 	now := s.clock.Now()
 	var steps []detector.Step
 	var blocks []snapshot.Block
-	var held []quarantine.Held // or a restart would put them in force: a node that has seen no requests yet takes what the fleet has
+	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
 	loaded, err := snapshot.Load(s.path, now, snapshot.Sink{
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
@@ -119,7 +119,7 @@ func (s *store) restore() {
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
 }
 
-// refill gives what puts a meter's windows back into its table; nil where no
+// refill returns what puts a meter's windows back into its table; nil where no
 // rule counts by it any more.
 func (s *store) refill(m snapshot.Meter) func(*snapshot.Window) {
 	for _, t := range s.pipeline.Current().Detector.Tables() {
@@ -130,8 +130,8 @@ func (s *store) refill(m snapshot.Meter) func(*snapshot.Window) {
 	return nil
 }
 
-// savedName tells a meter's tables apart: what a version does not know by name
-// it leaves out.
+// savedName returns the name of a table in the state file. A version skips the
+// names that it does not know.
 func savedName(t *detector.Table) string {
 	switch {
 	case t.Forgeable:
@@ -142,7 +142,7 @@ func savedName(t *detector.Table) string {
 	return t.Meter.Fingerprint
 }
 
-// resume takes in how far a log was read.
+// resume stores how far a log was read.
 func (s *store) resume(p snapshot.Position) {
 	var at accesslog.Position
 	if err := json.Unmarshal(p.Place, &at); err != nil {
@@ -152,10 +152,9 @@ func (s *store) resume(p snapshot.Position) {
 	s.positions.set(p.Source, at)
 }
 
-// saveFirstPositions saves where the logs begin that were never followed before,
-// so that a node that was once ready and is then killed goes on from there. A
-// log that cannot be looked at is not waited for: its place is saved once it
-// can.
+// saveFirstPositions saves where logs begin that were never followed before, so
+// that a node that is killed after it was ready goes on from there. It does not
+// wait for a log that cannot be opened: its position is saved later.
 func (s *store) saveFirstPositions(ctx context.Context) {
 	if s.path == "" || s.positions.known() {
 		return
@@ -167,8 +166,8 @@ func (s *store) saveFirstPositions(ctx context.Context) {
 	s.save()
 }
 
-// touch has the state saved soon, because a block changed or a log has its
-// first place. It never waits.
+// touch has the state saved soon, because a block changed or a log has its first
+// position. It never waits.
 func (s *store) touch() {
 	select {
 	case s.changed <- struct{}{}:
@@ -201,8 +200,8 @@ func (s *store) wait(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// save writes a snapshot. A failure is an alarm that stands until one goes
-// well.
+// save writes a snapshot. A failure is an alarm that is active until a save
+// succeeds.
 func (s *store) save() {
 	if s.path == "" {
 		return
@@ -235,11 +234,11 @@ func (s *store) write() error {
 	return w.Commit()
 }
 
-// writeCut writes the records. No line of a log is decided meanwhile: a
-// position and the counts of the lines before it are of one moment. Requests
-// of forward auth, which come only once, go on.
+// writeCut writes the records. No log line is decided during that time: a
+// position and the counts of the lines before it are of one moment. Forward
+// auth, whose requests come only once, is not held up.
 func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector) {
-	held := s.quarantine.All() // it sorts them: before the logs are held up
+	held := s.quarantine.All() // sorted before the logs are held up
 	s.cut.Lock()
 	defer s.cut.Unlock()
 	for _, t := range d.Tables() {
@@ -269,8 +268,8 @@ func writeTable(w *snapshot.Writer, t *detector.Table) {
 	})
 }
 
-// placeOf writes a position. Of a log that was rotated very often the oldest
-// files are left out: they were read, and kept for latecomers only.
+// placeOf encodes a position. If it is too long, it leaves out the oldest files:
+// they were read, and are kept for late lines only.
 func placeOf(at accesslog.Position) ([]byte, error) {
 	for {
 		place, err := json.Marshal(at)
@@ -284,7 +283,7 @@ func placeOf(at accesslog.Position) ([]byte, error) {
 	}
 }
 
-// figures gives how the state stands; nil where none is kept.
+// figures returns how saving went; nil where no state is kept.
 func (s *store) figures() *admin.Snapshot {
 	if s.path == "" {
 		return nil

@@ -11,13 +11,13 @@ import (
 // service is something that runs for as long as the config wants it: a
 // listener, a log, an enforcer.
 type service interface {
-	// Key is what it is with all of its settings: while a reload wants the
-	// same key, the service goes on undisturbed.
+	// Key names it with all of its settings. A reload makes every service of the
+	// config and drops those whose key runs already: making one opens nothing.
 	Key() string
-	// About names it in alarms, Alarm is the kind of them.
+	// Alarm returns the kind of its alarms, and what they are about.
 	Alarm() (kind, about string)
-	// Run works until ctx is done, and calls ready as soon as it works. What it
-	// returns before that is an alarm, and it is run again.
+	// Run opens what it needs, calls ready once it works, and returns when ctx is
+	// done. If it returns earlier, its error is an alarm, and it is run again.
 	Run(ctx context.Context, ready func()) error
 	// Report adds its figures to those of the node.
 	Report(*admin.Stats)
@@ -29,7 +29,7 @@ type supervisor struct {
 	now    func() time.Time
 }
 
-// retryEvery is how long after a fault a service is run again.
+// retryEvery is how long after an error a service is run again.
 const retryEvery = 5 * time.Second
 
 // run runs one service until ctx is done.
@@ -70,8 +70,8 @@ type running[S service] struct {
 }
 
 // settle makes the services that run those of want, in that order. The others
-// have ended before new ones start: one that merely changed its settings finds
-// its port or file free.
+// end before new ones start: a service that only changed its settings finds its
+// port or file free.
 func (g *group[S]) settle(ctx context.Context, want []S) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +119,7 @@ func (g *group[S]) start(ctx context.Context, w S) *running[S] {
 	return r
 }
 
-// end stops all of them at once, and then waits for each.
+// end stops all of them together, and then waits for each.
 func end[S service](all []*running[S]) {
 	for _, r := range all {
 		r.stop()
@@ -139,7 +139,7 @@ func (g *group[S]) show() {
 	g.figures.Unlock()
 }
 
-// all gives the running services, in the config's order.
+// all returns the running services, in the config's order.
 func (g *group[S]) all() []S {
 	g.figures.Lock()
 	defer g.figures.Unlock()
@@ -153,7 +153,7 @@ func (g *group[S]) report(s *admin.Stats) {
 	}
 }
 
-// pause waits, and reports whether it did to the end.
+// pause waits for d, and reports whether ctx was not done before.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// shareEvery is the span that the share of uncounted requests is of, and
-	// leastUncounted how many there must be in it to say something.
+	// shareEvery is the span over which the share of uncounted requests is
+	// measured, and leastUncounted how many must be in it for an alarm.
 	shareEvery     = time.Minute
 	leastUncounted = 10
 	// mostShown is how many addresses an alarm names.
@@ -27,8 +27,8 @@ const (
 // reasonCounts counts the uncounted requests of one source by their reason.
 type reasonCounts [edgeguard.Reasons]atomic.Uint64
 
-// sum adds up all reasons, and those of requests that the source counts as
-// events, too.
+// sum returns the sum of all reasons, and of those whose requests the source
+// counts as events, too.
 func (c *reasonCounts) sum() (all, events uint64) {
 	for reason := range edgeguard.Reason(edgeguard.Reasons) {
 		n := c[reason].Load()
@@ -41,7 +41,7 @@ func (c *reasonCounts) sum() (all, events uint64) {
 	return all, events
 }
 
-// most gives the reason with the highest count.
+// most returns the reason with the highest count.
 func (c *reasonCounts) most() edgeguard.Reason {
 	var most edgeguard.Reason
 	for reason := range edgeguard.Reason(edgeguard.Reasons) {
@@ -52,8 +52,8 @@ func (c *reasonCounts) most() edgeguard.Reason {
 	return most
 }
 
-// uncounted is what is known of the requests that no rule counts, or not every
-// rule. The sources are the config's. Safe for concurrent use.
+// uncounted is what is known of requests that some or all rules do not count. It
+// is safe for concurrent use.
 type uncounted struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
@@ -71,7 +71,7 @@ type uncounted struct {
 // span is how many requests a source had and how many of them were not counted.
 type span struct{ requests, uncounted uint64 }
 
-// of gives the counts of a source.
+// of returns the counts of a source.
 func (u *uncounted) of(source string) *reasonCounts {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -86,7 +86,7 @@ func (u *uncounted) of(source string) *reasonCounts {
 	return c
 }
 
-// figures gives the counts that are not zero, in a fixed order.
+// figures returns the counts that are not zero, in a fixed order.
 func (u *uncounted) figures() []admin.Uncounted {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -104,7 +104,7 @@ func (u *uncounted) figures() []admin.Uncounted {
 	return out
 }
 
-// uncounter gives a source whom to tell of requests that it cannot count.
+// uncounter returns what a source calls with requests that it cannot count.
 func (u *uncounted) uncounter(source string) edgeguard.Uncounter {
 	counts := u.of(source)
 	return func(now time.Time, requests []edgeguard.Uncounted) {
@@ -121,7 +121,7 @@ func (u *uncounted) uncounter(source string) edgeguard.Uncounter {
 	}
 }
 
-// spares reports whether a request's address is never counted anyway.
+// spares reports whether a request's address is exempt and never counted.
 func (u *uncounted) spares(now time.Time, r *edgeguard.Uncounted) bool {
 	if !r.Addr.IsValid() {
 		return false
@@ -130,10 +130,10 @@ func (u *uncounted) spares(now time.Time, r *edgeguard.Uncounted) bool {
 	return standing == blocklist.Allowed || standing == blocklist.Protected
 }
 
-// check raises the alarms about requests that are not counted: where
-// they are many among a source's, and where one address makes more of them than
-// the least limit allows. The second is the one that an attacker cannot hide
-// from among many requests of others.
+// check raises the alarms about requests that are not counted: where they are
+// many of a source's, and where one address makes more of them than the lowest
+// limit allows. An attacker cannot hide from the second among many other
+// requests.
 func (u *uncounted) check(now time.Time) {
 	u.mu.Lock()
 	u.unseen.goBy(boundOf(u.pipeline.Current().Config.Rules))
@@ -158,11 +158,11 @@ func (u *uncounted) check(now time.Time) {
 	}
 }
 
-// judgeShares compares each source's figures with those of a span ago.
+// judgeShares compares each source's figures with those of one span ago.
 func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
 	spans := make(map[string]span)
 	for _, s := range sources {
-		is := spans[s.Name] // a file may be followed twice, for other kinds
+		is := spans[s.Name] // a file may be followed twice, for different kinds
 		is.requests += s.Events
 		spans[s.Name] = is
 	}
@@ -188,8 +188,8 @@ func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
 	u.spans = spans
 }
 
-// shownOffenders names the worst. Their addresses were parsed: nothing that a
-// client wrote is shown.
+// shownOffenders names the worst. Addresses are parsed: no text of a client is
+// shown.
 func shownOffenders(over []offender) string {
 	var names []string
 	for _, o := range over[:min(len(over), mostShown)] {
@@ -202,7 +202,7 @@ func shownOffenders(over []offender) string {
 	return text
 }
 
-// fixes says what to do about each reason.
+// fixes is what to do about each reason.
 var fixes = [edgeguard.Reasons]string{
 	edgeguard.LineTooLong:    "their log lines are too long: lower the server's limit for request headers",
 	edgeguard.LineUnended:    "their log lines have no end: write the log to a file and follow it",

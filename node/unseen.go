@@ -14,24 +14,24 @@ import (
 const (
 	// maxUnseen is how many addresses are tracked for uncounted requests.
 	maxUnseen = 64
-	// leastUnseen is the least limit that uncounted requests are compared with:
-	// a trap's limit of one would call for a look at every broken line.
+	// leastUnseen is the lowest limit that uncounted requests are compared with:
+	// with a trap's limit of one, every broken line would be an alarm.
 	leastUnseen = 10
 	// longestUnseen bounds the window.
 	longestUnseen = time.Hour
 )
 
-// bound is what an address's uncounted requests are compared with: the least
-// number of requests that a rule allows, in that rule's window and per its key.
-// The zero value is of a config without a rule for requests.
+// bound is what an address's uncounted requests are compared with: the lowest
+// limit of a rule for requests, with its window and key. The zero value is that
+// of a config without such a rule.
 type bound struct {
 	limit  uint32
 	width  uint32 // seconds per slot
 	v4, v6 uint8  // prefix lengths
 }
 
-// boundOf gives the bound of a config's rules. Of equal limits the longer window
-// is the stricter one.
+// boundOf returns the bound of a config's rules. Of equal limits, that with the
+// longer window is the stricter one.
 func boundOf(set *rules.Set) bound {
 	var b bound
 	for i := range set.Rules {
@@ -52,7 +52,7 @@ func boundOf(set *rules.Set) bound {
 // window is the span that the bound counts in.
 func (b bound) window() time.Duration { return time.Duration(b.width) * ring.Slots * time.Second }
 
-// prefix is what an address is tracked under.
+// prefix returns what an address is tracked under.
 func (b bound) prefix(addr netip.Addr) netip.Prefix {
 	bits := b.v6
 	if addr.Is4() {
@@ -64,11 +64,10 @@ func (b bound) prefix(addr netip.Addr) netip.Prefix {
 
 // unseen finds the addresses that make more uncounted requests in a window than
 // the bound. It tracks at most maxUnseen of them, by the Space-Saving algorithm:
-// when all places are taken, a newcomer takes the place of the one with the
-// least, and the place keeps its weight. So whoever wants to push an address out
-// by rotating others needs maxUnseen requests for each request that he hides, and
-// that crowd is seen by the total. Not safe for concurrent use; the zero value
-// tracks nothing.
+// when all places are taken, a new address replaces the one with the lowest
+// weight, and the place keeps that weight. To push an address out by rotating
+// others takes maxUnseen requests for each hidden one, and the total shows that
+// crowd. It is not safe for concurrent use; the zero value tracks nothing.
 type unseen struct {
 	bound  bound
 	total  ring.Ring // of all, also those of unknown addresses
@@ -80,12 +79,12 @@ type place struct {
 	prefix netip.Prefix
 	counts ring.Ring // its own requests since it took the place
 	reason edgeguard.Reason
-	// inherited is the weight of those before it, who lost the place at slot
-	// since.
+	// inherited is the weight of the addresses before it, which lost the place at
+	// slot since.
 	inherited, since uint32
 }
 
-// weight is at least what the prefix may have made in the window.
+// weight returns an upper bound of what the prefix made in the window.
 func (p *place) weight(slot uint32) uint32 {
 	w := p.counts.Count(slot)
 	if slot-min(slot, p.since) < ring.Slots {
@@ -94,14 +93,14 @@ func (p *place) weight(slot uint32) uint32 {
 	return w
 }
 
-// goBy sets the bound, and forgets what was counted by another.
+// goBy sets the bound; if it is another, the counts begin again.
 func (u *unseen) goBy(b bound) {
 	if u.bound != b {
 		*u = unseen{bound: b, places: u.places[:0]}
 	}
 }
 
-// slot gives the number of an instant's slot.
+// slot returns the number of an instant's slot.
 func (u *unseen) slot(at time.Time) uint32 { return uint32(max(at.Unix(), 0) / int64(u.bound.width)) }
 
 // add counts one request.
@@ -122,7 +121,7 @@ func (u *unseen) add(now time.Time, r *edgeguard.Uncounted) {
 	p.reason = r.Reason
 }
 
-// placeOf gives the place of a prefix.
+// placeOf returns the place of a prefix, and makes one.
 func (u *unseen) placeOf(prefix netip.Prefix, slot uint32) *place {
 	least, lightest := 0, uint32(0)
 	for i := range u.places {
@@ -149,7 +148,7 @@ type offender struct {
 	reason edgeguard.Reason // of the last
 }
 
-// over gives the prefixes over the bound, the greatest count first.
+// over returns the prefixes over the bound, the greatest count first.
 func (u *unseen) over(now time.Time) []offender {
 	if u.bound.limit == 0 {
 		return nil
@@ -168,13 +167,13 @@ func (u *unseen) over(now time.Time) []offender {
 	return out
 }
 
-// crowd gives how many requests all made together, if they are so many that an
-// address over the bound may hide among them.
+// crowd returns how many requests all addresses made, and whether they are so
+// many that an address over the bound may hide among them.
 func (u *unseen) crowd(now time.Time) (total uint32, yes bool) {
 	if u.bound.limit == 0 {
 		return 0, false
 	}
 	total = u.total.Count(u.slot(now))
-	// A slot holds no more than ring.Max, however many came in it.
+	// A slot holds no more than ring.Max.
 	return total, total >= min(maxUnseen*u.bound.limit, ring.Max)
 }

@@ -142,7 +142,7 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 }
 
 // evicted is called with a block that made room for another: no enforcer may
-// keep it, and the fleet is not told.
+// keep it, and the fleet does not learn of it.
 func (n *Node) evicted(b edgeguard.Block) {
 	n.store.touch()
 	b.Until = b.Since // which has come

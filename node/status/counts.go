@@ -44,8 +44,8 @@ func (s *Status) Rules() []admin.Rule {
 	return out
 }
 
-// crossingsOf gives how often keys of a rule went over, or networks of this size
-// around them.
+// crossingsOf returns how often keys of a rule went over, or networks of this
+// size around them.
 func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) {
 	for _, action := range []edgeguard.Action{edgeguard.ActionShadow, edgeguard.ActionDeny, edgeguard.ActionBlock, edgeguard.ActionAlarm} {
 		if n := s.from.Crossings(pipeline.Ruling{Action: action, Rule: r.Name, Wide: wide}); n > 0 {
@@ -55,7 +55,7 @@ func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) 
 	return out
 }
 
-// keyName says in words what a meter counts together.
+// keyName returns in words what a meter counts together.
 func keyName(m *rules.Meter) string {
 	name := "address"
 	if m.V4 != rules.DefaultV4 || m.V6 != rules.DefaultV6 {
@@ -101,8 +101,8 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	return top.sorted()
 }
 
-// proven gives the keys of a meter and what they count on evidence that cannot
-// be forged.
+// proven returns the keys of a meter and their counts of evidence that cannot be
+// forged.
 func proven(d Detector, m *rules.Meter, now time.Time) func(yield func(edgeguard.Key, uint32) bool) {
 	tables := d.Tables()
 	return func(yield func(edgeguard.Key, uint32) bool) {
@@ -116,9 +116,8 @@ func proven(d Detector, m *rules.Meter, now time.Time) func(yield func(edgeguard
 					return true
 				}
 				if len(m.Attributes) > 0 {
-					// The table holds a fingerprint of the attributes and not
-					// the text, which a client writes and can make as long as
-					// it likes.
+					// The table holds a fingerprint of the attributes: a client
+					// writes the text and can make it as long as it likes.
 					e.Key.With = fmt.Sprintf("%s#%08x", attributes(m), uint32(e.With))
 				}
 				return yield(e.Key, e.Count)
@@ -127,7 +126,7 @@ func proven(d Detector, m *rules.Meter, now time.Time) func(yield func(edgeguard
 	}
 }
 
-// attributes names what is part of a meter's key besides the address.
+// attributes returns the names of a meter's attributes.
 func attributes(m *rules.Meter) string {
 	names := make([]string, 0, len(m.Attributes))
 	for _, a := range m.Attributes {

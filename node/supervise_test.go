@@ -13,7 +13,7 @@ import (
 
 // Settle starts what is new, ends what is gone first, and leaves alone what
 // stayed.
-func TestPartsSettle(t *testing.T) {
+func TestServicesSettle(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	tell := func(s string) {
