@@ -27,8 +27,8 @@ import (
 //
 // The blocklist calls Node.changed without its lock, but often with
 // pipeline.reload held for reading. What is called there must therefore neither
-// decide nor reload, and wait for nothing. It takes the quarantine's lock, which is never held while the list is
-// changed, only while it is read.
+// decide nor reload, and wait for nothing. It takes the quarantine's lock, which
+// is never held while the list is changed, only while it is read.
 //
 // These are leaves: group.figures, alarms.mu (its listener is called after the
 // unlock), positions.mu, heartbeats.mu, sockets.mu, ownedLists.mu and those of
