@@ -11,7 +11,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// TestBirth: the namespace is born once, and anew when it was emptied.
+// TestBirth: the namespace's creation is recorded once, and again after it was
+// emptied.
 func TestBirth(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
@@ -27,7 +28,7 @@ func TestBirth(t *testing.T) {
 	}
 	first := born()
 	if again := born(); again != first {
-		t.Errorf("born %s, and %s a beat later", first, again)
+		t.Errorf("born %s, and %s a heartbeat later", first, again)
 	}
 	if err := s.Client().FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
@@ -37,9 +38,9 @@ func TestBirth(t *testing.T) {
 	}
 }
 
-// TestEmptiedWithoutBlocks: nodes that were quiet, and had no block that could
-// be missing, find out all the same that Redis was emptied: three beats and two
-// rounds later all that they counted is there.
+// TestEmptiedWithoutBlocks: quiet nodes without a block that could be missing
+// still find out that Redis was emptied: three heartbeats and two rounds later,
+// all that they counted is there.
 func TestEmptiedWithoutBlocks(t *testing.T) {
 	t.Parallel()
 	const clients, count = 50, 9 // under the limit, over a quiet node's share
@@ -78,7 +79,7 @@ func TestEmptiedWithoutBlocks(t *testing.T) {
 	}
 	heard := [2]int64{beats[0].Load(), beats[1].Load()}
 	for i, m := range fleet {
-		m.eventually(t, "three beats", func() bool { return beats[i].Load() >= heard[i]+3 })
+		m.eventually(t, "three heartbeats", func() bool { return beats[i].Load() >= heard[i]+3 })
 		rounds := m.link.Stats().Rounds
 		m.eventually(t, "two rounds", func() bool { return m.link.Stats().Rounds >= rounds+2 })
 	}

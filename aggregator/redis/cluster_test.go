@@ -13,7 +13,7 @@ import (
 )
 
 // clusterFleet is two members on a Cluster of three masters and their replicas,
-// and someone who asks what stands there.
+// and a client that reads what is stored.
 type clusterFleet struct {
 	t       *testing.T
 	servers *redistest.Cluster
@@ -97,7 +97,7 @@ func (f *clusterFleet) total(addr string) (n int, err error) {
 	return n, err
 }
 
-// elsewhere is a master that does not have the slot.
+// elsewhere returns a master that does not have the slot.
 func (f *clusterFleet) elsewhere(slot int) *redistest.Server {
 	f.t.Helper()
 	from := f.servers.Owner(slot)
@@ -110,8 +110,8 @@ func (f *clusterFleet) elsewhere(slot int) *redistest.Server {
 	return nil
 }
 
-// TestCluster: the partitions spread over the masters, and a fail-over and a
-// slot that moves are waited out.
+// TestCluster: the partitions spread over the masters, and the nodes wait out a
+// fail-over and a slot that moves.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")

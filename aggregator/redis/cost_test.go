@@ -18,7 +18,7 @@ import (
 // costWidth is the slot of a window of five minutes, in seconds.
 const costWidth = 5
 
-// crowd is some nodes that all push the same suspects, to a server of its own.
+// crowd is some nodes that all push the same suspects to their own server.
 type crowd struct {
 	server *redistest.Server
 	keys   []string
@@ -88,9 +88,9 @@ func (c *crowd) slotful(t testing.TB) (pushed int) {
 }
 
 // plainly is the least that updates of as many keys can cost without a
-// function: the fleet's ring and the node's are read, written and given their
-// life, by commands in pipelines of as many keys. Nothing is merged, and two
-// nodes at once would lose counts.
+// function: the fleet's ring and the node's are read, written and expired by
+// commands in pipelines of as many keys. Nothing is merged, and two nodes at
+// the same time would lose counts.
 func (c *crowd) plainly(t testing.TB) (pushed int) {
 	t.Helper()
 	ctx, fleet, node := context.Background(), strings.Repeat("f", 9+68+3), strings.Repeat("n", 5+68+3)
@@ -130,9 +130,8 @@ func (s *spent) on(c *crowd, work func() int) {
 // each is the server's time on its processor for one update, in µs.
 func (s *spent) each() float64 { return float64(s.server.Microseconds()) / float64(s.updates) }
 
-// BenchmarkPush is what one update of a key costs Redis, in processor time of
-// the whole server, that against plain commands, turn and turn about, and what
-// a key takes of its memory.
+// BenchmarkPush measures what one update of a key costs Redis: processor time
+// of the whole server, alternating with plain commands, and memory.
 func BenchmarkPush(b *testing.B) {
 	for _, nodes := range []int{1, 4, 16} {
 		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
@@ -157,11 +156,11 @@ func BenchmarkPush(b *testing.B) {
 	}
 }
 
-// BenchmarkPushWhole is what a whole ring costs, as after a reconnect or a
-// restart of Redis: of keys that Redis does not know, of keys that only the
-// other nodes have pushed, of what it has already, and with counts that need
-// two bytes.
-func BenchmarkPushWhole(b *testing.B) {
+// BenchmarkPushFull measures what a full ring costs, as after a reconnect or a
+// restart of Redis: of keys that Redis does not have, of keys that only the
+// other nodes have pushed, of what it has already, and with counts of two
+// bytes.
+func BenchmarkPushFull(b *testing.B) {
 	for _, v := range []struct {
 		name     string
 		nodes    int
@@ -194,32 +193,32 @@ func BenchmarkPushWhole(b *testing.B) {
 	}
 }
 
-// BenchmarkOffer is what it costs Redis to say that it holds what a node claims.
-func BenchmarkOffer(b *testing.B) {
+// BenchmarkReconcile measures what a reconcile of a known key costs Redis.
+func BenchmarkReconcile(b *testing.B) {
 	for _, nodes := range []int{1, 16} {
 		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
 			c := newCrowd(b, nodes, max(4000/nodes, 1000))
 			c.round(b, 60, 33)
-			var offer, whole spent
+			var reconcile, full spent
 			for b.Loop() {
-				offer.on(c, func() (pushed int) {
+				reconcile.on(c, func() (pushed int) {
 					for range 5 {
 						pushed += c.round(b, 1, 0)
 					}
 					return pushed
 				})
-				whole.on(c, func() int { return c.round(b, 60, 33) })
+				full.on(c, func() int { return c.round(b, 60, 33) })
 			}
-			b.ReportMetric(offer.each(), "redis-µs/key")
-			b.ReportMetric(whole.each(), "whole-µs/key")
-			b.ReportMetric(float64(offer.updates)/offer.wall.Seconds(), "keys/s")
+			b.ReportMetric(reconcile.each(), "redis-µs/key")
+			b.ReportMetric(full.each(), "full-µs/key")
+			b.ReportMetric(float64(reconcile.updates)/reconcile.wall.Seconds(), "keys/s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// slidingLog is the peer: the exact sliding-window log that most limiters run
-// in Redis, one script for each request.
+// slidingLog is what is compared with: the exact sliding-window log that most
+// limiters run in Redis, one script for each request.
 const slidingLog = `
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
@@ -233,9 +232,9 @@ return 1`
 // 5 s and address, which is 2,000 in five minutes.
 const requestsPerSlot = 33
 
-// perRequest is Redis' processor time for one request by the peer: 64 clients,
-// each of which waits for the answer to one request before it asks for the next,
-// as requests at a node do.
+// perRequest is Redis' processor time for one request by the sliding log: 64
+// clients, each of which waits for an answer before its next request, as
+// requests at a node do.
 func perRequest(t testing.TB, requests int) time.Duration {
 	t.Helper()
 	const clients = 64

@@ -11,7 +11,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// blocksOf is the arguments of a call that publishes atOnce blocks of rules.
+// blocksOf returns the arguments of a call that publishes publishBatch blocks
+// of rules.
 func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) []any {
 	t.Helper()
 	args := []any{now.UnixMilli()}
@@ -29,9 +30,9 @@ func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) 
 	return args
 }
 
-// BenchmarkPublishFull is what a batch costs Redis with the fleet's list full: of
-// a flood that is kept out, of blocks for which one of the flood goes each, and
-// as long as there is room, and what a record takes of its memory.
+// BenchmarkPublishFull measures what a batch costs Redis when the fleet's list
+// is full: of a flood that is kept out, of blocks that each replace one of the
+// flood, and while there is room; and what a record takes of its memory.
 func BenchmarkPublishFull(b *testing.B) {
 	ctx, names, now := context.Background(), newNames("t", 1), time.Now()
 	s := redistest.Start(b, redistest.Options{MaxMemory: "1gb"})

@@ -43,8 +43,8 @@ func crowdedRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text stri
 	return p.String(), text
 }
 
-// TestLibraryMakesRoomAsTwin: at small bounds, where the library's sample is the
-// whole list, both have the same records go, and say the same to the nodes.
+// TestLibraryMakesRoomAsReference: at small bounds, where the library's sample
+// is the whole list, both evict the same records and announce the same.
 func TestLibraryMakesRoomAsReference(t *testing.T) {
 	for _, full := range []int{1, 6, 40, 120} {
 		t.Run(fmt.Sprint(full), func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// small gives the fleet's list another bound.
+// small sets another bound of the fleet's list.
 func small(t *testing.T, s *redistest.Server, full int) {
 	t.Helper()
 	if err := s.Client().FunctionLoadReplace(context.Background(), sourceOf(t, full)).Err(); err != nil {
@@ -21,7 +21,7 @@ func small(t *testing.T, s *redistest.Server, full int) {
 	}
 }
 
-// bounded is a member whose list has a bound of its own.
+// bounded returns a member whose list has its own bound.
 func bounded(t *testing.T, s *redistest.Server, name string, most int) *member {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, name))
@@ -40,8 +40,8 @@ func (m *member) byRule(t *testing.T, prefix string, until time.Duration) {
 	}
 }
 
-// settle waits until all members agree with Redis, and gives how many records
-// that holds.
+// settle waits until all members agree with Redis, and returns how many records
+// it has.
 func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	t.Helper()
 	ctx, names := context.Background(), newNames("test", 4)
@@ -57,9 +57,9 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 }
 
 // TestFloodOfBlocksIsBounded: a flood of one node's rules fills neither Redis
-// nor the mirrors, and pushes out neither offenders nor operators' words. The
-// nodes agree without reading the list again and again, and what found no room
-// does not come and go.
+// nor the mirrors, and evicts neither offenders nor operators' blocks. The
+// nodes agree without reading the list again and again, and a block that found
+// no room does not come and go.
 func TestFloodOfBlocksIsBounded(t *testing.T) {
 	t.Parallel()
 	const full, offenders, flood = 1000, 200, 6000
@@ -90,10 +90,10 @@ func TestFloodOfBlocksIsBounded(t *testing.T) {
 		}
 	}
 	if _, ok := a.list.Lift(netip.MustParsePrefix("2001:db8:3:3::/64"), time.Now(), "a customer", "admin"); !ok {
-		t.Fatal("the flood's block does not stand")
+		t.Fatal("the flood's block is not in force")
 	}
 	stay = append(stay, "2001:db8:3:3::/64")
-	// Whatever is in the list and not in Redis is offered again by a full read.
+	// A full read publishes again what is in the list and not in Redis.
 	for range 3 {
 		for _, m := range []*member{a, b} {
 			syncs := m.link.Stats().Syncs
@@ -110,7 +110,7 @@ func TestFloodOfBlocksIsBounded(t *testing.T) {
 		}
 	}
 	if a.list.Len() < flood {
-		t.Errorf("the node itself holds %d blocks, not all it made", a.list.Len())
+		t.Errorf("the node itself has %d blocks, not all it made", a.list.Len())
 	}
 	if st := a.link.Stats(); st.Kept < flood/2 || !strings.Contains(a.alarmed("full/list"), "full") {
 		t.Errorf("kept %d; alarm %q", st.Kept, a.alarmed("full/list"))
@@ -133,9 +133,9 @@ func TestFloodOfBlocksIsBounded(t *testing.T) {
 	}
 }
 
-// TestFullListPassesOverWhatItEvicted: a list that is shorter than the fleet's
-// comes to rest: full reads change nothing of it.
-func TestFullListPassesOverWhatItEvicted(t *testing.T) {
+// TestFullListSkipsWhatItEvicted: a list that is shorter than the fleet's comes
+// to rest: full reads do not change it.
+func TestFullListSkipsWhatItEvicted(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	big, little := bounded(t, s, "edge-a", 0).start(t), bounded(t, s, "edge-b", 400).start(t)
@@ -165,9 +165,9 @@ func TestFullListPassesOverWhatItEvicted(t *testing.T) {
 	}
 }
 
-// TestOperatorsBlockWithoutRoomHere: it is no poison, and is told in words of
-// its own until a full read finds room.
-func TestOperatorsBlockWithoutRoomHere(t *testing.T) {
+// TestOperatorsBlockWithoutRoom: the record is not rejected, and a separate
+// alarm lasts until a full read finds room.
+func TestOperatorsBlockWithoutRoom(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	big, little := bounded(t, s, "edge-a", 0).start(t), bounded(t, s, "edge-b", 4).start(t)
@@ -181,16 +181,17 @@ func TestOperatorsBlockWithoutRoomHere(t *testing.T) {
 	}
 	little.eventually(t, "the alarm", func() bool { return strings.Contains(little.alarmed("no_room/list"), "max_blocks") })
 	if n := little.link.Stats().Rejected; n != 0 {
-		t.Errorf("%d are poison", n)
+		t.Errorf("%d are rejected", n)
 	}
 	little.list.SetMost(100)
 	little.link.Resync()
 	little.eventually(t, "the end of the alarm", func() bool { return little.alarmed("no_room/list") == "" && little.list.Len() == 3 })
 }
 
-// TestCrowds: a network is left alone for a minute, and the alarm stands for two
-// after the last block that was kept back; what is remembered is bounded.
-func TestCrowds(t *testing.T) {
+// TestCrowdedNetworks: a network is left alone for a minute, and the alarm
+// lasts two after the last block that was kept back; what is remembered is
+// bounded.
+func TestCrowdedNetworks(t *testing.T) {
 	var c crowdedNetworks
 	now := time.Unix(1_700_000_000, 0)
 	p := netip.MustParsePrefix

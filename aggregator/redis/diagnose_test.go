@@ -13,8 +13,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// TestTroubles: each thing that can be wrong has its line with its mend, and
-// the node goes on.
+// TestFaults: each fault has its text with its fix, and the node continues.
 func TestFaults(t *testing.T) {
 	open := startRedis(t, redistest.Options{})
 	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
@@ -56,7 +55,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTroubleEnds: what was missing comes, and the node joins by itself.
+// TestFaultEnds: when what was missing is there, the node joins by itself.
 func TestFaultEnds(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
@@ -141,7 +140,7 @@ func TestOtherPartitionCount(t *testing.T) {
 	c := testConfig(s.Addr, "edge-b")
 	c.Partitions = 8
 	m := newMember(t, c).start(t)
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "partitions" })
+	m.eventually(t, "the fault", func() bool { return m.link.Stats().Fault.Kind == "partitions" })
 	if text := m.link.Stats().Fault.Text; !strings.Contains(text, "EDGEGUARD partitions 4") {
 		t.Errorf("%s", text)
 	}
@@ -155,14 +154,14 @@ func TestWrongClockIsRefusedAndNamed(t *testing.T) {
 	late.epoch = func(local time.Time) time.Time { return local.Add(time.Minute) }
 	late.local = func(epoch time.Time) time.Time { return epoch.Add(-time.Minute) }
 	late.start(t)
-	late.eventually(t, "the trouble", func() bool {
+	late.eventually(t, "the fault", func() bool {
 		late.see("203.0.113.1", 1)
 		return late.link.Stats().Fault.Kind == "clock"
 	})
 	good.see("203.0.113.2", 5)
 	redistest.Eventually(t, "the good node's counts", func() bool { return held(t, s, "203.0.113.2") == 5 })
 	if n := held(t, s, "203.0.113.1"); n != 0 {
-		t.Errorf("%d counts of the wrong clock were taken", n)
+		t.Errorf("%d counts of the wrong clock were accepted", n)
 	}
 	good.eventually(t, "the wrong clock's name", func() bool { return good.alarmed("clock/edge-late") != "" })
 	if ahead := late.link.Stats().Ahead; ahead < 59*time.Second || ahead > 61*time.Second {
@@ -180,7 +179,7 @@ func TestTwoNodesOfOneName(t *testing.T) {
 	fleet[1].stop()
 	gone := fleet[1].config.Node + "/" + fleet[1].link.config.Boot
 	if n, err := s.Client().HDel(context.Background(), newNames("test", 4).nodes, gone).Result(); n != 1 || err != nil {
-		t.Fatalf("%d beats of the second node: %v", n, err)
+		t.Fatalf("%d heartbeats of the second node: %v", n, err)
 	}
 	fleet[0].eventually(t, "the end of it", func() bool { return fleet[0].alarmed("duplicate_name/edge") == "" })
 }
@@ -200,13 +199,13 @@ func TestFullAndEvictingRedis(t *testing.T) {
 	}
 	set("maxmemory-policy", "noeviction")
 	set("maxmemory", "100kb")
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "full" })
+	m.eventually(t, "the fault", func() bool { return m.link.Stats().Fault.Kind == "full" })
 	set("maxmemory", "0")
 	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
 }
 
-// TestReadOnlyRedis: the node was given a replica. It has the library from its
-// master, and cannot be given it by itself.
+// TestReadOnlyRedis: the node's address is a replica's. It has the library from
+// its master, and cannot be given it separately.
 func TestReadOnlyRedis(t *testing.T) {
 	master := startRedis(t, redistest.Options{})
 	replica := redistest.Start(t, redistest.Options{
@@ -218,12 +217,12 @@ func TestReadOnlyRedis(t *testing.T) {
 		return err == nil && done[0].Was == "same"
 	})
 	m := newMember(t, testConfig(replica.Addr, "edge-a")).start(t)
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "read only" })
+	m.eventually(t, "the fault", func() bool { return m.link.Stats().Fault.Kind == "read only" })
 }
 
 func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
 
-// TestWords holds what servers say that no test here can bring about.
+// TestWords has server errors that no test here can cause.
 func TestWords(t *testing.T) {
 	c := testConfig("x:1", "edge-a")
 	for text, kind := range map[string]string{

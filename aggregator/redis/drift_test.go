@@ -10,7 +10,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// alone is a link whose beats and full reads the test does itself.
+// alone returns a link whose heartbeats and full reads the test makes.
 func alone(t *testing.T, s *redistest.Server) *Link {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, "edge-a"))
@@ -22,8 +22,8 @@ func alone(t *testing.T, s *redistest.Server) *Link {
 	return l
 }
 
-// look is one beat with what follows from it; it reports whether the mirror was
-// found to be the fleet's list.
+// look sends one heartbeat and does what follows from it. It reports whether
+// the mirror equals the fleet's list.
 func (l *Link) look(t *testing.T) (fits bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -44,8 +44,8 @@ func (l *Link) look(t *testing.T) (fits bool) {
 	return digest == s.digest && version == s.changes
 }
 
-// TestWrongDigestIsRepaired: a state that was lost beside its blocks, and a
-// block that was written past the library, cost some full reads and not one
+// TestWrongDigestIsRepaired: a state that was lost without its blocks, and a
+// block that was written without the library, cost some full reads and not one
 // every few seconds for ever.
 func TestWrongDigestIsRepaired(t *testing.T) {
 	ctx, names := context.Background(), newNames("test", 4)
@@ -89,15 +89,15 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 				}
 			}
 			if reads := l.stats.syncs.Load() - before; beats == 40 || reads > 4 {
-				t.Errorf("%d full reads in %d beats", reads, beats)
+				t.Errorf("%d full reads in %d heartbeats", reads, beats)
 			}
 		})
 	}
 }
 
-// TestRepairOnlyWhatStands: neither a list that has moved on nor a digest that
-// another node has set meanwhile is touched.
-func TestRepairOnlyWhatStands(t *testing.T) {
+// TestRepairOnlyTheSameList: repair touches neither a list that has changed nor
+// a digest that another node has set.
+func TestRepairOnlyTheSameList(t *testing.T) {
 	b := newBoth(t, "repair")
 	now, state := time.Now(), newNames("t", 1).state
 	const none, one, two = "0000000000000000", "fedcba9876543210", "0123456789abcdef"
@@ -118,8 +118,9 @@ func TestRepairOnlyWhatStands(t *testing.T) {
 	}
 }
 
-// TestListThatWentBackHasAllOffered: what lost blocks may have lost counts.
-func TestListThatWentBackHasAllOffered(t *testing.T) {
+// TestListThatWentBackIsReconciled: a Redis that lost blocks may have lost
+// counts.
+func TestListThatWentBackIsReconciled(t *testing.T) {
 	m := newMember(t, testConfig("127.0.0.1:1", "edge-a"))
 	l, err := New(m.config, testPeer{m})
 	if err != nil {
@@ -137,7 +138,7 @@ func TestListThatWentBackHasAllOffered(t *testing.T) {
 	l.mirror.begin(5)
 	l.compareLists(ctx, fleetState{changes: 5})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
-		t.Fatal("a list that stands is pushed again")
+		t.Fatal("an unchanged list is pushed again")
 	}
 	l.compareLists(ctx, fleetState{changes: 4})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {

@@ -146,7 +146,7 @@ func TestHungRedisIsLeftAndFoundAgain(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	m := join(t, s.Addr, 1, func(c *Config) { c.Timeout = 200 * time.Millisecond })[0]
 	s.Stop()
-	m.eventually(t, "the trouble", func() bool { return m.link.Stats().Fault.Kind == "timeout" })
+	m.eventually(t, "the fault", func() bool { return m.link.Stats().Fault.Kind == "timeout" })
 	m.see("203.0.113.9", 30)
 	s.Cont()
 	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
@@ -184,7 +184,7 @@ func TestPoisonIsRefused(t *testing.T) {
 	}
 	for _, m := range fleet {
 		m.eventually(t, "the good block", func() bool { return m.blocked("192.0.2.1") != nil })
-		m.eventually(t, "the poison", func() bool { return m.link.Stats().Rejected >= 3 })
+		m.eventually(t, "the rejected records", func() bool { return m.link.Stats().Rejected >= 3 })
 		if m.list.Len() != 1 {
 			t.Errorf("%s took %d blocks, not 1", m.name, m.list.Len())
 		}

@@ -20,9 +20,9 @@ func (m *member) byHand(prefix string) edgeguard.Block {
 	}
 }
 
-// TestForcedTravels: what an operator forced on one node, wider than anybody may
-// block without, is in force on the others, on one that joins late, and after
-// Redis was emptied by whichever node tells it again; it can be lifted on any.
+// TestForcedTravels: a forced block, wider than an unforced one may be, is in
+// force on the other nodes, on one that joins late, and after Redis was
+// emptied, whichever node publishes it again. It can be lifted on any node.
 func TestForcedTravels(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
@@ -61,8 +61,8 @@ func TestForcedTravels(t *testing.T) {
 	}
 }
 
-// TestWideUnforcedIsRefused: a wide prefix that nobody forced, as a node that
-// was taken over could write it, is in force nowhere, and named.
+// TestWideUnforcedIsRefused: a wide prefix that was not forced, as a
+// compromised node could write it, is in force nowhere and raises an alarm.
 func TestWideUnforcedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})

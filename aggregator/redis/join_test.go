@@ -14,9 +14,9 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// TestJoinTellsOfUnblocks: what was unblocked before the node was in the fleet
-// does not bring what was counted before that to it, nor leaves it there.
-func TestJoinTellsOfUnblocks(t *testing.T) {
+// TestJoinRepeatsUnblocks: after an unblock before the node joined, older
+// counts are neither pushed nor left in Redis.
+func TestJoinRepeatsUnblocks(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	const addr, old = "203.0.113.1", "203.0.113.2"
@@ -50,9 +50,9 @@ func TestJoinTellsOfUnblocks(t *testing.T) {
 	redistest.Eventually(t, "what was counted since an older unblock", func() bool { return held(t, s, old) == 63 })
 }
 
-// TestJoinHearsWhatIsWatched: a node that comes late tells the little that it
-// has of a key that the fleet began to watch up to a window ago.
-func TestJoinHearsWhatIsWatched(t *testing.T) {
+// TestJoinReadsWatches: a node that joins late pushes the little that it has of
+// a key that the fleet began to watch up to a window ago.
+func TestJoinReadsWatches(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	tell := func(addr string, ago time.Duration) {
@@ -80,14 +80,14 @@ func TestJoinHearsWhatIsWatched(t *testing.T) {
 	rounds := m.link.Stats().Rounds
 	m.eventually(t, "a round", func() bool { return m.link.Stats().Rounds > rounds+1 })
 	if n := held(t, s, forgotten); n != 0 {
-		t.Errorf("%d counts were pushed of a key that nobody watches any more", n)
+		t.Errorf("%d counts were pushed of a key that is no longer watched", n)
 	}
 }
 
-// TestSkewIsHandedOn: the node's clock hears how far Redis is ahead of the wall
-// clock, the fleet how far the node's own time is ahead of Redis, and alarms go
-// by the skew that the config allows.
-func TestSkewIsHandedOn(t *testing.T) {
+// TestSkewIsReported: the node learns how far Redis is ahead of the wall clock,
+// the fleet how far the node's time is ahead of Redis, and the config's skew
+// decides about alarms.
+func TestSkewIsReported(t *testing.T) {
 	const behind, corrected = 2 * time.Second, 500 * time.Millisecond
 	for _, test := range []struct {
 		allowed time.Duration
@@ -116,7 +116,7 @@ func TestSkewIsHandedOn(t *testing.T) {
 		}
 		l.judgeClocks(nil)
 		if len(told) != 1 || (told[0]-behind).Abs() > 100*time.Millisecond {
-			t.Errorf("told %v, not %v", told, behind)
+			t.Errorf("reported %v, not %v", told, behind)
 		}
 		if alarm := m.alarmed("clock/edge-a") != ""; alarm != test.alarm {
 			t.Errorf("%v allowed: alarm %v", test.allowed, alarm)

@@ -15,8 +15,8 @@ import (
 	"edgeguard/aggregator"
 )
 
-// randomRecord is the wire form of a block, with a few values each so that records
-// often meet one that differs in one thing only.
+// randomRecord is the wire form of a block, with a few values each, so that
+// records often meet one that differs in one thing only.
 func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text string) {
 	t.Helper()
 	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(12))}), 32)
@@ -33,8 +33,8 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 	return p.String(), text
 }
 
-// standingOf is a beat's answer without what depends on the server's clock.
-func standingOf(t testing.TB, answer any) string {
+// stateOf is a heartbeat's answer without what depends on the server's clock.
+func stateOf(t testing.TB, answer any) string {
 	t.Helper()
 	list, ok := answer.([]any)
 	if !ok || len(list) < 7 {
@@ -44,9 +44,9 @@ func standingOf(t testing.TB, answer any) string {
 	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
-// TestLibraryBlocksAreTwin publishes random records on both and compares what
-// is taken, what stands, its version and its digest.
-func TestLibraryBlocksAreTwin(t *testing.T) {
+// TestLibraryBlocksAreReference publishes random records on both and compares
+// what is accepted, the records, their version and digest.
+func TestLibraryBlocksAreReference(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	b := newBoth(t, fmt.Sprintf("seed %d", seed))
@@ -75,24 +75,24 @@ func TestLibraryBlocksAreTwin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x, y := standingOf(t, got), standingOf(t, want); x != y {
-			b.fail("beat gives %s;\nthe twin's %s", x, y)
+		if x, y := stateOf(t, got), stateOf(t, want); x != y {
+			b.fail("the heartbeat returns %s;\nthe reference's %s", x, y)
 		}
 	}
 	b.compareBlocks(names)
 	b.compareStream(names)
 }
 
-// compareBlocks holds the records that stand against the twin's.
+// compareBlocks compares the records with the reference's.
 func (b *both) compareBlocks(names names) {
 	b.t.Helper()
 	stored, kept := b.node.HGetAll(context.Background(), names.blocks).Val(), b.reference.Blocks(names.blocks)
 	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y || len(stored) == 0 {
-		b.fail("there stand %s;\non the twin %s", x, y)
+		b.fail("the library has %s;\nthe reference %s", x, y)
 	}
 }
 
-// compareStream holds the stream's entries against the twin's.
+// compareStream compares the stream's entries with the reference's.
 func (b *both) compareStream(names names) {
 	b.t.Helper()
 	entries, err := b.admin().XRange(context.Background(), names.stream, "-", "+").Result()
@@ -101,18 +101,19 @@ func (b *both) compareStream(names names) {
 	}
 	changes := b.reference.Stream(names.blocks)
 	if len(entries) != len(changes) || len(entries) == 0 {
-		b.fail("the stream has %d entries, the twin's %d", len(entries), len(changes))
+		b.fail("the stream has %d entries, the reference's %d", len(entries), len(changes))
 	}
 	for i, e := range entries {
 		c := changes[i]
 		if e.Values["v"] != strconv.FormatInt(c.Version, 10) || e.Values["p"] != c.Prefix || e.Values["r"] != c.Record || (e.Values["d"] == "1") != c.Gone {
-			b.fail("entry %d is %q, the twin's %d %s %q", i, e.Values, c.Version, c.Prefix, c.Record)
+			b.fail("entry %d is %q, the reference's %d %s %q", i, e.Values, c.Version, c.Prefix, c.Record)
 		}
 	}
 }
 
 // TestLibraryForgetsEnded: more ended records than one call removes go in
-// several, no digest is given until they have, and then it is that of none.
+// several. No digest is returned until they have, and then it is that of no
+// record.
 func TestLibraryForgetsEnded(t *testing.T) {
 	b := newBoth(t, "ended")
 	names, now := newNames("t", 1), time.Now()
@@ -146,8 +147,8 @@ func TestLibraryForgetsEnded(t *testing.T) {
 	}
 }
 
-// TestLibraryPartitions: the first beat of a namespace says into how many
-// partitions it is split, and another number is refused.
+// TestLibraryPartitions: the first heartbeat of a namespace sets the number of
+// partitions, and another number is refused.
 func TestLibraryPartitions(t *testing.T) {
 	b := newBoth(t, "partitions")
 	ctx, names := context.Background(), newNames("t", 1)
@@ -160,12 +161,13 @@ func TestLibraryPartitions(t *testing.T) {
 		t.Fatalf("another number of partitions: %v", err)
 	}
 	if b.dump() != before {
-		t.Fatal("a beat that is refused is filed")
+		t.Fatal("a refused heartbeat is stored")
 	}
 }
 
-// TestLibraryOldBeats: a beat older than an hour is no longer told.
-func TestLibraryOldBeats(t *testing.T) {
+// TestLibraryOldHeartbeats: a heartbeat older than an hour is no longer
+// returned.
+func TestLibraryOldHeartbeats(t *testing.T) {
 	b := newBoth(t, "beats")
 	ctx, names := context.Background(), newNames("t", 1)
 	old := strconv.FormatInt(time.Now().Add(-2*time.Hour).Unix(), 10) + " {}"
@@ -178,9 +180,9 @@ func TestLibraryOldBeats(t *testing.T) {
 	}
 }
 
-// TestLibraryRubbish: what others wrote in the place of a beat or a record makes
-// no call fail; it gives way.
-func TestLibraryRubbish(t *testing.T) {
+// TestLibraryInvalidData: what other clients wrote in place of a heartbeat or a
+// record makes no call fail, and is replaced.
+func TestLibraryInvalidData(t *testing.T) {
 	b := newBoth(t, "rubbish")
 	ctx, names, admin := context.Background(), newNames("t", 1), b.admin()
 	now := time.Now()

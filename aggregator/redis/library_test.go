@@ -19,8 +19,8 @@ import (
 	"edgeguard/internal/redistwin"
 )
 
-// both runs every call on a real server, as a node's user, and on the twin, and
-// fails where they differ.
+// both runs every call on a real server, as a node's user, and on the
+// reference, and fails where they differ.
 type both struct {
 	t         testing.TB
 	node      *goredis.Client
@@ -29,8 +29,8 @@ type both struct {
 	quoted    string   // what begins each failure: the seed
 }
 
-// newBoth starts a server with the library, in which a user "edge" has exactly
-// the rights that the documentation gives a node.
+// newBoth starts a server with the library and a user "edge" with exactly the
+// rights that the documentation gives a node.
 func newBoth(t testing.TB, quoted string) *both {
 	t.Helper()
 	return newBothOf(t, quoted, fleetFull)
@@ -65,7 +65,7 @@ func sourceOf(t testing.TB, full int) string {
 	t.Helper()
 	const stands = "local FULL = 2 ^ 18 "
 	if strings.Count(Source, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
-		t.Fatal("the library, this package and the twin have several bounds")
+		t.Fatal("the library, this package and the reference have different bounds")
 	}
 	return strings.Replace(Source, stands, fmt.Sprintf("local FULL = %d ", full), 1)
 }
@@ -87,18 +87,18 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	got, err := call(context.Background(), Library+"_"+function, keys, list...).Result()
 	if wantErr != nil {
 		if err == nil || !strings.HasPrefix(err.Error(), wantErr.Error()) {
-			b.fail("the library gives %v, %v; the twin %v", got, err, wantErr)
+			b.fail("the library returns %v, %v; the reference %v", got, err, wantErr)
 		}
 		return nil
 	}
 	if err != nil {
-		b.fail("the library gives %v; the twin %v", err, want)
+		b.fail("the library returns %v; the reference %v", err, want)
 	}
 	if function == "split" {
 		got, want = pairs(got), pairs(want)
 	}
 	if x, y := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); x != y {
-		b.fail("the library gives %s;\nthe twin %s", x, y)
+		b.fail("the library returns %s;\nthe reference %s", x, y)
 	}
 	return got
 }
@@ -149,8 +149,8 @@ func (s *script) count() uint16 {
 	return uint16(s.r.IntN(30))
 }
 
-// push is one call with what one node says of some suspects: fresh, late, early,
-// short, whole or an offer, with a claim that fits or does not.
+// push is one call with what one node reports of some suspects: fresh, late,
+// early, short, full or a reconcile, with a claim that is right or wrong.
 func (s *script) push() {
 	node := s.nodes[s.r.IntN(len(s.nodes))]
 	h := aggregator.NewHeader(node, s.now, s.width)
@@ -214,10 +214,10 @@ func (s *script) run(calls int) {
 	}
 }
 
-// TestLibraryIsTwin drives both with the same random calls. The slots' time is
-// claimed, as in a replay, and flies; the server's stands still for the twin and
-// nearly so for the server, so that no key's life ends.
-func TestLibraryIsTwin(t *testing.T) {
+// TestLibraryIsReference drives both with the same random calls. The slots'
+// time is claimed, as in a replay, and flies; the server's stands still for the
+// reference and nearly so for the server, so that no key expires.
+func TestLibraryIsReference(t *testing.T) {
 	seed := rand.Uint64()
 	b := newBoth(t, fmt.Sprintf("seed %d", seed))
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -241,7 +241,7 @@ func TestLibraryIsTwin(t *testing.T) {
 }
 
 // TestLibraryTime is the real clock's part: the server's time with an offset,
-// and pushes whose time does not fit.
+// and pushes whose time is wrong.
 func TestLibraryTime(t *testing.T) {
 	b := newBoth(t, "time")
 	ctx := context.Background()
@@ -297,7 +297,7 @@ func (b *both) ttl(key string) time.Duration {
 	return ttl
 }
 
-// admin is a client that may do all.
+// admin returns a client that may do everything.
 func (b *both) admin() *goredis.Client {
 	o := *b.node.Options()
 	o.Username, o.Password, o.Dialer = "", "", nil
@@ -364,7 +364,7 @@ func TestLibraryRefuses(t *testing.T) {
 	}
 }
 
-// dump is all keys and what they hold.
+// dump returns all keys and their values.
 func (b *both) dump() string {
 	ctx, admin := context.Background(), b.admin()
 	keys := admin.Keys(ctx, "*").Val()
@@ -377,7 +377,7 @@ func (b *both) dump() string {
 }
 
 // TestLibraryStaysInItsKeys: a node's user reaches no other namespace, no
-// script, and nobody's data.
+// script, and no other data.
 func TestLibraryStaysInItsKeys(t *testing.T) {
 	b := newBoth(t, "keys")
 	ctx := context.Background()

@@ -30,8 +30,8 @@ const (
 	secret    = "correct-horse"
 )
 
-// startRedis starts a server that knows nodes only as the user of the ACL line
-// in the documentation, with the library.
+// startRedis starts a server with the library that admits nodes only as the
+// user of the ACL line in the documentation.
 func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
 	t.Helper()
 	o.Users = append(o.Users, userLine(ACL("edge", "test")))
@@ -40,7 +40,7 @@ func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
 	return s
 }
 
-// userLine makes a line of an ACL file of one for redis-cli.
+// userLine turns a line for redis-cli into one of an ACL file.
 func userLine(line string) string {
 	return strings.Replace(strings.Replace(line, "ACL SETUSER", "user", 1), "PASSWORD", secret, 1)
 }
@@ -59,8 +59,8 @@ func testConfig(addr, name string) Config {
 	}
 }
 
-// member is a node as far as the link sees one: a table, what it knows of the
-// fleet, a list of blocks, and the rule "block whom the fleet counts over".
+// member is a node as far as the link sees one: a table, its totals, a list of
+// blocks, and the rule "block what the fleet counts over the limit".
 type member struct {
 	name   string
 	config Config
@@ -242,7 +242,7 @@ func key(addr string) aggregator.Key {
 	return aggregator.Key{Meter: testMeter, Prefix: netip.PrefixFrom(a, a.BitLen())}
 }
 
-// held is what Redis holds of an address, over all nodes.
+// held returns what Redis has of an address, over all nodes.
 func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 	t.Helper()
 	c := testConfig(s.Addr, "asker")

@@ -8,9 +8,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// TestTooOld: a node at a Redis before 7 says so in one line, tries on and
-// stays with what it counts itself; who would install the library is told the
-// same.
+// TestTooOld: a node at a Redis before 7 says so in one line, keeps trying, and
+// uses its own counts; installing the library fails with the same text.
 func TestTooOld(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartOld(t)

@@ -12,7 +12,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// pusherOf makes a member that pushes when it is told to, in a time of its own.
+// pusherOf returns a member that pushes on request, at its own time.
 func pusherOf(t *testing.T, s *redistest.Server, name string, names map[[8]byte]string) (*member, *Pusher) {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, name))
@@ -51,9 +51,9 @@ func TestPusherPushesManyKeys(t *testing.T) {
 	}
 }
 
-// TestPusherOffers: what Redis has still is not sent again; what it lost is, and
-// most of it unasked.
-func TestPusherOffers(t *testing.T) {
+// TestPusherReconciles: what Redis still has is not sent again; what it lost
+// is, and most of it unasked.
+func TestPusherReconciles(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	m, p := pusherOf(t, s, "edge-a", nil)
 	ctx := context.Background()
@@ -64,7 +64,7 @@ func TestPusherOffers(t *testing.T) {
 	if err := p.Round(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	offer := func() (offers, wholes uint64) {
+	reconcile := func() (reconciled, full uint64) {
 		t.Helper()
 		before := m.counts.Stats()
 		m.counts.Lost()
@@ -77,14 +77,14 @@ func TestPusherOffers(t *testing.T) {
 		after := m.counts.Stats()
 		return after.Reconciled - before.Reconciled, after.FullRequested - before.FullRequested
 	}
-	if offers, wholes := offer(); offers != keys || wholes != 0 {
-		t.Errorf("%d offers, %d wanted whole", offers, wholes)
+	if reconciled, full := reconcile(); reconciled != keys || full != 0 {
+		t.Errorf("%d reconciles, %d full pushes requested", reconciled, full)
 	}
 	if err := s.Client().FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if offers, wholes := offer(); offers != keys || wholes < batch || wholes >= 2*batch {
-		t.Errorf("%d offers, %d wanted whole", offers, wholes)
+	if reconciled, full := reconcile(); reconciled != keys || full < batch || full >= 2*batch {
+		t.Errorf("%d reconciles, %d full pushes requested", reconciled, full)
 	}
 	for i := range 20 {
 		if n := held(t, s, fmt.Sprintf("10.0.%d.%d", i, i)); n != 1+(i*250+i)%3 {
@@ -118,9 +118,9 @@ func TestPusherSaysWhoSawWhat(t *testing.T) {
 	}
 }
 
-// TestPusherTellsOfUnblocks: a Redis that has not heard of an unblock is told
-// by the next push of the key, which then goes whole.
-func TestPusherTellsOfUnblocks(t *testing.T) {
+// TestPusherRepeatsUnblocks: the next push of a key repeats an unblock that
+// Redis lacks, and is then pushed in full.
+func TestPusherRepeatsUnblocks(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	m, p := pusherOf(t, s, "edge-a", nil)
 	const addr = "203.0.113.1"
@@ -148,8 +148,8 @@ func TestPusherTellsOfUnblocks(t *testing.T) {
 	}
 }
 
-// TestPusherUnanswered: a round that Redis did not answer is an error, tells
-// the part that failed, and is made good by the next.
+// TestPusherUnanswered: a round that Redis did not answer is an error that says
+// which part failed, and the next round makes up for it.
 func TestPusherUnanswered(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	proxy := redistest.NewProxy(t, s.Addr)
@@ -199,8 +199,8 @@ func TestLost(t *testing.T) {
 }
 
 // TestLivePusherClaimsTheTimeOfSending: a round of very many keys takes Redis
-// longer than a node's time may differ, and is no wrong clock; a replay's round
-// is of the time that it is given.
+// longer than a node's time may differ, and is not a wrong clock; a replay's
+// round is of the time that it is given.
 func TestLivePusherClaimsTheTimeOfSending(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	for _, live := range []bool{true, false} {

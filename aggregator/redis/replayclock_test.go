@@ -14,8 +14,8 @@ import (
 	"edgeguard/shard"
 )
 
-// TestClaimedTime: a namespace that was claimed takes pushes of any year, tells
-// its watch list without being waited for, and leaves nothing but counts.
+// TestClaimedTime: a claimed namespace accepts pushes of any year, returns its
+// watch list without waiting, and leaves nothing but counts.
 func TestClaimedTime(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	ctx := context.Background()
@@ -67,9 +67,8 @@ func TestClaimedTime(t *testing.T) {
 	}
 }
 
-// TestClaimedTrouble: each of them says what it was about, and Explain how to
-// mend it.
-func TestClaimedTrouble(t *testing.T) {
+// TestClaimedFaults: each error says what failed, and Explain how to fix it.
+func TestClaimedFaults(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	ctx := context.Background()
 	m, p := pusherOf(t, s, "edge-a", nil)

@@ -29,8 +29,8 @@ func (m *member) manyBlocks(t testing.TB, n int) {
 	}
 }
 
-// agreed reports that a member has come to the fleet's list and holds it whole:
-// so many blocks, and the digest that Redis has.
+// agreed reports whether a member has all of the fleet's list: so many blocks,
+// and the digest that Redis has.
 func (m *member) agreed(t testing.TB, n int) bool {
 	t.Helper()
 	s, err := m.link.heartbeat(context.Background(), false)
@@ -42,7 +42,7 @@ func (m *member) agreed(t testing.TB, n int) bool {
 }
 
 // TestFullSync: a node that joins late reads a list of any length, of more than
-// one step and of more than the stream keeps for it.
+// one step and of more than the stream keeps.
 func TestFullSync(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, scanned + 500, 50_000} {
@@ -73,8 +73,8 @@ func TestFullSync(t *testing.T) {
 	}
 }
 
-// TestGapInTheStream: a node that was so slow that what it had not read was cut
-// off the stream reads the whole list instead, once.
+// TestGapInTheStream: a node so slow that the stream dropped what it had not
+// read reads the whole list instead, once.
 func TestGapInTheStream(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})

@@ -6,8 +6,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// TestUpOnlyWhenJoined: a link that has not joined yet is not up, and says so
-// without an alarm or a line in the log; nor is its first joining one.
+// TestUpOnlyWhenJoined: a link that has not joined yet is not up, without an
+// alarm or a line in the log; its first join makes neither.
 func TestUpOnlyWhenJoined(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
