@@ -60,7 +60,7 @@ func (r *reader) compile(specs []rules.Spec) *rules.Set {
 			path = alone // a value that was written without a list around it
 		}
 		if !r.follows(path) {
-			r.wrong(r.within(r.placeOf(path), specs[p.Rule].When, p.Offset), path, p.Text, p.Mend)
+			r.wrong(r.within(r.placeOf(path), specs[p.Rule].When, p.Offset), path, p.Text, p.Fix)
 		}
 	}
 	return set

@@ -43,11 +43,11 @@ func TestCompileProblems(t *testing.T) {
 		text string // part of the problem
 	}{
 		{"no name", rules.Spec{Name: "-"}, "name", "no name"},
-		{"name with a space", rules.Spec{Name: "a b"}, "name", "is no name"},
+		{"name with a space", rules.Spec{Name: "a b"}, "name", "invalid name"},
 		{"name too long", rules.Spec{Name: strings.Repeat("a", 65)}, "name", "at most 64"},
 		{"limit too high", rules.Spec{Threshold: 68_984}, "threshold", "use at most 68983"},
 		{"limit too high at guard 1", rules.Spec{Guard: "1", Threshold: 65_535}, "threshold", "use at most 65534"},
-		{"guard", rules.Spec{Guard: "1.5"}, "guard", "is no guard"},
+		{"guard", rules.Spec{Guard: "1.5"}, "guard", "invalid guard"},
 		{"candidate 0", rules.Spec{Candidates: []uint32{10, 0}}, "candidates[1]", "missing or 0"},
 		{"candidate twice", rules.Spec{Candidates: []uint32{10, 10}}, "candidates[1]", "given twice"},
 		{"candidate is the threshold", rules.Spec{Candidates: []uint32{100}}, "candidates[0]", "given twice"},
@@ -56,7 +56,7 @@ func TestCompileProblems(t *testing.T) {
 		{"negative window", rules.Spec{Window: -time.Minute}, "window", "whole minutes"},
 		{"cost", rules.Spec{Cost: 65_536}, "cost", "1 to 65535"},
 		{"charge of 0", rules.Spec{Costs: []rules.Charge{{}}}, "cost[0].cost", "1 to 65535"},
-		{"charge of a kind", rules.Spec{Costs: []rules.Charge{{Cost: 1, Match: rules.Match{Kind: []string{"syn"}}}}}, "cost[0].match.kind", "one kind"},
+		{"charge of a kind", rules.Spec{Costs: []rules.Charge{{Cost: 1, Match: rules.Match{Kind: []string{"syn"}}}}}, "cost[0].match.kind", "cannot choose a kind"},
 		{"charge of a bad path", rules.Spec{Costs: []rules.Charge{{Cost: 1, Match: rules.Match{Path: []string{"x"}}}}}, "cost[0].match.path[0]", "slash"},
 		{"alarm", rules.Spec{Action: edgeguard.ActionAlarm}, "action", "use shadow"},
 		{"scope", rules.Spec{Scope: 2}, "scope", "use fleet or node"},
@@ -70,33 +70,33 @@ func TestCompileProblems(t *testing.T) {
 		{"v4 bits", rules.Spec{Key: rules.Group{V4: 33}}, "key.address.v4", "use 1 to 32"},
 		{"v6 bits", rules.Spec{Key: rules.Group{V6: -1}}, "key.address.v6", "use 1 to 128"},
 		{"long v6 with attributes", rules.Spec{Key: rules.Group{V6: 128, With: []string{"host"}}, Action: deny}, "key.address.v6", "use v6: 64 or less"},
-		{"attribute", rules.Spec{Key: rules.Group{With: []string{"host", "cookie"}}, Action: deny}, "key.with[1]", "is no attribute"},
-		{"status attribute", rules.Spec{Key: rules.Group{With: []string{"status"}}, Action: deny}, "key.with[0]", "is no attribute"},
-		{"header without a name", rules.Spec{Key: rules.Group{With: []string{"header:"}}, Action: deny}, "key.with[0]", "is no attribute"},
+		{"attribute", rules.Spec{Key: rules.Group{With: []string{"host", "cookie"}}, Action: deny}, "key.with[1]", "invalid attribute"},
+		{"status attribute", rules.Spec{Key: rules.Group{With: []string{"status"}}, Action: deny}, "key.with[0]", "invalid attribute"},
+		{"header without a name", rules.Spec{Key: rules.Group{With: []string{"header:"}}, Action: deny}, "key.with[0]", "invalid attribute"},
 		{"attribute twice", rules.Spec{Key: rules.Group{With: []string{"header:A", "header:a"}}, Action: deny}, "key.with[1]", "given twice"},
-		{"kind", rules.Spec{Match: rules.Match{Kind: []string{"http"}}}, "match.kind[0]", "is no kind"},
+		{"kind", rules.Spec{Match: rules.Match{Kind: []string{"http"}}}, "match.kind[0]", "unknown kind"},
 		{"two kinds", rules.Spec{Match: rules.Match{Kind: []string{"syn", "udp"}}}, "match.kind", "one kind"},
 		{"kind excluded", rules.Spec{Match: rules.Match{Kind: []string{"syn"}, Not: &rules.Match{Kind: []string{"syn"}}}}, "match.not.kind", "excludes"},
-		{"not of a not", rules.Spec{Match: rules.Match{Not: &rules.Match{Not: &rules.Match{}}}}, "match.not.not", "not of a not"},
-		{"empty list", rules.Spec{Match: rules.Match{Path: []string{}}}, "match.path", "lists nothing"},
-		{"empty list of statuses", rules.Spec{Match: rules.Match{Not: &rules.Match{Status: []string{}}}}, "match.not.status", "lists nothing"},
-		{"method", rules.Spec{Match: rules.Match{Method: []string{"GET", "P T"}}}, "match.method[1]", "is no method"},
+		{"cannot be nested", rules.Spec{Match: rules.Match{Not: &rules.Match{Not: &rules.Match{}}}}, "match.not.not", "cannot be nested"},
+		{"empty list", rules.Spec{Match: rules.Match{Path: []string{}}}, "match.path", "empty list"},
+		{"empty list of statuses", rules.Spec{Match: rules.Match{Not: &rules.Match{Status: []string{}}}}, "match.not.status", "empty list"},
+		{"method", rules.Spec{Match: rules.Match{Method: []string{"GET", "P T"}}}, "match.method[1]", "invalid method"},
 		{"host with port", rules.Spec{Match: rules.Match{Host: []string{"a.org:80"}}}, "match.host[0]", "write a.org"},
 		{"host with its last dot", rules.Spec{Match: rules.Match{Host: []string{"a.org."}}}, "match.host[0]", "write a.org"},
-		{"host with path", rules.Spec{Match: rules.Match{Host: []string{"a.org/x"}}}, "match.host[0]", "is no host"},
+		{"host with path", rules.Spec{Match: rules.Match{Host: []string{"a.org/x"}}}, "match.host[0]", "invalid host"},
 		{"path without slash", rules.Spec{Match: rules.Match{Path: []string{"a.php"}}}, "match.path[0]", "write /a.php"},
 		{"path with query", rules.Spec{Match: rules.Match{Path: []string{"/a?b=1"}}}, "match.path[0]", "write /a"},
 		{"path with two slashes", rules.Spec{Match: rules.Match{Path: []string{"/a", "//a"}}}, "match.path[1]", "never matches"},
 		{"path with dots", rules.Spec{Match: rules.Match{Path: []string{"/a/../b"}}}, "match.path[0]", "never matches"},
 		{"path ends in a dot", rules.Spec{Match: rules.Match{Path: []string{"*/."}}}, "match.path[0]", "never matches"},
 		{"path with escaped slashes", rules.Spec{Match: rules.Match{Path: []string{"/a%2f/b"}}}, "match.path[0]", "never matches"},
-		{"status", rules.Spec{Match: rules.Match{Status: []string{"4xy"}}}, "match.status[0]", "is no status"},
-		{"status too low", rules.Spec{Match: rules.Match{Status: []string{"99"}}}, "match.status[0]", "is no status"},
-		{"status backwards", rules.Spec{Match: rules.Match{Status: []string{"499-400"}}}, "match.status[0]", "is no status"},
-		{"status in octal", rules.Spec{Match: rules.Match{Status: []string{"0404"}}}, "match.status[0]", "is no status"},
-		{"port", rules.Spec{Match: rules.Match{Port: []string{"65536"}}}, "match.port[0]", "is no port"},
-		{"statuses taken back", rules.Spec{Match: rules.Match{Status: []string{"404"}, Not: &rules.Match{Status: []string{"4xx"}}}}, "match.not.status", "takes back"},
-		{"methods taken back", rules.Spec{Match: rules.Match{Method: []string{"A", "B"}, Not: &rules.Match{Method: []string{"B", "A"}}}}, "match.not.method", "takes back"},
+		{"status", rules.Spec{Match: rules.Match{Status: []string{"4xy"}}}, "match.status[0]", "invalid status"},
+		{"status too low", rules.Spec{Match: rules.Match{Status: []string{"99"}}}, "match.status[0]", "invalid status"},
+		{"status backwards", rules.Spec{Match: rules.Match{Status: []string{"499-400"}}}, "match.status[0]", "invalid status"},
+		{"status in octal", rules.Spec{Match: rules.Match{Status: []string{"0404"}}}, "match.status[0]", "invalid status"},
+		{"port", rules.Spec{Match: rules.Match{Port: []string{"65536"}}}, "match.port[0]", "invalid port"},
+		{"statuses taken back", rules.Spec{Match: rules.Match{Status: []string{"404"}, Not: &rules.Match{Status: []string{"4xx"}}}}, "match.not.status", "excludes everything"},
+		{"methods taken back", rules.Spec{Match: rules.Match{Method: []string{"A", "B"}, Not: &rules.Match{Method: []string{"B", "A"}}}}, "match.not.method", "excludes everything"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.spec.Name == "" {
@@ -113,7 +113,7 @@ func TestCompileProblems(t *testing.T) {
 				t.Fatalf("problems: %v", problems)
 			}
 			p := problems[0]
-			if p.Rule != 1 || p.Path != c.path || !strings.Contains(p.String(), c.text) || p.Mend == "" {
+			if p.Rule != 1 || p.Path != c.path || !strings.Contains(p.String(), c.text) || p.Fix == "" {
 				t.Errorf("got %d, %v, want %s: …%s…", p.Rule, p, c.path, c.text)
 			}
 		})

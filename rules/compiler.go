@@ -36,10 +36,10 @@ type compiler struct {
 }
 
 // flaw is what is wrong with one value; the zero value is none.
-type flaw struct{ text, mend string }
+type flaw struct{ text, fix string }
 
 func (c *compiler) problem(path string, f flaw) {
-	c.problems = append(c.problems, Problem{Rule: c.rule, Path: path, Text: f.text, Mend: f.mend})
+	c.problems = append(c.problems, Problem{Rule: c.rule, Path: path, Text: f.text, Fix: f.fix})
 }
 
 func (c *compiler) add(spec *Spec) {
@@ -66,17 +66,17 @@ func (c *compiler) add(spec *Spec) {
 
 func (c *compiler) checkName(name string) {
 	if name == "" {
-		c.problem("name", flaw{"the rule has no name", "give it one that is unlike the others'"})
+		c.problem("name", flaw{"the rule has no name", "give it a unique one"})
 		return
 	}
 	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		c.problem("name", flaw{fmt.Sprintf("%.80q is no name", name), "use at most 64 characters and no space"})
+		c.problem("name", flaw{fmt.Sprintf("invalid name %.80q", name), "use at most 64 characters without spaces"})
 	}
 	if name == edgeguard.ManualRule {
-		c.problem("name", flaw{fmt.Sprintf("%q is the rule of what operators block", name), "choose another name"})
+		c.problem("name", flaw{fmt.Sprintf("the name %q is reserved for blocks by operators", name), "choose another name"})
 	}
 	if first, taken := c.names[name]; taken {
-		c.problem("name", flaw{fmt.Sprintf("%q is already the name of rule %d", name, first+1), "rename one of them"})
+		c.problem("name", flaw{fmt.Sprintf("rule %[2]d already has the name %[1]q", name, first+1), "rename one of them"})
 		return
 	}
 	c.names[name] = c.rule
@@ -101,7 +101,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	for i := range spec.Costs {
 		at := fmt.Sprintf("cost[%d]", i)
 		if len(spec.Costs[i].Match.Kind) > 0 {
-			c.problem(at+".match.kind", flaw{"a rule counts one kind, whatever the cost", "remove it here; match.kind of the rule chooses"})
+			c.problem(at+".match.kind", flaw{"a cost cannot choose a kind", "remove it: the kind is match.kind of the rule"})
 		}
 		match, text := c.predicate(at+".match", &spec.Costs[i].Match)
 		cost := c.cost(at+".cost", spec.Costs[i].Cost)
@@ -120,7 +120,7 @@ func (c *compiler) window(window time.Duration) (time.Duration, uint32) {
 	}
 	if window < 0 || window%(edgeguard.Slots*time.Second) != 0 {
 		c.problem("window", flaw{
-			fmt.Sprintf("%v is not %d slots of whole seconds", window, edgeguard.Slots),
+			fmt.Sprintf("invalid window %v: it must divide into %d slots of whole seconds", window, edgeguard.Slots),
 			"use whole minutes, such as 1m, 5m or 1h",
 		})
 	}
@@ -129,7 +129,7 @@ func (c *compiler) window(window time.Duration) (time.Duration, uint32) {
 
 func (c *compiler) cost(path string, cost uint32) uint16 {
 	if cost < 1 || cost > 65_535 {
-		c.problem(path, flaw{fmt.Sprintf("a cost of %d", cost), "use a whole number from 1 to 65535"})
+		c.problem(path, flaw{fmt.Sprintf("invalid cost %d", cost), "use a whole number from 1 to 65535"})
 	}
 	return uint16(cost)
 }
@@ -140,21 +140,21 @@ func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
 	if spec.Guard != "" {
 		guard, err := ParseGuard(spec.Guard)
 		if err != nil {
-			c.problem("guard", flaw{fmt.Sprintf("%.40q is no guard", spec.Guard), err.Error()})
+			c.problem("guard", flaw{fmt.Sprintf("invalid guard %.40q", spec.Guard), err.Error()})
 			guard = guardOne
 		}
 		rule.Guard = guard
 	}
 	rule.Limit = c.limit("threshold", rule.Guard, spec.Threshold)
 	if len(spec.Candidates) > MaxCandidates {
-		c.problem("candidates", flaw{fmt.Sprintf("%d of them", len(spec.Candidates)), fmt.Sprintf("use at most %d", MaxCandidates)})
+		c.problem("candidates", flaw{fmt.Sprintf("too many candidates: %d", len(spec.Candidates)), fmt.Sprintf("use at most %d", MaxCandidates)})
 		return
 	}
 	for i, threshold := range spec.Candidates {
 		path := fmt.Sprintf("candidates[%d]", i)
 		limit := c.limit(path, rule.Guard, threshold)
 		if threshold == spec.Threshold || slices.Contains(spec.Candidates[:i], threshold) {
-			c.problem(path, flaw{fmt.Sprintf("%d is given twice", threshold), "remove it: a candidate is another threshold"})
+			c.problem(path, flaw{fmt.Sprintf("threshold %d is given twice", threshold), "remove it: a candidate is another threshold"})
 		}
 		rule.Candidates = append(rule.Candidates, Candidate{threshold, limit})
 	}
@@ -163,13 +163,13 @@ func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
 
 func (c *compiler) limit(path string, guard Guard, threshold uint32) uint32 {
 	if threshold == 0 {
-		c.problem(path, flaw{"is missing or 0", "say how much a window may hold: at least 1"})
+		c.problem(path, flaw{"is missing or 0", "use the cost that a window may reach: at least 1"})
 		return 0
 	}
 	if threshold > guard.most(edgeguard.MaxLimit) {
 		c.problem(path, flaw{
-			fmt.Sprintf("%d makes a limit over %d, which a window could fail to notice", threshold, edgeguard.MaxLimit),
-			fmt.Sprintf("use at most %d, with a shorter window if it must stay as strict", guard.most(edgeguard.MaxLimit)),
+			fmt.Sprintf("%d makes a limit over %d, and greater counts are not exact", threshold, edgeguard.MaxLimit),
+			fmt.Sprintf("use at most %d, and a shorter window to stay as strict", guard.most(edgeguard.MaxLimit)),
 		})
 		return edgeguard.MaxLimit
 	}
@@ -182,13 +182,13 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 	case edgeguard.ActionPass:
 		rule.Action = edgeguard.ActionBlock
 	case edgeguard.ActionAlarm:
-		c.problem("action", flaw{"a rule cannot choose alarm", "use shadow to be told only"})
+		c.problem("action", flaw{"alarm is not an action of rules", "use shadow to only report"})
 	}
 	if rule.BlockFor == 0 {
 		rule.BlockFor = DefaultBlockFor
 	}
 	if rule.BlockFor < time.Second {
-		c.problem("block_for", flaw{fmt.Sprintf("%v is no time to block for", rule.BlockFor), "use at least 1s, such as 10m"})
+		c.problem("block_for", flaw{fmt.Sprintf("invalid duration %v", rule.BlockFor), "use at least 1s, such as 10m"})
 	}
 	c.fillEscalate(rule, spec)
 	if rule.Action != edgeguard.ActionBlock {
@@ -196,13 +196,13 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 	}
 	if len(meter.Attributes) > 0 {
 		c.problem("action", flaw{
-			"a key with attributes cannot block, because a block takes the whole address",
-			"set action: deny, which refuses what matches while the count is over",
+			"a rule with attributes in its key cannot block: a block denies the whole address",
+			"set action: deny, which refuses matching events while the count is over the limit",
 		})
 	}
 	if meter.V4 < edgeguard.WidestV4 || meter.V6 < edgeguard.WidestV6 {
 		c.problem("key.address", flaw{
-			"a prefix this wide is never blocked",
+			"prefixes this wide cannot be blocked",
 			fmt.Sprintf("use v4 from %d and v6 from %d, or set action: deny", edgeguard.WidestV4, edgeguard.WidestV6),
 		})
 	}
@@ -212,24 +212,24 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
 	rule.Escalate, rule.WhileOver = slices.Clone(spec.Escalate), spec.WhileOver
 	if rule.Action != edgeguard.ActionBlock {
-		const mend = "remove it, or set action: block"
+		const fix = "remove it, or set action: block"
 		if spec.Escalate != nil {
-			c.problem("escalate", flaw{"only blocks escalate", mend})
+			c.problem("escalate", flaw{"only rules that block can escalate", fix})
 		}
 		if spec.WhileOver {
-			c.problem("while_over", flaw{"only blocks are kept while the count is over", mend})
+			c.problem("while_over", flaw{"only rules that block can use it", fix})
 		}
 		return
 	}
 	if spec.Escalate != nil && len(spec.Escalate) == 0 || len(spec.Escalate) > MaxSteps {
-		c.problem("escalate", flaw{fmt.Sprintf("%d steps", len(spec.Escalate)), fmt.Sprintf("give 1 to %d, such as [1h, 24h]", MaxSteps)})
+		c.problem("escalate", flaw{fmt.Sprintf("has %d steps", len(spec.Escalate)), fmt.Sprintf("use 1 to %d, such as [1h, 24h]", MaxSteps)})
 	}
 	before := rule.BlockFor
 	for i, step := range spec.Escalate {
 		if step < before {
 			c.problem(item("escalate", i), flaw{
 				fmt.Sprintf("%v is shorter than the %v before it", step, before),
-				"put the steps in ascending order, from block_for on",
+				"use ascending steps, none shorter than block_for",
 			})
 		}
 		before = step

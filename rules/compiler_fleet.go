@@ -11,17 +11,17 @@ import (
 func (c *compiler) fillFleet(rule *Rule, spec *Spec) {
 	rule.Scope, rule.OnFleetLoss = spec.Scope, spec.OnFleetLoss
 	if int(spec.Scope) >= len(scopeNames) {
-		c.problem("scope", flaw{fmt.Sprintf("%v is no scope", spec.Scope), "use fleet or node"})
+		c.problem("scope", flaw{fmt.Sprintf("invalid scope %v", spec.Scope), "use fleet or node"})
 		return
 	}
 	if int(spec.OnFleetLoss) >= len(lossNames) {
-		c.problem("on_fleet_loss", flaw{fmt.Sprintf("%v will not do", spec.OnFleetLoss), "use local, open or closed"})
+		c.problem("on_fleet_loss", flaw{fmt.Sprintf("invalid value %v", spec.OnFleetLoss), "use local, open or closed"})
 		return
 	}
 	switch {
 	case spec.Scope == ScopeNode && spec.OnFleetLoss != LossLocal:
-		c.problem("on_fleet_loss", flaw{"a rule of scope node loses nothing with the fleet", "remove it, or set scope: fleet"})
+		c.problem("on_fleet_loss", flaw{"a rule of scope node does not depend on the fleet", "remove it, or set scope: fleet"})
 	case spec.OnFleetLoss == LossClosed && rule.Action == edgeguard.ActionShadow:
-		c.problem("on_fleet_loss", flaw{"a shadow rule refuses nobody, and closed refuses everybody", "use local or open, or set action: deny"})
+		c.problem("on_fleet_loss", flaw{"closed refuses all matching events, and a shadow rule refuses none", "use local or open, or set action: deny"})
 	}
 }

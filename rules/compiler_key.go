@@ -18,7 +18,7 @@ func (c *compiler) key(m *Meter, g *Group) (canonical string) {
 		a, ok := parseAttribute(text)
 		if !ok {
 			c.problem(item("key.with", i), flaw{
-				fmt.Sprintf("%.40q is no attribute", text),
+				fmt.Sprintf("invalid attribute %.40q", text),
 				`use host, path, method, node or "header:Name"`,
 			})
 			continue
@@ -31,7 +31,7 @@ func (c *compiler) key(m *Meter, g *Group) (canonical string) {
 	slices.SortFunc(m.Attributes, func(a, b Attribute) int { return strings.Compare(a.String(), b.String()) })
 	if len(m.Attributes) > 0 && m.V6 > widestV6With {
 		c.problem("key.address.v6", flaw{
-			fmt.Sprintf("a key with attributes holds %d bits of an IPv6 address, not %d", widestV6With, m.V6),
+			fmt.Sprintf("with attributes, a key has at most %d bits of an IPv6 address, not %d", widestV6With, m.V6),
 			fmt.Sprintf("use v6: %d or less, or remove with", widestV6With),
 		})
 	}
@@ -43,7 +43,7 @@ func (c *compiler) bits(path string, bits, usual, most int) uint8 {
 		return uint8(usual)
 	}
 	if bits < 0 || bits > most {
-		c.problem(path, flaw{fmt.Sprintf("a prefix length of %d", bits), fmt.Sprintf("use 1 to %d", most)})
+		c.problem(path, flaw{fmt.Sprintf("invalid prefix length %d", bits), fmt.Sprintf("use 1 to %d", most)})
 		return uint8(usual)
 	}
 	return uint8(bits)

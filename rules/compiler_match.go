@@ -19,7 +19,7 @@ func (c *compiler) kind(spec *Spec, expression *when) edgeguard.Kind {
 	}
 	kinds := c.kinds("match.kind", spec.Match.Kind)
 	if len(spec.Match.Kind) > 1 {
-		c.problem("match.kind", flaw{"a rule counts one kind", "write a rule for each"})
+		c.problem("match.kind", flaw{"a rule counts one kind", "write one rule for each kind"})
 	}
 	if spec.Match.Not != nil && kinds&c.kindsOf(spec.Match.Not.Kind) != 0 {
 		c.problem("match.not.kind", flaw{"excludes the kind that the rule counts", "remove it"})
@@ -48,7 +48,7 @@ func (c *compiler) kinds(path string, names []string) edgeguard.Kind {
 	c.checkGiven(path, names)
 	for i, name := range names {
 		if _, ok := edgeguard.ParseKind(name); !ok {
-			c.problem(item(path, i), flaw{fmt.Sprintf("%.40q is no kind", name), "use " + strings.Join(edgeguard.Kinds(), ", ")})
+			c.problem(item(path, i), flaw{fmt.Sprintf("unknown kind %.40q", name), "use " + strings.Join(edgeguard.Kinds(), ", ")})
 		}
 	}
 	return c.kindsOf(names)
@@ -69,7 +69,7 @@ func (c *compiler) predicate(path string, m *Match) (predicate, string) {
 		not = &Match{}
 	}
 	if not.Not != nil {
-		c.problem(path+".not.not", flaw{"there is no not of a not", "remove it"})
+		c.problem(path+".not.not", flaw{"not cannot be nested", "remove it"})
 	}
 	mc := matchCompiler{compiler: c, path: path}
 	p := &mc.compiled
@@ -117,12 +117,12 @@ func (c *matchCompiler) texts(name string, any, none []string, parse func(string
 	c.canonical = append(c.canonical, fmt.Sprintf("%s=%s not %s", name, in, out))
 }
 
-var takesAll = flaw{"takes back all that the rule matches", "remove it"}
+var takesAll = flaw{"excludes everything that the rule matches", "remove it"}
 
 // checkGiven refuses a list without values: it could mean all or nothing.
 func (c *compiler) checkGiven(path string, values []string) bool {
 	if values != nil && len(values) == 0 {
-		c.problem(path, flaw{"lists nothing", "remove it, or name at least one value"})
+		c.problem(path, flaw{"is an empty list", "remove it, or name at least one value"})
 	}
 	return len(values) > 0
 }

@@ -50,11 +50,11 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 		wc.when.holds = wc.truth(root)
 		canonical = "when=" + root.String()
 		if len(wc.when.names) == 0 {
-			wc.refuse(root, "names no field of the event, so it is the same for all", "name one of "+whenNames)
+			wc.refuse(root, "names no field, so its value is the same for all events", "name one of "+whenNames)
 		}
 	}
 	if wc.flaw.text != "" {
-		c.problems = append(c.problems, Problem{Rule: c.rule, Path: "when", Text: wc.flaw.text, Mend: wc.flaw.mend, Offset: wc.offset})
+		c.problems = append(c.problems, Problem{Rule: c.rule, Path: "when", Text: wc.flaw.text, Fix: wc.flaw.fix, Offset: wc.offset})
 		return nil, ""
 	}
 	return &wc.when, canonical
@@ -64,7 +64,7 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 // not pass.
 func (c *whenCompiler) parse(source string) ast.Node {
 	if len(source) > maxWhenText {
-		c.flaw = flaw{fmt.Sprintf("an expression of %d bytes", len(source)), fmt.Sprintf("use at most %d, or several rules", maxWhenText)}
+		c.flaw = flaw{fmt.Sprintf("the expression is too long: %d bytes", len(source)), fmt.Sprintf("use at most %d, or several rules", maxWhenText)}
 		return nil
 	}
 	fields := make(map[string]any)
@@ -83,21 +83,21 @@ func (c *whenCompiler) parse(source string) ast.Node {
 	if at := (*file.Error)(nil); errors.As(err, &at) {
 		message, c.offset = at.Message, at.From
 	}
-	c.flaw = flaw{"is no expression: " + message, whenMend}
+	c.flaw = flaw{"invalid expression: " + message, whenFix}
 	return nil
 }
 
-var whenMend = "use the fields " + whenNames + ", and the operators that docs/rules.md lists"
+var whenFix = "use the fields " + whenNames + ", and the operators that docs/rules.md lists"
 
 // refuse notes the first node that has no place in a rule.
-func (c *whenCompiler) refuse(n ast.Node, text, mend string) {
+func (c *whenCompiler) refuse(n ast.Node, text, fix string) {
 	if c.flaw.text == "" {
-		c.flaw, c.offset = flaw{text, mend}, n.Location().From
+		c.flaw, c.offset = flaw{text, fix}, n.Location().From
 	}
 }
 
 func (c *whenCompiler) unknown(n ast.Node) {
-	c.refuse(n, fmt.Sprintf("%.60s is not possible in a rule", n.String()), whenMend)
+	c.refuse(n, fmt.Sprintf("%.60s is not supported in a rule", n.String()), whenFix)
 }
 
 // truth compiles a node that is true or false. It returns nil where something
@@ -191,12 +191,12 @@ func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
 	a := c.text(n.Left)
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
-		c.refuse(n.Right, "a regular expression must be a text in quotes", "write it out, as in path matches \"^/a\"")
+		c.refuse(n.Right, "a regular expression must be a quoted string", "write it out, as in path matches \"^/a\"")
 		return nil
 	}
 	parsed, err := syntax.Parse(pattern.Value, syntax.Perl)
 	if err != nil {
-		c.refuse(n.Right, fmt.Sprintf("%.60q is no regular expression: %v", pattern.Value, err), "mend it: the syntax is RE2's")
+		c.refuse(n.Right, fmt.Sprintf("invalid regular expression %.60q: %v", pattern.Value, err), "use the syntax of RE2")
 		return nil
 	}
 	if program, err := syntax.Compile(parsed.Simplify()); err == nil {
@@ -204,7 +204,7 @@ func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
 	}
 	if c.instructions > maxWhenPattern {
 		c.refuse(n.Right, fmt.Sprintf("the regular expressions take %d steps for each character", c.instructions),
-			fmt.Sprintf("make them simpler, with fewer repetitions: %d is the most", maxWhenPattern))
+			fmt.Sprintf("use fewer repetitions: at most %d steps are allowed", maxWhenPattern))
 		return nil
 	}
 	compiled := regexp.MustCompile(pattern.Value) // it parsed
@@ -227,7 +227,7 @@ func (c *whenCompiler) in(n *ast.BinaryNode) truth {
 	case *ast.ArrayNode:
 		return c.inList(n.Left, list.Nodes)
 	}
-	c.refuse(n.Right, fmt.Sprintf("%.60s is no list of constants", n.Right.String()), "write one, such as [403, 404], 400..499 or [\"GET\", \"HEAD\"]")
+	c.refuse(n.Right, fmt.Sprintf("%.60s is not a list of constants", n.Right.String()), "use one such as [403, 404], 400..499 or [\"GET\", \"HEAD\"]")
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (c *whenCompiler) inList(value ast.Node, items []ast.Node) truth {
 		case *ast.IntegerNode:
 			numbers = append(numbers, item.Value)
 		default:
-			c.refuse(item, fmt.Sprintf("%.60s is no constant", item.String()), "list texts or whole numbers")
+			c.refuse(item, fmt.Sprintf("%.60s is not a constant", item.String()), "list strings or whole numbers")
 			return nil
 		}
 	}
@@ -253,7 +253,7 @@ func (c *whenCompiler) inList(value ast.Node, items []ast.Node) truth {
 		a := c.number(value)
 		return func(s subject) bool { return slices.Contains(numbers, a(s)) }
 	}
-	c.refuse(value, "a text is never in a list of numbers, nor a number in one of texts", "make them alike")
+	c.refuse(value, "strings and whole numbers are never equal", "list values of the type of the field")
 	return nil
 }
 

@@ -55,6 +55,6 @@ func ExampleCompile_problems() {
 	}
 	// Output:
 	// match.path[0]: "api/*" does not begin with a slash; write /api/* or *api/*
-	// threshold: 100000 makes a limit over 65534, which a window could fail to notice; use at most 68983, with a shorter window if it must stay as strict
-	// action: a key with attributes cannot block, because a block takes the whole address; set action: deny, which refuses what matches while the count is over
+	// threshold: 100000 makes a limit over 65534, and greater counts are not exact; use at most 68983, and a shorter window to stay as strict
+	// action: a rule with attributes in its key cannot block: a block denies the whole address; set action: deny, which refuses matching events while the count is over the limit
 }

@@ -19,10 +19,10 @@ const (
 	defaultGuard = Guard(950_000)
 )
 
-var errGuard = errors.New("wants a decimal above 0 and up to 1, of at most 6 places, such as 0.95")
+var errGuard = errors.New("use a decimal above 0 and up to 1 with at most 6 places, such as 0.95")
 
-// ParseGuard reads a decimal such as "0.95" or "1". The error says what is
-// wanted.
+// ParseGuard parses a decimal such as "0.95" or "1". The error says which
+// decimals are valid.
 func ParseGuard(text string) (Guard, error) {
 	whole, places, _ := strings.Cut(text, ".")
 	if whole == "" || len(whole) > 1 || len(places) > guardDigits {

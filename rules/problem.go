@@ -10,11 +10,11 @@ type Problem struct {
 	// Offset is where in the field's text the problem begins, in characters; 0
 	// where the field as a whole is meant.
 	Offset int
-	// Text says what is wrong, Mend what to do about it.
-	Text, Mend string
+	// Text says what is wrong, and Fix what to do about it.
+	Text, Fix string
 }
 
 // String gives the whole in one line.
 func (p Problem) String() string {
-	return p.Path + ": " + p.Text + "; " + p.Mend
+	return p.Path + ": " + p.Text + "; " + p.Fix
 }

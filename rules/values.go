@@ -8,21 +8,21 @@ import (
 
 func parseMethod(text string) ([]string, flaw) {
 	if !isToken(text) {
-		return nil, flaw{fmt.Sprintf("%.40q is no method", text), "write one such as POST"}
+		return nil, flaw{fmt.Sprintf("invalid method %.40q", text), "use a method such as POST"}
 	}
 	return []string{string(appendUpper(nil, text))}, flaw{}
 }
 
 // parseHost reads a host name or a pattern of one, without a port.
 func parseHost(text string) ([]string, flaw) {
-	const mend = "write a name such as www.example.org or *.example.org"
+	const fix = "use a name such as www.example.org or *.example.org"
 	switch {
 	case text == "" || len(text) >= hostRoom || strings.ContainsAny(text, "/?#@ \t\r\n"):
-		return nil, flaw{fmt.Sprintf("%.40q is no host", text), mend}
+		return nil, flaw{fmt.Sprintf("invalid host %.40q", text), fix}
 	case cutPort(text) != text:
 		return nil, flaw{fmt.Sprintf("%q: hosts are compared without their port", text), "write " + bareHost(text)}
 	case bareHost(text) != text:
-		return nil, flaw{fmt.Sprintf("%q: hosts are compared without the dot at their end", text), "write " + bareHost(text)}
+		return nil, flaw{fmt.Sprintf("%q: hosts are compared without a trailing dot", text), "write " + bareHost(text)}
 	}
 	return splitGlob(string(appendLower(nil, text))), flaw{}
 }
@@ -30,12 +30,12 @@ func parseHost(text string) ([]string, flaw) {
 // parsePath reads a path or a pattern of one, written as a client would send
 // it. What could never equal a normalized path is refused.
 func parsePath(text string) ([]string, flaw) {
-	const resolved = "paths are compared with dots resolved and slashes merged: write it so"
+	const resolved = "write it with dots resolved and slashes merged, as paths are compared"
 	if text == "" || text[0] != '/' && text[0] != '*' {
 		return nil, flaw{fmt.Sprintf("%.80q does not begin with a slash", text), "write /" + text + " or *" + text}
 	}
 	if strings.ContainsAny(text, "?#") {
-		return nil, flaw{fmt.Sprintf("%.80q: the query is cut off before paths are compared", text), "write " + text[:strings.IndexAny(text, "?#")]}
+		return nil, flaw{fmt.Sprintf("%.80q: paths are compared without their query", text), "write " + text[:strings.IndexAny(text, "?#")]}
 	}
 	parts := splitGlob(text)
 	for i := range parts {
@@ -91,7 +91,7 @@ func parseStatus(text string) (span, flaw) {
 	}
 	s, ok := parseSpan(text)
 	if !ok || s.low < 100 || s.high > 999 {
-		return span{}, flaw{fmt.Sprintf("%.40q is no status", text), "write one such as 404, 4xx or 400-499"}
+		return span{}, flaw{fmt.Sprintf("invalid status %.40q", text), "use one such as 404, 4xx or 400-499"}
 	}
 	return s, flaw{}
 }
@@ -99,7 +99,7 @@ func parseStatus(text string) (span, flaw) {
 func parsePort(text string) (span, flaw) {
 	s, ok := parseSpan(text)
 	if !ok {
-		return span{}, flaw{fmt.Sprintf("%.40q is no port", text), "write one such as 443 or 8000-8999"}
+		return span{}, flaw{fmt.Sprintf("invalid port %.40q", text), "use one such as 443 or 8000-8999"}
 	}
 	return s, flaw{}
 }

@@ -107,26 +107,26 @@ func TestWhenRefused(t *testing.T) {
 		{`path == 3`, "mismatched types", 5},
 		{`paht == "/"`, "unknown name paht", 0},
 		{`true`, "names no field", 0},
-		{`any(1..100000000, # > 0)`, "not possible in a rule", 0},
-		{`all(["a"], # == path)`, "not possible in a rule", 0},
-		{`status in 1..port`, "is no list of constants", 11},
-		{`len(1..1000) > 0 and path != ""`, "not possible in a rule", -1},
-		{`path matches agent`, "must be a text in quotes", 13},
+		{`any(1..100000000, # > 0)`, "not supported in a rule", 0},
+		{`all(["a"], # == path)`, "not supported in a rule", 0},
+		{`status in 1..port`, "is not a list of constants", 11},
+		{`len(1..1000) > 0 and path != ""`, "not supported in a rule", -1},
+		{`path matches agent`, "must be a quoted string", 13},
 		{`path matches "("`, "missing closing )", 5},
 		{`path matches "(a{30}){30}"`, "steps for each character", 13},
-		{`path + agent == "x"`, "not possible in a rule", -1},
+		{`path + agent == "x"`, "not supported in a rule", -1},
 		{`repeat(path, 9) == "x"`, "unknown name repeat", 0},
 		{`split(path, "/")[1] == "x"`, "unknown name split", 0},
 		{`now().Year() > 1 and path != ""`, "unknown name now", 0},
-		{`let x = path; x == "/"`, "not possible in a rule", -1},
-		{`path == "/" ? true : false`, "not possible in a rule", -1},
+		{`let x = path; x == "/"`, "not supported in a rule", -1},
+		{`path == "/" ? true : false`, "not supported in a rule", -1},
 		{`$env["path"] == "/"`, "", -1},
-		{`path[0:1] == "/"`, "not possible in a rule", -1},
+		{`path[0:1] == "/"`, "not supported in a rule", -1},
 		{`status / 100 == 4`, "", -1},
 		{`status in ["404"]`, "", -1},
-		{`path < "/b"`, "not possible in a rule", -1},
+		{`path < "/b"`, "not supported in a rule", -1},
 		{`path == nil`, "", -1},
-		{`path == ` + strings.Repeat(" ", 1000) + `"x"`, "an expression of", 0},
+		{`path == ` + strings.Repeat(" ", 1000) + `"x"`, "too long", 0},
 		{strings.Repeat("not ", 240) + `(path == "/")`, "exceeds maximum", -1},
 	} {
 		_, problems := rules.Compile([]rules.Spec{withWhen(c.when)})
@@ -135,7 +135,7 @@ func TestWhenRefused(t *testing.T) {
 			continue
 		}
 		p := problems[0]
-		if p.Path != "when" || p.Mend == "" || !strings.Contains(p.Text, c.says) || c.offset >= 0 && p.Offset != c.offset {
+		if p.Path != "when" || p.Fix == "" || !strings.Contains(p.Text, c.says) || c.offset >= 0 && p.Offset != c.offset {
 			t.Errorf("%.60s: at %d: %v, want it at %d, saying %s", c.when, p.Offset, p, c.offset, c.says)
 		}
 	}

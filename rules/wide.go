@@ -62,7 +62,7 @@ func (w *Width) Does() string {
 func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 	rule.Wide = spec.Wide
 	if int(spec.Wide) >= len(wideNames) {
-		c.problem("wide", flaw{fmt.Sprintf("%v will not do", spec.Wide), "use default, off, report or strict"})
+		c.problem("wide", flaw{fmt.Sprintf("invalid value %v", spec.Wide), "use default, off, report or strict"})
 		return
 	}
 	if spec.Wide == WideOff || meter.Kind&verifiable == 0 {
