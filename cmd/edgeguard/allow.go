@@ -16,17 +16,17 @@ func allowCommand(e *env) *cobra.Command {
 	list := allowListCommand(e)
 	c := &cobra.Command{
 		Use:   "allow [list|add|remove]",
-		Short: "Show and change who is never blocked",
-		Long: `allow shows who is never blocked, by the config's allowlist or by an allowance
-that was made at run time, makes allowances and takes them back. An allowance
-holds on every node of the fleet within a second, ends the block of its prefix,
-and outlives restarts. Without a word it lists.`,
+		Short: "Show and change which addresses are never blocked",
+		Long: `allow lists, adds and removes allowances: addresses that are never blocked, by
+the config's allowlist or by an allowance made at run time. An allowance reaches
+every node of the fleet within a second, ends the block of its prefix, and
+survives restarts. Without a subcommand, allow lists.`,
 		Example: `  edgeguard allow
   edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow remove 192.0.2.0/24`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("allow: unknown word %q: list, add or remove", args[0])}
+				return usageError{fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0])}
 			}
 			return nil
 		},
@@ -42,7 +42,7 @@ func allowListCommand(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the allowances, the config's and those made at run time",
+		Short:   "List the allowances of the config and those made at run time",
 		Example: `  edgeguard allow list --json`,
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ func allowListCommand(e *env) *cobra.Command {
 		},
 	}
 	at.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	return c
 }
 
@@ -71,7 +71,7 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 		return nil
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(e.stdout, "nobody is allowed by name")
+		_, err := fmt.Fprintln(e.stdout, "no allowances")
 		return err
 	}
 	t := &table{}
@@ -94,7 +94,7 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 // allowedUntil writes the end of an allowance.
 func allowedUntil(a admin.Allowance) string {
 	if a.Until.IsZero() {
-		return "taken back"
+		return "removed"
 	}
 	return instant(a.Until)
 }
@@ -104,7 +104,7 @@ func allowAddCommand(e *env) *cobra.Command {
 	var request admin.AllowRequest
 	c := &cobra.Command{
 		Use:   "add PREFIX",
-		Short: "Have nobody in a prefix blocked",
+		Short: "Never block the addresses of a prefix",
 		Example: `  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow add 2001:db8:1::/48`,
 		Args: oneArgument("one address or prefix"),
@@ -117,7 +117,7 @@ func allowAddCommand(e *env) *cobra.Command {
 				}
 				alone := ""
 				if !aggregator.Travels(a.Prefix) {
-					alone = ", on this node only: so wide an allowance goes to no other"
+					alone = ", on this node only: so wide an allowance is not sent to other nodes"
 				}
 				_, err = fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
 				return err
@@ -126,9 +126,9 @@ func allowAddCommand(e *env) *cobra.Command {
 	}
 	at.flags(c)
 	f := c.Flags()
-	f.StringVar(&request.For, "for", "", "last for this `TIME`, such as 12h or 30d (default until it is taken back)")
-	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the allowance is")
-	f.BoolVar(&request.Force, "force", false, "also a prefix wider than /16 (IPv4) or /32 (IPv6)")
+	f.StringVar(&request.For, "for", "", "duration as `TIME`, such as 12h or 30d (default until removed)")
+	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the allowance")
+	f.BoolVar(&request.Force, "force", false, "also accept a prefix wider than /16 (IPv4) or /32 (IPv6)")
 	return c
 }
 
@@ -137,7 +137,7 @@ func allowRemoveCommand(e *env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:     "remove PREFIX",
-		Short:   "Take back an allowance that was made at run time",
+		Short:   "Remove an allowance made at run time",
 		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
 		Args:    oneArgument("the address or prefix that is allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -146,7 +146,7 @@ func allowRemoveCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "the allowance of %s is taken back\n", prefixText(a.Prefix))
+				_, err = fmt.Fprintf(e.stdout, "the allowance of %s is removed\n", prefixText(a.Prefix))
 				return err
 			})
 		},

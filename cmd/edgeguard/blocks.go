@@ -17,16 +17,16 @@ func blocksCommand(e *env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
 		Use:   "blocks [list|add|remove|held|confirm]",
-		Short: "Show and change who is blocked",
-		Long: `blocks shows who is blocked on a running node, blocks by hand, and takes blocks
-back. Without a word it lists. A block of another node that would refuse too much
-here is held until somebody confirms it, or removes it.`,
+		Short: "Show and change which addresses are blocked",
+		Long: `blocks lists, adds and removes the blocks of a running node. Without a
+subcommand, blocks lists. A block of another node that would refuse too many
+requests here is held until an operator confirms or removes it.`,
 		Example: `  edgeguard blocks
   edgeguard blocks add 203.0.113.9 --for 2h --reason "scraper, ticket 4711"
   edgeguard blocks remove 203.0.113.9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("blocks: unknown word %q: list, add, remove, held or confirm", args[0])}
+				return usageError{fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, held or confirm", args[0])}
 			}
 			return nil
 		},
@@ -44,7 +44,7 @@ func blocksListCommand(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the standing blocks",
+		Short: "List the active blocks",
 		Example: `  edgeguard blocks list --rule login
   edgeguard blocks list --contains 203.0.113.9 --json`,
 		Args: noArguments,
@@ -56,12 +56,12 @@ func blocksListCommand(e *env) *cobra.Command {
 	}
 	at.flags(c)
 	f := c.Flags()
-	f.StringVar(&filter.Rule, "rule", "", "only those that the rule of this `NAME` made")
-	f.StringVar(&filter.Origin, "origin", "", "only those that the node of this `NAME` made")
-	f.StringVar(&filter.Prefix, "prefix", "", "only those inside this `PREFIX`")
-	f.StringVar(&filter.Contains, "contains", "", "only those that hold this `ADDRESS`")
+	f.StringVar(&filter.Rule, "rule", "", "only blocks made by the rule `NAME`")
+	f.StringVar(&filter.Origin, "origin", "", "only blocks made by the node `NAME`")
+	f.StringVar(&filter.Prefix, "prefix", "", "only blocks inside this `PREFIX`")
+	f.StringVar(&filter.Contains, "contains", "", "only blocks that contain this `ADDRESS`")
 	f.IntVar(&rows, "rows", 0, "show at most `N`, 0 for all")
-	f.BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	f.BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	return c
 }
 
@@ -87,7 +87,7 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 	switch {
 	case asJSON:
 	case shown == 0:
-		fmt.Fprintln(e.stdout, "nobody is blocked")
+		fmt.Fprintln(e.stdout, "no blocks")
 	default:
 		t.print(e.stdout, e.colour)
 	}
@@ -101,7 +101,7 @@ func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.P
 			return err
 		}
 		if b.Prefix.Bits() <= prefix.Bits() {
-			fmt.Fprintf(e.stdout, "it is still inside a block: %s by rule %s until %s; edgeguard blocks remove %s\n",
+			fmt.Fprintf(e.stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
 				prefixText(b.Prefix), plain(b.Rule), instant(b.Until), prefixText(b.Prefix))
 		}
 	}
@@ -116,7 +116,7 @@ func blockTable() *table {
 	t.column("count", true, "")
 	t.column("limit", true, faint)
 	t.column("since", false, "")
-	t.column("for another", true, "")
+	t.column("remaining", true, "")
 	t.column("by", false, "")
 	t.column("reason", false, faint)
 	return t
@@ -155,8 +155,8 @@ func blocksAddCommand(e *env) *cobra.Command {
 	at.flags(c)
 	f := c.Flags()
 	f.DurationVar(&length, "for", time.Hour, "how long")
-	f.StringVar(&request.Reason, "reason", "", "`TEXT` that is shown wherever the block is")
-	f.BoolVar(&request.Force, "force", false, "also a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or what sends much of the requests")
+	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block")
+	f.BoolVar(&request.Force, "force", false, "also block a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or the source of many requests")
 	return c
 }
 
@@ -165,7 +165,7 @@ func blocksRemoveCommand(e *env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "remove PREFIX",
-		Short: "Take a block back, and forget what was counted of its addresses",
+		Short: "Remove a block and reset the counts of its addresses",
 		Example: `  edgeguard blocks remove 203.0.113.9
   edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"`,
 		Args: oneArgument("the address or prefix that is blocked"),
@@ -175,7 +175,7 @@ func blocksRemoveCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(e.stdout, "%s is not blocked any more, and its counts begin at 0\n", prefixText(b.Prefix))
+				fmt.Fprintf(e.stdout, "%s is no longer blocked, and its counts restart at 0\n", prefixText(b.Prefix))
 				return listAround(ctx, e, node, b.Prefix)
 			})
 		},

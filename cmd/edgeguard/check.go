@@ -13,10 +13,10 @@ func checkCommand(e *env) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "check [--config FILE]",
-		Short: "Check a config: every error with its line, or the effective whole",
-		Long: `check reads a config and prints every error in it with its line and what to do
-about it. A config without errors is printed whole, with all defaults filled in
-and each rule's limit beside its threshold; warnings go to standard error.`,
+		Short: "Check a config: print every error with its line, or the effective config",
+		Long: `check reads a config and prints every error with its line and its fix. A config
+without errors is printed in full, with all defaults and with each rule's limit
+beside its threshold. Warnings go to standard error.`,
 		Example: `  edgeguard check --config edgeguard.yaml`,
 		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return checkConfig(e, file) },

@@ -14,11 +14,11 @@ func doctorCommand(e *env) *cobra.Command {
 	var configFile string
 	c := &cobra.Command{
 		Use:   "doctor [--config FILE]",
-		Short: "Look for what would keep a node from working on this host",
-		Long: `doctor looks at the host through the config's eyes: ports, files and their
-permissions, the logs' formats, the kernel's datagram queue, the clock, and
-settings that cancel each other out; and it asks the node, if one runs. Run it as the user that serves. It changes
-nothing, and exits 1 if something would not work.`,
+		Short: "Look for problems that would keep a node from working on this host",
+		Long: `doctor checks the host against the config: ports, files and their permissions,
+the logs' formats, the kernel's datagram queue, the clock, and settings that
+cancel each other out. It also asks the node, if one is running. Run it as the
+user that serves. It changes nothing, and exits 1 if something would not work.`,
 		Example: `  sudo -u edgeguard edgeguard doctor --config /etc/edgeguard/edgeguard.yaml`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

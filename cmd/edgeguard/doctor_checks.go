@@ -43,7 +43,7 @@ func (x *examination) listeners(c *config.Config) {
 			x.note(wrong, "admin token", "%v", err)
 		} else {
 			_ = f.Close()
-			x.note(well, "admin token", "%s can be read", l.TokenFile)
+			x.note(well, "admin token", "%s is readable", l.TokenFile)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (x *examination) access(about string, a config.Access) {
 
 // inUse is said of a port that another process has, while it is not known that this
 // is the config's node.
-const inUse = "in use, and no node of this config answers: see who listens there (ss -ltnp)"
+const inUse = "in use, but no node of this config answers: find the process with ss -ltnp"
 
 func (x *examination) listener(about string, a config.Address) {
 	if a.Network != "tcp" {
@@ -80,12 +80,12 @@ func (x *examination) listener(about string, a config.Address) {
 func (x *examination) folder(about, folder string) {
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
 	if err != nil {
-		x.note(wrong, about, "%v: make the folder, and give it to the user that serves", err)
+		x.note(wrong, about, "%v: create the folder, owned by the user that serves", err)
 		return
 	}
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	x.note(well, about, "%s can be written", folder)
+	x.note(well, about, "%s is writable", folder)
 }
 
 // way looks whether others could replace a file, or choose which one it is.
@@ -103,7 +103,7 @@ func (x *examination) way(about, file string) {
 // it may.
 func (x *examination) state(c *config.Config) {
 	if c.State == "" {
-		x.note(doubt, "state", "none: a restart forgets")
+		x.note(doubt, "state", "no state folder: a restart forgets all blocks and counts")
 		return
 	}
 	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (x *examination) log(file, format string) {
 	}
 	r, err := accesslog.Open(file, parsed, accesslog.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
-		x.note(doubt, about, "is not there yet: it would be waited for")
+		x.note(doubt, about, "does not exist yet: the node will wait for it")
 		return
 	}
 	if err != nil {
@@ -153,19 +153,19 @@ func (x *examination) log(file, format string) {
 	s := r.Stats()
 	switch {
 	case s.Lines == 0:
-		x.note(doubt, about, "can be read, and is empty: nothing is counted until the server writes to it")
+		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
 	case s.Events == 0:
-		x.note(wrong, about, "no line of its first %d is of format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
+		x.note(wrong, about, "none of its first %d lines has format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:
-		x.note(doubt, about, "%d of its first %d lines are not of format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
+		x.note(doubt, about, "%d of its first %d lines do not have format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
 	default:
-		x.note(well, about, "format %s fits", r.Format())
+		x.note(well, about, "format %s matches", r.Format())
 	}
 }
 
 func firstSkipped(first []logline.Skipped) string {
 	if len(first) == 0 {
-		return "none is shown"
+		return "no example"
 	}
 	return first[0].String()
 }
@@ -197,7 +197,7 @@ func (x *examination) enforcers(c *config.Config) {
 		x.note(doubt, "mode monitor", "the lists stay empty: nothing is enforced")
 	}
 	if proxies := farProxies(c.TrustedProxies); kernel && len(proxies) > 0 {
-		x.note(doubt, "kernel lists", "clients that come through %s are never put there: the kernel sees the proxy; forward auth refuses them", strings.Join(proxies, ", "))
+		x.note(doubt, "kernel lists", "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
 	}
 }
 
@@ -237,7 +237,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	up := status.Time.Sub(status.Started).Round(time.Second)
 	for _, l := range status.Logs {
 		if l.Parsed == 0 && up >= time.Minute {
-			x.note(doubt, "log "+l.Name, "the node has counted nothing of it since its start %v ago: see that the server writes there, and may", up)
+			x.note(doubt, "log "+l.Name, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up)
 		}
 	}
 	for _, text := range status.Conditions {
@@ -250,7 +250,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 func (x *examination) answered() {
 	for i := range x.findings {
 		if f := &x.findings[i]; f.text == inUse {
-			f.severity, f.text = well, "in use by the node that runs"
+			f.severity, f.text = well, "in use by the running node"
 		}
 	}
 }
@@ -272,7 +272,7 @@ func (x *examination) datagrams(c *config.Config) {
 	}
 	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if queue < leastQueue {
-		x.note(doubt, name, "%d: lines are lost when they come faster than they are read; set it with `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
+		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
 		return
 	}
 	x.note(well, name, "%d", queue)

@@ -10,7 +10,7 @@ func (x *examination) clock() {
 	case err != nil:
 		x.note(doubt, "clock", "adjtimex: %v", err)
 	case state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0:
-		x.note(doubt, "clock", "not synchronized: run an NTP client; a node alone counts right without it, a fleet does not")
+		x.note(doubt, "clock", "not synchronized: run an NTP client; a fleet needs it, a node alone does not")
 	default:
 		x.note(well, "clock", "synchronized")
 	}

@@ -30,16 +30,16 @@ func (x *examination) leftLists(c *config.Config) {
 			continue
 		}
 		if o.Keep {
-			x.note(doubt, "list "+o.File, "nobody keeps it (on_remove: keep), so the addresses in it stay blocked: delete it when it is not wanted")
+			x.note(doubt, "list "+o.File, "no longer updated (on_remove: keep), so the addresses in it stay blocked: delete it if it is not needed")
 		} else {
-			x.note(doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads: that empties it")
+			x.note(doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads, which empties it")
 		}
 	}
 	slices.Sort(folders)
 	for _, folder := range slices.Compact(folders) {
 		for _, file := range enforce.Written(folder) {
 			if !kept[file] {
-				x.note(doubt, "list "+file, "edgeguard wrote it and nobody keeps it, unless another instance does: the addresses in it stay blocked; delete it when it is not wanted")
+				x.note(doubt, "list "+file, "written by edgeguard and no longer updated, unless another instance does: the addresses in it stay blocked; delete it if it is not needed")
 			}
 		}
 	}

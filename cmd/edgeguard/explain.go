@@ -21,17 +21,16 @@ func explainCommand(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain ADDRESS",
-		Short: "Say why an address is blocked, or how near it is",
-		Long: `explain shows how an address stands on a running node: its block, what it counts
-for each rule beside the limit, the last window slot by slot, and what became of
-it before.`,
+		Short: "Show why an address is blocked, or how close to a limit it is",
+		Long: `explain shows the state of an address on a running node: its block, its count for
+each rule beside the limit, the last window slot by slot, and its history.`,
 		Example: `  edgeguard explain 203.0.113.9
   edgeguard explain 2001:db8::1 --json`,
 		Args: oneArgument("one address"),
 		RunE: func(c *cobra.Command, args []string) error {
 			addr, err := netip.ParseAddr(args[0])
 			if err != nil {
-				return usageError{fmt.Errorf("explain: %q is no address: write one such as 203.0.113.9", args[0])}
+				return usageError{fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0])}
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
@@ -61,7 +60,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		if b.Limit > 0 {
 			fmt.Fprintf(out, " (%s, limit %s)", number(b.Count), number(b.Limit))
 		}
-		fmt.Fprintf(out, " from %s until %s, for another %s\n", instant(b.Since), instant(b.Until), span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
+		fmt.Fprintf(out, " from %s until %s, %s remaining\n", instant(b.Since), instant(b.Until), span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
 		if b.Reason != "" {
 			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), b.Reason, b.Origin)
 		}
@@ -76,7 +75,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		printRuleCount(e, &x.Rules[i])
 	}
 	if len(x.History) > 0 {
-		fmt.Fprintln(out, "\nbefore:")
+		fmt.Fprintln(out, "\nhistory:")
 	}
 	for _, event := range x.History {
 		about := ""
@@ -99,15 +98,15 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 		fmt.Fprint(out, ", counted on this node")
 	}
 	if r.Forgeable {
-		fmt.Fprint(out, ", on evidence that can be forged: it alarms and blocks nobody")
+		fmt.Fprint(out, ", on evidence that can be forged: it raises an alarm and blocks no address")
 	}
 	fmt.Fprintln(out)
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
-		fmt.Fprintf(out, "  %s  each %s, the newest right\n", paint(amber, spark(r.Slots), e.colour), span(window/time.Duration(len(r.Slots))))
+		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", paint(amber, spark(r.Slots), e.colour), span(window/time.Duration(len(r.Slots))))
 	}
 	printFleetCount(e, r)
 	if r.Under > 0 {
-		fmt.Fprintf(out, "  under the limit in %s, if nothing more comes\n", span(time.Duration(r.Under)*time.Second))
+		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", span(time.Duration(r.Under)*time.Second))
 	}
 	for _, w := range r.Wide {
 		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, number(w.Count), number(w.Limit), w.Times, w.Action)
@@ -126,7 +125,7 @@ func printFleetCount(e *env, r *admin.RuleCount) {
 	const most = 8
 	switch {
 	case r.Fleet == nil && r.Scope == "fleet":
-		fmt.Fprintln(e.stdout, "  in the fleet: not known, its Redis could not be asked")
+		fmt.Fprintln(e.stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
 		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", number(r.Fleet.Count), number(r.Limit), percent(r.Fleet.Count, r.Limit))
 		for i, n := range limitRows(r.Fleet.Nodes, most) {

@@ -22,7 +22,7 @@ const fleetPatience = 10 * time.Second
 func fleetCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
-		Short: "See the nodes that add their counts up, and prepare their Redis",
+		Short: "Show the nodes that add up their counts, and prepare their Redis",
 		Args:  noArguments,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -37,8 +37,8 @@ type fleetReach struct {
 
 func (r *fleetReach) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&r.configFile, "config", "", "config `FILE` whose fleet it is (default "+defaultConfig+" if it is there)")
-	f.StringVar(&r.address, "redis", "", "`URL` of the Redis, redis://, rediss:// or unix://, instead of the config's")
+	f.StringVar(&r.configFile, "config", "", "config `FILE` of the fleet (default "+defaultConfig+" if it is there)")
+	f.StringVar(&r.address, "redis", "", "`URL` of the Redis (redis://, rediss:// or unix://) instead of the config's")
 	f.StringVar(&r.passwordFile, "password-file", "", "`FILE` with the password, instead of the config's")
 }
 
@@ -49,7 +49,7 @@ func (r *fleetReach) settings() (redis.Config, error) {
 		return redis.Config{}, err
 	}
 	if c.Fleet == nil && r.address == "" {
-		return redis.Config{}, errors.New("the config has no fleet: give --redis URL, or --config FILE with fleet.redis")
+		return redis.Config{}, errors.New("the config has no fleet: use --redis URL, or --config FILE with fleet.redis")
 	}
 	if c.Fleet == nil {
 		c.Fleet = config.DefaultFleet()
@@ -85,11 +85,11 @@ func fleetInstallCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install [--redis URL]",
 		Short: "Load the function library into the fleet's Redis, on every master",
-		Long: `install loads the functions that add the nodes' counts up (Redis 7 or
-later). Its user needs the right to load functions, which a node's user should
-not have: 'edgeguard fleet acl' prints both users' lines. It may be repeated.
-Redis forgets the library when it starts empty: run it again then, or give one
-node fleet.loader_file.`,
+		Long: `install loads the functions that add up the nodes' counts (Redis 7 or later).
+Its user needs the right to load functions, which a node's user should not have:
+'edgeguard fleet acl' prints the lines of both users. It is safe to repeat. A
+Redis that starts empty has lost the library: run install again, or set
+fleet.loader_file on one node.`,
 		Example: `  edgeguard fleet install --redis redis://loader@redis.internal:6379 --password-file /root/loader.pass`,
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ func fleetACLCommand(e *env) *cobra.Command {
 	var r fleetReach
 	c := &cobra.Command{
 		Use:   "acl [USER]",
-		Short: "Print the Redis users that a fleet needs, as narrow as they can be",
+		Short: "Print the ACL lines of the Redis users that a fleet needs",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r.address = "redis://127.0.0.1" // it speaks to nobody; only the namespace matters
@@ -126,7 +126,7 @@ func fleetACLCommand(e *env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&r.configFile, "config", "", "config `FILE` whose namespace it is for (default "+defaultConfig+" if it is there)")
+	c.Flags().StringVar(&r.configFile, "config", "", "config `FILE` with the namespace (default "+defaultConfig+" if it is there)")
 	return c
 }
 
@@ -160,7 +160,7 @@ func fleetStatusCommand(e *env) *cobra.Command {
 func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 	server := "Redis " + f.Redis
 	if f.Redis == "" {
-		server = "Redis (its user may not ask for the version)"
+		server = "Redis (version unknown: the user may not run INFO)"
 	}
 	fmt.Fprintf(e.stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
 		plural(f.Partitions, "partition", "partitions"), f.Changes, plural(f.Blocks, "block record", "block records"))
@@ -168,7 +168,7 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 		fmt.Fprintf(e.stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", paint(red, "warning:", e.colour), f.Policy)
 	}
 	if f.Partitions != 0 && rc.Partitions != 0 && f.Partitions != rc.Partitions {
-		fmt.Fprintf(e.stdout, "%s this config says %d partitions, and its node will stay out\n", paint(red, "warning:", e.colour), rc.Partitions)
+		fmt.Fprintf(e.stdout, "%s this config has %d partitions, so its node will not join\n", paint(red, "warning:", e.colour), rc.Partitions)
 	}
 	if len(f.Libraries) > 0 {
 		fmt.Fprintf(e.stdout, "function libraries: %s\n", strings.Join(f.Libraries, ", "))

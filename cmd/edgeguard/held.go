@@ -20,11 +20,11 @@ func blocksHeldCommand(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "held",
-		Short: "List the blocks of other nodes that wait for a word",
-		Long: `held lists the blocks of other nodes that are not in force here, because they
-would refuse too much of what this node has let in for five minutes
+		Short: "List the blocks of other nodes that await confirmation",
+		Long: `held lists the blocks of other nodes that are not in force here because they
+would refuse too many of the requests of the last five minutes
 (fleet.confirm_share). 'edgeguard blocks confirm' puts them in force, 'edgeguard
-blocks remove' takes them back, both in the whole fleet.`,
+blocks remove' removes them, both in the whole fleet.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -33,7 +33,7 @@ blocks remove' takes them back, both in the whole fleet.`,
 		},
 	}
 	at.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	return c
 }
 
@@ -44,7 +44,7 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	t.column("share of requests", true, red)
 	t.column("rule", false, "")
 	t.column("by", false, "")
-	t.column("for another", true, "")
+	t.column("remaining", true, "")
 	t.column("reason", false, faint)
 	encoder := json.NewEncoder(e.stdout)
 	for b, err := range node.Held(ctx) {
@@ -61,7 +61,7 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	switch {
 	case asJSON:
 	case len(t.rows) == 0:
-		fmt.Fprintln(e.stdout, "no block waits for a word")
+		fmt.Fprintln(e.stdout, "no block awaits confirmation")
 	default:
 		t.print(e.stdout, e.colour)
 	}
@@ -84,14 +84,14 @@ func blocksConfirmCommand(e *env) *cobra.Command {
 	var request admin.ConfirmRequest
 	c := &cobra.Command{
 		Use:   "confirm PREFIX... | --all",
-		Short: "Say that blocks which wait are meant",
-		Long: `confirm puts blocks in force that 'edgeguard blocks held' lists, here and on all
-nodes of the fleet: none of them asks again.`,
+		Short: "Confirm held blocks",
+		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. No node
+asks for another confirmation. 'edgeguard blocks held' lists them.`,
 		Example: `  edgeguard blocks confirm 203.0.0.0/16
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if request.All == (len(args) > 0) {
-				return usageError{errors.New("confirm: give addresses or prefixes that wait, or --all")}
+				return usageError{errors.New("confirm: name held addresses or prefixes, or use --all")}
 			}
 			return nil
 		},
@@ -108,6 +108,6 @@ nodes of the fleet: none of them asks again.`,
 		},
 	}
 	at.flags(c)
-	c.Flags().BoolVar(&request.All, "all", false, "all that wait")
+	c.Flags().BoolVar(&request.All, "all", false, "all held blocks")
 	return c
 }

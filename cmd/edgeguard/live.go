@@ -29,9 +29,9 @@ type reach struct {
 // flags declares them on c.
 func (r *reach) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&r.configFile, "config", "", "config `FILE` that says where the node's admin listens (default "+defaultConfig+" if it is there)")
-	f.StringVar(&r.address, "admin", "", "`ADDRESS` of the node's admin, host:port or unix:/path, instead of the config's")
-	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token, instead of the config's")
+	f.StringVar(&r.configFile, "config", "", "config `FILE` with the node's admin address (default "+defaultConfig+" if it is there)")
+	f.StringVar(&r.address, "admin", "", "admin `ADDRESS` of the node, host:port or unix:/path, instead of the config's")
+	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token instead of the config's")
 }
 
 // client makes a client for the node: at the address given, or else at the
@@ -45,7 +45,7 @@ func (r *reach) client() (*client.Client, error) {
 		}
 		listener, ok := preferred(c.Listen.Admin)
 		if !ok {
-			return nil, errors.New("the config has no listen.admin: give --admin ADDRESS")
+			return nil, errors.New("the config has no listen.admin: use --admin ADDRESS")
 		}
 		at.Address = listener.Address.String()
 		if at.TokenFile == "" {
@@ -108,7 +108,7 @@ func (r *reach) ask(ctx context.Context, f func(context.Context, *client.Client)
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usageError{fmt.Errorf("%s: give %s", c.Name(), what)}
+			return usageError{fmt.Errorf("%s: expected %s", c.Name(), what)}
 		}
 		return nil
 	}

@@ -32,8 +32,8 @@ func manPage(root *cobra.Command) string {
 	fmt.Fprintf(&p, ".SH SYNOPSIS\n.B edgeguard\n.I command\n[flags]\n.SH DESCRIPTION\n%s", paragraphs(root.Long))
 	p.WriteString(".SH COMMANDS\n")
 	manCommands(&p, root)
-	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, where no other is named\n", defaultConfig)
-	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command could not do its work, 2 the command line is wrong\n")
+	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another\n", defaultConfig)
+	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong\n")
 	return p.String()
 }
 

@@ -88,16 +88,16 @@ func (s *second) Next() ([]edgeguard.Event, error) {
 
 // printOrder says, where many events came too late, what was done about it.
 func (j *job) printOrder(out io.Writer) {
-	tooLow := fmt.Sprintf("NOT IN ORDER: %s of the events came too late to be counted, so that the counts below are too low: ", j.lateShare)
+	tooLow := fmt.Sprintf("NOT IN ORDER: %s of the events came too late to be counted, so the counts below are too low: ", j.lateShare)
 	switch j.order {
 	case orderSorted:
 		fmt.Fprintf(out, "%s of the events came too late to be counted, so all were sorted by time\n", j.lateShare)
 	case orderOnce:
-		fmt.Fprintln(out, tooLow+"give files instead of a pipe, or --sort")
+		fmt.Fprintln(out, tooLow+"use files instead of a pipe, or --sort")
 	case orderPrinted:
-		fmt.Fprintln(out, tooLow+"give --sort")
+		fmt.Fprintln(out, tooLow+"use --sort")
 	case orderTooLarge:
-		fmt.Fprintf(out, "%sthey do not fit into `memory` (%s MiB) for sorting: raise it in the config, or give --sort, which has no bound\n",
+		fmt.Fprintf(out, "%sthey do not fit into `memory` (%s MiB) for sorting: raise it in the config, or use --sort, which has no limit\n",
 			tooLow, number(j.limits.Memory>>20))
 	}
 }

@@ -88,7 +88,7 @@ func TestReplaySortsByItself(t *testing.T) {
 					t.Fatalf("seed %d: %v: by flag\n%s\nwant\n%s", seed, all, got, want)
 				}
 				if command == "replay" && !strings.Contains(want, "block") {
-					t.Fatalf("seed %d: nobody is blocked", seed)
+					t.Fatalf("seed %d: no blocks", seed)
 				}
 				if form[0] != "--json" && !strings.Contains(byItself, "came too late to be counted, so all were sorted by time\nrule") &&
 					!strings.Contains(byItself, "came too late to be counted, so all were sorted by time\n\nrule") {

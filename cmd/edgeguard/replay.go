@@ -19,17 +19,18 @@ func replayCommand(e *env) *cobra.Command {
 	var s settings
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE…",
-		Short: "Show whom the rules would have blocked in a log or a capture",
-		Long: `replay runs recorded events through the rules, on a clock made of the events'
-own times, and shows which addresses would have been blocked, when and by which
+		Short: "Show which addresses the rules would have blocked in a log or a capture",
+		Long: `replay runs recorded events through the rules, with the events' own times as the
+clock, and shows which addresses would have been blocked, when and by which
 rule. It reads access logs and pcap or pcapng captures, gzipped or not, and -
-for standard input. Several files are merged by time. Nothing is enforced.
-Files of which more than 5 % came too late to be counted are read again and
-sorted, if their events fit into the config's ` + "`memory`" + ` (512 MiB by default).
+for standard input. Several files are merged by time. Nothing is enforced. If
+more than 5 % of the events came too late to be counted, the files are read
+again and sorted, as long as the events fit into the config's ` + "`memory`" + ` (512 MiB by default).
 
-With --fleet, each node that the events name counts for itself, and a real Redis
-adds them up, as a live fleet does: whom would all nodes together have blocked?
-The Redis needs the function library ('edgeguard fleet install').`,
+With --fleet, each node named in the events counts for itself and a real Redis
+adds up the counts, as in a live fleet, to show which addresses all nodes
+together would have blocked. The Redis needs the function library ('edgeguard
+fleet install').`,
 		Example: `  edgeguard replay /var/log/nginx/access.log
   edgeguard replay --threshold 300 --window 5m access.log access.log.1.gz
   edgeguard replay --config edgeguard.yaml --rule login access.log
@@ -45,7 +46,7 @@ The Redis needs the function library ('edgeguard fleet install').`,
 		},
 	}
 	s.flags(c)
-	c.Flags().StringVar(&s.fleet, "fleet", "", "add the nodes' counts up in the Redis at this `URL`")
+	c.Flags().StringVar(&s.fleet, "fleet", "", "add up the nodes' counts in the Redis at this `URL`")
 	return c
 }
 
@@ -254,8 +255,8 @@ func (j *job) printOffenders(r *replay.Report) {
 			number(o.Crossings), number(o.Peak), number(o.Refused))
 	}
 	if r.RowsDropped > 0 {
-		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped, for `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+
-			"A key that came back after its row was dropped is listed from then on. Counts of keys are estimates, all other totals are exact.\n",
+		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped because `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+
+			"A key that returned after its row was dropped is listed from then on. Numbers of keys are estimates; all other totals are exact.\n",
 			plural(r.RowsDropped, "row was", "rows were"), number(j.limits.Memory>>20), number(j.config.MaxRows))
 	}
 	fmt.Fprintln(out)

@@ -57,10 +57,10 @@ func rootCommand(e *env) *cobra.Command {
 		Long: `edgeguard counts what each address does over a sliding window and blocks those
 that go over a rule's limit, as a cloud WAF's rate-based rule does.
 
-Begin with a log of your own:
+Start with one of your own logs:
 
-  edgeguard replay /var/log/nginx/access.log     whom would the default rule have blocked?
-  edgeguard tune   /var/log/nginx/access.log     which threshold spares the customers?
+  edgeguard replay /var/log/nginx/access.log     which addresses would the default rule have blocked?
+  edgeguard tune   /var/log/nginx/access.log     which threshold spares your customers?
   edgeguard serve --log /var/log/nginx/access.log --monitor     watch it live, with edgeguard top`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -76,7 +76,7 @@ Begin with a log of your own:
 // files is cobra's check that a command got at least one file.
 func files(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: name at least one file, or - for standard input", c.Name())}
+		return usageError{fmt.Errorf("%s: name at least one file, or use - for standard input", c.Name())}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func openSecrets(c *config.Config) []string {
 		if s.file == "" || err != nil || info.Mode().Perm()&0o004 == 0 || closedFolder(s.file) {
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("%s: every user of this host can read %s (mode %04o); `chmod 0640 %s` and `chgrp edgeguard %s`",
+		texts = append(texts, fmt.Sprintf("%s: every user of this host can read %s (mode %04o); run `chmod 0640 %s` and `chgrp edgeguard %s`",
 			s.key, s.file, info.Mode().Perm(), s.file, s.file))
 	}
 	return texts

@@ -28,23 +28,23 @@ func serveCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Run a node: count, decide, block",
-		Long: `serve runs a node until it is told to end. Without a config it has one rule,
+		Long: `serve runs a node until it receives SIGTERM. Without a config it has one rule,
 2,000 requests per 5 minutes and address, answers forward auth on
-127.0.0.1:9180 and its operator on 127.0.0.1:9190, and keeps nothing on disk.
+127.0.0.1:9180 and admin requests on 127.0.0.1:9190, and keeps nothing on disk.
 
-SIGHUP reads the config again; SIGTERM ends the node after the answers under
-way, a second one at once.`,
+SIGHUP reloads the config. SIGTERM ends the node after it has answered the
+requests in progress; a second SIGTERM ends it immediately.`,
 		Example: `  edgeguard serve
-  edgeguard serve --log /var/log/nginx/access.log --monitor      # a trial that blocks nobody
+  edgeguard serve --log /var/log/nginx/access.log --monitor      # a trial that blocks nothing
   edgeguard serve --config /etc/edgeguard/edgeguard.yaml`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
 	}
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
-	f.StringSliceVar(&s.logs, "log", nil, "follow this access log `FILE` too (may be repeated)")
-	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the logs that --log names")
-	f.BoolVar(&s.monitor, "monitor", false, "enforce nothing, report everything: mode monitor")
+	f.StringSliceVar(&s.logs, "log", nil, "also follow this access log `FILE` (may be repeated)")
+	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the logs given with --log")
+	f.BoolVar(&s.monitor, "monitor", false, "enforce nothing and report everything (mode: monitor)")
 	return c
 }
 

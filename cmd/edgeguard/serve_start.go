@@ -11,7 +11,7 @@ import (
 // command to try.
 func printStart(e *env, c *config.Config, named bool) {
 	out := e.stdout
-	mode := "enforce: who goes over a limit is refused"
+	mode := "enforce: addresses over a limit are refused"
 	if c.Monitor {
 		mode = "monitor: nothing is enforced, everything is reported"
 	}
@@ -35,11 +35,11 @@ func printStart(e *env, c *config.Config, named bool) {
 		fmt.Fprintf(out, "admin at %s: edgeguard top, edgeguard blocks, edgeguard explain ADDRESS\n", l.Address)
 	}
 	if c.State == "" {
-		fmt.Fprintln(out, "no state folder: a restart forgets; name one in a config as `state`")
+		fmt.Fprintln(out, "no state folder: a restart forgets all blocks and counts; set `state` in a config")
 	}
 	printTry(e, c)
 	if !named {
-		fmt.Fprintln(out, "no config: these are the defaults; edgeguard check prints them as a file to begin with")
+		fmt.Fprintln(out, "no config: these are the defaults; edgeguard check prints them as a file to start from")
 	}
 }
 

@@ -42,17 +42,17 @@ type settings struct {
 // flags declares the shared flags on c.
 func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.configFile, "config", "", "config `FILE` whose rules to use (default "+defaultConfig+" if it is there)")
+	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+defaultConfig+" if it is there)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, combined, common, json, haproxy, pcap, csv:time=…,addr=…, or an nginx log_format or Apache LogFormat string")
-	f.BoolVar(&s.json, "json", false, "print JSON, one object a line")
-	f.BoolVar(&s.sort, "sort", false, "order all events by their time first (reads everything into memory)")
-	f.StringSliceVar(&s.only, "rule", nil, "use only the rule of this `NAME` (may be repeated)")
+	f.BoolVar(&s.json, "json", false, "print JSON, one object per line")
+	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
+	f.StringSliceVar(&s.only, "rule", nil, "use only the rule `NAME` (may be repeated)")
 	f.IntVar(&s.rows, "rows", 20, "show at most `N` rows of each table, 0 for all")
-	f.StringSliceVar(&s.local, "local", nil, "`PREFIX` of this side of a capture: count only packets that come in (may be repeated)")
-	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: how many events per window and address are allowed")
+	f.StringSliceVar(&s.local, "local", nil, "local `PREFIX` of a capture: count only incoming packets (may be repeated)")
+	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: events allowed per window and address")
 	f.DurationVar(&s.window, "window", 5*time.Minute, "the quick rule: the window")
 	f.StringVar(&s.guard, "guard", "0.95", "the quick rule: the part of the threshold that is used")
-	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event counted: request, response, packet, syn, handshake, udp, icmp (default request, packet for a capture)")
+	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp (default request, packet for a capture)")
 }
 
 // quickFlags are those that make a rule, and so rule out a config's.
@@ -66,14 +66,14 @@ func (s *settings) check(c *cobra.Command) error {
 		}
 		s.quick = true
 		if s.configFile != "" {
-			return usageError{fmt.Errorf("%s: --%s makes a rule of its own and --config brings rules: give one of them", c.Name(), name)}
+			return usageError{fmt.Errorf("%s: --%s defines a rule and --config has rules: use one of them", c.Name(), name)}
 		}
 	}
 	if s.rows < 0 {
-		return usageError{fmt.Errorf("%s: --rows %d: give 0 for all, or how many", c.Name(), s.rows)}
+		return usageError{fmt.Errorf("%s: --rows %d: use 0 for all, or a number of rows", c.Name(), s.rows)}
 	}
 	if _, ok := edgeguard.ParseKind(s.kind); s.kind != "" && !ok {
-		return usageError{fmt.Errorf("%s: --kind %s: the kinds are %v", c.Name(), s.kind, edgeguard.Kinds())}
+		return usageError{fmt.Errorf("%s: --kind %s: use one of %v", c.Name(), s.kind, edgeguard.Kinds())}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *settings) prefixes() ([]netip.Prefix, error) {
 		if err != nil {
 			addr, addrErr := netip.ParseAddr(text)
 			if addrErr != nil {
-				return nil, usageError{fmt.Errorf("--local %s: write a prefix like 192.0.2.0/24", text)}
+				return nil, usageError{fmt.Errorf("--local %s: use a prefix such as 192.0.2.0/24", text)}
 			}
 			p = netip.PrefixFrom(addr, addr.BitLen())
 		}
@@ -166,7 +166,7 @@ func (s *settings) choose(specs []rules.Spec) ([]rules.Spec, error) {
 			for _, r := range specs {
 				names = append(names, r.Name)
 			}
-			return nil, usageError{fmt.Errorf("--rule %s: there is no such rule; the config has %s", name, strings.Join(names, ", "))}
+			return nil, usageError{fmt.Errorf("--rule %s: unknown rule; the config has %s", name, strings.Join(names, ", "))}
 		}
 		kept = append(kept, specs[i])
 	}

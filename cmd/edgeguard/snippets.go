@@ -15,9 +15,9 @@ func snippetsCommand(e *env) *cobra.Command {
 	var configFile string
 	c := &cobra.Command{
 		Use:   "snippets " + strings.Join(snippets.Names(), "|"),
-		Short: "Print the proxy configuration that puts edgeguard in the path",
+		Short: "Print the proxy configuration that uses edgeguard",
 		Long: `snippets prints the configuration of a proxy that asks edgeguard before each
-request, or feeds it its log. It is what edgeguard's own tests run.`,
+request, or sends edgeguard its log. The tests of edgeguard run the same text.`,
 		Example: `  edgeguard snippets nginx > /etc/nginx/conf.d/site.conf
   edgeguard snippets nginx --auth unix:/run/edgeguard/auth.sock --backend 127.0.0.1:3000
   edgeguard snippets caddy`,
@@ -25,7 +25,7 @@ request, or feeds it its log. It is what edgeguard's own tests run.`,
 		Args:      oneArgument("one of " + strings.Join(snippets.Names(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(snippets.Names(), args[0]) {
-				return usageError{fmt.Errorf("snippets: unknown name %q: use one of %s", args[0], strings.Join(snippets.Names(), ", "))}
+				return usageError{fmt.Errorf("snippets: unknown proxy %q: use one of %s", args[0], strings.Join(snippets.Names(), ", "))}
 			}
 			if v.Auth == "" {
 				v.Auth = authFor(e, args[0], configFile)
@@ -34,12 +34,12 @@ request, or feeds it its log. It is what edgeguard's own tests run.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&v.Auth, "auth", "", "where edgeguard's forward auth listens: `ADDRESS` or unix:/path (default what the config says, a unix socket first where the proxy can; else 127.0.0.1:9180)")
-	f.StringVar(&configFile, "config", "", "config `FILE` that says where forward auth listens (default "+defaultConfig+" if it is there)")
+	f.StringVar(&v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
+	f.StringVar(&configFile, "config", "", "config `FILE` with the forward auth address (default "+defaultConfig+" if it is there)")
 	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")
-	f.StringVar(&v.Backend, "backend", "", "the site's own server, `HOST:PORT` (default 127.0.0.1:8080)")
-	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer; by default they pass")
-	f.StringVar(&v.Cache, "cache", "", "nginx: keep a pass for a second per address in this `FOLDER`, for a listener that looks up only")
+	f.StringVar(&v.Backend, "backend", "", "backend of the site, `HOST:PORT` (default 127.0.0.1:8080)")
+	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer (by default they pass)")
+	f.StringVar(&v.Cache, "cache", "", "nginx: cache a pass for one second per address in this `FOLDER`, for a listener that only looks up")
 	return c
 }
 
@@ -48,7 +48,7 @@ request, or feeds it its log. It is what edgeguard's own tests run.`,
 func authFor(e *env, proxy, configFile string) string {
 	c, err := loadConfig(configFile)
 	if err != nil {
-		fmt.Fprintf(e.stderr, "the config is not asked where forward auth listens: %v\n", err)
+		fmt.Fprintf(e.stderr, "the forward auth address is not read from the config: %v\n", err)
 		return ""
 	}
 	port := ""
@@ -61,7 +61,7 @@ func authFor(e *env, proxy, configFile string) string {
 		}
 	}
 	if port == "" && proxy != "haproxy" {
-		fmt.Fprintf(e.stderr, "the config has no port in listen.auth for %s: add 127.0.0.1:9180 there\n", proxy)
+		fmt.Fprintf(e.stderr, "listen.auth has no TCP address, which %s needs: add 127.0.0.1:9180\n", proxy)
 	}
 	return port
 }

@@ -81,7 +81,7 @@ func summarySentence(r *replay.Report) string {
 	if k.Blocked > 0 {
 		part := about(r, k.Blocked, "address", "addresses") + " would have been blocked"
 		if k.AddedUp > 0 {
-			part += ", " + number(k.AddedUp) + " of them seen first by adding nodes up"
+			part += ", " + number(k.AddedUp) + " of them found only by adding up the nodes"
 		}
 		parts = append(parts, part)
 	}
@@ -95,13 +95,13 @@ func summarySentence(r *replay.Report) string {
 		parts = append(parts, about(r, k.Wide, "IPv6 network", "IPv6 networks")+" only reported"+example(wideKeys(r)))
 	}
 	if n := k.Alarmed - k.Protected - k.Wide; n > 0 {
-		parts = append(parts, about(r, n, "key", "keys")+" alarmed, not blocked: the evidence can be forged, or the address must not be blocked")
+		parts = append(parts, about(r, n, "key", "keys")+" raised an alarm only: the evidence can be forged, or the address must not be blocked")
 	}
 	switch {
 	case k.Protected == 1:
-		parts = append(parts, "1 address went over but is protected and never blocked"+example(protectedKeys(r)))
+		parts = append(parts, "1 address exceeded a limit but is protected and never blocked"+example(protectedKeys(r)))
 	case k.Protected > 1:
-		part := about(r, k.Protected, "address", "addresses") + " went over but are protected and never blocked"
+		part := about(r, k.Protected, "address", "addresses") + " exceeded a limit but are protected and never blocked"
 		if keys := protectedKeys(r); len(keys) > 0 {
 			part += example(keys) + " and others"
 		}
@@ -128,10 +128,10 @@ func highest(r *replay.Report) (key edgeguard.Key, peak uint32, ok bool) {
 func (j *job) printNobody(r *replay.Report) {
 	out := j.env.stdout
 	if r.Events == 0 {
-		fmt.Fprintf(out, "\nThere was nothing to count.\n")
+		fmt.Fprintf(out, "\nNo events to count.\n")
 		return
 	}
-	fmt.Fprintf(out, "\nNobody went over a limit.")
+	fmt.Fprintf(out, "\nNo address exceeded a limit.")
 	if key, peak, ok := highest(r); ok {
 		fmt.Fprintf(out, " The highest count was %s, of %s.", number(peak), key)
 	} else {
@@ -158,17 +158,17 @@ func (j *job) printWarnings(r *replay.Report) {
 		fmt.Fprintln(out)
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(out, "warning: %s older than the window when they came, and not counted", plural(r.Late, "event was", "events were"))
+		fmt.Fprintf(out, "warning: %s older than the window on arrival and not counted", plural(r.Late, "event was", "events were"))
 		if !j.settings.sort && j.order == orderKept {
-			fmt.Fprint(out, "; --sort orders all events first")
+			fmt.Fprint(out, "; --sort sorts all events first")
 		}
 		fmt.Fprintln(out)
 	}
 	if r.BlocksEvicted > 0 {
-		fmt.Fprintf(out, "warning: the block list was full and %s room for others, as on a live node: raise `max_blocks` or `memory` in the config\n",
-			plural(r.BlocksEvicted, "block made", "blocks made"))
+		fmt.Fprintf(out, "warning: the block list was full and %s evicted, as on a live node: raise `max_blocks` or `memory` in the config\n",
+			plural(r.BlocksEvicted, "block was", "blocks were"))
 	}
 	if r.Evicted > 0 {
-		fmt.Fprintf(out, "warning: the memory was full and %s forgotten; counts may have been higher: raise `memory` in the config\n", plural(r.Evicted, "key was", "keys were"))
+		fmt.Fprintf(out, "warning: memory was full and %s evicted, so counts may be too low: raise `memory` in the config\n", plural(r.Evicted, "key was", "keys were"))
 	}
 }

@@ -22,15 +22,15 @@ func topCommand(e *env) *cobra.Command {
 	var rows int
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Watch a running node: requests, the keys near a limit, the newest blocks",
-		Long: `top shows once a second what a running node does. On a terminal it goes on until
-it is interrupted; in a pipe it prints one second and ends.`,
+		Short: "Watch a running node: requests, keys near a limit, newest blocks",
+		Long: `top shows the activity of a running node, updated every second. On a terminal it
+runs until interrupted; in a pipe it prints once and ends.`,
 		Example: `  edgeguard top
   edgeguard top --rows 20`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if rows < 1 || rows > 1000 {
-				return usageError{fmt.Errorf("top: --rows %d: give 1 to 1000", rows)}
+				return usageError{fmt.Errorf("top: --rows %d: use 1 to 1000", rows)}
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return watchNode(ctx, e, node, rows)
@@ -102,7 +102,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", number(now.V4+now.V6), number(now.Tables.Keys),
 		number(now.Tables.Used>>20), number(now.Tables.Limit>>20))
 	if n := uncountedSince(before, now); n > 0 {
-		fmt.Fprintln(out, paint(red, fmt.Sprintf("%s requests not counted", number(n)), e.colour))
+		fmt.Fprintln(out, paint(red, fmt.Sprintf("%s requests were not counted", number(n)), e.colour))
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {

@@ -15,10 +15,11 @@ func tuneCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tune [flags] FILE…",
 		Short: "Show what each threshold would have caught, and suggest one",
-		Long: `tune runs recorded events through the rules and shows, for each rule, how high
-the keys' counts went, which keys led, and what each threshold would have
-refused. Where a gap separates a few keys from all others, it suggests a
-threshold inside it. Take one log of a normal day and one of an attack.`,
+		Long: `tune runs recorded events through the rules and shows, for each rule, the
+distribution of the keys' highest counts, the highest keys, and what each
+threshold would have refused. If a gap separates a few keys from all others,
+tune suggests a threshold inside it. Use one log of a normal day and one of an
+attack.`,
 		Example: `  edgeguard tune /var/log/nginx/access.log
   edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
   edgeguard tune --window 1m --json access.log`,
@@ -73,15 +74,15 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 	j.printRule(rr)
 	t := rr.Tally
 	if t.Peaks.Total() == 0 {
-		fmt.Fprintf(out, "no event matched it\n")
+		fmt.Fprintf(out, "no event matched\n")
 		return
 	}
-	fmt.Fprintf(out, "\ngreatest count of each of %s in %s:\n", plural(t.Peaks.Total(), "key", "keys"), span(rr.Meter.Window))
+	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", plural(t.Peaks.Total(), "key", "keys"), span(rr.Meter.Window))
 	drawDistribution(out, &t.Peaks, j.env)
 	fmt.Fprintf(out, "\nhighest:\n")
 	leaders := &table{}
 	leaders.column("  key", false, "")
-	leaders.column("greatest count", true, "")
+	leaders.column("highest count", true, "")
 	for _, p := range limitRows(t.Top.Sorted(), min(j.topRows(), 10)) {
 		leaders.row("  "+p.Key.String(), number(p.Peak))
 	}

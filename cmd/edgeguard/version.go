@@ -37,7 +37,7 @@ func buildVersion() string {
 // noArguments is cobra's check that a command got nothing but flags.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no argument, got %q", c.Name(), args[0])}
+		return usageError{fmt.Errorf("%s takes no arguments, got %q", c.Name(), args[0])}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ func (j *job) printWide(rr *replay.RuleReport) {
 	out := j.env.stdout
 	t := &table{}
 	t.column("  network", false, "")
-	t.column("greatest count", true, "")
+	t.column("highest count", true, "")
 	t.column("allowed", true, faint)
 	t.column("then", false, faint)
 	rows := 0
@@ -26,7 +26,7 @@ func (j *job) printWide(rr *replay.RuleReport) {
 	if rows == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nhighest IPv6 networks (of each key in them, no more than the limit counts):\n")
+	fmt.Fprintf(out, "\nhighest IPv6 networks (each key in them counts up to the limit):\n")
 	t.print(out, j.env.colour)
 }
 
