@@ -1,6 +1,6 @@
 // Package clockguard is the only reader of the clock for slots. It turns
 // readings of the wall clock and of the monotonic clock into a local time that
-// never steps, freezes or goes back, keeps the offset between that and the
+// never steps, freezes or goes back. It keeps the offset between that and the
 // epoch, and reports the steps of the wall clock. It also finds how far the
 // wall clock is from that of a server which all nodes ask, and holds the
 // arithmetic of slot numbers.

@@ -35,11 +35,11 @@ func (s *Sample) at(mono time.Duration) time.Time {
 }
 
 // Skew keeps a server's time: what the server would say, and how far that is
-// from this host's clock. Of the last eight samples the one with the shortest
-// round trip is believed: what makes a trip long is waiting, and waiting on one
-// way only is what makes a sample wrong (the clock filter of RFC 5905, section
-// 10). Samples lie on the monotonic clock, so that steps of the wall clock
-// between them do no harm.
+// from this host's clock. Of the last eight samples it uses the one with the
+// shortest round trip. What makes a trip long is waiting, and waiting one way only
+// is what makes a sample wrong (the clock filter of RFC 5905, section 10). Samples
+// are timed by the monotonic clock, so steps of the wall clock between them do no
+// harm.
 //
 // The zero value is ready. Safe for concurrent use.
 type Skew struct {

@@ -1,5 +1,5 @@
-// Package hostaddr finds the addresses that this host cannot do without, so
-// that edgeguard never blocks them by accident: its own, loopback and
+// Package hostaddr finds the addresses that this host cannot do without, so that
+// edgeguard never blocks them by accident. They are its own, loopback and
 // link-local, its gateways, its resolvers, and what the caller adds (trusted
 // proxies, Redis, the other nodes). Each comes with the reason for which it is
 // protected.

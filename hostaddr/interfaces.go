@@ -11,9 +11,9 @@ import (
 // interfaces is the source of this host's own addresses, those of interfaces
 // that are down included: one that comes up must not find its address blocked.
 //
-// It asks for all addresses together, and for their interfaces only where these
-// are not the ones it knows: the latter takes a dump of all addresses for each
-// interface, and a host of containers has hundreds.
+// It asks for all addresses together, and for their interfaces only if these have
+// changed. The latter takes a dump of all addresses for each interface, and a host
+// of containers has hundreds.
 type interfaces struct {
 	addrs []netip.Addr
 	named []Protected

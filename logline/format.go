@@ -43,12 +43,13 @@ var formats = []*Format{
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, an nginx log_format or Apache LogFormat string, " +
 	"or csv:time=COLUMN,addr=COLUMN"
 
-// ParseFormat reads a format as an operator writes it: one of the names
-// combined, common, vhost_combined, json, haproxy; an nginx log_format (it has
-// a $) or an Apache LogFormat (it has a %), either as the bare string or as the
-// whole directive; or csv:time=COLUMN,addr=COLUMN and more, as the package's page
-// says. For "auto" and "" it returns nil: then [Detect] finds it. The error says what is
-// wrong and how to write it.
+// ParseFormat reads a format as an operator writes it. It is one of the names
+// combined, common, vhost_combined, json and haproxy; or an nginx log_format (it
+// has a $) or an Apache LogFormat (it has a %), as the bare string or the whole
+// directive; or csv:time=COLUMN,addr=COLUMN and more, as the package's page says.
+//
+// For "auto" and "" it returns nil: then [Detect] finds the format. The error says
+// what is wrong and how to write it.
 func ParseFormat(s string) (*Format, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || s == "auto" {

@@ -1,7 +1,7 @@
 // Package snapshot keeps what a node knows on disk, so that a restart continues
-// where the last run stopped: the windows of every meter, the blocks and their
-// tombstones, the blocks that await confirmation, how often each key was blocked
-// before, and how far each log was read.
+// where the last run stopped. That is the windows of every meter, the blocks and
+// their tombstones, the blocks that await confirmation, how often each key was
+// blocked before, and how far each log was read.
 //
 // Save and load:
 //

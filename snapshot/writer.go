@@ -87,9 +87,9 @@ func (w *Writer) Position(p Position) {
 	w.count.positions++
 }
 
-// Commit puts the snapshot in its place and returns when it is safe on the
-// disk, or the first error there was; the old file is then in place, unless it was
-// the folder that could not be synced. The writer is used up either way.
+// Commit puts the snapshot in its place, and returns nil when it is safe on the
+// disk, or else the first error. After an error the old file is in place, unless it
+// was the folder that could not be synced. The writer is used up either way.
 func (w *Writer) Commit() error {
 	w.flush()
 	w.open(kindEnd).tally(w.count)

@@ -128,7 +128,7 @@ func (f *Draft) Commit() (fs.FileInfo, error) {
 	return info, f.place.Sync()
 }
 
-// finish returns the file its mode and owner, and brings it to the disk.
+// finish gives the file its mode and owner, and brings it to the disk.
 func (f *Draft) finish() (fs.FileInfo, error) {
 	if f.file == nil {
 		return nil, os.ErrClosed

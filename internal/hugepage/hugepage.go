@@ -1,6 +1,6 @@
-// Package hugepage makes the memory of the counting tables: outside of the Go
-// heap, so that it does not set the pace of the garbage collector, and in huge
-// pages where the kernel gives them, which save a fifth to a third of an access
+// Package hugepage allocates the memory of the counting tables. It is outside of
+// the Go heap, so that it does not set the pace of the garbage collector. It is in
+// huge pages where the kernel has them, which save a fifth to a third of an access
 // at millions of keys (docs/benchmarks.md).
 package hugepage
 

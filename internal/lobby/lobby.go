@@ -246,7 +246,7 @@ func (c *Conn) Asks(now time.Time) bool {
 // Answered notes that the answer has been written.
 func (c *Conn) Answered() { c.state.CompareAndSwap(answered, idles) }
 
-// Leave returns back the place. A second call does nothing.
+// Leave gives back the place. A second call does nothing.
 func (c *Conn) Leave() {
 	l := c.lobby
 	l.mu.Lock()

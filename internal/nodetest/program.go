@@ -1,6 +1,6 @@
-// Package nodetest runs the real program for tests that do to it from outside
-// what will be done to it: the command is built once for a test binary, and
-// each node has its own folder, which stays between its starts.
+// Package nodetest runs the real program for tests that treat it from outside as
+// the world does. The command is built once for a test binary, and each node has
+// its own folder, which stays between its starts.
 package nodetest
 
 import (

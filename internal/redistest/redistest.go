@@ -4,10 +4,10 @@
 // ([NewProxy]). There is no stand-in for Redis anywhere in the project: what
 // fails in the field is the real one.
 //
-// Every server listens on a random port of loopback, keeps its files in a
-// directory of the test, may hold 256 MB at most by default, and is
-// killed by its process id when the test ends; on Linux also when the test's
-// process dies first. Where redis-server is absent the test is skipped.
+// Every server listens on a random port of loopback, keeps its files in a directory
+// of the test, and may hold 256 MB at most by default. It is killed by its process
+// id when the test ends; on Linux also when the test's process dies first. Where
+// redis-server is absent the test is skipped.
 //
 // The server is the redis-server of the PATH, or the binary that the
 // environment variable EDGEGUARD_TEST_REDIS names: a Valkey, or another

@@ -32,9 +32,9 @@ func Apache(s string) (Layout, error) {
 	return Layout{head: p}, err
 }
 
-// combined and its kin are lenient on their right: whatever a server appends
-// after the agent is passed over, and a line whose referer or agent is broken
-// (a cut line, a server that does not escape) still counts, without an agent.
+// The combined format and its kin are lenient on their right. What a server appends
+// after the agent is passed over. A line whose referer or agent is broken (a cut
+// line, a server that does not escape) still counts, without an agent.
 const (
 	commonHead   = `%h %l %u %t "%r" %>s`
 	commonTail   = ` %b`

@@ -173,8 +173,8 @@ func (p *parser) run(prog *program, line []byte) (pos int, ok bool) {
 // field may contain anything but a quote or a control character, the text that
 // should end it included; so its end is wherever the rest of the segment fits.
 // Where two such fields could move the address between them, all readings are
-// looked at, and two that differ make the line unreadable: it is better to
-// miss an event than to blame a stranger for it.
+// tried. Two that differ make the line unreadable: it is better to miss an event
+// than to blame the wrong client for it.
 func (p *parser) runFree(steps []step, i int, line []byte, pos int) (int, bool) {
 	if !p.closed(steps[len(steps)-1].lit, line[pos:]) {
 		p.runOut(&steps[i], nil)

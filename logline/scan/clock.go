@@ -176,10 +176,10 @@ func (c *Clock) Any(b []byte) (Instant, bool) {
 	return t, ok && n == len(b)
 }
 
-// UnixNumber reads a count of seconds, milli-, micro- or nanoseconds since
-// 1970, with a fraction if it is there; per is how many of them make a second,
-// and 0 guesses it by size: 2001 in the finer unit is after 5138 in the
-// coarser.
+// UnixNumber reads a count of seconds, milli-, micro- or nanoseconds since 1970,
+// with a fraction if it is there, and returns its length. Per is how many of the
+// unit make a second; 0 guesses it by size: 2001 in the finer unit is after 5138
+// in the coarser.
 func UnixNumber(b []byte, per int64) (t Instant, n int, ok bool) {
 	var whole int64
 	for n < len(b) && IsDigit(b[n]) {

@@ -4,8 +4,8 @@ import "bytes"
 
 // beginnings are the beginnings of the texts that were read lately. A copy that was
 // made before a file was emptied (logrotate's copytruncate) lies beside it like
-// a file that was made and rotated away unseen; its beginning tells it apart,
-// and without it all its lines would count twice.
+// a file that was made and rotated away unseen. Its beginning tells the two apart;
+// otherwise all its lines would count twice.
 type beginnings [][]byte
 
 const (

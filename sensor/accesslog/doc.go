@@ -10,10 +10,10 @@
 //	growing file ─▶ tail ──┐
 //	datagram, stream ──────┴──▶ inlet ─▶ logline ─▶ Live.Decide
 //
-// Of a file that is there, one goroutine reads and parses (of a compressed file,
-// one decompresses and one parses), and the caller decides: pages go round
-// between them, so nothing is allocated for a line and the strings of an event
-// point into its page. Live lines are decided as soon as they are whole, and as
+// For a file that is there, one goroutine reads and parses (for a compressed file,
+// one decompresses and one parses), and the caller decides. Pages go round between
+// them, so nothing is allocated for a line, and the strings of an event point into
+// its page. Live lines are decided as soon as they are whole, and as
 // many together as have come.
 //
 // Prefer a followed file: through rotation and restart it loses nothing that the

@@ -128,11 +128,11 @@ func (f *Follower) measure(t *tail, size int64) {
 	t.reach = size
 }
 
-// hole counts the NULs at the beginning of a file that was emptied under a
-// writer without O_APPEND, which goes on where it was: they are as many as the
-// bytes that the file had, and so count what was lost to the byte. (A writer
-// with O_APPEND leaves no trace: what it wrote after the copy and the last look
-// is lost unseen.)
+// hole counts the NULs at the beginning of a file that was emptied under a writer
+// without O_APPEND, which continues where it was. They are as many as the bytes
+// that the file had, so that what was lost is known exactly. (A writer with
+// O_APPEND leaves no trace: what it wrote after the copy and the last look is lost
+// unseen.)
 func (f *Follower) hole(t *tail, text []byte) {
 	if t.saved == 0 || t.holed != t.mark.offset {
 		return

@@ -12,16 +12,16 @@ type FollowStats struct {
 	// Rotations counts the files that took the place of another, Truncations how
 	// often a file was emptied or rewritten in place.
 	Rotations, Truncations uint64
-	// Lost is how many bytes are known to be lost: they were in a file when it
-	// was last looked at, and gone, not in a copy either, when they were to be
-	// read; or the end of their line never came. What a server that appends
-	// (O_APPEND: nginx, Apache) writes between a rotation's copy and its emptying
-	// leaves no trace, so that each Truncation may have cost more; of a writer
-	// that does not append, Lost is complete.
+	// Lost is how many bytes are known to be lost. They were in a file when it was
+	// last looked at, and neither there nor in a copy when they were to be read; or
+	// the end of their line never came. What a server that appends (O_APPEND: nginx,
+	// Apache) writes between a rotation's copy and its emptying leaves no trace, so
+	// each Truncation may have cost more. For a writer that does not append, Lost is
+	// complete.
 	Lost uint64
-	// Gaps counts the files that could not be read (again): the one of the saved
-	// position was gone at a start (deleted or compressed), or a rotated
-	// one was gone before its turn came, or may not be read. What it had is lost.
+	// Gaps counts the files that could not be read (again). The one of the saved
+	// position was gone at a start (deleted or compressed), or a rotated one was gone
+	// before its turn, or may not be read. What it had is lost.
 	Gaps uint64
 }
 

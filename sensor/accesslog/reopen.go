@@ -29,14 +29,14 @@ type unread struct {
 	misses  int // how many lists of the folder in a row have not shown it
 }
 
-// maxUnread is how many waiting files are remembered one by one, so that it is
-// reported when one is gone. More are read all the same.
+// maxUnread is how many waiting files are remembered one by one, so that one that
+// is gone is counted. More are read all the same.
 const maxUnread = 4096
 
 // catchUp opens the files that were made and rotated away unseen, the oldest
-// first, as far as there is room. A rotation may be under way, so that a folder
-// is read until it shows nothing new; what is missed all the same is found by a
-// later reading, which looks back further than the last look at the path.
+// first, as far as there is room. A rotation may be under way, so the folder is
+// read until it shows nothing new. What is missed all the same is found by a later
+// reading, which looks back further than the last look at the path.
 //
 // An error says that nothing more can be opened now; what is left is owed.
 func (f *Follower) catchUp() error {

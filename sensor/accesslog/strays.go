@@ -15,9 +15,9 @@ type Source interface {
 	Next() ([]edgeguard.Event, error)
 }
 
-// Strays passes the events of a source on, except those whose timestamp is
-// alone in being far ahead: a replay's clock is the newest time seen, so that
-// one line dated 2099 would make every later line too old to count.
+// Strays passes on the events of a source, except those whose timestamp is alone
+// in being far ahead. A replay's clock is the newest time seen: one line dated 2099
+// would make every later line too old to count.
 //
 // An event more than a window ahead of the newest is held against the events
 // that follow it. A gap in the traffic, or a shuffled file, has followers near

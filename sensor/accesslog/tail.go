@@ -19,8 +19,8 @@ type tail struct {
 	info os.FileInfo
 	mark mark
 	// cursor is how far a line is read that is longer than a block and has no end
-	// yet, whose state long holds; the mark stays at its beginning, so that
-	// it is read again after a restart. Otherwise it says nothing.
+	// yet; long holds its state. The mark stays at its beginning, so that the line is
+	// read again after a restart. Without such a line, cursor has no meaning.
 	cursor mark
 	long   logline.Long
 	head   []byte // the beginning of its text, in the follower's beginnings

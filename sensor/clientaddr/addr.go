@@ -13,10 +13,10 @@ const maxAddr = 80
 // (192.0.2.1:80, [2001:db8::1]:80), in brackets, with a zone. It comes back
 // unmapped and without the zone, so that all spellings of one address are one.
 //
-// Refused are spellings that mean different addresses to different programs
-// (01.2.3.4, 1.2.3, 0x7f000001), an IPv6 address with a port and no brackets
-// as far as it cannot be told from a longer address, and what no host can have
-// address: the unspecified and multicast ones.
+// It refuses spellings that mean different addresses to different programs
+// (01.2.3.4, 1.2.3, 0x7f000001), and an IPv6 address with a port and no brackets
+// where that could be a longer address. It also refuses what is no host's address:
+// the unspecified and multicast ones.
 func ParseAddr(s string) (netip.Addr, bool) {
 	if len(s) == 0 || len(s) > maxAddr {
 		return netip.Addr{}, false

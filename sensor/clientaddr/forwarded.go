@@ -33,10 +33,9 @@ func forwardedFor(element string) (netip.Addr, bool) {
 }
 
 // parseNode reads the value of "for": a node name and perhaps a port, which
-// may be hidden ("_p") and is of no use to us. An IPv6 address must be in
-// brackets and quotes, and anything with a colon in quotes (RFC 7239
-// section 6); many proxies forget one or the other, and as long as the meaning
-// is clear they are understood.
+// may be hidden ("_p") and is of no use to us. An IPv6 address must be in brackets
+// and quotes, and anything with a colon in quotes (RFC 7239 section 6). Many
+// proxies forget one or the other; they are understood if the meaning is clear.
 func parseNode(value string) (netip.Addr, bool) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
 		value = value[1 : n-1]
