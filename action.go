@@ -18,7 +18,7 @@ const (
 
 var actionNames = [...]string{"pass", "alarm", "shadow", "deny", "block"}
 
-// String gives the word used in the config, in JSON and in the log.
+// String returns the word used in the config, in JSON and in the log.
 func (a Action) String() string {
 	if int(a) < len(actionNames) {
 		return actionNames[a]

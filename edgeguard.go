@@ -78,7 +78,7 @@ type Key struct {
 	With string
 }
 
-// String gives the bare address for a single address and the prefix
+// String returns the bare address for a single address and the prefix
 // otherwise, followed by the attributes if there are any.
 func (k Key) String() string {
 	s := k.Prefix.String()

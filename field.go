@@ -32,7 +32,7 @@ func ParseField(name string) (Field, bool) {
 	return 1 << i, true
 }
 
-// String gives the names of the fields in the set, joined by ", ".
+// String returns the names of the fields in the set, joined by ", ".
 func (f Field) String() string {
 	var names []string
 	for i, name := range fieldNames {

@@ -35,7 +35,7 @@ func ParseKind(name string) (Kind, bool) {
 	return 1 << i, true
 }
 
-// String gives the names of the kinds in the set, joined by "+".
+// String returns the names of the kinds in the set, joined by "+".
 func (k Kind) String() string {
 	var names []string
 	for i, name := range kindNames {

@@ -51,7 +51,7 @@ var reasonNames = [Reasons]string{
 	"decision_failed", "lines_lost",
 }
 
-// String gives the word used in metrics and in JSON.
+// String returns the word used in metrics and in JSON.
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
 		return reasonNames[r]

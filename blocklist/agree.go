@@ -28,7 +28,7 @@ func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed boo
 	return l.take(e, now)
 }
 
-// Reword gives the reason of a block that stands other words, where the list
+// Reword returns the reason of a block that stands other words, where the list
 // still has the record b, and returns the record as it stands then; b itself
 // where something else stands by now. Nobody is told: whom the block refuses, and
 // until when, does not change.

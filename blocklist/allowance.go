@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// Allowance gives the longest live allowance made at run time that covers all of
+// Allowance returns the longest live allowance made at run time that covers all of
 // a prefix; ok is false if there is none. The allowlist of SetAllow is not asked.
 func (l *List) Allowance(now time.Time, prefix netip.Prefix) (_ edgeguard.Block, ok bool) {
 	v := l.view.Load()
@@ -23,7 +23,7 @@ func (l *List) Allowance(now time.Time, prefix netip.Prefix) (_ edgeguard.Block,
 	return e.block, true
 }
 
-// Allowances gives the live allowances made at run time in the order of their
+// Allowances returns the live allowances made at run time in the order of their
 // prefixes, as they were when the iteration began.
 func (l *List) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {

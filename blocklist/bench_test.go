@@ -17,7 +17,7 @@ var sizes = []int{1_000, 100_000, 1_000_000}
 
 const probeCount = 1 << 16
 
-// probes gives addresses that are blocked, addresses near blocked ones, and
+// probes returns addresses that are blocked, addresses near blocked ones, and
 // addresses of networks in which nothing is. Each is drawn from the whole list,
 // so that its cache lines are as cold as the list is large.
 func probes(n int) map[string][]netip.Addr {

@@ -33,12 +33,12 @@ func matches(tags uint64, tag uint8) uint64 {
 	return (x - lowest) & ^x & highest
 }
 
-// slotOf gives the slot of the lowest match.
+// slotOf returns the slot of the lowest match.
 func slotOf(match uint64) int { return bits.TrailingZeros64(match) / 8 }
 
 func (b *bucket) passed() uint64 { return b.tags.Load() / passOne }
 
-// find gives the slot of the entry of exactly this network.
+// find returns the slot of the entry of exactly this network.
 func (b *bucket) find(tags uint64, tag uint8, n network, length uint8) (e *entry, slot int) {
 	for m := matches(tags, tag); m != 0; m &= m - 1 {
 		slot = slotOf(m)

@@ -12,9 +12,9 @@ import (
 	"edgeguard"
 )
 
-// ErrFull is why an operator's block or allowance is refused: those never make
-// room, and have filled their part of the list's budget.
-var ErrFull = errors.New("no room")
+// ErrFull is why an operator's block or allowance is refused: these are never
+// evicted, and fill their part of the list's budget.
+var ErrFull = errors.New("the list is full")
 
 const (
 	// A group is an IPv4 /16 or an IPv6 /48: each has 65,536 keys, as rules count
@@ -22,8 +22,8 @@ const (
 	// counts as its blocks divided by wideShare.
 	groupV4, groupV6, groupWide = 16, 48, 32
 	wideShare                   = 64
-	// A group with less than this part of the budget is as full as an empty one:
-	// that two offenders are neighbours says nothing.
+	// A group with less than this part of the budget counts as empty: two
+	// neighbouring offenders prove nothing.
 	leastShare = 256
 	// mostLooks bounds how many blocks one eviction looks at: each that refused
 	// something since the last look has to be put in its new place. It took a
@@ -112,7 +112,7 @@ func (b *budget) order(g *group) {
 // byHand reports that an operator wants this, and no rule alone.
 func (e *entry) byHand() bool { return e.forced || e.block.Rule == edgeguard.ManualRule }
 
-// groupsOf gives the networks that a prefix counts in.
+// groupsOf returns the networks that a prefix counts in.
 func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {
 	if p.Addr().Is4() {
 		narrow, _ = p.Addr().Prefix(groupV4)
@@ -123,7 +123,7 @@ func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {
 	return narrow, wide
 }
 
-// enter gives a block that begins to stand its seat.
+// enter returns a block that begins to stand its seat.
 func (b *budget) enter(e *entry, now int64) {
 	s := &seat{entry: e}
 	s.last.Store(now)
@@ -132,7 +132,7 @@ func (b *budget) enter(e *entry, now int64) {
 	b.join(s)
 }
 
-// pass gives a block the seat of the one that it replaces.
+// pass returns a block the seat of the one that it replaces.
 func (b *budget) pass(old, e *entry) {
 	s := old.seat
 	e.seat = s
@@ -211,7 +211,7 @@ func (b *budget) lacks(rules, byHand int) bool {
 
 func (b *budget) over() bool { return b.lacks(0, 0) }
 
-// next gives the block that has to go for another; there is one if it lacks
+// next returns the block that has to go for another; there is one if it lacks
 // room.
 func (b *budget) next() *entry {
 	var least *seat // of those looked at
@@ -300,18 +300,18 @@ func (l *List) checkRoom(e, held *entry, now time.Time) error {
 	switch {
 	case e.block.Allow && (!stands || !held.block.Allow) && l.current.allowances.Size() >= b.most/4:
 		b.refused++
-		return fmt.Errorf("%s: %w: %d allowances stand, a quarter of max_blocks (%d)",
+		return fmt.Errorf("%s: %w: %d allowances, a quarter of max_blocks (%d)",
 			e.block.Prefix, ErrFull, l.current.allowances.Size(), b.most)
 	case !e.block.Allow && (!stands || held.block.Allow || !held.byHand()) && b.byHand >= b.most/2:
 		b.refused++
-		return fmt.Errorf("%s: %w: %d blocks by hand stand, half of max_blocks (%d)",
+		return fmt.Errorf("%s: %w: %d blocks by hand, half of max_blocks (%d)",
 			e.block.Prefix, ErrFull, b.byHand, b.most)
 	}
 	return nil
 }
 
-// SetMost changes how many blocks may stand, as Config.Most. Where there are
-// more, Sweep evicts them step by step.
+// SetMost changes Config.Most. If there are more blocks, Sweep evicts them step by
+// step.
 func (l *List) SetMost(most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -333,9 +333,9 @@ func (s *seat) note(now int64) {
 	}
 }
 
-// Refusals tells how many events this node has refused because of the standing
-// block of exactly this prefix, extensions and what it replaced included, and
-// when it refused the last, or took the block in. It begins at 0 with a restart.
+// Refusals returns how many events this node has refused because of the block of
+// exactly this prefix, its extensions and the blocks that it replaced, and when
+// it refused the last one, or accepted the block. It starts at 0 after a restart.
 func (l *List) Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool) {
 	e := l.current.index.exact(prefix)
 	if e == nil {

@@ -18,7 +18,7 @@ type slowBudget struct {
 	least   int
 }
 
-// mayGo gives every block that the rule lets go: of the fullest network, that
+// mayGo returns every block that the rule lets go: of the fullest network, that
 // with the fewest refusals, for the longest.
 func (s *slowBudget) mayGo(blocks []edgeguard.Block) []netip.Prefix {
 	members := make(map[netip.Prefix][]netip.Prefix)

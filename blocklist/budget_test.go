@@ -118,7 +118,7 @@ func TestOperatorsBlocksStay(t *testing.T) {
 		}
 	}
 	_, changed, err := l.Add(byHand(most), false, epoch)
-	want := host(most).String() + ": no room: 50 blocks by hand stand, half of max_blocks (100)"
+	want := host(most).String() + ": the list is full: 50 blocks by hand, half of max_blocks (100)"
 	if changed || !errors.Is(err, ErrFull) || err.Error() != want {
 		t.Errorf("one more: %v, %v", changed, err)
 	}

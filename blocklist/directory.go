@@ -14,12 +14,12 @@ func newDirectory(depth int) *directory {
 	return &directory{depth: depth, pages: make([]atomic.Pointer[page], 1<<depth)}
 }
 
-// at gives the place of a hash's page. (A shift by 64 gives 0.)
+// at returns the place of a hash's page. (A shift by 64 gives 0.)
 func (d *directory) at(h hash) int { return int(h >> (64 - uint(d.depth))) }
 
 func (d *directory) page(h hash) *page { return d.pages[d.at(h)].Load() }
 
-// doubled gives a directory that tells one bit more apart.
+// doubled returns a directory that tells one bit more apart.
 func (d *directory) doubled() *directory {
 	next := newDirectory(d.depth + 1)
 	for i := range next.pages {

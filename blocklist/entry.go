@@ -68,7 +68,7 @@ func compareBool(a, b bool) int {
 // the year 2262.
 const maxSeconds = math.MaxInt64/int64(time.Second) - 1
 
-// nanos gives a time as nanoseconds since 1970. Times before 1678 are as early
+// nanos returns a time as nanoseconds since 1970. Times before 1678 are as early
 // as can be, and times after 2262 as late.
 func nanos(t time.Time) int64 {
 	switch s := t.Unix(); {

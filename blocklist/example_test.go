@@ -52,7 +52,7 @@ func Example() {
 	// 203.0.113.45 blocked "login"
 	// 203.0.113.45 none ""
 	// 192.0.2.1 allowed ""
-	// 192.0.2.7/32: on the allowlist: take it off the allowlist first
+	// 192.0.2.7/32: allowed: remove it from the allowlist first
 	// changed: 203.0.113.45/32 lifted: true
 	// <nil>
 	// 203.0.113.45 none ""

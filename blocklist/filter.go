@@ -98,7 +98,7 @@ func cells(p netip.Prefix) uint64 {
 	return 1 << max(0, network-p.Bits())
 }
 
-// touched gives the bits of the networks that p touches.
+// touched returns the bits of the networks that p touches.
 func touched(p netip.Prefix) func(yield func(uint32) bool) {
 	first, hash := networkOf(p.Addr())
 	n := cells(p)
@@ -111,10 +111,10 @@ func touched(p netip.Prefix) func(yield func(uint32) bool) {
 	}
 }
 
-// cellOf gives the bit of an address's network.
+// cellOf returns the bit of an address's network.
 func cellOf(addr netip.Addr) uint32 { return bitOf(networkOf(addr)) }
 
-// networkOf gives the number of the address's network, and whether its bit is
+// networkOf returns the number of the address's network, and whether its bit is
 // found by a hash: there are more IPv6 networks than bits.
 func networkOf(addr netip.Addr) (network uint64, hash bool) {
 	if addr.Is4() {

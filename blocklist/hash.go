@@ -32,5 +32,5 @@ func (s *seed) hash(n network, length uint8) hash {
 	return hash(hi ^ lo)
 }
 
-// of gives the hash of a standing block.
+// of returns the hash of a standing block.
 func (s *seed) of(e *entry) hash { return s.hash(e.network, e.length) }

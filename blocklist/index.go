@@ -35,7 +35,7 @@ func newIndex() *index {
 	return x
 }
 
-// find gives the longest block of addr that binds at now, nil if there is none.
+// find returns the longest block of addr that binds at now, nil if there is none.
 func (x *index) find(now time.Time, addr netip.Addr, forcedOnly bool) *entry {
 	n := numbers(addr)
 	for _, length := range x.lengths(addr).longestFirst() {
@@ -46,7 +46,7 @@ func (x *index) find(now time.Time, addr netip.Addr, forcedOnly bool) *entry {
 	return nil
 }
 
-// exact gives the block of exactly this masked prefix, nil if there is none.
+// exact returns the block of exactly this masked prefix, nil if there is none.
 // (A mapped IPv4 prefix has the network of an IPv4 one and is none.)
 func (x *index) exact(p netip.Prefix) *entry {
 	if e := x.get(split(p)); e != nil && e.block.Prefix == p {

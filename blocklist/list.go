@@ -1,23 +1,24 @@
-// Package blocklist knows who is blocked until when. The allowlist and the
-// allowances made at run time win over everything, protected addresses over
-// every block that was not forced, and the longest live prefix over shorter
-// ones.
+// Package blocklist holds which prefixes are blocked, and until when. The
+// allowlist and the allowances made at run time come before everything, protected
+// addresses before every block that was not forced, and the longest prefix in
+// force before shorter ones.
 //
-// A block inside an allowance sleeps: it is kept as any other and is in force
-// again when the allowance is over. To refuse it was rejected: which blocks a
-// list had would depend on the order in which it heard of both.
+// A block inside an allowance sleeps: it is kept, and is in force again when the
+// allowance has ended. Refusing it was rejected: the blocks of a list would then
+// depend on the order in which it received both.
 //
 // Find takes no lock: it loads pointers atomically, to records that do not
-// change, and asks a hash table once for each prefix length in use. Whoever
-// walks the blocks in order gets a [bart] table as it was when the walk began:
-// while somebody walks, each change copies the path to its place, some 10 KB.
-// Lists of nodes that have seen the same changes are equal, in whatever order
-// the changes came: of two records of one prefix the greater wins, in a total
-// order that begins with their version.
+// change, and looks into a hash table once for each prefix length in use. A walk
+// in order reads a [bart] table as it was when the walk began: during a walk, each
+// change copies the path to its place, some 10 KB.
 //
-// It is not an enforcer (it tells the one function given to [List.OnChange]),
-// it does not travel (a node's fan-out calls [List.Merge]), and it reads no
-// clock: now is an argument.
+// Lists that have received the same changes are equal, whatever the order: of two
+// records of one prefix the greater wins, in a total order that begins with the
+// version.
+//
+// A list enforces nothing: it calls the function given to [List.OnChange]. It
+// sends nothing to other nodes: the fleet's blocks come in by [List.Merge]. It
+// reads no clock: now is an argument.
 //
 // [bart]: https://pkg.go.dev/github.com/gaissmai/bart
 package blocklist
@@ -44,11 +45,10 @@ type Config struct {
 	// the block's Until, so that older news cannot bring a block back.
 	// 0 means DefaultRetention.
 	Retention time.Duration
-	// Most is how many blocks may stand at a time: what more comes from rules
-	// takes the place of another, see ADR 15. Operators' blocks (of the rule
-	// edgeguard.ManualRule, or forced) never go; they are refused with ErrFull where
-	// they fill half of it, and allowances where there are a quarter as many. 0
-	// is no bound.
+	// Most is how many blocks there may be. At the bound, a rule's block evicts
+	// another: see ADR 15. Operators' blocks (of the rule edgeguard.ManualRule, or
+	// forced) are never evicted; they are refused with ErrFull when they fill half
+	// of it, and allowances when there are a quarter as many. 0 means no bound.
 	Most int
 }
 
@@ -58,21 +58,21 @@ type List struct {
 	view      atomic.Pointer[view] // nil while there is nothing to find
 	retention time.Duration
 
-	mu            sync.Mutex              // guards all below, and the writing of view
+	mu            sync.Mutex              // guards all below, and storing view
 	current       view                    // what was published last
-	blocks        *blockTable             // the standing blocks in order
+	blocks        *blockTable             // the blocks in force, in order
 	walks         int                     // under way through a table that blocks is or was
 	exempt        []netip.Prefix          // the prefixes of allow and protected, as the filter has them
 	remembered    map[netip.Prefix]*entry // tombstones, and blocks and allowances that have ended
 	expiries      expiries                // the blocks and allowances
 	ended, lifted expiries                // of those in remembered
-	rules         map[string]int          // standing blocks by rule
+	rules         map[string]int          // blocks in force, by rule
 	budget        budget
 	notify        notifier
 }
 
-// New makes a list. Prefixes of the config may have host bits or be mapped
-// IPv4: they are put right. Zero prefixes are left out.
+// New returns a list. Prefixes of the config may have host bits or be mapped
+// IPv4: New corrects them. It ignores zero prefixes.
 func New(c Config) *List {
 	l := &List{
 		retention:  c.Retention,
@@ -92,10 +92,10 @@ func New(c Config) *List {
 	return l
 }
 
-// Find says how addr stands at now, and, where that is Blocked, by which
-// block: the longest one that is live. The block is the list's own and must not
-// be changed; it stays as it is after the list has changed. It allocates nothing
-// and takes no lock. addr is unmapped, as everywhere behind the sensors.
+// Find returns the standing of addr at now and, if that is Blocked, the longest
+// block in force. The block is the list's own and must not be changed; it does not
+// change when the list does. Find allocates nothing and takes no lock. addr must
+// be unmapped, as in every event.
 func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
 	standing, hit := l.Ask(now, addr)
 	return standing, hit.Block()
@@ -109,7 +109,7 @@ func (l *List) Covers(now time.Time, prefix netip.Prefix) bool {
 	return standing == Blocked && block.Prefix.Bits() <= prefix.Bits()
 }
 
-// Ask is Find for who refuses events: the hit notes what is refused.
+// Ask is Find for a caller that refuses events, and reports so with Hit.Refused.
 func (l *List) Ask(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	v := l.view.Load()
 	if v == nil {
@@ -118,11 +118,11 @@ func (l *List) Ask(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	return v.find(now, addr)
 }
 
-// Hit is a standing block that was found. Its methods are safe for concurrent use
-// and may be called after the list has changed.
+// Hit is a block that was found. Its methods are safe for concurrent use and may
+// be called after the list has changed.
 type Hit entry
 
-// Block gives the block, nil of a nil hit.
+// Block returns the block, nil for a nil hit.
 func (h *Hit) Block() *edgeguard.Block {
 	if h == nil {
 		return nil
@@ -130,7 +130,7 @@ func (h *Hit) Block() *edgeguard.Block {
 	return &h.block
 }
 
-// Refused notes that this node refused an event at now because of the block. It
+// Refused counts an event that this node refused at now because of the block. It
 // takes no lock.
 func (h *Hit) Refused(now time.Time) { h.seat.note(nanos(now)) }
 
@@ -138,8 +138,8 @@ func (h *Hit) Refused(now time.Time) { h.seat.note(nanos(now)) }
 // Find has nothing to say of any address.
 func (l *List) Empty() bool { return l.view.Load() == nil }
 
-// Len is the number of standing blocks: tombstones are left out, blocks whose
-// time is over count until a Sweep.
+// Len returns the number of blocks, without tombstones. Blocks that have expired
+// count until a Sweep.
 func (l *List) Len() int {
 	v := l.view.Load()
 	if v == nil {

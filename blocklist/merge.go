@@ -10,50 +10,46 @@ import (
 	"edgeguard"
 )
 
-// Why a block is refused. Merge and Force wrap them with the prefix and the
-// mend.
+// Why a block is refused. Merge and Force wrap them with the prefix and the fix.
 var (
-	ErrInvalid     = errors.New("not a prefix that can be blocked")
-	ErrUnspecified = errors.New("nobody's address")
+	ErrInvalid     = errors.New("invalid prefix")
+	ErrUnspecified = errors.New("not a client's address")
 	ErrTooWide     = errors.New("too wide without force")
-	ErrAllowed     = errors.New("on the allowlist")
+	ErrAllowed     = errors.New("allowed")
 	ErrProtected   = errors.New("protected")
-	ErrExpired     = errors.New("already over")
+	ErrExpired     = errors.New("already expired")
 )
 
-// Merge takes in a block, an allowance or a tombstone, made here or on another
-// node, and reports whether the list is different for it. Of two records of one
-// prefix the one with the greater version stays; of equal versions the
-// allowance, and then the one that ends later. A record that is older than what
-// is known is no error: it changes nothing.
+// Merge accepts a block, an allowance or a tombstone, made here or on another
+// node, and reports whether it changed the list. Of two records of one prefix the
+// one with the greater version stays; of equal versions the allowance, then the
+// one that ends later. An older record is not an error and changes nothing.
 //
-// Refused, with the errors above, are prefixes that are zero, unmasked or
-// mapped IPv4; what is wider than [edgeguard.WidestV4] or [edgeguard.WidestV6]; blocks that begin at
-// 0.0.0.0 or ::, or are inside anything allowlisted or protected; and what is
-// over. A block inside an allowance made at run time is taken, and sleeps. A
-// block around an allowlisted or protected address is taken, since Find spares
-// that address: refusing it would make one friend in a network the shield of
-// all the others. (One that is over is still remembered for the retention time
-// if it is newer than what is known, so that it ends what it replaced
-// elsewhere.) A tombstone takes a block back and is refused only where the
-// prefix is invalid or the retention is over.
+// Merge refuses, with the errors above, prefixes that are zero, unmasked or mapped
+// IPv4; prefixes wider than [edgeguard.WidestV4] or [edgeguard.WidestV6]; blocks
+// that begin at 0.0.0.0 or ::, or are inside an allowlisted or protected prefix;
+// and blocks that have expired. An expired one that is newer than what is known is
+// still remembered for the retention time, so that it ends what it replaced.
+//
+// A block inside a run-time allowance is accepted and sleeps. So is a block around
+// an allowlisted or protected address, which Find exempts: refusing it would let
+// one such address shield its whole network. A tombstone is refused only if its
+// prefix is invalid or its retention has ended.
 func (l *List) Merge(b edgeguard.Block, now time.Time) (changed bool, err error) {
 	return l.merge(&entry{block: normalize(b)}, now)
 }
 
-// Force is Merge on an operator's word: it blocks and allows wide prefixes, and
-// blocks protected addresses too. What is allowlisted stays refused: take it off
-// the allowlist first.
+// Force is Merge for an operator who insists: it also accepts wide prefixes and
+// blocks of protected addresses. A block inside the allowlist is still refused.
 func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error) {
 	return l.merge(&entry{block: normalize(b), forced: true}, now)
 }
 
-// Add makes a block or an allowance of this node's own, by force where forced:
-// it is Merge or Force with the next version, or b's own if that is greater. An
-// allowance, and a block by [edgeguard.ManualRule], takes many versions at once, so
-// that it outlasts what rules of other nodes do before they hear of it. Where the prefix is inside a live allowance a
-// block is refused with ErrAllowed. It returns the record as it stands, and
-// whether the list is different for it.
+// Add makes a block or an allowance on this node: it is Merge, or Force if forced,
+// with the next version, or b's own if that is greater. An allowance, and a block
+// by [edgeguard.ManualRule], skips many versions, so that it outranks what rules of
+// other nodes do before they receive it. A block inside an active allowance is
+// refused with ErrAllowed. Add returns the record, and whether it changed the list.
 func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
 	e := &entry{block: normalize(b), forced: forced}
 	if err := l.checkPrefix(e); err != nil {
@@ -63,7 +59,7 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 	defer l.unlockAndNotify()
 	if !b.Allow {
 		if a := l.current.allowance(now, b.Prefix); a != nil {
-			return e.block, false, fmt.Errorf("%s: %w: the allowance of %s holds it", b.Prefix, ErrAllowed, a.block.Prefix)
+			return e.block, false, fmt.Errorf("%s: %w: it is inside the allowance of %s", b.Prefix, ErrAllowed, a.block.Prefix)
 		}
 	}
 	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
@@ -71,9 +67,9 @@ func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.B
 	return e.block, changed, err
 }
 
-// Lift takes back the block of exactly this prefix: it merges its [Tombstone], and
-// returns that. Since it is the moment of the lift, what was counted before it is
-// forgotten wherever the tombstone comes. ok is false if no such block stands.
+// Lift takes back the block of exactly this prefix: it merges and returns its
+// [Tombstone]. The tombstone's Since is the moment of the lift: nodes that receive
+// it forget what they counted before. ok is false if no such block is in force.
 func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
 	defer l.unlockAndNotify()
@@ -124,8 +120,8 @@ func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
 	return l.replace(held, e, now), err
 }
 
-// weigh compares a record with what is held of its prefix, possibly nil, and
-// reports whether it is to replace that. It needs the lock.
+// weigh compares a record with the known one of its prefix, possibly nil, and
+// reports whether it replaces that. It needs the lock.
 func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error) {
 	if err := l.checkExempt(e); err != nil {
 		return nil, false, err
@@ -141,22 +137,22 @@ func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error
 	return held, held == nil || l.forgotten(held, now) || compare(e, held) > 0, err
 }
 
-// checkPrefix refuses what no list may hold.
+// checkPrefix refuses what no list may contain.
 func (l *List) checkPrefix(e *entry) error {
 	p := e.block.Prefix
 	switch {
 	case !p.IsValid():
-		return fmt.Errorf("a block without a prefix: %w", ErrInvalid)
+		return fmt.Errorf("block without a prefix: %w", ErrInvalid)
 	case p.Addr().Is4In6():
-		return fmt.Errorf("%s: %w: write it as IPv4", p, ErrInvalid)
+		return fmt.Errorf("%s: %w: use its IPv4 form", p, ErrInvalid)
 	case p != p.Masked():
-		return fmt.Errorf("%s: %w: it has host bits; write %s", p, ErrInvalid, p.Masked())
+		return fmt.Errorf("%s: %w: it has host bits, use %s", p, ErrInvalid, p.Masked())
 	case e.block.Lifted:
 		return nil
 	case e.block.Version == math.MaxUint64:
-		return fmt.Errorf("%s: %w: version %d leaves none to lift it with", p, ErrInvalid, e.block.Version)
+		return fmt.Errorf("%s: %w: no version after %d is left to lift it", p, ErrInvalid, e.block.Version)
 	case p.Addr().IsUnspecified() && !e.block.Allow:
-		return fmt.Errorf("%s: %w: a client never comes from %s", p, ErrUnspecified, p.Addr())
+		return fmt.Errorf("%s: %w: no client comes from %s", p, ErrUnspecified, p.Addr())
 	case e.forced:
 		return nil
 	case p.Addr().Is4() && p.Bits() < edgeguard.WidestV4:
@@ -174,7 +170,7 @@ func (l *List) checkExempt(e *entry) error {
 	case e.block.Lifted, e.block.Allow:
 		return nil
 	case l.current.allow.LookupPrefix(p):
-		return fmt.Errorf("%s: %w: take it off the allowlist first", p, ErrAllowed)
+		return fmt.Errorf("%s: %w: remove it from the allowlist first", p, ErrAllowed)
 	case !e.forced && l.current.protected.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on", p, ErrProtected)
 	}
@@ -197,9 +193,9 @@ func (l *List) known(p netip.Prefix) *entry {
 	return l.remembered[p]
 }
 
-// replace puts e where old (possibly nil) was, and reports whether that
-// matters to anyone but the next merge. An allowance that a block replaces is
-// told of as ended now.
+// replace puts e in the place of old, possibly nil, and reports whether that
+// matters except for the next merge. For an allowance that a block replaces, it
+// also notifies that the allowance has ended.
 func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
 	bound := old != nil && !old.remembered && old.binds(now, false)
 	if bound && old.block.Allow && !e.block.Allow {

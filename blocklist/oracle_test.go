@@ -121,7 +121,7 @@ func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block)
 	return standing, edgeguard.Block{}
 }
 
-// all gives what is live, in order: the blocks, or the allowances.
+// all returns what is live, in order: the blocks, or the allowances.
 func (s *slowList) all(now time.Time, allow bool) []edgeguard.Block {
 	var live []edgeguard.Block
 	for _, r := range s.records {
@@ -312,7 +312,7 @@ func checkCounts(t *testing.T, l *List) {
 	}
 }
 
-// TestMergeConverges gives the same records to several nodes, in different
+// TestMergeConverges returns the same records to several nodes, in different
 // orders, some twice, at different times within the retention, and with
 // sweeps in between: all must end with the same list.
 func TestMergeConverges(t *testing.T) {

@@ -19,7 +19,7 @@ type page struct {
 	depth   int // how many of a hash's first bits its entries share; never changes
 }
 
-// find gives the entry of exactly this network and its place; nil if there is
+// find returns the entry of exactly this network and its place; nil if there is
 // none.
 func (p *page) find(h hash, n network, length uint8) (e *entry, b *bucket, slot int) {
 	i, tag := h.bucket(), h.tag()

@@ -7,7 +7,7 @@ import (
 	"edgeguard"
 )
 
-// Records gives all that the list remembers, allowances, tombstones and what
+// Records returns all that the list remembers, allowances, tombstones and what
 // has ended included, each with whether it was forced: what a snapshot keeps. They are
 // as they were when the iteration began; no lock is held meanwhile.
 func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {

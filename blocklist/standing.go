@@ -16,7 +16,7 @@ const (
 
 var standingNames = [...]string{"none", "allowed", "protected", "blocked"}
 
-// String gives the word used in JSON and in the log.
+// String returns the word used in JSON and in the log.
 func (s Standing) String() string {
 	if int(s) < len(standingNames) {
 		return standingNames[s]

@@ -17,7 +17,7 @@ const (
 	rememberAllowance = 366 * 24 * time.Hour
 )
 
-// Tombstone gives the record that takes back a block or an allowance at now. That
+// Tombstone returns the record that takes back a block or an allowance at now. That
 // of a block is many versions above it, so that it outranks whatever was made of
 // the prefix before it was heard: extensions, and longer blocks in the place of
 // this one. It lasts as long as the block, and a day at least. That of an allowance

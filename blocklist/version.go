@@ -34,7 +34,7 @@ func (l *List) nextVersion(b *edgeguard.Block) uint64 {
 	return known + 1
 }
 
-// ahead gives the version so many above one, or the next where there is no room:
+// ahead returns the version so many above one, or the next where there is no room:
 // a version from another node may be any.
 func ahead(version, by uint64) uint64 {
 	if version >= math.MaxUint64-by {

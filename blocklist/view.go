@@ -52,7 +52,7 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	return standing, nil
 }
 
-// allowance gives the longest live allowance made at run time that covers all
+// allowance returns the longest live allowance made at run time that covers all
 // of a masked prefix; nil if there is none.
 func (v *view) allowance(now time.Time, p netip.Prefix) *entry {
 	e, ok := v.allowances.LookupPrefix(p)

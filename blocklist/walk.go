@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// All gives the blocks that are live at now in the order of their prefixes
+// All returns the blocks that are live at now in the order of their prefixes
 // ([netip.Prefix.Compare]: IPv4 first), as they were when the iteration began:
 // it holds no lock, and changes made meanwhile are not seen, but make more garbage. Blocks that the
 // allowlist or the protected prefixes overrule are among them.
@@ -33,7 +33,7 @@ func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Bloc
 	}
 }
 
-// Around gives the blocks live at now that cover all of prefix, its own
+// Around returns the blocks live at now that cover all of prefix, its own
 // included, the longest first. Of those the first is what Find goes by, if
 // neither the allowlist nor the protected prefixes overrule it.
 func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
@@ -70,7 +70,7 @@ func (l *List) Inside(now time.Time, wide netip.Prefix, bits, most int) (n int) 
 	return n
 }
 
-// Of gives the block of exactly this prefix that is live at now; nil if there is
+// Of returns the block of exactly this prefix that is live at now; nil if there is
 // none. As with Find, it is the list's own and must not be changed.
 func (l *List) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
 	v := l.view.Load()
@@ -83,7 +83,7 @@ func (l *List) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
 	return nil
 }
 
-// walk gives the blocks in order, which stay as they are until walked is
+// walk returns the blocks in order, which stay as they are until walked is
 // called. It needs the lock.
 func (l *List) walk() *blockTable {
 	l.walks++
@@ -114,7 +114,7 @@ func (l *List) disorder(e *entry) {
 	}
 }
 
-// entriesFrom gives the entries of p and after it in order: what lies in p, then what
+// entriesFrom returns the entries of p and after it in order: what lies in p, then what
 // lies in each network that begins where one around p has its upper half. No
 // shorter prefix begins there, so nothing is left out.
 func entriesFrom(blocks *blockTable, p netip.Prefix) iter.Seq[*entry] {
@@ -137,7 +137,7 @@ func entriesFrom(blocks *blockTable, p netip.Prefix) iter.Seq[*entry] {
 	}
 }
 
-// entriesInside gives the entries in p in order, and reports whether more are wanted.
+// entriesInside returns the entries in p in order, and reports whether more are wanted.
 func entriesInside(blocks *blockTable, p netip.Prefix, yield func(*entry) bool) bool {
 	for _, e := range blocks.Subnets(p) {
 		if !yield(e) {
@@ -147,7 +147,7 @@ func entriesInside(blocks *blockTable, p netip.Prefix, yield func(*entry) bool) 
 	return true
 }
 
-// upperHalf gives the network of this length next to the address's own, if that
+// upperHalf returns the network of this length next to the address's own, if that
 // is the lower half of the two.
 func upperHalf(addr netip.Addr, length int) (_ netip.Prefix, ok bool) {
 	b, bit := addr.AsSlice(), byte(0x80>>((length-1)%8))

@@ -162,7 +162,7 @@ func (b *batch) forget() {
 	}
 }
 
-// judge gives the verdicts. If an event made or extended a block, the
+// judge returns the verdicts. If an event made or extended a block, the
 // blocklist is asked again for those that come after it.
 func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	clear(verdicts)

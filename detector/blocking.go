@@ -47,7 +47,7 @@ type source struct {
 	limit uint32
 }
 
-// source gives that of a key of r, or of a network around its keys.
+// source returns that of a key of r, or of a network around its keys.
 func (d *Detector) source(r *rule, prefix netip.Prefix) source {
 	m := &d.meters[r.Meter]
 	if prefix.Addr().Is6() && prefix.Bits() != int(m.V6) {
@@ -68,7 +68,7 @@ func (s *source) blocks(addr netip.Addr, prefix netip.Prefix) bool {
 	return true
 }
 
-// falls gives the instant at which the count of an address is at most n, if nothing
+// falls returns the instant at which the count of an address is at most n, if nothing
 // more comes: in the past if it is already.
 func (s *source) falls(addr netip.Addr, sec, n uint32) time.Time {
 	now := s.meter.slot(sec)

@@ -47,7 +47,7 @@ func (t *Table) clear(prefix netip.Prefix, slot uint32) (forgotten int) {
 	return forgotten
 }
 
-// key gives the prefix that the table counts addr under.
+// key returns the prefix that the table counts addr under.
 func (t *Table) key(addr netip.Addr) netip.Prefix {
 	if t.Wide == 0 {
 		return t.Meter.Key(addr, "").Prefix

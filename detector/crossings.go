@@ -21,7 +21,7 @@ const maxCrossings = 1 << 16
 // heard again at each push. That of a network of many goes over and under all
 // day. Safe for concurrent use; asked only at a crossing.
 type crossings struct {
-	mu   sync.Mutex
+	mu   sync.Mutex             // guards seen
 	seen map[crossingKey]uint32 // until which second it is the same crossing
 }
 

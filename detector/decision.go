@@ -161,7 +161,7 @@ func (c *decision) judge() {
 	}
 }
 
-// of gives a count of a meter, if it was kept.
+// of returns a count of a meter, if it was kept.
 func (c *decision) of(meter, width int) *overCount {
 	for i := range c.over[:c.overs] {
 		if n := &c.over[i]; n.meter == int32(meter) && n.width == int32(width) {
@@ -317,7 +317,7 @@ func (c *decision) node() string {
 	return c.d.config.Node
 }
 
-// settle gives the verdict and notes a block that refused the event, or would
+// settle returns the verdict and notes a block that refused the event, or would
 // have in mode monitor.
 func (c *decision) settle() edgeguard.Verdict {
 	switch {
@@ -329,7 +329,7 @@ func (c *decision) settle() edgeguard.Verdict {
 	return c.verdict()
 }
 
-// verdict gives the verdict as the mode has it.
+// verdict returns the verdict as the mode has it.
 func (c *decision) verdict() edgeguard.Verdict {
 	v := c.strongest()
 	if c.d.config.Monitor && v.Action == edgeguard.ActionDeny {
@@ -338,7 +338,7 @@ func (c *decision) verdict() edgeguard.Verdict {
 	return v
 }
 
-// strongest gives the verdict before the mode has its say: a standing block
+// strongest returns the verdict before the mode has its say: a standing block
 // goes before what a rule says of this event alone.
 func (c *decision) strongest() edgeguard.Verdict {
 	switch {

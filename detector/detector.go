@@ -47,10 +47,10 @@ type Config struct {
 	Seed uint64
 
 	// Crossed hears every crossing, in the order of the events. It is called
-	// on the decision path, without any lock held. Nil: nobody hears.
+	// on the decision path, without any lock held. Nil disables it.
 	Crossed func(edgeguard.Crossing)
 	// Counted hears every count as it is made: the index of the meter, the
-	// event, the key's count with it, and what it added. Nil: nobody hears.
+	// event, the key's count with it, and what it added. Nil disables it.
 	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
 	// Fleet hears every proven count of the meters that have a rule of scope
 	// fleet, and gives what the rest of the fleet has counted of the key. Rules
@@ -102,7 +102,7 @@ func New(c Config) *Detector {
 	return d
 }
 
-// Look gives the verdict that the blocklist alone has for addr at now. It
+// Look returns the verdict that the blocklist alone has for addr at now. It
 // counts nothing, neither the request nor itself in the statistics: it is for a
 // source whose requests another one counts.
 func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {

@@ -58,7 +58,7 @@ func (m *dominance) note(span uint32, addr netip.Addr, spared bool) {
 	}
 }
 
-// at gives the ballot of the span before span.
+// at returns the ballot of the span before span.
 func (m *dominance) at(span uint32) ballot {
 	switch {
 	case span <= m.span:

@@ -33,7 +33,7 @@ type Step struct {
 	Counted uint32
 }
 
-// step gives the step on which a block of the key stands that begins now, without
+// step returns the step on which a block of the key stands that begins now, without
 // its end. It is one further than the last if what was counted since that began is
 // over the limit by itself: who comes back in time, and goes over with what he did
 // before, climbs no further. Nor does a block whose time has not come: it was
@@ -78,7 +78,7 @@ func inside(p, outer netip.Prefix) bool {
 	return p.Bits() >= outer.Bits() && outer.Contains(p.Addr())
 }
 
-// Steps gives what is remembered of the keys of rules that escalate, the one
+// Steps returns what is remembered of the keys of rules that escalate, the one
 // that was blocked longest ago first, as it was when the iteration began: for a
 // snapshot.
 func (d *Detector) Steps() iter.Seq[Step] { return d.steps.each() }

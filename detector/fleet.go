@@ -69,7 +69,7 @@ func (d *Detector) askFleet(m *meter, op *shard.Op, event *edgeguard.Event, n *c
 	}
 }
 
-// as gives the count that a rule of the scope is about.
+// as returns the count that a rule of the scope is about.
 func (n count) as(scope rules.Scope) count {
 	if scope == rules.ScopeFleet {
 		n.count += n.rest // both are at most 60 times 65,535
@@ -120,7 +120,7 @@ func (d *Detector) FleetCount(now time.Time, meter int, prefix netip.Prefix, wit
 	}
 }
 
-// fleetRules gives the rules of scope fleet of a meter whose limit a total passes.
+// fleetRules returns the rules of scope fleet of a meter whose limit a total passes.
 func (d *Detector) fleetRules(meter int, prefix netip.Prefix, count uint32) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if meter < 0 || meter >= len(d.meters) || !prefix.IsValid() {

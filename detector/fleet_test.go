@@ -39,7 +39,7 @@ func (f *fleet) hear(at time.Time, count uint32) {
 	f.FleetCount(at, 0, host(someone), 0, count, "over limit in the fleet: a 3, b 2")
 }
 
-// takeTold gives the actions of the crossings, and forgets them.
+// takeTold returns the actions of the crossings, and forgets them.
 func (f *fleet) takeTold() (told []edgeguard.Action) {
 	for _, c := range f.crossings {
 		told = append(told, c.Action)

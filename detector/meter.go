@@ -94,7 +94,7 @@ func (d *Detector) silent(m *meter) int64 {
 	return int64(m.least)
 }
 
-// table gives the table that counts the event.
+// table returns the table that counts the event.
 func (m *meter) table(event *edgeguard.Event) *shard.Table {
 	if event.Verified&m.Kind != 0 {
 		return m.proven
@@ -102,7 +102,7 @@ func (m *meter) table(event *edgeguard.Event) *shard.Table {
 	return m.forgeable
 }
 
-// other gives the meter's table that is not this one.
+// other returns the meter's table that is not this one.
 func (m *meter) other(table *shard.Table) *shard.Table {
 	if table == m.proven {
 		return m.forgeable
@@ -110,7 +110,7 @@ func (m *meter) other(table *shard.Table) *shard.Table {
 	return m.proven
 }
 
-// slot gives the slot of an instant in seconds.
+// slot returns the slot of an instant in seconds.
 func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 
 // fill makes op the operation that counts the event, but for the attributes, or
@@ -193,7 +193,7 @@ func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 	return m.begin(op.Now + slots).Sub(c.now)
 }
 
-// begin gives the instant at which a slot begins.
+// begin returns the instant at which a slot begins.
 func (m *meter) begin(slot uint32) time.Time {
 	return time.Unix(int64(slot)*int64(m.Width), 0).UTC()
 }
@@ -210,7 +210,7 @@ type Table struct {
 	*shard.Table
 }
 
-// Tables gives all tables: first those of the meters' own keys, the two of one
+// Tables returns all tables: first those of the meters' own keys, the two of one
 // meter side by side, then those of the networks around them.
 func (d *Detector) Tables() []Table {
 	var out []Table

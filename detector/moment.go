@@ -15,7 +15,7 @@ func newMoment(now, event time.Time) (m moment, early bool) {
 	return m, early
 }
 
-// seconds gives the whole seconds since the epoch: 0 before 1970, and the
+// seconds returns the whole seconds since the epoch: 0 before 1970, and the
 // greatest uint32 after February 2106.
 func seconds(t time.Time) uint32 {
 	s := t.Unix()

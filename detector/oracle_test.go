@@ -68,7 +68,7 @@ type seen struct {
 	counted     bool
 }
 
-// decide gives the action and the rule that the verdict must have, and when the
+// decide returns the action and the rule that the verdict must have, and when the
 // client may come again if it is blocked.
 func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, string, time.Duration) {
 	o.seq++
@@ -205,7 +205,7 @@ func (o *oracle) overPrefix(now time.Time, r *rules.Rule, ev *edgeguard.Event, p
 	return true
 }
 
-// strongest gives the longest prefix's of the blocks that hold prefix and are as
+// strongest returns the longest prefix's of the blocks that hold prefix and are as
 // strong as r's would be.
 func (o *oracle) strongest(now time.Time, r *rules.Rule, prefix netip.Prefix) *standing {
 	for bits := prefix.Bits(); bits >= 0; bits-- {
@@ -312,7 +312,7 @@ func (o *oracle) before(rule string, prefix netip.Prefix, now time.Time) int {
 	return 0
 }
 
-// blockOf gives the longest live block around addr.
+// blockOf returns the longest live block around addr.
 func (o *oracle) blockOf(now time.Time, addr netip.Addr) (best *standing) {
 	for _, b := range o.blocks {
 		if b.prefix.Contains(addr) && now.Before(b.until) && (best == nil || b.prefix.Bits() > best.prefix.Bits()) {

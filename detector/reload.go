@@ -40,7 +40,7 @@ func formerTally(c *Config, r *rules.Rule, candidate rules.Candidate) *tally {
 	return nil
 }
 
-// Close gives back the memory of the tables, except those that next has taken
+// Close returns back the memory of the tables, except those that next has taken
 // over as its Previous; nil for none. Call it when nobody decides by d any
 // more: a reload makes the next detector, swaps the two, waits for the
 // decisions under way, and closes the old one.

@@ -52,7 +52,7 @@ func (r *rule) weigh(n count) {
 	}
 }
 
-// Tallies gives what the candidates of rule i, by its place in the config,
+// Tallies returns what the candidates of rule i, by its place in the config,
 // would have done so far.
 func (d *Detector) Tallies(i int) []Tally {
 	r := &d.rules[i]

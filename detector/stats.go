@@ -88,7 +88,7 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 	}
 }
 
-// Stats gives what the detector has done so far, and those that it took over
+// Stats returns what the detector has done so far, and those that it took over
 // from. Under concurrent use its figures may be a few events apart from each
 // other.
 func (d *Detector) Stats() Stats {

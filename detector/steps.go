@@ -16,7 +16,7 @@ import (
 // Its records hold no pointers and stay in one slice: a flood of blocks fills it,
 // and the garbage collector passes it by.
 type steps struct {
-	mu    sync.Mutex
+	mu    sync.Mutex        // guards all below
 	rules []string          // names by number; as many as operators ever gave to rules
 	named map[string]uint32 // numbers by name
 	// heads has the first place in all by a key's hash, 0 for none; nil before the
@@ -67,7 +67,7 @@ func (k *stepKey) prefix() netip.Prefix {
 	return netip.PrefixFrom(addr, int(k.bits))
 }
 
-// step gives a record as others see it.
+// step returns a record as others see it.
 func (r *stepRecord) step(rules []string) Step {
 	return Step{
 		Rule: rules[r.key.rule], Prefix: r.key.prefix(), Blocks: int(r.blocks), Counted: r.counted,
@@ -84,7 +84,7 @@ func (r *stepRecord) setEnd(until time.Time) {
 // over reports that a record may be forgotten.
 func (r *stepRecord) over(now time.Time) bool { return !now.Before(r.ends().Add(stepMemory)) }
 
-// find gives a key's record, nil if none is remembered. It needs the lock.
+// find returns a key's record, nil if none is remembered. It needs the lock.
 func (s *steps) find(rule string, prefix netip.Prefix) *stepRecord {
 	number, known := s.named[rule]
 	if !known {
@@ -97,7 +97,7 @@ func (s *steps) find(rule string, prefix netip.Prefix) *stepRecord {
 	return &s.all[place]
 }
 
-// at gives where the place of a key's record stands, or is to stand: after those
+// at returns where the place of a key's record stands, or is to stand: after those
 // of the same hash. It needs the lock, and heads.
 func (s *steps) at(key stepKey) *int32 {
 	link := &s.heads[maphash.Comparable(s.seed, key)%maxSteps]
@@ -107,7 +107,7 @@ func (s *steps) at(key stepKey) *int32 {
 	return link
 }
 
-// last gives the key's step; the zero one if none is remembered.
+// last returns the key's step; the zero one if none is remembered.
 func (s *steps) last(rule string, prefix netip.Prefix, now time.Time) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *steps) note(step Step) {
 	s.all[r.prev].next, s.all[0].prev = place, place
 }
 
-// number gives a rule's number. It needs the lock.
+// number returns a rule's number. It needs the lock.
 func (s *steps) number(rule string) uint32 {
 	number, known := s.named[rule]
 	if !known {
@@ -206,7 +206,7 @@ func (s *steps) drop(place int32) {
 	s.n--
 }
 
-// each gives all, the one whose block was made longest ago first, as they were
+// each returns all, the one whose block was made longest ago first, as they were
 // when the iteration began: no lock is held meanwhile.
 func (s *steps) each() iter.Seq[Step] {
 	return func(yield func(Step) bool) {

@@ -28,7 +28,7 @@ type wide struct {
 	least uint32 // of the limits of the meter's rules
 }
 
-// prefix gives the network around addr.
+// prefix returns the network around addr.
 func (w *wide) prefix(addr netip.Addr) netip.Prefix {
 	p, _ := addr.Prefix(int(w.bits)) // no error: addr is IPv6
 	return p
@@ -50,7 +50,7 @@ func (m *meter) widen(c *Config) {
 	}
 }
 
-// shareOf gives what one key adds to the networks around it in a window, at
+// shareOf returns what one key adds to the networks around it in a window, at
 // most: the least limit of the meter's rules that refuse. What is above it was
 // not served. Where none refuses, it is the greatest limit.
 func (m *meter) shareOf(all []rules.Rule) uint32 {
@@ -65,7 +65,7 @@ func (m *meter) shareOf(all []rules.Rule) uint32 {
 	return min(least, greatest)
 }
 
-// wideTable gives the table for networks of this size.
+// wideTable returns the table for networks of this size.
 func (m *meter) wideTable(c *Config, former []wide, bits uint8) *shard.Table {
 	for i := range former {
 		if former[i].bits == bits {

@@ -27,7 +27,7 @@ type Ring struct {
 	counts    Counts
 }
 
-// New gives the window whose newest slot is head and whose slots are counts.
+// New returns the window whose newest slot is head and whose slots are counts.
 func New(head uint32, counts Counts) Ring {
 	return Ring{head: head, sum: counts.Sum(), counts: counts}
 }

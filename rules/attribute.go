@@ -39,7 +39,7 @@ func parseAttribute(text string) (Attribute, bool) {
 	return Attribute{}, false
 }
 
-// String gives the name as in the config, with a header's in lower case.
+// String returns the name as in the config, with a header's in lower case.
 func (a Attribute) String() string {
 	if a.Field == edgeguard.FieldHeader {
 		return "header:" + a.Header

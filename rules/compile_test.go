@@ -32,7 +32,7 @@ func TestCompileCandidates(t *testing.T) {
 	}
 }
 
-// TestCompileProblems gives one spec for each thing that can be wrong, and
+// TestCompileProblems returns one spec for each thing that can be wrong, and
 // holds that it is the only thing found.
 func TestCompileProblems(t *testing.T) {
 	deny := edgeguard.ActionDeny

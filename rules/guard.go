@@ -41,12 +41,12 @@ func ParseGuard(text string) (Guard, error) {
 	return Guard(millionths), nil
 }
 
-// Limit gives ceil(guard * threshold): 1900 for 2000 at 0.95, and 5 for 5.
+// Limit returns ceil(guard * threshold): 1900 for 2000 at 0.95, and 5 for 5.
 func (g Guard) Limit(threshold uint32) uint32 {
 	return uint32((uint64(g)*uint64(threshold) + guardOne - 1) / guardOne)
 }
 
-// String gives the decimal: "0.95".
+// String returns the decimal: "0.95".
 func (g Guard) String() string {
 	if g == guardOne {
 		return "1"
@@ -59,7 +59,7 @@ func (g Guard) String() string {
 	return "0." + strings.TrimRight(string(digits), "0")
 }
 
-// most gives the greatest threshold whose limit is at most limit.
+// most returns the greatest threshold whose limit is at most limit.
 func (g Guard) most(limit uint32) uint32 {
 	return uint32(uint64(limit) * guardOne / uint64(g))
 }

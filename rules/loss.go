@@ -14,7 +14,7 @@ const (
 
 var lossNames = [...]string{"local", "open", "closed"}
 
-// String gives the word used in the config.
+// String returns the word used in the config.
 func (l Loss) String() string {
 	if int(l) < len(lossNames) {
 		return lossNames[l]

@@ -113,7 +113,7 @@ func (m *Meter) With(ev *edgeguard.Event, buf []byte) ([]byte, bool) {
 	return buf, true
 }
 
-// Key gives the key that an event from addr counts under, for what With said.
+// Key returns the key that an event from addr counts under, for what With said.
 func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 	bits := int(m.V6)
 	if addr.Is4() {
@@ -123,7 +123,7 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 	return edgeguard.Key{Prefix: prefix, With: with}
 }
 
-// Fields gives the fields that an event's source must supply for the meter to
+// Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
 	fields := m.match.need

@@ -11,7 +11,7 @@ import (
 // every path is long. A longer one that needs it is moved to the heap.
 const pathRoom = 2048
 
-// plainPath gives the path of a request target without its query, if it is in
+// plainPath returns the path of a request target without its query, if it is in
 // normal form as it stands. Nearly all are, so that nearly none is copied. It
 // may say no to one that is ("/.well-known/x"), never yes to one that is not.
 func plainPath(target string) (path string, ok bool) {
@@ -167,7 +167,7 @@ func cutOrigin(target string) string {
 	return target
 }
 
-// schemeEnd gives the index of the colon after the scheme that a target begins
+// schemeEnd returns the index of the colon after the scheme that a target begins
 // with (RFC 3986 section 3.1), or -1.
 func schemeEnd(target string) int {
 	for i := 0; i < len(target); i++ {

@@ -5,7 +5,7 @@ type Problem struct {
 	// Rule is the spec's index in the list given to [Compile].
 	Rule int
 	// Path names the field, as in "match.path[1]", by the names that the
-	// config gives the fields.
+	// config returns the fields.
 	Path string
 	// Offset is where in the field's text the problem begins, in characters; 0
 	// where the field as a whole is meant.
@@ -14,7 +14,7 @@ type Problem struct {
 	Text, Fix string
 }
 
-// String gives the whole in one line.
+// String returns the whole in one line.
 func (p Problem) String() string {
 	return p.Path + ": " + p.Text + "; " + p.Fix
 }

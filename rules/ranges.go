@@ -28,7 +28,7 @@ func newRanges(spans []span) ranges {
 	return set
 }
 
-// without gives the numbers of r that are not in out. The negated half of a
+// without returns the numbers of r that are not in out. The negated half of a
 // term is so folded into the term, and costs nothing when it is matched.
 func (r ranges) without(out ranges) ranges {
 	if r == nil {

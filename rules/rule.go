@@ -26,7 +26,7 @@ type Rule struct {
 	Widths           []Width // what Wide comes to, the longest prefix first
 }
 
-// Blocked gives how long a key's block lasts that was blocked so many times
+// Blocked returns how long a key's block lasts that was blocked so many times
 // before.
 func (r *Rule) Blocked(before int) time.Duration {
 	if before <= 0 || len(r.Escalate) == 0 {

@@ -14,7 +14,7 @@ const (
 
 var scopeNames = [...]string{"fleet", "node"}
 
-// String gives the word used in the config.
+// String returns the word used in the config.
 func (s Scope) String() string {
 	if int(s) < len(scopeNames) {
 		return scopeNames[s]

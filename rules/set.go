@@ -23,7 +23,7 @@ func Compile(specs []Spec) (*Set, []Problem) {
 	return &c.set, nil
 }
 
-// Kinds gives the kinds that the set's meters count.
+// Kinds returns the kinds that the set's meters count.
 func (s *Set) Kinds() edgeguard.Kind {
 	var kinds edgeguard.Kind
 	for i := range s.Meters {

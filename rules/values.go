@@ -61,7 +61,7 @@ func hasDots(path string) bool {
 	return false
 }
 
-// splitGlob gives the texts between the stars, where several stars are one.
+// splitGlob returns the texts between the stars, where several stars are one.
 func splitGlob(text string) []string {
 	for strings.Contains(text, "**") {
 		text = strings.ReplaceAll(text, "**", "*")

@@ -52,7 +52,7 @@ func (w *when) match(ev *edgeguard.Event) bool {
 	return w.holds(s)
 }
 
-// wholePath gives the normal form of a target's path, as a string that may be
+// wholePath returns the normal form of a target's path, as a string that may be
 // kept: a regular expression's machine outlives the call that would own a room
 // on the stack.
 func wholePath(target string) string {
@@ -62,7 +62,7 @@ func wholePath(target string) string {
 	return unsafetext.String(normalPath(make([]byte, 0, len(target)+1), target))
 }
 
-// wholeHost gives a host without its port and last dot, and in lower case.
+// wholeHost returns a host without its port and last dot, and in lower case.
 func wholeHost(host string) string {
 	if plainHost(host) {
 		return host
@@ -73,7 +73,7 @@ func wholeHost(host string) string {
 	return unsafetext.String(appendLower(make([]byte, 0, len(host)), host))
 }
 
-// upperMethod gives a method in upper case.
+// upperMethod returns a method in upper case.
 func upperMethod(method string) string {
 	if plainMethod(method) {
 		return method
@@ -81,7 +81,7 @@ func upperMethod(method string) string {
 	return unsafetext.String(appendUpper(make([]byte, 0, len(method)), method))
 }
 
-// query gives what stands behind the question mark of a request target, as it
+// query returns what stands behind the question mark of a request target, as it
 // was sent.
 func query(target string) string {
 	target, _, _ = strings.Cut(target, "#")
@@ -106,7 +106,7 @@ var (
 	whenNames = "host, method, path, query, agent, node, status and port"
 )
 
-// fieldOf gives the event's field that a name reads: a query is part of what
+// fieldOf returns the event's field that a name reads: a query is part of what
 // the path was sent with.
 func fieldOf(name string) edgeguard.Field {
 	if name == "query" {

@@ -14,7 +14,7 @@ import (
 
 func withWhen(when string) rules.Spec { return rules.Spec{Name: "a", Threshold: 5, When: when} }
 
-// compileWhen gives the meter of a rule with an expression.
+// compileWhen returns the meter of a rule with an expression.
 func compileWhen(tb testing.TB, when string) *rules.Meter {
 	tb.Helper()
 	set, problems := rules.Compile([]rules.Spec{withWhen(when)})

@@ -21,7 +21,7 @@ const (
 
 var wideNames = [...]string{"default", "off", "report", "strict"}
 
-// String gives the word used in the config.
+// String returns the word used in the config.
 func (w Wide) String() string {
 	if int(w) < len(wideNames) {
 		return wideNames[w]

@@ -10,7 +10,7 @@ import (
 
 const benchKeys = 1 << 20
 
-// addresses gives n distinct addresses in no order.
+// addresses returns n distinct addresses in no order.
 func addresses(n int) []netip.Addr {
 	out := make([]netip.Addr, n)
 	for i := range out {
@@ -26,7 +26,7 @@ const clockEvery = 25_000_000
 // lcg numbers keys without a table of its own in the cache.
 func lcg(x uint64) uint64 { return x*6364136223846793005 + 1442695040888963407 }
 
-// keyOf gives the address that x stands for. It writes the four bytes at
+// keyOf returns the address that x stands for. It writes the four bytes at
 // once: a load of four bytes that were stored one by one waits until they are
 // in the cache, behind everything before, and would make the independent
 // dependent.

@@ -43,7 +43,7 @@ func (d *directory) set(i uint64, depth uint8, n uint32) {
 	}
 }
 
-// double gives the directory with one bit more.
+// double returns the directory with one bit more.
 func (d *directory) double() *directory {
 	out := &directory{depth: d.depth + 1, shift: d.shift - 1, pages: make([]uint32, 2*len(d.pages))}
 	for i := range out.pages {
@@ -52,7 +52,7 @@ func (d *directory) double() *directory {
 	return out
 }
 
-// halve gives the directory with one bit less, for which no page may be deep.
+// halve returns the directory with one bit less, for which no page may be deep.
 // Deep is left for the shard to count, who knows the pages.
 func (d *directory) halve() *directory {
 	out := &directory{depth: d.depth - 1, shift: d.shift + 1, pages: make([]uint32, len(d.pages)/2)}

@@ -117,7 +117,7 @@ func (e *entry) squeeze(slot uint32, cost uint16) uint32 {
 	return e.count(e.head)
 }
 
-// pairFor gives the pair of slot, else a free one, else the oldest.
+// pairFor returns the pair of slot, else a free one, else the oldest.
 func (e *entry) pairFor(slot uint32) *pair {
 	at := &e.pairs[0]
 	for i := range e.pairs {
@@ -133,7 +133,7 @@ func (e *entry) pairFor(slot uint32) *pair {
 	return at
 }
 
-// promote gives the entry an empty ring at r and moves its pairs there.
+// promote returns the entry an empty ring at r and moves its pairs there.
 func (e *entry) promote(r ref, c *ring.Counts) *warmEntry {
 	e.counts(c)
 	sum := c.Sum()

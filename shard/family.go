@@ -51,7 +51,7 @@ func (f *half) lock(h uint64) *shard {
 	return s
 }
 
-// find gives a key's entry and its page, nil if it has none. The shard is
+// find returns a key's entry and its page, nil if it has none. The shard is
 // locked.
 func (f *half) find(s *shard, h uint64, k key) (*entry, *page) {
 	p := f.page(s, h)
@@ -61,7 +61,7 @@ func (f *half) find(s *shard, h uint64, k key) (*entry, *page) {
 	return f.layout.find(p, h, k), p
 }
 
-// page gives the page in which a key with this hash stands, nil if there is
+// page returns the page in which a key with this hash stands, nil if there is
 // none.
 func (f *half) page(s *shard, h uint64) *page {
 	d := s.dir.Load()

@@ -117,7 +117,7 @@ func (f flood) others(total int) []visit {
 	return out
 }
 
-// numbered gives the i-th address of a block of 33 million.
+// numbered returns the i-th address of a block of 33 million.
 func numbered(first byte, i int) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], uint32(first)<<25+uint32(i))

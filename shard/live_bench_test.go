@@ -19,7 +19,7 @@ func mix(r *rand.Rand) int {
 	return int(math.Exp(math.Log(5) + r.Float64()*math.Log(256.0/5)))
 }
 
-// dense gives every key a ring.
+// dense returns every key a ring.
 func dense(*rand.Rand) int { return 8 }
 
 // BenchmarkMemory grows tables to 14 M keys and reports the mean of bytes a

@@ -21,9 +21,7 @@ type Memory struct {
 	bases     []unsafe.Pointer // chunk → its first byte, nil if not taken; atomic
 	estimates sketch
 
-	// mu guards what follows. It is taken under a shard's lock, never the
-	// other way round.
-	mu          sync.Mutex
+	mu          sync.Mutex // guards all below; taken under a shard's lock, never the other way round
 	chunks      []chunk
 	low         int    // no chunk below has a free page
 	spare       int    // chunks without a page in use
@@ -62,7 +60,7 @@ func NewMemory(limit int64) *Memory {
 
 // NewMemoryFrom is NewMemory with memory from elsewhere, for instance in huge
 // pages, which save a fifth to a third of an access at millions of keys.
-// Alloc gives zeroed memory, aligned to 4 KiB, or nil if it has none; free
+// Alloc returns zeroed memory, aligned to 4 KiB, or nil if it has none; free
 // takes it back. Both are called under a lock.
 func NewMemoryFrom(limit int64, alloc func(bytes int) []byte, free func([]byte)) *Memory {
 	m := &Memory{limit: limit, alloc: alloc, free: free}
@@ -87,7 +85,7 @@ func (m *Memory) Stats() MemoryStats {
 	return MemoryStats{Limit: m.limit, Used: m.used + m.dirs + sketch, KeyPages: m.keys, RingPages: m.rings, Sketch: sketch}
 }
 
-// at gives the address of a page, or nil if its chunk is gone. The address is
+// at returns the address of a page, or nil if its chunk is gone. The address is
 // good to read and write only under the lock that owns the page.
 func (m *Memory) at(n uint32) *page {
 	base := atomic.LoadPointer(&m.bases[n/chunkPages])

@@ -127,7 +127,7 @@ func (h *history) count(now uint32) (sum uint32) {
 	return sum
 }
 
-// random gives a source whose seed a failing test prints.
+// random returns a source whose seed a failing test prints.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {

@@ -168,7 +168,7 @@ func (l *layout) peakOf(e *entry) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(e), l.peak))
 }
 
-// find gives the entry of k, nil if it has none.
+// find returns the entry of k, nil if it has none.
 func (l *layout) find(p *page, h uint64, k key) *entry {
 	g := l.home(h)
 	for range l.groups {
@@ -255,7 +255,7 @@ func (l *layout) matchZero(e *entry, k key) *entry {
 	return nil
 }
 
-// claim gives a free entry for a key with this hash. The page must have one.
+// claim returns a free entry for a key with this hash. The page must have one.
 func (l *layout) claim(p *page, h uint64) *entry {
 	l.headOf(p).used++
 	for g := l.home(h); ; g = l.next(g) {

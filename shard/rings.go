@@ -25,7 +25,7 @@ type ringPage struct {
 
 func (m *Memory) ringPage(n uint32) *ringPage { return (*ringPage)(unsafe.Pointer(m.at(n))) }
 
-// counts gives the slots of a ring, to whoever holds the lock of its key.
+// counts returns the slots of a ring, to whoever holds the lock of its key.
 func (m *Memory) counts(r ref) *ring.Counts {
 	return &m.ringPage(uint32(r >> refBits)).counts[r&(1<<refBits-1)]
 }

@@ -8,9 +8,7 @@ import (
 // shard is the keys behind one lock: a directory of pages, and what happened
 // here. It fills one cache line, so that two locks never share one.
 type shard struct {
-	// mu guards the directory's content, the pages it names, the rings of
-	// their entries, and the numbers below.
-	mu  sync.Mutex
+	mu  sync.Mutex                // guards the directory's content, its pages, their entries' rings, and all below
 	dir atomic.Pointer[directory] // nil while there is no page; loaded without mu to prefetch
 
 	keys, rings uint32
@@ -22,7 +20,7 @@ type events struct {
 	promoted, evicted, refused, expired, squeezed uint64
 }
 
-// admit gives a new key an entry and its page; nil if there is no room and
+// admit returns a new key an entry and its page; nil if there is no room and
 // nobody cooler.
 func (f *half) admit(s *shard, h uint64, k key, op *Op) (*entry, *page) {
 	for {
@@ -48,7 +46,7 @@ func (f *half) admit(s *shard, h uint64, k key, op *Op) (*entry, *page) {
 	}
 }
 
-// first gives the shard's directory and the hash's place there, and makes the
+// first returns the shard's directory and the hash's place there, and makes the
 // first page if there is none.
 func (f *half) first(s *shard, h uint64) (*directory, uint64) {
 	d := s.dir.Load()
@@ -132,7 +130,7 @@ func (f *half) drop(s *shard, p *page, e *entry) {
 	s.keys--
 }
 
-// release gives an entry's ring back, if it has one.
+// release returns an entry's ring back, if it has one.
 func (f *half) release(s *shard, e *entry) {
 	if e.form == warm {
 		f.mem.giveRing(e.warm().ring)

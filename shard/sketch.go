@@ -34,9 +34,9 @@ type sketch struct {
 // stripe is a part of the sketch with a lock of its own. Halves is nil until
 // the part is first needed.
 type stripe struct {
-	mu      sync.Mutex
-	halves  []uint8 // two of sketch.cells
-	current int     // the half that takes updates
+	mu      sync.Mutex // guards all below
+	halves  []uint8    // two of sketch.cells
+	current int        // the half that takes updates
 	updates int
 }
 
@@ -79,7 +79,7 @@ func (s *sketch) hold(h uint64, heat uint32) {
 	lift(now, at, uint8(min(heat, math.MaxUint8)))
 }
 
-// lock gives the locked part that the key belongs to. Its cells are taken at
+// lock returns the locked part that the key belongs to. Its cells are taken at
 // the first use: most tables are never full.
 func (s *sketch) lock(h uint64) *stripe {
 	p := &s.parts[h%stripes]
@@ -91,7 +91,7 @@ func (s *sketch) lock(h uint64) *stripe {
 	return p
 }
 
-// lines gives the key's line in the current half and in the one before, and
+// lines returns the key's line in the current half and in the one before, and
 // where in the line its cells are.
 func (p *stripe) lines(h uint64, cells int) (now, before []uint8, at [rows]uint8) {
 	h *= prime1 // the bits that chose page and place are spent

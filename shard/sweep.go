@@ -9,7 +9,7 @@ import (
 // sweep is where the next step of a sweep begins: in which half and shard,
 // and at which hash.
 type sweep struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards all below
 	half  int
 	shard int
 	from  uint64 // without the bits that chose the lock
@@ -73,7 +73,7 @@ func (f *half) sweepPage(shard int, from uint64, now uint32) (dropped int, next 
 	return dropped, after(from, depth), true
 }
 
-// after gives the first hash behind those that share depth bits with h.
+// after returns the first hash behind those that share depth bits with h.
 func after(h uint64, depth uint8) uint64 {
 	rest := ^uint64(0) >> depth
 	return (h | rest) + 1
@@ -158,13 +158,13 @@ func (f *half) shrink(s *shard, d *directory) {
 	s.dir.Store(h)
 }
 
-// last gives back the only page of a shard.
+// last returns back the only page of a shard.
 func (f *half) last(s *shard, n uint32) {
 	s.dir.Store(nil)
 	f.mem.giveLast(n, f.held)
 }
 
-// close gives all pages and rings of the half back, and what was held.
+// close returns all pages and rings of the half back, and what was held.
 func (f *half) close() {
 	for i := range f.shards {
 		s := &f.shards[i]

@@ -161,7 +161,7 @@ func (f *half) clear(k key) {
 	}
 }
 
-// Close gives all memory back. The table is empty afterwards.
+// Close returns all memory back. The table is empty afterwards.
 func (t *Table) Close() {
 	for i := range t.halves {
 		t.halves[i].close()

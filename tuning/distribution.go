@@ -113,7 +113,7 @@ func (d *Distribution) Above(n uint32) uint64 {
 	return above
 }
 
-// Buckets gives the buckets that are not empty, lowest first. The first and
+// Buckets returns the buckets that are not empty, lowest first. The first and
 // the last are cut to the least and the greatest value.
 func (d *Distribution) Buckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {

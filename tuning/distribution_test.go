@@ -14,7 +14,7 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-// spread gives values of all magnitudes.
+// spread returns values of all magnitudes.
 func spread(r *rand.Rand) uint32 { return r.Uint32() >> r.IntN(33) }
 
 func TestBucketsTile(t *testing.T) {

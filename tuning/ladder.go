@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// Ladder gives thresholds to compare: 1, 2 and 5 times the powers of ten, from
+// Ladder returns thresholds to compare: 1, 2 and 5 times the powers of ten, from
 // 10 to the first that is not below highest, and no further than [edgeguard.MaxLimit].
 func Ladder(highest uint32) []uint32 {
 	var steps []uint32

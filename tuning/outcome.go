@@ -1,6 +1,6 @@
 package tuning
 
-// LimitOf gives the limit of a threshold: the guard's arithmetic, which
+// LimitOf returns the limit of a threshold: the guard's arithmetic, which
 // belongs to the rules. It never falls as the threshold rises. nil stands for
 // no guard: the limit is the threshold.
 type LimitOf func(threshold uint32) uint32

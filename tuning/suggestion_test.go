@@ -19,7 +19,7 @@ import (
 var wordpress = append([]uint32{386, 386, 386, 386, 363, 264, 260, 228, 226, 203, 197, 197, 193, 193, 169, 165, 146, 146, 142,
 	124, 124, 123, 122, 122, 121, 120, 120, 116, 116, 112, 112, 111, 109, 108, 107, 107, 107, 106, 105, 104}, falling(100, 1, 1000)...)
 
-// falling gives n peaks that fall steadily from high to low.
+// falling returns n peaks that fall steadily from high to low.
 func falling(high, low float64, n int) []uint32 {
 	peaks := make([]uint32, n)
 	for i := range peaks {
@@ -28,7 +28,7 @@ func falling(high, low float64, n int) []uint32 {
 	return peaks
 }
 
-// pareto gives the expected peaks of a tail in which they fall as rank^-index.
+// pareto returns the expected peaks of a tail in which they fall as rank^-index.
 func pareto(highest, index float64, n int) []uint32 {
 	peaks := make([]uint32, n)
 	for i := range peaks {

@@ -46,7 +46,7 @@ func (t *Top) Add(p Peak) {
 	}
 }
 
-// Sorted gives the peaks kept, highest first; equal ones in the order of
+// Sorted returns the peaks kept, highest first; equal ones in the order of
 // their keys.
 func (t *Top) Sorted() []Peak {
 	sorted := slices.Clone(t.peaks)

@@ -39,7 +39,7 @@ func (b *bench) stop() {
 	}
 }
 
-// perRequest gives the microseconds a request of a round's time.
+// perRequest returns the microseconds a request of a round's time.
 func (b *bench) perRequest(d time.Duration) float64 {
 	return float64(d) / float64(time.Microsecond) / float64(b.requests)
 }
@@ -151,7 +151,7 @@ func pairs(a, b []float64, join func(a, b float64) float64) []float64 {
 	return out
 }
 
-// median gives the middle value, or the mean of the two in the middle.
+// median returns the middle value, or the mean of the two in the middle.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -13,7 +13,7 @@ import (
 // architecture that Go runs on.
 const tick = time.Second / 100
 
-// cpuTime gives the user and system time that a process has used.
+// cpuTime returns the user and system time that a process has used.
 func cpuTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -36,7 +36,7 @@ func cpuTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// family gives a process and those that it has started and that still run.
+// family returns a process and those that it has started and that still run.
 func family(pid int) ([]int, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
@@ -53,7 +53,7 @@ func family(pid int) ([]int, error) {
 	return pids, nil
 }
 
-// familyTime gives what a process and its children have used.
+// familyTime returns what a process and its children have used.
 func familyTime(pid int) (sum time.Duration, err error) {
 	pids, err := family(pid)
 	if err != nil {
@@ -71,7 +71,7 @@ func familyTime(pid int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// cpu gives the time that a site's nginx has used, and the processes beside it.
+// cpu returns the time that a site's nginx has used, and the processes beside it.
 func (s *site) cpu() (nginx, beside time.Duration, err error) {
 	for _, p := range s.procs {
 		t, err := familyTime(p.Process.Pid)
@@ -87,7 +87,7 @@ func (s *site) cpu() (nginx, beside time.Duration, err error) {
 	return nginx, beside, nil
 }
 
-// settled gives the same after all that was asked has been counted. A load is
+// settled returns the same after all that was asked has been counted. A load is
 // not over before: the last lines are in nginx's buffer, or on their way.
 func (s *site) settled(ctx context.Context) (nginx, beside time.Duration, err error) {
 	deadline := time.Now().Add(30 * time.Second)

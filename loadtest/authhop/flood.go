@@ -75,7 +75,7 @@ func (b *bench) flood(ctx context.Context) error {
 func (f *flooded) phase(ctx context.Context, took *[]time.Duration, rate int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var mu sync.Mutex
+	var mu sync.Mutex // guards *took
 	errs := make([]error, ordinaryConns+floodConns)
 	var asked atomic.Int64
 	var wg sync.WaitGroup
@@ -166,7 +166,7 @@ func (b *bench) printFloods(out io.Writer) {
 	}
 }
 
-// quantiles gives the half and the 99th hundredth of some.
+// quantiles returns the half and the 99th hundredth of some.
 func quantiles(d []time.Duration) string {
 	sorted := slices.Sorted(slices.Values(d))
 	at := func(q float64) time.Duration {

@@ -57,7 +57,7 @@ func talk(ctx context.Context, address string, clients int, left *atomic.Int64) 
 	return nil
 }
 
-// clientAddress gives the address of client n: of 198.18.0.0/15, and beyond it
+// clientAddress returns the address of client n: of 198.18.0.0/15, and beyond it
 // of 10.0.0.0/8.
 func clientAddress(n int) netip.Addr {
 	b := [4]byte{198, 18 + byte(n>>16), byte(n >> 8), byte(n)}

@@ -170,7 +170,7 @@ func (s *site) stop() {
 	}
 }
 
-// freeAddress gives a loopback port that was free a moment ago.
+// freeAddress returns a loopback port that was free a moment ago.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

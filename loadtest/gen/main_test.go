@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// latin1 gives each byte as the character of that number, so that a pattern
+// latin1 returns each byte as the character of that number, so that a pattern
 // can name bytes that are no UTF-8.
 func latin1(text []byte) []byte {
 	var runes []rune

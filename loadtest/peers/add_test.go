@@ -56,7 +56,7 @@ func (s state) warm(c Counter) *clock {
 	return &clock{first: firstSlot + uint64(s.slots) - 1, pace: s.pace}
 }
 
-// BenchmarkAdd gives the time of one decision, as state/table/pattern. The
+// BenchmarkAdd returns the time of one decision, as state/table/pattern. The
 // patterns: independent keys, whose cache misses the processor overlaps;
 // dependent ones, each derived from the last answer, as a lone request must
 // wait; Zipf; and batches of 64. The table edgeguard lies in huge pages, as in

@@ -21,7 +21,7 @@ type Edgeguard struct {
 // Budget is the memory that a table of edgeguard may use, in bytes.
 const Budget = 1 << 30
 
-// NewEdgeguard gives an empty table in the memory given.
+// NewEdgeguard returns an empty table in the memory given.
 func NewEdgeguard(memory *shard.Memory) *Edgeguard {
 	return &Edgeguard{table: shard.New(memory, shard.Config{Seed: 0x5eed})}
 }
@@ -34,7 +34,7 @@ func (e *Edgeguard) Add(addr netip.Addr, slot uint32) uint32 {
 }
 
 // AddBatch counts one event of each address that next gives, all in one call,
-// and gives the sum of the counts.
+// and returns the sum of the counts.
 func (e *Edgeguard) AddBatch(slot uint32, next func() netip.Addr) uint32 {
 	for i := range e.ops { // field by field, as the detector does
 		op := &e.ops[i]

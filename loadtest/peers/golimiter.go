@@ -16,7 +16,7 @@ import (
 // use.
 type GoLimiter struct{ store limiter.Store }
 
-// NewGoLimiter gives an empty store that never sweeps while it is measured.
+// NewGoLimiter returns an empty store that never sweeps while it is measured.
 func NewGoLimiter() (*GoLimiter, error) {
 	store, err := memorystore.New(&memorystore.Config{
 		Tokens: 2000, Interval: 5 * time.Minute, SweepInterval: time.Hour, SweepMinTTL: time.Hour,

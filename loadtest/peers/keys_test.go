@@ -9,7 +9,7 @@ import (
 // keyCount is how many addresses every table holds.
 const keyCount = 1 << 20
 
-// address gives the n-th of the keys; neighbours in n are far apart.
+// address returns the n-th of the keys; neighbours in n are far apart.
 func address(n uint32) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], n*0x9e3779b1)

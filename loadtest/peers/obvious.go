@@ -13,13 +13,13 @@ import (
 // concurrent use.
 type Obvious struct {
 	shards [lockShards]struct {
-		sync.Mutex
-		rings map[netip.Addr]*ring.Ring
-		_     [48]byte // a cache line each, so that locks do not share one
+		sync.Mutex // guards rings
+		rings      map[netip.Addr]*ring.Ring
+		_          [48]byte // a cache line each, so that locks do not share one
 	}
 }
 
-// NewObvious gives an empty table.
+// NewObvious returns an empty table.
 func NewObvious() *Obvious {
 	o := &Obvious{}
 	for i := range o.shards {

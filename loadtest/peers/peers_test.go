@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// newTable gives edgeguard's table in memory of its own.
+// newTable returns edgeguard's table in memory of its own.
 func newTable(tb testing.TB) *Edgeguard {
 	memory, release, err := HugeMemory(Budget)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // sharded map as [Obvious]: 2,000 in five minutes. Safe for concurrent use.
 type XTime struct {
 	shards [lockShards]struct {
-		sync.Mutex
-		limiters map[netip.Addr]*rate.Limiter
-		_        [48]byte
+		sync.Mutex // guards limiters
+		limiters   map[netip.Addr]*rate.Limiter
+		_          [48]byte
 	}
 }
 
-// NewXTime gives an empty table.
+// NewXTime returns an empty table.
 func NewXTime() *XTime {
 	x := &XTime{}
 	for i := range x.shards {

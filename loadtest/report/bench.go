@@ -118,7 +118,7 @@ func (f *found) add(text []byte) {
 	}
 }
 
-// values gives one value a round.
+// values returns one value a round.
 func (f *found) values(name, unit string) ([]float64, error) {
 	units, ok := f.byName[name]
 	if !ok {

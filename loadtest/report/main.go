@@ -102,7 +102,7 @@ func groupNames() []string {
 	return names
 }
 
-// choose gives the groups named in only, all for an empty string.
+// choose returns the groups named in only, all for an empty string.
 func choose(only string) ([]group, error) {
 	all := groups()
 	if only == "" {

@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// median gives the middle value, or the mean of the two in the middle; 0 of
+// median returns the middle value, or the mean of the two in the middle; 0 of
 // none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
@@ -13,7 +13,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// medianRatio gives the median over the rounds of a over b. Rounds are paired,
+// medianRatio returns the median over the rounds of a over b. Rounds are paired,
 // so that a machine that was slow for one round was so for both.
 func medianRatio(a, b []float64) float64 { return median(ratios(a, b)) }
 

@@ -10,7 +10,7 @@ import (
 // plain takes the marks of Markdown out of a text for the terminal.
 var plain = strings.NewReplacer("`", "", "*", "")
 
-// markdown gives what stands between a group's marks on the page. A command
+// markdown returns what stands between a group's marks on the page. A command
 // that serves the whole group is said once.
 func markdown(g group, rows []row, conditions string) string {
 	var b strings.Builder
@@ -35,7 +35,7 @@ func markdown(g group, rows []row, conditions string) string {
 	return b.String()
 }
 
-// sharedCommand gives the command of all rows, empty if they differ.
+// sharedCommand returns the command of all rows, empty if they differ.
 func sharedCommand(rows []row) string {
 	for _, r := range rows {
 		if r.command != rows[0].command {

@@ -16,7 +16,7 @@ const (
 	besiegedFor  = 10 * time.Minute // block_for of login, the default
 )
 
-// offender gives one that was blocked before the flood, half of them IPv4.
+// offender returns one that was blocked before the flood, half of them IPv4.
 func offender(i int) netip.Addr {
 	if i%2 == 0 {
 		return netip.AddrFrom4([4]byte{byte(128 + i%90), byte(i % 251), byte(i >> 8), byte(i)})

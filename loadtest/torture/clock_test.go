@@ -12,7 +12,7 @@ import (
 // oddTime is a kind of time that a log may hold beside the right one.
 type oddTime struct {
 	name string
-	// write gives a line's time; now is the clock's.
+	// write returns a line's time; now is the clock's.
 	write func(now time.Time, rng *rand.Rand) string
 	// counts says that the line is counted: what is from the future is, as if
 	// it happened now; what is older than the window is not.

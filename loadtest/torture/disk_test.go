@@ -35,7 +35,7 @@ func (n *node) decides(ask *asker, client string) {
 	}
 }
 
-// trouble gives what the node says is wrong now.
+// trouble returns what the node says is wrong now.
 func (n *node) trouble() string {
 	n.t.Helper()
 	return strings.Join(n.status().Conditions, "\n")

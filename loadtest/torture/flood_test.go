@@ -28,7 +28,7 @@ type smokescreen struct {
 	to     io.Writer
 }
 
-// known gives the address of an offender, and after those of an ordinary
+// known returns the address of an offender, and after those of an ordinary
 // client.
 func (s *smokescreen) known(i int) netip.Addr {
 	if i%4 == 3 {
@@ -37,7 +37,7 @@ func (s *smokescreen) known(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)})
 }
 
-// freshAddr gives the i-th address of the flood, half of them a /64 each.
+// freshAddr returns the i-th address of the flood, half of them a /64 each.
 func (s *smokescreen) freshAddr(i int) netip.Addr {
 	number := [4]byte{16 + byte(i>>24), byte(i >> 16), byte(i >> 8), byte(i)}
 	if i%2 == 0 {
@@ -48,7 +48,7 @@ func (s *smokescreen) freshAddr(i int) netip.Addr {
 	return netip.AddrFrom16(wide)
 }
 
-// turns gives whose turn it is among the flood, in random order: 2,000
+// turns returns whose turn it is among the flood, in random order: 2,000
 // requests or 25 log-ins of an offender, 10 requests and 5 log-ins of an
 // ordinary client.
 func (s *smokescreen) turns() []int {
@@ -174,7 +174,7 @@ rules:
 		caught, floodOffenders, lines, took.Round(time.Millisecond), m.Keys, m.Evicted, most>>20, before>>20, m.Limit>>20)
 }
 
-// resident gives the most memory that the process ever had, in bytes; 0 where
+// resident returns the most memory that the process ever had, in bytes; 0 where
 // the system does not say.
 func (n *node) resident() int64 {
 	n.t.Helper()

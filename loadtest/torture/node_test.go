@@ -56,7 +56,7 @@ func (n *node) status() admin.Stats {
 	return s
 }
 
-// blocks gives the standing blocks by prefix.
+// blocks returns the standing blocks by prefix.
 func (n *node) blocks() map[netip.Prefix]admin.Block {
 	n.t.Helper()
 	found := make(map[netip.Prefix]admin.Block)
@@ -69,7 +69,7 @@ func (n *node) blocks() map[netip.Prefix]admin.Block {
 	return found
 }
 
-// count gives what the first rule counts of an address.
+// count returns what the first rule counts of an address.
 func (n *node) count(addr netip.Addr) int {
 	n.t.Helper()
 	e, err := n.admin.Explain(n.t.Context(), addr)
@@ -95,7 +95,7 @@ func (n *node) dial(network, address string) net.Conn {
 	}
 }
 
-// freePort gives an address of loopback that nobody listens at.
+// freePort returns an address of loopback that nobody listens at.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

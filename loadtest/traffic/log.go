@@ -97,7 +97,7 @@ func (d *draw) line() line {
 	return l
 }
 
-// client gives the n-th address, for n below 2^30: one in eight is IPv6, each
+// client returns the n-th address, for n below 2^30: one in eight is IPv6, each
 // in a /64 of its own, the others are of 32.0.0.0 to 95.255.255.255, where
 // nothing is reserved. Neighbours in n are far apart as numbers, and no two
 // are the same.

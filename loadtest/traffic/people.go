@@ -35,7 +35,7 @@ func (s *site) people() {
 	s.owner()
 }
 
-// visitorAddr gives each visitor an address of a documentation range; the
+// visitorAddr returns each visitor an address of a documentation range; the
 // colleagues share the office's, and of the visitors over IPv6 every third
 // shares its /64 with the one before, as a telephone and a laptop do.
 func visitorAddr(i int) netip.Addr {
