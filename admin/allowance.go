@@ -13,20 +13,20 @@ const (
 	AllowedByOperator = "operator"
 )
 
-// Allowance is a prefix in which nobody is blocked, or in an event one that was
-// taken back.
+// Allowance is a prefix whose addresses are not blocked, or in an event one that
+// was removed.
 type Allowance struct {
 	Prefix netip.Prefix `json:"prefix"`
-	// Source is AllowedByConfig, of which nothing more is known, or
+	// Source is AllowedByConfig, which has no other field, or
 	// AllowedByOperator for one that was made at run time.
 	Source string    `json:"source"`
 	Reason string    `json:"reason,omitempty"`
 	Origin string    `json:"origin,omitempty"` // the node on which it was made
 	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"` // zero: until it is taken back
+	Until  time.Time `json:"until,omitzero"` // zero: until it is removed
 }
 
-// NewAllowance gives an allowance made at run time as the API shows it.
+// NewAllowance returns an allowance made at run time as the API shows it.
 func NewAllowance(b edgeguard.Block) Allowance {
 	a := Allowance{Prefix: b.Prefix, Source: AllowedByOperator, Reason: b.Reason, Origin: b.Origin, Since: b.Since.UTC()}
 	if !endless(b.Until) {
@@ -35,11 +35,11 @@ func NewAllowance(b edgeguard.Block) Allowance {
 	return a
 }
 
-// endless reports whether a time is edgeguard.Forever, give or take what setting
-// a clock right may have moved it.
+// endless reports whether a time is edgeguard.Forever, or has been moved a little
+// from it by a correction of the clock.
 func endless(t time.Time) bool { return !t.Before(edgeguard.Forever.AddDate(-1, 0, 0)) }
 
-// lasts says until when.
+// lasts returns until when, in words.
 func lasts(until time.Time) string {
 	if endless(until) {
 		return "without end"

@@ -9,8 +9,8 @@ import (
 	"edgeguard"
 )
 
-// listAllowances gives the config's allowlist and the allowances made at run
-// time, all at once: they are few.
+// listAllowances sends the config's allowlist and the allowances made at run
+// time, in one answer: they are few.
 func (s *reads) listAllowances(w http.ResponseWriter, r *http.Request) *Problem {
 	if _, p := readQuery(r); p != nil {
 		return p
@@ -118,7 +118,7 @@ func (s *changes) notAllowed(prefix netip.Prefix) *Problem {
 	return problem(http.StatusNotFound, "prefix", prefix.String()+" is not allowed", "")
 }
 
-// allowancesAround gives the live allowances made at run time that cover all of
+// allowancesAround returns the live allowances made at run time that cover all of
 // a prefix, the longest last.
 func (s *reads) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
 	for b := range s.reader.Allowances(s.reader.Now()) {

@@ -2,8 +2,8 @@ package admin
 
 import "time"
 
-// Audit is one manual action, for the log. It is told whether it went well or
-// not; requests that were not let in are only counted.
+// Audit is one manual action, for the log, whether it succeeded or not. Requests
+// that were refused before are only counted.
 type Audit struct {
 	Time time.Time
 	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and

@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// Block is a standing block, or in an event one that was lifted.
+// Block is an active block, or in an event one that was lifted.
 type Block struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Rule   string       `json:"rule"` // "manual" for an operator's
@@ -22,7 +22,7 @@ type Block struct {
 	Proxied bool      `json:"proxied,omitempty"` // learned from behind a trusted proxy
 }
 
-// NewBlock gives a block as the API shows it.
+// NewBlock returns a block as the API shows it.
 func NewBlock(b edgeguard.Block) Block {
 	return Block{
 		Prefix: b.Prefix, Rule: b.Rule, Reason: b.Reason, Origin: b.Origin,
@@ -53,7 +53,7 @@ type BlockRequest struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// ExtendRequest moves the end of a standing block, to later or to sooner. Its
+// ExtendRequest moves the end of an active block, to later or to sooner. Its
 // rule, counts and beginning stay.
 type ExtendRequest struct {
 	// For counts from now; one of For and Until is given.

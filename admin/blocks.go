@@ -14,7 +14,7 @@ import (
 	"edgeguard/blocklist"
 )
 
-// listBlocks gives one page of the standing blocks, filtered.
+// listBlocks sends one page of the active blocks, filtered.
 func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	f, limit, p := readFilter(r)
 	if p != nil {
@@ -38,7 +38,7 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// from gives the blocks from the filter's beginning on, in order. Those that
+// from returns the blocks from the filter's beginning on, in order. Those that
 // hold an address are few and found without a walk through all.
 func (s *reads) from(f *filter) iter.Seq[edgeguard.Block] {
 	now, first := s.reader.Now(), f.from()
@@ -51,7 +51,7 @@ func (s *reads) from(f *filter) iter.Seq[edgeguard.Block] {
 	return slices.Values(found)
 }
 
-// getBlock gives the block of exactly a prefix.
+// getBlock sends the block of exactly a prefix.
 func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	b, p := s.standing(r)
 	if p != nil {
@@ -80,8 +80,8 @@ func (s *changes) addBlock(w http.ResponseWriter, r *http.Request) *Problem {
 }
 
 // planBlock makes a block of a request. One that would let an address in
-// sooner than the block that stands is refused: whoever asks for a block of
-// ten minutes does not mean to shorten one of a day.
+// sooner than the active block is refused: a request for a block of ten minutes
+// is not meant to shorten one of a day.
 func (s *changes) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
 	now := s.reader.Now()
 	prefix, p := parsePrefix("prefix", request.Prefix)
@@ -101,7 +101,7 @@ func (s *changes) planBlock(request *BlockRequest) (edgeguard.Block, *Problem) {
 	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
 }
 
-// extendBlock moves the end of a standing block.
+// extendBlock moves the end of an active block.
 func (s *changes) extendBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	record := Audit{Action: "extend", Target: clip(r.PathValue("prefix"))}
 	var request ExtendRequest
@@ -167,10 +167,10 @@ func (s *changes) lift(r *http.Request, record *Audit) (edgeguard.Block, *Proble
 	return lifted, nil
 }
 
-// standing gives the block that a request's path names. Where none stands, it
-// says what does block the addresses: one who wants an address out of a
-// blocked network has to decide about the network. The block of a problem has
-// the prefix alone.
+// standing returns the block that a request's path names. If there is none, the
+// problem names the block that contains the prefix: to unblock an address of a
+// blocked network, an operator has to decide about the network. The block
+// returned with a problem has the prefix alone.
 func (s *reads) standing(r *http.Request) (edgeguard.Block, *Problem) {
 	prefix, p := parsePrefix("prefix", r.PathValue("prefix"))
 	if p != nil {
@@ -200,14 +200,13 @@ func exact(found []edgeguard.Block, prefix netip.Prefix) (edgeguard.Block, bool)
 	return edgeguard.Block{}, false
 }
 
-// put hands a block to the node.
+// put passes a block to the node.
 func (s *changes) put(b edgeguard.Block, force bool) (edgeguard.Block, *Problem) {
 	b, err := s.operator.Block(b, force)
 	return b, refused(err)
 }
 
-// refused makes a problem of the node's refusal; nil if it took what it was
-// given.
+// refused makes a problem of the node's error; nil if there is none.
 func refused(err error) *Problem {
 	var tooMuch *TooMuchError
 	switch {
@@ -231,7 +230,7 @@ func refused(err error) *Problem {
 	return problem(http.StatusInternalServerError, "", err.Error(), "")
 }
 
-// detail says for the audit what a block or an allowance was to be.
+// detail describes a block or an allowance for the audit.
 func detail(b edgeguard.Block, force bool) string {
 	parts := []string{lasts(b.Until)}
 	if b.Reason != "" {

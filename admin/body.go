@@ -16,7 +16,7 @@ import (
 const (
 	maxBody   = 64 << 10 // bytes
 	maxReason = 256      // bytes
-	// defaultFor is how long a manual block lasts unless told.
+	// defaultFor is how long a manual block lasts by default.
 	defaultFor = time.Hour
 	// maxFor is the longest that a block may last: ten years.
 	maxFor = 10 * 365 * 24 * time.Hour
@@ -63,8 +63,8 @@ func badJSON(err error) *Problem {
 	return problem(http.StatusBadRequest, "", "the body is not a JSON object: "+clip(err.Error()), "see docs/api.md")
 }
 
-// end gives the end of a block that lasts for a span or until a time. The
-// default is used if neither is given; 0 means that one has to be.
+// end returns the end of a block that lasts for a span or until a time. The
+// default is used if neither is set; 0 means that one is required.
 func end(now time.Time, span string, until time.Time, byDefault time.Duration) (time.Time, *Problem) {
 	bad := func(field, detail, fix string) (time.Time, *Problem) {
 		return time.Time{}, problem(http.StatusBadRequest, field, detail, fix)

@@ -18,7 +18,7 @@ func deprecated(former, name string) *prometheus.Desc {
 	return describe(former, "Deprecated: renamed to edgeguard_"+name+".")
 }
 
-// The node's metrics, but for what a histogram or a counter of this package
+// The node's metrics, except what a histogram or a counter of this package
 // holds itself.
 var (
 	descBuild    = describe("build_info", "Always 1; the version and build of this program.", "version", "goversion", "revision")

@@ -9,7 +9,7 @@ import (
 // lost to this reader, who must list the blocks again.
 const (
 	EventBlock   = "block"   // a block was made or changed
-	EventUnblock = "unblock" // one was taken back; its end in time is no event
+	EventUnblock = "unblock" // one was removed; its end in time is not an event
 	// The same of allowances.
 	EventAllow    = "allow"
 	EventDisallow = "disallow"
@@ -27,7 +27,7 @@ type Event struct {
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
 	// Block belongs to blocks and unblocks; Reason and Origin of an unblock are
-	// those of whoever lifted it.
+	// those of its removal.
 	Block *Block `json:"block,omitempty"`
 	// Allowance belongs to allowances in the same way.
 	Allowance *Allowance `json:"allowance,omitempty"`

@@ -16,23 +16,23 @@ const (
 	// eventMemory is how many events are kept, for streams that come back and
 	// for the history of an address: about 2 MB.
 	eventMemory = 4096
-	// queueSize is how many events wait for one stream before it is given up.
+	// queueSize is how many events wait for one stream before it is closed.
 	queueSize = 256
-	// maxStreams is how many streams there are at once.
+	// maxStreams is how many streams may be open.
 	maxStreams = 64
 	// maxLabels is how many values of one label are counted apart; the rest go
 	// under "other", so that no input can grow the metrics without end.
 	maxLabels = 64
 )
 
-// Events keeps the last events and hands them to whoever listens. Publishing
-// never waits: a stream that does not keep up is dropped and counted. It is
+// Events keeps the last events and sends them to its streams. Publishing never
+// waits: a stream that does not keep up is dropped and counted. It is
 // safe for concurrent use. Make one with [NewEvents].
 type Events struct {
 	node string
 	run  string // tells the IDs of this run from those of another
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	ring    [eventMemory]*Event
 	next    uint64 // the number of the next event; the first is 1
 	streams map[*stream]bool
@@ -65,7 +65,7 @@ func NewEvents(node string) *Events {
 }
 
 // Block publishes a change of the blocklist: a block or an allowance, or the
-// tombstone of one that was taken back. It fits blocklist.List.OnChange.
+// tombstone of one that was removed. It fits blocklist.List.OnChange.
 func (e *Events) Block(now time.Time, b edgeguard.Block) {
 	if b.Allow {
 		e.allowance(now, b)
@@ -156,7 +156,7 @@ func (e *Events) publish(event *Event) {
 type beginning struct {
 	id     string   // of the last event before it
 	missed []*Event // what came after the ID asked for
-	gap    bool     // some of that is forgotten; then nothing is given
+	gap    bool     // some of that is no longer stored; then missed is empty
 }
 
 // listen opens a stream of the kinds, nil for all, from now on or from behind
@@ -223,7 +223,7 @@ func (e *Events) counted() happened {
 	}
 }
 
-// newest gives at most n events that pick wants, the newest first.
+// newest returns at most n events for which pick is true, the newest first.
 func (e *Events) newest(n int, pick func(*Event) bool) []*Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -236,7 +236,7 @@ func (e *Events) newest(n int, pick func(*Event) bool) []*Event {
 	return found
 }
 
-// history gives the newest events of blocks that hold addr.
+// history returns the newest events of blocks that hold addr.
 func (e *Events) history(addr netip.Addr, n int) []Event {
 	history := []Event{}
 	for _, event := range e.newest(n, func(event *Event) bool { return event.touches(addr) }) {

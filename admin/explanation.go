@@ -13,7 +13,7 @@ type Explanation struct {
 	Time    time.Time  `json:"time"`
 	// Standing is "none", "allowed", "protected" or "blocked".
 	Standing string `json:"standing"`
-	// Because says what an allowed or protected address owes it to, such as
+	// Because is why an address is allowed or protected, such as
 	// "interface eth0" or "allowance of 192.0.2.0/24, made on edge-1: office".
 	Because string `json:"because,omitempty"`
 	// Block is the one in force.
@@ -43,7 +43,7 @@ type RuleCount struct {
 	Limit     uint32 `json:"limit"`
 	Threshold uint32 `json:"threshold"`
 	// Forgeable says that this is a count of evidence that a stranger can
-	// forge: it raises alarms and blocks nobody.
+	// forge: it raises alarms and blocks no address.
 	Forgeable bool `json:"forgeable,omitempty"`
 	// Window is the span in seconds; Slots its sixty parts, the oldest first.
 	Window int      `json:"window_seconds"`
@@ -64,8 +64,8 @@ type RuleCount struct {
 // WideCount is what an IPv6 network counts for a rule.
 type WideCount struct {
 	Prefix netip.Prefix `json:"prefix"`
-	// Count holds of each key no more than the rule's limit; it is over when it
-	// is above Limit, which is so many Times the rule's.
+	// Count adds up the keys, each up to the rule's limit. Limit is the rule's
+	// limit times Times.
 	Count uint32 `json:"count"`
 	Limit uint32 `json:"limit"`
 	Times uint32 `json:"times"`
@@ -80,7 +80,7 @@ type FleetKey struct {
 }
 
 // FleetCount is what all nodes of a fleet count of a key, as far as they have
-// told it.
+// pushed it.
 type FleetCount struct {
 	Count uint32      `json:"count"`
 	Nodes []NodeCount `json:"nodes"` // those that count most first

@@ -1,7 +1,7 @@
 package admin
 
-// The fleet's metrics; a node alone gives none of them. Whoever asks Redis
-// itself finds the nodes one by one: `edgeguard fleet status`.
+// The fleet's metrics; a node alone has none of them. `edgeguard fleet status`
+// asks Redis and shows the nodes one by one.
 var (
 	descRedisUp     = describe("redis_up", "1 if the node has joined its fleet and Redis accepts all its counts.")
 	descRedisErrors = describe("redis_errors_total", "Failed calls to Redis, by operation.", "op")
@@ -36,7 +36,7 @@ var (
 // one is seen as a rise.
 var redisOps = []string{"beat", "connect", "forget", "install", "publish", "push", "split", "stream", "sync", "watch"}
 
-// fleet gives how the node stands in its fleet. A latency that was never
+// fleet sends the state of the node in its fleet. A latency that was never
 // measured is left out: 0 would be good news.
 func (s sink) fleet(f *Fleet) {
 	if f == nil {

@@ -66,7 +66,7 @@ func (d *FleetDetail) BothNames() {
 	}
 }
 
-// both gives two names one value.
+// both sets two names to one value.
 func both[T comparable](name, former *T) {
 	var none T
 	if *name == none {

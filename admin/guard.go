@@ -26,7 +26,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		s.refusals.WithLabelValues(reason).Inc()
-		if r.ContentLength != 0 { // nobody waits for the rest of what is refused
+		if r.ContentLength != 0 { // the rest of a refused request is not read
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 		}
 		if p.Status == http.StatusUnauthorized {
@@ -36,8 +36,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refusal says why a request is not let in, in a word for the metric and in a
-// problem; nil if it is.
+// refusal returns why a request is refused, as a word for the metric and as a
+// problem; nil if it is accepted.
 func (s *Server) refusal(r *http.Request) (reason string, p *Problem) {
 	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 		return "", nil

@@ -25,14 +25,13 @@ type HeldPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// ConfirmRequest is an operator's word that blocks are meant: those of the
-// prefixes, or all that wait.
+// ConfirmRequest confirms held blocks: those of the prefixes, or all.
 type ConfirmRequest struct {
 	Prefixes []string `json:"prefixes,omitempty"`
 	All      bool     `json:"all,omitempty"`
 }
 
-// Confirmed is how many blocks a word put in force.
+// Confirmed is how many blocks a confirmation put in force.
 type Confirmed struct {
 	Confirmed int `json:"confirmed"`
 }
@@ -48,7 +47,7 @@ func (e *TooMuchError) Error() string {
 	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
 }
 
-// listHeld gives one page of the blocks that wait.
+// listHeld sends one page of the held blocks.
 func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	q, p := readQuery(r, "limit", "cursor")
 	if p != nil {
@@ -75,7 +74,7 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// confirm puts waiting blocks in force.
+// confirm puts held blocks in force.
 func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 	var request ConfirmRequest
 	if p := readBody(w, r, &request); p != nil {
@@ -96,7 +95,7 @@ func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// meant gives the prefixes that a request is about.
+// meant returns the prefixes that a request is about.
 func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
 	record := Audit{Action: "confirm"}
 	if request.All == (len(request.Prefixes) > 0) {
@@ -118,7 +117,7 @@ func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []ne
 	return prefixes, nil
 }
 
-// waits reports whether a block of exactly this prefix waits for a word.
+// waits reports whether a block of exactly this prefix awaits confirmation.
 func (s *reads) waits(prefix netip.Prefix) bool {
 	_, found := slices.BinarySearchFunc(s.reader.Held(), prefix, comparePrefix)
 	return found
@@ -126,8 +125,8 @@ func (s *reads) waits(prefix netip.Prefix) bool {
 
 func comparePrefix(b HeldBlock, at netip.Prefix) int { return b.Prefix.Compare(at) }
 
-// confirmOne puts one in force. Of all, one that has ended meanwhile is no
-// problem.
+// confirmOne puts one in force. Where all are confirmed, one that has ended by
+// then is not a problem.
 func (s *changes) confirmOne(prefix netip.Prefix, all bool) *Problem {
 	_, ok, err := s.operator.Confirm(prefix)
 	switch {

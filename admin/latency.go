@@ -23,10 +23,10 @@ func NewLatency() *Latency {
 	}, []string{"protocol"})}
 }
 
-// Of gives the function that takes in the durations of one source of questions
-// ("auth 127.0.0.1:9180"). Ask for it once: looking it up costs more than the measuring,
-// which is about a tenth of a microsecond, so that a busy source does well to
-// hand in one of many.
+// Of returns the function that records the durations of one source of requests
+// ("auth 127.0.0.1:9180"). Call it once per source: the look-up costs more than
+// recording, which takes about a tenth of a microsecond. A busy source should
+// record one of many.
 func (l *Latency) Of(protocol string) func(time.Duration) {
 	observe := l.vec.WithLabelValues(protocol)
 	return func(d time.Duration) { observe.Observe(d.Seconds()) }

@@ -10,16 +10,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is how many scrapes are answered at once; each walks the blocks.
+// maxScrapes is how many scrapes are answered in parallel; each walks the blocks.
 const maxScrapes = 2
 
 // otherLabel stands for the values of a label that are too many to count
 // apart.
 const otherLabel = "other"
 
-// newMetrics makes the handler of /metrics. Its names are of three kinds: the
+// newMetrics returns the handler of /metrics. Its names are of three kinds: the
 // node's (edgeguard_*), the process's and Go's. No label ever holds an
-// address, a path or anything else that a stranger chooses.
+// address, a path or anything else that a client chooses.
 func (s *Server) newMetrics() http.Handler {
 	s.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "edgeguard_admin_refusals_total",
@@ -53,7 +53,7 @@ func (c collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect gives their present values; it is part of prometheus.Collector.
+// Collect sends their present values; it is part of prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	stats := c.reader.Stats()
 	out := sink{to}
@@ -71,7 +71,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	out.happened(c.events.counted(), action)
 }
 
-// standingBy is what standing blocks are counted by.
+// standingBy is what active blocks are counted by.
 type standingBy struct {
 	madeBy
 	family string

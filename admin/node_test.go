@@ -170,7 +170,7 @@ func (n *node) Top(_ time.Time, top int) []admin.KeyCount {
 
 func key(i uint32) edgeguard.Key { return edgeguard.Key{Prefix: numbered(i)} }
 
-// numbered gives the i-th address of 20.0.0.0/8.
+// numbered returns the i-th address of 20.0.0.0/8.
 func numbered(i uint32) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 32)
 }
@@ -198,7 +198,7 @@ func (n *node) audit(a admin.Audit) {
 	n.audits = append(n.audits, a)
 }
 
-// lastAudit gives the newest audit without its time.
+// lastAudit returns the newest audit without its time.
 func (n *node) lastAudit() admin.Audit {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -265,7 +265,7 @@ func serve(t testing.TB, n *node, c admin.Config) *served {
 	return s
 }
 
-// overUnix gives a client over the unix socket.
+// overUnix returns a client over the unix socket.
 func (s *served) overUnix(t testing.TB) *client.Client { return dial(t, "unix:"+s.unix, "") }
 
 func dial(t testing.TB, address, tokenFile string) *client.Client {
@@ -333,7 +333,7 @@ func (s *served) write(t testing.TB, method, path, body string) (int, admin.Prob
 	return status, p
 }
 
-// asProblem gives the problem that an error is.
+// asProblem returns the problem that an error is.
 func asProblem(t testing.TB, err error) *admin.Problem {
 	t.Helper()
 	var p *admin.Problem

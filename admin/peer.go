@@ -30,7 +30,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// peerOf gives a request's peer; a stranger where nothing is known.
+// peerOf returns a request's peer; a stranger where nothing is known.
 func peerOf(r *http.Request) *peer {
 	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
 		return p

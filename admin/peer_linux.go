@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// unixPeer gives the user and the process at the other end of a unix socket,
+// unixPeer returns the user and the process at the other end of a unix socket,
 // as the kernel noted them when it connected.
 func unixPeer(c net.Conn) string {
 	conn, ok := c.(*net.UnixConn)

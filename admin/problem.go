@@ -22,7 +22,7 @@ func problem(status int, field, detail, fix string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Fix: fix}
 }
 
-// Error gives field, detail and fix in one line.
+// Error returns field, detail and fix in one line.
 func (p *Problem) Error() string {
 	text := p.Detail
 	if p.Field != "" {

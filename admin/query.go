@@ -44,7 +44,7 @@ func knownFix(known []string) string {
 	return "use one of " + strings.Join(known, ", ")
 }
 
-// limit gives how many are asked for.
+// limit returns the number of entries asked for.
 func (q query) limit() (int, *Problem) {
 	text, given := q["limit"]
 	if !given {
@@ -57,7 +57,7 @@ func (q query) limit() (int, *Problem) {
 	return n, nil
 }
 
-// prefix gives the prefix of a parameter, the zero prefix if it is not given.
+// prefix returns the prefix of a parameter, the zero prefix if it is not given.
 func (q query) prefix(name string) (netip.Prefix, *Problem) {
 	text, given := q[name]
 	if !given {

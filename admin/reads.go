@@ -27,11 +27,11 @@ func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 	return nil
 }
 
-// getReady says whether the node has its state back and listens. A node that is
+// getReady reports whether the node has restored its state and listens. A node that is
 // cut off from its fleet stays ready: it decides alone, and a balancer that
 // took all nodes out because their Redis is away would make it worse. What else
-// degrades it is in the status: here anybody may ask, so that of the reason
-// there is one word and no address.
+// degrades it is in the status: any client may ask here, so the reason is one
+// word without an address.
 func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	stats := s.reader.Stats()
 	status := http.StatusOK
@@ -57,7 +57,7 @@ func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
 	return nil
 }
 
-// explain says how an address stands.
+// explain sends the state of an address.
 func (s *reads) explain(w http.ResponseWriter, r *http.Request) *Problem {
 	addr, p := parseAddr("address", r.PathValue("address"))
 	if p != nil {
@@ -105,7 +105,7 @@ func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
 	return nil
 }
 
-// getRule gives a rule with the distribution of its counts.
+// getRule sends a rule with the distribution of its counts.
 func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 	limit, p := readLimit(r)
 	if p != nil {
@@ -133,7 +133,7 @@ func noRule(name string) *Problem {
 	return problem(http.StatusNotFound, "name", "unknown rule "+clip(name), "GET /api/v1/rules lists them")
 }
 
-// getTop gives the keys nearest to a limit and the newest blocks.
+// getTop sends the keys nearest to a limit and the newest blocks.
 func (s *reads) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 	limit, p := readLimit(r)
 	if p != nil {
@@ -157,8 +157,8 @@ func (s *reads) getTop(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// newestBlocks gives at most n of the blocks that stand, as they stand now, in
-// the order in which they were last made, the newest first.
+// newestBlocks returns at most n of the active blocks, as they are now, in the
+// order in which they were last made, the newest first.
 func (s *reads) newestBlocks(n int) []Block {
 	now := s.reader.Now()
 	blocks, seen := []Block{}, make(map[netip.Prefix]bool)
@@ -184,9 +184,9 @@ func readLimit(r *http.Request) (int, *Problem) {
 	return q.limit()
 }
 
-// scanning runs what may look at every key, one at a time, so that nobody can
-// keep all cores from deciding by asking. It is false if the asker went away
-// while waiting.
+// scanning runs what may look at every key, one at a time, so that clients cannot
+// keep all cores busy by asking. It returns false if the client went away while
+// waiting.
 func (s *reads) scanning(ctx context.Context, look func()) bool {
 	select {
 	case s.scan <- struct{}{}:

@@ -20,7 +20,7 @@ func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
 	s.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-// at gives an instant, and nothing for one that has not been.
+// at sends an instant, unless it is zero.
 func (s sink) at(d *prometheus.Desc, t time.Time, labels ...string) {
 	if !t.IsZero() {
 		s.gauge(d, float64(t.UnixMilli())/1e3, labels...)
@@ -35,7 +35,7 @@ func (s sink) is(d *prometheus.Desc, yes bool) {
 	s.gauge(d, v)
 }
 
-// node gives what is true of the node as a whole.
+// node sends the figures of the node as a whole.
 func (s sink) node(stats *Stats, rules []Rule) {
 	s.gauge(descBuild, 1, stats.Version, goVersion(), revision())
 	s.is(descReady, stats.Ready)
@@ -56,7 +56,7 @@ func (s sink) node(stats *Stats, rules []Rule) {
 	s.rules(rules)
 }
 
-// rules gives the first of the config: a file may hold any number.
+// rules sends the first rules of the config: a file may hold any number.
 func (s sink) rules(rules []Rule) {
 	candidates := 0
 	for _, r := range rules[:min(len(rules), maxLabels)] {
@@ -95,7 +95,7 @@ func (s sink) tables(t *Tables) {
 	}
 }
 
-// sensors gives what came in. Figures that share their labels are added up,
+// sensors sends what the sensors received. Figures that share their labels are added up,
 // since a scrape must not hold one metric twice.
 func (s sink) sensors(stats *Stats) {
 	type decided struct{ protocol, action, rule string }
@@ -136,7 +136,7 @@ func (s sink) sensors(stats *Stats) {
 	}
 }
 
-// uncounted gives every reason of every source, so that the first one of a kind
+// uncounted sends every reason of every source, so that the first one of a kind
 // is seen as a change.
 func (s sink) uncounted(sources map[string]uint64, all []Uncounted) {
 	type cause struct{ source, reason string }
@@ -154,7 +154,7 @@ func (s sink) uncounted(sources map[string]uint64, all []Uncounted) {
 	}
 }
 
-// enforcers gives each enforcer once: the first of a name.
+// enforcers sends each enforcer once: the first of a name.
 func (s sink) enforcers(all []Enforcer) {
 	seen := make(map[string]bool)
 	for _, e := range all {
@@ -172,7 +172,7 @@ func (s sink) enforcers(all []Enforcer) {
 	}
 }
 
-// state gives what is on disk: snapshot and config.
+// state sends what is on disk: snapshot and config.
 func (s sink) state(stats *Stats) {
 	if snap := stats.Snapshot; snap != nil {
 		s.counter(descSnapshots, snap.Written, "ok")

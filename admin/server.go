@@ -36,17 +36,17 @@ const (
 	idleTime   = 2 * time.Minute
 	// answerTime is how long an answer may take; a profile may last a minute.
 	answerTime = 70 * time.Second
-	// drainTime is how long answers that are under way may go on at the end.
+	// drainTime is how long answers in progress may continue at the end.
 	drainTime = time.Second
 	// maxHeader is the most that a request's headers may have, in bytes.
 	maxHeader = 16 << 10
 	// defaultConnections is twice the streams that there may be.
 	defaultConnections = 128
-	// full is sent to who is turned away, while all others are being answered.
+	// full is sent to a client that is turned away, while all others are served.
 	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 
-// Config says what a server shows and to whom.
+// Config is what a server shows, and who may see it.
 type Config struct {
 	Reader   Reader
 	Operator Operator
@@ -54,14 +54,14 @@ type Config struct {
 	// TokenFile holds the token that TCP clients show; empty for none. It is
 	// read by New and by ReadToken.
 	TokenFile string
-	// Audit hears of every manual action. Nil: nobody hears.
+	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
-	// Latency is shown with the metrics. Nil: there is none.
+	// Latency is part of the metrics. Nil leaves it out.
 	Latency *Latency
-	// Connections bounds what is open at once on each listener. For one more
-	// another is closed, see package lobby. 0: 128.
+	// Connections bounds the open connections of each listener. For one more
+	// another is closed, see package lobby. 0 means 128.
 	Connections int
-	// Log gets what net/http complains of. Nil: nobody.
+	// Log receives the errors of net/http. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -153,7 +153,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	drain, stop := context.WithTimeout(context.Background(), drainTime)
 	defer stop()
 	if server.Shutdown(drain) != nil {
-		_ = server.Close() // whoever is not done by now is cut off
+		_ = server.Close() // requests in progress are cut off
 	}
 	serving.Wait()
 	return err
@@ -179,7 +179,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 	return server
 }
 
-// connState tells the lobby how far a connection is.
+// connState reports the state of a connection to the lobby.
 func connState(c net.Conn, state http.ConnState) {
 	switch in := c.(*lobby.Conn); state {
 	case http.StateActive:

@@ -4,7 +4,7 @@ import "time"
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
 // of. Counters begin at the start of the node. A part that a node does not
-// have is left empty and gives no metric.
+// have is left empty and has no metric.
 type Stats struct {
 	Node    string    `json:"node"`
 	Version string    `json:"version"`
@@ -19,17 +19,17 @@ type Stats struct {
 	Conditions []string `json:"conditions,omitempty"`
 
 	Events Totals `json:"events"`
-	// V4 and V6 are the standing blocks.
+	// V4 and V6 are the active blocks.
 	V4 int `json:"blocks_v4"`
 	V6 int `json:"blocks_v6"`
-	// MaxBlocks is how many blocks may stand, and ByHand how many of those that
-	// do are an operator's. Evicted blocks made room for others.
+	// MaxBlocks is how many blocks may be active, and ByHand how many of the
+	// active ones are an operator's. Evicted blocks made room for others.
 	MaxBlocks int    `json:"max_blocks"`
 	ByHand    int    `json:"blocks_by_hand"`
 	Evicted   uint64 `json:"blocks_evicted"`
 	// Forgotten unblocks and ended blocks found no room among what is remembered.
 	Forgotten uint64 `json:"blocks_forgotten"`
-	// Allowances are those made at run time that stand.
+	// Allowances are the active ones made at run time.
 	Allowances int `json:"allowances"`
 
 	Tables  Tables   `json:"tables"`
@@ -60,7 +60,7 @@ type Totals struct {
 type Tables struct {
 	Keys  int `json:"keys"`
 	Rings int `json:"rings"` // of the keys: those with slots of their own
-	// Expired keys were idle; Evicted made room for hotter ones; Refused events
+	// Expired keys were idle; Evicted made room for keys of higher rank; Refused events
 	// found no room; Undercounted keys have counts that are too low because
 	// memory was full.
 	Expired      uint64 `json:"expired"`
@@ -116,7 +116,7 @@ type Log struct {
 	Behind    int64  `json:"behind_bytes"`
 	LostBytes uint64 `json:"lost_bytes"`
 	// Rotations counts the files that took another's place. Truncations were
-	// emptied in place, and may each have cost lines that nobody saw; Gaps are
+	// emptied in place, which may each have lost lines unnoticed; Gaps are
 	// files that were gone, or could not be opened, before they were read to their end.
 	Rotations   uint64 `json:"rotations"`
 	Truncations uint64 `json:"truncations"`
@@ -160,10 +160,10 @@ type Snapshot struct {
 type Reload struct {
 	OK      bool      `json:"ok"`
 	Error   string    `json:"error,omitempty"`
-	Success time.Time `json:"last_success,omitzero"` // the last that went well
+	Success time.Time `json:"last_success,omitzero"` // the last that succeeded
 }
 
-// Reloaded is the answer to a reload that went well.
+// Reloaded is the answer to a reload that succeeded.
 type Reloaded struct {
 	OK bool `json:"ok"`
 }
@@ -172,7 +172,7 @@ type Reloaded struct {
 type Top struct {
 	// Keys are those nearest to a limit or furthest above it.
 	Keys []KeyCount `json:"keys"`
-	// Newest are those of the standing blocks that were made last, as far back
-	// as the node's memory of events goes, the newest first.
+	// Newest are the active blocks made last, as far back as the node's memory of
+	// events goes, the newest first.
 	Newest []Block `json:"newest"`
 }

@@ -18,7 +18,7 @@ type Address struct {
 	Address string // host:port, or the socket's path
 }
 
-// String gives the address as the config has it: host:port, unix:/path or
+// String returns the address as the config has it: host:port, unix:/path or
 // unixgram:/path.
 func (a Address) String() string {
 	if a.Network == "tcp" || a.Network == "" {

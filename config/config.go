@@ -26,7 +26,7 @@ type Config struct {
 	Protected      []netip.Prefix // not blocked without force, besides what the host finds out itself
 	Wide           rules.Wide     // of the rules that do not say
 	Memory         int64          // bytes for all meters together
-	MaxBlocks      int            // how many blocks may stand; Memory / BlockBytes by default
+	MaxBlocks      int            // active blocks at most; Memory / BlockBytes by default
 	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
 	Specs          []rules.Spec   // the rules as written
@@ -35,17 +35,17 @@ type Config struct {
 	Enforce        Enforce
 	Fleet          *Fleet // nil for a node alone
 
-	// Warnings are things that are not wrong, and still not as their author
-	// may think.
+	// Warnings are settings that are valid but may not do what their author
+	// expects.
 	Warnings []Problem
 }
 
 // BlockBytes is the part of a node's memory that one block takes, with all that
-// is made of it: the list itself, what the garbage collector has not given back,
+// is made of it: the list itself, what the garbage collector has not freed,
 // a copy for an enforcer that is being written (docs/benchmarks.md).
 const BlockBytes = 1 << 10
 
-// Sensors says where events come from, besides forward auth.
+// Sensors is where events come from, besides forward auth.
 type Sensors struct {
 	AccessLog []AccessLog
 	Packet    *Packet // nil for none
@@ -100,7 +100,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// Default gives the configuration of a node without a file: one rule, 2000
+// Default returns the configuration of a node without a file: one rule, 2000
 // requests per 5 minutes, and no fleet.
 func Default() *Config {
 	c, err := Parse("default", nil)
@@ -110,7 +110,7 @@ func Default() *Config {
 	return c
 }
 
-// defaults gives the settings of an empty file, without the compiled rules.
+// defaults returns the settings of an empty file, without the compiled rules.
 func defaults() *Config {
 	return &Config{
 		Node: hostName(),
@@ -167,7 +167,7 @@ func (c *Config) Follow(file, format string) {
 	c.yieldToLogs()
 }
 
-// hostName is the host's name, or the name of any host where it has none.
+// hostName returns the host's name, or "localhost" where it has none.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

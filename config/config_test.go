@@ -38,7 +38,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// problems gives what is wrong with a file.
+// problems returns what is wrong with a file.
 func problems(t *testing.T, text string) []config.Problem {
 	t.Helper()
 	_, err := config.Parse("f", []byte(text))

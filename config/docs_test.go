@@ -67,7 +67,7 @@ func tryEvents(t *testing.T, c *config.Config, block string) {
 	}
 }
 
-// matchAny gives the cost that the first rule which matches counts.
+// matchAny returns the cost that the first rule which matches counts.
 func matchAny(t *testing.T, c *config.Config, ev *edgeguard.Event) (cost uint16, ok bool) {
 	for i := range c.Rules.Meters {
 		meter := &c.Rules.Meters[i]

@@ -14,13 +14,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on what the YAML parser is given. It recurses with the nesting, and
+// Bounds on the input of the YAML parser. It recurses with the nesting, and
 // its time grows with the square of a mapping's size.
 const (
 	maxTokens  = 200_000
 	maxFields  = 10_000
 	maxNesting = 32
-	// maxNodes bounds what is read, each alias counted as what it stands for.
+	// maxNodes bounds what is read, each alias counted as its value.
 	maxNodes = 100_000
 )
 
@@ -124,7 +124,7 @@ func (r *reader) checkBounds(tokens token.Tokens) bool {
 	return true
 }
 
-// anchors collects what aliases stand for.
+// anchors collects the values of aliases.
 type anchors map[string]ast.Node
 
 // Visit implements [ast.Visitor].

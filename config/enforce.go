@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Enforce says what makes blocks real outside of the node.
+// Enforce is what enforces blocks outside of the node.
 type Enforce struct {
 	Files    []EnforceFile
 	HAProxy  *HAProxy  // nil for none
@@ -21,7 +21,7 @@ type EnforceFile struct {
 	Format string // one of listFormats
 	// Name is the nft table, or the beginning of the ipset names.
 	Name string
-	// Kernel says of a plain list that it ends up in a packet filter, which
+	// Kernel marks a plain list that ends up in a packet filter, which
 	// formats ipset and nft do in any case.
 	Kernel bool
 	// Reload is run without a shell after the file has changed; nil for
@@ -154,8 +154,8 @@ func (n node) like(form *regexp.Regexp, want string) string {
 	return text
 }
 
-// command reads a command and its arguments. One text with spaces would want a
-// shell, which nothing here is given to.
+// command reads a command and its arguments. One text with spaces would require a
+// shell, and no shell is used.
 func (n node) command() []string {
 	words := n.words()
 	if len(words) == 1 && strings.ContainsAny(words[0], " \t") {

@@ -13,7 +13,7 @@ type Errors struct {
 	Problems []Problem
 }
 
-// Error gives a line for each problem, up to a hundred.
+// Error returns a line for each problem, up to a hundred.
 func (e *Errors) Error() string {
 	var lines []string
 	for i, p := range e.Problems {

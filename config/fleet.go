@@ -10,7 +10,7 @@ import (
 	"edgeguard/rules"
 )
 
-// Fleet is the Redis that nodes share, and how much they tell it.
+// Fleet is the Redis that nodes share, and how much they push to it.
 type Fleet struct {
 	// Redis are URLs, redis://, rediss:// or unix://, with a user where there
 	// is one and never with a password: one server, the nodes of a Cluster, or
@@ -19,24 +19,24 @@ type Fleet struct {
 	Cluster bool // Redis was given as a list, and there is no Sentinel
 	// Sentinel is the master's name at the Sentinels; empty for none.
 	Sentinel  string
-	Namespace string // parts fleets that share a Redis
+	Namespace string // separates fleets that share a Redis
 	// PasswordFile holds the password alone. LoaderFile holds, for a node that
 	// may load the function library, that user in its first line and the
 	// password in its second. Empty for none.
 	PasswordFile, LoaderFile string
 	TLS                      TLS
 	Push                     time.Duration // from one push of counts to the next
-	MaxNodes                 int           // that the fleet may have while it is quiet
-	Quiet                    bool          // tell only of keys that come near a limit
-	Share                    float64       // of a limit that all nodes together hold untold; above 0, below 1
-	ConfirmShare             float64       // of five minutes' requests that blocks refuse without a word; above 0, 1 at most: off
+	MaxNodes                 int           // of a quiet fleet
+	Quiet                    bool          // push only keys that come near a limit
+	Share                    float64       // of a limit that all nodes together may leave unreported; above 0, below 1
+	ConfirmShare             float64       // of five minutes' requests that blocks refuse without confirmation; above 0, 1 disables it
 	Partitions               int           // that the counts are spread over
 	MaxSkew                  time.Duration // between a node's clock and Redis before it is an alarm
-	MaxSuspects              int           // keys told about at a time
-	Insecure                 bool          // a public address without password or TLS is meant
+	MaxSuspects              int           // keys reported at a time
+	Insecure                 bool          // a public address without password or TLS is allowed
 }
 
-// TLS is how a rediss:// address is spoken to; the zero value trusts the
+// TLS holds the settings for a rediss:// address; the zero value trusts the
 // system's certificates.
 type TLS struct {
 	CAFile            string // certificates that are trusted instead of the system's
@@ -61,7 +61,7 @@ const (
 // would want quotes in a pattern of an ACL.
 var validNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// DefaultFleet gives the settings of a fleet that only names its Redis, and is
+// DefaultFleet returns the settings of a fleet that only names its Redis, and is
 // to be given that.
 func DefaultFleet() *Fleet {
 	return &Fleet{
@@ -162,7 +162,7 @@ func (t *TLS) read(n node) {
 	}
 }
 
-// named reads a name of plain letters; want says what it is to be.
+// named reads a name of plain letters; want describes it in an error.
 func (n node) named(want string) string {
 	text, ok := n.text()
 	if ok && !validNamespace.MatchString(text) {

@@ -11,13 +11,13 @@ import (
 	"edgeguard"
 )
 
-// Listen says where the node answers.
+// Listen is where the node answers.
 type Listen struct {
 	Auth  []Auth
 	Admin []Admin
 }
 
-// Access says who of this host may connect to a unix socket: whoever may write
+// Access is who of this host may connect to a unix socket: any user who may write
 // to its file. It is zero for TCP.
 type Access struct {
 	Mode  fs.FileMode
@@ -25,14 +25,14 @@ type Access struct {
 }
 
 const (
-	// socketMode lets the group in, and ownMode nobody: an admin socket whose
-	// group is not named is for root and the node's own user, since the web
-	// server may be in the node's group.
+	// socketMode admits the group, and ownMode only root and the node's own user.
+	// An admin socket without a named group has ownMode, since the web server may
+	// be in the node's group.
 	socketMode fs.FileMode = 0o660
 	ownMode    fs.FileMode = 0o600
 )
 
-// The connections that a listener may have at once.
+// Bounds and defaults of the open connections of a listener.
 const (
 	authConnections  = 1024
 	adminConnections = 128
@@ -44,7 +44,7 @@ const (
 type Auth struct {
 	Address Address // tcp or unix
 	Access
-	Connections int // at once
+	Connections int // open at most
 	// Trust are the peers whose headers say who the client is: the trusted
 	// proxies unless the file says otherwise. A peer on a unix socket is always
 	// one of them.
@@ -63,7 +63,7 @@ type Auth struct {
 type Admin struct {
 	Address Address // tcp or unix
 	Access
-	Connections int    // at once
+	Connections int    // open at most
 	TokenFile   string // holds the token that is asked for; empty for none
 }
 
@@ -140,7 +140,7 @@ func (n node) listener(into *Address, known fields) {
 func (n node) connections() int { return int(n.whole(leastConnections, mostConnections)) }
 
 // access fills in who may connect to a unix socket, and refuses to say it of
-// TCP; danger is what everybody could do.
+// TCP; danger is what any user could do.
 func (n node) access(to Address, a Access, usual fs.FileMode, danger string) Access {
 	if to.Network == "tcp" || to.Network == "" {
 		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {

@@ -1,6 +1,6 @@
 package config
 
-// nearest gives the name that is a slip away from the one written: at most a
+// nearest returns the name that is a slip away from the one written: at most a
 // third of its letters, of which a swap of neighbours is one.
 func nearest(written string, names []string) (string, bool) {
 	const longest = 32

@@ -91,7 +91,7 @@ func hasOwnPlace(value ast.Node) bool {
 	return isScalar
 }
 
-// entries gives a mapping's entries.
+// entries returns a mapping's entries.
 func (n node) entries() ([]*ast.MappingValueNode, bool) {
 	v, ok := n.ast.(*ast.MappingNode)
 	if !ok {
@@ -126,12 +126,12 @@ func (n node) list(read func(node)) {
 	}
 }
 
-// wrongType says what is wanted and what is there.
+// wrongType reports what is expected and what is there.
 func (n node) wrongType(want string) {
 	n.wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast))
 }
 
-// describe names a value's type and shows it, if it is short.
+// describe names a value's type, and the value if it is short.
 func describe(value ast.Node) string {
 	switch v := value.(type) {
 	case *ast.NullNode:

@@ -39,7 +39,9 @@ func (c *Config) YAML() string {
 	return p.String()
 }
 
-// printer writes YAML.
+// printer writes YAML. A struct for the YAML encoder was rejected: its fields and
+// the code that fills it are as long, and it neither quotes what starts with a
+// digit nor writes each list item on one line.
 type printer struct{ strings.Builder }
 
 func (p *printer) field(indent int, name, value string) {
@@ -94,7 +96,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	}
 }
 
-// steps writes what blocks do after the first, and while it stands.
+// steps writes how long later blocks last, and whether they last while the count is over.
 func (p *printer) steps(rule *rules.Rule) {
 	if len(rule.Escalate) > 0 {
 		var steps []string

@@ -117,7 +117,7 @@ func (p *printer) fleet(f *Fleet) {
 	p.field(1, "insecure", fmt.Sprint(f.Insecure))
 }
 
-// given writes a field that has no default, if it was given.
+// given writes a field that has no default, if it is set.
 func (p *printer) given(indent int, name, value string) {
 	if value != "" {
 		p.field(indent, name, quote(value))

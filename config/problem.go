@@ -11,7 +11,7 @@ type Problem struct {
 	Fix          string // what to do about it
 }
 
-// String gives "file:line:column: path: text; fix".
+// String returns "file:line:column: path: text; fix".
 func (p Problem) String() string {
 	s := p.File
 	if p.Line > 0 {

@@ -11,7 +11,7 @@ import (
 	"edgeguard/config"
 )
 
-// TestProblems gives one file for each thing that can be wrong: where it is
+// TestProblems has one file for each thing that can be wrong: where it is
 // said to be, and part of what is said.
 func TestProblems(t *testing.T) {
 	rule := func(field string) string { return "rules:\n  - name: a\n    threshold: 5\n    " + field + "\n" }
@@ -209,7 +209,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBounds gives the parser what would cost it too much. Each must be
+// TestBounds passes the parser what would cost it too much. Each must be
 // refused, and quickly: the parser alone takes minutes for some of them.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{

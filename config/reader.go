@@ -11,7 +11,7 @@ import (
 	"edgeguard/rules"
 )
 
-// place is where something stands in a file.
+// place is a position in a file.
 type place struct{ line, column int }
 
 // reader goes through one file and collects what is wrong with it.
@@ -20,7 +20,7 @@ type reader struct {
 	problems, warnings []Problem
 	places             map[string]place   // of every value that was read, by path
 	bad                map[string]bool    // paths that have a problem already
-	thinned            map[string]bool    // lists of which an item is bad
+	thinned            map[string]bool    // lists with a bad item
 	listens            map[Address]string // who listens where, by path
 	lines              []string           // of the file
 	anchors            anchors
@@ -50,7 +50,7 @@ func (r *reader) warn(at place, path, text, fix string) {
 	r.warnings = append(r.warnings, Problem{r.file, at.line, at.column, path, text, fix})
 }
 
-// compile compiles the rules and gives their problems a place. It leaves out
+// compile compiles the rules and adds a place to their problems. It leaves out
 // what only follows from a problem that was found while reading.
 func (r *reader) compile(specs []rules.Spec) *rules.Set {
 	set, problems := rules.Compile(specs)
@@ -66,7 +66,7 @@ func (r *reader) compile(specs []rules.Spec) *rules.Set {
 	return set
 }
 
-// within gives the place so many characters into a text that begins at a place.
+// within returns the place so many characters into a text that begins at a place.
 // Where the file has the text in another form (over several lines, with
 // escapes, as an alias), it is that of the beginning.
 func (r *reader) within(at place, text string, offset int) place {
@@ -102,7 +102,7 @@ func (r *reader) known(path string) bool {
 	return ok
 }
 
-// placeOf gives the place of a path, or of the nearest that encloses it.
+// placeOf returns the place of a path, or of the nearest that encloses it.
 func (r *reader) placeOf(path string) place {
 	for ok := true; ok; path, ok = parentOf(path) {
 		if at, known := r.places[path]; known {
@@ -121,7 +121,7 @@ func parentOf(path string) (string, bool) {
 	return path[:end], true
 }
 
-// node gives the value at path, with anchors, aliases and tags seen through.
+// node returns the value at path, with anchors, aliases and tags seen through.
 func (r *reader) node(value ast.Node, path string) node {
 	at := placeOf(value)
 	for range maxNesting {
@@ -143,7 +143,7 @@ func (r *reader) node(value ast.Node, path string) node {
 	return node{r, nil, path, at}
 }
 
-// placeOf gives the place of a value's first letter.
+// placeOf returns the place of a value's first letter.
 func placeOf(value ast.Node) place {
 	if v, ok := value.(*ast.MappingNode); ok && len(v.Values) > 0 && !v.IsFlowStyle {
 		return placeOf(v.Values[0].Key)

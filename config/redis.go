@@ -99,7 +99,7 @@ var shared = netip.MustParsePrefix("100.64.0.0/10")
 var privateNames = []string{".internal", ".local", ".localhost", ".home.arpa", ".lan", ".svc", ".test"}
 
 // isPrivateHost reports whether a host is on this machine or in a network of
-// one's own, as far as its address or name tells: no name is looked up.
+// one's own, judged by its address or name: no name is looked up.
 func isPrivateHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		addr = addr.Unmap()

@@ -106,8 +106,8 @@ func readKey(n node, key *rules.Group) {
 	})
 }
 
-// readCost reads a number, or a list of {match, cost} of which the last may
-// lack a match: that is the default.
+// readCost reads a number, or a list of {match, cost}. The last may lack a match:
+// that is the default.
 func readCost(n node, spec *rules.Spec) {
 	if _, isList := n.ast.(*ast.SequenceNode); !isList {
 		spec.Cost = n.whole(1, math.MaxUint16)

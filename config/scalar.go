@@ -12,7 +12,7 @@ import (
 )
 
 // text reads text that is written as text: a number or a truth value would be
-// read differently by the next tool, so it wants quotes.
+// read differently by the next tool, so it requires quotes.
 func (n node) text() (string, bool) {
 	if !n.within() {
 		return "", false

@@ -106,8 +106,8 @@ func (s *Sensors) checkTwice(n node, file string) {
 	}
 }
 
-// defaultPackets are the kinds that a capture counts unless told: what is
-// cheap to see, and not every packet.
+// defaultPackets are the kinds that a capture counts by default: what is cheap to
+// see, and not every packet.
 const defaultPackets = edgeguard.KindHandshake | edgeguard.KindSYN
 
 func (p *Packet) read(n node) {
@@ -127,7 +127,7 @@ func (p *Packet) read(n node) {
 }
 
 // touched reports whether one of a mapping's fields has a problem, so that its
-// absence need not be told.
+// absence need not be reported.
 func (r *reader) touched(path string, names ...string) bool {
 	if r.bad[path] {
 		return true

@@ -18,10 +18,10 @@ type Filter struct {
 	Contains     string // an address: blocks that hold it
 }
 
-// pageSize is the most that a node gives at once.
+// pageSize is the most that a node sends in one page.
 const pageSize = 1000
 
-// Blocks lists the standing blocks in the order of their prefixes, page by
+// Blocks lists the active blocks in the order of their prefixes, page by
 // page. It ends after the first error.
 func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.Block, error] {
 	return func(yield func(admin.Block, error) bool) {
@@ -50,12 +50,12 @@ func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.Block, er
 	}
 }
 
-// Block asks for a block and returns it as it stands.
+// Block requests a block and returns the one that is in force.
 func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, error) {
 	return ask[admin.Block](ctx, c, http.MethodPost, "/api/v1/blocks", nil, r)
 }
 
-// Unblock takes back the block of exactly this prefix, clears the counts of its
+// Unblock removes the block of exactly this prefix, resets the counts of its
 // addresses, and returns what was lifted.
 func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Block, error) {
 	query := url.Values{}
@@ -65,7 +65,7 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), query, nil)
 }
 
-// Held lists the blocks of the fleet that wait for a word, in the order of their
+// Held lists the blocks of the fleet that await confirmation, in the order of their
 // prefixes, page by page. It ends after the first error.
 func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 	return func(yield func(admin.HeldBlock, error) bool) {
@@ -89,27 +89,27 @@ func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 	}
 }
 
-// Confirm puts blocks that wait in force, in the whole fleet.
+// Confirm puts held blocks in force, in the whole fleet.
 func (c *Client) Confirm(ctx context.Context, r admin.ConfirmRequest) (admin.Confirmed, error) {
 	return ask[admin.Confirmed](ctx, c, http.MethodPost, "/api/v1/held/confirm", nil, r)
 }
 
-// escaped gives a prefix as part of a path; its slash stays.
+// escaped returns a prefix as part of a path; its slash stays.
 func escaped(prefix string) string { return (&url.URL{Path: "/" + prefix}).EscapedPath()[1:] }
 
-// Allowances gives the config's allowlist and the allowances made at run time,
+// Allowances returns the config's allowlist and the allowances made at run time,
 // in the order of their prefixes.
 func (c *Client) Allowances(ctx context.Context) ([]admin.Allowance, error) {
 	list, err := ask[admin.AllowanceList](ctx, c, http.MethodGet, "/api/v1/allow", nil, nil)
 	return list.Allowances, err
 }
 
-// Allow has nobody in a prefix blocked, and returns the allowance as it stands.
+// Allow exempts a prefix from blocks, and returns the allowance that is in force.
 func (c *Client) Allow(ctx context.Context, r admin.AllowRequest) (admin.Allowance, error) {
 	return ask[admin.Allowance](ctx, c, http.MethodPost, "/api/v1/allow", nil, r)
 }
 
-// Disallow takes back the allowance of exactly this prefix that was made at run
+// Disallow removes the allowance of exactly this prefix that was made at run
 // time, and returns it.
 func (c *Client) Disallow(ctx context.Context, prefix, reason string) (admin.Allowance, error) {
 	query := url.Values{}
@@ -119,17 +119,17 @@ func (c *Client) Disallow(ctx context.Context, prefix, reason string) (admin.All
 	return ask[admin.Allowance](ctx, c, http.MethodDelete, "/api/v1/allow/"+escaped(prefix), query, nil)
 }
 
-// Explain says how an address stands with every rule.
+// Explain returns the state of an address, with its count for every rule.
 func (c *Client) Explain(ctx context.Context, addr netip.Addr) (admin.Explanation, error) {
 	return ask[admin.Explanation](ctx, c, http.MethodGet, "/api/v1/explain/"+url.PathEscape(addr.String()), nil, nil)
 }
 
-// Top gives the n keys nearest to a limit and the n newest blocks.
+// Top returns the n keys nearest to a limit and the n newest blocks.
 func (c *Client) Top(ctx context.Context, n int) (admin.Top, error) {
 	return ask[admin.Top](ctx, c, http.MethodGet, "/api/v1/top", url.Values{"limit": {strconv.Itoa(n)}}, nil)
 }
 
-// Status gives the node's figures. Rates are the differences of two.
+// Status returns the node's figures. Rates are the differences of two.
 func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
 	return ask[admin.Stats](ctx, c, http.MethodGet, "/api/v1/status", nil, nil)
 }

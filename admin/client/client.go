@@ -1,6 +1,6 @@
 // Package client talks to the admin API of a running node, over its unix
 // socket or over TCP with a token. The commands `blocks`, `explain` and `top`
-// are made of it.
+// use it.
 //
 // What the node refuses is an *[admin.Problem]: its text names the field and
 // the fix. A node that cannot be reached is an error that names the address
@@ -37,7 +37,7 @@ const answerTime = 30 * time.Second
 type Config struct {
 	// Address is host:port or unix:PATH, as in the config of the node.
 	Address string
-	// TokenFile holds the token, if the node wants one. Unix sockets want none.
+	// TokenFile holds the token, if the node requires one. Unix sockets do not.
 	TokenFile string
 }
 

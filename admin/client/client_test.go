@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// against gives a client of a server that answers with one handler.
+// against returns a client of a server that answers with one handler.
 func against(t *testing.T, handler http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -48,7 +48,7 @@ func (x *examination) listeners(c *config.Config) {
 	}
 }
 
-// access looks whether a socket can be given to its group.
+// access checks whether the group of a socket can be set.
 func (x *examination) access(about string, a config.Access) {
 	if err := unixsocket.Access(a).Check(); err != nil {
 		x.note(wrong, about, "%v", err)
@@ -215,8 +215,8 @@ func farProxies(prefixes []netip.Prefix) []string {
 // askFor is how long the node may take to answer doctor.
 const askFor = 2 * time.Second
 
-// node asks the node that runs, if there is one, what it has had of each log and
-// what it complains of.
+// node asks the running node, if there is one, what it counted from each log and
+// which conditions it reports.
 func (x *examination) node(ctx context.Context, c *config.Config) {
 	listener, ok := preferred(c.Listen.Admin)
 	if !ok {
@@ -224,7 +224,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	}
 	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: listener.TokenFile})
 	if err != nil {
-		return // said of the listener already
+		return // reported by the listener's check
 	}
 	defer node.Close()
 	ctx, cancel := context.WithTimeout(ctx, askFor)
@@ -245,8 +245,8 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	}
 }
 
-// answered takes back the doubt about ports in use: the node that has them runs. It
-// tells by itself, as a condition, of one that it could not get.
+// answered clears the doubt about ports in use: the running node has them. It
+// reports one that it could not get as a condition.
 func (x *examination) answered() {
 	for i := range x.findings {
 		if f := &x.findings[i]; f.text == inUse {

@@ -11,7 +11,7 @@ import (
 	"edgeguard/enforce"
 )
 
-// leftLists looks for lists that nobody keeps: those that this node's state
+// leftLists looks for lists that are no longer updated: those that this node's state
 // records, or that begin as edgeguard's do, and that the config does not have.
 // Whom they block stays blocked.
 func (x *examination) leftLists(c *config.Config) {
@@ -45,7 +45,7 @@ func (x *examination) leftLists(c *config.Config) {
 	}
 }
 
-// listPaths gives the files of the config's lists, through symbolic links, and
+// listPaths returns the files of the config's lists, through symbolic links, and
 // the folders where others may lie.
 func listPaths(c *config.Config) (files map[string]bool, folders []string) {
 	files = make(map[string]bool)

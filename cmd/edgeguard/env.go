@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// env is what a command may touch of the world outside: tests give their own.
+// env is what a command uses of the outside world: tests replace it.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -120,7 +120,7 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	}
 }
 
-// printFleetCount shows what the whole fleet counts, and who of it how much.
+// printFleetCount prints the count of the whole fleet, and each node's part.
 func printFleetCount(e *env, r *admin.RuleCount) {
 	const most = 8
 	switch {
@@ -138,8 +138,8 @@ func printFleetCount(e *env, r *admin.RuleCount) {
 	}
 }
 
-// printable leaves out of a name, which anybody with the fleet's Redis may have
-// written, what a terminal would act on.
+// printable replaces what a terminal would act on in a name, since any client of
+// the fleet's Redis may have written it.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -42,7 +42,7 @@ func (r *fleetReach) flags(c *cobra.Command) {
 	f.StringVar(&r.passwordFile, "password-file", "", "`FILE` with the password, instead of the config's")
 }
 
-// settings gives the fleet that the flags name.
+// settings returns the fleet that the flags name.
 func (r *fleetReach) settings() (redis.Config, error) {
 	c, err := loadConfig(r.configFile)
 	if err != nil {
@@ -116,7 +116,7 @@ func fleetACLCommand(e *env) *cobra.Command {
 		Short: "Print the ACL lines of the Redis users that a fleet needs",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r.address = "redis://127.0.0.1" // it speaks to nobody; only the namespace matters
+			r.address = "redis://127.0.0.1" // no connection is made; only the namespace matters
 			rc, err := r.settings()
 			if err != nil {
 				return err
@@ -190,7 +190,7 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 	t.print(e.stdout, e.colour)
 }
 
-// nodeState says in a word how a node is.
+// nodeState returns the state of a node in a word.
 func nodeState(n *redis.NodeStatus) string {
 	switch {
 	case n.DuplicateName:

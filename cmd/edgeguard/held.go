@@ -37,7 +37,7 @@ blocks remove' removes them, both in the whole fleet.`,
 	return c
 }
 
-// listHeld prints the blocks that wait.
+// listHeld prints the held blocks.
 func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) error {
 	t := &table{}
 	t.column("held", false, amber)
@@ -68,8 +68,8 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	return nil
 }
 
-// plain leaves out what a terminal would obey: anybody may have written a block
-// that waits.
+// plain leaves out what a terminal would act on: any client of the fleet's Redis
+// may have written a held block.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -27,7 +27,7 @@ type input struct {
 
 // inputStatus is how far an input has been read and what was passed over.
 type inputStatus struct {
-	events, units uint64 // events given; lines or packets read
+	events, units uint64 // events returned; lines or packets read
 	skipped       uint64
 	first         []string // the first skipped, with their places
 	warning       string   // reading ended early
@@ -41,7 +41,7 @@ type inputOptions struct {
 	window time.Duration
 	kinds  edgeguard.Kind
 	local  []netip.Prefix
-	// stdin is what "-" stands for, and stdinCapture says that it is packets.
+	// stdin is what "-" names; stdinCapture: it is a capture.
 	stdin        io.Reader
 	stdinCapture bool
 }
@@ -66,7 +66,7 @@ func sniff(e *env, name, format string) (capture bool) {
 
 // isCapture says whether a file begins like a capture. One that cannot be read
 // does not; opening it says why. A pipe is not looked at: what is read of it is
-// gone. For a capture in one, give --format pcap.
+// gone. For a capture in one, use --format pcap.
 func isCapture(name string) bool {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return false

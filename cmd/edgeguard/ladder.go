@@ -77,7 +77,7 @@ func printTuneJSON(out io.Writer, r *replay.Report) error {
 	return nil
 }
 
-// tuneOf gives what tune found of one rule. The ten highest keys are in it.
+// tuneOf returns what tune found of one rule. The ten highest keys are in it.
 func tuneOf(rr *replay.RuleReport) tuneJSON {
 	t, limitOf := rr.Tally, rr.Rule.Guard.Limit
 	j := tuneJSON{Type: "tune", Rule: rr.Rule.Name, Threshold: rr.Rule.Threshold, Limit: rr.Rule.Limit,

@@ -34,7 +34,7 @@ func (r *reach) flags(c *cobra.Command) {
 	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token instead of the config's")
 }
 
-// client makes a client for the node: at the address given, or else at the
+// client returns a client for the node: at the given address, or else at the
 // config's, a unix socket first because it may change things.
 func (r *reach) client() (*client.Client, error) {
 	at := client.Config{Address: r.address, TokenFile: r.tokenFile}
@@ -78,7 +78,7 @@ func loadConfig(name string) (*config.Config, error) {
 	return config.Load(found)
 }
 
-// findConfig gives the config's name: the given one, or the default if that is
+// findConfig returns the config's name: the given one, or the default if that is
 // there, or nothing.
 func findConfig(name string) (string, error) {
 	if name != "" {

@@ -67,7 +67,7 @@ func scriptExpand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// clientOf gives a client for host:port or unix:PATH, and the base of its URLs.
+// clientOf returns a client for host:port or unix:PATH, and the base of its URLs.
 func clientOf(address string) (*http.Client, string) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {

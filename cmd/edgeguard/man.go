@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCommand prints the manual page. Cobra's own generator wants a markdown
+// manCommand prints the manual page. Cobra's own generator requires a markdown
 // library for what is fifty lines of roff.
 func manCommand(e *env) *cobra.Command {
 	return &cobra.Command{

@@ -39,7 +39,7 @@ func (j *job) mayRepeat() bool {
 	return !j.settings.sort
 }
 
-// runSorted replays the files a second time, in the order of time, and gives the
+// runSorted replays the files a second time, in the order of time, and returns the
 // first report where that cannot be. They are opened without a look at strays:
 // in the order of time no line makes a later one late.
 func (j *job) runSorted(ctx context.Context, first *replay.Report) (*replay.Report, error) {
@@ -86,7 +86,7 @@ func (s *second) Next() ([]edgeguard.Event, error) {
 	return events, err
 }
 
-// printOrder says, where many events came too late, what was done about it.
+// printOrder prints what was done about many events that came too late.
 func (j *job) printOrder(out io.Writer) {
 	tooLow := fmt.Sprintf("NOT IN ORDER: %s of the events came too late to be counted, so the counts below are too low: ", j.lateShare)
 	switch j.order {
@@ -102,7 +102,7 @@ func (j *job) printOrder(out io.Writer) {
 	}
 }
 
-// mostHeld is how much JSON is held back until a file's order is known.
+// mostHeld is how much JSON is kept back until a file's order is known.
 const mostHeld = 64 << 20
 
 // heldOutput holds back what is written, until it is open or too much.

@@ -91,7 +91,7 @@ type job struct {
 	limits   *config.Config
 
 	// order is what came of files whose events are out of order, and lateShare
-	// how many of them came too late when it was found.
+	// how many of them came too late at that point.
 	order     fileOrder
 	lateShare string
 	// printed, if set, reports that what was printed of a run is out, and
@@ -170,7 +170,7 @@ func (j *job) runOnce(ctx context.Context, all inputs, source replay.Source) (*r
 	return j.replay(ctx, &watched)
 }
 
-// watch is a source that tells how many events have passed.
+// watch is a source that reports how many events have passed.
 type watch struct {
 	source replay.Source
 	events uint64
@@ -195,7 +195,7 @@ func (j *job) printReplay(r *replay.Report) {
 	j.printWarnings(r)
 }
 
-// printInputs says what was read.
+// printInputs prints what was read.
 func (j *job) printInputs(r *replay.Report) {
 	out := j.env.stdout
 	for _, in := range j.inputs {
@@ -216,7 +216,7 @@ func (j *job) printInputs(r *replay.Report) {
 	j.printOrder(out)
 }
 
-// printRule says what a rule does, with its limit beside its threshold.
+// printRule prints what a rule does, with its limit beside its threshold.
 func (j *job) printRule(rr *replay.RuleReport) {
 	r := rr.Rule
 	what := r.Action.String()

@@ -10,7 +10,7 @@ import (
 	"edgeguard/replay"
 )
 
-// fleetOf gives the fleet of `replay --fleet URL`: the config's settings, at
+// fleetOf returns the fleet of `replay --fleet URL`: the config's settings, at
 // that Redis, in a namespace of this replay's own.
 func fleetOf(address string, c *config.Config) replay.Fleet {
 	if c.Fleet == nil {

@@ -43,7 +43,7 @@ func run(ctx context.Context, e *env, args []string) int {
 	return exitError
 }
 
-// isUsage tells mistakes on the command line from failures. Cobra reports an
+// isUsage reports whether an error is a mistake on the command line. Cobra reports an
 // unknown command as a plain error, so its words are looked at.
 func isUsage(err error) bool {
 	var usage usageError

@@ -179,7 +179,7 @@ func TestOpenSecrets(t *testing.T) {
 	}
 }
 
-// openFolder gives a folder that every user may enter.
+// openFolder returns a folder that every user may enter.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "eg")

@@ -57,7 +57,7 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 	}
 	if name == "" {
 		c = config.Default()
-		c.State = "" // nobody said that something may be written
+		c.State = "" // no setting allows writing
 	} else if c, err = config.Load(name); err != nil {
 		return nil, true, err
 	}

@@ -7,7 +7,7 @@ import (
 	"edgeguard/config"
 )
 
-// printStart says what was started: which limits hold, where it listens, and a
+// printStart prints what was started: which limits apply, where it listens, and a
 // command to try.
 func printStart(e *env, c *config.Config, named bool) {
 	out := e.stdout
@@ -43,7 +43,7 @@ func printStart(e *env, c *config.Config, named bool) {
 	}
 }
 
-// printLimits says which limits hold.
+// printLimits prints the limits.
 func printLimits(e *env, c *config.Config) {
 	for i := range c.Rules.Rules {
 		r := &c.Rules.Rules[i]
@@ -57,7 +57,7 @@ func printLimits(e *env, c *config.Config) {
 	}
 }
 
-// printTry gives a command that has an address of the documentation's range
+// printTry prints a command that has an address of the documentation's range
 // blocked, where the node counts by forward auth over TCP.
 func printTry(e *env, c *config.Config) {
 	for _, l := range c.Listen.Auth {

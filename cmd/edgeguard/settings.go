@@ -36,7 +36,7 @@ type settings struct {
 	window    time.Duration
 	guard     string
 	kind      string
-	quick     bool // one of the above was given
+	quick     bool // one of the above is set
 }
 
 // flags declares the shared flags on c.

@@ -43,7 +43,7 @@ request, or sends edgeguard its log. The tests of edgeguard run the same text.`,
 	return c
 }
 
-// authFor gives where the proxy asks by the config: at a unix socket, which
+// authFor returns where the proxy asks by the config: at a unix socket, which
 // strangers cannot open, if the proxy can do that. Empty is the default's.
 func authFor(e *env, proxy, configFile string) string {
 	c, err := loadConfig(configFile)

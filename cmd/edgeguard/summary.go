@@ -33,12 +33,12 @@ func outcome(o *replay.Offender) string {
 	return o.Action.String()
 }
 
-// protectedKeys gives the keys over a limit that are protected, in their order.
+// protectedKeys returns the keys over a limit that are protected, in their order.
 func protectedKeys(r *replay.Report) []edgeguard.Key {
 	return keysOf(r, func(o *replay.Offender) bool { return o.Protected != "" })
 }
 
-// wideKeys gives the wide networks that are only reported, in their order.
+// wideKeys returns the wide networks that are only reported, in their order.
 func wideKeys(r *replay.Report) []edgeguard.Key {
 	return keysOf(r, func(o *replay.Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 })
 }
@@ -51,7 +51,7 @@ func example(keys []edgeguard.Key) string {
 	return ": " + keys[0].String()
 }
 
-// keysOf gives the keys of the offenders that pick wants, each once, in the
+// keysOf returns the keys of the offenders for which pick is true, each once, in the
 // order of the rules and of their first crossing.
 func keysOf(r *replay.Report, pick func(*replay.Offender) bool) (keys []edgeguard.Key) {
 	seen := make(map[edgeguard.Key]bool)
@@ -74,7 +74,7 @@ func about(r *replay.Report, n int, one, many string) string {
 	return plural(n, one, many)
 }
 
-// summarySentence says in a sentence what the rules would have done.
+// summarySentence returns what the rules would have done, in a sentence.
 func summarySentence(r *replay.Report) string {
 	var parts []string
 	k := &r.Keys
@@ -124,7 +124,7 @@ func highest(r *replay.Report) (key edgeguard.Key, peak uint32, ok bool) {
 	return key, peak, ok
 }
 
-// printNobody says that no limit was crossed, and what to do next.
+// printNobody prints that no limit was crossed, and what to do next.
 func (j *job) printNobody(r *replay.Report) {
 	out := j.env.stdout
 	if r.Events == 0 {
@@ -140,7 +140,7 @@ func (j *job) printNobody(r *replay.Report) {
 	fmt.Fprintf(out, "\n`edgeguard tune %s` shows what other thresholds would have done.\n", j.inputs[0].name)
 }
 
-// printWarnings shows what was passed over, so that nothing is lost unseen.
+// printWarnings prints what was skipped, so that no loss goes unnoticed.
 func (j *job) printWarnings(r *replay.Report) {
 	out := j.env.stderr
 	for _, in := range j.inputs {

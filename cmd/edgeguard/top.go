@@ -42,7 +42,7 @@ runs until interrupted; in a pipe it prints once and ends.`,
 	return c
 }
 
-// watchNode draws until ctx is done, or once where nobody sees it move.
+// watchNode draws until ctx is done, or once if the output is not a terminal.
 func watchNode(ctx context.Context, e *env, node *client.Client, rows int) error {
 	before, err := node.Status(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	t.print(out, e.colour)
 }
 
-// uncountedSince gives how many requests were not counted between two looks.
+// uncountedSince returns how many requests were not counted between two looks.
 func uncountedSince(before, now *admin.Stats) (n uint64) {
 	for _, u := range now.Uncounted {
 		n += u.Count
@@ -136,7 +136,7 @@ func uncountedSince(before, now *admin.Stats) (n uint64) {
 	return n
 }
 
-// drawFleet writes how the node stands in its fleet, in one line; nothing for a
+// drawFleet writes the state of the node in its fleet, in one line; nothing for a
 // node alone.
 func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
 	f := now.Fleet
