@@ -22,7 +22,7 @@ type one struct {
 
 func (o one) Accept() (net.Conn, error) { return o.conn, nil }
 
-// alone returns a connection a lobby of its own.
+// alone gives a connection a lobby of its own.
 func alone(c net.Conn) *lobby.Conn {
 	in, _ := lobby.Listen(one{conn: c}, 1, "").Accept()
 	return in.(*lobby.Conn)
