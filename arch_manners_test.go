@@ -118,3 +118,32 @@ func badCall(pkg string, call *ast.CallExpr) string {
 // globalLog are the beginnings of the functions of log and log/slog that write
 // to, or change, the process's one logger.
 var globalLog = []string{"Print", "Fatal", "Panic", "Output", "Debug", "Info", "Warn", "Error", "Default", "SetDefault", "SetOutput"}
+
+// TestMutexes holds that each mutex of the product says on its line what it
+// guards, or what it keeps apart.
+func TestMutexes(t *testing.T) {
+	eachFile(t, func(t *testing.T, file string, fset *token.FileSet, f *ast.File) {
+		if strings.HasPrefix(file, "loadtest/") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok || !isMutex(field.Type) {
+				return true
+			}
+			if field.Comment == nil {
+				t.Errorf("%s: a mutex without a comment on its line: say what it guards", fset.Position(field.Pos()))
+			}
+			return true
+		})
+	})
+}
+
+func isMutex(t ast.Expr) bool {
+	named, ok := t.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, _ := named.X.(*ast.Ident)
+	return from != nil && from.Name == "sync" && (named.Sel.Name == "Mutex" || named.Sel.Name == "RWMutex")
+}
