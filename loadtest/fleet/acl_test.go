@@ -13,16 +13,16 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// userLine makes the line of an ACL file of the command that operators are
-// told.
+// userLine turns the command that operators are given into a line of an ACL
+// file.
 func userLine(command, password string) string {
 	line := strings.Replace(command, "ACL SETUSER ", "user ", 1)
 	return strings.Replace(line, ">PASSWORD", ">"+password, 1)
 }
 
 // Faults 23 and 24: a fleet over TLS whose nodes may do only what the line in
-// the manual allows them works whole; the same user may do nothing else, a
-// stranger's user and a client without one nothing at all.
+// the manual allows works fully. The same user may do nothing else, and another
+// user or a client without one nothing at all.
 func TestLeastPrivilege(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestLeastPrivilege(t *testing.T) {
 	f.strangers(server)
 }
 
-// strangers try what they must not.
+// strangers try what must be refused.
 func (f *fleet) strangers(server *redistest.Server) {
 	f.t.Helper()
 	partition, key := f.key(0)

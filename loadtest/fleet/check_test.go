@@ -12,12 +12,12 @@ import (
 	"edgeguard/aggregator"
 )
 
-// patience bounds every wait for totals to be exact. How long it took is told;
-// what is judged is the rounds that it took.
+// patience bounds every wait for totals to be exact. The time is printed; the
+// test judges the rounds.
 const patience = 45 * time.Second
 
-// lookEvery is the time between two looks: one costs Redis as much as a push of
-// every key.
+// lookEvery is the time between two comparisons: one costs Redis as much as a
+// push of every key.
 var lookEvery = time.Duration(size(200, 1000)) * time.Millisecond
 
 // check compares Redis and the nodes' lists with the models until they agree,
@@ -35,9 +35,9 @@ func (f *fleet) checkCounts(after string) time.Duration {
 	return f.until(after, f.compareCounts)
 }
 
-// until looks at a slot, again and again, until nothing is wrong. Before the
-// slot's window begins to leave Redis it looks at another. A look that begins
-// more rounds after than a fault may take must find all right.
+// until compares at a slot, again and again, until nothing is wrong. Before the
+// slot's window begins to leave Redis it takes a newer slot. A comparison that
+// begins more rounds later than a fault may take must find nothing wrong.
 func (f *fleet) until(after string, look func(end uint32) (wrong []string)) time.Duration {
 	f.t.Helper()
 	const shift = (aggregator.Kept - window) / 2
@@ -69,10 +69,10 @@ func (f *fleet) until(after string, look func(end uint32) (wrong []string)) time
 	}
 }
 
-// settled is the newest slot that ended two push intervals ago.
+// settled returns the newest slot that ended two push intervals ago.
 func (f *fleet) settled() uint32 { return f.slot(time.Now().Add(-2*pushEvery)) - 1 }
 
-// compareCounts compares what Redis holds with the models, in the window that
+// compareCounts compares what Redis stores with the models, in the window that
 // ends at a slot.
 func (f *fleet) compareCounts(end uint32) (wrong []string) {
 	keys := f.lookAt()
@@ -94,7 +94,7 @@ func (f *fleet) compareCounts(end uint32) (wrong []string) {
 
 // compareTotals compares the fleet's rings with the sums of the nodes'. The two
 // are not read in one moment: what differs may have been pushed in between, and
-// is read again, which takes the less time the fewer keys it is.
+// is read again, which takes less time for fewer keys.
 func (f *fleet) compareTotals(all map[int]stored, end uint32) (wrong []string) {
 	for again := 3; ; again-- {
 		var differ []int
@@ -115,8 +115,8 @@ func (f *fleet) compareTotals(all map[int]stored, end uint32) (wrong []string) {
 	}
 }
 
-// lookAt are the keys to compare: all, but of very many some, while Redis has to
-// take pushes as well.
+// lookAt returns the keys to compare: all, or some of very many, since Redis
+// must accept pushes at the same time.
 func (f *fleet) lookAt() []int {
 	const many, hot, drawn = 2000, 500, 1000
 	var keys []int
@@ -135,7 +135,7 @@ func (f *fleet) lookAt() []int {
 	return keys
 }
 
-// share is the count from which on a node tells of a key.
+// share returns the count at which a node reports a key.
 func (f *fleet) share() uint32 {
 	if !f.Quiet {
 		return 1
@@ -166,7 +166,7 @@ func (f *fleet) compareLists(end uint32) (wrong []string) {
 	return wrong
 }
 
-// differences lists what two nodes do not both block alike.
+// differences lists what two nodes do not block alike.
 func differences(a string, as map[netip.Prefix]edgeguard.Block, b string, bs map[netip.Prefix]edgeguard.Block) (wrong []string) {
 	for p, one := range as {
 		other, ok := bs[p]
@@ -184,9 +184,9 @@ func differences(a string, as map[netip.Prefix]edgeguard.Block, b string, bs map
 	return wrong
 }
 
-// agree waits until every node says of itself that it has come to the fleet's
-// list and holds it whole, by version and digest, and compares Redis' digest
-// with its records. Nothing may change meanwhile.
+// agree waits until every node reports that it has the fleet's whole list, by
+// version and digest, and compares Redis' digest with its records. Nothing may
+// change while it waits.
 func (f *fleet) agree() {
 	f.t.Helper()
 	var why string
@@ -208,7 +208,7 @@ func (f *fleet) disagreement() string {
 	if sum := digestOf(records); sum != digest {
 		return fmt.Sprintf("Redis' digest %s, its records' %s", digest, sum)
 	}
-	beats, err := f.beats()
+	beats, err := f.heartbeats()
 	if err != nil {
 		return err.Error()
 	}
@@ -232,7 +232,7 @@ func (a *audit) begin(f *fleet) {
 	a.last = f.slot(time.Now()) - 1
 }
 
-// to looks at every window that ends up to end.
+// to checks every window that ends up to end.
 func (a *audit) to(f *fleet, end uint32) {
 	for ; a.last < end; a.last++ {
 		for k, total := range f.totals(a.last+1, window) {
@@ -241,7 +241,7 @@ func (a *audit) to(f *fleet, end uint32) {
 	}
 }
 
-// fresh tells which keys came over the limit after end.
+// fresh returns which keys went over the limit after end.
 func (a *audit) fresh(f *fleet, end uint32) []bool {
 	out := make([]bool, f.Clients)
 	for slot := end + 1; slot <= f.slot(time.Now()); slot++ {
@@ -252,8 +252,8 @@ func (a *audit) fresh(f *fleet, end uint32) []bool {
 	return out
 }
 
-// over tells who must be blocked: who is over the limit in the window that ends
-// at end; of a quiet fleet that is promised across 58 slots.
+// over returns which keys must be blocked: those over the limit in the window
+// that ends at end; for a quiet fleet that is promised for 58 slots.
 func (a *audit) over(f *fleet, end uint32) []bool {
 	slots := window
 	if f.Quiet {
@@ -266,7 +266,7 @@ func (a *audit) over(f *fleet, end uint32) []bool {
 	return out
 }
 
-// totals are the fleet's counts by the models.
+// totals returns the fleet's counts by the models.
 func (f *fleet) totals(end uint32, slots int) []uint32 {
 	out := make([]uint32, f.Clients)
 	for _, n := range f.nodes {
@@ -277,7 +277,7 @@ func (f *fleet) totals(end uint32, slots int) []uint32 {
 	return out
 }
 
-// arrivals tells how long after from each node took in a block of p, the
+// arrivals returns how long after from each node received a block of p, the
 // slowest last.
 func (f *fleet) arrivals(p netip.Prefix, from time.Time) []time.Duration {
 	var out []time.Duration

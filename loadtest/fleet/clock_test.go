@@ -9,8 +9,8 @@ import (
 )
 
 // Fault 17: one node's clock is minutes wrong, from its start or suddenly. All
-// nodes name it; none of its counts gets into a total, none of the others' is
-// lost, and nobody is blocked for what it says.
+// nodes name it. None of its counts gets into a total, none of the others' is
+// lost, and no client is blocked for what it reports.
 func TestOneClockWrong(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestOneClockWrong(t *testing.T) {
 	}
 }
 
-// nothingOf wants Redis to hold no count of a node, nor the fleet's list a
-// block of its that starts in the future.
+// nothingOf checks that Redis stores no count of a node, and that the fleet's
+// list has no block of it that starts in the future.
 func (f *fleet) nothingOf(n *node) {
 	f.t.Helper()
 	for _, end := range []uint32{f.slot(time.Now()) - 1, f.slot(n.epoch(n.now())) - 1} {
@@ -87,9 +87,9 @@ func (f *fleet) nothingOf(n *node) {
 	}
 }
 
-// A wrong clock of Redis, seen from nodes that agree with each other, is named
-// by all, and not followed. It is all nodes' clocks that are moved here: what
-// is measured is the difference.
+// If Redis' clock is wrong and the nodes agree with each other, all name it and
+// do not follow it. The test moves all nodes' clocks: what is measured is the
+// difference.
 func TestRedisClockWrong(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

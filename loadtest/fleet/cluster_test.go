@@ -8,8 +8,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// A real Cluster of three masters and their replicas, under load: a slot that
-// counts lie in moves to another master, and a master is killed.
+// A real Cluster of three masters and their replicas, under load: a slot with
+// counts moves to another master, and a master is killed.
 func TestCluster(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 	f.mustHaveWorked()
 }
 
-// another is a master that does not have a slot.
+// another returns a master that does not have a slot.
 func another(c *redistest.Cluster, masters map[*redistest.Server]bool, slot int) *redistest.Server {
 	owner := c.Owner(slot)
 	for _, s := range c.Servers {

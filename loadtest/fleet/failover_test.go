@@ -8,9 +8,9 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 25: the Sentinels put the replica in the master's place while the old
-// master still runs and is written to, the way to a replica having been cut for
-// a while before, so that what it had not got is lost with the old master.
+// Fault 25: the Sentinels promote the replica while the old master still runs
+// and is written to. The connection to the replica was cut before, so what it
+// lacks is lost with the old master.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	quietly(t, func(t *testing.T, quiet bool) {
@@ -53,8 +53,7 @@ func TestSentinelFailover(t *testing.T) {
 	})
 }
 
-// Fault 25: Redis is emptied under the nodes, which notice it by nothing but
-// what its answers say.
+// Fault 25: Redis is emptied, and the nodes notice it only by its answers.
 func TestFlushAll(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -84,7 +83,7 @@ func TestFlushAll(t *testing.T) {
 }
 
 // Fault 25: one of three nodes is cut off, its connections half-open. Both
-// sides go on, each by what it knows, and are one fleet afterwards.
+// sides go on with what they know, and are one fleet afterwards.
 func TestPartition(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -14,10 +14,10 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 7: blocks and allowances come and go on every node while their connections are cut,
-// now and then in the middle of an answer, and Redis throws out clients whose
-// answers grow too big. In the end every node has the same list, of the same
-// version and digest: that which the changes make.
+// Fault 7: blocks and allowances come and go on every node while connections
+// are cut, sometimes in the middle of an answer, and Redis drops clients whose
+// answers grow too big. In the end every node has the list that the changes
+// make, of the same version and digest.
 func TestFanOutUnderCuts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -71,7 +71,7 @@ func TestFanOutUnderCuts(t *testing.T) {
 		changes, cuts, reconnects, syncs, took.Round(time.Millisecond), time.Since(agreed).Round(time.Millisecond), strings.Count(server.Log(), "output buffer limits"))
 }
 
-// word is an operator's last of a prefix.
+// word is an operator's last decision about a prefix.
 type word int
 
 const (
@@ -80,8 +80,9 @@ const (
 	allowed
 )
 
-// editor is an operator at one node who blocks and allows and takes both back,
-// for some prefixes of their own and some that others edit, too.
+// editor is an operator at one node who adds and removes blocks and allowances,
+// for some prefixes that no other editor changes and some that others change,
+// too.
 type editor struct {
 	n     *node
 	own   byte
@@ -103,14 +104,14 @@ func (e *editor) change(changes int, span time.Duration) {
 		} else {
 			p = edited(0, e.rng.IntN(200))
 		}
-		if said, ok := e.say(p); ok && mine {
+		if said, ok := e.edit(p); ok && mine {
 			e.truth[p] = said
 		}
 	}
 }
 
-// say changes what stands of a prefix, and tells whether anything changed.
-func (e *editor) say(p netip.Prefix) (_ word, ok bool) {
+// edit changes the state of a prefix, and reports whether anything changed.
+func (e *editor) edit(p netip.Prefix) (_ word, ok bool) {
 	now := e.n.now()
 	b := manualOf(p, e.n)
 	b.Until = b.Since.Add(time.Hour + time.Duration(e.rng.IntN(3600))*time.Second)
@@ -163,7 +164,7 @@ func (f *fleet) same(editors []*editor) time.Duration {
 	return 0
 }
 
-// wordOf says how a prefix stands among what a node holds.
+// wordOf returns the state of a prefix in a node's list.
 func wordOf(held map[netip.Prefix]edgeguard.Block, p netip.Prefix) word {
 	b, ok := held[p]
 	switch {

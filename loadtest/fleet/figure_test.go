@@ -9,7 +9,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// figure prints a value beside its goal, and files it under its unit.
+// figure prints a value beside its goal, and reports it under its unit.
 func figure(b *testing.B, what string, value float64, unit string, most float64) {
 	verdict := "ok"
 	if value > most {
@@ -24,8 +24,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 }
 
 // BenchmarkCrossing measures from the request that brings a client over its
-// limit, on whichever of five nodes, to the moment from which on all five refuse
-// it, while they see 20,000 events a second of others.
+// limit, on any of five nodes, to the moment when all five refuse it, while
+// they see 20,000 other events a second.
 func BenchmarkCrossing(b *testing.B) {
 	for _, quiet := range []bool{false, true} {
 		b.Run(fmt.Sprintf("quiet=%v", quiet), func(b *testing.B) {
@@ -39,8 +39,8 @@ func BenchmarkCrossing(b *testing.B) {
 	}
 }
 
-// crossings has attackers come one after the other, spread evenly over the
-// nodes, and gives how long each was let through somewhere, sorted.
+// crossings sends attackers one after the other, spread evenly over the nodes,
+// and returns how long each was let through somewhere, sorted.
 func crossings(b *testing.B, quiet bool, attackers int) []time.Duration {
 	const limit, clients = 500, 20_000
 	server := redistest.Start(b, redistest.Options{})

@@ -24,8 +24,8 @@ const (
 // protected is of no client, and refused by every node.
 var protected = netip.MustParsePrefix("192.0.2.0/28")
 
-// The named fail points: where a fault may be made to strike. What strikes
-// "after the write and before the reply" is the proxy.
+// point is a named fail point, where a test can trigger a fault. The proxy
+// triggers those "after the write and before the reply".
 type point string
 
 const (
@@ -35,8 +35,8 @@ const (
 	afterApply  point = "after a record is applied"
 )
 
-// settings are what fleets under test differ in. The zero value of a field
-// means what its comment says.
+// settings are the differences between fleets under test. The comment of each
+// field says what its zero value means.
 type settings struct {
 	Nodes    int           // 3
 	MaxNodes int           // one more than Nodes
@@ -94,7 +94,7 @@ type fleet struct {
 	rested time.Time // when the last feed ended
 }
 
-// newFleet makes a fleet on one Redis, a proxy for each node, and starts
+// newFleet returns a fleet on one Redis with a proxy for each node, and starts
 // nothing. The library is installed.
 func newFleet(t testing.TB, s settings, server *redistest.Server) *fleet {
 	t.Helper()
@@ -106,7 +106,7 @@ func newFleet(t testing.TB, s settings, server *redistest.Server) *fleet {
 	return f
 }
 
-// newFleetAt makes a fleet whose nodes reach Redis as at says.
+// newFleetAt returns a fleet whose nodes reach Redis as at says.
 func newFleetAt(t testing.TB, s settings, client goredis.UniversalClient, at func(i int, c *redis.Config) *redistest.Proxy) *fleet {
 	t.Helper()
 	s.setDefaults()
@@ -138,7 +138,7 @@ func (f *fleet) install() {
 	}
 }
 
-// start has every node join and returns when all are in.
+// start makes every node join and returns when all have joined.
 func (f *fleet) start() {
 	f.t.Helper()
 	for _, n := range f.nodes {
@@ -155,7 +155,8 @@ func (f *fleet) up() {
 	}
 }
 
-// end stops everything. It tells how every node stood if the test has failed.
+// end stops everything. If the test has failed, it prints the state of every
+// node.
 func (f *fleet) end() {
 	f.rest()
 	for _, n := range f.nodes {
@@ -171,14 +172,14 @@ func (f *fleet) end() {
 	}
 }
 
-// eventually waits for what must come; nothing is measured by it.
+// eventually waits for a condition; nothing is measured by it.
 func (f *fleet) eventually(what string, holds func() bool) {
 	f.t.Helper()
 	redistest.Eventually(f.t, what, holds)
 }
 
-// strike has what called once, in a goroutine of its own, when a fail point is
-// passed next; disarm takes that back, and waits if it is too late for that.
+// strike calls what once, in a separate goroutine, when a fail point is next
+// passed. disarm cancels that, and waits if it is too late.
 func (f *fleet) strike(at point, what func()) (struck <-chan struct{}, disarm func()) {
 	done := make(chan struct{})
 	var once sync.Once

@@ -11,10 +11,10 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 4: Redis hangs, is slow, or is at the end of half-open connections.
-// Nothing piles up behind it, each node goes on with what it knows and counts,
-// and all are one fleet again when it answers. It is not run beside other
-// tests, which would be counted, too.
+// Fault 4: Redis hangs, is slow, or its connections are half-open. Nothing
+// piles up behind it, each node goes on with what it knows and counts, and all
+// are one fleet again when it answers. The test does not run in parallel with
+// others, whose goroutines would be counted, too.
 func TestRedisHangs(t *testing.T) {
 	all := func(f *fleet, fault redistest.Fault) {
 		for _, n := range f.nodes {
@@ -76,7 +76,8 @@ func TestRedisHangs(t *testing.T) {
 	}
 }
 
-// standing blocks a client by hand on the first node and waits until all do.
+// standing blocks a client by hand on the first node and waits until all nodes
+// do.
 func (f *fleet) standing(k byte) edgeguard.Block {
 	f.t.Helper()
 	n := f.nodes[0]
@@ -86,7 +87,7 @@ func (f *fleet) standing(k byte) edgeguard.Block {
 	return b
 }
 
-// everywhere waits until every node refuses what a block is about.
+// everywhere waits until every node refuses what a block covers.
 func (f *fleet) everywhere(b edgeguard.Block) {
 	f.t.Helper()
 	for _, n := range f.nodes {
@@ -94,7 +95,7 @@ func (f *fleet) everywhere(b edgeguard.Block) {
 	}
 }
 
-// freshBlock makes a block by hand and tells how long after ended the last
+// freshBlock makes a block by hand and returns how long after ended the last
 // node had it.
 func (f *fleet) freshBlock(k byte, ended time.Time) time.Duration {
 	f.t.Helper()
@@ -103,8 +104,8 @@ func (f *fleet) freshBlock(k byte, ended time.Time) time.Duration {
 	return arrivals[len(arrivals)-1]
 }
 
-// decideAlone wants each node to refuse whom it refused, and whom it itself
-// sees over the limit.
+// decideAlone checks that each node refuses what it refused before, and what it
+// sees over the limit itself.
 func (f *fleet) decideAlone(before edgeguard.Block) {
 	f.t.Helper()
 	for i, n := range f.nodes {

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// most is how many rounds of pushes the node that has done the fewest may have
-// done since a fault ended when a look begins that still finds something wrong.
-// It is counted in rounds, since a busy machine is slow in these, too, and is no
-// fault. Most faults heal in one or two, those that only a beat tells of in six:
-// the rest is for a machine that does not give all goroutines the same share.
-// At full length, where a look at 50,000 keys takes seconds itself, it is three
-// times as many.
+// most is how many rounds after a fault's end a comparison may still find
+// something wrong, by the rounds of the node that did the fewest: a busy
+// machine is slow in these, too, and that is not a fault. Most faults heal in
+// one or two rounds, those that only a heartbeat shows in six; the rest is for
+// a machine that does not give all goroutines the same share. At full length,
+// where comparing 50,000 keys takes seconds itself, it is three times as many.
 var most = map[string]uint64{
 	"a restart of Redis": 12,
 	"Redis came":         12,
@@ -32,7 +31,7 @@ type healing struct {
 	rounds uint64 // of the node with the fewest, before the last look
 }
 
-// rounds are those that each node has done.
+// rounds returns how many rounds each node has done.
 func (f *fleet) rounds() (all []uint64) {
 	for _, n := range f.nodes {
 		all = append(all, n.link.Stats().Rounds)
@@ -40,7 +39,7 @@ func (f *fleet) rounds() (all []uint64) {
 	return all
 }
 
-// since is how many rounds the node with the fewest has done since before.
+// since returns how many rounds the node with the fewest has done since before.
 func (f *fleet) since(before []uint64) uint64 {
 	fewest := ^uint64(0)
 	for i, now := range f.rounds() {
@@ -49,7 +48,7 @@ func (f *fleet) since(before []uint64) uint64 {
 	return fewest
 }
 
-// healings are those of all tests, by the fault.
+// healings are those of all tests, by fault.
 var healings healingsByFault
 
 type healingsByFault struct {
@@ -66,8 +65,8 @@ func (h *healingsByFault) add(after string, one healing) {
 	h.of[after] = append(h.of[after], one)
 }
 
-// tell prints, for each fault, the figures that docs/benchmarks.md holds.
-func (h *healingsByFault) tell() {
+// print prints, for each fault, the figures in docs/benchmarks.md.
+func (h *healingsByFault) print() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, after := range slices.Sorted(maps.Keys(h.of)) {

@@ -11,8 +11,8 @@ import (
 // crowd is how many clients send one request each to every node.
 const crowd = 12_000
 
-// newCrowd starts two nodes that have seen a crowd, of which nobody is near the
-// limit.
+// newCrowd starts two nodes that have seen a crowd, of which no client is near
+// the limit.
 func newCrowd(t *testing.T) *fleet {
 	t.Helper()
 	f := newFleet(t, settings{Nodes: 2, Quiet: true, Clients: crowd}, redistest.Start(t, redistest.Options{}))
@@ -23,7 +23,7 @@ func newCrowd(t *testing.T) *fleet {
 	return f
 }
 
-// forge publishes records as somebody who has the fleet's password could.
+// forge publishes records as a client with the fleet's password could.
 func (f *fleet) forge(prefixes []netip.Prefix) {
 	f.t.Helper()
 	p := &poisoner{f: f}
@@ -41,7 +41,7 @@ func (f *fleet) forge(prefixes []netip.Prefix) {
 	}
 }
 
-// refused is how many of the crowd a node refuses.
+// refused returns how many of the crowd a node refuses.
 func (n *node) refused() (count int) {
 	for k := range crowd {
 		if n.refuses(address(k)) {
@@ -51,8 +51,9 @@ func (n *node) refused() (count int) {
 	return count
 }
 
-// unpoisoned wants no node to have called anything poison: what waits is none.
-func (f *fleet) unpoisoned() {
+// noneRejected checks that no node has rejected a record: a held block is
+// valid.
+func (f *fleet) noneRejected() {
 	f.t.Helper()
 	for _, n := range f.nodes {
 		if poison := n.link.Stats().Rejected; poison != 0 {
@@ -61,8 +62,8 @@ func (f *fleet) unpoisoned() {
 	}
 }
 
-// Fault 8: a block as good as any that holds most clients waits on every node,
-// and with one word is in force on all.
+// Fault 8: a valid block that covers most clients is held on every node, and
+// one confirmation puts it in force on all.
 func TestForgedNetwork(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -72,7 +73,7 @@ func TestForgedNetwork(t *testing.T) {
 	for _, n := range f.nodes {
 		f.eventually(n.name+" to have read both", func() bool {
 			_, ok := n.blocked()[nobody]
-			return ok && n.hold.Stats().Held == 1
+			return ok && n.quarantine.Stats().Held == 1
 		})
 		if got := n.refused(); got != 0 {
 			t.Errorf("%s refuses %d clients", n.name, got)
@@ -81,18 +82,18 @@ func TestForgedNetwork(t *testing.T) {
 		syncs := n.link.Stats().Syncs
 		n.link.Resync()
 		f.eventually(n.name+" to have read the list again", func() bool { return n.link.Stats().Syncs > syncs })
-		if s := n.hold.Stats(); s.Held != 1 || s.Total != 1 || n.refused() != 0 {
+		if s := n.quarantine.Stats(); s.Held != 1 || s.Total != 1 || n.refused() != 0 {
 			t.Errorf("%s after a full read: %+v, %d refused", n.name, s, n.refused())
 		}
 	}
-	if _, ok, err := f.nodes[0].hold.Confirm(f.nodes[0].now(), wide); !ok || err != nil {
+	if _, ok, err := f.nodes[0].quarantine.Confirm(f.nodes[0].now(), wide); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	for _, n := range f.nodes {
-		f.eventually(n.name+" to have the word", func() bool { return n.refuses(address(0)) && n.list.Forced(wide) && n.hold.Stats().Held == 0 })
+		f.eventually(n.name+" to have the word", func() bool { return n.refuses(address(0)) && n.list.Forced(wide) && n.quarantine.Stats().Held == 0 })
 	}
 	f.agree()
-	f.unpoisoned()
+	f.noneRejected()
 }
 
 // Fault 8: ten thousand blocks of one client each, most of all clients, are in
@@ -108,27 +109,27 @@ func TestForgedClients(t *testing.T) {
 	}
 	f.forge(prefixes)
 	for _, n := range f.nodes {
-		f.eventually(n.name+" to have read all", func() bool { return len(n.blocked())+n.hold.Stats().Held == forged })
+		f.eventually(n.name+" to have read all", func() bool { return len(n.blocked())+n.quarantine.Stats().Held == forged })
 		// All was sent at once, so that the sample is of about 250 clients: a
 		// fifth is 50 of them, and this six standard errors.
 		if got := n.refused(); got > crowd*37/100 {
 			t.Errorf("%s refuses %d of %d clients", n.name, got, crowd)
 		} else {
-			t.Logf("%s refuses %d of %d clients: %+v", n.name, got, crowd, n.hold.Stats())
+			t.Logf("%s refuses %d of %d clients: %+v", n.name, got, crowd, n.quarantine.Stats())
 		}
 	}
 	// A word for some of them, on one node, is one for both.
 	one := f.nodes[0]
 	var meant []netip.Prefix
-	for _, held := range one.hold.All()[:100] {
+	for _, held := range one.quarantine.All()[:100] {
 		meant = append(meant, held.Prefix)
-		if _, ok, err := one.hold.Confirm(one.now(), held.Prefix); !ok || err != nil {
+		if _, ok, err := one.quarantine.Confirm(one.now(), held.Prefix); !ok || err != nil {
 			t.Fatal(held.Prefix, ok, err)
 		}
 	}
 	// The others of them are taken back.
-	for _, held := range one.hold.All()[:100] {
-		if _, ok := one.hold.Withdraw(one.now(), held.Prefix, "forged", one.name); !ok {
+	for _, held := range one.quarantine.All()[:100] {
+		if _, ok := one.quarantine.Withdraw(one.now(), held.Prefix, "forged", one.name); !ok {
 			t.Fatal(held.Prefix)
 		}
 	}
@@ -139,9 +140,9 @@ func TestForgedClients(t *testing.T) {
 					return false
 				}
 			}
-			return len(n.blocked())+n.hold.Stats().Held == forged-100
+			return len(n.blocked())+n.quarantine.Stats().Held == forged-100
 		})
 	}
 	f.agree()
-	f.unpoisoned()
+	f.noneRejected()
 }

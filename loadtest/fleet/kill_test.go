@@ -8,9 +8,9 @@ import (
 )
 
 // Fault 1: Redis is killed at random moments of a push, again and again, under
-// load, and comes back with all that it acknowledged, or with nothing. From
-// when the library is back, every total becomes the sum of what the nodes
-// counted, and every node has the same list.
+// load. It comes back with all that it acknowledged, or with nothing. Once the
+// library is back, every total becomes the sum of what the nodes counted, and
+// every node has the same list.
 func TestRedisKilled(t *testing.T) {
 	quietly(t, func(t *testing.T, quiet bool) {
 		for name, aof := range map[string]bool{"file": true, "empty": false} {
@@ -42,8 +42,8 @@ func TestRedisKilled(t *testing.T) {
 	})
 }
 
-// killAt kills Redis when a fail point is passed next, and up to a push
-// interval later; a point that is not passed for a second is not waited for.
+// killAt kills Redis up to a push interval after a fail point is next passed,
+// and without one after a second.
 func (f *fleet) killAt(server *redistest.Server, at point) {
 	late := time.Duration(f.rng.Int64N(int64(20 * time.Millisecond)))
 	struck, disarm := f.strike(at, func() {
@@ -58,7 +58,7 @@ func (f *fleet) killAt(server *redistest.Server, at point) {
 	server.Kill()
 }
 
-// mustHaveWorked fails a test in which nothing was tested: no push, no block
+// mustHaveWorked fails a test in which nothing was tested: no push, or no block
 // of a key that no node alone saw over its limit.
 func (f *fleet) mustHaveWorked() {
 	f.t.Helper()

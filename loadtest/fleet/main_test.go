@@ -28,13 +28,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		goleak.Cleanup(func(code int) {
-			healings.tell()
+			healings.print()
 			nodetest.Clean()
 			os.Exit(code)
 		}))
 }
 
-// size is how much of something a run has: short in CI, long at full length.
+// size returns how much of something a run has: short in CI, long at full
+// length.
 func size(short, long int) int {
 	if full {
 		return long
@@ -42,7 +43,7 @@ func size(short, long int) int {
 	return short
 }
 
-// newRand draws from a seed that is printed.
+// newRand returns a source with a seed that is printed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -57,8 +58,7 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// quietly runs a test of a fleet that tells of every key, and of one that is
-// quiet.
+// quietly runs a test of a fleet that reports every key, and of a quiet one.
 func quietly(t *testing.T, test func(t *testing.T, quiet bool)) {
 	for name, quiet := range map[string]bool{"all": false, "quiet": true} {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func quietly(t *testing.T, test func(t *testing.T, quiet bool)) {
 	}
 }
 
-// notUnderRace skips what the race detector makes too slow to say anything.
-// One test of every kind of wiring runs under it all the same.
+// notUnderRace skips what the race detector makes too slow to mean anything.
+// One test of every kind of wiring still runs under it.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {

@@ -9,8 +9,8 @@ import (
 	"edgeguard"
 )
 
-// manual is a block such as an operator makes on a node, of somebody who sends
-// no traffic here.
+// manual returns a block such as an operator makes on a node, of a client that
+// sends no traffic here.
 func manual(k byte, n *node) edgeguard.Block {
 	return manualOf(netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, 113, k}), 32), n)
 }
@@ -28,7 +28,7 @@ func addChange(version int64, prefix, record string) *goredis.XAddArgs {
 	return &goredis.XAddArgs{Stream: blocksKey("stream"), Values: []any{"v", version, "p", prefix, "r", record}}
 }
 
-// block has a node block by hand.
+// block makes a block by hand on a node.
 func (f *fleet) block(n *node, b edgeguard.Block) {
 	f.t.Helper()
 	if _, err := n.merge(b, false); err != nil {

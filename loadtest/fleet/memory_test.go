@@ -9,8 +9,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 26: Redis is full and takes nothing more. The nodes say so, go on
-// alone, and make good for all of it when there is room.
+// Fault 26: Redis is full and accepts nothing more. The nodes say so, go on
+// alone, and make up for all of it when there is room.
 func TestRedisFull(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -43,8 +43,8 @@ func TestRedisFull(t *testing.T) {
 	})
 }
 
-// Fault 26: Redis throws out what was used least. That is alarmed as a mistake
-// in its config, and what was thrown out and is counted again is made good.
+// Fault 26: Redis evicts what was used least. That raises an alarm about its
+// config, and what was evicted and is counted again is pushed again.
 func TestRedisEvicts(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

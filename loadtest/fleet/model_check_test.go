@@ -10,8 +10,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// What all tests here rest on: a count too many, one that is gone, and a block
-// too many are seen by the comparison with the model.
+// All tests here rely on this: the comparison with the model notices a count
+// too many, a lost one, and a block too many.
 func TestTheModelNotices(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})

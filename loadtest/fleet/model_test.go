@@ -10,7 +10,7 @@ const (
 )
 
 // model is what one node counted, by key and slot: the truth that Redis is
-// compared with. It knows nothing of rings, pushes and answers.
+// compared with. It does not use rings, pushes and answers.
 type model struct {
 	mu    sync.Mutex // guards the fields below
 	slots [remembered]modelSlot
@@ -21,7 +21,7 @@ type modelSlot struct {
 	counts []uint32 // by key
 }
 
-// add notes counts of one slot; counts are by key.
+// add adds counts of one slot; counts are by key.
 func (m *model) add(slot uint32, keys []int, all int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// network is one node's own ways to the servers of a Sentinel set: a proxy for
-// each, so that the node can be cut off from any of them, and Sentinels that
-// name each server by its proxy, as they do behind address translation.
+// network is one node's connections to the servers of a Sentinel set: a proxy
+// for each, so that the node can be cut off from any of them, and Sentinels
+// that name each server by its proxy, as they do behind address translation.
 type network struct {
 	master, replica *redistest.Proxy
 	sentinels       []*redistest.Proxy
 }
 
-// newNetwork makes a node's ways, and the config that goes by them.
+// newNetwork makes a node's connections, and sets the config that uses them.
 func newNetwork(t testing.TB, s *redistest.Sentinel, c *redis.Config) *network {
 	t.Helper()
 	ports := new(sync.Map) // as the servers name each other → as the node does
@@ -41,7 +41,7 @@ func newNetwork(t testing.TB, s *redistest.Sentinel, c *redis.Config) *network {
 }
 
 // part cuts the node off from one side, the old master's or all others, and
-// lets it live on the other.
+// connects it to the other.
 func (n *network) part(withOld bool) {
 	gone := redistest.Fault{Swallow: true}
 	if !withOld {
@@ -62,8 +62,8 @@ func (n *network) heal() {
 
 func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
 
-// newTranslator passes on to a Sentinel until the test ends, and writes in its
-// answers the ports as a node knows them. It gives its address.
+// newTranslator is a proxy of a Sentinel until the test ends. It replaces the
+// ports in its answers with those that a node knows. It returns its address.
 func newTranslator(t testing.TB, target string, ports *sync.Map) string {
 	t.Helper()
 	back := func(to io.Writer, from io.Reader) {

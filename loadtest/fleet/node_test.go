@@ -35,13 +35,13 @@ type node struct {
 	// what it adds to that to get the epoch's, both in ns.
 	ahead, offset atomic.Int64
 
-	list     *blocklist.List
-	hold     *quarantine.Quarantine
-	detector *detector.Detector
-	counts   *aggregator.Totals
-	member   *member.Member
-	link     *redis.Link
-	model    model
+	list       *blocklist.List
+	quarantine *quarantine.Quarantine
+	detector   *detector.Detector
+	counts     *aggregator.Totals
+	member     *member.Member
+	link       *redis.Link
+	model      model
 
 	mu      sync.Mutex                 // guards the fields below
 	alarms  map[string]string          // by kind and about: the text
@@ -52,7 +52,7 @@ type node struct {
 	stop func()
 }
 
-// newNode makes a node and starts nothing.
+// newNode returns a node and starts nothing.
 func newNode(f *fleet, i int, c redis.Config) *node {
 	n := &node{
 		fleet: f, name: fmt.Sprintf("edge-%d", i+1), boot: fmt.Sprintf("%016x", f.boots.Add(1)),
@@ -67,7 +67,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
-	n.hold = quarantine.New(n.list, func(b edgeguard.Block) {
+	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) {
 		if k, ok := n.member.Key(b.Rule, b.Prefix); ok {
 			n.link.PushNow(k)
 		}
@@ -82,13 +82,13 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 		n.mu.Lock()
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
-		n.hold.Changed(time.Now(), b)
+		n.quarantine.Changed(time.Now(), b)
 		n.link.Changed(b, n.list.Forced(b.Prefix))
 	})
 	return n
 }
 
-// wire makes the detector and what it tells the fleet.
+// wire makes the detector and connects it to the fleet.
 func (n *node) wire(f *fleet) {
 	set, problems := rules.Compile([]rules.Spec{{
 		Name: ruleName, Threshold: f.Limit, Guard: "1", Window: f.Window, BlockFor: time.Hour,
@@ -104,15 +104,15 @@ func (n *node) wire(f *fleet) {
 	f.meter, _ = strconv.ParseUint(set.Meters[0].Fingerprint, 16, 64)
 }
 
-// now is the node's own clock.
+// now returns the time by the node's clock.
 func (n *node) now() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
 
 func (n *node) epoch(local time.Time) time.Time { return local.Add(time.Duration(n.offset.Load())) }
 
 func (n *node) local(epoch time.Time) time.Time { return epoch.Add(-time.Duration(n.offset.Load())) }
 
-// peer is the node as its link sees it. The fleet's named fail points are passed
-// here.
+// peer is the node as its link sees it. It passes the fleet's named fail
+// points.
 type peer struct{ *node }
 
 var _ redis.Peer = peer{}
@@ -136,7 +136,7 @@ func (p peer) Over(k aggregator.Key, peak uint32, reason string) {
 
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 	if p.member.Blocked(p.now(), k) {
-		p.hold.Found(k.Prefix)
+		p.quarantine.Found(k.Prefix)
 	}
 	return p.member.Settled(p.now(), k, peak)
 }
@@ -144,7 +144,7 @@ func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 func (p peer) Merge(b edgeguard.Block, forced bool) (bool, error) {
 	p.fleet.pass(beforeApply)
 	defer p.fleet.pass(afterApply)
-	return p.hold.Admit(p.now(), p.detector, b, forced)
+	return p.quarantine.Admit(p.now(), p.detector, b, forced)
 }
 
 func (p peer) Records() iter.Seq2[edgeguard.Block, bool] { return p.list.Records() }
@@ -207,14 +207,14 @@ func (n *node) see(keys []int) {
 	n.model.add(n.fleet.slot(n.epoch(now)), seen, n.fleet.Clients+n.fleet.Strangers)
 }
 
-// alarm gives the text of an alarm that stands, "" if none does.
+// alarm returns the text of an active alarm, "" if there is none.
 func (n *node) alarm(kind, about string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.alarms[kind+" "+about]
 }
 
-// blocked are the prefixes that the node refuses.
+// blocked returns the prefixes that the node refuses.
 func (n *node) blocked() map[netip.Prefix]edgeguard.Block {
 	out := map[netip.Prefix]edgeguard.Block{}
 	for b := range n.list.All(n.now()) {
@@ -223,8 +223,8 @@ func (n *node) blocked() map[netip.Prefix]edgeguard.Block {
 	return out
 }
 
-// held is what stands in the node's list: blocks and allowances, which are never
-// of one prefix.
+// held returns what is in force in the node's list: blocks and allowances,
+// which are never of one prefix.
 func (n *node) held() map[netip.Prefix]edgeguard.Block {
 	out := n.blocked()
 	for b := range n.list.Allowances(n.now()) {
@@ -233,7 +233,7 @@ func (n *node) held() map[netip.Prefix]edgeguard.Block {
 	return out
 }
 
-// refuses says whether the node blocks an address.
+// refuses reports whether the node blocks an address.
 func (n *node) refuses(addr netip.Addr) bool {
 	standing, _ := n.list.Find(n.now(), addr)
 	return standing == blocklist.Blocked

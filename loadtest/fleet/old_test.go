@@ -10,8 +10,8 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 5, on the real program: a Redis before 7. The node serves and goes by
-// its own counts, and says what is wrong; `fleet install` says it and fails.
+// Fault 5, on the real program: a Redis before 7. The node serves, uses its own
+// counts and says what is wrong; `fleet install` says it and fails.
 func TestRedisTooOld(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

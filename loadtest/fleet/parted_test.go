@@ -11,12 +11,12 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 25: the network parts in two. On one side are the old master and a
-// node, which goes on writing to it; on the other the Sentinels, the replica,
-// which they put in its place, and two nodes. Each side adds up and enforces
-// what it sees. When they are one again, what the old master took is gone from
-// Redis, and is there all the same: the fleet's totals are the sum of what all
-// nodes counted, and its list is of both sides, of each record the newest.
+// Fault 25: the network is partitioned. On one side are the old master and a
+// node that goes on writing to it; on the other the Sentinels, the replica that
+// they promote, and two nodes. Each side adds up and enforces what it sees.
+// When the partition ends, what the old master accepted is lost in Redis, and
+// comes back: the fleet's totals are the sum of what all nodes counted, and its
+// list has the newest record of both sides.
 func TestPartedFailover(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -89,8 +89,8 @@ func TestPartedFailover(t *testing.T) {
 	})
 }
 
-// eachSideEnforces wants what was blocked on either side to be in force on all
-// of it, and not on the other, and Redis to hold it there.
+// eachSideEnforces checks that what was blocked on either side is in force on
+// all of it, and not on the other, and that Redis stores it there.
 func (f *fleet) eachSideEnforces(s *redistest.Sentinel, there, here edgeguard.Block) {
 	f.t.Helper()
 	for i, n := range f.nodes {
@@ -113,7 +113,7 @@ func (f *fleet) lift(n *node, b edgeguard.Block) {
 	}
 }
 
-// holdsAll wants every node to have each of the blocks, in no older version.
+// holdsAll checks that every node has each of the blocks, in no older version.
 func (f *fleet) holdsAll(known []map[netip.Prefix]edgeguard.Block) {
 	f.t.Helper()
 	for _, n := range f.nodes {

@@ -12,8 +12,8 @@ import (
 )
 
 // Fault 3, on the real program: what the request path does with Redis up, dead,
-// hung, and two seconds slow. No request fails, who was refused stays refused,
-// the node's own limits hold, and the log is not filled.
+// hung, and two seconds slow. No request fails, refused clients stay refused,
+// the node's own limits apply, and the log is not flooded.
 func TestRequestPath(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestRequestPath(t *testing.T) {
 	}
 }
 
-// refusedByBoth spreads a client's requests over two nodes, of which neither
+// refusedByBoth spreads a client's requests over two nodes, neither of which
 // sees its limit passed, and waits until both refuse it.
 func refusedByBoth(t *testing.T, nodes ...*process) {
 	t.Helper()
@@ -100,7 +100,7 @@ func ask(t *testing.T, p *process, client string) (refused bool) {
 }
 
 // askFor asks a node for a while about many clients, one of them blocked, and
-// about one that comes over its limit meanwhile. It returns how long each
+// about one that goes over its limit during that time. It returns how long each
 // answer took, sorted.
 func askFor(t *testing.T, p *process, round int, span time.Duration) []time.Duration {
 	t.Helper()

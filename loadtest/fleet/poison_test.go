@@ -12,9 +12,9 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// Fault 8: somebody writes into the fleet's list what no node would. Whatever
-// cannot be read, is too wide, protected, from the future or without end is
-// refused and told; the rest of the list stays, and goes on.
+// Fault 8: a client writes into the fleet's list what no node would. What does
+// not parse, is too wide, protected, from the future or without end is rejected
+// with an alarm; the rest of the list stays, and goes on.
 func TestPoisonousList(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -81,8 +81,8 @@ func TestPoisonousList(t *testing.T) {
 	t.Logf("%d records written, %d of them readable; %d times refused", mine.written, len(mine.readable), refused)
 }
 
-// lives wants every node to have its good blocks, and no other but what could
-// be read.
+// lives checks that every node has its good blocks, and no others except those
+// that parse.
 func (f *fleet) lives(p *poisoner) {
 	f.t.Helper()
 	for _, n := range f.nodes {
@@ -104,7 +104,7 @@ func (f *fleet) lives(p *poisoner) {
 	}
 }
 
-// poisoner writes records past the library, and through it.
+// poisoner writes records with and without the library.
 type poisoner struct {
 	f        *fleet
 	good     map[netip.Prefix]bool
@@ -112,7 +112,7 @@ type poisoner struct {
 	written  int
 }
 
-// record is a good record but for what wrong does to it.
+// record returns a good record with what wrong does to it.
 func (p *poisoner) record(prefix netip.Prefix, wrong func(r *aggregator.Record)) string {
 	p.f.t.Helper()
 	now := time.Now()
@@ -182,8 +182,8 @@ func (p *poisoner) mutation() {
 	p.write(string(name), string(text), true)
 }
 
-// write puts a record into the list by the library or past it, and into the
-// stream as its next change. What can be read may be taken.
+// write puts a record into the list, with the library or without, and into the
+// stream as its next change. may says that a node may accept it.
 func (p *poisoner) write(prefix, record string, may bool) {
 	p.written++
 	// What is from the future now may be of the present when a node reads it

@@ -23,7 +23,7 @@ type process struct {
 }
 
 // startProcess runs a node until the test ends, and returns when it answers.
-// A limit of 40 in 5 minutes is the fleet's.
+// Its rule is a limit of 40 in 5 minutes in the fleet.
 func startProcess(t *testing.T, name string, server *redistest.Server) *process {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -45,7 +45,7 @@ fleet: {redis: "redis://%s", namespace: test, max_nodes: 2}
 	return p
 }
 
-// readyz is what the node says of itself to a load balancer.
+// readyz returns what the node reports to a load balancer.
 func (p *process) readyz() (string, error) {
 	answer, err := p.admin.Get("http://node/readyz")
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *process) readyz() (string, error) {
 	return string(text), err
 }
 
-// asker asks a node on one connection, as nginx does.
+// asker sends requests to a node on one connection, as nginx does.
 type asker struct {
 	conn    net.Conn
 	answers *bufio.Reader
@@ -102,7 +102,7 @@ func (a *asker) refused(client string) (refused bool, err error) {
 	return false, fmt.Errorf("status %d", answer.StatusCode)
 }
 
-// degraded says whether the node calls itself so.
+// degraded reports whether the node calls itself degraded.
 func (p *process) degraded() bool {
 	text, err := p.readyz()
 	return err == nil && strings.Contains(text, `"degraded":true`)

@@ -15,8 +15,8 @@ import (
 )
 
 // Fault 2: a tenth of the pushes is carried out and its answer lost, and some
-// are carried out again, seconds late and out of their order. No total is a
-// count too high or too low.
+// are carried out again, seconds late and out of order. No total is a count too
+// high or too low.
 func TestRepliesLost(t *testing.T) {
 	quietly(t, func(t *testing.T, quiet bool) {
 		if quiet {
@@ -68,7 +68,7 @@ func TestRepliesLost(t *testing.T) {
 	})
 }
 
-// repeater says a tenth of the pushes again, up to three seconds later.
+// repeater sends a tenth of the pushes again, up to three seconds later.
 type repeater struct {
 	client *goredis.Client
 
@@ -105,7 +105,7 @@ func (r *repeater) hear(command [][]byte) {
 	})
 }
 
-// stop waits until nothing is left to be said.
+// stop waits until nothing is left to be sent.
 func (r *repeater) stop() {
 	r.mu.Lock()
 	r.stopped = true

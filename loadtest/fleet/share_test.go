@@ -19,7 +19,8 @@ import (
 )
 
 // BenchmarkQuiet replays a real log, its lines spread at random over ten nodes,
-// in its own time, and counts how many of the clients the fleet was told about.
+// by its own time, and counts how many of the clients were reported to the
+// fleet.
 func BenchmarkQuiet(b *testing.B) {
 	events := readLog(b, realdata.Path(b, "weblog-wordpress-2016", "access.log.gz"))
 	for range b.N {
@@ -73,8 +74,8 @@ func readLog(b *testing.B, file string) []edgeguard.Event {
 	}
 }
 
-// virtual is a quiet fleet on the twin of the library, in the events' time: a
-// round of pushes every half second in which there is something to say.
+// virtual is a quiet fleet on the library's reference, by the events' time: a
+// round of pushes every half second in which there is something to push.
 type virtual struct {
 	limit uint32
 	rng   *rand.Rand
@@ -132,7 +133,7 @@ func newVirtual(nodes int, limit uint32, rng *rand.Rand) *virtual {
 	return v
 }
 
-// see has one node, whichever, see an event.
+// see counts an event on a random node.
 func (v *virtual) see(at time.Time, addr netip.Addr) {
 	if at.After(v.now) {
 		v.now = at
@@ -163,7 +164,7 @@ func (v *virtual) see(at time.Time, addr netip.Addr) {
 	}
 }
 
-// round pushes what every node has to say, and what follows from the answers.
+// round pushes what every node has, and does what follows from the answers.
 func (v *virtual) round(now time.Time) {
 	clear(v.fresh)
 	for i, n := range v.nodes {
@@ -208,7 +209,7 @@ func (v *virtual) push(i int, p *aggregator.Push, now time.Time) {
 	}
 }
 
-// truth tells who of the active was over the limit in any window.
+// truth returns which of the active clients were over the limit in any window.
 func (v *virtual) truth() map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for addr, slots := range v.counts {

@@ -22,51 +22,51 @@ type badStart struct {
 	way     func(dir string, i int, c *redis.Config)
 	bare    bool
 	before  func(f *fleet, s *redistest.Server)
-	trouble string // its kind
+	fault   string // its kind
 	says    string // what an operator reads
-	mend    func(f *fleet, s *redistest.Server, dir string)
+	fix     func(f *fleet, s *redistest.Server, dir string)
 }
 
 var badStarts = []badStart{
 	{
-		name:    "missing",
-		before:  func(_ *fleet, s *redistest.Server) { s.Kill() },
-		trouble: "unreachable", says: "cannot be reached",
-		mend: func(f *fleet, s *redistest.Server, _ string) { s.Restart(); f.install() },
+		name:   "missing",
+		before: func(_ *fleet, s *redistest.Server) { s.Kill() },
+		fault:  "unreachable", says: "cannot be reached",
+		fix: func(f *fleet, s *redistest.Server, _ string) { s.Restart(); f.install() },
 	},
 	{
 		name: "no password", options: redistest.Options{Password: "secret"},
-		trouble: "password", says: "set fleet.password_file",
-		mend: func(f *fleet, _ *redistest.Server, _ string) {
+		fault: "password", says: "set fleet.password_file",
+		fix: func(f *fleet, _ *redistest.Server, _ string) {
 			f.redis.ConfigSet(background, "requirepass", "")
 		},
 	},
 	{
 		name: "wrong password", options: redistest.Options{Password: "secret"},
-		trouble: "password", says: "refuses the user or the password",
+		fault: "password", says: "refuses the user or the password",
 		way: func(dir string, _ int, c *redis.Config) {
 			c.User, c.PasswordFile = "default", filepath.Join(dir, "password")
 		},
-		mend: func(f *fleet, _ *redistest.Server, dir string) {
+		fix: func(f *fleet, _ *redistest.Server, dir string) {
 			write(f.t, filepath.Join(dir, "password"), "secret\n")
 		},
 	},
 	{
 		name: "no library", bare: true,
-		trouble: "library", says: "edgeguard fleet install",
-		mend: func(f *fleet, _ *redistest.Server, _ string) { f.install() },
+		fault: "library", says: "edgeguard fleet install",
+		fix: func(f *fleet, _ *redistest.Server, _ string) { f.install() },
 	},
 	{
 		name: "other partitions",
 		before: func(f *fleet, _ *redistest.Server) {
 			f.redis.HSet(background, blocksKey("state"), "partitions", partitions+1)
 		},
-		trouble: "partitions", says: "fleet.partitions",
-		mend: func(f *fleet, _ *redistest.Server, _ string) { f.redis.Del(background, blocksKey("state")) },
+		fault: "partitions", says: "fleet.partitions",
+		fix: func(f *fleet, _ *redistest.Server, _ string) { f.redis.Del(background, blocksKey("state")) },
 	},
 }
 
-// Fault 5: Redis is missing, or lets nobody in when the nodes start. Each says
+// Fault 5: Redis is missing, or refuses the nodes when they start. Each says
 // why, goes on alone, and joins by itself once it can.
 func TestStartWithoutRedis(t *testing.T) {
 	notUnderRace(t)
@@ -96,7 +96,7 @@ func TestStartWithoutRedis(t *testing.T) {
 			}
 			f.feed()
 			for _, n := range f.nodes {
-				f.eventually(n.name+" to say what is wrong", func() bool { return n.link.Stats().Fault.Kind == c.trouble })
+				f.eventually(n.name+" to say what is wrong", func() bool { return n.link.Stats().Fault.Kind == c.fault })
 				if text := n.link.Stats().Fault.Text; !strings.Contains(text, c.says) || n.alarm("fleet", "redis") == "" {
 					t.Errorf("it says %q, and alarms %q", text, n.alarm("fleet", "redis"))
 				}
@@ -104,7 +104,7 @@ func TestStartWithoutRedis(t *testing.T) {
 			said := time.Since(begun)
 			tries := f.watchTries(time.Duration(size(3, 30)) * time.Second)
 			mended := time.Now()
-			c.mend(f, server, dir)
+			c.fix(f, server, dir)
 			f.up()
 			joined := time.Since(mended)
 			f.check("Redis came")
@@ -113,7 +113,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	}
 }
 
-// Redis that is loading its data answers, and takes nothing.
+// A Redis that is loading its data answers, and accepts nothing.
 func TestStartWhileRedisLoads(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -146,11 +146,11 @@ func TestStartWhileRedisLoads(t *testing.T) {
 	f.check("Redis had loaded")
 }
 
-// watchTries notes when each node tries to connect for a while, and wants
-// nodes that lost Redis together not to come back together.
+// watchTries records for a while when each node tries to connect, and checks
+// that nodes that lost Redis together do not come back together.
 func (f *fleet) watchTries(span time.Duration) string {
 	f.t.Helper()
-	var mu sync.Mutex
+	var mu sync.Mutex // guards waits
 	var waits []time.Duration
 	var watching sync.WaitGroup
 	for _, n := range f.nodes {

@@ -18,7 +18,7 @@ import (
 // pushEvery is the push interval of every node here, the default.
 const pushEvery = redis.DefaultPush
 
-// stored is what Redis holds of one key, in the window that ends at some slot.
+// stored is what Redis stores of one key, in the window that ends at some slot.
 type stored struct {
 	parts map[[8]byte]uint32 // by node
 	total uint32             // the fleet's ring
@@ -31,8 +31,7 @@ func (s *stored) sum() (sum uint32) {
 	return sum
 }
 
-// The names in Redis, spelled out: what stands there is a contract between
-// versions.
+// The names in Redis, spelled out: they are a contract between versions.
 func clockKey(partition int) string { return fmt.Sprintf("eg:{%s/%d}:c", namespace, partition) }
 
 func blocksKey(what string) string { return "eg:{" + namespace + "/b}:" + what }
@@ -44,7 +43,7 @@ func (f *fleet) key(k int) (partition int, name string) {
 }
 
 // stored reads the split over the nodes of some keys, and the total of the
-// fleet's ring: by a push that says nothing.
+// fleet's ring, by a push that changes nothing.
 func (f *fleet) stored(keys []int, end uint32) (map[int]stored, error) {
 	out := make(map[int]stored, len(keys))
 	for some := range slices.Chunk(keys, 500) {
@@ -71,7 +70,7 @@ func (f *fleet) stored(keys []int, end uint32) (map[int]stored, error) {
 	return out, f.readTotals(out, end)
 }
 
-// readTotals asks for the fleet's totals of the keys that Redis holds.
+// readTotals reads the fleet's totals of the keys that Redis has.
 func (f *fleet) readTotals(out map[int]stored, end uint32) error {
 	names, of := make([][]string, partitions), make([][]int, partitions)
 	for k, s := range out {
@@ -105,10 +104,10 @@ func (f *fleet) readTotals(out map[int]stored, end uint32) error {
 	return nil
 }
 
-// observer is the id by which the test itself asks.
+// observer is the ID under which the test itself reads.
 var observer = aggregator.NodeID("observer", "0000000000000000")
 
-// list reads the fleet's list as it stands.
+// list reads the fleet's list.
 func (f *fleet) list() (version int64, digest string, records map[string]string, err error) {
 	state, err := f.redis.HGetAll(background, blocksKey("state")).Result()
 	if err != nil {
@@ -131,7 +130,7 @@ func cmpOr(s, otherwise string) string {
 	return s
 }
 
-// digestOf is what the digest of records must be.
+// digestOf returns what the digest of records must be.
 func digestOf(records map[string]string) string {
 	var all uint64
 	for prefix, record := range records {
@@ -140,8 +139,8 @@ func digestOf(records map[string]string) string {
 	return fmt.Sprintf("%016x", all)
 }
 
-// beats are what the nodes last said of themselves, by name and boot.
-func (f *fleet) beats() (map[string]aggregator.Heartbeat, error) {
+// heartbeats returns the last heartbeats of the nodes, by name and boot.
+func (f *fleet) heartbeats() (map[string]aggregator.Heartbeat, error) {
 	fields, err := f.redis.HGetAll(background, blocksKey("nodes")).Result()
 	if err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func (f *fleet) beats() (map[string]aggregator.Heartbeat, error) {
 	out := map[string]aggregator.Heartbeat{}
 	for field, text := range fields {
 		var b aggregator.Heartbeat
-		_, text, _ = strings.Cut(text, " ") // behind the second in which it came
+		_, text, _ = strings.Cut(text, " ") // after the second in which it came
 		if err := json.Unmarshal([]byte(text), &b); err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// tap is a proxy that reads what a node says to Redis, command by command: it
-// may change a command, and may note it to say it again.
+// tap is a proxy that reads what a node sends to Redis, command by command: it
+// can change a command, and record it to send it again.
 type tap struct {
 	addr string
 	// each sees every command before it is passed on; it may change it.
@@ -27,7 +27,7 @@ type tap struct {
 	closed   bool
 }
 
-// newTap passes on to target until the test ends, answers as they are.
+// newTap passes commands to target until the test ends, and answers unchanged.
 func newTap(t testing.TB, target string, each func(command [][]byte)) *tap {
 	t.Helper()
 	return newTapBothWays(t, target, each, passOn)
@@ -150,7 +150,7 @@ func writeCommand(w *bufio.Writer, command [][]byte) {
 	}
 }
 
-// calls says whether a command calls a function of this name.
+// calls reports whether a command calls a function of this name.
 func calls(command [][]byte, function string) bool {
 	return len(command) > 1 && bytes.EqualFold(command[0][:min(5, len(command[0]))], []byte("fcall")) && string(command[1]) == function
 }

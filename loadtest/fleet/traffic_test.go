@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// address is the client behind key k. One in eight speaks IPv6, from ever
-// another address of its /64, and is alone in its /56.
+// address returns the client behind key k. One in eight uses IPv6, with an ever
+// changing address of its /64, and is alone in its /56.
 func address(k int) netip.Addr {
 	if k%8 == 7 {
 		a := netip.MustParsePrefix("2001:db8::/32").Addr().As16()
@@ -22,7 +22,7 @@ func address(k int) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// prefix is what is counted together of key k.
+// prefix returns what is counted together for key k.
 func prefix(k int) netip.Prefix {
 	bits := 32
 	if k%8 == 7 {
@@ -32,16 +32,16 @@ func prefix(k int) netip.Prefix {
 	return p
 }
 
-// feed has every node see events until rest: few clients send much, most a
-// little, so that some are over the limit on one node, more in the fleet only,
-// and many hover below.
+// feed makes every node see events until rest: few clients send much, most a
+// little, so that some are over the limit on one node, more only in the fleet,
+// and many are just below.
 func (f *fleet) feed() {
 	for _, n := range f.nodes {
 		f.feedOne(n)
 	}
 }
 
-// feedOne has one node see events until rest.
+// feedOne makes one node see events until rest.
 func (f *fleet) feedOne(n *node) {
 	const every = 20 * time.Millisecond
 	rng := rand.New(rand.NewPCG(f.rng.Uint64(), 1))
@@ -66,7 +66,7 @@ func (f *fleet) feedOne(n *node) {
 	f.feeds = append(f.feeds, func() { close(stop); running.Wait() })
 }
 
-// draw draws keys: by the square of an even chance, if not Even.
+// draw returns random keys: by the square of an even chance, unless Even.
 func (f *fleet) draw(rng *rand.Rand, n int) []int {
 	keys := make([]int, n)
 	for i := range keys {
@@ -79,7 +79,7 @@ func (f *fleet) draw(rng *rand.Rand, n int) []int {
 	return keys
 }
 
-// rest ends the feeding; what was seen is in the models.
+// rest ends the feeding; the models have what was seen.
 func (f *fleet) rest() {
 	for _, stop := range f.feeds {
 		stop()
@@ -88,7 +88,7 @@ func (f *fleet) rest() {
 	f.rested = time.Now()
 }
 
-// pause waits for about d, of which a part is drawn.
+// pause waits for about d, a part of which is random.
 func (f *fleet) pause(d time.Duration) {
 	time.Sleep(d/2 + time.Duration(f.rng.Int64N(int64(d))))
 }

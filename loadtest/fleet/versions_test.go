@@ -10,8 +10,8 @@ import (
 )
 
 // Fault 33: in a rolling upgrade nodes of two versions share a Redis, each with
-// its own library, and one fleet. The next version's nodes are made of this
-// one's, by a proxy that changes the name of what they call.
+// its own library, and one fleet. A proxy turns this version's nodes into the
+// next one's, by changing the name of the functions that they call.
 func TestTwoVersions(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
