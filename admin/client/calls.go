@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -24,30 +25,13 @@ const pageSize = 1000
 // Blocks lists the active blocks in the order of their prefixes, page by
 // page. It ends after the first error.
 func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.Block, error] {
-	return func(yield func(admin.Block, error) bool) {
-		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
-		for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
-			if value != "" {
-				query.Set(name, value)
-			}
-		}
-		for {
-			page, err := ask[admin.BlockPage](ctx, c, http.MethodGet, "/api/v1/blocks", query, nil)
-			if err != nil {
-				yield(admin.Block{}, err)
-				return
-			}
-			for _, b := range page.Blocks {
-				if !yield(b, nil) {
-					return
-				}
-			}
-			if page.Next == "" {
-				return
-			}
-			query.Set("cursor", page.Next)
+	query := url.Values{}
+	for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
+		if value != "" {
+			query.Set(name, value)
 		}
 	}
+	return pages(ctx, c, "/api/v1/blocks", query, func(p admin.BlockPage) ([]admin.Block, string) { return p.Blocks, p.Next })
 }
 
 // Block requests a block and returns the one that is in force.
@@ -58,33 +42,38 @@ func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, 
 // Unblock removes the block of exactly this prefix, resets the counts of its
 // addresses, and returns what was lifted.
 func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Block, error) {
-	query := url.Values{}
-	if reason != "" {
-		query.Set("reason", reason)
-	}
-	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), query, nil)
+	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), because(reason), nil)
 }
 
 // Held lists the blocks of the fleet that await confirmation, in the order of their
 // prefixes, page by page. It ends after the first error.
 func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
-	return func(yield func(admin.HeldBlock, error) bool) {
-		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	return pages(ctx, c, "/api/v1/held", url.Values{}, func(p admin.HeldPage) ([]admin.HeldBlock, string) { return p.Held, p.Next })
+}
+
+// pages yields the items of all pages; split returns those of one and the cursor
+// of the next.
+func pages[Page, Item any](ctx context.Context, c *Client, path string, query url.Values, split func(Page) ([]Item, string)) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		query := maps.Clone(query)
+		query.Set("limit", strconv.Itoa(pageSize))
 		for {
-			page, err := ask[admin.HeldPage](ctx, c, http.MethodGet, "/api/v1/held", query, nil)
+			page, err := ask[Page](ctx, c, http.MethodGet, path, query, nil)
 			if err != nil {
-				yield(admin.HeldBlock{}, err)
+				var none Item
+				yield(none, err)
 				return
 			}
-			for _, b := range page.Held {
-				if !yield(b, nil) {
+			items, next := split(page)
+			for _, item := range items {
+				if !yield(item, nil) {
 					return
 				}
 			}
-			if page.Next == "" {
+			if next == "" {
 				return
 			}
-			query.Set("cursor", page.Next)
+			query.Set("cursor", next)
 		}
 	}
 }
@@ -92,6 +81,14 @@ func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 // Confirm puts held blocks in force, in the whole fleet.
 func (c *Client) Confirm(ctx context.Context, r admin.ConfirmRequest) (admin.Confirmed, error) {
 	return ask[admin.Confirmed](ctx, c, http.MethodPost, "/api/v1/held/confirm", nil, r)
+}
+
+// because returns the query with the reason of a removal.
+func because(reason string) url.Values {
+	if reason == "" {
+		return nil
+	}
+	return url.Values{"reason": {reason}}
 }
 
 // escaped returns a prefix as part of a path; its slash stays.
@@ -112,11 +109,7 @@ func (c *Client) Allow(ctx context.Context, r admin.AllowRequest) (admin.Allowan
 // Disallow removes the allowance of exactly this prefix that was made at run
 // time, and returns it.
 func (c *Client) Disallow(ctx context.Context, prefix, reason string) (admin.Allowance, error) {
-	query := url.Values{}
-	if reason != "" {
-		query.Set("reason", reason)
-	}
-	return ask[admin.Allowance](ctx, c, http.MethodDelete, "/api/v1/allow/"+escaped(prefix), query, nil)
+	return ask[admin.Allowance](ctx, c, http.MethodDelete, "/api/v1/allow/"+escaped(prefix), because(reason), nil)
 }
 
 // Explain returns the state of an address, with its count for every rule.
