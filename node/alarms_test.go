@@ -28,7 +28,7 @@ func TestAlarmsRepeatOnceAMinute(t *testing.T) {
 	}
 	a.begins(now, "log", "x", "again")
 	if len(heard) != 5 {
-		t.Error("what ended and began again was not told")
+		t.Error("what ended and began again was not reported")
 	}
 }
 

@@ -99,7 +99,7 @@ func TestFleetAllowance(t *testing.T) {
 	}
 }
 
-// An allowance made while Redis is away holds at once where it was made, and
+// An allowance made while Redis is away is in force immediately where it was made, and
 // wins when the nodes meet over what a rule did elsewhere meanwhile, however
 // often. It outlives its node's restart.
 func TestFleetAllowanceWithoutRedis(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFleetAllowanceWithoutRedis(t *testing.T) {
 		}
 	}
 	if !a.allows(addr) || !b.blocked(addr) {
-		t.Fatal("the nodes do not stand as they should while they are alone")
+		t.Fatal("the lists are not as they should be while the nodes are alone")
 	}
 	a.stop()
 	a = newNode(t, a.folder, a.yaml).start()

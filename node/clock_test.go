@@ -23,7 +23,7 @@ func (u *underTest) step(by time.Duration) {
 }
 
 // readsLog has the node decide the lines of a log as it decides those that it
-// follows; the function gives it one of an address, at a time of the wall clock.
+// follows; the function writes one of an address, at a time of the wall clock.
 func (u *underTest) readsLog() func(at time.Time, addr string) {
 	decide := u.pipeline.Batches("log")
 	return func(at time.Time, addr string) {
@@ -32,7 +32,7 @@ func (u *underTest) readsLog() func(at time.Time, addr string) {
 }
 
 // Fault 17: a step of the wall clock moves no count and ends no block; people
-// and files are told the time that the wall clock shows.
+// and files get the time that the wall clock shows.
 func TestClockSteps(t *testing.T) {
 	folder := shortDir(t)
 	u := newNode(t, folder, small)
@@ -49,7 +49,7 @@ func TestClockSteps(t *testing.T) {
 		u.step(by)
 		view := u.view()
 		if got := view.Now(); (time.Until(got) - by).Abs() > 10*time.Second {
-			t.Errorf("after a step by %v people are told %v", by, got)
+			t.Errorf("after a step by %v the API shows %v", by, got)
 		}
 		// A server of this host stamps its lines with the clock that stepped.
 		log(time.Now().Add(by), "203.0.113.11")

@@ -15,7 +15,7 @@ func (u *underTest) conditions() string {
 }
 
 // Fault 32: a list, a state and a port that cannot be had are alarms, each
-// told once; deciding goes on, and all recovers without a restart.
+// reported once; decisions go on, and all recovers without a restart.
 func TestFaultsAreToldAndMended(t *testing.T) {
 	folder := shortDir(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func TestFaultsAreToldAndMended(t *testing.T) {
 	u.eventually("all is well", func() bool { return u.conditions() == "" })
 	u.eventually("both are on the list", func() bool { return read(t, folder, "lists", "deny.conf") == "203.0.113.9\n203.0.113.20\n" })
 	if n := strings.Count(u.log.String(), "the address is in use"); n != 1 {
-		t.Errorf("told %d times of one port:\n%s", n, u.log)
+		t.Errorf("%d reports about one port:\n%s", n, u.log)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestDamagedStateIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	u = newNode(t, folder, small).start()
-	u.eventually("it is told", func() bool { return strings.Contains(u.log.String(), "renamed to") })
+	u.eventually("it is reported", func() bool { return strings.Contains(u.log.String(), "renamed to") })
 	if u.blocked("203.0.113.9") {
 		t.Error("half a state was used")
 	}
@@ -122,7 +122,7 @@ func TestDominantAddressIsNamed(t *testing.T) {
 	}
 	(&dominantCheck{u.pipeline, u.alarms}).check(minute.Add(10 * time.Minute))
 	if got := u.conditions(); got != "" {
-		t.Errorf("it is over, and still stands: %q", got)
+		t.Errorf("it has ended, and is still active: %q", got)
 	}
 	u.pipeline.Close()
 }
@@ -147,6 +147,6 @@ func TestHiddenClientsAreNamed(t *testing.T) {
 	}
 	hidden.check(u.clock.Now())
 	if got := u.conditions(); got != "" {
-		t.Errorf("it is over, and still stands: %q", got)
+		t.Errorf("it has ended, and is still active: %q", got)
 	}
 }

@@ -69,9 +69,9 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// What a log lost is told, and a file that was emptied in place is, since it
-// may have lost lines that nobody saw.
-func TestLossIsTold(t *testing.T) {
+// What a log lost is reported. So is a file that was emptied in place, since it
+// may have lost lines unseen.
+func TestLossIsReported(t *testing.T) {
 	folder := shortDir(t)
 	file := filepath.Join(folder, "access.log")
 	writeLog(t, file, "203.0.113.8", 1)
@@ -81,7 +81,7 @@ func TestLossIsTold(t *testing.T) {
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	u.eventually("the emptying is told", func() bool { return strings.Contains(u.log.String(), "it was emptied in place") })
+	u.eventually("the emptying is reported", func() bool { return strings.Contains(u.log.String(), "it was emptied in place") })
 	writeLog(t, file, "203.0.113.9", 1)
 	u.eventually("it goes on", func() bool { return u.count("203.0.113.9") == 6 })
 }

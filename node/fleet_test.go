@@ -68,10 +68,10 @@ func pass(rounds uint64, nodes ...*underTest) {
 	}
 }
 
-// fleet is how the node says that it stands in its fleet.
+// fleet returns the node's figures of its fleet.
 func (u *underTest) fleet() *admin.Fleet { return u.view().Stats().Fleet }
 
-// standing gives the block of an address.
+// standing returns the block of an address.
 func (u *underTest) standing(addr string) *edgeguard.Block {
 	_, block := u.list.Find(u.clock.Now(), netip.MustParseAddr(addr))
 	return block
@@ -161,7 +161,7 @@ func TestFleetWithoutRedis(t *testing.T) {
 	for _, u := range []*underTest{a, b} {
 		u.eventually("it is degraded", func() bool { return !u.fleet().Up })
 		if f := u.fleet(); f.Trouble != "unreachable" || f.Fix == "" || f.Since.IsZero() {
-			t.Errorf("nobody says what is wrong: %+v", f)
+			t.Errorf("the fault is not shown: %+v", f)
 		}
 		for i := range 21 {
 			want := edgeguard.ActionPass
@@ -218,7 +218,7 @@ func TestFleetReloadTakesWhatWasAllowed(t *testing.T) {
 	b.eventually("the block is taken", func() bool { return b.blocked(addr) })
 }
 
-// Redis' own address is protected: as the config spells it at once, and as its
+// Redis' own address is protected: as the config spells it immediately, and as its
 // name resolves when that was looked up, which no start waits for.
 func TestRedisIsProtected(t *testing.T) {
 	u := newNode(t, shortDir(t), `
@@ -301,7 +301,7 @@ func TestReasonOfACrossingHere(t *testing.T) {
 	for range 6 {
 		a.request(addr)
 	}
-	a.eventually("both have told what they count", func() bool {
+	a.eventually("both have pushed what they count", func() bool {
 		x, err := a.desk().Explain(t.Context(), netip.MustParseAddr(addr))
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestJournalInAStorm(t *testing.T) {
 	}
 }
 
-// A log that hangs holds up nobody: what does not fit is dropped and counted.
+// A log that hangs holds up no decision: what does not fit is dropped and counted.
 func TestJournalNeverWaits(t *testing.T) {
 	j := newJournal(slog.New(slog.DiscardHandler), func(t time.Time) time.Time { return t })
 	for i := range journalLength + 7 {

@@ -54,8 +54,7 @@ type underTest struct {
 	ended  chan error
 }
 
-// newNode makes a node of a config in which $DIR stands for a folder of the
-// test's own.
+// newNode returns a node of a config in which $DIR is the test's folder.
 func newNode(t testing.TB, folder, yaml string) *underTest {
 	t.Helper()
 	u := &underTest{t: t, log: &logged{}, folder: folder, yaml: yaml}

@@ -71,7 +71,7 @@ func TestMonitorEnforcesNothing(t *testing.T) {
 		t.Errorf("a manual block in mode monitor: %+v", v)
 	}
 	u.eventually("the list was written", func() bool { return u.enforcers.running.all()[0].runner.Stats().Updates > 0 })
-	// Switching the mode hands over what stands, and takes it out again.
+	// Switching the mode passes the active blocks on, and removes them again.
 	u.yaml = small
 	if err := u.Reload(); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestNobodyBlocksItself(t *testing.T) {
 			t.Errorf("a manual block of %s: %v", addr, err)
 		}
 		if e := view.Explain(view.Now(), a); e.Because == "" {
-			t.Errorf("%s: nobody says why it is protected: %+v", addr, e)
+			t.Errorf("%s: the reason for its protection is missing: %+v", addr, e)
 		}
 	}
 	if n := u.list.Len(); n != 0 {
@@ -166,7 +166,7 @@ func TestReloadRefuses(t *testing.T) {
 		t.Error("something was changed")
 	}
 	if s := u.view().Stats(); s.Reload == nil || s.Reload.OK || len(s.Conditions) == 0 {
-		t.Errorf("nobody says that the reload failed: %+v", s)
+		t.Errorf("the failed reload is not shown: %+v", s)
 	}
 	u.yaml = small
 	if err := u.Reload(); err != nil {
@@ -209,7 +209,7 @@ func TestRestartsCountEachLineOnce(t *testing.T) {
 	}
 }
 
-// What an operator forced stands after a restart, and what is spared by then
+// What an operator forced is in force after a restart, and what is spared by then
 // does not come back.
 func TestRestartKeepsForcedBlocks(t *testing.T) {
 	folder := shortDir(t)

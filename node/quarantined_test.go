@@ -107,7 +107,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	a, _ := startFleet(t, redistest.Start(t, redistest.Options{}))
 	const clients = 150
 	a.crowd("203.0.", clients, 8)
-	asked := a.pipeline.Current().Member.Totals.Stats().WatchesReceived // what the nodes told each other to watch
+	asked := a.pipeline.Current().Member.Totals.Stats().WatchesReceived // what the nodes asked each other to watch
 	held := 0
 	for k := range clients {
 		now := a.clock.Now()
@@ -138,7 +138,7 @@ func TestHeldInFleet(t *testing.T) {
 		}
 	}
 	b.eventually("the blocks wait", func() bool { return b.waits("198.18.0.0/16") && b.waits("198.19.0.0/16") })
-	b.eventually("what refuses nobody is in force", func() bool { return b.blocked("203.0.113.7") })
+	b.eventually("what refuses no client is in force", func() bool { return b.blocked("203.0.113.7") })
 	if b.blocked("198.18.0.7") || b.waits("203.0.113.0/24") {
 		t.Error("the wrong ones wait")
 	}
@@ -197,6 +197,6 @@ func TestTooMuchByHand(t *testing.T) {
 		t.Error("by force:", err)
 	}
 	if err := u.blockAt("198.18.0.0/16", false); err != nil {
-		t.Error("what is in force already refuses nobody else:", err)
+		t.Error("what is in force already refuses no other client:", err)
 	}
 }

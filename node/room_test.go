@@ -50,7 +50,7 @@ func TestBlocksHaveABudget(t *testing.T) {
 		have := lines()
 		return len(have) == 1000 && strings.Contains(strings.Join(have, " "), "2001:db8:0:bb7::/64")
 	})
-	u.eventually("the condition stands", func() bool {
+	u.eventually("the condition is active", func() bool {
 		return strings.Contains(u.conditions(), "1000 of max_blocks 1000 are active, 500 of these by hand; 2500 were removed for others")
 	})
 	if s := by.Stats(); s.MaxBlocks != 1000 || s.ByHand != 500 || s.Evicted != 2500 || s.V4+s.V6 != 1000 {

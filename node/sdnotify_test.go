@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hears gives what systemd would hear, message by message.
-func hears(t *testing.T) (path string, next func() string) {
+// systemd returns what systemd would receive, message by message.
+func systemd(t *testing.T) (path string, next func() string) {
 	t.Helper()
 	path = filepath.Join(shortDir(t), "notify.sock")
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -34,7 +34,7 @@ func hears(t *testing.T) (path string, next func() string) {
 }
 
 func TestNotifyTellsEachState(t *testing.T) {
-	path, next := hears(t)
+	path, next := systemd(t)
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "2000000")
 	t.Setenv("WATCHDOG_PID", fmt.Sprint(os.Getpid()))
@@ -46,7 +46,7 @@ func TestNotifyTellsEachState(t *testing.T) {
 			message := next()
 			seen[strings.SplitAfter(message, "=1")[0]] = true
 			if strings.HasPrefix(message, "RELOADING") && !strings.Contains(message, "\nMONOTONIC_USEC=") {
-				t.Errorf("%q tells no time", message)
+				t.Errorf("%q has no time", message)
 			}
 		}
 	}
@@ -67,11 +67,11 @@ func TestNotifyTellsNobody(t *testing.T) {
 	n.ready("x")
 	n.reloading()
 	if n.watchdog != 0 {
-		t.Errorf("a watchdog of %v that nobody asked for", n.watchdog)
+		t.Errorf("a watchdog of %v that was not asked for", n.watchdog)
 	}
 	if n := newNotifier(func(name string) string { return map[string]string{"WATCHDOG_PID": "1", "WATCHDOG_USEC": "5"}[name] }); n.watchdog != 0 {
 		t.Error("another process's watchdog was taken for ours")
 	}
 	n.address = "/nonexistent/notify.sock"
-	n.stopping() // an error is nobody's business
+	n.stopping() // errors are ignored
 }

@@ -29,7 +29,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 		_ = one.Close()
 		c, err := net.Dial(at.Network(), at.String()) // waits in the backlog
 		if err != nil {
-			t.Fatalf("%s: nobody listens between two servers: %v", address, err)
+			t.Fatalf("%s: connections fail between two servers: %v", address, err)
 		}
 		two, err := s.open(address, access)
 		if err != nil {

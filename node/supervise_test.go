@@ -51,7 +51,7 @@ func TestServicesSettle(t *testing.T) {
 	}
 }
 
-// fakeService tells when it begins and ends.
+// fakeService reports when it begins and ends.
 type fakeService struct {
 	key  string
 	tell func(string)

@@ -11,7 +11,7 @@ import (
 	"edgeguard/admin"
 )
 
-// lasting gives the standing alarms of a kind.
+// lasting returns the active alarms of a kind.
 func (u *underTest) lasting(kind string) (texts []string) {
 	for _, a := range u.alarms.lasting() {
 		if a.Kind == kind {
@@ -70,7 +70,7 @@ func TestUncounted(t *testing.T) {
 	}
 }
 
-// A crowd of addresses in which one could hide is told without a name.
+// A crowd of addresses in which one could hide is reported without a name.
 func TestUncountedCrowd(t *testing.T) {
 	n := newNode(t, shortDir(t), uncountedConfig)
 	now := n.clock.Now()

@@ -91,7 +91,7 @@ func TestUnseenCannotBePushedOut(t *testing.T) {
 				told = crowd || len(u.over(testBegin)) > 0
 			}
 			if !told {
-				t.Errorf("%d others with %d each: %d requests of one address were told of by nobody", others, each, hidden)
+				t.Errorf("%d others with %d each: %d requests of one address were not reported", others, each, hidden)
 			}
 			if len(u.places) > maxUnseen {
 				t.Errorf("%d are tracked", len(u.places))

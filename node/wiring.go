@@ -96,7 +96,12 @@ func (n *Node) sources() status.Sources {
 
 // generation returns what the admin API reads of a generation.
 func generation(g *pipeline.Generation) status.Generation {
-	out := status.Generation{Config: g.Config, Detector: g.Detector}
+	out := status.Generation{Config: g.Config, Detector: g.Detector, Tables: func() (all []status.MeterTable) {
+		for _, t := range g.Detector.Tables() {
+			all = append(all, status.MeterTable{Meter: t.Meter, Forgeable: t.Forgeable, Wide: t.Wide, Counts: t.Table})
+		}
+		return all
+	}}
 	if g.Member != nil {
 		out.Totals, out.Key = g.Member.Totals, g.Member.Key
 	}

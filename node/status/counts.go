@@ -77,7 +77,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	r := &g.Config.Rules.Rules[i]
 	out := admin.Counts{Distribution: &tuning.Distribution{}}
 	top := leaders{most: n}
-	for key, count := range proven(g.Detector, &g.Config.Rules.Meters[r.Meter], s.from.Clock.Local(now)) {
+	for key, count := range proven(g.Tables(), &g.Config.Rules.Meters[r.Meter], s.from.Clock.Local(now)) {
 		out.Distribution.Add(count)
 		top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
 	}
@@ -91,7 +91,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	top := leaders{most: n}
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
-		for key, count := range proven(g.Detector, meter, s.from.Clock.Local(now)) {
+		for key, count := range proven(g.Tables(), meter, s.from.Clock.Local(now)) {
 			for _, i := range meter.Rules {
 				r := &g.Config.Rules.Rules[i]
 				top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
@@ -103,15 +103,14 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 
 // proven returns the keys of a meter and their counts of evidence that cannot be
 // forged.
-func proven(d Detector, m *rules.Meter, now time.Time) func(yield func(edgeguard.Key, uint32) bool) {
-	tables := d.Tables()
+func proven(tables []MeterTable, m *rules.Meter, now time.Time) func(yield func(edgeguard.Key, uint32) bool) {
 	return func(yield func(edgeguard.Key, uint32) bool) {
 		for i := range tables {
 			t := &tables[i]
 			if t.Forgeable || t.Wide > 0 || t.Meter != m {
 				continue
 			}
-			t.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool {
+			t.Counts.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool {
 				if e.Count == 0 {
 					return true
 				}

@@ -19,6 +19,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/node/pipeline"
+	"edgeguard/rules"
 	"edgeguard/shard"
 )
 
@@ -76,6 +77,7 @@ type Quarantine interface {
 type Generation struct {
 	Config   *config.Config
 	Detector Detector
+	Tables   func() []MeterTable
 	// Totals and Key are nil for a node alone.
 	Totals interface{ Stats() aggregator.Stats }
 	Key    func(rule string, prefix netip.Prefix) (aggregator.Key, bool)
@@ -85,6 +87,19 @@ type Generation struct {
 type Detector interface {
 	Explain(now time.Time, addr netip.Addr) detector.Explanation
 	Stats() detector.Stats
-	Tables() []detector.Table
 	Tallies(rule int) []detector.Tally
+}
+
+// MeterTable is what is read of one of a detector's tables: see detector.Table.
+type MeterTable struct {
+	Meter     *rules.Meter
+	Forgeable bool
+	Wide      uint8
+	Counts    Counts
+}
+
+// Counts is what is read of the counts in a table.
+type Counts interface {
+	Stats() shard.Stats
+	Each(now uint32, yield func(shard.Entry) bool)
 }

@@ -106,8 +106,8 @@ func (s *Status) tables(g Generation) admin.Tables {
 	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
 		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch,
 	}}
-	for _, t := range g.Detector.Tables() {
-		one := t.Stats()
+	for _, t := range g.Tables() {
+		one := t.Counts.Stats()
 		out.Keys += one.Keys
 		out.Rings += one.Rings
 		out.Expired += one.Expired
