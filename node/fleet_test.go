@@ -18,7 +18,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -45,7 +45,7 @@ func startFleet(t *testing.T, server *redistest.Server) (a, b *underTest) {
 // startFleetOf is startFleet of two configs.
 func startFleetOf(t *testing.T, server *redistest.Server, first, second string) (a, b *underTest) {
 	t.Helper()
-	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
+	if _, err := library.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	start := func(name, yaml string) *underTest {

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/clockguard"
 )
 
@@ -168,7 +169,7 @@ func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
 		for len(names) > 0 {
 			some := names[:min(callKeys, len(names))]
 			names = names[len(some):]
-			pipe.FCall(ctx, functionName("forget"), some, at.slot, at.width)
+			pipe.FCall(ctx, library.Function("forget"), some, at.slot, at.width)
 		}
 	}
 	if pipe.Len() == 0 {

@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -38,12 +39,12 @@ func joinCluster(t *testing.T) *clusterFleet {
 	}
 	t.Cleanup(func() { client.Close() })
 	f.client = client
-	if done, err := Install(context.Background(), client); err != nil || len(done) != 3 {
+	if done, err := library.Install(context.Background(), client); err != nil || len(done) != 3 {
 		t.Fatalf("installed on %v: %v", done, err)
 	}
 	for _, s := range f.servers.Servers { // a replica that takes over has it from its master
 		redistest.Eventually(t, "the library on "+s.Addr, func() bool {
-			done, err := Install(context.Background(), s.Client())
+			done, err := library.Install(context.Background(), s.Client())
 			return err == nil && done[0].Was == "same"
 		})
 	}
@@ -89,7 +90,7 @@ func (f *clusterFleet) exact(what string, want int) {
 func (f *clusterFleet) total(addr string) (n int, err error) {
 	k := key(addr)
 	name := f.names.counts[k.Partition(f.config.Partitions)] + string(k.Append(nil))
-	answer, err := f.client.FCallRO(context.Background(), functionName("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := f.client.FCallRO(context.Background(), library.Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	for i := 1; i < len(answer); i += 2 {
 		one, _ := number(answer[i])
 		n += int(one)

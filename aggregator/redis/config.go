@@ -10,11 +10,12 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"edgeguard/aggregator/redis/library"
 )
 
 // The defaults of Config.
 const (
-	DefaultNamespace  = "edgeguard"
 	DefaultPartitions = 16
 	DefaultPush       = 500 * time.Millisecond
 	DefaultTimeout    = time.Second
@@ -47,7 +48,7 @@ type Config struct {
 	LoaderFile string
 
 	// Namespace separates fleets that share a Redis: letters, digits, '.', '_'
-	// and '-'. "" means DefaultNamespace.
+	// and '-'. "" means library.DefaultNamespace.
 	Namespace string
 	// Partitions is how many hash tags the counts are spread over. It must be
 	// the same on all nodes. 0 means DefaultPartitions.
@@ -95,7 +96,7 @@ var (
 
 // check fills in the defaults and reports everything that is wrong.
 func (c *Config) check() error {
-	orElse(&c.Namespace, DefaultNamespace)
+	orElse(&c.Namespace, library.DefaultNamespace)
 	orElse(&c.Partitions, DefaultPartitions)
 	orElse(&c.Push, DefaultPush)
 	orElse(&c.Timeout, DefaultTimeout)

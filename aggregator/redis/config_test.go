@@ -73,27 +73,3 @@ func TestTLS(t *testing.T) {
 	install(t, s)
 	join(t, "rediss://"+s.Addr, 1, func(c *Config) { c.User, c.Password, c.TLS.CA = "", "", s.CAFile() })
 }
-
-func TestSplitWords(t *testing.T) {
-	for _, test := range []struct {
-		want  string
-		parts []NodeCount
-	}{
-		{"over", nil},
-		{"over: a 5", []NodeCount{{"a", 5}}},
-		{"over: b 9, a 5, c 5, d 1", []NodeCount{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}}},
-		{"over: b 9, a 5, c 5, 2 more 3", []NodeCount{{"a", 5}, {"b", 9}, {"d", 1}, {"c", 5}, {"e", 2}}},
-	} {
-		if got := splitReason("over", test.parts); got != test.want {
-			t.Errorf("%q, not %q", got, test.want)
-		}
-	}
-	long := strings.Repeat("n", 255)
-	var many []NodeCount
-	for i := range 9 {
-		many = append(many, NodeCount{long, uint32(1<<32 - 1 - i)})
-	}
-	if got := splitReason("over limit in the fleet", many); len(got) > 255 {
-		t.Errorf("%d bytes", len(got))
-	}
-}

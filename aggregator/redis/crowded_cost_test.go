@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -36,12 +37,12 @@ func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) 
 func BenchmarkPublishFull(b *testing.B) {
 	ctx, names, now := context.Background(), newNames("t", 1), time.Now()
 	s := redistest.Start(b, redistest.Options{MaxMemory: "1gb"})
-	if err := s.Client().FunctionLoadReplace(ctx, Source).Err(); err != nil {
+	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
 		b.Fatal(err)
 	}
 	next := 0
 	publish := func(prefix func(i int) string) {
-		if err := s.Client().FCall(ctx, functionName("publish"), names.publishKeys(), blocksOf(b, now, next, prefix)...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), blocksOf(b, now, next, prefix)...).Err(); err != nil {
 			b.Fatal(err)
 		}
 		next += publishBatch

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator/redis/library"
 )
 
 // signs are the words in Redis' errors, most specific first, with the fault
@@ -26,8 +28,8 @@ var signs = []struct{ sign, kind, text string }{
 	{"no permissions", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"can't run this command", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"unknown command", "too old", "this Redis has no functions: use Redis 7 or later, or Valkey"},
-	{"Function not found", "library", "the function library " + Library + " is not in Redis: run `edgeguard fleet install`"},
-	{"heartbeat: an answer of", "library", "the function library " + Library + " in Redis is of an older build: run `edgeguard fleet install`"},
+	{"Function not found", "library", "the function library " + library.Name + " is not in Redis: run `edgeguard fleet install`"},
+	{"heartbeat: an answer of", "library", "the function library " + library.Name + " in Redis is of an older build: run `edgeguard fleet install`"},
 	{"EDGEGUARD partitions", "partitions", "the fleet uses another number of partitions than this node: set the same fleet.partitions on all nodes"},
 	{"EDGEGUARD clock", "clock", "this node's clock and the fleet's differ by more than 5 s, and its counts are refused: set the clock (chrony, systemd-timesyncd), here or on Redis' host"},
 	{"LOADING", "loading", "Redis is loading its data: waiting"},
@@ -57,7 +59,7 @@ func (c *Config) diagnose(err error) Fault {
 		}
 		fix := s.text
 		if strings.Contains(fix, "%s") {
-			fix = fmt.Sprintf(fix, ACL(c.User, c.Namespace))
+			fix = fmt.Sprintf(fix, library.ACL(c.User, c.Namespace))
 		}
 		return Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", patience: answering}
 	}

@@ -14,9 +14,9 @@
 // alone, and Run joins again after a jittered wait. A request never waits for
 // anything here.
 //
-// Only the function library (library.lua and blocks.lua) writes what is stored;
-// internal/redistwin is its reference in Go. Install loads it. A Pusher is the
-// counting half without goroutines, for replays.
+// Only the function library (package library) writes what is stored;
+// internal/redistwin is its reference in Go. A Pusher is the counting half
+// without goroutines, for replays.
 //
 // The package decides nothing: package aggregator says what is pushed, what an
 // answer means and what a record may contain, and the block list says who is

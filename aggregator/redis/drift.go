@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"sync/atomic"
+
+	"edgeguard/aggregator/redis/library"
 )
 
 // drift finds out from heartbeats whether the mirror still equals the fleet's
@@ -64,7 +66,7 @@ func (l *Link) compareLists(ctx context.Context, s fleetState) {
 func (l *Link) repair(ctx context.Context, s fleetState, digest string) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	err := l.client.FCall(ctx, functionName("repair"), []string{l.pusher.names.state},
+	err := l.client.FCall(ctx, library.Function("repair"), []string{l.pusher.names.state},
 		strconv.FormatInt(s.changes, 10), s.digest, digest).Err()
 	if err != nil {
 		l.stats.failed("repair")

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 // heartbeatAlarms are the alarms that the last heartbeat raised.
@@ -54,7 +55,7 @@ func (l *Link) heartbeat(ctx context.Context, announce bool) (fleetState, error)
 		mine := l.ownHeartbeat()
 		field, value = mine.Field(), mine.Encode()
 	}
-	answer, err := l.client.FCall(ctx, functionName("beat"), l.pusher.names.heartbeatKeys(),
+	answer, err := l.client.FCall(ctx, library.Function("beat"), l.pusher.names.heartbeatKeys(),
 		field, value, strconv.Itoa(l.config.Partitions)).Slice()
 	var s fleetState
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 // randomRecord is the wire form of a block, with a few values each, so that
@@ -67,11 +68,11 @@ func TestLibraryBlocksAreReference(t *testing.T) {
 		b.call(now, "publish", names.publishKeys(), args)
 		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
 		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
-		want, err := b.reference.Call(now, Library+"_beat", names.heartbeatKeys(), beat)
+		want, err := b.reference.Call(now, library.Name+"_beat", names.heartbeatKeys(), beat)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.node.FCall(ctx, Library+"_beat", names.heartbeatKeys(), beat[0], beat[1], beat[2]).Result()
+		got, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), beat[0], beat[1], beat[2]).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestLibraryForgetsEnded(t *testing.T) {
 	b.call(now, "publish", names.publishKeys(), args)
 	digests := []string{}
 	for range 3 {
-		answer, err := b.node.FCall(context.Background(), Library+"_beat", names.heartbeatKeys(), "", "", "16").Slice()
+		answer, err := b.node.FCall(context.Background(), library.Name+"_beat", names.heartbeatKeys(), "", "", "16").Slice()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,11 +153,11 @@ func TestLibraryForgetsEnded(t *testing.T) {
 func TestLibraryPartitions(t *testing.T) {
 	b := newBoth(t, "partitions")
 	ctx, names := context.Background(), newNames("t", 1)
-	if err := b.node.FCall(ctx, Library+"_beat", names.heartbeatKeys(), "a/0", "{}", "16").Err(); err != nil {
+	if err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "a/0", "{}", "16").Err(); err != nil {
 		t.Fatal(err)
 	}
 	before := b.dump()
-	err := b.node.FCall(ctx, Library+"_beat", names.heartbeatKeys(), "b/0", "{}", "32").Err()
+	err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "b/0", "{}", "32").Err()
 	if err == nil || err.Error() != "EDGEGUARD partitions 16" {
 		t.Fatalf("another number of partitions: %v", err)
 	}
@@ -174,7 +175,7 @@ func TestLibraryOldHeartbeats(t *testing.T) {
 	if err := b.admin().HSet(ctx, names.nodes, "gone/0", old).Err(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := b.node.FCall(ctx, Library+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
+	answer, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
 	if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 		t.Fatalf("%q, %v", answer, err)
 	}
@@ -190,7 +191,7 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.nodes, "other/0", value).Err(); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := b.node.FCall(ctx, Library+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
+		answer, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
 		if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
 			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
 		}
@@ -207,7 +208,7 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.blocks, prefix, old).Err(); err != nil {
 			t.Fatal(err)
 		}
-		taken, err := b.node.FCall(ctx, Library+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text).Int64Slice()
+		taken, err := b.node.FCall(ctx, library.Name+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text).Int64Slice()
 		if err != nil || !slices.Equal(taken, []int64{1}) {
 			t.Errorf("over %q: %v, %v", old, taken, err)
 		}

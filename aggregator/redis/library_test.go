@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 	"edgeguard/internal/redistwin"
 )
@@ -45,7 +46,7 @@ func newBothOf(t testing.TB, quoted string, full int) *both {
 		t.Fatal(err)
 	}
 	line := []any{}
-	for word := range strings.FieldsSeq(strings.Replace(ACL("edge", "t"), "PASSWORD", "secret", 1)) {
+	for word := range strings.FieldsSeq(strings.Replace(library.ACL("edge", "t"), "PASSWORD", "secret", 1)) {
 		line = append(line, word)
 	}
 	if err := server.Client().Do(ctx, line...).Err(); err != nil {
@@ -64,10 +65,10 @@ func newBothOf(t testing.TB, quoted string, full int) *both {
 func sourceOf(t testing.TB, full int) string {
 	t.Helper()
 	const stands = "local FULL = 2 ^ 18 "
-	if strings.Count(Source, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
+	if strings.Count(library.Source, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
 		t.Fatal("the library, this package and the reference have different bounds")
 	}
-	return strings.Replace(Source, stands, fmt.Sprintf("local FULL = %d ", full), 1)
+	return strings.Replace(library.Source, stands, fmt.Sprintf("local FULL = %d ", full), 1)
 }
 
 // call compares one call's answers and returns them.
@@ -75,7 +76,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	b.t.Helper()
 	b.past = append(b.past, fmt.Sprintf("%s %q %q", function, keys, args))
 	b.past = b.past[max(0, len(b.past)-8):]
-	want, wantErr := b.reference.Call(now, Library+"_"+function, keys, args)
+	want, wantErr := b.reference.Call(now, library.Name+"_"+function, keys, args)
 	var list []any
 	for _, a := range args {
 		list = append(list, a)
@@ -84,7 +85,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	if function == "split" {
 		call = b.node.FCallRO
 	}
-	got, err := call(context.Background(), Library+"_"+function, keys, list...).Result()
+	got, err := call(context.Background(), library.Name+"_"+function, keys, list...).Result()
 	if wantErr != nil {
 		if err == nil || !strings.HasPrefix(err.Error(), wantErr.Error()) {
 			b.fail("the library returns %v, %v; the reference %v", got, err, wantErr)
@@ -249,7 +250,7 @@ func TestLibraryTime(t *testing.T) {
 	push := func(at time.Time) (string, error) {
 		h := aggregator.NewHeader([8]byte{1}, at, 5)
 		p := aggregator.Push{First: uint32(at.Unix() / 5), Sum: 1, Counts: []uint16{1}}
-		return b.node.FCall(ctx, Library+"_push", []string{clockKey, key}, string(h.Append(nil)), string(p.AppendBody(nil))).Text()
+		return b.node.FCall(ctx, library.Name+"_push", []string{clockKey, key}, string(h.Append(nil)), string(p.AppendBody(nil))).Text()
 	}
 	server := func() time.Time {
 		now, err := b.node.Time(ctx).Result()
@@ -271,7 +272,7 @@ func TestLibraryTime(t *testing.T) {
 		}
 	}
 	set := func(value string) {
-		if err := b.node.FCall(ctx, Library+"_clock", []string{clockKey}, value).Err(); err != nil {
+		if err := b.node.FCall(ctx, library.Name+"_clock", []string{clockKey}, value).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -383,10 +384,10 @@ func TestLibraryStaysInItsKeys(t *testing.T) {
 	ctx := context.Background()
 	other := newNames("u", 1)
 	for name, err := range map[string]error{
-		"another namespace": b.node.FCall(ctx, Library+"_beat", other.heartbeatKeys(), "a", "b", "16").Err(),
+		"another namespace": b.node.FCall(ctx, library.Name+"_beat", other.heartbeatKeys(), "a", "b", "16").Err(),
 		"a plain key":       b.node.Get(ctx, "a").Err(),
 		"eval":              b.node.Eval(ctx, "return 1", nil).Err(),
-		"load":              b.node.FunctionLoadReplace(ctx, Source).Err(),
+		"load":              b.node.FunctionLoadReplace(ctx, library.Source).Err(),
 		"flush":             b.node.FlushAll(ctx).Err(),
 		"config":            b.node.ConfigGet(ctx, "*").Err(),
 		"keys":              b.node.Keys(ctx, "*").Err(),

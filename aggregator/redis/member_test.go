@@ -15,6 +15,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/internal/redistest"
@@ -34,7 +35,7 @@ const (
 // user of the ACL line in the documentation.
 func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
 	t.Helper()
-	o.Users = append(o.Users, userLine(ACL("edge", "test")))
+	o.Users = append(o.Users, userLine(library.ACL("edge", "test")))
 	s := redistest.Start(t, o)
 	install(t, s)
 	return s
@@ -47,7 +48,7 @@ func userLine(line string) string {
 
 func install(t testing.TB, s *redistest.Server) {
 	t.Helper()
-	if _, err := Install(context.Background(), s.Client()); err != nil {
+	if _, err := library.Install(context.Background(), s.Client()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -249,7 +250,7 @@ func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 	n := newNames(c.Namespace, c.Partitions)
 	k := key(addr)
 	name := n.counts[k.Partition(c.Partitions)] + string(k.Append(nil))
-	answer, err := s.Client().FCallRO(context.Background(), functionName("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := s.Client().FCallRO(context.Background(), library.Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

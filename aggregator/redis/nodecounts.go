@@ -2,13 +2,13 @@ package redis
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 const (
@@ -21,12 +21,6 @@ const (
 	// was just added to the watch list.
 	settling = 300 * time.Millisecond
 )
-
-// NodeCount is what one node has of a key: all its runs together.
-type NodeCount struct {
-	Node  string
-	Count uint32
-}
 
 // recentAsks are the keys that were added to the watch list for NodeCounts, and
 // when.
@@ -57,7 +51,7 @@ func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Ke
 // are added to the fleet's watch list first, and with settle the call waits for
 // what the nodes then push. It waits for Redis, at most the config's timeout. A
 // key that no node counts has none.
-func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]NodeCount, error) {
+func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	if fresh := l.asked.fresh(keys, time.Now()); len(fresh) > 0 {
@@ -79,13 +73,13 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 			continue // a reload dropped it
 		}
 		name := l.pusher.names.counts[k.Partition(len(l.pusher.names.counts))] + string(k.Append(nil))
-		cmds[i] = pipe.FCallRO(ctx, functionName("split"), []string{name}, l.fleetNow().Unix()/int64(width))
+		cmds[i] = pipe.FCallRO(ctx, library.Function("split"), []string{name}, l.fleetNow().Unix()/int64(width))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		l.stats.failed("split")
 		return nil, err
 	}
-	out := make([][]NodeCount, len(keys))
+	out := make([][]aggregator.NodeCount, len(keys))
 	for i, cmd := range cmds {
 		if cmd == nil {
 			continue
@@ -94,18 +88,4 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 		out[i] = l.pusher.nodeCounts(answer)
 	}
 	return out, nil
-}
-
-// sumByNode adds up the runs of each node, and sorts by count.
-func sumByNode(parts []NodeCount) []NodeCount {
-	var out []NodeCount
-	for _, p := range parts {
-		if i := slices.IndexFunc(out, func(q NodeCount) bool { return q.Node == p.Node }); i >= 0 {
-			out[i].Count += p.Count // each at most 60 times 65,535
-		} else {
-			out = append(out, p)
-		}
-	}
-	slices.SortFunc(out, byCount)
-	return out
 }

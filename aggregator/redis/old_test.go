@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -26,7 +27,7 @@ func TestTooOld(t *testing.T) {
 	if n := m.raised["fleet/redis"]; n != 1 {
 		t.Errorf("it was alarmed %d times", n)
 	}
-	_, err := Install(context.Background(), s.Client())
+	_, err := library.Install(context.Background(), s.Client())
 	if err == nil || !strings.Contains(c.Explain(err).Error(), says) {
 		t.Errorf("install: %v", err)
 	}

@@ -1,20 +1,15 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
-
-// maxNamed is how many nodes the reason of a block names.
-const maxNamed = 4
-
-// overInFleet begins the reason of a block by the fleet's count.
-const overInFleet = "over limit in the fleet"
 
 // reportOver reads the split of each key that is over the limit, and passes the
 // key to the node. Without the split the key is still passed on.
@@ -29,7 +24,7 @@ func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 	cmds := make([]*goredis.Cmd, len(keys))
 	for i, o := range keys {
 		key := p.names.counts[o.key.Partition(len(p.names.counts))] + string(o.key.Append(nil))
-		cmds[i] = pipe.FCallRO(bounded, functionName("split"), []string{key}, o.head)
+		cmds[i] = pipe.FCallRO(bounded, library.Function("split"), []string{key}, o.head)
 	}
 	_, err := pipe.Exec(bounded)
 	if p.refreshNames != nil && slices.ContainsFunc(cmds, p.hasUnknownNode) {
@@ -64,60 +59,20 @@ func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
 func (p *Pusher) reason(cmd *goredis.Cmd) string {
 	answer, err := cmd.Slice()
 	if err != nil {
-		return overInFleet
+		return aggregator.SplitReason(nil)
 	}
-	return splitReason(overInFleet, p.nodeCounts(answer))
+	return aggregator.SplitReason(p.nodeCounts(answer))
 }
 
-func (p *Pusher) nodeCounts(answer []any) []NodeCount {
-	var parts []NodeCount
+func (p *Pusher) nodeCounts(answer []any) []aggregator.NodeCount {
+	var parts []aggregator.NodeCount
 	for ; len(answer) >= 2; answer = answer[2:] {
 		id, isText := answer[0].(string)
 		count, isNumber := answer[1].(int64)
 		if !isText || !isNumber || len(id) != 8 || count <= 0 {
 			continue
 		}
-		parts = append(parts, NodeCount{p.nodes.name([8]byte([]byte(id))), uint32(count)})
+		parts = append(parts, aggregator.NodeCount{Node: p.nodes.name([8]byte([]byte(id))), Count: uint32(count)})
 	}
-	return sumByNode(parts)
-}
-
-func byCount(a, b NodeCount) int {
-	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Node, b.Node))
-}
-
-// splitReason names the nodes that counted most, and adds up the others.
-func splitReason(over string, parts []NodeCount) string {
-	if len(parts) == 0 {
-		return over
-	}
-	slices.SortFunc(parts, byCount)
-	var b strings.Builder
-	b.WriteString(over)
-	rest := uint64(0)
-	most := maxNamed
-	if len(parts) > maxNamed {
-		most = maxNamed - 1
-	}
-	for i, one := range parts {
-		if i >= most {
-			rest += uint64(one.Count)
-			continue
-		}
-		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%s %d", cutName(one.Node), one.Count)
-	}
-	if rest > 0 {
-		fmt.Fprintf(&b, ", %d more %d", len(parts)-most, rest)
-	}
-	return b.String()
-}
-
-// cutName keeps a reason under 255 bytes however long the names are.
-func cutName(name string) string {
-	const most = 40
-	if len(name) > most {
-		return strings.ToValidUTF8(name[:most], "") + "…"
-	}
-	return name
+	return aggregator.SumByNode(parts)
 }

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 // publishBatch is the most records of one call: 50 KB.
@@ -125,7 +126,7 @@ func (l *Link) applyPublished(sent []change, answers []int64) {
 func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	taken, err := l.client.FCall(ctx, functionName("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	taken, err := l.client.FCall(ctx, library.Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
 		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/2, err)

@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 // unsplit is a change whose reason lacks the split over the nodes.
@@ -47,7 +48,7 @@ func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 	pipe, names := l.client.Pipeline(), l.pusher.names
 	for i, u := range some {
 		name := names.counts[u.key.Partition(len(names.counts))] + string(u.key.Append(nil))
-		some[i].cmd = pipe.FCallRO(ctx, functionName("split"), []string{name}, l.fleetNow().Unix()/int64(l.node.Width(u.key.Meter)))
+		some[i].cmd = pipe.FCallRO(ctx, library.Function("split"), []string{name}, l.fleetNow().Unix()/int64(l.node.Width(u.key.Meter)))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		l.stats.failed("split")
@@ -62,11 +63,11 @@ func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 func (l *Link) reason(u unsplit) (words string, ok bool) {
 	answer, _ := u.cmd.Slice() // Exec has returned the errors
 	parts := l.pusher.nodeCounts(answer)
-	own := slices.IndexFunc(parts, func(p NodeCount) bool { return p.Node == l.config.Node })
+	own := slices.IndexFunc(parts, func(p aggregator.NodeCount) bool { return p.Node == l.config.Node })
 	if own < 0 {
 		own = len(parts)
-		parts = append(parts, NodeCount{Node: l.config.Node})
+		parts = append(parts, aggregator.NodeCount{Node: l.config.Node})
 	}
 	parts[own].Count = max(parts[own].Count, u.here)
-	return splitReason(overInFleet, parts), len(parts) > 1
+	return aggregator.SplitReason(parts), len(parts) > 1
 }

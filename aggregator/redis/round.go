@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
 )
 
 // tally counts the calls of a round and keeps their errors.
@@ -139,7 +140,7 @@ func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (fa
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, c := range calls {
-		c.cmd = pipe.FCall(ctx, functionName("push"), p.keys(c), p.arguments(c, claimed)...)
+		c.cmd = pipe.FCall(ctx, library.Function("push"), p.keys(c), p.arguments(c, claimed)...)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for _, c := range calls {

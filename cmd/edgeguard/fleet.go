@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -94,7 +95,7 @@ fleet.loader_file on one node.`,
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
-				done, err := redis.Install(ctx, client)
+				done, err := library.Install(ctx, client)
 				for _, one := range done {
 					fmt.Fprintln(e.stdout, one)
 				}
@@ -122,7 +123,7 @@ func fleetACLCommand(e *env) *cobra.Command {
 				return err
 			}
 			user := strings.Join(args, "")
-			fmt.Fprintf(e.stdout, "%s\n%s\n", redis.ACL(user, rc.Namespace), redis.LoaderACL(""))
+			fmt.Fprintf(e.stdout, "%s\n%s\n", library.ACL(user, rc.Namespace), library.LoaderACL(""))
 			return nil
 		},
 	}

@@ -17,7 +17,6 @@ var above = map[string]int{
 	"node":             4400,
 	"cmd/edgeguard":    4000,
 	"admin":            3500,
-	"aggregator/redis": 3500,
 }
 
 // reasons says, for each package of more than a thousand lines, why it is one.

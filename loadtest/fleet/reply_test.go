@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -80,7 +81,7 @@ type repeater struct {
 }
 
 func (r *repeater) hear(command [][]byte) {
-	if !calls(command, redis.Library+"_push") {
+	if !calls(command, library.Name+"_push") {
 		return
 	}
 	r.mu.Lock()

@@ -1,11 +1,14 @@
-package redis
+// Package library is the function library that Redis runs for the fleet: its
+// text in Lua, its name, the users that may call it or load it, and its
+// installation.
+package library
 
 import _ "embed" // library.lua and blocks.lua
 
-// Library is the name of the function library and the prefix of its functions'
+// Name is the name of the function library and the prefix of its functions'
 // names. A change that older nodes would not understand takes another number:
 // then Redis has both libraries until the last old node is gone.
-const Library = "edgeguard1"
+const Name = "edgeguard1"
 
 // Redis loads a library as one text. It is kept in two files, to be read.
 var (
@@ -19,3 +22,6 @@ var (
 // the same name must answer the same calls: this is how a fix reaches a running
 // fleet.
 var Source = suspectsText + blocksText
+
+// Function returns the full name of one of the library's functions.
+func Function(what string) string { return Name + "_" + what }

@@ -1,14 +1,12 @@
-package redis
+package library
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -26,7 +24,7 @@ type Installed struct {
 // String returns a line for an operator.
 func (i Installed) String() string {
 	did := map[string]string{"": "installed", "same": "was already installed", "other": "was replaced by this build's version"}[i.Was]
-	line := i.Addr + ": " + Library + " " + did
+	line := i.Addr + ": " + Name + " " + did
 	if len(i.Others) > 0 {
 		line += "; also installed: " + strings.Join(i.Others, ", ")
 	}
@@ -74,15 +72,15 @@ func address(client goredis.UniversalClient) string {
 // installOn installs the library on one master.
 func installOn(ctx context.Context, client goredis.Cmdable, addr string) (Installed, error) {
 	done := Installed{Addr: addr}
-	found, err := client.FunctionList(ctx, goredis.FunctionListQuery{LibraryNamePattern: "edgeguard*", WithCode: true}).Result()
+	all, err := client.FunctionList(ctx, goredis.FunctionListQuery{LibraryNamePattern: "edgeguard*", WithCode: true}).Result()
 	if err != nil {
 		return done, fmt.Errorf("%s: list function libraries: %w: the user needs this ACL line: %s", addr, err, LoaderACL(""))
 	}
-	for _, library := range found {
+	for _, found := range all {
 		switch {
-		case library.Name != Library:
-			done.Others = append(done.Others, library.Name)
-		case library.Code == Source:
+		case found.Name != Name:
+			done.Others = append(done.Others, found.Name)
+		case found.Code == Source:
 			done.Was = "same"
 		default:
 			done.Was = "other"
@@ -92,56 +90,7 @@ func installOn(ctx context.Context, client goredis.Cmdable, addr string) (Instal
 		return done, nil
 	}
 	if err := client.FunctionLoadReplace(ctx, Source).Err(); err != nil {
-		return done, fmt.Errorf("%s: load %s: %w", addr, Library, err)
+		return done, fmt.Errorf("%s: load %s: %w", addr, Name, err)
 	}
 	return done, nil
-}
-
-// loadEvery is the least time between two tries of a node to load the library.
-const loadEvery = 5 * time.Second
-
-// load installs the library with the loader's credentials, if the node has
-// some.
-func (l *Link) load(ctx context.Context) {
-	if l.config.LoaderFile == "" || (!l.loaded.IsZero() && time.Since(l.loaded) < loadEvery) {
-		return
-	}
-	l.loaded = time.Now()
-	if err := l.config.load(ctx); err != nil {
-		l.stats.failed("install")
-		l.stats.note(err)
-		l.node.Alarm("loader", "redis", "the function library cannot be loaded: "+shorten(err.Error()))
-		return
-	}
-	l.node.Calm("loader", "redis")
-}
-
-func (c Config) load(ctx context.Context) error {
-	if err := c.asLoader(); err != nil {
-		return err
-	}
-	client, err := Dial(c)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, 5*c.Timeout)
-	defer cancel()
-	_, err = Install(ctx, client)
-	return err
-}
-
-// asLoader sets the loader's credentials.
-func (c *Config) asLoader() error {
-	text, err := os.ReadFile(c.LoaderFile)
-	if err != nil {
-		return fmt.Errorf("fleet.loader_file: %w", err)
-	}
-	user, password, _ := strings.Cut(strings.TrimRight(string(text), "\r\n"), "\n")
-	user, password = strings.Trim(user, " \t\r"), strings.Trim(password, " \t\r")
-	if user == "" || password == "" || strings.ContainsAny(user+password, "\r\n") {
-		return fmt.Errorf("fleet.loader_file: %s: write two lines, the user's name and then its password", c.LoaderFile)
-	}
-	c.User, c.Password, c.PasswordFile = user, password, ""
-	return nil
 }
