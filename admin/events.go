@@ -30,7 +30,7 @@ const (
 // safe for concurrent use. Make one with [NewEvents].
 type Events struct {
 	node string
-	run  string // tells the IDs of this run from those of another
+	run  string // distinguishes the IDs of this run from those of another
 
 	mu      sync.Mutex // guards the fields below
 	ring    [eventMemory]*Event
