@@ -25,15 +25,15 @@ import (
 
 // Event is one thing an address did, as a sensor saw it.
 //
-// The strings may point into a sensor's buffer: they are valid during the
-// call that hands the event over, and whoever keeps one clones it.
+// The strings may point into a sensor's buffer. They are valid during the call
+// that passes the event: clone a string to keep it.
 type Event struct {
 	// Time is when it happened, by its source's clock: a log line's own time,
 	// a packet's capture time, or the clock of a live sensor.
 	Time time.Time
 	// Addr is the client, unmapped (never ::ffff:a.b.c.d) and without a zone.
 	Addr netip.Addr
-	// Kind says what happened. One event may be of several kinds at once: a
+	// Kind says what happened. One event may be of several kinds: a
 	// log line is a request and its response, a SYN is also a packet. A rule
 	// counts one of them.
 	Kind Kind
@@ -102,28 +102,27 @@ type Verdict struct {
 	// Count is the key's cost in the window, this event included; Limit what
 	// it was compared with. Both are 0 where no count decided.
 	Count, Limit uint32
-	// RetryAfter is how long until one more such event would be let through, if
-	// nothing more came: until the count has fallen far enough and the block is
-	// over, whichever is later. 0 for a pass, and see DecideBatch.
+	// RetryAfter is how long until one more such event would pass, if nothing
+	// else came: until the count has fallen far enough and the block has ended,
+	// whichever is later. It is 0 for a pass, and less exact in a batch.
 	RetryAfter time.Duration
 }
 
-// Decider answers one event at the instant now. Inline sensors give its
-// verdict to their client.
+// Decider answers one event at the instant now. Inline sensors pass its verdict
+// to their client.
 type Decider func(now time.Time, event *Event) Verdict
 
-// Forever is the Until of what lasts until it is taken back: the last whole year
-// of which the nanoseconds since 1970 fit into 63 bits, as the fleet's records
-// have them.
+// Forever is the Until of a record that lasts until it is taken back: the last
+// year whose nanoseconds since 1970 fit into 63 bits, as the fleet's records need.
 var Forever = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ManualRule is the Rule of what an operator blocked or allowed. No rule may have
+// ManualRule is the Rule of blocks and allowances by operators. No rule may have
 // this name.
 const ManualRule = "manual"
 
 // Block is a prefix that is denied until a time, or that may not be denied
-// (Allow). It is one record for both, so that a prefix is either at a time and
-// the later word of the two holds, on every node.
+// (Allow). One record serves for both, so that a prefix is only one of them and
+// the later change wins on every node.
 type Block struct {
 	Prefix netip.Prefix
 	Rule   string // the rule that made it, [ManualRule] for an operator's
@@ -136,11 +135,11 @@ type Block struct {
 	// Proxied says that the prefix was learned from behind a trusted proxy: the
 	// kernel never sees it as a source, so no kernel enforcer may block it.
 	Proxied bool
-	// Allow says that this is the opposite of a block, an allowance: nobody in
-	// the prefix is blocked while it stands.
+	// Allow says that this is an allowance: no address in the prefix is blocked
+	// while it is in force.
 	Allow bool
 	// Lifted marks a tombstone: the block or allowance was taken back, and older
-	// news of it must not bring it back.
+	// records must not bring it back.
 	Lifted bool
 	// Version orders changes of one prefix between nodes: the greater wins.
 	Version uint64
@@ -164,8 +163,8 @@ type Crossing struct {
 	Wide uint8
 	// Until is when the block ends; zero unless Action is Block or Stands is set.
 	Until time.Time
-	// Stands is the rule of a block that stood already, and was not replaced
-	// because it is as strong or an operator's. Empty for all else.
+	// Stands is the rule of a block that was in force already and stays, because
+	// it is as long or an operator's; otherwise empty.
 	Stands string
 }
 

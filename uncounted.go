@@ -21,10 +21,10 @@ type Uncounted struct {
 	Reason Reason
 }
 
-// Uncounter hears at the instant now of requests that are not counted. The slice
-// is valid during the call. Each request is told once; a request that is counted
-// in part is told beside its event, which is decided as any other. Sensors call
-// it from the goroutines that call their decider, for no batch that is empty.
+// Uncounter is called at the instant now on requests that are not counted. The
+// slice is not empty and is valid during the call. Each request is reported once; a
+// request that is counted in part is reported besides its event, which is decided
+// as any other. Sensors call it on the goroutines that call their decider.
 type Uncounter func(now time.Time, requests []Uncounted)
 
 // Reason says why a request is not counted.

@@ -23,9 +23,9 @@ func (s set) has(i int) bool { return s>>(i&63)&1 != 0 }
 func (s *set) add(i int)     { *s |= 1 << (i & 63) }
 func (s set) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
 
-// batch is the room for deciding up to batchSize events together. Nearly all
-// of them pass: they are counted and compared with one number, and only for
-// the others a decision is made up.
+// batch is the memory for deciding up to batchSize events together. Nearly all
+// of them pass: they are counted and compared with one number. Only the others
+// need a decision.
 type batch struct {
 	moments [batchSize]moment
 	// standings and hits hold how the addresses stand, of those in known;
@@ -49,8 +49,8 @@ type batch struct {
 	at   []uint8
 	outs [batchSize]shard.Count
 	text []byte // attributes, which ops point into
-	// decision is that of the event in hand, here so that it need not be made
-	// anew for each.
+	// decision is that of the current event, here so that it is not allocated for
+	// each.
 	decision decision
 	// notes are the statistics of the batch, before they are added to the
 	// detector's.
@@ -77,14 +77,13 @@ func (d *Detector) takeBatch() *batch {
 	return b
 }
 
-// DecideBatch decides many events: verdicts[i] is what Decide(nows[i],
-// &events[i]) would give, called one after the other, with the memory latency
-// of the look-ups overlapped. Only RetryAfter is less: 0 where a rule and not a
-// block denies, and the end of a block, whatever the count then is, since nobody
-// waits for the verdict on an event that was read in a batch. Meters of rules with
-// while_over, or with escalate and blocks shorter than the window, are counted event
-// by event, because a decision of theirs reads more than the count. The slices are
-// of one length.
+// DecideBatch decides many events, with the memory latency of the look-ups
+// overlapped: verdicts[i] is what Decide(nows[i], &events[i]) would return, called
+// in order. Only RetryAfter differs, since no client waits for the verdict on an
+// event read in a batch: it is 0 if a rule denies, and the end of the block if a
+// block does. Meters of rules with while_over, or with escalate and blocks shorter
+// than the window, are counted event by event, because their decisions read more
+// than the count. The slices must have one length.
 func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b := d.takeBatch()
 	for len(events) > 0 {
@@ -95,8 +94,8 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 	d.idle.pool.Put(b)
 }
 
-// decide counts all events first, meter by meter, and then gives the verdicts
-// in the order of the events. That is the same as one by one, because what is
+// decide counts all events first, meter by meter, and then makes the verdicts in
+// the order of the events. That is the same as one by one, because what is
 // counted depends on no verdict.
 func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b.open(d, nows, events)
@@ -121,7 +120,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 	b.forget()
 }
 
-// open fixes the seconds and asks the blocklist.
+// open sets the seconds and asks the blocklist.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 	b.known, b.spared, b.six, b.late, b.over = 0, 0, 0, 0, 0
 	empty := d.config.List.Empty()

@@ -7,9 +7,9 @@ import (
 	"edgeguard/shard"
 )
 
-// Clear forgets what was counted of the addresses in prefix, how far they have
-// come on the steps of rules that escalate, and which of their crossings were
-// told: what makes an unblock stick.
+// Clear forgets what was counted of the addresses in prefix, their steps of rules
+// that escalate, and which of their crossings were reported. Without it an unblock
+// would not last.
 // A key that is wider than prefix is forgotten too, since the block was the
 // key's, and so are the wide networks around prefix, which would block it again
 // at its next request. It returns how many counts it forgot.

@@ -1,10 +1,10 @@
-// Package detector gives the verdict on an event: it asks the blocklist who is
-// spared or blocked already, lets every meter that matches count the event,
-// compares each count with the limits of the meter's rules, and turns a
-// crossing into a block.
+// Package detector decides events. It asks the blocklist whether an address is
+// exempt or blocked already, counts the event in every meter that matches,
+// compares each count with the limits of the meter's rules, and turns a crossing
+// into a block.
 //
-// It is pure: now is an argument, nothing is logged, no goroutine is started.
-// What it notices it hands to the functions of its [Config].
+// It is pure: now is an argument, nothing is logged, no goroutine is started. It
+// reports to the functions of its [Config].
 package detector
 
 import (
@@ -27,36 +27,36 @@ type Config struct {
 	// List holds the allowlist, the protected and the blocked. Blocks that the
 	// detector makes are merged into it.
 	List *blocklist.List
-	// Node is the name that blocks and crossings carry where the event names
-	// none of its own.
+	// Node is the name that blocks and crossings carry if the event names no
+	// node.
 	Node string
 	// Monitor turns every deny into a shadow.
 	Monitor bool
-	// RollUp blocks an IPv6 /56 of which a quarter of the /64 are blocked.
+	// RollUp blocks an IPv6 /56 if a quarter of its /64s are blocked.
 	RollUp bool
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
-	// Previous is the detector that this one follows on at a reload; nil at the
-	// start. Tables of meters that stayed are taken over with their counts, if
-	// Memory and Peaks are the same, and so are the statistics and the memory
-	// of who was blocked before. Both may decide while one follows the other;
-	// then [Detector.Close] the old one.
+	// Previous is the detector that this one replaces at a reload; nil at the
+	// start. The new detector takes over the tables of meters that stayed, with
+	// their counts, if Memory and Peaks are the same, and also the statistics and
+	// the history of blocks. Both may decide for a while; then call
+	// [Detector.Close] on the previous one.
 	Previous *Detector
-	// Seed seeds the tables' hash: random in production, so that nobody can
+	// Seed seeds the tables' hash: random in production, so that no client can
 	// choose keys that collide.
 	Seed uint64
 
-	// Crossed hears every crossing, in the order of the events. It is called
-	// on the decision path, without any lock held. Nil disables it.
+	// Crossed is called on every crossing, in the order of the events, on the
+	// decision path and without a lock held. Nil disables it.
 	Crossed func(edgeguard.Crossing)
-	// Counted hears every count as it is made: the index of the meter, the
-	// event, the key's count with it, and what it added. Nil disables it.
+	// Counted is called on every count: with the index of the meter, the event,
+	// the key's count including it, and its cost. Nil disables it.
 	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
-	// Fleet hears every proven count of the meters that have a rule of scope
-	// fleet, and gives what the rest of the fleet has counted of the key. Rules
-	// of that scope compare the sum with their limits. It is called on the
-	// decision path, from many goroutines and without any lock held; op is the
-	// detector's and valid during the call only. Nil: no fleet, and no cost.
+	// Fleet is called on every proven count of the meters that have a rule of
+	// scope fleet, and returns what the rest of the fleet has counted of the key.
+	// Rules of that scope compare the sum with their limits. It is called on the
+	// decision path, from many goroutines and without a lock held; op is valid
+	// during the call only. Nil disables it, at no cost.
 	Fleet func(meter int, op *shard.Op, count uint32) (rest uint32)
 }
 
@@ -68,7 +68,7 @@ type Detector struct {
 	idle   idleBatches
 	rooms  rooms
 	named  map[string]int // rules by name
-	exact  bool           // a meter is
+	exact  bool           // a meter is exact
 	// longest is the longest window.
 	longest time.Duration
 	// proxied notes which meters of the fleet saw clients behind a proxy.
@@ -81,7 +81,7 @@ type Detector struct {
 	lost       *atomic.Bool // the fleet
 }
 
-// New makes a detector, with empty tables but for those that it takes over.
+// New returns a detector. Its tables are empty, except those that it takes over.
 func New(c Config) *Detector {
 	d := &Detector{config: c, statistics: new(statistics), steps: newSteps(), crossings: newCrossings(), lost: new(atomic.Bool)}
 	if old := c.Previous; old != nil {
@@ -102,9 +102,9 @@ func New(c Config) *Detector {
 	return d
 }
 
-// Look returns the verdict that the blocklist alone has for addr at now. It
-// counts nothing, neither the request nor itself in the statistics: it is for a
-// source whose requests another one counts.
+// Look returns the verdict of the blocklist alone on addr at now. It counts
+// nothing, not even in the statistics: it is for a source whose requests another
+// source counts.
 func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
 	standing, hit := d.config.List.Ask(now, addr)
 	if standing == blocklist.None {
@@ -118,9 +118,9 @@ func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
 	return v
 }
 
-// Decide counts one event at the instant now and gives the verdict on it. The
+// Decide counts one event at the instant now and returns the verdict on it. The
 // count includes the event: with a limit of N, N events pass and the next is
-// refused. An event from after now is counted at now; one from before the
+// refused. An event from after now is counted at now; an event older than the
 // window is not counted.
 func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
 	var c decision

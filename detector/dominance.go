@@ -69,11 +69,11 @@ func (m *dominance) at(span uint32) ballot {
 	return ballot{}
 }
 
-// Dominant tells whether one address sent more than half of all requests in
-// the last whole minute before now, and its share. Allowed and protected
-// addresses have a part in all requests and are never the one. The share is
-// taken from a sample of one request in eight and may be a few hundredths off;
-// a minute with less than about a thousand requests says nothing.
+// Dominant reports whether one address sent more than half of all requests in the
+// last whole minute before now, and its share. Requests of allowed and protected
+// addresses count in the total, and such an address is never returned. The share
+// is taken from a sample of one request in eight and may be a few hundredths off;
+// ok is false for a minute with less than about a thousand requests.
 func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
 	span := seconds(now) / dominanceSpan
 	var seen, most uint32

@@ -83,9 +83,9 @@ func inside(p, outer netip.Prefix) bool {
 // snapshot.
 func (d *Detector) Steps() iter.Seq[Step] { return d.steps.each() }
 
-// RestoreSteps takes in what Steps gave, in its order, before the first event.
-// What is forgotten at now, or makes no sense, is left out; it returns how many
-// it took.
+// RestoreSteps restores what Steps returned, in its order, before the first event.
+// It ignores steps that have ended at now or are invalid, and returns how many it
+// restored.
 func (d *Detector) RestoreSteps(now time.Time, saved []Step) (taken int) {
 	for _, step := range saved {
 		if step.Blocks < 1 || !step.Prefix.IsValid() || !now.Before(step.Until.Add(stepMemory)) {

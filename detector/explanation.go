@@ -11,11 +11,10 @@ import (
 	"edgeguard/shard"
 )
 
-// Explanation is all that is known of an address.
+// Explanation is what is known of an address.
 type Explanation struct {
 	Addr netip.Addr
-	// Standing is the blocklist's word on it, and Block the standing block if
-	// that is Blocked.
+	// Standing is the blocklist's, and Block the block if that is Blocked.
 	Standing blocklist.Standing
 	Block    edgeguard.Block
 	// Rules says how near the address is to each rule's limit, in the order of
@@ -44,7 +43,7 @@ type RuleExplanation struct {
 	// more comes; 0 if it is already.
 	Under      time.Duration
 	Candidates []CandidateExplanation
-	// Wide is how the networks around an IPv6 key stand, the smallest first.
+	// Wide has the networks around an IPv6 key, the smallest first.
 	Wide []WideExplanation
 	// Blocks is how many blocks by this rule are remembered, for a rule that
 	// escalates, and Next how long the next would last; 0 for one that does not
@@ -69,9 +68,9 @@ type WideExplanation struct {
 	Count uint32
 }
 
-// Explain tells how addr stands at now with the blocklist and with every rule.
-// It changes nothing. For meters that count by attributes it looks through the
-// whole table, so it is for people and not for every request.
+// Explain returns the standing of addr at now with the blocklist and with every
+// rule. It changes nothing. For meters that count by attributes it searches the
+// whole table, so it is not for every request.
 func (d *Detector) Explain(now time.Time, addr netip.Addr) Explanation {
 	addr = addr.Unmap().WithZone("")
 	out := Explanation{Addr: addr}

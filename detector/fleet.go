@@ -92,28 +92,28 @@ func (n count) reason() string {
 // fleet counts: which node counted how much is not known at that moment.
 const twoParts = "over limit in the fleet: %d here, %d on other nodes"
 
-// TwoParts reads the reason of a block that tells this node's count from that of
-// all others together: here is the first. ok is false for any other reason.
+// TwoParts parses the reason of a block that names this node's count, here, and
+// that of all others. ok is false for any other reason.
 func TwoParts(reason string) (here uint32, ok bool) {
 	var rest uint32
 	n, err := fmt.Sscanf(reason, twoParts, &here, &rest)
 	return here, n == 2 && err == nil && reason == fmt.Sprintf(twoParts, here, rest)
 }
 
-// FleetCount takes in a total that the fleet has counted of one key: count is
-// that of the meter's key of this prefix and, in with, the fingerprint of its
-// attributes (0 for none). Every rule of scope fleet whose limit it passes acts
-// as if an event had crossed here: a `block` rule blocks the prefix for the
-// given reason, unless a block as strong stands; `shadow` and `deny` only tell. A
-// `deny` rule refuses by what Config.Fleet says of each event.
+// FleetCount applies a total that the fleet has counted of one key: the meter's
+// key of this prefix and, in with, the fingerprint of its attributes (0 for none).
+// Every rule of scope fleet whose limit the total passes acts as if an event had
+// crossed here. A `block` rule blocks the prefix for the given reason, unless a
+// block as strong is in force; `shadow` and `deny` only report. A `deny` rule
+// refuses by what Config.Fleet returns for each event.
 //
-// A crossing is told once, by whom it is seen first, an event here or
-// FleetCount; again when a whole window has passed without a further word of
-// it. A block that the list refuses is told as an alarm, likewise once.
+// A crossing is reported once, by an event here or by FleetCount, and again only
+// after a whole window without it. A block that the list refuses is reported as an
+// alarm, also once.
 //
-// A total does not say whether the client is behind a proxy. The block is
-// marked as such (Proxied) where any client of the meter was, which keeps it
-// out of the kernel at worst.
+// A total does not say whether the client is behind a proxy. The block is marked
+// Proxied if any client of the meter was: at worst this keeps it out of the
+// kernel.
 func (d *Detector) FleetCount(now time.Time, meter int, prefix netip.Prefix, with uint64, count uint32, reason string) {
 	for i := range d.fleetRules(meter, prefix, count) {
 		d.fleetOver(now, i, prefix, with, count, reason)
@@ -134,8 +134,8 @@ func (d *Detector) fleetRules(meter int, prefix netip.Prefix, count uint32) iter
 	}
 }
 
-// Settled reports that FleetCount would do and tell nothing new of a total: what
-// it asks for stands, and was told.
+// Settled reports whether FleetCount would do nothing new with a total: its block
+// is in force, and its crossing was reported.
 func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with uint64, count uint32) bool {
 	settled := meter >= 0 && meter < len(d.meters)
 	for i := range d.fleetRules(meter, prefix, count) {
@@ -174,9 +174,9 @@ func (d *Detector) fleetOver(now time.Time, i int, prefix netip.Prefix, with uin
 	}
 }
 
-// fleetBlock blocks the prefix of a crossing, and notes there what came of it. It
-// reports whether that is to be told: not of a prefix that is allowed, or that this
-// rule has blocked already.
+// fleetBlock blocks the prefix of a crossing, and notes the result there. It
+// reports whether the crossing must be reported: not for a prefix that is allowed,
+// or that this rule has blocked already.
 func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, reason string) bool {
 	prefix := told.Key.Prefix
 	if _, allowed := d.config.List.Allowance(now, prefix); allowed {
@@ -212,8 +212,8 @@ func (m *meter) withText(with uint64) string {
 }
 
 // FleetLimits gives, for each meter by its index, the least limit of its rules
-// of scope fleet, and 0 for a meter that has none: what the aggregator needs to
-// know whom to tell the fleet about.
+// of scope fleet, and 0 for a meter that has none: the aggregator uses
+// them to choose which keys to report to the fleet.
 func (d *Detector) FleetLimits() []uint32 {
 	out := make([]uint32, len(d.meters))
 	for i := range d.rules {

@@ -5,11 +5,11 @@ import (
 	"edgeguard/rules"
 )
 
-// SetFleetLost says whether the fleet cannot be reached. While it cannot, a
-// rule with on_fleet_loss: open reports and enforces nothing, and one with
-// closed denies every proven event that its meter counts, for the reason "fleet
-// lost"; others go on with the node's own counts. Blocks that stand are not
-// touched. Detectors that follow one another at a reload share it.
+// SetFleetLost sets whether the fleet cannot be reached. While it cannot, a rule
+// with on_fleet_loss: open only reports, and one with closed denies every proven
+// event that its meter counts, for the reason "fleet lost". Other rules go on with
+// the node's own counts. Blocks in force do not change. Detectors that replace one
+// another at a reload share the setting.
 func (d *Detector) SetFleetLost(lost bool) { d.lost.Store(lost) }
 
 // action is what rule r does about a count over its limit.

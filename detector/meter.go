@@ -18,15 +18,14 @@ const attributesSize = 128
 type meter struct {
 	*rules.Meter
 	// Proven and forgeable evidence never add up: a stranger who forges a
-	// thousand packets of somebody must not bring that somebody's next request
-	// over a limit.
+	// thousand packets of an address must not bring its next request over a limit.
 	proven, forgeable *shard.Table
 	rules             []int
 	index             int
 	least             uint32 // of the limits of its rules and their candidates
 	wide              []wide // networks around the keys, in IPv6; see wide.go
 	share             uint32 // what one key adds to each of them in a window, at most
-	fleet             bool   // Config.Fleet hears what is proven
+	fleet             bool   // Config.Fleet is called on proven counts
 	loses             bool   // a rule does not stay local when the fleet is lost
 	// exact says that a decision reads the key's ring, and not its count alone:
 	// batches count for this meter event by event.
@@ -226,9 +225,9 @@ func (d *Detector) Tables() []Table {
 	return out
 }
 
-// Sweep does a bounded part of the housekeeping of every table: it removes
-// keys whose counts have left the window, and forgets who was blocked a day ago.
-// It returns how many keys it removed.
+// Sweep does a bounded part of the housekeeping of every table: it removes keys
+// whose counts have left the window, and steps that are a day old. It returns how
+// many keys it removed.
 func (d *Detector) Sweep(now time.Time, pages int) int {
 	sec, removed := seconds(now), 0
 	for _, t := range d.Tables() {

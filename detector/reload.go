@@ -40,10 +40,10 @@ func formerTally(c *Config, r *rules.Rule, candidate rules.Candidate) *tally {
 	return nil
 }
 
-// Close returns back the memory of the tables, except those that next has taken
-// over as its Previous; nil for none. Call it when nobody decides by d any
-// more: a reload makes the next detector, swaps the two, waits for the
-// decisions under way, and closes the old one.
+// Close frees the memory of the tables, except those that next, which may be nil,
+// took over from its Previous. Call it when no decision uses d any more: a reload
+// makes the next detector, swaps the two, waits for the decisions under way, and
+// closes the previous one.
 func (d *Detector) Close(next *Detector) {
 	kept := make(map[*shard.Table]bool)
 	if next != nil {

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Sample is who sent the requests of the last five minutes, estimated: a share
-// of them is a share of the requests, not of the clients. It does not change
-// once it was taken, and is safe for concurrent use.
+// Sample is an estimate of who sent the requests of the last five minutes: a share
+// is a share of the requests, not of the clients. It does not change and is safe
+// for concurrent use.
 //
 // One request in eight is sampled, and of those at most four addresses are kept
 // of each 5 seconds and 64th of all addresses. The standard error of a share p
 // is sqrt(p(1-p)/n): 3.5 hundredths for a fifth of the least traffic that says
 // anything (128 sampled, about a thousand requests), under half a hundredth for
 // a fifth of many clients' traffic on a busy node (15,360 kept), and 3 at most
-// where all traffic is of one 64th (240 kept). A node with less traffic than
-// that says nothing: its shares are 0.
+// where all traffic is of one 64th (240 kept). With less traffic all shares are 0.
 type Sample struct {
 	total   float64 // requests sampled, those of spared addresses too
 	senders []sender
@@ -28,9 +27,9 @@ type sender struct {
 	weight float64
 }
 
-// Sample looks at who sent the requests of the last five minutes before now. A
-// reload changes nothing about it. It takes a millisecond or two on a busy node:
-// who asks about many prefixes asks one sample.
+// Sample returns who sent the requests of the last five minutes before now. A
+// reload does not change it. It takes a millisecond or two on a busy node: to ask
+// about many prefixes, ask one sample.
 func (d *Detector) Sample(now time.Time) *Sample {
 	s := &Sample{}
 	last := seconds(now) / recentWidth
@@ -47,7 +46,7 @@ func (d *Detector) Sample(now time.Time) *Sample {
 	return s
 }
 
-// add takes in the slots that end with the last.
+// add adds the slots up to the last.
 func (s *Sample) add(r *recent, last uint32) {
 	for i := range r.slots {
 		slot := &r.slots[i]
@@ -62,7 +61,7 @@ func (s *Sample) add(r *recent, last uint32) {
 	}
 }
 
-// merge makes one of the senders of one address.
+// merge joins the senders of one address.
 func (s *Sample) merge() {
 	merged := s.senders[:0]
 	for _, one := range s.senders {
@@ -78,8 +77,8 @@ func (s *Sample) merge() {
 // Enough reports whether there were enough requests to say anything.
 func (s *Sample) Enough() bool { return s.total >= leastSampled }
 
-// Share is the part of the requests that came from those addresses in prefix
-// of which counts is true; 0 if there were too few to say.
+// Share returns the part of the requests that came from the addresses in prefix
+// for which counts is true; 0 if there were too few to say.
 func (s *Sample) Share(prefix netip.Prefix, counts func(netip.Addr) bool) float64 {
 	if !s.Enough() || !prefix.IsValid() {
 		return 0
@@ -99,7 +98,7 @@ func (s *Sample) Share(prefix netip.Prefix, counts func(netip.Addr) bool) float6
 	return sum / s.total
 }
 
-// ShareOf is Share of all addresses.
+// ShareOf returns the Share of all addresses.
 func (s *Sample) ShareOf(counts func(netip.Addr) bool) float64 {
 	v4 := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	v6 := netip.PrefixFrom(netip.IPv6Unspecified(), 0)

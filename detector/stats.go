@@ -8,7 +8,7 @@ import (
 	"edgeguard"
 )
 
-// Stats tells what a detector, and those before it, have done so far.
+// Stats is what a detector and those that it replaced have done so far.
 type Stats struct {
 	Events   uint64 // events decided
 	Passed   uint64
@@ -48,7 +48,7 @@ type notes struct {
 	seen uint64
 }
 
-// sample takes every so many events into the sample of requests.
+// sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
 	if n.seen++; sampled(n.seen) && isRequest(event) {
 		d.statistics.crowd(event.Addr).note(at.nowSec, event.Addr, spared)
@@ -88,9 +88,8 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 	}
 }
 
-// Stats returns what the detector has done so far, and those that it took over
-// from. Under concurrent use its figures may be a few events apart from each
-// other.
+// Stats returns the statistics. Under concurrent use its figures may differ by a
+// few events from each other.
 func (d *Detector) Stats() Stats {
 	s := &d.statistics.counters
 	out := Stats{

@@ -6,9 +6,8 @@ import "math"
 // does not wrap, so that a window never counts less than it saw up to here.
 const Max = math.MaxUint16
 
-// Counts is the slots of a window: slot s stands at s % [Slots]. Which slots
-// they are is known only with the window's head, which its owner keeps: they
-// are head-59 to head. The zero value is empty. It is 120 bytes and not safe
+// Counts is the slots of a window: slot s is at s % [Slots]. The owner
+// keeps the window's head, the newest slot: the slots are head-59 to head. The zero value is empty. It is 120 bytes and not safe
 // for concurrent use.
 type Counts [Slots]uint16
 
@@ -33,7 +32,7 @@ func (c *Counts) Advance(head, now uint32) (left uint32) {
 		*c = Counts{}
 		return left
 	}
-	at := now % Slots // the slot that enters stands where the one that leaves stood
+	at := now % Slots // the slot that enters takes the place of the one that leaves
 	for range now - head {
 		left += uint32(c[at])
 		c[at] = 0

@@ -11,7 +11,7 @@ import (
 // Meter is what is counted: match, key, window and cost. Rules that agree on
 // them share it.
 //
-// Its methods do not allocate, but for an expression over an odd path or host,
+// Its methods do not allocate, except for an expression over an odd path or host,
 // and are safe for concurrent use.
 type Meter struct {
 	Kind   edgeguard.Kind // the one kind that it counts

@@ -64,7 +64,7 @@ func (r ranges) has(n uint16) bool {
 	return r == nil
 }
 
-// String gives "403-404,410".
+// String returns "403-404,410".
 func (r ranges) String() string {
 	parts := make([]string, len(r))
 	for i, s := range r {

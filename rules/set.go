@@ -10,7 +10,7 @@ type Set struct {
 }
 
 // Compile checks the specs and makes a set of them. If anything is wrong, it
-// gives all problems of all specs, in their order, and no set.
+// returns all problems of all specs, in their order, and no set.
 func Compile(specs []Spec) (*Set, []Problem) {
 	c := compiler{names: make(map[string]int), meters: make(map[string]int)}
 	for i := range specs {

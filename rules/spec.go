@@ -70,14 +70,13 @@ type Match struct {
 	Method []string
 	// Path is compared with the normalized path; "*" stands for any run of
 	// characters, slashes included. It is written as a client would send it:
-	// "%2A" is a star that stands for itself.
+	// "%2A" is a literal star.
 	Path []string
 	// Status is a number ("404"), a range ("400-499") or a class ("4xx").
 	Status []string
 	// Port is the destination port: a number or a range.
 	Port []string
-	// Not holds terms of which an event may satisfy none. It has no Not of
-	// its own; its Kind, unlike the one above, may name several.
+	// Not holds terms of which an event may satisfy none. It has no Not; its Kind, unlike the one above, may name several.
 	Not *Match
 }
 

@@ -49,7 +49,7 @@ type Width struct {
 	Action edgeguard.Action
 }
 
-// Does says what is done about a network that is over, in the config's words.
+// Does returns what is done about a network over its limit, in the config's words.
 func (w *Width) Does() string {
 	if w.Action == edgeguard.ActionAlarm {
 		return "report"

@@ -53,7 +53,7 @@ func (p *prefix) size(f family) uintptr {
 	return size
 }
 
-// addr returns back the address that a key was made of, cut to the prefix.
+// addr returns the address that a key was made of, cut to the prefix.
 func (p *prefix) addr(f family, k key) netip.Prefix {
 	if f == v4 {
 		var b [4]byte

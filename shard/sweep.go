@@ -158,7 +158,7 @@ func (f *half) shrink(s *shard, d *directory) {
 	s.dir.Store(h)
 }
 
-// last returns back the only page of a shard.
+// last frees the only page of a shard.
 func (f *half) last(s *shard, n uint32) {
 	s.dir.Store(nil)
 	f.mem.giveLast(n, f.held)

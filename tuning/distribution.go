@@ -31,10 +31,10 @@ type Bucket struct {
 	Count     uint64
 }
 
-// Add takes in one value.
+// Add adds one value.
 func (d *Distribution) Add(v uint32) { d.AddN(v, 1) }
 
-// AddN takes in a value n times.
+// AddN adds a value n times.
 func (d *Distribution) AddN(v uint32, n uint64) {
 	if n == 0 {
 		return
@@ -48,7 +48,7 @@ func (d *Distribution) AddN(v uint32, n uint64) {
 	d.sum += uint64(v) * n
 }
 
-// Merge takes in all values of another distribution, as exactly as if each
+// Merge adds all values of another distribution, as exactly as if each
 // had been added.
 func (d *Distribution) Merge(other *Distribution) {
 	if other.total == 0 {

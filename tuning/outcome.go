@@ -17,13 +17,13 @@ type Outcome struct {
 	Threshold, Limit uint32
 	// Keys is how many keys went over the limit; Events how many events came
 	// while their key was over it. (A rule that blocks refuses more: all that
-	// comes until the block is over.)
+	// comes until the block has ended.)
 	Keys, Events uint64
 	// KeyShare and EventShare are the same as parts of all, 0 to 1.
 	KeyShare, EventShare float64
 }
 
-// Outcome tells what a threshold would have done. Keys is exact if the limit
+// Outcome returns what a threshold would have done. Keys is exact if the limit
 // is below 64 or fewer keys than the tally's Top went over it; Events is
 // exact below 64. Beyond, both are within 1/32 of the limit.
 func (t *Tally) Outcome(threshold uint32, limitOf LimitOf) Outcome {
@@ -39,7 +39,7 @@ func (t *Tally) Outcome(threshold uint32, limitOf LimitOf) Outcome {
 	return o
 }
 
-// Outcomes tells it for several thresholds, in their order; with none given,
+// Outcomes returns the Outcome of several thresholds, in their order; with none given,
 // for a [Ladder] up to the highest peak.
 func (t *Tally) Outcomes(thresholds []uint32, limitOf LimitOf) []Outcome {
 	if len(thresholds) == 0 {

@@ -13,8 +13,7 @@ package tuning
 
 import "edgeguard"
 
-// DefaultTop is how many of the highest keys a tally keeps unless told
-// otherwise: enough to see a gap below a thousand abusers.
+// DefaultTop is how many of the highest keys a tally keeps by default: enough to see a gap below a thousand abusers.
 const DefaultTop = 4096
 
 // Config says how a tally is kept and how its sentences call things.
@@ -61,11 +60,11 @@ func NewTally(c Config) *Tally {
 	return &Tally{Top: NewTop(c.Top), events: c.Events, keys: c.Keys}
 }
 
-// Event takes in the count that an event brought its key to. It allocates
+// Event records the count that an event brought its key to. It allocates
 // nothing.
 func (t *Tally) Event(count uint32) { t.Events.Add(count) }
 
-// Key takes in a key once, with its present count and its peak. A key that
+// Key records a key once, with its present count and its peak. A key that
 // never counted anything (peak 0) is left out.
 func (t *Tally) Key(key edgeguard.Key, count, peak uint32) {
 	if peak == 0 {
