@@ -23,7 +23,7 @@ var modules = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/edgeguard"},
 	"github.com/spf13/pflag":              {"cmd/edgeguard"},
 	"github.com/valyala/fasthttp":         {"sensor/httpauth"},
-	"golang.org/x/sys":                    {"cmd/edgeguard", "internal/lobby", "internal/unixsocket", "node"},
+	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "internal/lobby", "internal/unixsocket", "node"},
 	"golang.org/x/term":                   {"cmd/edgeguard"},
 }
 

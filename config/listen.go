@@ -17,6 +17,20 @@ type Listen struct {
 	Admin []Admin
 }
 
+// Preferred returns the admin listener that a command of this host goes to: a
+// unix socket first, because it may change things. ok is false if there is none.
+func (l *Listen) Preferred() (listener Admin, ok bool) {
+	for _, a := range l.Admin {
+		if a.Address.Network == "unix" {
+			return a, true
+		}
+	}
+	if len(l.Admin) == 0 {
+		return Admin{}, false
+	}
+	return l.Admin[0], true
+}
+
 // Access is who of this host may connect to a unix socket: any user who may write
 // to its file. It is zero for TCP.
 type Access struct {

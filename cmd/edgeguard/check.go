@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -36,7 +37,7 @@ func checkConfig(e *env, file string) error {
 	for _, w := range c.Warnings {
 		fmt.Fprintf(e.stderr, "warning: %s\n", w)
 	}
-	for _, text := range openSecrets(c) {
+	for _, text := range doctor.OpenSecrets(c) {
 		fmt.Fprintf(e.stderr, "warning: %s\n", text)
 	}
 	_, err = fmt.Fprint(e.stdout, c.YAML())

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/config"
+	"edgeguard/cmd/edgeguard/doctor"
 )
 
 func doctorCommand(e *env) *cobra.Command {
@@ -26,63 +25,26 @@ user that serves. It changes nothing, and exits 1 if something would not work.`,
 			if err != nil {
 				return err
 			}
-			return examine(cmd.Context(), e, c)
+			return examine(e, doctor.Examine(cmd.Context(), c))
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
 	return c
 }
 
-// severity is how bad a finding is.
-type severity int
-
-const (
-	well  severity = iota // as it should be
-	doubt                 // works, and may not be what is wanted
-	wrong                 // does not work
-	nSever
-)
-
-// finding is one thing that doctor looked at.
-type finding struct {
-	severity severity
-	about    string
-	text     string
-}
-
-// examination collects findings.
-type examination struct{ findings []finding }
-
-func (x *examination) note(s severity, about, format string, args ...any) {
-	x.findings = append(x.findings, finding{s, about, fmt.Sprintf(format, args...)})
-}
-
-// examine looks at everything and prints what it found.
-func examine(ctx context.Context, e *env, c *config.Config) error {
-	x := &examination{}
-	for _, w := range c.Warnings {
-		x.note(doubt, "config", "%s", w)
+// examine prints what was found; it fails if something would not work.
+func examine(e *env, findings []doctor.Finding) error {
+	looks := map[doctor.Severity]struct{ word, colour string }{
+		doctor.OK: {"ok   ", faint}, doctor.Doubt: {"doubt", amber}, doctor.Wrong: {"wrong", red},
 	}
-	for _, text := range openSecrets(c) {
-		x.note(doubt, "secret", "%s", text)
+	counts := make(map[doctor.Severity]int)
+	for _, f := range findings {
+		counts[f.Severity]++
+		look := looks[f.Severity]
+		fmt.Fprintf(e.stdout, "%s  %s: %s\n", paint(look.colour, look.word, e.colour), f.About, f.Text)
 	}
-	x.listeners(c)
-	x.state(c)
-	x.logs(c)
-	x.enforcers(c)
-	x.leftLists(c)
-	x.datagrams(c)
-	x.clock()
-	x.node(ctx, c)
-	var counts [nSever]int
-	for _, f := range x.findings {
-		counts[f.severity]++
-		word := []string{"ok   ", "doubt", "wrong"}[f.severity]
-		colour := []string{faint, amber, red}[f.severity]
-		fmt.Fprintf(e.stdout, "%s  %s: %s\n", paint(colour, word, e.colour), f.about, f.text)
-	}
-	fmt.Fprintf(e.stdout, "\n%d ok, %d in doubt, %d wrong\n", counts[well], counts[doubt], counts[wrong])
-	if counts[wrong] > 0 {
+	fmt.Fprintf(e.stdout, "\n%d ok, %d in doubt, %d wrong\n", counts[doctor.OK], counts[doctor.Doubt], counts[doctor.Wrong])
+	if counts[doctor.Wrong] > 0 {
 		return errors.New("something would not work: see above")
 	}
 	return nil

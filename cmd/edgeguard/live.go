@@ -43,7 +43,7 @@ func (r *reach) client() (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		listener, ok := preferred(c.Listen.Admin)
+		listener, ok := c.Listen.Preferred()
 		if !ok {
 			return nil, errors.New("the config has no listen.admin: use --admin ADDRESS")
 		}
@@ -53,19 +53,6 @@ func (r *reach) client() (*client.Client, error) {
 		}
 	}
 	return client.New(at)
-}
-
-// preferred chooses the listener that a command goes to.
-func preferred(all []config.Admin) (config.Admin, bool) {
-	for _, l := range all {
-		if l.Address.Network == "unix" {
-			return l, true
-		}
-	}
-	if len(all) == 0 {
-		return config.Admin{}, false
-	}
-	return all[0], true
 }
 
 // loadConfig reads the named config, or the one at the default place, or else

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -40,10 +40,10 @@ func (x *examination) listeners(c *config.Config) {
 			continue
 		}
 		if f, err := os.Open(l.TokenFile); err != nil {
-			x.note(wrong, "admin token", "%v", err)
+			x.note(Wrong, "admin token", "%v", err)
 		} else {
 			_ = f.Close()
-			x.note(well, "admin token", "%s is readable", l.TokenFile)
+			x.note(OK, "admin token", "%s is readable", l.TokenFile)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (x *examination) listeners(c *config.Config) {
 // access checks whether the group of a socket can be set.
 func (x *examination) access(about string, a config.Access) {
 	if err := unixsocket.Access(a).Check(); err != nil {
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 	}
 }
 
@@ -67,12 +67,12 @@ func (x *examination) listener(about string, a config.Address) {
 	l, err := net.Listen("tcp", a.Address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		x.note(doubt, about, inUse)
+		x.note(Doubt, about, inUse)
 	case err != nil:
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 	default:
 		_ = l.Close()
-		x.note(well, about, "free")
+		x.note(OK, about, "free")
 	}
 }
 
@@ -80,22 +80,22 @@ func (x *examination) listener(about string, a config.Address) {
 func (x *examination) folder(about, folder string) {
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
 	if err != nil {
-		x.note(wrong, about, "%v: create the folder, owned by the user that serves", err)
+		x.note(Wrong, about, "%v: create the folder, owned by the user that serves", err)
 		return
 	}
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	x.note(well, about, "%s is writable", folder)
+	x.note(OK, about, "%s is writable", folder)
 }
 
 // way looks whether others could replace a file, or choose which one it is.
 func (x *examination) way(about, file string) {
 	doubts, err := safepath.Doubts(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 	}
 	for _, text := range doubts {
-		x.note(doubt, about, "%s", text)
+		x.note(Doubt, about, "%s", text)
 	}
 }
 
@@ -103,7 +103,7 @@ func (x *examination) way(about, file string) {
 // it may.
 func (x *examination) state(c *config.Config) {
 	if c.State == "" {
-		x.note(doubt, "state", "no state folder: a restart forgets all blocks and counts")
+		x.note(Doubt, "state", "no state folder: a restart forgets all blocks and counts")
 		return
 	}
 	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) {
@@ -133,33 +133,33 @@ func (x *examination) log(file, format string) {
 	about := "log " + file
 	parsed, err := logline.ParseFormat(format)
 	if err != nil {
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 		return
 	}
 	r, err := accesslog.Open(file, parsed, accesslog.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
-		x.note(doubt, about, "does not exist yet: the node will wait for it")
+		x.note(Doubt, about, "does not exist yet: the node will wait for it")
 		return
 	}
 	if err != nil {
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 		return
 	}
 	defer func() { _ = r.Close() }()
 	if _, err = r.Next(); err != nil && !errors.Is(err, io.EOF) {
-		x.note(wrong, about, "%v", err)
+		x.note(Wrong, about, "%v", err)
 		return
 	}
 	s := r.Stats()
 	switch {
 	case s.Lines == 0:
-		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
+		x.note(Doubt, about, "is readable but empty: nothing is counted until the server writes to it")
 	case s.Events == 0:
-		x.note(wrong, about, "none of its first %d lines has format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
+		x.note(Wrong, about, "none of its first %d lines has format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:
-		x.note(doubt, about, "%d of its first %d lines do not have format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
+		x.note(Doubt, about, "%d of its first %d lines do not have format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
 	default:
-		x.note(well, about, "format %s matches", r.Format())
+		x.note(OK, about, "format %s matches", r.Format())
 	}
 }
 
@@ -182,22 +182,22 @@ func (x *examination) enforcers(c *config.Config) {
 			continue
 		}
 		if _, err := exec.LookPath(f.Reload[0]); err != nil {
-			x.note(wrong, "list "+f.File, "reload: %v", err)
+			x.note(Wrong, "list "+f.File, "reload: %v", err)
 		}
 	}
 	if h := c.Enforce.HAProxy; h != nil {
 		if conn, err := net.Dial("unix", h.Socket); err != nil {
-			x.note(wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
+			x.note(Wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
 		} else {
 			_ = conn.Close()
-			x.note(well, "haproxy "+h.Socket, "answers")
+			x.note(OK, "haproxy "+h.Socket, "answers")
 		}
 	}
 	if c.Monitor && len(c.Enforce.Files) > 0 {
-		x.note(doubt, "mode monitor", "the lists stay empty: nothing is enforced")
+		x.note(Doubt, "mode monitor", "the lists stay empty: nothing is enforced")
 	}
 	if proxies := farProxies(c.TrustedProxies); kernel && len(proxies) > 0 {
-		x.note(doubt, "kernel lists", "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
+		x.note(Doubt, "kernel lists", "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
 	}
 }
 
@@ -218,7 +218,7 @@ const askFor = 2 * time.Second
 // node asks the running node, if there is one, what it counted from each log and
 // which conditions it reports.
 func (x *examination) node(ctx context.Context, c *config.Config) {
-	listener, ok := preferred(c.Listen.Admin)
+	listener, ok := c.Listen.Preferred()
 	if !ok {
 		return
 	}
@@ -237,11 +237,11 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	up := status.Time.Sub(status.Started).Round(time.Second)
 	for _, l := range status.Logs {
 		if l.Parsed == 0 && up >= time.Minute {
-			x.note(doubt, "log "+l.Name, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up)
+			x.note(Doubt, "log "+l.Name, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up)
 		}
 	}
 	for _, text := range status.Conditions {
-		x.note(doubt, "the node says", "%s", text)
+		x.note(Doubt, "the node says", "%s", text)
 	}
 }
 
@@ -249,8 +249,8 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 // reports one that it could not get as a condition.
 func (x *examination) answered() {
 	for i := range x.findings {
-		if f := &x.findings[i]; f.text == inUse {
-			f.severity, f.text = well, "in use by the running node"
+		if f := &x.findings[i]; f.Text == inUse {
+			f.Severity, f.Text = OK, "in use by the running node"
 		}
 	}
 }
@@ -267,13 +267,13 @@ func (x *examination) datagrams(c *config.Config) {
 	const name = "net.unix.max_dgram_qlen"
 	text, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
 	if err != nil {
-		x.note(doubt, name, "%v", err)
+		x.note(Doubt, name, "%v", err)
 		return
 	}
 	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if queue < leastQueue {
-		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
+		x.note(Doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
 		return
 	}
-	x.note(well, name, "%d", queue)
+	x.note(OK, name, "%d", queue)
 }

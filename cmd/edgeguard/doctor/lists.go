@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func (x *examination) leftLists(c *config.Config) {
 	kept, folders := listPaths(c)
 	owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 	if c.State != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.note(doubt, "lists", "%v", err)
+		x.note(Doubt, "lists", "%v", err)
 	}
 	for _, o := range owned {
 		if kept[o.File] {
@@ -30,16 +30,16 @@ func (x *examination) leftLists(c *config.Config) {
 			continue
 		}
 		if o.Keep {
-			x.note(doubt, "list "+o.File, "no longer updated (on_remove: keep), so the addresses in it stay blocked: delete it if it is not needed")
+			x.note(Doubt, "list "+o.File, "no longer updated (on_remove: keep), so the addresses in it stay blocked: delete it if it is not needed")
 		} else {
-			x.note(doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads, which empties it")
+			x.note(Doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads, which empties it")
 		}
 	}
 	slices.Sort(folders)
 	for _, folder := range slices.Compact(folders) {
 		for _, file := range enforce.Written(folder) {
 			if !kept[file] {
-				x.note(doubt, "list "+file, "written by edgeguard and no longer updated, unless another instance does: the addresses in it stay blocked; delete it if it is not needed")
+				x.note(Doubt, "list "+file, "written by edgeguard and no longer updated, unless another instance does: the addresses in it stay blocked; delete it if it is not needed")
 			}
 		}
 	}

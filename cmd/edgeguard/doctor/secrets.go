@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ func secretsOf(c *config.Config) []secret {
 	return all
 }
 
-// openSecrets says which of the config's secrets every user of this host can
+// OpenSecrets says which of the config's secrets every user of this host can
 // read. What is not there, or in a folder that is closed to this user too, is
 // not looked at.
-func openSecrets(c *config.Config) []string {
+func OpenSecrets(c *config.Config) []string {
 	var texts []string
 	for _, s := range secretsOf(c) {
 		info, err := os.Stat(s.file)

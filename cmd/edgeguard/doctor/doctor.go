@@ -1,0 +1,56 @@
+// Package doctor looks for what would keep a node from working on this host:
+// ports, files and their permissions, the logs' formats, the kernel's datagram
+// queue, the clock, lists that are no longer updated, and settings that cancel
+// each other out. It changes nothing.
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"edgeguard/config"
+)
+
+// Severity is how bad a finding is.
+type Severity int
+
+const (
+	OK    Severity = iota // as it should be
+	Doubt                 // works, and may not be what is wanted
+	Wrong                 // does not work
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Severity Severity
+	About    string
+	Text     string
+}
+
+// examination collects findings.
+type examination struct{ findings []Finding }
+
+func (x *examination) note(s Severity, about, format string, args ...any) {
+	x.findings = append(x.findings, Finding{s, about, fmt.Sprintf(format, args...)})
+}
+
+// Examine looks at the host as the node of c would use it, and asks that node
+// if it is running. It takes at most a few seconds.
+func Examine(ctx context.Context, c *config.Config) []Finding {
+	x := &examination{}
+	for _, w := range c.Warnings {
+		x.note(Doubt, "config", "%s", w)
+	}
+	for _, text := range OpenSecrets(c) {
+		x.note(Doubt, "secret", "%s", text)
+	}
+	x.listeners(c)
+	x.state(c)
+	x.logs(c)
+	x.enforcers(c)
+	x.leftLists(c)
+	x.datagrams(c)
+	x.clock()
+	x.node(ctx, c)
+	return x.findings
+}
