@@ -63,6 +63,7 @@ var floors = map[string]floor{
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "detector", "aggregator/member", "rules", "shard"}, pure: true},
 	"node/status":               {imports: []string{"", "admin", "aggregator", "aggregator/quarantine", "blocklist", "clockguard", "config", "detector", "node/pipeline", "rules", "shard", "tuning"}},
 	"replay":                    {imports: []string{"*"}},
+	"cmd/edgeguard/output":      {},
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "config", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 func allowCommand(e *env) *cobra.Command {
@@ -74,20 +75,20 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 		_, err := fmt.Fprintln(e.stdout, "no allowances")
 		return err
 	}
-	t := &table{}
-	t.column("allowed", false, "")
-	t.column("by", false, "")
-	t.column("since", false, "")
-	t.column("until", false, "")
-	t.column("reason", false, faint)
+	t := &output.Table{}
+	t.Column("allowed", false, "")
+	t.Column("by", false, "")
+	t.Column("since", false, "")
+	t.Column("until", false, "")
+	t.Column("reason", false, output.Faint)
 	for _, a := range all {
 		if a.Source == admin.AllowedByConfig {
-			t.row(prefixText(a.Prefix), "config", "", "", "")
+			t.Row(prefixText(a.Prefix), "config", "", "", "")
 			continue
 		}
-		t.row(prefixText(a.Prefix), a.Origin, instant(a.Since), allowedUntil(a), a.Reason)
+		t.Row(prefixText(a.Prefix), a.Origin, output.Instant(a.Since), allowedUntil(a), a.Reason)
 	}
-	t.print(e.stdout, e.colour)
+	t.Print(e.stdout, e.colour)
 	return nil
 }
 
@@ -96,7 +97,7 @@ func allowedUntil(a admin.Allowance) string {
 	if a.Until.IsZero() {
 		return "removed"
 	}
-	return instant(a.Until)
+	return output.Instant(a.Until)
 }
 
 func allowAddCommand(e *env) *cobra.Command {

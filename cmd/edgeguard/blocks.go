@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 func blocksCommand(e *env) *cobra.Command {
@@ -67,7 +68,7 @@ func blocksListCommand(e *env) *cobra.Command {
 
 // listBlocks prints the blocks as they come, page by page.
 func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
-	t := blockTable()
+	t := blockTable("blocked")
 	encoder := json.NewEncoder(e.stdout)
 	shown := 0
 	for b, err := range node.Blocks(ctx, filter) {
@@ -89,7 +90,7 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 	case shown == 0:
 		fmt.Fprintln(e.stdout, "no blocks")
 	default:
-		t.print(e.stdout, e.colour)
+		t.Print(e.stdout, e.colour)
 	}
 	return nil
 }
@@ -102,32 +103,32 @@ func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.P
 		}
 		if b.Prefix.Bits() <= prefix.Bits() {
 			fmt.Fprintf(e.stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
-				prefixText(b.Prefix), plain(b.Rule), instant(b.Until), prefixText(b.Prefix))
+				prefixText(b.Prefix), plain(b.Rule), output.Instant(b.Until), prefixText(b.Prefix))
 		}
 	}
 	return nil
 }
 
 // blockTable is the columns of a list of blocks.
-func blockTable() *table {
-	t := &table{}
-	t.column("blocked", false, red)
-	t.column("rule", false, "")
-	t.column("count", true, "")
-	t.column("limit", true, faint)
-	t.column("since", false, "")
-	t.column("remaining", true, "")
-	t.column("by", false, "")
-	t.column("reason", false, faint)
+func blockTable(head string) *output.Table {
+	t := &output.Table{}
+	t.Column(head, false, output.Red)
+	t.Column("rule", false, "")
+	t.Column("count", true, "")
+	t.Column("limit", true, output.Faint)
+	t.Column("since", false, "")
+	t.Column("remaining", true, "")
+	t.Column("by", false, "")
+	t.Column("reason", false, output.Faint)
 	return t
 }
 
-func blockRow(t *table, b admin.Block, now time.Time) {
-	count, limit := number(b.Count), number(b.Limit)
+func blockRow(t *output.Table, b admin.Block, now time.Time) {
+	count, limit := output.Number(b.Count), output.Number(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.row(prefixText(b.Prefix), b.Rule, count, limit, instant(b.Since), span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
+	t.Row(prefixText(b.Prefix), b.Rule, count, limit, output.Instant(b.Since), output.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
 }
 
 func blocksAddCommand(e *env) *cobra.Command {
@@ -147,7 +148,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s\n", prefixText(b.Prefix), instant(b.Until))
+				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s\n", prefixText(b.Prefix), output.Instant(b.Until))
 				return err
 			})
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/doctor"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 func doctorCommand(e *env) *cobra.Command {
@@ -35,13 +36,13 @@ user that serves. It changes nothing, and exits 1 if something would not work.`,
 // examine prints what was found; it fails if something would not work.
 func examine(e *env, findings []doctor.Finding) error {
 	looks := map[doctor.Severity]struct{ word, colour string }{
-		doctor.OK: {"ok   ", faint}, doctor.Doubt: {"doubt", amber}, doctor.Wrong: {"wrong", red},
+		doctor.OK: {"ok   ", output.Faint}, doctor.Doubt: {"doubt", output.Amber}, doctor.Wrong: {"wrong", output.Red},
 	}
 	counts := make(map[doctor.Severity]int)
 	for _, f := range findings {
 		counts[f.Severity]++
 		look := looks[f.Severity]
-		fmt.Fprintf(e.stdout, "%s  %s: %s\n", paint(look.colour, look.word, e.colour), f.About, f.Text)
+		fmt.Fprintf(e.stdout, "%s  %s: %s\n", output.Paint(look.colour, look.word, e.colour), f.About, f.Text)
 	}
 	fmt.Fprintf(e.stdout, "\n%d ok, %d in doubt, %d wrong\n", counts[doctor.OK], counts[doctor.Doubt], counts[doctor.Wrong])
 	if counts[doctor.Wrong] > 0 {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/tuning"
 )
 
@@ -29,12 +30,12 @@ func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
 	}
 	for i := first; i <= last; i++ {
 		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
-		label := number(low)
+		label := output.Number(low)
 		if high > low {
-			label += "–" + number(high)
+			label += "–" + output.Number(high)
 		}
 		n := doublings[i]
-		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, number(n), paint(amber, bar(n, most), e.colour))
+		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, output.Number(n), output.Paint(output.Amber, bar(n, most), e.colour))
 	}
 }
 
@@ -45,18 +46,4 @@ func bar(n, most uint64) string {
 	}
 	length := 1 + (drawWidth-1)*math.Log(float64(n))/math.Log(max(2, float64(most)))
 	return strings.Repeat("█", int(length))
-}
-
-// paint colours a text where colours are shown.
-func paint(colour, text string, on bool) string {
-	if !on || text == "" {
-		return text
-	}
-	return colour + text + reset
-}
-
-// percentShare writes a share from 0 to 1.
-func percentShare(share float64) string {
-	const whole = 1 << 50
-	return percent(uint64(share*whole), uint64(whole))
 }

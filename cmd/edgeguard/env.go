@@ -28,14 +28,14 @@ func environment() *env {
 	return e
 }
 
-// output is a writer that keeps its first error, so that what prints a page need
+// checkedWriter is a writer that keeps its first error, so that what prints a page need
 // not look at each line: [run] does at the end.
-type output struct {
+type checkedWriter struct {
 	io.Writer
 	err error
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *checkedWriter) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
 	if err != nil && o.err == nil {
 		o.err = err

@@ -14,6 +14,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 func explainCommand(e *env) *cobra.Command {
@@ -56,11 +57,11 @@ func printExplanation(e *env, x *admin.Explanation) {
 	switch {
 	case x.Block != nil:
 		b := x.Block
-		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, paint(red, "blocked", e.colour), b.Rule)
+		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, output.Paint(output.Red, "blocked", e.colour), b.Rule)
 		if b.Limit > 0 {
-			fmt.Fprintf(out, " (%s, limit %s)", number(b.Count), number(b.Limit))
+			fmt.Fprintf(out, " (%s, limit %s)", output.Number(b.Count), output.Number(b.Limit))
 		}
-		fmt.Fprintf(out, " from %s until %s, %s remaining\n", instant(b.Since), instant(b.Until), span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
+		fmt.Fprintf(out, " from %s until %s, %s remaining\n", output.Instant(b.Since), output.Instant(b.Until), output.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
 		if b.Reason != "" {
 			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), b.Reason, b.Origin)
 		}
@@ -85,7 +86,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		case event.Allowance != nil:
 			about = ", " + prefixText(event.Allowance.Prefix) + " on " + event.Allowance.Origin
 		}
-		fmt.Fprintf(out, "  %s  %s%s\n", instant(event.Time), event.Kind, about)
+		fmt.Fprintf(out, "  %s  %s%s\n", output.Instant(event.Time), event.Kind, about)
 	}
 }
 
@@ -93,7 +94,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 func printRuleCount(e *env, r *admin.RuleCount) {
 	out := e.stdout
 	window := time.Duration(r.Window) * time.Second
-	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, number(r.Count), number(r.Limit), span(window), number(r.Threshold), r.Does)
+	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, output.Number(r.Count), output.Number(r.Limit), output.Span(window), output.Number(r.Threshold), r.Does)
 	if r.Scope == "fleet" {
 		fmt.Fprint(out, ", counted on this node")
 	}
@@ -102,21 +103,21 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	}
 	fmt.Fprintln(out)
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
-		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", paint(amber, spark(r.Slots), e.colour), span(window/time.Duration(len(r.Slots))))
+		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", output.Paint(output.Amber, spark(r.Slots), e.colour), output.Span(window/time.Duration(len(r.Slots))))
 	}
 	printFleetCount(e, r)
 	if r.Under > 0 {
-		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", span(time.Duration(r.Under)*time.Second))
+		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", output.Span(time.Duration(r.Under)*time.Second))
 	}
 	for _, w := range r.Wide {
-		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, number(w.Count), number(w.Limit), w.Times, w.Action)
+		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, output.Number(w.Count), output.Number(w.Limit), w.Times, w.Action)
 	}
 	for _, c := range r.Candidates {
 		over := "under"
 		if c.Over {
 			over = "over"
 		}
-		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, number(c.Threshold), number(c.Limit))
+		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, output.Number(c.Threshold), output.Number(c.Limit))
 	}
 }
 
@@ -127,12 +128,12 @@ func printFleetCount(e *env, r *admin.RuleCount) {
 	case r.Fleet == nil && r.Scope == "fleet":
 		fmt.Fprintln(e.stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
-		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", number(r.Fleet.Count), number(r.Limit), percent(r.Fleet.Count, r.Limit))
+		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", output.Number(r.Fleet.Count), output.Number(r.Limit), output.Percent(r.Fleet.Count, r.Limit))
 		for i, n := range limitRows(r.Fleet.Nodes, most) {
-			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], printable(n.Node), number(n.Count))
+			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], printable(n.Node), output.Number(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {
-			fmt.Fprintf(e.stdout, " and %s more", number(left))
+			fmt.Fprintf(e.stdout, " and %s more", output.Number(left))
 		}
 		fmt.Fprintln(e.stdout)
 	}

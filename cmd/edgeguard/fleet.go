@@ -13,6 +13,7 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -164,12 +165,12 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 		server = "Redis (version unknown: the user may not run INFO)"
 	}
 	fmt.Fprintf(e.stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
-		plural(f.Partitions, "partition", "partitions"), f.Changes, plural(f.Blocks, "block record", "block records"))
+		output.Plural(f.Partitions, "partition", "partitions"), f.Changes, output.Plural(f.Blocks, "block record", "block records"))
 	if f.Policy != "" && f.Policy != "noeviction" {
-		fmt.Fprintf(e.stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", paint(red, "warning:", e.colour), f.Policy)
+		fmt.Fprintf(e.stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.colour), f.Policy)
 	}
 	if f.Partitions != 0 && rc.Partitions != 0 && f.Partitions != rc.Partitions {
-		fmt.Fprintf(e.stdout, "%s this config has %d partitions, so its node will not join\n", paint(red, "warning:", e.colour), rc.Partitions)
+		fmt.Fprintf(e.stdout, "%s this config has %d partitions, so its node will not join\n", output.Paint(output.Red, "warning:", e.colour), rc.Partitions)
 	}
 	if len(f.Libraries) > 0 {
 		fmt.Fprintf(e.stdout, "function libraries: %s\n", strings.Join(f.Libraries, ", "))
@@ -178,17 +179,17 @@ func printFleet(e *env, f *redis.Fleet, rc redis.Config) {
 		fmt.Fprintln(e.stdout, "\nNo node was seen in the last hour.")
 		return
 	}
-	t := &table{}
+	t := &output.Table{}
 	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest"} {
-		t.column(head, head == "clock" || head == "push lag", "")
+		t.Column(head, head == "clock" || head == "push lag", "")
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		t.row(n.Node, nodeState(n), n.Version, span(f.Now.Sub(n.Started).Round(time.Second)), span(n.Age.Round(time.Second))+" ago",
+		t.Row(n.Node, nodeState(n), n.Version, output.Span(f.Now.Sub(n.Started).Round(time.Second)), output.Span(n.Age.Round(time.Second))+" ago",
 			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest)
 	}
 	fmt.Fprintln(e.stdout)
-	t.print(e.stdout, e.colour)
+	t.Print(e.stdout, e.colour)
 }
 
 // nodeState returns the state of a node in a word.

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 func blocksHeldCommand(e *env) *cobra.Command {
@@ -39,13 +40,13 @@ blocks remove' removes them, both in the whole fleet.`,
 
 // listHeld prints the held blocks.
 func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) error {
-	t := &table{}
-	t.column("held", false, amber)
-	t.column("share of requests", true, red)
-	t.column("rule", false, "")
-	t.column("by", false, "")
-	t.column("remaining", true, "")
-	t.column("reason", false, faint)
+	t := &output.Table{}
+	t.Column("held", false, output.Amber)
+	t.Column("share of requests", true, output.Red)
+	t.Column("rule", false, "")
+	t.Column("by", false, "")
+	t.Column("remaining", true, "")
+	t.Column("reason", false, output.Faint)
 	encoder := json.NewEncoder(e.stdout)
 	for b, err := range node.Held(ctx) {
 		if err != nil {
@@ -53,17 +54,17 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 		}
 		if !asJSON {
 			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.row(prefixText(b.Prefix), percentShare(b.Share), plain(b.Rule), plain(b.Origin), span(left), plain(b.Reason))
+			t.Row(prefixText(b.Prefix), output.PercentShare(b.Share), plain(b.Rule), plain(b.Origin), output.Span(left), plain(b.Reason))
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
 	}
 	switch {
 	case asJSON:
-	case len(t.rows) == 0:
+	case t.Len() == 0:
 		fmt.Fprintln(e.stdout, "no block awaits confirmation")
 	default:
-		t.print(e.stdout, e.colour)
+		t.Print(e.stdout, e.colour)
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ asks for another confirmation. 'edgeguard blocks held' lists them.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s in force\n", plural(done.Confirmed, "block is", "blocks are"))
+				_, err = fmt.Fprintf(e.stdout, "%s in force\n", output.Plural(done.Confirmed, "block is", "blocks are"))
 				return err
 			})
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
@@ -204,14 +205,14 @@ func (j *job) printInputs(r *replay.Report) {
 		if in.what == "capture" {
 			units = "packets"
 		}
-		fmt.Fprintf(out, "%s: %s, %s %s", in.name, in.what, number(s.units), units)
+		fmt.Fprintf(out, "%s: %s, %s %s", in.name, in.what, output.Number(s.units), units)
 		if s.skipped > 0 {
-			fmt.Fprintf(out, ", %s skipped", number(s.skipped))
+			fmt.Fprintf(out, ", %s skipped", output.Number(s.skipped))
 		}
 		fmt.Fprintln(out)
 	}
 	if r.Events > 0 {
-		fmt.Fprintf(out, "%s from %s to %s\n", plural(r.Events, "event", "events"), instant(r.First), instant(r.Last))
+		fmt.Fprintf(out, "%s from %s to %s\n", output.Plural(r.Events, "event", "events"), output.Instant(r.First), output.Instant(r.Last))
 	}
 	j.printOrder(out)
 }
@@ -221,10 +222,10 @@ func (j *job) printRule(rr *replay.RuleReport) {
 	r := rr.Rule
 	what := r.Action.String()
 	if r.Action == edgeguard.ActionBlock {
-		what += " for " + span(r.BlockFor)
+		what += " for " + output.Span(r.BlockFor)
 	}
 	fmt.Fprintf(j.env.stdout, "rule %s: over %s in %s (threshold %s × guard %s): %s\n", r.Name,
-		number(r.Limit), span(rr.Meter.Window), number(r.Threshold), r.Guard, what)
+		output.Number(r.Limit), output.Span(rr.Meter.Window), output.Number(r.Threshold), r.Guard, what)
 }
 
 // printOffenders lists the keys that crossed a limit, or says that none did.
@@ -239,30 +240,30 @@ func (j *job) printOffenders(r *replay.Report) {
 		return
 	}
 	sortOffenders(all)
-	t := &table{}
-	t.column("first crossed", false, "")
-	t.column("key", false, red)
-	t.column("action", false, "")
-	t.column("rule", false, "")
-	t.column("count", true, "")
-	t.column("limit", true, faint)
-	t.column("times", true, "")
-	t.column("peak", true, "")
-	t.column("refused", true, amber)
+	t := &output.Table{}
+	t.Column("first crossed", false, "")
+	t.Column("key", false, output.Red)
+	t.Column("action", false, "")
+	t.Column("rule", false, "")
+	t.Column("count", true, "")
+	t.Column("limit", true, output.Faint)
+	t.Column("times", true, "")
+	t.Column("peak", true, "")
+	t.Column("refused", true, output.Amber)
 	shown := limitRows(all, j.settings.rows)
 	for _, o := range shown {
-		t.row(instant(o.First), o.Key.String(), outcome(&o), o.Rule, number(o.Count), number(o.Limit),
-			number(o.Crossings), number(o.Peak), number(o.Refused))
+		t.Row(output.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, output.Number(o.Count), output.Number(o.Limit),
+			output.Number(o.Crossings), output.Number(o.Peak), output.Number(o.Refused))
 	}
 	if r.RowsDropped > 0 {
 		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped because `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+
 			"A key that returned after its row was dropped is listed from then on. Numbers of keys are estimates; all other totals are exact.\n",
-			plural(r.RowsDropped, "row was", "rows were"), number(j.limits.Memory>>20), number(j.config.MaxRows))
+			output.Plural(r.RowsDropped, "row was", "rows were"), output.Number(j.limits.Memory>>20), output.Number(j.config.MaxRows))
 	}
 	fmt.Fprintln(out)
-	t.print(out, j.env.colour)
+	t.Print(out, j.env.colour)
 	if len(shown) < len(all) {
-		fmt.Fprintf(out, "… and %s more (--rows 0 shows all)\n", number(len(all)-len(shown)))
+		fmt.Fprintf(out, "… and %s more (--rows 0 shows all)\n", output.Number(len(all)-len(shown)))
 	}
 	fmt.Fprintf(out, "\n%s\n", summarySentence(r))
 }

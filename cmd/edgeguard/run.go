@@ -21,7 +21,7 @@ type usageError struct{ error }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, e *env, args []string) int {
-	out := &output{Writer: e.stdout}
+	out := &checkedWriter{Writer: e.stdout}
 	e.stdout = out
 	root := rootCommand(e)
 	root.SetArgs(args)

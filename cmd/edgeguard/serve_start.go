@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 )
 
@@ -50,10 +51,10 @@ func printLimits(e *env, c *config.Config) {
 		m := &c.Rules.Meters[r.Meter]
 		what := r.Action.String()
 		if r.Action == edgeguard.ActionBlock {
-			what += " for " + span(r.BlockFor)
+			what += " for " + output.Span(r.BlockFor)
 		}
 		fmt.Fprintf(e.stdout, "rule %s: over %s %ss in %s (threshold %s × guard %s): %s\n", r.Name,
-			number(r.Limit), m.Kind, span(m.Window), number(r.Threshold), r.Guard, what)
+			output.Number(r.Limit), m.Kind, output.Span(m.Window), output.Number(r.Threshold), r.Guard, what)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 // topEvery is how often the screen is drawn, and the span that rates are of.
@@ -91,25 +92,25 @@ func endOf(ctx context.Context, err error) error {
 func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top) {
 	mode := "enforce"
 	if now.Monitor {
-		mode = paint(amber, "monitor: nothing is enforced", e.colour)
+		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.colour)
 	}
-	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", now.Version, now.Node, mode, span(now.Time.Sub(now.Started).Round(time.Second)))
+	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", now.Version, now.Node, mode, output.Span(now.Time.Sub(now.Started).Round(time.Second)))
 	seconds := max(now.Time.Sub(before.Time).Seconds(), 0.001)
-	rate := func(a, b uint64) string { return number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
+	rate := func(a, b uint64) string { return output.Number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
 	fmt.Fprintf(out, "%s events/s, %s denied/s, %s would be denied/s; %s events so far\n",
 		rate(before.Events.Decided, now.Events.Decided), rate(before.Events.Denied, now.Events.Denied),
-		rate(before.Events.Shadowed, now.Events.Shadowed), number(now.Events.Decided))
-	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", number(now.V4+now.V6), number(now.Tables.Keys),
-		number(now.Tables.Used>>20), number(now.Tables.Limit>>20))
+		rate(before.Events.Shadowed, now.Events.Shadowed), output.Number(now.Events.Decided))
+	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", output.Number(now.V4+now.V6), output.Number(now.Tables.Keys),
+		output.Number(now.Tables.Used>>20), output.Number(now.Tables.Limit>>20))
 	if n := uncountedSince(before, now); n > 0 {
-		fmt.Fprintln(out, paint(red, fmt.Sprintf("%s requests were not counted", number(n)), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", output.Number(n)), e.colour))
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
 		if now.Fleet != nil && c == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
-		fmt.Fprintln(out, paint(red, "! "+clip(c, e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(c, e.width), e.colour))
 	}
 	fmt.Fprintln(out)
 	drawKeys(out, e, top.Keys)
@@ -117,12 +118,11 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		return
 	}
 	fmt.Fprintln(out)
-	t := blockTable()
-	t.heads[0] = "newest blocks"
+	t := blockTable("newest blocks")
 	for _, b := range top.Newest {
 		blockRow(t, b, now.Time)
 	}
-	t.print(out, e.colour)
+	t.Print(out, e.colour)
 }
 
 // uncountedSince returns how many requests were not counted between two looks.
@@ -146,9 +146,9 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	if !f.Up {
 		lost := "fleet " + f.Namespace + " degraded"
 		if !f.Since.IsZero() {
-			lost += " for " + span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
+			lost += " for " + output.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
 		}
-		fmt.Fprintln(out, paint(red, clip(lost+": "+f.Fix, e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+f.Fix, e.width), e.colour))
 		return
 	}
 	pushed := uint64(0)
@@ -157,10 +157,10 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	}
 	held := ""
 	if f.Held > 0 {
-		held = ", " + paint(amber, plural(f.Held, "block", "blocks")+" held", e.colour)
+		held = ", " + output.Paint(output.Amber, output.Plural(f.Held, "block", "blocks")+" held", e.colour)
 	}
 	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", f.Namespace,
-		plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
+		output.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), output.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }
 
 // drawKeys writes the keys nearest to their limits.
@@ -169,29 +169,29 @@ func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
 		fmt.Fprintln(out, "nothing is counted yet")
 		return
 	}
-	t := &table{}
-	t.column("nearest to a limit", false, "")
-	t.column("rule", false, "")
-	t.column("count", true, "")
-	t.column("limit", true, faint)
-	t.column("", true, amber)
+	t := &output.Table{}
+	t.Column("nearest to a limit", false, "")
+	t.Column("rule", false, "")
+	t.Column("count", true, "")
+	t.Column("limit", true, output.Faint)
+	t.Column("", true, output.Amber)
 	inFleet := slices.ContainsFunc(keys, func(k admin.KeyCount) bool { return k.Fleet != nil })
 	if inFleet {
-		t.column("in the fleet", true, "")
-		t.column("", true, amber)
-		t.column("nodes", true, faint)
+		t.Column("in the fleet", true, "")
+		t.Column("", true, output.Amber)
+		t.Column("nodes", true, output.Faint)
 	}
 	for _, k := range keys {
-		row := []string{k.Shown, k.Rule, number(k.Count), number(k.Limit), percent(k.Count, k.Limit)}
+		row := []string{k.Shown, k.Rule, output.Number(k.Count), output.Number(k.Limit), output.Percent(k.Count, k.Limit)}
 		switch {
 		case k.Fleet != nil:
-			row = append(row, number(k.Fleet.Count), percent(k.Fleet.Count, k.Limit), number(len(k.Fleet.Nodes)))
+			row = append(row, output.Number(k.Fleet.Count), output.Percent(k.Fleet.Count, k.Limit), output.Number(len(k.Fleet.Nodes)))
 		case inFleet:
 			row = append(row, "", "", "")
 		}
-		t.row(row...)
+		t.Row(row...)
 	}
-	t.print(out, e.colour)
+	t.Print(out, e.colour)
 }
 
 // clip cuts a text to the width of the screen; 0 is a pipe, which has all room.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/cmd/edgeguard/output"
 )
 
 // The fleet is one line of the screen: how it goes, or in red what to do, which
@@ -24,8 +25,8 @@ func TestTopShowsTheFleet(t *testing.T) {
 		{"alone", nil, nil, ""},
 		{"up", &admin.Fleet{Pushed: 500}, &well, "fleet edge: 3 nodes, pushed 0.3 s ago, 1,000 keys/s of 1 suspect, clock -0.4 ms\n"},
 		{"just joined", nil, &well, "1,500 keys/s"},
-		{"lost", &well, &lost, red + "fleet edge degraded for 12s: " + fix + reset + "\n"},
-		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, red + "fleet edge degraded: wait" + reset + "\n"},
+		{"lost", &well, &lost, output.Red + "fleet edge degraded for 12s: " + fix + output.Reset + "\n"},
+		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, output.Red + "fleet edge degraded: wait" + output.Reset + "\n"},
 	} {
 		before := admin.Stats{Time: now.Add(-time.Second), Fleet: c.before}
 		after := admin.Stats{Time: now, Started: now, Fleet: c.fleet, Conditions: []string{"the disk is full"}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 )
@@ -77,16 +78,16 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 		fmt.Fprintf(out, "no event matched\n")
 		return
 	}
-	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", plural(t.Peaks.Total(), "key", "keys"), span(rr.Meter.Window))
+	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", output.Plural(t.Peaks.Total(), "key", "keys"), output.Span(rr.Meter.Window))
 	drawDistribution(out, &t.Peaks, j.env)
 	fmt.Fprintf(out, "\nhighest:\n")
-	leaders := &table{}
-	leaders.column("  key", false, "")
-	leaders.column("highest count", true, "")
+	leaders := &output.Table{}
+	leaders.Column("  key", false, "")
+	leaders.Column("highest count", true, "")
 	for _, p := range limitRows(t.Top.Sorted(), min(j.topRows(), 10)) {
-		leaders.row("  "+p.Key.String(), number(p.Peak))
+		leaders.Row("  "+p.Key.String(), output.Number(p.Peak))
 	}
-	leaders.print(out, j.env.colour)
+	leaders.Print(out, j.env.colour)
 	j.printWide(rr)
 	fmt.Fprintln(out)
 	limitOf := rr.Rule.Guard.Limit
@@ -96,7 +97,7 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 		fmt.Fprintf(out, "\nno suggestion: %s\n", s.Reason)
 		return
 	}
-	fmt.Fprintf(out, "\nsuggestion: %s\n", paint(bold, "threshold "+number(s.Threshold), j.env.colour))
+	fmt.Fprintf(out, "\nsuggestion: %s\n", output.Paint(output.Bold, "threshold "+output.Number(s.Threshold), j.env.colour))
 	fmt.Fprintf(out, "  %s\n", s.Reason)
 }
 
@@ -111,14 +112,14 @@ func (j *job) topRows() int {
 // printOutcomes shows what each threshold would have done: a ladder of round
 // numbers with the rule's own and its candidates.
 func (j *job) printOutcomes(rr *replay.RuleReport, ladder []tuning.Outcome) {
-	t := &table{}
-	t.column("  threshold", true, "")
-	t.column("limit", true, faint)
-	t.column("keys over", true, "")
-	t.column("of keys", true, "")
-	t.column(rr.Meter.Kind.String()+"s over", true, "")
-	t.column("of all", true, "")
-	t.column("", false, faint)
+	t := &output.Table{}
+	t.Column("  threshold", true, "")
+	t.Column("limit", true, output.Faint)
+	t.Column("keys over", true, "")
+	t.Column("of keys", true, "")
+	t.Column(rr.Meter.Kind.String()+"s over", true, "")
+	t.Column("of all", true, "")
+	t.Column("", false, output.Faint)
 	for _, o := range ladderWith(rr, ladder) {
 		note := ""
 		if o.Threshold == rr.Rule.Threshold {
@@ -129,7 +130,7 @@ func (j *job) printOutcomes(rr *replay.RuleReport, ladder []tuning.Outcome) {
 				note = "← candidate"
 			}
 		}
-		t.row("  "+number(o.Threshold), number(o.Limit), number(o.Keys), percentShare(o.KeyShare), number(o.Events), percentShare(o.EventShare), note)
+		t.Row("  "+output.Number(o.Threshold), output.Number(o.Limit), output.Number(o.Keys), output.PercentShare(o.KeyShare), output.Number(o.Events), output.PercentShare(o.EventShare), note)
 	}
-	t.print(j.env.stdout, j.env.colour)
+	t.Print(j.env.stdout, j.env.colour)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/replay"
 )
 
@@ -10,24 +11,24 @@ import (
 // what the rule allows them.
 func (j *job) printWide(rr *replay.RuleReport) {
 	out := j.env.stdout
-	t := &table{}
-	t.column("  network", false, "")
-	t.column("highest count", true, "")
-	t.column("allowed", true, faint)
-	t.column("then", false, faint)
+	t := &output.Table{}
+	t.Column("  network", false, "")
+	t.Column("highest count", true, "")
+	t.Column("allowed", true, output.Faint)
+	t.Column("then", false, output.Faint)
 	rows := 0
 	for _, w := range rr.Wide {
 		if w.Peak == 0 {
 			continue
 		}
 		rows++
-		t.row("  "+w.Key.String(), number(w.Peak), fmt.Sprintf("%s (%d × the limit)", number(w.Limit), w.Times), w.Does())
+		t.Row("  "+w.Key.String(), output.Number(w.Peak), fmt.Sprintf("%s (%d × the limit)", output.Number(w.Limit), w.Times), w.Does())
 	}
 	if rows == 0 {
 		return
 	}
 	fmt.Fprintf(out, "\nhighest IPv6 networks (each key in them counts up to the limit):\n")
-	t.print(out, j.env.colour)
+	t.Print(out, j.env.colour)
 }
 
 // wideJSON is the highest network of one size.

@@ -1,4 +1,6 @@
-package main
+// Package output writes what the commands print for people: tables, colours,
+// numbers and times.
+package output
 
 import (
 	"fmt"
@@ -10,16 +12,16 @@ import (
 // The colours of a terminal, used sparingly: what was blocked, what is a
 // heading.
 const (
-	red   = "\x1b[31m"
-	amber = "\x1b[33m"
-	bold  = "\x1b[1m"
-	faint = "\x1b[2m"
-	reset = "\x1b[0m"
+	Red   = "\x1b[31m"
+	Amber = "\x1b[33m"
+	Bold  = "\x1b[1m"
+	Faint = "\x1b[2m"
+	Reset = "\x1b[0m"
 )
 
-// table is rows of aligned columns. text/tabwriter would count colour codes
+// Table is rows of aligned columns. text/tabwriter would count colour codes
 // as width, so the padding is done here.
-type table struct {
+type Table struct {
 	heads []string
 	// right says which columns are aligned to the right: numbers.
 	right []bool
@@ -28,35 +30,39 @@ type table struct {
 	paints []string
 }
 
-// column adds a column before any row is added.
-func (t *table) column(head string, right bool, paint string) {
+// Column adds a column before any row is added.
+func (t *Table) Column(head string, right bool, paint string) {
 	t.heads = append(t.heads, head)
 	t.right = append(t.right, right)
 	t.paints = append(t.paints, paint)
 }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row.
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the table; with colour if the output shows it.
-func (t *table) print(w io.Writer, colour bool) {
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Print writes the table; with colour if the output shows it.
+func (t *Table) Print(w io.Writer, colour bool) {
 	widths := make([]int, len(t.heads))
 	for _, row := range append([][]string{t.heads}, t.rows...) {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	t.line(w, widths, t.heads, func(int) string { return bold }, colour)
+	t.line(w, widths, t.heads, func(int) string { return Bold }, colour)
 	for _, row := range t.rows {
 		t.line(w, widths, row, func(i int) string { return t.paints[i] }, colour)
 	}
 }
 
-func (t *table) line(w io.Writer, widths []int, row []string, paint func(int) string, colour bool) {
+func (t *Table) line(w io.Writer, widths []int, row []string, paint func(int) string, colour bool) {
 	var line strings.Builder
 	for i, cell := range row {
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		if p := paint(i); colour && p != "" {
-			cell = p + cell + reset
+			cell = p + cell + Reset
 		}
 		if i > 0 {
 			line.WriteString("  ")
@@ -68,4 +74,12 @@ func (t *table) line(w io.Writer, widths []int, row []string, paint func(int) st
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// Paint colours a text where colours are shown.
+func Paint(colour, text string, on bool) string {
+	if !on || text == "" {
+		return text
+	}
+	return colour + text + Reset
 }

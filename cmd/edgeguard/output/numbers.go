@@ -1,0 +1,68 @@
+package output
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Number writes n with a comma at each thousand.
+func Number[N int | int64 | uint32 | uint64](n N) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	var out strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
+			out.WriteByte(',')
+		}
+		out.WriteRune(d)
+	}
+	return out.String()
+}
+
+// Plural writes n with its noun, in the plural unless n is 1.
+func Plural[N int | int64 | uint32 | uint64](n N, one, many string) string {
+	if n == 1 {
+		return Number(n) + " " + one
+	}
+	return Number(n) + " " + many
+}
+
+// Percent writes part of whole with as many digits as a small share needs to
+// be seen.
+func Percent[N int | int64 | uint32 | uint64](part, whole N) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	share := 100 * float64(part) / float64(whole)
+	switch {
+	case part == 0:
+		return "0 %"
+	case share < 0.01:
+		return "< 0.01 %"
+	case share < 1:
+		return fmt.Sprintf("%.2f %%", share)
+	}
+	return fmt.Sprintf("%.1f %%", share)
+}
+
+// Instant writes a time as a table shows it: UTC, to the second.
+func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// Span writes a duration without the zeroes that time.Duration prints.
+func Span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// PercentShare writes a share from 0 to 1.
+func PercentShare(share float64) string {
+	const whole = 1 << 50
+	return Percent(uint64(share*whole), uint64(whole))
+}
