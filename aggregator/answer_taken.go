@@ -11,7 +11,7 @@ import (
 // learns of it in time.
 const watchAgainAfter = ring.Slots / 4
 
-// Outcome is what follows from an answer. Several may hold at once.
+// Outcome is what follows from an answer. Several may apply together.
 type Outcome struct {
 	// Again: push all slots of the key immediately ([Totals.FullPush]). It is
 	// not set twice in a row: where a full push was not stored in full, the

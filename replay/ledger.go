@@ -16,7 +16,7 @@ import (
 // ledger collects during a run what the report needs.
 type ledger struct {
 	protected         hostaddr.Set
-	hear              func(edgeguard.Crossing)
+	onCrossed         func(edgeguard.Crossing)
 	protectedRefusals uint64 // refused events of protected addresses, which a live node passes
 
 	rules  map[string]*account
@@ -59,7 +59,7 @@ type meterBook struct {
 
 func newLedger(c *Config) *ledger {
 	set := c.Rules
-	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), protected: c.Protected, hear: c.Crossed}
+	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), protected: c.Protected, onCrossed: c.Crossed}
 	for i := range set.Rules {
 		rule := &set.Rules[i]
 		a := &account{number: i, rule: rule, meter: &set.Meters[rule.Meter]}
@@ -144,8 +144,8 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 	if spared {
 		c.Action, c.Until, c.Stands = edgeguard.ActionAlarm, time.Time{}, ""
 	}
-	if l.hear != nil {
-		l.hear(c)
+	if l.onCrossed != nil {
+		l.onCrossed(c)
 	}
 	key := rowKey{rule: l.rules[c.Rule].number, prefix: c.Key.Prefix}
 	if c.Key.With != "" {

@@ -36,7 +36,7 @@ type RuleReport struct {
 	Rule  *rules.Rule
 	Meter *rules.Meter
 	// Tally has the distribution of the peaks of all keys and, if the replay
-	// was told to Tune, of the counts at each event. Rules that share a meter
+	// was set to Tune, of the counts at each event. Rules that share a meter
 	// share it.
 	Tally *tuning.Tally
 	// Candidates are what the rule's candidates would have done.

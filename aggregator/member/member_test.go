@@ -20,7 +20,8 @@ var (
 	addr = netip.MustParseAddr("203.0.113.9")
 )
 
-// newMember makes a node of two meters, of which only the first is the fleet's.
+// newMember returns a node of two meters, only the first of which is the
+// fleet's.
 func newMember(t *testing.T, previous *member.Member, memory *shard.Memory) (*member.Member, *blocklist.List) {
 	t.Helper()
 	set, problems := rules.Compile([]rules.Spec{
@@ -43,7 +44,7 @@ func request(m *member.Member) {
 	m.Decide(now, &edgeguard.Event{Time: now, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
 }
 
-// collect gives all that the member has to push.
+// collect returns all that the member has to push.
 func collect(m *member.Member) []aggregator.Push {
 	return slices.Concat(slices.Collect(m.Totals.Collect(now, 100))...)
 }

@@ -8,8 +8,8 @@ import (
 	"edgeguard/aggregator"
 )
 
-// A flood of addresses of which this node comes to know by itself that they are
-// rightly blocked leaves room in the budget for the next ones.
+// A flood of addresses that this node's own counts confirm leaves room in the
+// budget for the next ones.
 func TestFoundMakesRoom(t *testing.T) {
 	g := newDoor(t)
 	var asked []edgeguard.Block
@@ -34,8 +34,8 @@ func TestFoundMakesRoom(t *testing.T) {
 	}
 }
 
-// A block that waits has the node's own counts asked, but not one that would
-// refuse nobody seen here: it has none.
+// The node's own counts of a held block are asked for, unless it matches no
+// client seen here: then there are none.
 func TestHeldIsAsked(t *testing.T) {
 	g := newDoor(t)
 	var asked []string
@@ -57,7 +57,7 @@ func TestHeldIsAsked(t *testing.T) {
 }
 
 // A block that is lifted, or that replaces one of the same addresses, takes no
-// room.
+// share of the budget.
 func TestNoShareTwice(t *testing.T) {
 	g := newDoor(t)
 	g.asked(18, 10, 200)
@@ -70,7 +70,7 @@ func TestNoShareTwice(t *testing.T) {
 	}
 	longer := g.block(first.Prefix.String(), 2)
 	if err := g.merge(longer, false); err != nil {
-		t.Errorf("a greater record of a block that stands: %v", err)
+		t.Errorf("a greater record of a block in force: %v", err)
 	}
 	before := g.budget.sum(g.now)
 	if _, ok := g.list.Lift(first.Prefix, g.now, "wrong", "edge-1"); !ok {

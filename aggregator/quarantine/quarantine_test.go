@@ -17,7 +17,7 @@ import (
 	"edgeguard/shard"
 )
 
-// door is a list behind a hold, and the detector that sees the requests.
+// door is a list behind a quarantine, and the detector that sees the requests.
 type door struct {
 	*Quarantine
 	t    *testing.T
@@ -39,7 +39,7 @@ func newDoor(t *testing.T) *door {
 	return g
 }
 
-// asked has n clients of a /16 send some requests each.
+// asked makes n clients of a /16 send some requests each.
 func (g *door) asked(network byte, n, each int) {
 	for range each {
 		for k := range n {
@@ -62,7 +62,7 @@ func (g *door) merge(b edgeguard.Block, forced bool) error {
 	return err
 }
 
-// waits wants a block to wait, or not.
+// waits checks whether a block is held.
 func (g *door) waits(prefix string, want bool) {
 	g.t.Helper()
 	got := false
@@ -78,11 +78,11 @@ func (g *door) inForce(prefix string, want bool) {
 	g.t.Helper()
 	p := netip.MustParsePrefix(prefix)
 	if standing, b := g.list.Find(g.now, p.Addr()); (standing == blocklist.Blocked && b.Prefix == p) != want {
-		g.t.Errorf("%s stands: %v", prefix, !want)
+		g.t.Errorf("%s is in force: %v", prefix, !want)
 	}
 }
 
-func TestHoldOneBlock(t *testing.T) {
+func TestOneBlockIsHeld(t *testing.T) {
 	const much, little, nobody = "198.18.0.0/16", "198.19.0.0/16", "203.0.0.0/16"
 	held := func(g *door) { // much waits
 		g.t.Helper()
@@ -115,7 +115,7 @@ func TestHoldOneBlock(t *testing.T) {
 			for _, version := range []uint64{3, 2} {
 				b := g.block(much, version)
 				if g.now = g.now.Add(10 * time.Minute); !errors.Is(g.merge(b, false), aggregator.ErrHeld) {
-					g.t.Error("it is in force without a word")
+					g.t.Error("it is in force without confirmation")
 				}
 			}
 			if s := g.Stats(); s.Held != 1 || s.Total != 1 {
@@ -161,7 +161,7 @@ func TestHoldOneBlock(t *testing.T) {
 			}
 			g.waits(much, false)
 			if err := g.merge(g.block(much, 3), false); err != nil {
-				g.t.Errorf("it would refuse nobody else: %v", err)
+				g.t.Errorf("it would refuse nothing new: %v", err)
 			}
 			if s := g.Stats(); s.ConfirmedByCounts != 1 {
 				g.t.Errorf("%+v", s)
@@ -225,7 +225,7 @@ func TestHoldOneBlock(t *testing.T) {
 			}
 			g.waits(much, false)
 			if _, ok = g.Withdraw(g.now, b.Prefix, "no", "edge-1"); ok {
-				g.t.Error("taken back twice")
+				g.t.Error("withdrawn twice")
 			}
 		},
 		"over a restart": func(g *door) {
@@ -242,7 +242,7 @@ func TestHoldOneBlock(t *testing.T) {
 			g.most = 1
 			held(g)
 			if !errors.Is(g.merge(g.block("198.19.0.0/24", 1), false), aggregator.ErrHeld) {
-				g.t.Error("it is in force for want of room")
+				g.t.Error("it is in force because the quarantine was full")
 			}
 			if s := g.Stats(); s.Held != 1 || s.NotRecorded != 1 {
 				g.t.Errorf("%+v", s)
@@ -264,15 +264,16 @@ func TestHoldOneBlock(t *testing.T) {
 	}
 }
 
-// Very many clients send little each, and few of them are in a sample. Blocks of
-// each alone refuse no more than the limit all the same, to six standard errors
-// of the 300 that make it up; after five minutes as many more are in force, and
-// with a word all.
-func TestHoldOfManySmallBlocks(t *testing.T) {
+// Very many clients send little each, and few of them are in a sample. Blocks
+// of each alone still refuse no more than the limit, to six standard errors of
+// the 300 that make it up. After five minutes as many more are in force, and
+// with confirmation all.
+func TestManySmallBlocksAreHeld(t *testing.T) {
 	const clients, most = 12_000, 12_000 * 20 / 100 * 135 / 100
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	order := rand.New(rand.NewPCG(seed, seed)).Perm(clients)
+	rng := rand.New(rand.NewPCG(seed, seed))
+	order := rng.Perm(clients)
 	g := newDoor(t)
 	traffic := func() {
 		for i, k := range order {
@@ -312,6 +313,7 @@ func TestHoldOfManySmallBlocks(t *testing.T) {
 	if s := g.Stats(); s.AdmittedLater != 0 {
 		t.Errorf("with no traffic to tell by: %+v", s)
 	}
+	order = rng.Perm(clients) // the detector samples by a running count: one order twice is not two samples
 	traffic()
 	before := refused()
 	for range 4 {
@@ -327,13 +329,13 @@ func TestHoldOfManySmallBlocks(t *testing.T) {
 		}
 	}
 	if n := refused(); n != clients {
-		t.Errorf("with a word, %d", n)
+		t.Errorf("after confirmation, %d", n)
 	}
 }
 
-// However blocks come, those of the fleet that are taken in five minutes refuse
-// no more than the limit of the requests, and what waits stays waiting.
-func TestHoldOracle(t *testing.T) {
+// However blocks come, those of the fleet that are admitted in five minutes
+// refuse no more than the limit of the requests, and held blocks stay held.
+func TestOracle(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, seed))
 	for range 8 {
@@ -385,7 +387,7 @@ func TestHoldOracle(t *testing.T) {
 	}
 }
 
-// cameBefore reports whether a prefix waited already when it came.
+// cameBefore reports whether a prefix was held already when it came.
 func (g *door) cameBefore(prefix netip.Prefix) bool {
 	for _, one := range g.All() {
 		if one.Prefix == prefix {
@@ -395,7 +397,7 @@ func (g *door) cameBefore(prefix netip.Prefix) bool {
 	return false
 }
 
-func TestAccount(t *testing.T) {
+func TestBudget(t *testing.T) {
 	a := newBudget()
 	at := func(s int) time.Time { return time.Unix(1_800_000_000+int64(s), 0) }
 	for s := range 3000 {
@@ -410,7 +412,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-func TestWaitingSaysWho(t *testing.T) {
+func TestSummarySaysWho(t *testing.T) {
 	for want, w := range map[string]Summary{
 		"2 blocks by edge-2 and others would refuse 41 % of":              {Blocks: 2, Origin: "edge-2", Others: true, Share: 0.41},
 		`1 block by "\x1b[2J" would refuse 41 % of`:                       {Blocks: 1, Origin: "\x1b[2J", Share: 0.41},
@@ -422,9 +424,9 @@ func TestWaitingSaysWho(t *testing.T) {
 	}
 }
 
-// What waited is offered to the list once this node has found the same: of one
-// crossing the fleet's record stands, and else the greater of the two.
-func TestHoldProvenAgrees(t *testing.T) {
+// A held block is merged into the list once this node has made the same: of one
+// crossing the fleet's record stays, and otherwise the greater of the two.
+func TestOwnCountsAgree(t *testing.T) {
 	for name, c := range map[string]struct {
 		later  time.Duration // than the fleet's record ends this node's
 		origin string        // whose record stands then
@@ -449,7 +451,7 @@ func TestHoldProvenAgrees(t *testing.T) {
 			}
 			g.waits(much, false)
 			if _, b := g.list.Find(g.now, theirs.Prefix.Addr()); b == nil || b.Origin != c.origin {
-				t.Errorf("%+v stands, want that of %s", b, c.origin)
+				t.Errorf("%+v is in force, want that of %s", b, c.origin)
 			}
 			if s := g.Stats(); s.ConfirmedByCounts != 1 || s.Withdrawn != 0 {
 				t.Errorf("%+v", s)

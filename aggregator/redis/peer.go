@@ -60,7 +60,7 @@ type Membership interface {
 	Own() []netip.Addr
 	// Fleet is called every two seconds with the heartbeats of all live nodes,
 	// this one included.
-	Fleet(beats []aggregator.Heartbeat)
+	Fleet(nodes []aggregator.Heartbeat)
 	// Skew is called after each heartbeat with how far Redis' clock is ahead of
 	// this host's wall clock: the argument of [clockguard.Clock.Correct].
 	// trusted is false while most nodes disagree with Redis, whose clock is
@@ -76,7 +76,7 @@ type Clock interface {
 	Local(epoch time.Time) time.Time
 }
 
-// Alarms raises and ends alarms; about tells those of one kind apart.
+// Alarms raises and ends alarms; about distinguishes those of one kind.
 type Alarms interface {
 	Alarm(kind, about, text string)
 	Calm(kind, about string)

@@ -6,9 +6,9 @@ import (
 	"edgeguard/aggregator"
 )
 
-// TestGoneIsHarmless: nodes that know nothing of records that make room read the
-// change as a record that is right and over, and forget it at once.
-func TestGoneIsHarmless(t *testing.T) {
+// TestEvictionIsHarmless: nodes that do not know evictions read the change as a
+// valid record that has ended, and drop it immediately.
+func TestEvictionIsHarmless(t *testing.T) {
 	second := start.Unix()
 	r, err := aggregator.CheckRecord("203.0.113.7/32", gone(second), start)
 	if err != nil || r.Block.Until.After(start) || r.Block.Version != 0 || r.Block.Lifted || r.Block.Allow {

@@ -80,7 +80,7 @@ func TestPeakOfAWindowThatEndedBefore(t *testing.T) {
 	r.want(r.push("b", after(62), slot0+60, 25, 5, 0, 0), 0, 26, 26, 0)
 }
 
-func TestWholeIsAskedForAndRefusedSlotsAreTold(t *testing.T) {
+func TestFullPushIsRequestedAndRefusedSlotsAreReported(t *testing.T) {
 	r := &rig{t, New()}
 	r.want(r.push("a", after(2), slot0+2, 9, 4), aggregator.StatusSendFull, 4, 4, 0)
 	r.want(r.push("a", after(2), slot0, 9, 5, 0, 4), 0, 9, 9, 0)
@@ -109,7 +109,7 @@ func TestAFieldIsKeptWhileAnyOfItsSlotsIs(t *testing.T) {
 	}
 }
 
-func TestForgetAndFloor(t *testing.T) {
+func TestForgetSetsTheMark(t *testing.T) {
 	r := &rig{t, New()}
 	r.push("a", start, slot0, 5, 5)
 	args := []string{fmt.Sprint(slot0 + 1), strconv.Itoa(width)}
@@ -213,7 +213,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-func TestBeat(t *testing.T) {
+func TestHeartbeat(t *testing.T) {
 	r := New()
 	keys := []string{"nodes", "state", "ends", "blocks"}
 	ledger := aggregator.NewLedger()
