@@ -313,7 +313,7 @@ func TestDominant(t *testing.T) {
 		want            bool
 	}{
 		{100, 1, 1, true}, {60, 1, 1, true}, {60, 1000, 1, true}, {40, 1000, 1, false}, {40, 2, 1, false}, {5, 20, 1, false},
-		{49, 1, 1, false}, {52, 1, 1, true}, {60, 1000, 2, false},
+		{49, 2, 1, false}, {52, 1, 1, true}, {60, 1000, 2, false},
 	} {
 		b := newBench(t, rules.Spec{Name: "r", Threshold: 60_000, Action: edgeguard.ActionShadow})
 		start := epoch.Truncate(time.Minute)
