@@ -38,10 +38,10 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 	}
 }
 
-// Restore takes in the records of a list that was: each as Merge or Force
-// would, but in bulk and without telling anybody. Operators' blocks are taken
-// even where they are more than half of Config.Most: they never go. It returns
-// how many were refused or too old.
+// Restore accepts the records of an earlier list as Merge or Force would, but in
+// bulk and without calling OnChange's function. It accepts operators' blocks even
+// if they are more than half of Config.Most. It returns how many records were
+// refused or too old.
 func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) (refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

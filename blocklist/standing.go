@@ -2,7 +2,7 @@ package blocklist
 
 import "fmt"
 
-// Standing is how an address stands with the list.
+// Standing is what the list says of an address.
 type Standing uint8
 
 // The standings. Where several hold, the order is Allowed, Protected (unless
@@ -11,7 +11,7 @@ const (
 	None      Standing = iota // nothing is known of it
 	Allowed                   // on the allowlist, or inside an allowance
 	Protected                 // an address that is not blocked unless forced
-	Blocked                   // inside a live block
+	Blocked                   // inside a block in force
 )
 
 var standingNames = [...]string{"none", "allowed", "protected", "blocked"}

@@ -17,11 +17,11 @@ const (
 	rememberAllowance = 366 * 24 * time.Hour
 )
 
-// Tombstone returns the record that takes back a block or an allowance at now. That
-// of a block is many versions above it, so that it outranks whatever was made of
-// the prefix before it was heard: extensions, and longer blocks in the place of
-// this one. It lasts as long as the block, and a day at least. That of an allowance
-// is one version above, and lasts 366 days at most.
+// Tombstone returns the record that takes back a block or an allowance at now. A
+// block's is many versions above it, so that it outranks extensions and longer
+// blocks that other nodes make before they receive it. It lasts as long as the
+// block, and at least a day. An allowance's is one version above, and lasts at most
+// 366 days.
 func Tombstone(b edgeguard.Block, now time.Time, reason, origin string) edgeguard.Block {
 	b.Lifted, b.Reason, b.Origin = true, reason, origin
 	b.Since = now.Round(0).UTC()

@@ -6,8 +6,8 @@ import (
 	"edgeguard"
 )
 
-// Try tells what Merge would say of a block, and changes nothing: news reports
-// that it would replace what is known of its prefix.
+// Try returns what Merge would return for a block, and changes nothing: news
+// reports whether it would replace what is known of its prefix.
 func (l *List) Try(b edgeguard.Block, now time.Time) (news bool, err error) {
 	e := &entry{block: normalize(b)}
 	if err := l.checkPrefix(e); err != nil {

@@ -33,9 +33,9 @@ func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Bloc
 	}
 }
 
-// Around returns the blocks live at now that cover all of prefix, its own
-// included, the longest first. Of those the first is what Find goes by, if
-// neither the allowlist nor the protected prefixes overrule it.
+// Around returns the blocks in force at now that cover all of prefix, its own
+// included, the longest first. Find returns the first of them, unless the
+// allowlist or a protected prefix overrules it.
 func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	prefix, ok := clean(prefix)
 	if !ok {
@@ -52,8 +52,8 @@ func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	return found
 }
 
-// Inside counts the blocks of prefixes of so many bits in a wider one that are
-// live at now, up to most.
+// Inside returns how many blocks of so many bits inside a wider prefix are in
+// force at now, up to most.
 func (l *List) Inside(now time.Time, wide netip.Prefix, bits, most int) (n int) {
 	l.mu.Lock()
 	blocks := l.walk()

@@ -26,8 +26,8 @@ func (t *Table) RingOf(e Entry, now uint32) ([ring.Slots]uint16, bool) {
 	return r.Snapshot(now), ok
 }
 
-// ClearEntry forgets a key that Each has shown: Clear for those who know its
-// attributes by fingerprint only.
+// ClearEntry forgets a key that Each has passed: it is Clear for a caller that knows
+// only the fingerprint of the attributes.
 func (t *Table) ClearEntry(e Entry) {
 	f, k := t.keyOf(e)
 	f.clear(k)

@@ -130,7 +130,7 @@ func (f *half) drop(s *shard, p *page, e *entry) {
 	s.keys--
 }
 
-// release returns an entry's ring back, if it has one.
+// release frees an entry's ring, if it has one.
 func (f *half) release(s *shard, e *entry) {
 	if e.form == warm {
 		f.mem.giveRing(e.warm().ring)

@@ -3,10 +3,10 @@ package shard
 // Stats is what a table holds and what became of keys since it was made.
 type Stats struct {
 	Keys, Rings int // now
-	// Promoted keys outgrew their pairs and got a ring. Expired keys were
-	// idle and were forgotten. Evicted keys made room for hotter ones, and
-	// Refused events found no room. Squeezed counts were too much for pairs
-	// where no ring was to be had: they are too low.
+	// Promoted keys outgrew their pairs and got a ring. Expired keys were idle
+	// and were forgotten. Evicted keys made room for hotter ones. Refused events
+	// were not counted because memory was full. Squeezed counts are too low,
+	// because no ring was free.
 	Promoted, Expired, Evicted, Refused, Squeezed uint64
 }
 

@@ -17,7 +17,7 @@ type sweep struct {
 
 // Sweep takes one bounded step through the table: it visits so many pages,
 // forgets keys that are idle at now, turns rings with little in them back
-// into pairs, joins sparse pages and gives memory back. It returns how many
+// into pairs, joins sparse pages and frees memory. It returns how many
 // keys it forgot. The next call goes on where this one ended. A lock is held
 // for one page at a time. No event may follow whose Now is before now: its
 // key might be forgotten too early.
@@ -55,7 +55,7 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 	return dropped
 }
 
-// sweepPage sweeps the page of the hash from, and gives the hash at which the
+// sweepPage sweeps the page of the hash from, and returns the hash at which the
 // next begins, 0 behind the last. Ok is false if the shard has no page.
 func (f *half) sweepPage(shard int, from uint64, now uint32) (dropped int, next uint64, ok bool) {
 	s := &f.shards[shard]
@@ -111,7 +111,7 @@ func (f *half) cool(s *shard, w *warmEntry, now uint32) {
 }
 
 // join merges the page at place i of the directory with the one that it was
-// split from, if half a page holds both, and gives the shard's last page back
+// split from, if half a page holds both, and frees the shard's last page
 // when it is empty.
 func (f *half) join(s *shard, d *directory, i uint64) {
 	l := &f.layout
@@ -164,7 +164,7 @@ func (f *half) last(s *shard, n uint32) {
 	f.mem.giveLast(n, f.held)
 }
 
-// close returns all pages and rings of the half back, and what was held.
+// close frees all pages and rings of the half, and what was reserved.
 func (f *half) close() {
 	for i := range f.shards {
 		s := &f.shards[i]

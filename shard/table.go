@@ -8,13 +8,13 @@
 // until it outgrows them, and then in a ring (entry.go, rings.go). A page
 // that is full is split in two, which is all that growth ever moves; where
 // the budget is used up, heat decides who stays (evict.go, sketch.go). Sweep
-// forgets what is idle, joins pages and gives memory back (sweep.go).
+// forgets what is idle, joins pages and frees memory (sweep.go).
 //
 // Counts are exact as package ring's are, until the budget is used up; after
 // that a count may be too low and is never too high.
 //
 // The package does no I/O, reads no clock and starts no goroutine: the caller
-// gives slot numbers and calls Sweep. Memory holds no pointers, so that the
+// passes slot numbers and calls Sweep. Memory holds no pointers, so that the
 // garbage collector has nothing to follow in it.
 package shard
 
@@ -31,15 +31,15 @@ type Config struct {
 	// V4 and V6 are the prefix lengths that are counted together; 0 means 32
 	// and 64. More than 64 bits of IPv6 cannot go with With.
 	V4, V6 uint8
-	// FewV4 says that hardly an IPv4 address will come: their half of the table
-	// has the least of locks, and no memory is kept for it.
+	// FewV4 says that few IPv4 addresses are expected: their half of the table has
+	// the fewest locks, and no memory is reserved for it.
 	FewV4 bool
 	// With says that keys carry attributes.
 	With bool
 	// Peaks keeps each key's greatest count, four bytes more a key. Such keys
 	// are not forgotten when they are idle, only when the budget is used up.
 	Peaks bool
-	// Seed makes the hash the process's own. Take it at random; tables of one
+	// Seed makes the hash the process's own. Choose it at random; tables of one
 	// Memory may share it.
 	Seed uint64
 }
@@ -161,7 +161,7 @@ func (f *half) clear(k key) {
 	}
 }
 
-// Close returns all memory back. The table is empty afterwards.
+// Close frees all memory. The table is empty afterwards.
 func (t *Table) Close() {
 	for i := range t.halves {
 		t.halves[i].close()
