@@ -20,7 +20,7 @@ import (
 // Locks are taken in this order; "→" is "held while taking":
 //
 //	lifecycle.changing → group.mu → (a service ends) → store.cut (R), pipeline.reload (R)
-//	lifecycle.changing → pipeline.reload, for one pointer store
+//	lifecycle.changing → pipeline.scans → pipeline.reload, for one pointer store
 //	lifecycle.changing → store.saving → store.cut → shards, blocklist
 //	store.cut (R) → pipeline.reload (R) → a shard → blocklist
 //	store.cut (R) → uncounted.mu → blocklist (reading)

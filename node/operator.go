@@ -58,7 +58,7 @@ func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block,
 		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, g.Config.Node)
 	}
 	if ok {
-		g.Detector.Clear(now, prefix) // without pipeline.Clear, for which a reload would hold up all decisions
+		o.pipeline.Clear(now, prefix)
 	}
 	return o.status.Outward(lifted), ok
 }

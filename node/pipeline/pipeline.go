@@ -40,7 +40,8 @@ type Generation struct {
 // Pipeline decides. It is safe for concurrent use.
 type Pipeline struct {
 	made    Config
-	reload  sync.RWMutex // held for reading while current is used to decide; Replace takes it
+	scans   sync.RWMutex // held for reading while whole tables of current are read; Replace takes it first
+	reload  sync.RWMutex // held for reading while current is used to decide; Replace takes it for one store
 	current atomic.Pointer[Generation]
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
@@ -58,10 +59,13 @@ func New(made Config, c *config.Config) *Pipeline {
 func (p *Pipeline) Current() *Generation { return p.current.Load() }
 
 // Replace puts a new generation in force, waits for the decisions under way and
-// closes the previous one.
+// closes the previous one. It waits for the scans before it stops decisions: a
+// scan of all tables takes too long for a decision to wait for.
 func (p *Pipeline) Replace(c *config.Config) {
 	old := p.current.Load()
 	next := p.make(c, old)
+	p.scans.Lock()
+	defer p.scans.Unlock()
 	p.reload.Lock()
 	p.current.Store(next)
 	p.reload.Unlock()
@@ -127,8 +131,8 @@ func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 
 // Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
-	p.reload.RLock()
-	defer p.reload.RUnlock()
+	p.scans.RLock()
+	defer p.scans.RUnlock()
 	p.current.Load().Detector.Clear(now, prefix)
 }
 
