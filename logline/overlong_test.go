@@ -169,6 +169,9 @@ func FuzzHead(f *testing.F) {
 	f.Add([]byte(goodLine), uint16(60))
 	f.Add([]byte(combHead+`"POST  /a?b#c HTTP/1.1 " 200 5 "-" "\xFF\"" "z"`), uint16(70))
 	f.Add([]byte(`192.0.2.1 - a ["] [b [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.1" 200 5 "-" "x"`), uint16(40))
+	f.Add([]byte(combHead+`"0  HTTP/1.1" 200 5 "-" "x"`), uint16(len(combHead)+3))
+	f.Add([]byte(combHead+`"GET  HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+15))
+	f.Add([]byte(combHead+`"GET /a HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+17))
 	f.Add([]byte("9.9.9.9 2016-02-20T00:00:45Z 404 x 192.0.2.1 2016-02-20T00:00:45Z 200"), uint16(40))
 	formats := append(fuzzFormats, struct{ format, head string }{"$http_user_agent $remote_addr $time_iso8601 $status", ""},
 		struct{ format, head string }{"$remote_addr $time_iso8601 $http_x \"$request_uri\" $status $http_y", ""})

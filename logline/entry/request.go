@@ -18,8 +18,7 @@ func (f *Fields) splitRequest() {
 	f.method = f.Request[:n]
 	target := f.Request[n+1:]
 	if f.Cut {
-		f.Known |= edgeguard.FieldMethod
-		f.SetCutPath(bytes.TrimLeft(target, " "))
+		f.splitCut(target)
 		return
 	}
 	if target = withoutVersion(target); len(target) == 0 {
@@ -29,16 +28,39 @@ func (f *Fields) splitRequest() {
 	f.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
 }
 
+// splitCut reads a target whose end is missing. It keeps only what holds for
+// every end: what looks like a path may be the version, and a request without a
+// target is not a request line.
+func (f *Fields) splitCut(target []byte) {
+	path := bytes.TrimLeft(target, " ")
+	if len(path) == 0 || len(path) < len(target) && mayBeVersion(path) {
+		return
+	}
+	f.Known |= edgeguard.FieldMethod
+	if before, _, _ := bytes.Cut(path, []byte("?")); !bytes.Contains(before, []byte(" "+protocol)) {
+		f.SetCutPath(path)
+	}
+}
+
+// protocol begins a version.
+const protocol = "HTTP/"
+
+// mayBeVersion reports whether b is the beginning of a version.
+func mayBeVersion(b []byte) bool {
+	n := min(len(b), len(protocol))
+	return string(b[:n]) == protocol[:n]
+}
+
 // withoutVersion cuts " HTTP/1.1" off, and the blanks around what is left: nginx
 // takes any number of them. Without a version (HTTP/0.9, or a path in which a
 // client wrote blanks) all of it is the path.
 func withoutVersion(b []byte) []byte {
 	const version = len(" HTTP/1.1")
-	if n := len(b) - version; n >= 0 && b[n] == ' ' && string(b[n+1:n+6]) == "HTTP/" {
+	if n := len(b) - version; n >= 0 && b[n] == ' ' && string(b[n+1:n+6]) == protocol {
 		b = b[:n]
 	} else {
 		b = bytes.TrimRight(b, " ")
-		if n := bytes.LastIndexByte(b, ' '); n >= 0 && scan.HasPrefix(b[n+1:], "HTTP/") {
+		if n := bytes.LastIndexByte(b, ' '); n >= 0 && scan.HasPrefix(b[n+1:], protocol) {
 			b = b[:n]
 		}
 	}

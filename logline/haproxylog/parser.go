@@ -95,7 +95,7 @@ func haproxyRequest(line []byte) (request []byte, cut bool) {
 		return nil, true
 	}
 	if _, _, odd := origin(request); odd {
-		return request[:end+1], true // where its path begins depends on the version
+		return request[:end+2], true // there is a target, but where its path begins depends on the version
 	}
 	if n := bytes.IndexByte(request[end+1:], ' '); n >= 0 {
 		if !closed || !isVersion(request[end+1+n:]) {
