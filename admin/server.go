@@ -9,9 +9,10 @@
 //
 // Who may do what depends on how they come. Over a unix socket the file's mode
 // decides, and all is allowed. Over TCP a token is asked for, if there is one;
-// without one the node listens on loopback only and lets nobody change
-// anything. A browser is kept out of it: changes want a JSON content type and
-// no foreign origin, loopback wants a local Host, and there are no cookies.
+// without one the node listens on loopback only and no client can change
+// anything. A browser is kept out of it: changes require a JSON content type and
+// no foreign origin, loopback requires a local Host, and there are no cookies.
+// Package access decides it.
 package admin
 
 import (
@@ -27,6 +28,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"edgeguard/admin/access"
 	"edgeguard/internal/lobby"
 )
 
@@ -69,7 +71,7 @@ type Config struct {
 // [New].
 type Server struct {
 	config   Config
-	token    *token // nil for none
+	access   *access.Policy
 	handler  http.Handler
 	refusals *prometheus.CounterVec
 	lobbies  atomic.Pointer[[]*lobby.Listener]
@@ -77,18 +79,16 @@ type Server struct {
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
-	s := &Server{config: c}
+	policy, err := access.New(c.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, access: policy}
 	if s.config.Connections == 0 {
 		s.config.Connections = defaultConnections
 	}
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
-	}
-	if c.TokenFile != "" {
-		s.token = &token{file: c.TokenFile}
-		if err := s.token.read(); err != nil {
-			return nil, err
-		}
 	}
 	metrics := s.newMetrics()
 	s.handler = s.guard(s.routes(metrics))
@@ -96,13 +96,8 @@ func New(c Config) (*Server, error) {
 }
 
 // ReadToken reads the token file again; call it on every reload. On an error
-// the old token stays.
-func (s *Server) ReadToken() error {
-	if s.token == nil {
-		return nil
-	}
-	return s.token.read()
-}
+// the previous token stays in use.
+func (s *Server) ReadToken() error { return s.access.ReadToken() }
 
 // Connections says what was done on all listeners to keep the connections within
 // their bound.
@@ -122,7 +117,7 @@ func (s *Server) Connections() lobby.Stats {
 // strangers could reach without a token. It is called once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	for _, l := range listeners {
-		if err := s.mayListen(l.Addr()); err != nil {
+		if err := s.access.MayListen(l.Addr()); err != nil {
 			closeAll(listeners)
 			return err
 		}
@@ -168,7 +163,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       withPeer,
+		ConnContext:       access.WithPeer,
 		ConnState:         connState,
 	}
 	log := s.config.Log

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"edgeguard/admin/access"
 )
 
 const (
@@ -35,7 +37,7 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 		after = q["after"]
 	}
 	most := maxStreams
-	if s.tokenless && !peerOf(r).unix {
+	if s.tokenless && !access.PeerOf(r).Unix {
 		most /= 2 // every user of this host may come so: the operator's own are kept
 	}
 	queue, start := s.events.listen(after, kinds, most)

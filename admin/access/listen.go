@@ -1,4 +1,4 @@
-package admin
+package access
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// mayListen refuses an address beyond loopback while there is no token.
-func (s *Server) mayListen(address net.Addr) error {
+// MayListen returns an error for an address beyond loopback, if there is no token.
+func (p *Policy) MayListen(address net.Addr) error {
 	tcp, ok := address.(*net.TCPAddr)
-	if !ok || s.token != nil || tcp.IP.IsLoopback() {
+	if !ok || p.token != nil || tcp.IP.IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("admin %s: listening beyond loopback requires a token, or any host could read the list of blocks; set token_file, or listen at 127.0.0.1 or on a unix socket", address)
 }
 
 // isLocalHost reports whether a Host header names this machine's loopback, as
-// it does for everybody but a browser that a stranger's DNS answer sent here.
+// it does for every client except a browser that a stranger's DNS answer sent here.
 func isLocalHost(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

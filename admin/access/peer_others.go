@@ -1,6 +1,6 @@
 //go:build !linux
 
-package admin
+package access
 
 import "net"
 

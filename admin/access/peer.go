@@ -1,0 +1,42 @@
+package access
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"edgeguard/internal/lobby"
+)
+
+// Peer is who is at the other end of a connection.
+type Peer struct {
+	Unix bool // over a unix socket
+	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and
+	// the remote address otherwise.
+	Who      string
+	loopback bool // over TCP from this host
+}
+
+type peerKey struct{}
+
+// WithPeer keeps a connection's peer for its requests. The connection is one of
+// package lobby.
+func WithPeer(ctx context.Context, c net.Conn) context.Context {
+	p := &Peer{Who: c.RemoteAddr().String()}
+	switch remote := c.RemoteAddr().(type) {
+	case *net.UnixAddr:
+		p.Unix = true
+		p.Who = unixPeer(c.(*lobby.Conn).Conn)
+	case *net.TCPAddr:
+		p.loopback = remote.IP.IsLoopback()
+	}
+	return context.WithValue(ctx, peerKey{}, p)
+}
+
+// PeerOf returns a request's peer; a stranger where nothing is known.
+func PeerOf(r *http.Request) *Peer {
+	if p, ok := r.Context().Value(peerKey{}).(*Peer); ok {
+		return p
+	}
+	return &Peer{Who: r.RemoteAddr}
+}

@@ -1,0 +1,54 @@
+package access
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func tokenFile(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestBadTokenFile(t *testing.T) {
+	for name, file := range map[string]string{
+		"missing": filepath.Join(t.TempDir(), "none"), "short": tokenFile(t, "short"), "a folder": t.TempDir(),
+	} {
+		if _, err := New(file); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTokenIsReadAgain(t *testing.T) {
+	const first, next = "0123456789abcdef", "another-token-of-enough-length"
+	file := tokenFile(t, first+"\n")
+	p, err := New(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func(content string) error {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p.ReadToken()
+	}
+	accepted := func(token string) bool { return p.token.is("bearer " + token) }
+	if err := replace(next); err != nil || !accepted(next) || accepted(first) {
+		t.Errorf("%v: new token %t, old %t", err, accepted(next), accepted(first))
+	}
+	for _, bad := range []string{"", "short", "two words of enough length", strings.Repeat("x", 5000), "control\x00character"} {
+		if err := replace(bad); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%.20q was accepted: %v", bad, err)
+		}
+		if !accepted(next) {
+			t.Errorf("%.20q: the previous token is gone", bad)
+		}
+	}
+}
