@@ -10,13 +10,15 @@ import (
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/node/alarm"
 	"edgeguard/node/status"
+	"edgeguard/node/supervisor"
 )
 
 // adminAPI is what operators and programs use of a node.
 type adminAPI struct {
 	adminDeps
-	listeners group[*adminListener]
+	listeners supervisor.Group[*adminListener]
 }
 
 // adminDeps is what an admin listener uses of a node.
@@ -26,7 +28,7 @@ type adminDeps struct {
 	events   *admin.Events
 	latency  *admin.Latency
 	sockets  *sockets
-	alarms   *alarms
+	alarms   *alarm.Tracker
 	log      *slog.Logger
 }
 
@@ -45,11 +47,11 @@ func (a *adminAPI) settle(ctx context.Context, c *config.Config) {
 	for _, l := range c.Listen.Admin {
 		want = append(want, &adminListener{adminDeps: a.adminDeps, config: l, address: l.Address.String()})
 	}
-	a.listeners.settle(ctx, want)
+	a.listeners.Settle(ctx, want)
 }
 
 func (l *adminListener) Key() string             { return fmt.Sprintf("admin %+v", l.config) }
-func (l *adminListener) Alarm() (string, string) { return alarmListen, l.address }
+func (l *adminListener) Alarm() (string, string) { return alarm.Listen, l.address }
 func (l *adminListener) Report(*admin.Stats)     {}
 
 // Run answers until ctx is done.
@@ -70,7 +72,7 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	l.server.Store(server)
 	defer func() {
 		l.server.Store(nil)
-		l.alarms.ends(alarmAdminFull, l.address)
+		l.alarms.Ends(alarm.AdminFull, l.address)
 	}()
 	return server.Serve(ctx, listener)
 }
@@ -82,7 +84,7 @@ func (l *adminListener) audit(a admin.Audit) {
 
 // readTokens has the admin listeners that stayed read their tokens again.
 func (a *adminAPI) readTokens() error {
-	for _, l := range a.listeners.all() {
+	for _, l := range a.listeners.All() {
 		if server := l.server.Load(); server != nil {
 			if err := server.ReadToken(); err != nil {
 				return fmt.Errorf("the previous token of %s stays in use: %w", l.address, err)
@@ -108,9 +110,9 @@ func (a *adminAPI) state(state, text string) { a.events.State(a.status.Now(), st
 
 // check raises the alarm about listeners that are full.
 func (a *adminAPI) check(now time.Time) {
-	for _, l := range a.listeners.all() {
+	for _, l := range a.listeners.All() {
 		if server := l.server.Load(); server != nil {
-			a.alarms.full(now, alarmAdminFull, "listen.admin", l.address, l.config.Connections, &l.full, server.Connections())
+			checkFull(now, a.alarms, alarm.AdminFull, "listen.admin", l.address, l.config.Connections, &l.full, server.Connections())
 		}
 	}
 }

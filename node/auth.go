@@ -12,6 +12,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/httpauth"
@@ -36,7 +37,7 @@ type authDeps struct {
 	pipeline *pipeline.Pipeline
 	clock    *clockguard.Clock
 	latency  *admin.Latency
-	alarms   *alarms
+	alarms   *alarm.Tracker
 	sockets  *sockets
 	log      *slog.Logger
 	// uncounter returns what a source calls with requests that it cannot count.
@@ -56,7 +57,7 @@ func (d authDeps) auths(c *config.Config) []*auth {
 }
 
 func (a *auth) Key() string             { return a.key }
-func (a *auth) Alarm() (string, string) { return alarmListen, a.config.Address.String() }
+func (a *auth) Alarm() (string, string) { return alarm.Listen, a.config.Address.String() }
 
 // Report implements service. A question without a client is not an event.
 func (a *auth) Report(s *admin.Stats) {
@@ -85,7 +86,7 @@ func (a *auth) httpConfig() (httpauth.Config, error) {
 		LookUp: a.config.Emit == 0, Connections: a.config.Connections,
 		Policy: a.policy, Uncounted: a.uncounter(a.source),
 		Alarm: func(kind, text string) {
-			a.alarms.happened(a.clock.Now(), kind, about, "forward auth at "+about+": "+text)
+			a.alarms.Happened(a.clock.Now(), kind, about, "forward auth at "+about+": "+text)
 		},
 	}, err
 }
@@ -119,7 +120,7 @@ func (a *auth) Run(ctx context.Context, ready func()) error {
 	a.server.Store(server)
 	defer func() {
 		a.server.Store(nil)
-		a.alarms.ends(alarmAuthFull, address)
+		a.alarms.Ends(alarm.AuthFull, address)
 	}()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

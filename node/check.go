@@ -8,8 +8,8 @@ import (
 	"edgeguard"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
-	"edgeguard/enforce"
 	"edgeguard/logline"
+	"edgeguard/node/lists"
 	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
@@ -36,11 +36,7 @@ func Check(c *config.Config) error {
 		note("sensors.accesslog", i, checkLog(l))
 	}
 	for i, f := range c.Enforce.Files {
-		fc, err := fileConfig(f)
-		if err == nil {
-			_, err = enforce.NewFile(fc)
-		}
-		note("enforce.files", i, err)
+		note("enforce.files", i, lists.CheckFile(f))
 	}
 	if c.Fleet != nil {
 		client, err := redis.Dial(RedisConfig(c, "")) // it does not connect yet
@@ -65,12 +61,6 @@ func checkLog(l config.AccessLog) error {
 	}
 	_, err = accesslog.NewFollower(accesslog.FollowConfig{Live: live, File: name})
 	return err
-}
-
-// fileConfig returns a list's settings for package enforce.
-func fileConfig(f config.EnforceFile) (enforce.FileConfig, error) {
-	format, err := enforce.ParseFormat(f.Format)
-	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
 }
 
 // longestWindow returns the longest window of the rules: how long blocks that

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard/detector"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -15,16 +16,16 @@ const leastEvents = 100
 // requests: a proxy that hides its clients, or an attack.
 type dominantCheck struct {
 	pipeline *pipeline.Pipeline
-	alarms   *alarms
+	alarms   *alarm.Tracker
 }
 
 func (d *dominantCheck) check(now time.Time) {
 	addr, share, ok := d.pipeline.Current().Detector.Dominant(now)
 	if !ok {
-		d.alarms.ends(alarmDominant, "")
+		d.alarms.Ends(alarm.Dominant, "")
 		return
 	}
-	d.alarms.begins(now, alarmDominant, "", fmt.Sprintf(
+	d.alarms.Begins(now, alarm.Dominant, "", fmt.Sprintf(
 		"%v sends %.0f %% of all requests: if it is your proxy or load balancer, it hides its clients: name it in trusted_proxies, and have it send their addresses", addr, 100*share))
 }
 
@@ -33,7 +34,7 @@ func (d *dominantCheck) check(now time.Time) {
 // does not name its clients, and none of them is counted.
 type hiddenCheck struct {
 	pipeline *pipeline.Pipeline
-	alarms   *alarms
+	alarms   *alarm.Tracker
 	before   detector.Stats // at the previous check
 }
 
@@ -44,9 +45,9 @@ func (h *hiddenCheck) check(now time.Time) {
 	switch {
 	case events < leastEvents:
 	case 2*spared > events:
-		h.alarms.begins(now, alarmHidden, "", fmt.Sprintf(
+		h.alarms.Begins(now, alarm.Hidden, "", fmt.Sprintf(
 			"%d of the last %d requests came from allowed or protected addresses and were not counted: if they are your clients', have the proxy before edgeguard send their addresses", spared, events))
 	default:
-		h.alarms.ends(alarmHidden, "")
+		h.alarms.Ends(alarm.Hidden, "")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard/internal/lobby"
+	"edgeguard/node/alarm"
 )
 
 // crowdLasts is how long after its last closed connection a listener still is
@@ -38,14 +39,14 @@ func (c *crowd) look(now time.Time, s lobby.Stats) (closed, refused uint64, full
 
 // full raises the alarm about a listener that is full, or ends it: one client
 // holds connections, or there are more proxies than places.
-func (a *alarms) full(now time.Time, kind, key, address string, places int, c *crowd, s lobby.Stats) {
+func checkFull(now time.Time, alarms *alarm.Tracker, kind, key, address string, places int, c *crowd, s lobby.Stats) {
 	closed, refused, full := c.look(now, s)
 	switch {
 	case full:
-		a.begins(now, kind, address, fmt.Sprintf(
+		alarms.Begins(now, kind, address, fmt.Sprintf(
 			"%s: all %d connections are in use: %d were closed for new ones, idle ones first, and %d new ones were refused; find who holds them (ss -tnp, ss -xp), listen at a unix socket that strangers cannot open, or raise `connections` of this entry in %s",
 			address, places, closed, refused, key))
 	default:
-		a.recovers(kind, address)
+		alarms.Recovers(kind, address)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard/config"
+	"edgeguard/node/alarm"
 )
 
 // logConnections is how many connections a stream of log lines may have. Each
@@ -72,13 +73,13 @@ func (want places) share(files int) places {
 // withinFiles returns the config with no more connections than there may be open
 // files, and how many a stream of log lines may have. That they are fewer than
 // the config asks for is an alarm.
-func withinFiles(now time.Time, c *config.Config, alarms *alarms) (_ *config.Config, stream int) {
+func withinFiles(now time.Time, c *config.Config, alarms *alarm.Tracker) (_ *config.Config, stream int) {
 	want, own := wantedPlaces(c)
 	limit := openFiles()
 	given := want.share(max(limit-own, 0))
 	stream = portion(logConnections, given.others, want.others, leastOther)
 	if given == want {
-		alarms.ends(alarmFiles, "")
+		alarms.Ends(alarm.Files, "")
 		return c, stream
 	}
 	less := *c
@@ -91,7 +92,7 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarms) (_ *config.Con
 		l := &less.Listen.Admin[i]
 		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
 	}
-	alarms.begins(now, alarmFiles, "", fmt.Sprintf(
+	alarms.Begins(now, alarm.Files, "", fmt.Sprintf(
 		"this process may open only %d files: forward auth gets %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
 		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
 	return &less, stream

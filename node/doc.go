@@ -4,14 +4,13 @@
 //
 //	sensors.go (auth, logs) ──▶ pipeline ──▶ journal.go ──▶ log, adminapi.go
 //	                               │
-//	                           blocklist ──▶ enforcers.go, fleetlink.go
+//	                           blocklist ──▶ lists, fleetlink.go
 //
 // A [Node] is made of parts, each of which holds only what it uses; wiring.go
 // connects them. Listeners, logs, enforcers and the link to the fleet are
-// services: supervise.go runs them, and runs them again when they fail.
+// services: package supervisor runs them, and runs them again when they fail.
 //
-// The package starts every goroutine of a node, and all have ended when
-// [Node.Run] returns. A port in use, a log that cannot be read or a state folder
+// Every goroutine of a node has ended when [Node.Run] returns. A port in use, a log that cannot be read or a state folder
 // that cannot be written is an alarm and is tried again. Only a node that would
 // see nothing at all does not start.
 //

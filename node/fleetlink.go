@@ -10,6 +10,8 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
+	"edgeguard/node/alarm"
+	"edgeguard/node/supervisor"
 	"edgeguard/rules"
 )
 
@@ -18,7 +20,7 @@ type fleet struct {
 	peer    *peer
 	version string
 	boot    string // tells this run of the node from earlier ones, in the fleet
-	links   group[*fleetLink]
+	links   supervisor.Group[*fleetLink]
 }
 
 // settle makes the link that runs that of the config. The boot is the
@@ -31,17 +33,17 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 		rc.Boot = f.boot
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
-			f.peer.alarms.happened(f.peer.Now(), alarmFleet, "", "the node works without its fleet: "+err.Error())
+			f.peer.alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
 		} else {
 			want = append(want, &fleetLink{key: fmt.Sprintf("fleet %+v", rc), Link: link, peer: f.peer})
 		}
 	}
-	f.links.settle(ctx, want)
+	f.links.Settle(ctx, want)
 }
 
 // link is the node's way to its fleet; nil for a node alone.
 func (f *fleet) link() *redis.Link {
-	if links := f.links.all(); len(links) > 0 {
+	if links := f.links.All(); len(links) > 0 {
 		return links[0].Link
 	}
 	return nil
@@ -128,7 +130,7 @@ type fleetLink struct {
 }
 
 func (l *fleetLink) Key() string             { return l.key }
-func (l *fleetLink) Alarm() (string, string) { return alarmFleet, "" }
+func (l *fleetLink) Alarm() (string, string) { return alarm.Fleet, "" }
 
 // Report adds how the link works.
 func (l *fleetLink) Report(out *admin.Stats) {

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
+	"edgeguard/node/alarm"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // reports to systemd's watchdog.
 type housekeeping struct {
 	clock   *clockguard.Clock
-	alarms  *alarms
+	alarms  *alarm.Tracker
 	systemd notifier
 	steps   []func(now time.Time) // once a second, in this order
 	slow    []func(now time.Time) // at the start, and every ten seconds
@@ -65,7 +66,7 @@ func (h *housekeeping) observeClock() {
 	if !stepped {
 		return
 	}
-	h.alarms.happened(step.At, alarmClock, step.By.String(), fmt.Sprintf(
+	h.alarms.Happened(step.At, alarm.Clock, step.By.String(), fmt.Sprintf(
 		"the wall clock stepped by %v: counts and blocks are not affected; check the host's time synchronization", step.By.Round(time.Millisecond)))
 }
 
@@ -73,13 +74,13 @@ func (h *housekeeping) observeClock() {
 func (n *Node) housekeeping() *housekeeping {
 	hidden := &hiddenCheck{pipeline: n.pipeline, alarms: n.alarms}
 	dominant := &dominantCheck{n.pipeline, n.alarms}
-	held := &heldCheck{n.pipeline, n.quarantine, n.alarms}
-	room := &roomCheck{list: n.list, alarms: n.alarms}
+	held := &heldCheck{n.pipeline, n.quarantine, n.alarms, n.options.Log}
+	room := &roomCheck{list: n.list, alarms: n.alarms, log: n.options.Log}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.check, hidden.check},
 		steps: []func(time.Time){
-			n.sweep, n.fleet.follow, held.check, room.check, n.enforcers.check, n.enforcers.owned.retry,
+			n.sweep, n.fleet.follow, held.check, room.check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 )
 
 const (
@@ -149,6 +150,14 @@ func (j *journal) allowance(b *edgeguard.Block, over bool) {
 		j.log.Info("allowed", "prefix", prefix, "reason", b.Reason,
 			"until", j.epoch(b.Until).UTC().Format(time.RFC3339), "origin", b.Origin)
 	}
+}
+
+// alarmNames returns a kind as attributes of a log line, with its former name.
+func alarmNames(kind string) []any {
+	if former := admin.FormerAlarm(kind); former != "" {
+		return []any{"alarm", kind, "was", former}
+	}
+	return []any{"alarm", kind}
 }
 
 // prefixText writes a single address bare.

@@ -13,6 +13,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/logline"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 	"edgeguard/sensor/accesslog"
 )
@@ -38,7 +39,7 @@ func (s *logSource) source() string { return "log " + s.name }
 type logDeps struct {
 	pipeline  *pipeline.Pipeline
 	clock     *clockguard.Clock
-	alarms    *alarms
+	alarms    *alarm.Tracker
 	log       *slog.Logger
 	positions *positions
 	cut       sync.Locker // of the store: held while lines are decided and the position moves on
@@ -62,7 +63,7 @@ func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 }
 
 func (s *logSource) Key() string             { return fmt.Sprintf("log %+v %d", s.config, s.connections) }
-func (s *logSource) Alarm() (string, string) { return alarmLog, s.name }
+func (s *logSource) Alarm() (string, string) { return alarm.Log, s.name }
 
 // Report implements service.
 func (s *logSource) Report(to *admin.Stats) {
@@ -86,9 +87,9 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 		Trouble: func(at string, err error) {
 			about := s.name + ", " + at
 			if err != nil {
-				s.alarms.begins(s.clock.Now(), alarmLog, about, err.Error())
+				s.alarms.Begins(s.clock.Now(), alarm.Log, about, err.Error())
 			} else {
-				s.alarms.recovers(alarmLog, about)
+				s.alarms.Recovers(alarm.Log, about)
 			}
 		},
 	}

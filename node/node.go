@@ -14,12 +14,14 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/node/alarm"
+	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
 )
 
 // Locks are taken in this order; "→" is "held while taking":
 //
-//	lifecycle.changing → group.mu → (a service ends) → store.cut (R), pipeline.reload (R)
+//	lifecycle.changing → supervisor.Group.mu → (a service ends) → store.cut (R), pipeline.reload (R)
 //	lifecycle.changing → pipeline.scans → pipeline.reload, for one pointer store
 //	lifecycle.changing → store.saving → store.cut → shards, blocklist
 //	store.cut (R) → pipeline.reload (R) → a shard → blocklist
@@ -30,9 +32,9 @@ import (
 // decide nor reload, and wait for nothing. It takes the quarantine's lock, which
 // is never held while the list is changed, only while it is read.
 //
-// These are leaves: group.figures, alarms.mu (its listener is called after the
-// unlock), positions.mu, heartbeats.mu, sockets.mu, ownedLists.mu and those of
-// the runners and the link. The journal is a channel.
+// These are leaves: supervisor.Group.figures, alarm.Tracker.mu (its listener is
+// called after the unlock), positions.mu, heartbeats.mu, sockets.mu and those of
+// the lists' record, the runners and the link. The journal is a channel.
 //
 // A reload through the admin API that changes its own listener waits for its own
 // answer, until that is cut off at the end of the drain time.
@@ -45,13 +47,13 @@ type Node struct {
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
-	alarms     *alarms
+	alarms     *alarm.Tracker
 	journal    *journal
 	store      *store
 	protected  *protected
 	sockets    *sockets
 	sensors    *sensors
-	enforcers  *enforcers
+	enforcers  *lists.Enforcers
 	fleet      *fleet
 	admin      *adminAPI
 	lifecycle  lifecycle
@@ -122,7 +124,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.protected.look()
 	n.store.restore()
-	n.enforcers.owned.load()
+	n.enforcers.Load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -154,7 +156,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) settle(c *config.Config) {
 	base := n.lifecycle.base
 	c, connections := withinFiles(n.clock.Now(), c, n.alarms)
-	n.enforcers.settle(base, c)
+	n.enforcers.Settle(base, c)
 	n.sensors.settle(base, c, connections)
 	n.admin.settle(base, c)
 	n.fleet.settle(base, c)
@@ -170,10 +172,10 @@ func (n *Node) drain() {
 	n.lifecycle.changing.Lock()
 	defer n.lifecycle.changing.Unlock()
 	n.sensors.stop()
-	n.fleet.links.stop() // it pushes the last counts
+	n.fleet.links.Stop() // it pushes the last counts
 	n.store.save()
-	n.enforcers.stop()
-	n.admin.listeners.stop()
+	n.enforcers.Stop()
+	n.admin.listeners.Stop()
 	n.lifecycle.base = nil
 }
 

@@ -70,7 +70,7 @@ func TestMonitorEnforcesNothing(t *testing.T) {
 	if v := u.request("198.51.100.7"); v.Action != edgeguard.ActionShadow {
 		t.Errorf("a manual block in mode monitor: %+v", v)
 	}
-	u.eventually("the list was written", func() bool { return u.enforcers.running.all()[0].runner.Stats().Updates > 0 })
+	u.eventually("the list was written", func() bool { return u.view().Stats().Enforcers[0].Updates > 0 })
 	// Switching the mode passes the active blocks on, and removes them again.
 	u.yaml = small
 	if err := u.Reload(); err != nil {

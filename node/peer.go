@@ -13,6 +13,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -23,7 +24,7 @@ type peer struct {
 	quarantine *quarantine.Quarantine
 	protected  *protected
 	clock      *clockguard.Clock
-	alarms     *alarms
+	alarms     *alarm.Tracker
 	heartbeats heartbeats
 	touch      func() // has the state saved soon
 }
@@ -37,9 +38,9 @@ func (p *peer) Epoch(t time.Time) time.Time              { return p.clock.Epoch(
 func (p *peer) Local(t time.Time) time.Time              { return p.clock.Local(t) }
 func (p *peer) Own() []netip.Addr                        { return p.protected.own() }
 func (p *peer) Cleared(prefix netip.Prefix, _ time.Time) { p.pipeline.Clear(p.clock.Now(), prefix) }
-func (p *peer) Calm(kind, about string)                  { p.alarms.recovers(fleetAlarm(kind), about) }
+func (p *peer) Calm(kind, about string)                  { p.alarms.Recovers(fleetAlarm(kind), about) }
 func (p *peer) Alarm(kind, about, text string) {
-	p.alarms.begins(p.clock.Now(), fleetAlarm(kind), about, text)
+	p.alarms.Begins(p.clock.Now(), fleetAlarm(kind), about, text)
 }
 
 // Over implements redis.Peer.
@@ -127,8 +128,8 @@ func (p *peer) Fleet(beats []aggregator.Heartbeat) {
 
 // fleetAlarm names an alarm of the link: "fleet" where the node is cut off.
 func fleetAlarm(kind string) string {
-	if kind == alarmFleet {
+	if kind == alarm.Fleet {
 		return kind
 	}
-	return alarmFleet + "_" + kind
+	return alarm.Fleet + "_" + kind
 }

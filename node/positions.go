@@ -4,13 +4,14 @@ import (
 	"sync"
 
 	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
 	"edgeguard/sensor/accesslog"
 )
 
 // positions is how far the followed logs were read. Safe for concurrent use.
 type positions struct {
 	pipeline *pipeline.Pipeline
-	logs     *group[*logSource]
+	logs     *supervisor.Group[*logSource]
 
 	mu sync.Mutex                    // guards of
 	of map[string]accesslog.Position // by file, also of logs that have just ended
@@ -40,7 +41,7 @@ func (p *positions) all() map[string]accesslog.Position {
 			known[l.File] = p.get(l.File)
 		}
 	}
-	for _, s := range p.logs.all() {
+	for _, s := range p.logs.All() {
 		if f := s.follower.Load(); f != nil {
 			known[s.config.File] = f.Position()
 		}

@@ -16,6 +16,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/hostaddr"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -29,7 +30,7 @@ type protected struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
 	clock    *clockguard.Clock
-	alarms   *alarms
+	alarms   *alarm.Tracker
 	changed  func() // called when the set is another
 
 	set   atomic.Pointer[hostaddr.Set]
@@ -134,9 +135,9 @@ func (p *protected) resolveRedis(ctx context.Context, resolver *net.Resolver) (e
 func (p *protected) use(set hostaddr.Set, err error) {
 	const about = "this host"
 	if err != nil {
-		p.alarms.begins(p.clock.Now(), alarmAddrs, about, "some of this host's addresses are unknown and may be blocked: "+err.Error())
+		p.alarms.Begins(p.clock.Now(), alarm.Addrs, about, "some of this host's addresses are unknown and may be blocked: "+err.Error())
 	} else {
-		p.alarms.ends(alarmAddrs, about)
+		p.alarms.Ends(alarm.Addrs, about)
 	}
 	before := p.set.Swap(&set)
 	p.list.SetProtected(set.Prefixes())

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"log/slog"
 	"time"
 
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/config"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -24,7 +26,8 @@ func confirmShare(c *config.Config) float64 {
 type heldCheck struct {
 	pipeline   *pipeline.Pipeline
 	quarantine *quarantine.Quarantine
-	alarms     *alarms
+	alarms     *alarm.Tracker
+	log        *slog.Logger
 }
 
 func (h *heldCheck) check(now time.Time) {
@@ -34,8 +37,8 @@ func (h *heldCheck) check(now time.Time) {
 		return
 	}
 	if w := h.quarantine.Summary(now, g.Detector, 2*g.Config.Fleet.Push+time.Second); w.Blocks > 0 {
-		h.alarms.begins(now, alarmHeld, "", w.String())
-	} else if h.alarms.ends(alarmHeld, "") {
-		h.alarms.log.Info("no block awaits confirmation any more", "alarm", alarmHeld)
+		h.alarms.Begins(now, alarm.Held, "", w.String())
+	} else if h.alarms.Ends(alarm.Held, "") {
+		h.log.Info("no block awaits confirmation any more", "alarm", alarm.Held)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/clockguard"
+	"edgeguard/node/alarm"
 )
 
 // reloads counts the reloads.
@@ -48,12 +49,12 @@ func (n *Node) Reload() error {
 		text := err.Error()
 		n.lifecycle.reloads.error.Store(&text)
 		n.lifecycle.reloads.failed.Add(1)
-		n.alarms.begins(now, alarmReload, "", "the config was not reloaded, and the previous one stays in use: "+err.Error())
+		n.alarms.Begins(now, alarm.Reload, "", "the config was not reloaded, and the previous one stays in use: "+err.Error())
 	} else {
 		n.lifecycle.reloads.error.Store(nil)
 		n.lifecycle.reloads.done.Add(1)
 		n.lifecycle.reloads.last.Store(now.UnixNano())
-		n.alarms.ends(alarmReload, "")
+		n.alarms.Ends(alarm.Reload, "")
 		n.admin.state("reloaded", n.line())
 		n.options.Log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
 	}
@@ -79,7 +80,7 @@ func (n *Node) reload() error {
 		return err
 	}
 	if c.Fleet == nil {
-		n.fleet.links.stop() // it pushes what the next generation does not count
+		n.fleet.links.Stop() // it pushes what the next generation does not count
 	}
 	n.pipeline.Replace(c)
 	n.quarantine.SetLimit(confirmShare(c))
@@ -90,7 +91,7 @@ func (n *Node) reload() error {
 	n.list.SetAllow(c.Allowlist)
 	n.protected.look()
 	n.settle(c)
-	n.enforcers.refresh() // the allowlist or the mode may be another; those that left have ended
+	n.enforcers.Refresh() // the allowlist or the mode may be another; those that left have ended
 	n.fleet.resync()      // the previous allowlist may have refused blocks
 	if err := n.admin.readTokens(); err != nil {
 		n.options.Log.Warn(err.Error())

@@ -2,16 +2,19 @@ package node
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"edgeguard/blocklist"
+	"edgeguard/node/alarm"
 )
 
 // roomCheck raises the alarm about a full list: blocks are removed for others,
 // or an operator's are refused. It is active until there was room for a minute.
 type roomCheck struct {
 	list          *blocklist.List
-	alarms        *alarms
+	alarms        *alarm.Tracker
+	log           *slog.Logger
 	evicted, full uint64    // at the previous check
 	since         time.Time // nothing was evicted or refused after it
 }
@@ -21,9 +24,9 @@ func (r *roomCheck) check(now time.Time) {
 	switch {
 	case s.Evicted > r.evicted || s.Full > r.full:
 		r.since = now
-		r.alarms.begins(now, alarmBlocks, "", roomText(&s))
-	case now.Sub(r.since) >= alarmEvery && r.alarms.ends(alarmBlocks, ""):
-		r.alarms.log.Info("the block list has room again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
+		r.alarms.Begins(now, alarm.Blocks, "", roomText(&s))
+	case now.Sub(r.since) >= alarm.Every && r.alarms.Ends(alarm.Blocks, ""):
+		r.log.Info("the block list has room again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
 	}
 	r.evicted, r.full = s.Evicted, s.Full
 }

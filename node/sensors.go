@@ -7,6 +7,8 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
+	"edgeguard/node/alarm"
+	"edgeguard/node/supervisor"
 )
 
 // sensors hand in events: forward auth and logs.
@@ -14,25 +16,25 @@ type sensors struct {
 	authDeps
 	logDeps
 	uncounted *uncounted
-	auth      group[*auth]
-	logs      group[*logSource]
+	auth      supervisor.Group[*auth]
+	logs      supervisor.Group[*logSource]
 }
 
 // settle makes the sensors that run those of the config; a stream of log lines
 // may have so many connections.
 func (s *sensors) settle(ctx context.Context, c *config.Config, connections int) {
-	s.auth.settle(ctx, s.auths(c))
-	s.logs.settle(ctx, s.logSources(c, connections))
+	s.auth.Settle(ctx, s.auths(c))
+	s.logs.Settle(ctx, s.logSources(c, connections))
 }
 
 func (s *sensors) stop() {
-	s.auth.stop()
-	s.logs.stop()
+	s.auth.Stop()
+	s.logs.Stop()
 }
 
 func (s *sensors) report(out *admin.Stats) {
-	s.auth.report(out)
-	s.logs.report(out)
+	s.auth.Report(out)
+	s.logs.Report(out)
 }
 
 // handedIn returns how many events each source handed in.
@@ -45,10 +47,10 @@ func (s *sensors) handedIn() []admin.Source {
 // checkLoss raises the alarm about log lines that were written and could not
 // be read.
 func (s *sensors) checkLoss(now time.Time) {
-	for _, l := range s.logs.all() {
+	for _, l := range s.logs.All() {
 		seen := l.figures()
 		if text := lossBetween(&l.seen, &seen); text != "" {
-			l.alarms.happened(now, alarmLoss, l.name, l.name+": "+text)
+			l.alarms.Happened(now, alarm.Loss, l.name, l.name+": "+text)
 			s.uncounted.of(l.source())[edgeguard.LinesLost].Add(lostBetween(&l.seen, &seen))
 		}
 		l.seen = seen
@@ -61,22 +63,22 @@ func (s *sensors) checkSilence(now time.Time) {
 	for _, source := range s.handedIn() {
 		all += source.Events
 	}
-	for _, l := range s.logs.all() {
+	for _, l := range s.logs.All() {
 		is := l.sound()
 		is.others = all - min(all, is.events)
 		if text := l.silence.look(now, is); text != "" {
-			l.alarms.begins(now, alarmSilent, l.name, l.name+": "+text)
+			l.alarms.Begins(now, alarm.Silent, l.name, l.name+": "+text)
 		} else {
-			l.alarms.ends(alarmSilent, l.name)
+			l.alarms.Ends(alarm.Silent, l.name)
 		}
 	}
 }
 
 // checkFull raises the alarm about forward auth listeners that are full.
 func (s *sensors) checkFull(now time.Time) {
-	for _, a := range s.auth.all() {
+	for _, a := range s.auth.All() {
 		if server := a.server.Load(); server != nil {
-			a.alarms.full(now, alarmAuthFull, "listen.auth", a.config.Address.String(), a.config.Connections, &a.full, server.Connections())
+			checkFull(now, a.alarms, alarm.AuthFull, "listen.auth", a.config.Address.String(), a.config.Connections, &a.full, server.Connections())
 		}
 	}
 }

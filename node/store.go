@@ -20,7 +20,9 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -50,7 +52,7 @@ type store struct {
 	quarantine *quarantine.Quarantine
 	positions  *positions
 	clock      *clockguard.Clock
-	alarms     *alarms
+	alarms     *alarm.Tracker
 	log        *slog.Logger
 
 	cut            sync.RWMutex // held for reading while log lines are decided and their position moves on, closed by a snapshot
@@ -76,7 +78,7 @@ func (s *store) restore() {
 		return
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
-		s.alarms.begins(s.clock.Now(), alarmState, s.path, "the state cannot be saved: "+err.Error())
+		s.alarms.Begins(s.clock.Now(), alarm.State, s.path, "the state cannot be saved: "+err.Error())
 		return
 	}
 	now := s.clock.Now()
@@ -100,7 +102,7 @@ func (s *store) restore() {
 		s.log.Info("no state yet: counting begins at 0", "file", s.path)
 		return
 	case err != nil:
-		s.alarms.happened(now, alarmState, s.path, err.Error())
+		s.alarms.Happened(now, alarm.State, s.path, err.Error())
 		return
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, bool) bool) {
@@ -181,7 +183,7 @@ func (s *store) run(ctx context.Context) {
 		begun := time.Now()
 		s.save()
 		rest := max(saveSoon, saveShare*time.Since(begun))
-		if !pause(ctx, rest) || !s.wait(ctx, saveEvery-rest) {
+		if !supervisor.Pause(ctx, rest) || !s.wait(ctx, saveEvery-rest) {
 			return
 		}
 	}
@@ -210,7 +212,7 @@ func (s *store) save() {
 	defer s.saving.Unlock()
 	if err := s.write(); err != nil {
 		s.failed.Add(1)
-		s.alarms.begins(s.clock.Now(), alarmState, s.path,
+		s.alarms.Begins(s.clock.Now(), alarm.State, s.path,
 			"the state was not saved; a restart would use the last saved one: "+err.Error())
 		return
 	}
@@ -219,7 +221,7 @@ func (s *store) save() {
 	if info, err := os.Stat(s.path); err == nil {
 		s.bytes.Store(info.Size())
 	}
-	s.alarms.recovers(alarmState, s.path)
+	s.alarms.Recovers(alarm.State, s.path)
 }
 
 func (s *store) write() error {

@@ -12,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/blocklist"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -57,7 +58,7 @@ func (c *reasonCounts) most() edgeguard.Reason {
 type uncounted struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
-	alarms   *alarms
+	alarms   *alarm.Tracker
 	sources  func() []admin.Source // how many events each source counted
 
 	mu     sync.Mutex // guards by and unseen
@@ -142,15 +143,15 @@ func (u *uncounted) check(now time.Time) {
 	u.mu.Unlock()
 	switch {
 	case len(over) > 0:
-		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+		u.alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
 			"requests of one address are not counted: %s in the last %.0f min, over the lowest limit of the rules, %d: %s. Until then, block it with `edgeguard blocks add`",
 			shownOffenders(over), window.Minutes(), limit, fixes[over[0].reason]))
 	case crowd:
-		u.alarms.begins(now, alarmUncountedAddress, "", fmt.Sprintf(
+		u.alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
 			"%d requests of the last %.0f min were not counted, from so many addresses that one over a limit could hide among them: see `uncounted` in /api/v1/status for the reasons",
 			total, window.Minutes()))
 	default:
-		u.alarms.ends(alarmUncountedAddress, "")
+		u.alarms.Ends(alarm.UncountedAddress, "")
 	}
 	if now.Sub(u.judged) >= shareEvery {
 		u.judged = now
@@ -174,15 +175,15 @@ func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
 		was := u.spans[source]
 		missed, requests := is.uncounted-was.uncounted, is.requests-min(is.requests, was.requests)
 		if missed < leastUncounted || 100*missed <= requests {
-			u.alarms.ends(alarmUncounted, source)
+			u.alarms.Ends(alarm.Uncounted, source)
 			continue
 		}
-		u.alarms.begins(now, alarmUncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
+		u.alarms.Begins(now, alarm.Uncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
 			source, missed, max(missed, requests), fixes[counts.most()]))
 	}
 	for source := range u.spans {
 		if _, known := spans[source]; !known {
-			u.alarms.ends(alarmUncounted, source)
+			u.alarms.Ends(alarm.Uncounted, source)
 		}
 	}
 	u.spans = spans

@@ -9,11 +9,12 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/node/alarm"
 )
 
 // lasting returns the active alarms of a kind.
 func (u *underTest) lasting(kind string) (texts []string) {
-	for _, a := range u.alarms.lasting() {
+	for _, a := range u.alarms.Lasting() {
 		if a.Kind == kind {
 			texts = append(texts, a.Text)
 		}
@@ -50,12 +51,12 @@ func TestUncounted(t *testing.T) {
 		tell(now, one("", edgeguard.LineMisfit))
 	}
 	n.sensors.uncounted.check(now)
-	if got := n.lasting(alarmUncountedAddress); got != nil {
+	if got := n.lasting(alarm.UncountedAddress); got != nil {
 		t.Errorf("at the limit: %q", got)
 	}
 	tell(now, one("203.0.113.9", edgeguard.LineTooLong))
 	n.sensors.uncounted.check(now)
-	if got := n.lasting(alarmUncountedAddress); len(got) != 1 || !strings.Contains(got[0], "203.0.113.9 20 in") {
+	if got := n.lasting(alarm.UncountedAddress); len(got) != 1 || !strings.Contains(got[0], "203.0.113.9 20 in") {
 		t.Errorf("over the limit: %q", got)
 	}
 	want := []admin.Uncounted{
@@ -65,7 +66,7 @@ func TestUncounted(t *testing.T) {
 		t.Errorf("figures %v, want %v", got, want)
 	}
 	n.sensors.uncounted.check(now.Add(10 * time.Minute))
-	if got := n.lasting(alarmUncountedAddress); got != nil {
+	if got := n.lasting(alarm.UncountedAddress); got != nil {
 		t.Errorf("after the window: %q", got)
 	}
 }
@@ -81,7 +82,7 @@ func TestUncountedCrowd(t *testing.T) {
 	}
 	tell(now, crowd)
 	n.sensors.uncounted.check(now)
-	if got := n.lasting(alarmUncountedAddress); len(got) != 1 || strings.Contains(got[0], "10.") {
+	if got := n.lasting(alarm.UncountedAddress); len(got) != 1 || strings.Contains(got[0], "10.") {
 		t.Errorf("%q", got)
 	}
 }
@@ -97,7 +98,7 @@ func TestUncountedShare(t *testing.T) {
 		tell(now, make([]edgeguard.Uncounted, uncounted))
 		events += more
 		n.sensors.uncounted.judgeShares(now, append(sources, admin.Source{Name: "log b", Events: 7}))
-		return n.lasting(alarmUncounted)
+		return n.lasting(alarm.Uncounted)
 	}
 	for _, test := range []struct {
 		what      string

@@ -11,8 +11,11 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/hugepage"
+	"edgeguard/node/alarm"
+	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
+	"edgeguard/node/supervisor"
 )
 
 // wire makes the parts of a node and connects them. The seed is that of the
@@ -22,7 +25,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.lifecycle.begun = n.clock.Now()
 	n.lifecycle.systemd = newNotifier(os.Getenv)
 	n.journal = newJournal(n.options.Log, n.clock.Epoch)
-	n.alarms = newAlarms(n.options.Log, func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) })
+	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = emptySockets()
 	n.sockets.warn = func(text string) { n.options.Log.Warn(text) }
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
@@ -32,16 +35,15 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.pipeline = pipeline.New(pipeline.Config{
 		Memory: hugepage.Memory(c.Memory), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 	}, c)
-	s := &supervisor{alarms: n.alarms, now: n.clock.Now}
+	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	n.wireSensors(s, c.State)
-	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.refresh() }}
-	n.enforcers = &enforcers{
-		pipeline: n.pipeline, list: n.list, protected: n.protected, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		owned:   newOwnedLists(c.State, n.clock, n.alarms),
-		running: group[*enforcer]{supervisor: s}, emptying: group[*emptying]{supervisor: s},
-	}
+	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
+	n.enforcers = lists.New(lists.Config{
+		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
+		Now: n.clock.Now, Alarms: n.alarms, Log: n.options.Log, State: c.State,
+	})
 	n.fleet = &fleet{
-		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: group[*fleetLink]{supervisor: s},
+		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: supervisor.Group[*fleetLink]{Config: s},
 		peer: &peer{
 			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
 			touch: n.store.touch,
@@ -52,12 +54,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 
 // wireSensors makes the sensors and the store, which keeps how far logs were
 // read.
-func (n *Node) wireSensors(s *supervisor, folder string) {
+func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	latency := admin.NewLatency()
 	uncounted := &uncounted{pipeline: n.pipeline, list: n.list, alarms: n.alarms}
 	n.sensors = &sensors{
 		uncounted: uncounted,
-		auth:      group[*auth]{supervisor: s}, logs: group[*logSource]{supervisor: s},
+		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
 	}
 	uncounted.sources = n.sensors.handedIn
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
@@ -69,7 +71,7 @@ func (n *Node) wireSensors(s *supervisor, folder string) {
 }
 
 // wireAdmin makes what the admin API shows and changes.
-func (n *Node) wireAdmin(s *supervisor, name string) {
+func (n *Node) wireAdmin(s supervisor.Config, name string) {
 	shown := status.New(n.sources())
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
@@ -79,7 +81,7 @@ func (n *Node) wireAdmin(s *supervisor, name string) {
 			},
 			events: admin.NewEvents(name), latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
 		},
-		listeners: group[*adminListener]{supervisor: s},
+		listeners: supervisor.Group[*adminListener]{Config: s},
 	}
 	n.journal.publish = n.admin.publish
 }
@@ -90,7 +92,7 @@ func (n *Node) sources() status.Sources {
 		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
-		Conditions: n.alarms.lasting, Report: n.report, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
+		Conditions: n.alarms.Lasting, Report: n.report, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
 	}
 }
 
@@ -113,8 +115,8 @@ func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.figures()
 	n.sensors.report(s)
-	n.enforcers.running.report(s)
-	n.fleet.links.report(s)
+	n.enforcers.Report(s)
+	n.fleet.links.Report(s)
 }
 
 // changed is called with every change of the blocklist, on the goroutine that
@@ -129,7 +131,7 @@ func (n *Node) changed(b edgeguard.Block) {
 	n.store.touch()
 	n.fleet.publish(b)
 	if !n.pipeline.Current().Config.Monitor {
-		n.enforcers.add(b)
+		n.enforcers.Changed(b)
 	}
 }
 
@@ -143,7 +145,7 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 	if !expired { // a node that knows the allowance knows its end
 		n.fleet.publish(b)
 	}
-	n.enforcers.refresh()
+	n.enforcers.Refresh()
 }
 
 // evicted is called with a block that made room for another: no enforcer may
@@ -151,7 +153,12 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 func (n *Node) evicted(b edgeguard.Block) {
 	n.store.touch()
 	b.Until = b.Since // which has come
-	n.enforcers.add(b)
+	n.enforcers.Changed(b)
+}
+
+// recovered is called with a state that an alarm was about, and that has ended.
+func (n *Node) recovered(kind, about string) {
+	n.options.Log.Info("works again", append(alarmNames(kind), "about", about)...)
 }
 
 // crossed is called with what a rule did. Blocks are reported by the list.
@@ -159,11 +166,11 @@ func (n *Node) crossed(c edgeguard.Crossing) {
 	switch {
 	case c.Action == edgeguard.ActionBlock:
 	case c.Action == edgeguard.ActionAlarm && c.Wide > 0:
-		n.alarms.happened(c.Time, alarmWide, c.Rule, fmt.Sprintf("%s counts %d, over the %d that rule %s allows a /%d, and is only reported:"+
+		n.alarms.Happened(c.Time, alarm.Wide, c.Rule, fmt.Sprintf("%s counts %d, over the %d that rule %s allows a /%d, and is only reported:"+
 			" it may be one client or thousands; run 'edgeguard explain' for an address in it, and block it by hand if it is one client",
 			c.Key, c.Count, c.Limit, c.Rule, c.Wide))
 	case c.Action == edgeguard.ActionAlarm:
-		n.alarms.happened(c.Time, alarmSpared, c.Rule, c.Key.String()+" exceeded the limit of rule "+c.Rule+
+		n.alarms.Happened(c.Time, alarm.Spared, c.Rule, c.Key.String()+" exceeded the limit of rule "+c.Rule+
 			" and is not blocked: the evidence can be forged, or the address must not be blocked")
 	default:
 		n.journal.add(entry{crossing: &c})

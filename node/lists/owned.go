@@ -1,4 +1,4 @@
-package node
+package lists
 
 import (
 	"errors"
@@ -10,39 +10,39 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/clockguard"
 	"edgeguard/enforce"
+	"edgeguard/node/alarm"
 )
 
-// ownedLists is the record of the lists that this node writes, in the state
+// record holds the lists that this node writes, and keeps them in the state
 // folder: without it, a list that leaves the config would stay in force for
 // ever. It is safe for concurrent use.
-type ownedLists struct {
+type record struct {
 	path   string // empty: kept in memory only
-	clock  *clockguard.Clock
-	alarms *alarms
+	now    func() time.Time
+	alarms *alarm.Tracker
 
-	mu      sync.Mutex // guards owned, unsaved and the file
-	owned   []enforce.Owned
+	mu      sync.Mutex // guards lists, unsaved and the file
+	lists   []enforce.Owned
 	unsaved bool
 }
 
-func newOwnedLists(folder string, clock *clockguard.Clock, alarms *alarms) *ownedLists {
-	l := &ownedLists{clock: clock, alarms: alarms}
-	if folder != "" {
-		l.path = filepath.Join(folder, enforce.OwnedName)
+func newRecord(c Config) *record {
+	l := &record{now: c.Now, alarms: c.Alarms}
+	if c.State != "" {
+		l.path = filepath.Join(c.State, enforce.OwnedName)
 	}
 	return l
 }
 
 // load reads the record. One that cannot be used is renamed, and an alarm.
-func (l *ownedLists) load() {
+func (l *record) load() {
 	if err := l.read(); err != nil {
-		l.alarms.happened(l.clock.Now(), alarmState, "lists", err.Error())
+		l.alarms.Happened(l.now(), alarm.State, "lists", err.Error())
 	}
 }
 
-func (l *ownedLists) read() error {
+func (l *record) read() error {
 	if l.path == "" {
 		return nil
 	}
@@ -59,13 +59,13 @@ func (l *ownedLists) read() error {
 		}
 		return fmt.Errorf("the record of this node's lists is unusable, so lists removed from the config stay in force (renamed to %s): %w", aside, err)
 	}
-	l.owned = owned
+	l.lists = owned
 	return nil
 }
 
 // want records the lists of the config, before they are written, and returns
 // those to be emptied: they are recorded, and no longer in the config.
-func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error) {
+func (l *record) want(now []enforce.Owned) (left []enforce.Owned, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used := make(map[string]bool)
@@ -73,7 +73,7 @@ func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error)
 		used[o.File] = true
 	}
 	next := slices.Clone(now)
-	for _, o := range l.owned {
+	for _, o := range l.lists {
 		if used[o.File] {
 			continue
 		}
@@ -89,31 +89,31 @@ func (l *ownedLists) want(now []enforce.Owned) (left []enforce.Owned, err error)
 }
 
 // forget removes a list from the record.
-func (l *ownedLists) forget(gone enforce.Owned) error {
+func (l *record) forget(gone enforce.Owned) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.set(slices.DeleteFunc(slices.Clone(l.owned), func(o enforce.Owned) bool { return o.File == gone.File }))
+	return l.set(slices.DeleteFunc(slices.Clone(l.lists), func(o enforce.Owned) bool { return o.File == gone.File }))
 }
 
 // set replaces the record. It needs the lock.
-func (l *ownedLists) set(owned []enforce.Owned) error {
-	l.unsaved = l.unsaved || len(owned)+len(l.owned) > 0
-	l.owned = owned
+func (l *record) set(owned []enforce.Owned) error {
+	l.unsaved = l.unsaved || len(owned)+len(l.lists) > 0
+	l.lists = owned
 	return l.save()
 }
 
 // save writes the record if it changed. It needs the lock.
-func (l *ownedLists) save() error {
+func (l *record) save() error {
 	if l.path == "" || !l.unsaved {
 		return nil
 	}
-	err := enforce.SaveOwned(l.path, l.owned)
+	err := enforce.SaveOwned(l.path, l.lists)
 	l.unsaved = err != nil
 	return err
 }
 
 // retry writes a record that could not be written before.
-func (l *ownedLists) retry(time.Time) {
+func (l *record) retry() {
 	l.mu.Lock()
 	err := l.save()
 	l.mu.Unlock()
@@ -121,11 +121,11 @@ func (l *ownedLists) retry(time.Time) {
 }
 
 // saved raises the alarm about a record that was not written, or ends it.
-func (l *ownedLists) saved(err error) {
+func (l *record) saved(err error) {
 	const about = "lists"
 	if err != nil {
-		l.alarms.begins(l.clock.Now(), alarmState, about, "the record of this node's lists was not written, so a list removed from the config may stay in force: "+err.Error())
+		l.alarms.Begins(l.now(), alarm.State, about, "the record of this node's lists was not written, so a list removed from the config may stay in force: "+err.Error())
 		return
 	}
-	l.alarms.ends(alarmState, about)
+	l.alarms.Ends(alarm.State, about)
 }

@@ -1,4 +1,6 @@
-package node
+// Package supervisor runs the services of a node: it starts and stops them as the
+// config changes, runs those again that fail, and raises their alarms.
+package supervisor
 
 import (
 	"context"
@@ -6,11 +8,12 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/node/alarm"
 )
 
-// service is something that runs for as long as the config wants it: a
+// Service is something that runs for as long as the config wants it: a
 // listener, a log, an enforcer.
-type service interface {
+type Service interface {
 	// Key names it with all of its settings. A reload makes every service of the
 	// config and drops those whose key runs already: making one opens nothing.
 	Key() string
@@ -23,37 +26,37 @@ type service interface {
 	Report(*admin.Stats)
 }
 
-// supervisor runs services.
-type supervisor struct {
-	alarms *alarms
-	now    func() time.Time
+// Config is what a group needs to raise the alarms of its services.
+type Config struct {
+	Alarms *alarm.Tracker
+	Now    func() time.Time
 }
 
 // retryEvery is how long after an error a service is run again.
 const retryEvery = 5 * time.Second
 
 // run runs one service until ctx is done.
-func (s *supervisor) run(ctx context.Context, one service) {
+func (c Config) run(ctx context.Context, one Service) {
 	kind, about := one.Alarm()
-	ready := func() { s.alarms.recovers(kind, about) }
+	ready := func() { c.Alarms.Recovers(kind, about) }
 	for {
 		err := one.Run(ctx, ready)
 		if ctx.Err() != nil {
-			s.alarms.ends(kind, about)
+			c.Alarms.Ends(kind, about)
 			return
 		}
 		if err != nil {
-			s.alarms.begins(s.now(), kind, about, err.Error())
+			c.Alarms.Begins(c.Now(), kind, about, err.Error())
 		}
-		if !pause(ctx, retryEvery) {
+		if !Pause(ctx, retryEvery) {
 			return
 		}
 	}
 }
 
-// group is the services of one kind. It is safe for concurrent use.
-type group[S service] struct {
-	supervisor *supervisor
+// Group is the services of one kind. It is safe for concurrent use.
+type Group[S Service] struct {
+	Config
 
 	mu   sync.Mutex // guards runs; held while services stop, so that there is one change at a time
 	runs []*running[S]
@@ -63,16 +66,16 @@ type group[S service] struct {
 }
 
 // running is a service that was started.
-type running[S service] struct {
+type running[S Service] struct {
 	service S
 	stop    context.CancelFunc
 	ended   chan struct{}
 }
 
-// settle makes the services that run those of want, in that order. The others
+// Settle makes the services that run those of want, in that order. The others
 // end before new ones start: a service that only changed its settings finds its
 // port or file free.
-func (g *group[S]) settle(ctx context.Context, want []S) {
+func (g *Group[S]) Settle(ctx context.Context, want []S) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	kept := make(map[string]*running[S])
@@ -100,8 +103,8 @@ func (g *group[S]) settle(ctx context.Context, want []S) {
 	g.show()
 }
 
-// stop ends all services and waits for them.
-func (g *group[S]) stop() {
+// Stop ends all services and waits for them.
+func (g *Group[S]) Stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	end(g.runs)
@@ -109,18 +112,18 @@ func (g *group[S]) stop() {
 	g.show()
 }
 
-func (g *group[S]) start(ctx context.Context, w S) *running[S] {
+func (g *Group[S]) start(ctx context.Context, w S) *running[S] {
 	inner, cancel := context.WithCancel(ctx)
 	r := &running[S]{service: w, stop: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(r.ended)
-		g.supervisor.run(inner, w)
+		g.run(inner, w)
 	}()
 	return r
 }
 
 // end stops all of them together, and then waits for each.
-func end[S service](all []*running[S]) {
+func end[S Service](all []*running[S]) {
 	for _, r := range all {
 		r.stop()
 	}
@@ -129,7 +132,7 @@ func end[S service](all []*running[S]) {
 	}
 }
 
-func (g *group[S]) show() {
+func (g *Group[S]) show() {
 	shown := make([]S, len(g.runs))
 	for i, r := range g.runs {
 		shown[i] = r.service
@@ -139,22 +142,22 @@ func (g *group[S]) show() {
 	g.figures.Unlock()
 }
 
-// all returns the running services, in the config's order.
-func (g *group[S]) all() []S {
+// All returns the running services, in the config's order.
+func (g *Group[S]) All() []S {
 	g.figures.Lock()
 	defer g.figures.Unlock()
 	return g.shown
 }
 
-// report adds the figures of all.
-func (g *group[S]) report(s *admin.Stats) {
-	for _, one := range g.all() {
+// Report adds the figures of all.
+func (g *Group[S]) Report(s *admin.Stats) {
+	for _, one := range g.All() {
 		one.Report(s)
 	}
 }
 
-// pause waits for d, and reports whether ctx was not done before.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits for d, and reports whether ctx was not done before.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,15 +1,20 @@
-package node
+package supervisor
 
 import (
 	"context"
-	"edgeguard"
-	"edgeguard/admin"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/node/alarm"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Settle starts what is new, ends what is gone first, and leaves alone what
 // stayed.
@@ -27,20 +32,20 @@ func TestServicesSettle(t *testing.T) {
 		}
 		return all
 	}
-	p := group[*fakeService]{supervisor: &supervisor{alarms: newAlarms(slog.New(slog.DiscardHandler), func(edgeguard.Alarm) {}), now: time.Now}}
+	p := Group[*fakeService]{Config: Config{Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Now: time.Now}}
 	shown := func() (keys []string) {
-		for _, s := range p.all() {
+		for _, s := range p.All() {
 			keys = append(keys, s.key)
 		}
 		return keys
 	}
-	p.settle(t.Context(), make("a", "b"))
-	p.settle(t.Context(), make("b", "c", "b"))
+	p.Settle(t.Context(), make("a", "b"))
+	p.Settle(t.Context(), make("b", "c", "b"))
 	if got := shown(); !slices.Equal(got, []string{"b", "c", "b"}) {
 		t.Errorf("shown: %v", got)
 	}
-	p.stop()
-	p.stop()
+	p.Stop()
+	p.Stop()
 	if got := shown(); len(got) != 0 {
 		t.Errorf("shown after the end: %v", got)
 	}

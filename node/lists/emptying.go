@@ -1,4 +1,4 @@
-package node
+package lists
 
 import (
 	"context"
@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/clockguard"
 	"edgeguard/enforce"
+	"edgeguard/node/alarm"
+	"edgeguard/node/supervisor"
 )
 
 const (
@@ -22,15 +23,15 @@ const (
 
 // emptying empties a list that the config no longer has: a service.
 type emptying struct {
-	clock  *clockguard.Clock
-	alarms *alarms
+	now    func() time.Time
+	alarms *alarm.Tracker
 	log    *slog.Logger
-	owned  *ownedLists
+	owned  *record
 	list   enforce.Owned
 }
 
 // left returns a service for each list that the config no longer has.
-func (e *enforcers) left(wanted []listOf) (all []*emptying) {
+func (e *Enforcers) left(wanted []listOf) (all []*emptying) {
 	var now []enforce.Owned
 	for _, w := range wanted {
 		if w.owned != nil {
@@ -40,13 +41,13 @@ func (e *enforcers) left(wanted []listOf) (all []*emptying) {
 	left, err := e.owned.want(now)
 	e.owned.saved(err)
 	for _, o := range left {
-		all = append(all, &emptying{clock: e.clock, alarms: e.alarms, log: e.log, owned: e.owned, list: o})
+		all = append(all, &emptying{now: e.config.Now, alarms: e.config.Alarms, log: e.config.Log, owned: e.owned, list: o})
 	}
 	return all
 }
 
 func (e *emptying) Key() string             { return fmt.Sprintf("empty %+v", e.list) }
-func (e *emptying) Alarm() (string, string) { return alarmEnforcer, "list " + e.list.Path }
+func (e *emptying) Alarm() (string, string) { return alarm.Enforcer, "list " + e.list.Path }
 func (e *emptying) Report(*admin.Stats)     {}
 
 // Run empties the list, and then waits for ctx.
@@ -60,10 +61,10 @@ func (e *emptying) Run(ctx context.Context, _ func()) error {
 // emptied is an alarm, and tried again.
 func (e *emptying) empty(ctx context.Context) {
 	o, about := e.list, "list "+e.list.Path
-	defer e.alarms.ends(alarmEnforcer, about)
+	defer e.alarms.Ends(alarm.Enforcer, about)
 	pausing := time.Second
 	for try := 1; ; try++ {
-		err := o.Empty(ctx, e.clock.Now())
+		err := o.Empty(ctx, e.now())
 		switch {
 		case ctx.Err() != nil:
 			return // it is still on the record
@@ -72,12 +73,12 @@ func (e *emptying) empty(ctx context.Context) {
 		case errors.Is(err, enforce.ErrInUse):
 			e.log.Info("list not emptied: another edgeguard writes it", "list", o.Path)
 		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
-			e.alarms.happened(e.clock.Now(), alarmEnforcer, about+" is left", fmt.Sprintf(
+			e.alarms.Happened(e.now(), alarm.Enforcer, about+" is left", fmt.Sprintf(
 				"the list %s was removed from the config but not emptied: %v: make sure that no program reads it", o.Path, err))
 		default:
-			e.alarms.begins(e.clock.Now(), alarmEnforcer, about, fmt.Sprintf(
+			e.alarms.Begins(e.now(), alarm.Enforcer, about, fmt.Sprintf(
 				"the list %s was removed from the config but cannot be emptied, so its addresses stay blocked: %v", o.Path, err))
-			if !pause(ctx, pausing) {
+			if !supervisor.Pause(ctx, pausing) {
 				return
 			}
 			pausing = min(2*pausing, mostPause)

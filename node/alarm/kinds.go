@@ -1,0 +1,28 @@
+package alarm
+
+// The kinds of alarm that a node raises itself. Sensors have more.
+const (
+	Dominant = "dominant_address"
+	Hidden   = "mostly_spared"
+	Clock    = "clock_step"
+	Listen   = "listen"
+	Log      = "log"
+	Loss     = "sensor_loss"
+	Silent   = "source_silent"
+	// Requests that are not counted: many of a source, or many of an address.
+	Uncounted        = "uncounted"
+	UncountedAddress = "uncounted_address"
+	Enforcer         = "enforcer"
+	State            = "state"
+	Reload           = "reload"
+	Spared           = "protected_over_limit"
+	Wide             = "wide_over_limit"
+	Addrs            = "host_addresses"
+	Fleet            = "fleet" // followed by the link's own kind
+	Held             = "fleet_held"
+	Blocks           = "blocks_full"
+	Files            = "open_files"
+	// A listener is full.
+	AuthFull  = "auth_connections_full"
+	AdminFull = "admin_connections_full"
+)

@@ -1,0 +1,128 @@
+// Package lists keeps the lists of proxies and packet filters of a node: it has
+// package enforce write those of the config, and empties those that the config no
+// longer has.
+package lists
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/blocklist"
+	"edgeguard/config"
+	"edgeguard/enforce"
+	"edgeguard/node/alarm"
+	"edgeguard/node/supervisor"
+)
+
+// Config is what the enforcers use of a node.
+type Config struct {
+	Current   func() *config.Config // in force
+	List      *blocklist.List
+	Protected func() []netip.Prefix // that are blocked by force only
+	Now       func() time.Time
+	Alarms    *alarm.Tracker
+	Log       *slog.Logger
+	State     string // the folder of the record of the node's lists; empty: it is kept in memory only
+}
+
+// Enforcers pass the blocklist to proxies and packet filters. They are safe for
+// concurrent use.
+type Enforcers struct {
+	config   Config
+	owned    *record
+	running  supervisor.Group[*enforcer]
+	emptying supervisor.Group[*emptying] // of lists that the config no longer has
+}
+
+// New returns enforcers without lists. Nothing is opened before Load and Settle.
+func New(c Config) *Enforcers {
+	s := supervisor.Config{Alarms: c.Alarms, Now: c.Now}
+	return &Enforcers{
+		config: c, owned: newRecord(c),
+		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
+	}
+}
+
+// Load reads the record of the lists that this node wrote.
+func (e *Enforcers) Load() { e.owned.load() }
+
+// Settle makes the enforcers that run those of the config.
+func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
+	wanted := listsOf(c)
+	left := e.left(wanted) // on the record before a new list is written
+	e.emptying.Stop()
+	e.running.Settle(ctx, e.want(wanted))
+	e.emptying.Settle(ctx, left)
+}
+
+// Stop ends all enforcers and waits for them. Their lists stay in place.
+func (e *Enforcers) Stop() {
+	e.emptying.Stop()
+	e.running.Stop()
+}
+
+// Report adds the figures of all.
+func (e *Enforcers) Report(s *admin.Stats) { e.running.Report(s) }
+
+// want returns the enforcers of the config. One that cannot be made is an
+// alarm: the node's own verdicts are in force without it.
+func (e *Enforcers) want(wanted []listOf) []*enforcer {
+	var want []*enforcer
+	for _, w := range wanted {
+		p, err := e.make(w)
+		if err != nil {
+			e.config.Alarms.Happened(e.config.Now(), alarm.Enforcer, w.name, "the enforcer "+w.name+" cannot be set up: "+err.Error())
+			continue
+		}
+		want = append(want, p)
+	}
+	return want
+}
+
+// make returns one enforcer with its runner.
+func (e *Enforcers) make(w listOf) (*enforcer, error) {
+	list, err := w.make()
+	if err != nil {
+		return nil, err
+	}
+	runner, err := enforce.New(enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.config.Now})
+	if err != nil {
+		return nil, err
+	}
+	return &enforcer{key: w.key, name: w.name, list: list, runner: runner}, nil
+}
+
+// Changed passes a changed block to every enforcer.
+func (e *Enforcers) Changed(b edgeguard.Block) {
+	for _, f := range e.running.All() {
+		f.runner.Hear(b)
+	}
+}
+
+// Refresh has every enforcer read the whole list again: the allowances, the
+// protected addresses or the mode changed.
+func (e *Enforcers) Refresh() {
+	for _, f := range e.running.All() {
+		f.runner.Refresh()
+	}
+}
+
+// Check raises the alarm about enforcers that fail: what they installed last
+// stays in place, and they are tried again. It also writes the record of the
+// node's lists, if that failed before.
+func (e *Enforcers) Check(now time.Time) {
+	for _, f := range e.running.All() {
+		s := f.runner.Stats()
+		switch {
+		case s.Failing > 0 && s.LastError != nil:
+			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, "updates fail, and the last installed list stays in place: "+s.LastError.Error())
+		case s.Failing == 0:
+			e.config.Alarms.Recovers(alarm.Enforcer, f.name)
+		}
+	}
+	e.owned.retry()
+}
