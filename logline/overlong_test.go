@@ -191,7 +191,8 @@ func FuzzHead(f *testing.F) {
 			}
 			checkEvent(t, ff.format, &head, line)
 			if head.Addr != whole.Addr || head.Time != whole.Time || head.Known&edgeguard.FieldStatus != 0 && head.Status != whole.Status ||
-				head.Known&edgeguard.FieldMethod != 0 && head.Method != whole.Method {
+				head.Known&edgeguard.FieldMethod != 0 && head.Method != whole.Method || head.Known&^whole.Known != 0 ||
+				head.Known&edgeguard.FieldHost != 0 && head.Host != whole.Host || head.Known&edgeguard.FieldAgent != 0 && head.Agent != whole.Agent {
 				t.Fatalf("%s: %q says %s, its first %d bytes %s", ff.format, line, shown(&whole), cut, shown(&head))
 			}
 			if a, _, _ := strings.Cut(head.Path, "?"); head.Known&edgeguard.FieldPath != 0 {
