@@ -62,6 +62,7 @@ var floors = map[string]floor{
 	"admin/client":              {imports: []string{"", "admin", "internal/unixsocket"}},
 	"node":                      {imports: []string{"*"}},
 	"node/alarm":                {imports: []string{""}, pure: true},
+	"node/checks":               {imports: []string{"", "admin", "blocklist", "detector", "internal/lobby", "node/alarm", "node/pipeline", "ring", "rules"}, pure: true},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "enforce", "node/alarm", "node/supervisor"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "detector", "aggregator/member", "rules", "shard"}, pure: true},

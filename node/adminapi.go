@@ -11,6 +11,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 )
@@ -37,7 +38,7 @@ type adminListener struct {
 	adminDeps
 	config  config.Admin
 	address string
-	full    crowd
+	full    checks.Full
 	server  atomic.Pointer[admin.Server]
 }
 
@@ -45,7 +46,9 @@ type adminListener struct {
 func (a *adminAPI) settle(ctx context.Context, c *config.Config) {
 	var want []*adminListener
 	for _, l := range c.Listen.Admin {
-		want = append(want, &adminListener{adminDeps: a.adminDeps, config: l, address: l.Address.String()})
+		address := l.Address.String()
+		full := checks.Full{Alarms: a.alarms, Kind: alarm.AdminFull, Key: "listen.admin", Address: address, Places: l.Connections}
+		want = append(want, &adminListener{adminDeps: a.adminDeps, config: l, address: address, full: full})
 	}
 	a.listeners.Settle(ctx, want)
 }
@@ -112,7 +115,7 @@ func (a *adminAPI) state(state, text string) { a.events.State(a.status.Now(), st
 func (a *adminAPI) check(now time.Time) {
 	for _, l := range a.listeners.All() {
 		if server := l.server.Load(); server != nil {
-			checkFull(now, a.alarms, alarm.AdminFull, "listen.admin", l.address, l.config.Connections, &l.full, server.Connections())
+			l.full.Check(now, server.Connections())
 		}
 	}
 }

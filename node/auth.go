@@ -13,6 +13,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/httpauth"
@@ -27,7 +28,7 @@ type auth struct {
 	config config.Auth
 	key    string
 	source string // its name among the sources of events
-	full   crowd
+	full   checks.Full
 	// server is nil while the listener does not answer.
 	server atomic.Pointer[httpauth.Server]
 }
@@ -51,7 +52,9 @@ func (d authDeps) auths(c *config.Config) []*auth {
 		if l.Trust == nil {
 			l.Trust = c.TrustedProxies
 		}
-		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + l.Address.String()})
+		address := l.Address.String()
+		full := checks.Full{Alarms: d.alarms, Kind: alarm.AuthFull, Key: "listen.auth", Address: address, Places: l.Connections}
+		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + address, full: full})
 	}
 	return want
 }

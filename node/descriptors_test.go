@@ -3,10 +3,8 @@ package node
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"edgeguard/config"
-	"edgeguard/internal/lobby"
 )
 
 // What is shared out fits, and forward auth never gets less than three quarters
@@ -32,32 +30,5 @@ func TestUnitsLimitIsEnough(t *testing.T) {
 	want, own := wantedPlaces(config.Default())
 	if need := want.auth + want.others + own; need > 65536 {
 		t.Errorf("%d", need)
-	}
-}
-
-// A listener is full until half a minute after the last connection that had to
-// go, and says how many went since it is.
-func TestCrowd(t *testing.T) {
-	var c crowd
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, step := range []struct {
-		after           time.Duration
-		stats           lobby.Stats
-		closed, refused uint64
-		full            bool
-	}{
-		{0, lobby.Stats{}, 0, 0, false},
-		{time.Second, lobby.Stats{Closed: 5}, 5, 0, true},
-		{time.Second, lobby.Stats{Closed: 7, Refused: 1}, 7, 1, true},
-		{crowdLasts, lobby.Stats{Closed: 7, Refused: 1}, 7, 1, true},
-		{time.Second, lobby.Stats{Closed: 7, Refused: 1}, 7, 1, false},
-		{time.Second, lobby.Stats{Closed: 9, Refused: 1}, 2, 0, true},
-		{time.Second, lobby.Stats{Closed: 1}, 1, 0, true}, // opened again
-	} {
-		now = now.Add(step.after)
-		closed, refused, full := c.look(now, step.stats)
-		if full != step.full || full && (closed != step.closed || refused != step.refused) {
-			t.Errorf("%+v: %d %d %v", step, closed, refused, full)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // conditions are the alarms that last.
@@ -97,56 +96,5 @@ func TestDamagedStateIsSetAside(t *testing.T) {
 	}
 	if aside, err := filepath.Glob(file + ".aside*"); err != nil || len(aside) != 1 {
 		t.Errorf("set aside: %v, %v", aside, err)
-	}
-}
-
-// One address with more than half of all requests is named.
-func TestDominantAddressIsNamed(t *testing.T) {
-	u := newNode(t, shortDir(t), strings.Replace(small, "threshold: 10", "threshold: 60000", 1))
-	now := u.clock.Now()
-	minute := now.Truncate(time.Minute)
-	decide := func(addr string, at time.Time) {
-		event := requestOf(addr, at)
-		u.pipeline.Current().Detector.Decide(at, &event)
-	}
-	for i := range 6000 {
-		at := minute.Add(time.Duration(i%60) * time.Second)
-		decide("203.0.113.9", at)
-		if i%2 == 0 {
-			decide("203.0.113.10", at)
-		}
-	}
-	(&dominantCheck{u.pipeline, u.alarms}).check(minute.Add(time.Minute))
-	if got := u.conditions(); !strings.Contains(got, "203.0.113.9 sends 6") {
-		t.Errorf("conditions: %q", got)
-	}
-	(&dominantCheck{u.pipeline, u.alarms}).check(minute.Add(10 * time.Minute))
-	if got := u.conditions(); got != "" {
-		t.Errorf("it has ended, and is still active: %q", got)
-	}
-	u.pipeline.Close()
-}
-
-// Requests that all seem to come from this host are not counted, and that is
-// said: a proxy hides its clients.
-func TestHiddenClientsAreNamed(t *testing.T) {
-	u := newNode(t, shortDir(t), small)
-	defer u.pipeline.Close()
-	u.protected.look()
-	hidden := &hiddenCheck{pipeline: u.pipeline, alarms: u.alarms}
-	hidden.check(u.clock.Now())
-	for range leastEvents {
-		u.request("127.0.0.1")
-	}
-	hidden.check(u.clock.Now())
-	if got := u.conditions(); !strings.Contains(got, "100 of the last 100 requests") {
-		t.Errorf("conditions: %q", got)
-	}
-	for range leastEvents {
-		u.request("203.0.113.9")
-	}
-	hidden.check(u.clock.Now())
-	if got := u.conditions(); got != "" {
-		t.Errorf("it has ended, and is still active: %q", got)
 	}
 }

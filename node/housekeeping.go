@@ -8,6 +8,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 )
 
 const (
@@ -72,16 +73,16 @@ func (h *housekeeping) observeClock() {
 
 // housekeeping lists what is done once a second.
 func (n *Node) housekeeping() *housekeeping {
-	hidden := &hiddenCheck{pipeline: n.pipeline, alarms: n.alarms}
-	dominant := &dominantCheck{n.pipeline, n.alarms}
+	hidden := &checks.Hidden{Current: n.pipeline.Current, Alarms: n.alarms}
+	dominant := &checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}
 	held := &heldCheck{n.pipeline, n.quarantine, n.alarms, n.options.Log}
-	room := &roomCheck{list: n.list, alarms: n.alarms, log: n.options.Log}
+	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
-		slow: []func(time.Time){dominant.check, hidden.check},
+		slow: []func(time.Time){dominant.Check, hidden.Check},
 		steps: []func(time.Time){
-			n.sweep, n.fleet.follow, held.check, room.check, n.enforcers.Check,
-			n.sensors.checkLoss, n.sensors.uncounted.check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
+			n.sweep, n.fleet.follow, held.check, room.Check, n.enforcers.Check,
+			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
 		},
 	}
 }

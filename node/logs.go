@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/logline"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
 	"edgeguard/sensor/accesslog"
 )
@@ -29,7 +31,7 @@ type logSource struct {
 	listener atomic.Pointer[accesslog.Listener]
 	// seen is its figures of a second ago: housekeeping's.
 	seen    admin.Log
-	silence silence
+	silence checks.Silence
 }
 
 // source names the log among the sources of events.
@@ -160,4 +162,18 @@ func (s *logSource) figures() admin.Log {
 		f.Late, f.Early = t.Late, t.Early
 	}
 	return f
+}
+
+// progress returns what is known of the log now.
+func (s *logSource) progress() checks.Progress {
+	if f := s.follower.Load(); f != nil {
+		t := f.Stats()
+		info, err := os.Stat(s.config.File)
+		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Empty: err != nil || info.Size() == 0}
+	}
+	if l := s.listener.Load(); l != nil {
+		t := l.Stats()
+		return checks.Progress{Events: t.Events, Lines: t.Lines, Empty: true}
+	}
+	return checks.Progress{Empty: true}
 }

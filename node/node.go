@@ -25,7 +25,7 @@ import (
 //	lifecycle.changing → pipeline.scans → pipeline.reload, for one pointer store
 //	lifecycle.changing → store.saving → store.cut → shards, blocklist
 //	store.cut (R) → pipeline.reload (R) → a shard → blocklist
-//	store.cut (R) → uncounted.mu → blocklist (reading)
+//	store.cut (R) → checks.UncountedRequests.mu → blocklist (reading)
 //
 // The blocklist calls Node.changed without its lock, but often with
 // pipeline.reload held for reading. What is called there must therefore neither

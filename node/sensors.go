@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/supervisor"
 )
 
@@ -15,7 +15,7 @@ import (
 type sensors struct {
 	authDeps
 	logDeps
-	uncounted *uncounted
+	uncounted *checks.UncountedRequests
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
 }
@@ -49,9 +49,9 @@ func (s *sensors) handedIn() []admin.Source {
 func (s *sensors) checkLoss(now time.Time) {
 	for _, l := range s.logs.All() {
 		seen := l.figures()
-		if text := lossBetween(&l.seen, &seen); text != "" {
+		if lines, text := checks.Loss(&l.seen, &seen); text != "" {
 			l.alarms.Happened(now, alarm.Loss, l.name, l.name+": "+text)
-			s.uncounted.of(l.source())[edgeguard.LinesLost].Add(lostBetween(&l.seen, &seen))
+			s.uncounted.Lost(l.source(), lines)
 		}
 		l.seen = seen
 	}
@@ -64,9 +64,9 @@ func (s *sensors) checkSilence(now time.Time) {
 		all += source.Events
 	}
 	for _, l := range s.logs.All() {
-		is := l.sound()
-		is.others = all - min(all, is.events)
-		if text := l.silence.look(now, is); text != "" {
+		is := l.progress()
+		is.Others = all - min(all, is.Events)
+		if text := l.silence.Look(now, is); text != "" {
 			l.alarms.Begins(now, alarm.Silent, l.name, l.name+": "+text)
 		} else {
 			l.alarms.Ends(alarm.Silent, l.name)
@@ -78,7 +78,7 @@ func (s *sensors) checkSilence(now time.Time) {
 func (s *sensors) checkFull(now time.Time) {
 	for _, a := range s.auth.All() {
 		if server := a.server.Load(); server != nil {
-			checkFull(now, a.alarms, alarm.AuthFull, "listen.auth", a.config.Address.String(), a.config.Connections, &a.full, server.Connections())
+			a.full.Check(now, server.Connections())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
@@ -56,18 +57,18 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 // read.
 func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	latency := admin.NewLatency()
-	uncounted := &uncounted{pipeline: n.pipeline, list: n.list, alarms: n.alarms}
+	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
 	n.sensors = &sensors{
 		uncounted: uncounted,
 		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
 	}
-	uncounted.sources = n.sensors.handedIn
+	uncounted.Sources = n.sensors.handedIn
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 	}).in(folder)
-	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.uncounter}
-	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.uncounter}
+	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
+	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
 }
 
 // wireAdmin makes what the admin API shows and changes.
@@ -113,7 +114,7 @@ func generation(g *pipeline.Generation) status.Generation {
 // report adds the figures of all parts.
 func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock)
-	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.figures()
+	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
 	n.sensors.report(s)
 	n.enforcers.Report(s)
 	n.fleet.links.Report(s)

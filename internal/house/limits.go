@@ -11,12 +11,6 @@ const (
 	fields   = 15   // of the node's type
 )
 
-// above holds the packages that have more than the ceiling, and what they may
-// have instead.
-var above = map[string]int{
-	"node": 3900,
-}
-
 // reasons says, for each package of more than a thousand lines, why it is one.
 var reasons = map[string]string{
 	"admin":            "the API, its metrics and its event stream answer from the same figures; a metric and a JSON field of one figure stay side by side",
@@ -28,7 +22,7 @@ var reasons = map[string]string{
 	"detector":         "the decision and everything that has to see its counts: wide networks, fleet totals, explanations",
 	"enforce":          "seven list formats and HAProxy's socket behind one Runner; each is a file of its own",
 	"logline/pattern":  "nginx's and Apache's format languages compile to one layout, and one parser runs it",
-	"node":             "wiring: each service is a file and holds only what it uses; pipeline and status are packages already",
+	"node":             "wiring: each service is a file and holds only what it uses; what needs no node is a package beside it",
 	"replay":           "recorded events on their own clock: merging, waiting and the summary of one pass",
 	"rules":            "matching, keys and `when:` expressions compile to one form that a single pass evaluates",
 	"sensor/accesslog": "rotation, truncation and restarts are cases of one position in one log",

@@ -1,32 +1,33 @@
-package node
+package checks
 
 import (
 	"fmt"
-	"log/slog"
 	"time"
 
 	"edgeguard/blocklist"
 	"edgeguard/node/alarm"
 )
 
-// roomCheck raises the alarm about a full list: blocks are removed for others,
+// Room raises the alarm about a full list: blocks are removed for others,
 // or an operator's are refused. It is active until there was room for a minute.
-type roomCheck struct {
-	list          *blocklist.List
-	alarms        *alarm.Tracker
-	log           *slog.Logger
+type Room struct {
+	List   *blocklist.List
+	Alarms *alarm.Tracker
+	Log    func(text string, args ...any) // called when there is room again
+
 	evicted, full uint64    // at the previous check
 	since         time.Time // nothing was evicted or refused after it
 }
 
-func (r *roomCheck) check(now time.Time) {
-	s := r.list.Stats()
+// Check raises the alarm, or ends it.
+func (r *Room) Check(now time.Time) {
+	s := r.List.Stats()
 	switch {
 	case s.Evicted > r.evicted || s.Full > r.full:
 		r.since = now
-		r.alarms.Begins(now, alarm.Blocks, "", roomText(&s))
-	case now.Sub(r.since) >= alarm.Every && r.alarms.Ends(alarm.Blocks, ""):
-		r.log.Info("the block list has room again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
+		r.Alarms.Begins(now, alarm.Blocks, "", roomText(&s))
+	case now.Sub(r.since) >= alarm.Every && r.Alarms.Ends(alarm.Blocks, ""):
+		r.Log("the block list has room again", "blocks", s.V4+s.V6, "max_blocks", s.Most)
 	}
 	r.evicted, r.full = s.Evicted, s.Full
 }

@@ -1,4 +1,4 @@
-package node
+package checks
 
 import (
 	"cmp"
@@ -53,13 +53,13 @@ func (c *reasonCounts) most() edgeguard.Reason {
 	return most
 }
 
-// uncounted is what is known of requests that some or all rules do not count. It
-// is safe for concurrent use.
-type uncounted struct {
-	pipeline *pipeline.Pipeline
-	list     *blocklist.List
-	alarms   *alarm.Tracker
-	sources  func() []admin.Source // how many events each source counted
+// UncountedRequests counts the requests that some or all rules do not count, and
+// raises the alarms about them. It is safe for concurrent use.
+type UncountedRequests struct {
+	Current func() *pipeline.Generation
+	List    *blocklist.List
+	Alarms  *alarm.Tracker
+	Sources func() []admin.Source // how many events each source counted
 
 	mu     sync.Mutex // guards by and unseen
 	by     map[string]*reasonCounts
@@ -73,7 +73,7 @@ type uncounted struct {
 type span struct{ requests, uncounted uint64 }
 
 // of returns the counts of a source.
-func (u *uncounted) of(source string) *reasonCounts {
+func (u *UncountedRequests) of(source string) *reasonCounts {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c := u.by[source]
@@ -87,8 +87,13 @@ func (u *uncounted) of(source string) *reasonCounts {
 	return c
 }
 
-// figures returns the counts that are not zero, in a fixed order.
-func (u *uncounted) figures() []admin.Uncounted {
+// Lost counts lines of a source that were lost.
+func (u *UncountedRequests) Lost(source string, lines uint64) {
+	u.of(source)[edgeguard.LinesLost].Add(lines)
+}
+
+// Figures returns the counts that are not zero, in a fixed order.
+func (u *UncountedRequests) Figures() []admin.Uncounted {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var out []admin.Uncounted
@@ -105,13 +110,13 @@ func (u *uncounted) figures() []admin.Uncounted {
 	return out
 }
 
-// uncounter returns what a source calls with requests that it cannot count.
-func (u *uncounted) uncounter(source string) edgeguard.Uncounter {
+// Uncounter returns what a source calls with requests that it cannot count.
+func (u *UncountedRequests) Uncounter(source string) edgeguard.Uncounter {
 	counts := u.of(source)
 	return func(now time.Time, requests []edgeguard.Uncounted) {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.unseen.goBy(boundOf(u.pipeline.Current().Config.Rules))
+		u.unseen.goBy(boundOf(u.Current().Config.Rules))
 		for i := range requests {
 			r := &requests[i]
 			counts[r.Reason].Add(1)
@@ -123,44 +128,44 @@ func (u *uncounted) uncounter(source string) edgeguard.Uncounter {
 }
 
 // spares reports whether a request's address is exempt and never counted.
-func (u *uncounted) spares(now time.Time, r *edgeguard.Uncounted) bool {
+func (u *UncountedRequests) spares(now time.Time, r *edgeguard.Uncounted) bool {
 	if !r.Addr.IsValid() {
 		return false
 	}
-	standing, _ := u.list.Find(now, r.Addr)
+	standing, _ := u.List.Find(now, r.Addr)
 	return standing == blocklist.Allowed || standing == blocklist.Protected
 }
 
-// check raises the alarms about requests that are not counted: where they are
+// Check raises the alarms about requests that are not counted: where they are
 // many of a source's, and where one address makes more of them than the lowest
 // limit allows. An attacker cannot hide from the second among many other
 // requests.
-func (u *uncounted) check(now time.Time) {
+func (u *UncountedRequests) Check(now time.Time) {
 	u.mu.Lock()
-	u.unseen.goBy(boundOf(u.pipeline.Current().Config.Rules))
+	u.unseen.goBy(boundOf(u.Current().Config.Rules))
 	over, window, limit := u.unseen.over(now), u.unseen.bound.window(), u.unseen.bound.limit
 	total, crowd := u.unseen.crowd(now)
 	u.mu.Unlock()
 	switch {
 	case len(over) > 0:
-		u.alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
+		u.Alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
 			"requests of one address are not counted: %s in the last %.0f min, over the lowest limit of the rules, %d: %s. Until then, block it with `edgeguard blocks add`",
 			shownOffenders(over), window.Minutes(), limit, fixes[over[0].reason]))
 	case crowd:
-		u.alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
+		u.Alarms.Begins(now, alarm.UncountedAddress, "", fmt.Sprintf(
 			"%d requests of the last %.0f min were not counted, from so many addresses that one over a limit could hide among them: see `uncounted` in /api/v1/status for the reasons",
 			total, window.Minutes()))
 	default:
-		u.alarms.Ends(alarm.UncountedAddress, "")
+		u.Alarms.Ends(alarm.UncountedAddress, "")
 	}
 	if now.Sub(u.judged) >= shareEvery {
 		u.judged = now
-		u.judgeShares(now, u.sources())
+		u.judgeShares(now, u.Sources())
 	}
 }
 
 // judgeShares compares each source's figures with those of one span ago.
-func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
+func (u *UncountedRequests) judgeShares(now time.Time, sources []admin.Source) {
 	spans := make(map[string]span)
 	for _, s := range sources {
 		is := spans[s.Name] // a file may be followed twice, for different kinds
@@ -175,15 +180,15 @@ func (u *uncounted) judgeShares(now time.Time, sources []admin.Source) {
 		was := u.spans[source]
 		missed, requests := is.uncounted-was.uncounted, is.requests-min(is.requests, was.requests)
 		if missed < leastUncounted || 100*missed <= requests {
-			u.alarms.Ends(alarm.Uncounted, source)
+			u.Alarms.Ends(alarm.Uncounted, source)
 			continue
 		}
-		u.alarms.Begins(now, alarm.Uncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
+		u.Alarms.Begins(now, alarm.Uncounted, source, fmt.Sprintf("%s: %d of the last minute's %d requests were not counted: %s",
 			source, missed, max(missed, requests), fixes[counts.most()]))
 	}
 	for source := range u.spans {
 		if _, known := spans[source]; !known {
-			u.alarms.Ends(alarm.Uncounted, source)
+			u.Alarms.Ends(alarm.Uncounted, source)
 		}
 	}
 	u.spans = spans

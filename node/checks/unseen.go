@@ -1,4 +1,4 @@
-package node
+package checks
 
 import (
 	"cmp"

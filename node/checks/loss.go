@@ -1,4 +1,4 @@
-package node
+package checks
 
 import (
 	"fmt"
@@ -6,20 +6,19 @@ import (
 	"edgeguard/admin"
 )
 
-// lostBetween returns how many lines were lost between two looks at a log, at
-// least: removed bytes are one line.
-func lostBetween(before, after *admin.Log) uint64 {
-	lost := after.Lost - min(after.Lost, before.Lost)
+// Loss returns how many lines were lost between two looks at a log, at least, and
+// a text that says what to do about it; empty where nothing was lost. Removed
+// bytes are one line. A file that was emptied in place is always reported: what it
+// lost cannot be known.
+func Loss(before, after *admin.Log) (lines uint64, text string) {
+	lines = after.Lost - min(after.Lost, before.Lost)
 	if after.LostBytes > before.LostBytes {
-		lost++
+		lines++
 	}
-	return lost
+	return lines, lossText(before, after)
 }
 
-// lossBetween returns what was lost between two looks at a log, and what to do
-// about it; empty where nothing was. A file that was emptied in place is always
-// reported: what it lost cannot be known.
-func lossBetween(before, after *admin.Log) string {
+func lossText(before, after *admin.Log) string {
 	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
 	switch {
 	case after.Lost > before.Lost:

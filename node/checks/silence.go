@@ -1,0 +1,59 @@
+package checks
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// growsFor is how long lines may be read without one that counts.
+	growsFor = time.Minute
+	// leastGrowth is how many they must be: a few broken lines of a stranger are
+	// not worth an alarm.
+	leastGrowth = 10
+	// silentFor is how long a source may deliver nothing from its start on, while
+	// others count leastOthers events.
+	silentFor   = 10 * time.Minute
+	leastOthers = 1000
+)
+
+// Progress is what is known of a log at one moment.
+type Progress struct {
+	Events uint64 // counted
+	Lines  uint64 // read
+	Behind int64  // bytes still to be read
+	Others uint64 // what the node's other sources counted
+	// Empty says that the server has never written to it, as far as can be seen:
+	// always so of a socket.
+	Empty bool
+}
+
+// Silence finds out whether a log delivers nothing: the node itself decides only
+// on what it gets. A log that never had a line may be that of a quiet site or a
+// fresh node: it is silent only if another source counts during that time.
+type Silence struct {
+	begun, last time.Time // of the watch, and of the last look with a new event
+	at          Progress  // as it was then
+}
+
+// Look returns what is wrong at now; empty where nothing is.
+func (w *Silence) Look(now time.Time, s Progress) string {
+	if w.begun.IsZero() {
+		w.begun, w.last, w.at = now, now, s
+	}
+	if s.Events != w.at.Events {
+		w.last, w.at = now, s
+		return ""
+	}
+	lines, others := s.Lines-min(s.Lines, w.at.Lines), s.Others-min(s.Others, w.at.Others)
+	switch {
+	case now.Sub(w.last) >= growsFor && lines >= leastGrowth:
+		return fmt.Sprintf("%d lines were read and none counted: check `format` and `emit`, and run `edgeguard doctor`", lines)
+	case now.Sub(w.last) >= growsFor && lines == 0 && s.Behind > 0 && w.at.Behind > 0:
+		return fmt.Sprintf("%d bytes are unread, and nothing is counted", s.Behind)
+	case s.Events == 0 && s.Empty && now.Sub(w.begun) >= silentFor && others >= leastOthers:
+		return fmt.Sprintf("it has delivered nothing since the start %v ago, while other sources counted %d: check that the server writes to it and has permission to; the first line of a quiet site ends this alarm",
+			now.Sub(w.begun).Round(time.Minute), others)
+	}
+	return ""
+}
