@@ -48,7 +48,7 @@ func (s *changes) addAllowance(w http.ResponseWriter, r *http.Request) *Problem 
 }
 
 // planAllowance makes an allowance of a request. One that would end sooner than
-// that which stands is refused, as with blocks.
+// the one in force is refused, as with blocks.
 func (s *changes) planAllowance(request *AllowRequest) (b edgeguard.Block, p *Problem) {
 	now := s.reader.Now()
 	b = edgeguard.Block{Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: edgeguard.Forever}

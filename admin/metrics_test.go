@@ -16,7 +16,7 @@ import (
 	"edgeguard/admin"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // full is a node of which every figure is set.
 func full(t testing.TB) (*node, admin.Config) {
@@ -85,7 +85,7 @@ func TestMetricsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the metrics differ from %s (write it anew with -update):\n%s", golden, got)
+		t.Errorf("the metrics differ from %s (write it again with -update):\n%s", golden, got)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package admin is how people and programs look at a running node and tell it
-// what to do: a JSON API under /api/v1, events as a stream, metrics, health
+// Package admin is how people and programs look at a running node and change
+// it: a JSON API under /api/v1, events as a stream, metrics, health
 // and profiles. docs/api.md is its reference.
 //
 // It decides nothing and keeps nothing but the last events: all it knows comes

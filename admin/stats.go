@@ -11,8 +11,8 @@ type Stats struct {
 	Monitor bool      `json:"monitor"` // nothing is enforced, all is reported
 	Started time.Time `json:"started"`
 	Time    time.Time `json:"time"`
-	// Ready says that the node has its state back and listens wherever it was
-	// told to.
+	// Ready says that the node has restored its state and listens wherever the
+	// config says.
 	Ready bool `json:"ready"`
 	// Conditions are in words what keeps it from being ready or makes it less
 	// than it should be, such as "accesslog /var/log/x: permission denied".

@@ -21,7 +21,7 @@ const (
 
 // streamEvents sends events as they happen (text/event-stream) until the
 // client goes, the node stops, or the client turns out to be too slow. With
-// Last-Event-ID, or its twin `after` for those who cannot set a header, it
+// Last-Event-ID, or the parameter `after` for clients that cannot set a header, it
 // begins with what was missed.
 func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 	q, p := readQuery(r, "kind", "after")

@@ -12,9 +12,9 @@ const OneCrossing = time.Second
 
 // Agree is Merge, or Force where forced, for a record that all nodes of a fleet
 // have. Where this list has the same block (one version and one rule), and that
-// ends later by no more than OneCrossing, the fleet's takes its place: of nodes
+// ends later by no more than OneCrossing, the fleet's takes its place. Of nodes
 // that cross together the first makes the block, and the lists of the others
-// must not differ from its by milliseconds for as long as it stands.
+// must not differ from it by milliseconds while it is active.
 func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed bool, err error) {
 	e := &entry{block: normalize(b), forced: forced}
 	if err := l.checkPrefix(e); err != nil {
@@ -28,10 +28,9 @@ func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed boo
 	return l.take(e, now)
 }
 
-// Reword returns the reason of a block that stands other words, where the list
-// still has the record b, and returns the record as it stands then; b itself
-// where something else stands by now. Nobody is told: whom the block refuses, and
-// until when, does not change.
+// Reword replaces the reason of an active block, if the list still has the
+// record b, and returns the record that results. Otherwise it returns b. OnChange
+// is not called: which addresses the block refuses, and until when, stays the same.
 func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard.Block {
 	b = normalize(b)
 	l.mu.Lock()

@@ -41,7 +41,7 @@ func (l *List) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 
 // Disallow takes back the allowance of exactly this prefix that was made at run
 // time: it merges its [Tombstone], and returns that. ok is false if no such
-// allowance stands.
+// allowance is in force.
 func (l *List) Disallow(prefix netip.Prefix, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
 	l.mu.Lock()
 	defer l.unlockAndNotify()

@@ -68,7 +68,7 @@ func (b *bucket) clear(slot int) {
 }
 
 // passOn counts an entry that goes on. At 255 it stays until the page is laid
-// out anew, since what was not counted cannot be taken back.
+// out again, since what was not counted cannot be taken back.
 func (b *bucket) passOn() {
 	if b.passed() < passFull {
 		b.tags.Add(passOne)

@@ -79,7 +79,7 @@ func (g *group) fullness() int { return max(g.least, g.weight*len(g.seats.items)
 // order of the counts as they were seen, which are never more than the present
 // ones: once the first is up to date, it is the first indeed.
 type budget struct {
-	most    int // blocks; 0 is no bound
+	most    int // blocks; 0 for any number
 	least   int // fullness of a group
 	known   map[netip.Prefix]*group
 	groups  pile[*group] // the fullest first
@@ -109,7 +109,7 @@ func (b *budget) order(g *group) {
 	b.groups.fix(g.place)
 }
 
-// byHand reports that an operator wants this, and no rule alone.
+// byHand reports whether an operator made or forced this.
 func (e *entry) byHand() bool { return e.forced || e.block.Rule == edgeguard.ManualRule }
 
 // groupsOf returns the networks that a prefix counts in.
@@ -123,7 +123,7 @@ func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {
 	return narrow, wide
 }
 
-// enter returns a block that begins to stand its seat.
+// enter gives a seat to a block that becomes active.
 func (b *budget) enter(e *entry, now int64) {
 	s := &seat{entry: e}
 	s.last.Store(now)
@@ -233,9 +233,9 @@ func (b *budget) next() *entry {
 	return least.entry
 }
 
-// makeRoom has a block go where e begins to stand and needs the room; old is
-// what is known of its prefix, possibly nil. What is over goes before what
-// stands. It needs the lock, and a publish after it.
+// makeRoom evicts a block if e becomes active and needs the room; old is what is
+// known of its prefix, possibly nil. Expired blocks go before active ones. It
+// needs the lock, and a publish after it.
 func (l *List) makeRoom(e, old *entry, now time.Time) {
 	stood := old != nil && !old.remembered && !old.block.Allow
 	rules, byHand := 1, 0
@@ -275,9 +275,8 @@ func (b *budget) fullnessWith(network netip.Prefix, weight int) int {
 	return weight
 }
 
-// evictOne has the next block go, if wanted. Nobody else is told that it is
-// lifted, and nothing remembers it: should it be made again, it is no news. It
-// needs the lock, and a publish after it.
+// evictOne evicts the next block, if wanted, from this list only. It leaves no
+// tombstone, so that the block can be made again. It needs the lock, and a publish after it.
 func (l *List) evictOne(wanted bool) bool {
 	if !wanted {
 		return false

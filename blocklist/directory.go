@@ -19,7 +19,7 @@ func (d *directory) at(h hash) int { return int(h >> (64 - uint(d.depth))) }
 
 func (d *directory) page(h hash) *page { return d.pages[d.at(h)].Load() }
 
-// doubled returns a directory that tells one bit more apart.
+// doubled returns a directory that distinguishes one bit more.
 func (d *directory) doubled() *directory {
 	next := newDirectory(d.depth + 1)
 	for i := range next.pages {

@@ -10,24 +10,24 @@ import (
 	"edgeguard"
 )
 
-// entry is one record of the list: a standing block or allowance, or one that
-// is over or lifted and only remembered. Once readers see it nothing of it
-// changes but place, which they do not read, and what seat points to.
+// entry is one record of the list: an active block or allowance, or one that has
+// ended or was lifted and is only remembered. Once readers see it, only place,
+// which they do not read, and what seat points to change.
 //
 // What a look-up needs comes first, and an entry is three cache lines of 64
 // bytes long, so that a hit waits for one line of it and not for two.
 type entry struct {
-	network    network // of the block's prefix; set for standing blocks only
-	due        int64   // when Sweep has to act, as nanos gives it; for what stands its end
+	network    network // of the block's prefix; set for active blocks only
+	due        int64   // when Sweep has to act, in nanos; for what is active its end
 	place      int32   // in expiries; the writer's
 	length     uint8   // of network
 	forced     bool
 	remembered bool // a tombstone, or ended: not among the blocks or allowances
 	block      edgeguard.Block
-	seat       *seat // of a standing block
+	seat       *seat // of an active block
 }
 
-// binds reports whether a standing block or allowance holds at now.
+// binds reports whether an active block or allowance is in force at now.
 func (e *entry) binds(now time.Time, forcedOnly bool) bool {
 	return nanos(now) < e.due && (e.forced || !forcedOnly)
 }
@@ -35,7 +35,7 @@ func (e *entry) binds(now time.Time, forcedOnly bool) bool {
 // compare orders the records of one prefix. It is total over all fields, so
 // that the greatest of a set does not depend on the order in which nodes saw
 // it; only the first four matter to people. At one version an allowance wins,
-// and at one version and end a tombstone: letting someone in wrongly is mended
+// and at one version and end a tombstone: letting someone in wrongly is fixed
 // sooner than keeping someone out.
 func compare(a, b *entry) int {
 	x, y := &a.block, &b.block

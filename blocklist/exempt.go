@@ -10,10 +10,10 @@ import (
 )
 
 // SetAllow replaces the allowlist; allowances made at run time stay. Prefixes
-// are put right as in New. It returns the standing blocks inside or around the new one: Find no longer
-// applies them to what is allowlisted, and they stand as they are for the
-// rest and for the day on which the allowlist changes back; but an enforcer
-// that was told of them has to be told again.
+// are put right as in New. It returns the active blocks inside
+// or around the new one, since an enforcer that has them must be updated. Find no
+// longer applies them to what is allowlisted. They are kept for the rest, and for
+// the day on which the allowlist changes back.
 func (l *List) SetAllow(prefixes []netip.Prefix) (overruled []edgeguard.Block) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // filter answers "nothing is known of this address" with one memory access, for
-// nearly all addresses of which that is true: a trie of a hundred thousand
+// nearly all addresses for which that is true: a trie of a hundred thousand
 // prefixes needs several, each waiting for the one before. It is a bit for
 // each IPv4 /24 and for each hash of an IPv6 /48; a bit is set while some
 // prefix of the list touches its network. It never says no to an address that
@@ -127,7 +127,7 @@ func networkOf(addr netip.Addr) (network uint64, hash bool) {
 
 // bitOf hashes by a multiplication with 2^64 divided by the golden ratio
 // (Knuth, The Art of Computer Programming 3, 6.4): collisions cost a look-up
-// in the trie and no answer changes, so nobody gains by making them.
+// in the trie and no answer changes, so no client gains by making them.
 func bitOf(network uint64, hash bool) uint32 {
 	if !hash {
 		return uint32(network)

@@ -15,7 +15,7 @@ func (h hash) tag() uint8 { return max(1, uint8(h)) }
 // bucket is to be taken modulo pageBuckets.
 func (h hash) bucket() uint { return uint(h >> 8) }
 
-// seed makes hashes. It is secret, so that nobody can choose addresses that
+// seed makes hashes. It is secret, so that no client can choose addresses that
 // meet in one bucket.
 type seed [2]uint64
 

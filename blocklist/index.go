@@ -19,8 +19,8 @@ import (
 //
 // It is extendible hashing (Fagin, Nievergelt, Pippenger, Strong 1979), as the
 // table of counts is: a page that is full splits in two, and two that are
-// sparse become one, so that no change lays out more than one page's entries
-// anew.
+// sparse become one, so that no change rewrites more than one page's
+// entries.
 type index struct {
 	seed   *seed
 	v4, v6 lengths
@@ -61,8 +61,8 @@ func (x *index) get(n network, length uint8) *entry {
 	return e
 }
 
-// put takes in a block, in the place of the one of the same prefix if there is
-// one. Its network must be set.
+// put adds a block, in the place of the one of the same prefix if there is one.
+// Its network must be set.
 func (x *index) put(e *entry) {
 	h := x.seed.of(e)
 	p := x.dir.Load().page(h)

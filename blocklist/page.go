@@ -2,7 +2,7 @@ package blocklist
 
 // pageBuckets is how many buckets a page has. A page of 16 KiB keeps the
 // directory of a million blocks at about 8 KiB, which stays in the nearest
-// cache, and lays at most pageFull entries out anew when it splits.
+// cache, and lays at most pageFull entries out again when it splits.
 const (
 	pageBuckets = 256
 	pageFull    = pageBuckets * 5 // of seven slots: there, one bucket in eight has sent an entry on

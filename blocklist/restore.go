@@ -9,7 +9,7 @@ import (
 
 // Records returns all that the list remembers, allowances, tombstones and what
 // has ended included, each with whether it was forced: what a snapshot keeps. They are
-// as they were when the iteration began; no lock is held meanwhile.
+// as they were when the iteration began; no lock is held.
 func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 	return func(yield func(edgeguard.Block, bool) bool) {
 		l.mu.Lock()

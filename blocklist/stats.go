@@ -4,15 +4,15 @@ import "maps"
 
 // Stats is the size of a list.
 type Stats struct {
-	V4, V6     int // standing blocks by family
-	Allowances int // those made at run time that stand
+	V4, V6     int // active blocks by family
+	Allowances int // active ones made at run time
 	// Remembered is how many tombstones, ended blocks and ended allowances are
 	// kept against older news.
 	Remembered int
-	// Rules counts the standing blocks by the rule that made them.
+	// Rules counts the active blocks by the rule that made them.
 	Rules map[string]int
-	// ByHand are the operators' of the standing blocks, and Most how many blocks
-	// may stand, 0 for any number. Evicted blocks made room for others; Full
+	// ByHand are the operators' of the active blocks, and Most how many blocks may
+	// be active, 0 for any number. Evicted blocks made room for others; Full
 	// counts operators' blocks and allowances that found none.
 	ByHand, Most  int
 	Evicted, Full uint64
@@ -21,7 +21,7 @@ type Stats struct {
 	Forgotten uint64
 }
 
-// Stats counts blocks that are over until a Sweep, as Len does.
+// Stats also counts blocks that have ended, until a Sweep, as Len does.
 func (l *List) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

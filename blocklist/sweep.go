@@ -10,11 +10,11 @@ import (
 // millisecond.
 const SweepStep = 256
 
-// Sweep removes blocks and allowances that are over, and forgets tombstones and
-// what has ended when its retention is over: at most SweepStep of them. It
-// returns how many it handled; call it again while that is SweepStep. Nobody is
-// told by OnChange of a block, since whoever heard of it knows its end, but of
-// the end of an allowance, since blocks that slept in it are in force again.
+// Sweep removes blocks and allowances that have ended, and forgets tombstones and
+// ended records after their retention: at most SweepStep of them. It returns how
+// many it handled; call it again while that is SweepStep. OnChange is not called
+// for the end of a block, which its receiver knows. It is called for the end of
+// an allowance, since blocks that slept in it are in force again.
 // Find never needs a Sweep to be right. Where SetMost left too many blocks, it
 // evicts them.
 func (l *List) Sweep(now time.Time) int {
@@ -30,7 +30,7 @@ func (l *List) Sweep(now time.Time) int {
 	return handled
 }
 
-// sweepOne removes the first record that is over, if there is one and it is not
+// sweepOne removes the first record that has ended, if there is one and it is not
 // spared. It needs the lock, and a publish after it.
 func (l *List) sweepOne(now time.Time, spared *entry) bool {
 	e := l.firstDue()
@@ -64,7 +64,8 @@ func (l *List) stand(e, old *entry, now time.Time) {
 	l.stood(e, old, now)
 }
 
-// makeWay removes old if e is to stand elsewhere, and gives what e then replaces.
+// makeWay removes old if e belongs to the other table, and returns what e then
+// replaces.
 func (l *List) makeWay(old, e *entry) *entry {
 	if old != nil && !old.remembered && old.block.Allow != e.block.Allow {
 		l.remove(old)
@@ -73,7 +74,7 @@ func (l *List) makeWay(old, e *entry) *entry {
 	return old
 }
 
-// allow puts an allowance where it stands.
+// allow puts an allowance into its table.
 func (l *List) allow(e, old *entry) {
 	l.current.allowances = l.current.allowances.InsertPersist(e.block.Prefix, e)
 	e.due = nanos(e.block.Until)
@@ -108,7 +109,7 @@ func (l *List) stood(e, old *entry, now time.Time) {
 // blocks, and twice as many with the tombstones. A new tombstone evicts another.
 func (l *List) remember(e *entry) {
 	if most := l.budget.most; most > 0 && e.block.Lifted {
-		for range 2 { // more at once only after SetMost: step by step
+		for range 2 { // more than one only after SetMost: step by step
 			l.forgetOne(len(l.remembered) >= 2*most)
 		}
 	} else if most > 0 && len(l.remembered) >= most {

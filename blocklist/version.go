@@ -6,13 +6,13 @@ import (
 	"edgeguard"
 )
 
-// How many versions an operator's word is ahead of all that are known of its
-// prefix. A node that has not heard of it, or is cut off from its fleet, goes on
-// blocking the prefix, one version a block or extension; an operator's word must
-// not lose to these when they are heard of. Of operators who speak at once, the
-// one who lets somebody in is heard, and an allowance before an unblock: letting
-// someone in wrongly is put right sooner than keeping someone out. A block that
-// a rule makes after it heard of the word follows one version above it.
+// How many versions an operator's change is ahead of all that are known of its
+// prefix. A node that has not received it, or is cut off from its fleet, goes on
+// blocking the prefix, one version a block or extension; the operator's change
+// must not lose to these when they arrive. Of changes made at the same time the
+// one that lets a client in wins, and an allowance before an unblock: letting
+// someone in wrongly is fixed sooner than keeping someone out. A block that a
+// rule makes after the change is one version above it.
 const (
 	aheadBlock = 1 << 16
 	aheadLift  = 1 << 20

@@ -15,17 +15,17 @@ type (
 // view is what readers see. filter and index are the same in every view and
 // change in place; it and the other tables are never changed once published.
 type view struct {
-	// filter knows most addresses of which nothing is known.
+	// filter knows most addresses about which the list has nothing.
 	filter *filter
-	// index holds the standing blocks: no tombstone, but possibly some whose
-	// time is over.
+	// index holds the active blocks: no tombstone, but possibly some that have
+	// ended.
 	index *index
 	// exempt is allow and protected in one, so that readers look up once. nil
 	// if both are empty.
 	exempt *exempts
 	// standing is how many blocks that is.
 	standing int
-	// allowances holds those made at run time that stand. nil for readers if
+	// allowances holds the active ones made at run time. nil for readers if
 	// there are none.
 	allowances *blockTable
 	// allow and protected serve the writer.
@@ -59,7 +59,7 @@ func (v *view) allowance(now time.Time, p netip.Prefix) *entry {
 	if !ok || e.binds(now, false) {
 		return e
 	}
-	for _, e := range v.allowances.Supernets(p) { // the longest is over and not yet swept
+	for _, e := range v.allowances.Supernets(p) { // the longest has ended and is not yet swept
 		if e.binds(now, false) {
 			return e
 		}

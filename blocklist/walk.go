@@ -10,8 +10,8 @@ import (
 
 // All returns the blocks that are live at now in the order of their prefixes
 // ([netip.Prefix.Compare]: IPv4 first), as they were when the iteration began:
-// it holds no lock, and changes made meanwhile are not seen, but make more garbage. Blocks that the
-// allowlist or the protected prefixes overrule are among them.
+// it holds no lock, and does not see changes made during it, which then cost more
+// garbage. Blocks that the allowlist or the protected prefixes overrule are among them.
 func (l *List) All(now time.Time) iter.Seq[edgeguard.Block] {
 	return l.AllFrom(now, netip.Prefix{})
 }
@@ -97,7 +97,7 @@ func (l *List) walked() {
 }
 
 // order puts a block into the ordered table, and disorder takes it out: in place
-// where nobody walks. They need the lock.
+// if no walk is going on. They need the lock.
 func (l *List) order(e *entry) {
 	if l.walks > 0 {
 		l.blocks = l.blocks.InsertPersist(e.block.Prefix, e)

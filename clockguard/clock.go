@@ -86,7 +86,7 @@ func New(first Reading, c Config) *Clock {
 
 // Observe accepts a reading not more than a second old: it notices a step,
 // and sets course for the wall clock. Readings whose monotonic part is older
-// than one already taken in are passed over.
+// than one already accepted are ignored.
 func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +125,8 @@ func (c *Clock) Observe(r Reading) (step Step, stepped bool) {
 
 // Correct sets what must be added to the wall clock: from the next Observe
 // on, that sum is what the local time follows. It is slewed away, beside what a
-// step has left, and is no step. More than MaxCorrection either way is not
-// followed: the correction before it stays, and followed is false.
+// step has left, and is not a step. More than MaxCorrection either way is not
+// followed: the previous correction stays in use, and followed is false.
 func (c *Clock) Correct(by time.Duration) (followed bool) {
 	if by > MaxCorrection || by < -MaxCorrection {
 		return false

@@ -111,7 +111,7 @@ func (n node) unknown(at place, name string, known fields) {
 	n.r.wrong(at, join(n.path, clip(name)), "unknown field", fix)
 }
 
-// list reads each item of a list. A value that is no list is a list of itself.
+// list reads each item of a list. A value that is not a list is a list of itself.
 func (n node) list(read func(node)) {
 	sequence, ok := n.ast.(*ast.SequenceNode)
 	if !ok {

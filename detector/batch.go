@@ -240,7 +240,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 	return others
 }
 
-// note takes in a table's answers.
+// note keeps a table's answers.
 func (b *batch) note(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) {
 	silent := d.silent(m)
 	counts, counted := &b.counts[m.index], &b.counted[m.index]

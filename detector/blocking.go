@@ -26,7 +26,7 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgegua
 	if old == nil {
 		b, changed, err = d.config.List.Add(b, false, now)
 	} else {
-		b.Version = old.Version + 1 // of the block as it was seen: whoever lifts it meanwhile is not overruled
+		b.Version = old.Version + 1 // of the block as it was seen: who lifts it in between is not overruled
 		changed, err = d.config.List.Merge(b, now)
 	}
 	if changed && err == nil && len(r.Escalate) > 0 {
@@ -150,7 +150,7 @@ func (c *decision) extend(r *rule, prefix netip.Prefix) {
 }
 
 // wait is how long until one more event like this one, or of cost 1, would be let
-// through, if nothing else came: until the standing block is over, and until this
+// through, if nothing else came: until the active block has ended, and until this
 // node's own count of the rule that made it leaves room. A block by hand has no
 // count, and ends with itself.
 func (c *decision) wait(addr netip.Addr) time.Duration {
@@ -177,7 +177,7 @@ func (c *decision) wait(addr netip.Addr) time.Duration {
 }
 
 // costOf is what the event costs a meter, and 1 if the meter does not count it or there
-// is no event, but a look.
+// is only a look and no event.
 func (c *decision) costOf(m *meter) uint32 {
 	if c.event == nil {
 		return 1

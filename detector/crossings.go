@@ -11,14 +11,14 @@ import (
 )
 
 // maxCrossings is how many crossings are remembered, about 150 bytes each.
-// With more, one of them is forgotten for each that comes, and is told twice
+// With more, one of them is forgotten for each that comes, and is reported twice
 // if it goes on.
 const maxCrossings = 1 << 16
 
 // crossings remembers which crossings of the fleet's rules and of wide networks
-// were told. A count alone shows its crossing, since the event before it was
-// under the limit; a total that another node brought over it does not, and is
-// heard again at each push. That of a network of many goes over and under all
+// were reported. A count alone shows its crossing, since the event before it was
+// under the limit; a total that another node brought over it does not, and
+// returns at each push. That of a network of many goes over and under all
 // day. Safe for concurrent use; asked only at a crossing.
 type crossings struct {
 	mu   sync.Mutex             // guards seen
@@ -26,7 +26,7 @@ type crossings struct {
 }
 
 type crossingKey struct {
-	rule   string // its name, so that a reload tells nothing twice
+	rule   string // its name, so that a reload reports nothing twice
 	prefix netip.Prefix
 	with   uint64
 }
@@ -89,7 +89,7 @@ func (x *crossings) sweep(sec uint32, n int) {
 }
 
 // first reports whether a proven crossing of rule i is news: always without a
-// fleet, where the count alone tells.
+// fleet, where the count alone shows it.
 func (c *decision) first(m *meter, i int) bool {
 	r := &c.d.rules[i]
 	if c.d.config.Fleet == nil || r.Scope != rules.ScopeFleet {

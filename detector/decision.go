@@ -24,8 +24,8 @@ type decision struct {
 
 	moment
 	early, late bool
-	inline      bool // somebody waits for the verdict and may be told when to come again
-	batched     bool // but for exact meters all was counted before
+	inline      bool // a client waits for the verdict, and Retry-After may be sent
+	batched     bool // all was counted before, except for exact meters
 
 	standing blocklist.Standing
 	hit      *blocklist.Hit   // the standing block, if there is one
@@ -63,7 +63,7 @@ type excess struct {
 	limit  uint32
 	width  *rules.Width // of a network; nil for the key
 	// crossed says that the event brought the count over the limit, and news that
-	// this is to be told.
+	// this is to be reported.
 	crossed, news bool
 }
 
@@ -101,7 +101,7 @@ func (c *decision) countAll() {
 	}
 }
 
-// take tells of the count of a key, keeps it if a rule may have something to say of
+// take reports the count of a key, keeps it if a rule may have something to say of
 // it, and counts an IPv6 event in the networks around the key.
 func (c *decision) take(m *meter, n count) {
 	if n.cost == 0 {
@@ -238,7 +238,7 @@ func (c *decision) say(action edgeguard.Action, x *excess) {
 	}
 }
 
-// blockFor blocks a prefix for what is over. Where a block holds the address already
+// blockFor blocks a prefix whose count is over a limit. Where a block holds the address already
 // it does so at the crossing only, and if no block of all of the prefix is as strong;
 // a while_over rule extends its own. A prefix that the list refuses (a protected
 // address, 0.0.0.0), and a network that holds a protected address, raises an alarm
@@ -292,7 +292,7 @@ func (x *excess) reason() string {
 	return x.count.reason()
 }
 
-// report tells of a crossing, of which it is given what came of it.
+// report reports a crossing; told holds what came of it.
 func (c *decision) report(m *meter, x *excess, told edgeguard.Crossing) {
 	hear := c.d.config.Crossed
 	if hear == nil {

@@ -22,7 +22,7 @@ const (
 type Step struct {
 	Rule   string
 	Prefix netip.Prefix
-	// Blocks is on which step it stands, 1 with its first block: how often it was
+	// Blocks is the number of the step, 1 with its first block: how often it was
 	// blocked for going over the limit again, each time within a day of the block
 	// before it.
 	Blocks int
@@ -35,11 +35,11 @@ type Step struct {
 
 // step returns the step on which a block of the key stands that begins now, without
 // its end. It is one further than the last if what was counted since that began is
-// over the limit by itself: who comes back in time, and goes over with what he did
-// before, climbs no further. Nor does a block whose time has not come: it was
-// evicted or replaced by another rule's, and this one takes its place. That another
-// rule's block stands is no reason to stay: with a short block, an attacker could
-// choose never to climb.
+// over the limit by itself: a client that returns in time, and is over only with
+// what it did before, climbs no further. Nor does a block that has not ended: it was
+// evicted or replaced by another rule's, and this one takes its place. An active
+// block of another rule does not stop the climb: with a short block, an attacker
+// could choose never to climb.
 func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
 	s := Step{Rule: r.Name, Prefix: prefix, Blocks: 1, Since: now}
 	if len(r.Escalate) == 0 {

@@ -79,7 +79,7 @@ func (n count) as(scope rules.Scope) count {
 	return n
 }
 
-// reason says why a count that is over blocks: with its two parts, where this
+// reason says why a count over the limit blocks: with its two parts, where this
 // node alone did not see it.
 func (n count) reason() string {
 	if n.rest == 0 {

@@ -112,7 +112,7 @@ func (m *meter) other(table *shard.Table) *shard.Table {
 // slot returns the slot of an instant in seconds.
 func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 
-// fill makes op the operation that counts the event, but for the attributes, or
+// fill makes op the operation that counts the event, except for the attributes, or
 // reports that the meter does not match. The fields are set one by one: a
 // literal would be copied in pieces of 16 bytes, and reading the address back
 // from such a copy waits for it (measured: a failed store forwarding at each

@@ -22,11 +22,11 @@ type recent struct {
 type recentSlot struct {
 	number uint32 // which one, since the epoch
 	seen   uint32 // all, those of spared addresses too
-	asked  uint32 // those of the others, of which some are in from
+	asked  uint32 // those of the others; some are in from
 	from   [recentKept][16]byte
 }
 
-// note takes in one request in a slot. Whose slot is no longer kept is late and
+// note counts one request in a slot. One whose slot is no longer kept is late and
 // left out.
 func (r *recent) note(slot uint32, addr netip.Addr, spared bool) {
 	s := &r.slots[slot%recentSlots]
@@ -42,7 +42,7 @@ func (r *recent) note(slot uint32, addr netip.Addr, spared bool) {
 	}
 	// Algorithm R (Vitter, Random Sampling with a Reservoir, 1985). What it
 	// draws is a hash of a running count: a pure package has no generator, and
-	// nobody gains by knowing which of his own requests is kept.
+	// no client gains by knowing which of its requests is kept.
 	place := uint64(s.asked)
 	s.asked++
 	if place >= recentKept {

@@ -27,7 +27,7 @@ func (d *Detector) rollUp(now time.Time, b edgeguard.Block) {
 		return
 	}
 	if old := d.config.List.Of(now, wide); old != nil && old.Rule == edgeguard.ManualRule {
-		return // an operator's word stands
+		return // an operator's block stays
 	}
 	b.Prefix, b.Version, b.Since = wide, 0, now
 	b.Reason = fmt.Sprintf("rolled up: %d of its /%d are blocked", rollUpAt, rollUpFrom)

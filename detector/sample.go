@@ -21,7 +21,7 @@ type Sample struct {
 	senders []sender
 }
 
-// sender is one address, and for how many of the sampled requests it stands.
+// sender is one address, and how many of the sampled requests it represents.
 type sender struct {
 	addr   netip.Addr
 	weight float64

@@ -21,7 +21,7 @@ type Stats struct {
 
 // statistics are those of a detector and of the ones before it. All decisions
 // share the counters: dividing them by address cost more than it gained (ADR 18).
-// The crowds are divided because each is a vote of its own addresses.
+// The crowds are divided because each is a vote of separate addresses.
 type statistics struct {
 	counters
 	crowds [64]crowd

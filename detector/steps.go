@@ -10,7 +10,7 @@ import (
 )
 
 // steps remembers who was blocked before. It is kept by rule name, so that a
-// new threshold or a new list of steps does not pardon anybody. Safe for
+// new threshold or a new list of steps does not pardon any client. Safe for
 // concurrent use; asked only when a block is made.
 //
 // Its records hold no pointers and stay in one slice: a flood of blocks fills it,
@@ -184,7 +184,7 @@ func (s *steps) clear(prefix netip.Prefix) {
 	}
 }
 
-// sweep forgets what is over among the oldest, at most n of them.
+// sweep forgets what has ended among the oldest, at most n of them.
 func (s *steps) sweep(now time.Time, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *steps) drop(place int32) {
 }
 
 // each returns all, the one whose block was made longest ago first, as they were
-// when the iteration began: no lock is held meanwhile.
+// when the iteration began: no lock is held.
 func (s *steps) each() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		s.mu.Lock()

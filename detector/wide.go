@@ -20,8 +20,8 @@ import (
 // network of its neighbours over the limit all by itself. Nothing is lost by
 // it: what a network was served is still counted, event for event.
 //
-// Only proven evidence is counted, and only this node's: the fleet is never
-// told of these counts.
+// Only proven evidence is counted, and only this node's: these counts are
+// never sent to the fleet.
 type wide struct {
 	*shard.Table
 	bits  uint8
@@ -34,7 +34,7 @@ func (w *wide) prefix(addr netip.Addr) netip.Prefix {
 	return p
 }
 
-// widen makes the tables that the meter's rules ask for, but for those that
+// widen makes the tables that the meter's rules ask for, except those that
 // were taken over.
 func (m *meter) widen(c *Config) {
 	former := m.wide
@@ -143,7 +143,7 @@ func (c *decision) retryWide(m *meter, k int, limit uint32) time.Duration {
 	return m.begin(now + slots).Sub(c.now)
 }
 
-// explainWide tells how the networks around addr stand with rule r.
+// explainWide returns the counts of the networks around addr for rule r.
 func (m *meter) explainWide(r *rule, addr netip.Addr, slot uint32) (out []WideExplanation) {
 	for k, width := range r.Widths {
 		w := &m.wide[k]
@@ -191,7 +191,7 @@ type wideCounts struct {
 	counted set
 }
 
-// noteWide takes in a wide table's answers.
+// noteWide keeps a wide table's answers.
 func (b *batch) noteWide(m *meter, k int) {
 	w := &b.wide[m.index][k]
 	for j, i := range b.at {

@@ -10,9 +10,8 @@
 //	extra      ─┘
 //
 // [Discover] looks once; [Run] looks again and again and reports changes. A
-// source that fails never takes the others with it, and in Run it never takes
-// back what it said before: an address is protected too long rather than too
-// short.
+// source that fails does not affect the others. In Run, what it reported before
+// stays protected: too long rather than too short.
 //
 // Not seen are gateways of routing tables other than the main one and the
 // second and later next hops of a multipath route, which the kernel leaves out

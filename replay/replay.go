@@ -42,7 +42,7 @@ type Config struct {
 	// lowest counts, and the report says how many.
 	Memory *shard.Memory
 	// MaxBlocks is how many blocks may be in force at a time, on each node; one
-	// more replaces another. 0 is no bound.
+	// more replaces another. 0 for any number.
 	MaxBlocks int
 	// MaxRows is how many offenders are kept, of all rules together: those with the
 	// most refused events, where there are more. One takes about 500 bytes. 0 is no

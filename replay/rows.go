@@ -12,7 +12,7 @@ import (
 // with the fewest refused events are dropped, a part at a time. A row that has
 // crossed since the last time is kept once more, to show what it is.
 type rows struct {
-	most    int // 0 is no bound
+	most    int // 0 for any number
 	kept    map[rowKey]*row
 	counts  map[countKey]*count
 	dropped uint64

@@ -24,7 +24,7 @@ func bareHost(host string) string {
 	return strings.TrimSuffix(cutPort(host), ".")
 }
 
-// plainHost reports whether a host is in normal form as it stands, as nearly
+// plainHost reports whether a host is in normal form already, as nearly
 // all are: without port and last dot, and in lower case.
 func plainHost(host string) bool {
 	for i := 0; i < len(host); i++ {

@@ -4,10 +4,10 @@ package rules
 // server knows.
 const methodRoom = 64
 
-// plainMethod reports whether a method is in normal form as it stands, as
+// plainMethod reports whether a method is in normal form already, as
 // nearly all are: in upper case. HTTP tells "post" from "POST", but programs
 // behind a server that passes both on do not (Django makes upper case of all),
-// and nobody who means well sends the former.
+// and no honest client sends the former.
 func plainMethod(method string) bool {
 	switch method {
 	case "GET", "POST", "HEAD":
@@ -22,7 +22,7 @@ func plainMethod(method string) bool {
 }
 
 // lengths is a set of texts' lengths, a bit each; the last bit is for all that are
-// longer than the others tell.
+// longer.
 type lengths uint64
 
 func lengthsOf(texts []string) (l lengths) {

@@ -12,7 +12,7 @@ import (
 const pathRoom = 2048
 
 // plainPath returns the path of a request target without its query, if it is in
-// normal form as it stands. Nearly all are, so that nearly none is copied. It
+// normal form already. Nearly all are, so that nearly none is copied. It
 // may say no to one that is ("/.well-known/x"), never yes to one that is not.
 func plainPath(target string) (path string, ok bool) {
 	if end := strings.IndexByte(target, '?'); end >= 0 {

@@ -36,7 +36,7 @@ func (p *predicate) matchMethod(method string) bool {
 	return p.matchOddMethod(method)
 }
 
-// matchOddMethod is a function of its own, so that only odd methods pay for the
+// matchOddMethod is a separate function, so that only odd methods pay for the
 // room.
 //
 //go:noinline
@@ -60,7 +60,7 @@ func (p *predicate) matchHost(host string) bool {
 	return p.matchOddHost(host)
 }
 
-// matchOddHost is a function of its own, so that only odd hosts pay for the
+// matchOddHost is a separate function, so that only odd hosts pay for the
 // room.
 //
 //go:noinline

@@ -2,7 +2,7 @@ package rules
 
 import "fmt"
 
-// Scope says whose counts a rule compares with its limit. It is no part of the
+// Scope says whose counts a rule compares with its limit. It is not part of the
 // meter: rules of either scope share one.
 type Scope uint8
 

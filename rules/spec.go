@@ -7,7 +7,7 @@ import (
 )
 
 // Spec is one rule as its author wrote it. [Compile] checks it; the zero value
-// of every field but Name and Threshold stands for its default.
+// of every field but Name and Threshold means its default.
 type Spec struct {
 	// Name identifies the rule to people. Required, and unique in a set.
 	Name string
@@ -35,7 +35,7 @@ type Spec struct {
 	// Cost.
 	Costs []Charge
 	// Action is edgeguard.ActionBlock, ActionDeny or ActionShadow; the zero
-	// value stands for ActionBlock.
+	// value means ActionBlock.
 	Action edgeguard.Action
 	// BlockFor is how long a block lasts: 10 minutes by default.
 	BlockFor time.Duration

@@ -8,7 +8,7 @@ import (
 )
 
 // Wide says what a rule does about IPv6 networks that are wider than its key.
-// It is no part of the meter: what it counts is kept beside the key's counts.
+// It is not part of the meter: what it counts is kept beside the key's counts.
 type Wide uint8
 
 // What may be done about wide networks.
@@ -87,7 +87,7 @@ func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 	}
 }
 
-// verifiable are the kinds of which a stranger cannot forge the source. Nothing
+// verifiable are the kinds whose source a stranger cannot forge. Nothing
 // else is counted in wide networks: it could only raise alarms.
 const verifiable = edgeguard.KindRequest | edgeguard.KindResponse | edgeguard.KindHandshake
 

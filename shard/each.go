@@ -45,7 +45,7 @@ func (t *Table) keyOf(e Entry) (*half, key) {
 // Each calls yield with every key until it returns false. A page is copied
 // under its lock and shown without it, so yield may take its time and may use
 // the table. A key that is there from beginning to end is shown exactly once;
-// one that comes or goes meanwhile may or may not be.
+// one that comes or goes during the walk may or may not be.
 func (t *Table) Each(now uint32, yield func(Entry) bool) {
 	var buf []Entry
 	for fam := range t.halves {

@@ -39,7 +39,7 @@ type entry struct {
 // warmEntry is the same sixteen bytes after the key has outgrown its pairs.
 // Sum and the head's own slot stay here, beside the key: while time stands in
 // one slot an event touches this one cache line and never the ring, which is
-// a second miss. The ring's place for the head is 0 meanwhile.
+// a second miss. The ring's place for the head is then 0.
 type warmEntry struct {
 	head uint32
 	form form

@@ -26,8 +26,8 @@ func (f *half) heat(e *entry, now uint32) uint32 {
 }
 
 // makeRoom evicts the coolest of a sample of a full page if the newcomer is
-// hotter, and gives the heat with which it comes. Nothing is pinned: a flood
-// could pin as well as anybody. The estimate of a newcomer that is not
+// hotter, and returns the heat with which it comes. Nothing is pinned: a flood
+// could pin as well as any client. The estimate of a newcomer that is not
 // admitted has grown, so that one who returns gets in.
 func (f *half) makeRoom(s *shard, p *page, h uint64, op *Op) (heat uint8, ok bool) {
 	estimate := f.mem.estimates.raise(h, op.Cost)
@@ -47,7 +47,7 @@ func (f *half) makeRoom(s *shard, p *page, h uint64, op *Op) (heat uint8, ok boo
 }
 
 // coolest finds the entry of least heat in a sample of the page. Each time
-// the sample begins elsewhere, so that nobody is safe by where he stands.
+// the sample begins elsewhere, so that no entry is safe by its place.
 func (f *half) coolest(s *shard, p *page, h uint64, now uint32) (e *entry, least uint32) {
 	l := &f.layout
 	g := (l.home(h) + uint32(s.refused+s.evicted)) % l.groups
@@ -65,7 +65,7 @@ func (f *half) coolest(s *shard, p *page, h uint64, now uint32) (e *entry, least
 }
 
 // outgrow counts cost in slot for an entry whose pairs cannot take it: in a
-// ring of its own, in that of a cooler key of the page, or, where there is
+// new ring, in that of a cooler key of the page, or, where there is
 // neither, in its pairs as well as they can.
 func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) (count uint32, added uint16) {
 	r := f.mem.takeRing()

@@ -61,7 +61,7 @@ func (f *half) find(s *shard, h uint64, k key) (*entry, *page) {
 	return f.layout.find(p, h, k), p
 }
 
-// page returns the page in which a key with this hash stands, nil if there is
+// page returns the page that a key with this hash belongs to, nil if there is
 // none.
 func (f *half) page(s *shard, h uint64) *page {
 	d := s.dir.Load()

@@ -16,9 +16,9 @@ const (
 )
 
 // hash1 is XXH64 with a seed over one word of eight bytes, written out: the
-// same value as xxhash.NewWithSeed gives (a test holds it), without a digest
+// same value as that of xxhash.NewWithSeed (a test holds it), without a digest
 // and without bytes in memory. The seed is secret to the process, so that
-// nobody can choose addresses that share a page.
+// no client can choose addresses that share a page.
 //
 // Source: the XXH64 specification, github.com/Cyan4973/xxHash,
 // doc/xxhash_spec.md.

@@ -10,9 +10,9 @@ import (
 // kernel and the processor call a page too.
 const pageSize = 4096
 
-// page is a small hash table of its own for entries of one family and table
+// page is a small hash table for entries of one family and table
 // whose hashes begin alike. It is cut into groups of one or two cache lines;
-// an entry stands in the group that its hash names, its home, or, where that
+// an entry lies in the group that its hash names, its home, or, where that
 // is full, in the next that is not. Each group counts the entries that had to
 // pass it by, so a search seldom reads a second group, and nothing moves when
 // an entry goes.
@@ -22,14 +22,14 @@ const pageSize = 4096
 // memory, let no two look-ups overlap and cost a third more.
 type page [pageSize]byte
 
-// pageHead stands in what the first group, or the last if that has no room,
+// pageHead lies in what the first group, or the last if that has no room,
 // leaves over.
 type pageHead struct {
 	used  uint8 // entries in use
 	depth uint8 // leading bits, after the lock's, that all hashes here share
 }
 
-// layout is how entries stand in the pages of one table and family: the entry
+// layout is how entries lie in the pages of one table and family: the entry
 // proper, its key, and its peak if the table keeps peaks.
 type layout struct {
 	stride    uintptr // from entry to entry
@@ -47,7 +47,7 @@ type layout struct {
 const (
 	lineSize    = 64
 	smallStride = entrySize + 4 // of the smallest entry, a bare IPv4 address
-	smallKey    = entrySize / 4 // the word where its key stands
+	smallKey    = entrySize / 4 // the word where its key begins
 	smallGroups = pageSize / lineSize
 )
 
@@ -106,12 +106,12 @@ func (l *layout) all(p *page) iter.Seq[*entry] {
 	}
 }
 
-// groupOf is the number of the group in which an entry stands.
+// groupOf is the number of the group in which an entry lies.
 func (l *layout) groupOf(p *page, e *entry) uint32 {
 	return uint32((uintptr(unsafe.Pointer(e)) - uintptr(unsafe.Pointer(p))) / l.group)
 }
 
-// home is the group where a key with this hash stands if there is room. It
+// home is the group where a key with this hash lies if there is room. It
 // takes the low half of the hash; the lock and the directory take the high.
 func (l *layout) home(h uint64) uint32 {
 	return uint32(uint64(uint32(h)) * uint64(l.groups) >> 32)
@@ -140,7 +140,7 @@ func (l *layout) keyOf(e *entry) (k key) {
 	return k
 }
 
-// load4 and load8 read words that stand at multiples of four only.
+// load4 and load8 read words at multiples of four only.
 func load4(p unsafe.Pointer) uint64 {
 	return uint64(binary.NativeEndian.Uint32((*[4]byte)(p)[:]))
 }
@@ -163,7 +163,7 @@ func (l *layout) setKey(e *entry, k key) {
 	}
 }
 
-// peakOf is where an entry's greatest count stands; the layout must have one.
+// peakOf is where an entry's greatest count lies; the layout must have one.
 func (l *layout) peakOf(e *entry) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(e), l.peak))
 }

@@ -21,7 +21,7 @@ type events struct {
 }
 
 // admit returns a new key an entry and its page; nil if there is no room and
-// nobody cooler.
+// no cooler key.
 func (f *half) admit(s *shard, h uint64, k key, op *Op) (*entry, *page) {
 	for {
 		d, i := f.first(s, h)

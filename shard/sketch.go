@@ -14,7 +14,7 @@ const (
 )
 
 // sketch estimates how much was seen of keys that have no entry, so that a
-// full table can tell who returns from who passes by: a count-min sketch with
+// full table can distinguish a key that returns from one that passes by: a count-min sketch with
 // conservative update, of one byte a cell. All cells of a key are in one
 // cache line. It never rests a decision: an estimate only opens the door.
 //
@@ -31,7 +31,7 @@ type sketch struct {
 	parts [stripes]stripe
 }
 
-// stripe is a part of the sketch with a lock of its own. Halves is nil until
+// stripe is a part of the sketch with its own lock. Halves is nil until
 // the part is first needed.
 type stripe struct {
 	mu      sync.Mutex // guards all below

@@ -65,7 +65,7 @@ func (d *Distribution) Merge(other *Distribution) {
 	d.sum += other.sum
 }
 
-// Total is how many values were taken in.
+// Total is how many values were added.
 func (d *Distribution) Total() uint64 { return d.total }
 
 // Sum is the sum of all values, exactly.

@@ -14,7 +14,7 @@ type env struct {
 	// colour says whether stdout shows colours, progress whether stderr shows
 	// a line that is drawn over: both are terminals then.
 	colour, progress bool
-	width            int // columns of stdout, 0 if it is no terminal
+	width            int // columns of stdout, 0 if it is not a terminal
 }
 
 // environment is the real one. NO_COLOR (no-color.org) switches colours off.

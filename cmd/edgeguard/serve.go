@@ -129,7 +129,7 @@ func newLogHandler(e *env) slog.Handler {
 
 // boundHeap has the garbage collector work harder before all that is not counts,
 // which lie outside of its heap, takes more than 3/4 of what the blocks may and 24 MiB; in a
-// fleet more, for what the fleet has. It is no hard cap. Whoever set GOMEMLIMIT
+// fleet more, for what the fleet has. It is not a hard cap. Whoever set GOMEMLIMIT
 // knows better.
 func boundHeap(c *config.Config) {
 	if os.Getenv("GOMEMLIMIT") != "" {

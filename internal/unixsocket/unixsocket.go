@@ -24,7 +24,7 @@ type Access struct {
 // may connect.
 const closed = 0o600
 
-// Listen listens at path. Nobody but the owner can connect before the group is
+// Listen listens at path. Only the owner can connect before the group is
 // right. The file must not be there; closing the listener removes it.
 func Listen(path string, a Access) (*net.UnixListener, error) {
 	config := net.ListenConfig{Control: closeFirst}

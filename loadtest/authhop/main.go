@@ -8,18 +8,18 @@
 // connections: alone (plain), and with auth_request to several answerers, with
 // the configuration that `edgeguard snippets nginx` prints; and without it,
 // writing its buffered access log, alone and with a real edgeguard following
-// it. The figure is the CPU of nginx and what stands beside it per request,
+// it. The figure is the CPU of nginx and of what runs beside it, per request,
 // from /proc, until the last line is counted. All arms take turns in
 // every round, and ratios are taken within a round, so that a machine that was
 // slow for one was so for both.
 //
 // Then some clients cross a limit that is counted from the log, while nginx
 // keeps their passes until the second ends, and the time to the first refusal
-// is taken. At last a flood of addresses that were never seen comes in, and what
-// ordinary requests take meanwhile is printed beside what they take without it.
+// is taken. At last comes a flood of addresses that were never seen: what ordinary
+// requests take during it is printed beside what they take without it.
 //
-// It needs nginx, /proc and the go command. It is no test: a figure that is
-// short does not fail the run, since a busy machine is no defect.
+// It needs nginx, /proc and the go command. It is not a test: a figure that is
+// short does not fail the run, since a busy machine is not a defect.
 package main
 
 import (

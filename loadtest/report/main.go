@@ -8,11 +8,11 @@
 //
 // It runs the benchmarks of this module and of loadtest/peers, and races the
 // built program against mawk, goaccess and tcpdump on files that it makes. A
-// peer that is not installed is said to be missing; nothing fails for it. What
+// peer that is not installed is reported as missing, and nothing fails. What
 // is compared runs in turns, several rounds, and the median round counts.
 //
-// It is for people and for docs/benchmarks.md. It is no test: a figure that is
-// short does not fail the run, since a busy machine is no defect.
+// It is for people and for docs/benchmarks.md. It is not a test: a figure that is
+// short does not fail the run, since a busy machine is not a defect.
 package main
 
 import (

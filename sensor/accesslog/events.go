@@ -25,7 +25,7 @@ type inlet struct {
 }
 
 // misfit is how many lines in a row must be skipped before the format is reported
-// not to fit: one broken line is no reason for an alarm.
+// not to fit: one broken line does not raise an alarm.
 const misfit = 20
 
 func newInlet(l *Live, name string) *inlet {

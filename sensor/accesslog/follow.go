@@ -119,7 +119,7 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 }
 
 // Run follows the file until ctx ends, and then returns nil. What goes wrong with
-// the file is reported as trouble and tried again: it is no reason to stop.
+// the file is reported as trouble and tried again; it does not stop the follower.
 func (f *Follower) Run(ctx context.Context) error {
 	f.begin()
 	defer f.end()

@@ -15,7 +15,7 @@ const maxAddr = 80
 //
 // It refuses spellings that mean different addresses to different programs
 // (01.2.3.4, 1.2.3, 0x7f000001), and an IPv6 address with a port and no brackets
-// where that could be a longer address. It also refuses what is no host's address:
+// where that could be a longer address. It also refuses what is not the address of a host:
 // the unspecified and multicast ones.
 func ParseAddr(s string) (netip.Addr, bool) {
 	if len(s) == 0 || len(s) > maxAddr {

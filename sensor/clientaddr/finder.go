@@ -14,7 +14,7 @@ const (
 	Forwarded     = "Forwarded" // RFC 7239
 )
 
-// MaxHops bounds the walk. Nobody has fifty proxies in a row; a header that
+// MaxHops bounds the walk. No site has fifty proxies in a row; a header that
 // says so is meant to be slow to read.
 const MaxHops = 50
 

@@ -13,7 +13,7 @@ import (
 
 // leftLists looks for lists that are no longer updated: those that this node's state
 // records, or that begin as edgeguard's do, and that the config does not have.
-// Whom they block stays blocked.
+// The addresses in them stay blocked.
 func (x *examination) leftLists(c *config.Config) {
 	kept, folders := listPaths(c)
 	owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
