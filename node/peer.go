@@ -32,7 +32,6 @@ type peer struct {
 var _ redis.Peer = (*peer)(nil)
 
 func (p *peer) Counts() *aggregator.Totals               { return p.pipeline.Current().Member.Totals }
-func (p *peer) Width(meter uint64) uint32                { return p.pipeline.Current().Member.Width(meter) }
 func (p *peer) Now() time.Time                           { return p.clock.Now() }
 func (p *peer) Epoch(t time.Time) time.Time              { return p.clock.Epoch(t) }
 func (p *peer) Local(t time.Time) time.Time              { return p.clock.Local(t) }
@@ -41,6 +40,15 @@ func (p *peer) Cleared(prefix netip.Prefix, _ time.Time) { p.pipeline.Clear(p.cl
 func (p *peer) Calm(kind, about string)                  { p.alarms.Recovers(fleetAlarm(kind), about) }
 func (p *peer) Alarm(kind, about, text string) {
 	p.alarms.Begins(p.clock.Now(), fleetAlarm(kind), about, text)
+}
+
+// Width implements redis.Peer. An explanation may ask after a reload has left
+// the fleet.
+func (p *peer) Width(meter uint64) uint32 {
+	if member := p.pipeline.Current().Member; member != nil {
+		return member.Width(meter)
+	}
+	return 0
 }
 
 // Over implements redis.Peer.
