@@ -81,8 +81,8 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// BenchmarkHear is what the blocklist's writer pays for a change.
-func BenchmarkHear(b *testing.B) {
+// BenchmarkChanged is what the blocklist's writer pays for a change.
+func BenchmarkChanged(b *testing.B) {
 	r, err := New(Config{Enforcer: fakeKernel{newFake(time.Second)}, Now: time.Now,
 		Blocks: func(time.Time) iter.Seq[edgeguard.Block] { return slices.Values([]edgeguard.Block(nil)) }})
 	if err != nil {
@@ -91,6 +91,6 @@ func BenchmarkHear(b *testing.B) {
 	r.whole = false
 	blocks := manyBlocks(maxPending)
 	for i := 0; b.Loop(); i++ {
-		r.Hear(blocks[i%len(blocks)])
+		r.Changed(blocks[i%len(blocks)])
 	}
 }

@@ -5,9 +5,9 @@
 // whole list at the start, receives changes, and passes them on, coalesced
 // and never two at a time.
 //
-//	blocklist ──Hear──▶ Runner ──Replace, Apply──▶ Enforcer ──▶ file ▸ reload, socket, kernel
+//	blocklist ──Changed──▶ Runner ──Replace, Apply──▶ Enforcer ──▶ file ▸ reload, socket, kernel
 //
-// It does not decide, and nothing waits for it: Hear takes a lock for the time
+// It does not decide, and nothing waits for it: Changed takes a lock for the time
 // of a map write. Where an enforcer fails, edgeguard fails open: the last
 // installed list stays in place, the node's own verdicts hold, the runner tries
 // again and its [Stats] say so.

@@ -39,7 +39,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	list.OnChange(runner.Hear)
+	list.OnChange(runner.Changed)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -88,7 +88,7 @@ func (b *board) put(blocks ...edgeguard.Block) {
 		b.mu.Lock()
 		b.blocks[x.Prefix] = x
 		b.mu.Unlock()
-		b.runner.Hear(x)
+		b.runner.Changed(x)
 	}
 }
 
@@ -99,5 +99,5 @@ func (b *board) lift(prefix string) {
 	x.Lifted = true
 	delete(b.blocks, p)
 	b.mu.Unlock()
-	b.runner.Hear(x)
+	b.runner.Changed(x)
 }

@@ -86,7 +86,7 @@ func TestHostileBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range blocks {
-				r.Hear(b)
+				r.Changed(b)
 			}
 			r.turn(t.Context())
 			if s := r.Stats(); s.Failures != 0 || s.Installed == 0 {

@@ -34,9 +34,9 @@ type Config struct {
 	Name     string
 	Enforcer Enforcer
 	// Blocks returns the blocks that are to be enforced at now: List.All of the
-	// blocklist, or less of them (see Around). It is called from Run, and shows
-	// a change before Hear reports it. What it leaves out, Hear must not report:
-	// in mode monitor it returns none and Hear is not called.
+	// blocklist, or less of them (see Around). It is called from Run, and has a
+	// change before Changed is called with it. Changed is never called with what it
+	// leaves out: in mode monitor it returns none and Changed is not called.
 	Blocks func(now time.Time) iter.Seq[edgeguard.Block]
 	// Now is the clock that the blocks' times are of.
 	Now func() time.Time
@@ -104,9 +104,9 @@ func New(c Config) (*Runner, error) {
 // worked or not: a node that waits for it enforces before it answers.
 func (r *Runner) Tried() <-chan struct{} { return r.tried }
 
-// Hear takes note of one change, a block or a tombstone, as OnChange of the
+// Changed records one change, a block or a tombstone, as OnChange of the
 // blocklist reports it. It never waits for the enforcer.
-func (r *Runner) Hear(b edgeguard.Block) {
+func (r *Runner) Changed(b edgeguard.Block) {
 	var ok bool
 	if b.Prefix, ok = canonical(b.Prefix); !ok {
 		return
@@ -128,7 +128,7 @@ func (r *Runner) Hear(b edgeguard.Block) {
 }
 
 // Refresh has the whole list passed on again soon. Call it after a change
-// that Hear does not report: another allowlist, another mode.
+// that Changed does not receive: another allowlist, another mode.
 func (r *Runner) Refresh() {
 	r.mu.Lock()
 	r.whole = true

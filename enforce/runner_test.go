@@ -177,7 +177,7 @@ func TestFailureIsRetriedAndReported(t *testing.T) {
 	})
 }
 
-// TestHangDelaysNobody: while the enforcer hangs, Hear returns at once, and
+// TestHangDelaysNobody: while the enforcer hangs, Changed returns at once, and
 // what it said is not lost.
 func TestHangDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestHangDelaysNobody(t *testing.T) {
 			b.put(block(fmt.Sprintf("192.0.2.%d/32", i), in(time.Hour)))
 		}
 		if waited := time.Since(before); waited != 0 {
-			t.Errorf("Hear waited %s", waited)
+			t.Errorf("Changed waited %s", waited)
 		}
 		close(release)
 		time.Sleep(time.Second)

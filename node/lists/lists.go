@@ -99,7 +99,7 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 // Changed passes a changed block to every enforcer.
 func (e *Enforcers) Changed(b edgeguard.Block) {
 	for _, f := range e.running.All() {
-		f.runner.Hear(b)
+		f.runner.Changed(b)
 	}
 }
 
