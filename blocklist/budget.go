@@ -251,10 +251,10 @@ func (l *List) makeRoom(e, old *entry, now time.Time) {
 	l.evictOne(l.budget.lacks(rules, byHand))
 }
 
-// Crowded reports that the list is full, and a rule's block of this prefix, of
-// which it knows nothing, would have one of another network go that has no more
-// of them. Who takes such blocks from a list that is longer than this one takes
-// them for ever: what went comes back, and has others go.
+// Crowded reports whether the list is full, has no record of this prefix, and
+// would evict for it a block of another network that has no more blocks than its
+// own. Merging such blocks from a longer list never ends: what was evicted comes
+// back and evicts others.
 func (l *List) Crowded(p netip.Prefix) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

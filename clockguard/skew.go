@@ -17,7 +17,7 @@ const (
 	jump = time.Second
 )
 
-// Sample is one exchange with a server that tells its time.
+// Sample is one exchange with a server that sends its time.
 type Sample struct {
 	// Sent and Received are the monotonic clock before and after the exchange:
 	// [Reading].Mono.

@@ -58,10 +58,10 @@ var (
 	ErrNotLoaded = errors.New("the file is empty, but its reader was not notified")
 )
 
-// Empty takes every address out of the list, and has that put in force as the config
-// had it. It leaves alone what is not the file that was recorded, what does not
-// read like a list of its format, and what another process has claimed. A file
-// that is gone needs nothing, except for HAProxy, which holds the list itself.
+// Empty removes every address from the list, and puts that in force by the reload or
+// socket that was recorded. It does not touch a file that is not the recorded one, one
+// that does not parse as its format, or one that another process has claimed. A
+// missing file needs nothing, except for HAProxy, which holds the list itself.
 func (o *Owned) Empty(ctx context.Context, now time.Time) error {
 	alone, err := takeClaim(o.Path, true)
 	switch {

@@ -11,12 +11,12 @@ import (
 // is added must be protected within ten seconds.
 const DefaultEvery = 5 * time.Second
 
-// Run looks immediately and then every so often (0 means DefaultEvery) until ctx
-// ends, and calls changed first and whenever the set or the error is another
-// than before. The error is of the last look and nil when all is well again.
-// What a failing source named before stays in the set until it can be read.
+// Run looks immediately and then at the interval every (0 means DefaultEvery) until
+// ctx ends. It calls changed after the first look and whenever the set or the error
+// differs from before. The error is that of the last look, nil if all sources could
+// be read. What a failing source named before stays in the set until it can be read.
 //
-// Changed is called from Run's own goroutine and may take its time. Run
+// changed is called from Run's own goroutine and may take its time. Run
 // returns the context's error.
 func Run(ctx context.Context, c Config, every time.Duration, changed func(Set, error)) error {
 	if every <= 0 {

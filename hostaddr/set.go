@@ -47,7 +47,7 @@ func clean(p netip.Prefix) (_ netip.Prefix, ok bool) {
 	return p.Masked(), p.IsValid()
 }
 
-// Prefixes is the set without its reasons, as a blocklist takes it.
+// Prefixes returns the set without its reasons, for blocklist.SetProtected.
 func (s Set) Prefixes() []netip.Prefix {
 	out := make([]netip.Prefix, len(s))
 	for i, p := range s {

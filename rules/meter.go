@@ -96,7 +96,7 @@ func (m *Meter) weigh(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
 // "host=example.org path=/x", and nothing for a key of the address alone. It
 // is false if the event lacks one of them: then it is not counted.
 //
-// Values are told apart by this text. What is not visible ASCII is shown as
+// Values are distinguished by this text. What is not visible ASCII is shown as
 // %XX, a long value as its beginning and a hash, and of a header's value,
 // which may be a secret, little more than a hash.
 func (m *Meter) With(ev *edgeguard.Event, buf []byte) ([]byte, bool) {

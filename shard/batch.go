@@ -12,7 +12,7 @@ type lookup struct {
 }
 
 // AddBatch counts many events: out[i] is the answer to ops[i], and all are
-// those that Add would give one by one in order. It first hashes all keys and
+// those that Add would return one by one in order. It first hashes all keys and
 // asks the processor for their lines, and then counts, so that the misses
 // overlap. Out must be as long as ops.
 func (t *Table) AddBatch(ops []Op, out []Count) {

@@ -1,5 +1,5 @@
-// Package torture does to the real program what will be done to it: kills it,
-// floods it, lies to it, and looks whether its promises hold.
+// Package torture does to the real program what will be done to it: it kills it,
+// floods it, sends it false data, and checks that its promises hold.
 //
 // Its tests build the command, start it as an operator would, and speak to it
 // through its sockets alone. Each runs for seconds in an ordinary `go test`
@@ -7,9 +7,8 @@
 //
 //	TORTURE=1 go test -count=1 -v -timeout 60m ./loadtest/torture
 //
-// What is drawn at random is drawn from a seed that is printed; SEED=N draws
-// it again. Nothing is ever sent to the addresses that are counted: all traffic
+// Random choices come from a seed that is printed; SEED=N repeats them. Nothing is ever sent to the addresses that are counted: all traffic
 // stays on loopback and unix sockets.
 //
-// Nothing of edgeguard imports it.
+// No package of edgeguard imports it.
 package torture

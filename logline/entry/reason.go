@@ -5,7 +5,7 @@ import "edgeguard"
 // Reason says why a line was skipped; the empty one that it was not.
 type Reason string
 
-// The reasons that more than one format has, or that [Reason.Class] tells apart.
+// The reasons that more than one format has, or that [Reason.Class] distinguishes.
 const (
 	Read         Reason = ""
 	NotTheFormat Reason = "not of this format"
