@@ -70,6 +70,7 @@ var floors = map[string]floor{
 	"replay":                    {imports: []string{"*"}},
 	"cmd/edgeguard/output":      {},
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "config", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
+	"cmd/edgeguard/fleet":       {imports: []string{"aggregator/redis", "aggregator/redis/library", "cmd/edgeguard/output", "config", "node"}},
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},
 	"loadtest/differential":     {imports: []string{"*"}},

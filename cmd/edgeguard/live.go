@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/config"
 )
 
@@ -17,7 +18,15 @@ import (
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
-		snippetsCommand(e), fleetCommand(e), doctorCommand(e), manCommand(e),
+		snippetsCommand(e), fleet.Command(fleetEnv(e)), doctorCommand(e), manCommand(e),
+	}
+}
+
+// fleetEnv is e as the fleet commands use it.
+func fleetEnv(e *env) *fleet.Env {
+	return &fleet.Env{
+		Stdout: e.stdout, Colour: e.colour, Version: buildVersion(), DefaultConfig: defaultConfig,
+		Load: loadConfig, NoArguments: noArguments,
 	}
 }
 
