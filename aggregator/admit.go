@@ -32,7 +32,8 @@ func (p *suspects) displace(rank uint32, watched bool) bool {
 	var lowest suspectID
 	looked, found := 0, false
 	for id, s := range p.known {
-		if s.watchedUntil == 0 && (s.rank < rank || watched && !found) {
+		lower := s.rank < rank || watched && !found || found && s.rank == rank && id.less(lowest)
+		if s.watchedUntil == 0 && lower {
 			lowest, rank, found = id, s.rank, true
 		}
 		if looked++; looked == sampled {

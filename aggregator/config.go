@@ -32,6 +32,10 @@ type Config struct {
 	// room, a key replaces one of lower rank. If it finds none, it is counted
 	// as held back and tried again at its next event.
 	MaxSuspects int
+	// Seed decides how the suspects are spread; 0: drawn, so that no client can
+	// choose addresses that share a lock. With the same seed the same calls have
+	// the same results.
+	Seed uint64
 	// Previous is what this one replaces at a reload: the suspects of meters
 	// that stayed, and the cleared-before marks, are taken over. Nil at the
 	// start.

@@ -3,6 +3,8 @@ package aggregator_test
 import (
 	"bytes"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -52,7 +54,8 @@ type sim struct {
 	stream   []aggregator.Key // the watch list, with the slot of each entry
 	when     []uint32
 	late     []delayed
-	calm     time.Time // the last moment of which a fault may still be felt
+	calm     time.Time   // the last moment of which a fault may still be felt
+	calls    hash.Hash64 // of all calls to Redis and their answers
 }
 
 type simNode struct {
@@ -103,6 +106,7 @@ func newSim(t *testing.T, seed uint64) *sim {
 		quiet:  rnd.IntN(3) > 0,
 		faults: rnd.IntN(3) > 0,
 		index:  make(map[netip.Prefix]*simClient),
+		calls:  fnv.New64a(),
 	}
 	nodes := 1 + rnd.IntN(8)
 	switch rnd.IntN(12) {
@@ -132,7 +136,7 @@ func (s *sim) join() {
 	n.since = s.slotOf(n)
 	n.fleet = aggregator.New(aggregator.Config{
 		Meters: []aggregator.Meter{{Fingerprint: simMeter, Width: s.width, Limit: s.limit, Table: n.table}},
-		Boot:   s.clock(n), Quiet: s.quiet, MaxNodes: s.maxNodes, Nodes: len(s.nodes) + 1,
+		Boot:   s.clock(n), Quiet: s.quiet, MaxNodes: s.maxNodes, Nodes: len(s.nodes) + 1, Seed: s.seed | 1,
 	})
 	for n.read < len(s.stream) && s.when[n.read]+ring.Slots < s.slot() {
 		n.read++
@@ -291,6 +295,7 @@ func (s *sim) alive(n *simNode) bool {
 // apply is one call as Redis sees it, and what the node does with the answer.
 func (s *sim) apply(n *simNode, call simCall, answered bool) {
 	reply, err := s.redis.Call(s.now, "edgeguard1_push", call.keys, call.args)
+	fmt.Fprintf(s.calls, "%d %q %q %v %v\n", s.now.UnixNano(), call.keys, call.args, reply, err)
 	if err != nil && strings.HasPrefix(err.Error(), "EDGEGUARD clock ") {
 		s.felt(simPush) // it was so late that it is refused: lost
 		return
@@ -329,6 +334,21 @@ func (s *sim) apply(n *simNode, call simCall, answered bool) {
 func (s *sim) forget(k aggregator.Key, cleared uint32) {
 	if _, err := s.redis.Call(s.now, "edgeguard1_forget", []string{string(k.Append(nil))}, []string{fmt.Sprint(cleared), fmt.Sprint(s.width)}); err != nil {
 		s.fatalf("forget: %v", err)
+	}
+}
+
+// TestASeedGivesOneRun runs the same seeds twice.
+func TestASeedGivesOneRun(t *testing.T) {
+	for seed := range uint64(3) {
+		var calls [2]uint64
+		for i := range calls {
+			s := newSim(t, 1000+seed)
+			s.run()
+			calls[i] = s.calls.Sum64()
+		}
+		if calls[0] != calls[1] {
+			t.Errorf("seed %d: the calls to Redis of two runs differ", 1000+seed)
+		}
 	}
 }
 

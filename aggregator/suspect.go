@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"sync"
@@ -29,6 +30,13 @@ func newSuspectID(meter int, p netip.Prefix, with uint64) suspectID {
 		id.hi, id.lo, id.v6 = binary.BigEndian.Uint64(a[:]), binary.BigEndian.Uint64(a[8:]), true
 	}
 	return id
+}
+
+// less orders the keys of a node, for a choice that must not depend on the
+// order of a map.
+func (id suspectID) less(other suspectID) bool {
+	return cmp.Or(cmp.Compare(id.hi, other.hi), cmp.Compare(id.lo, other.lo), cmp.Compare(id.with, other.with),
+		cmp.Compare(id.meter, other.meter), cmp.Compare(id.bits, other.bits)) < 0
 }
 
 func (id suspectID) prefix() netip.Prefix {

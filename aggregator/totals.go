@@ -45,9 +45,7 @@ func New(c Config) *Totals {
 	n := &Totals{config: c, meters: make([]meter, len(c.Meters)), index: make(map[uint64]int)}
 	n.offset.Store(int64(c.Offset / time.Second))
 	n.watched.Store(new(watchFilter))
-	for i := range n.seeds {
-		n.seeds[i] = maphash.Comparable(maphash.MakeSeed(), i) | 1 // never 0, at random
-	}
+	n.drawSeeds()
 	for i := range n.suspects {
 		n.suspects[i].known = make(map[suspectID]suspect)
 	}
@@ -69,6 +67,19 @@ func New(c Config) *Totals {
 		n.config.Previous = nil // let it be collected
 	}
 	return n
+}
+
+// drawSeeds sets the seeds of the hash, none of them 0: by the config's seed,
+// else at random.
+func (n *Totals) drawSeeds() {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ, as in splitmix64
+	for i := range n.seeds {
+		if n.config.Seed != 0 {
+			n.seeds[i] = fold(n.config.Seed+uint64(i+1)*golden, golden) | 1
+		} else {
+			n.seeds[i] = maphash.Comparable(maphash.MakeSeed(), i) | 1
+		}
+	}
 }
 
 // Restored reports that the tables were filled with what an earlier boot had

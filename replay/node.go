@@ -34,6 +34,7 @@ func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
 		// Nothing was restored: every slot may be pushed.
 		Boot: time.Unix(0, 0), Quiet: r.fleet.Quiet, MaxNodes: r.fleet.MaxNodes, Nodes: 1,
 		Share: r.fleet.Share, MaxSuspects: r.fleet.MaxSuspects,
+		Seed: 1, // nobody waits for a lock here, and two replays of a file should make the same pushes
 	})
 	m.list.OnChange(m.changed)
 	var err error
