@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/netip"
 	"time"
+
+	"edgeguard/aggregator/sign"
 )
 
 // MaxHeartbeat is the most bytes that the library accepts of one node.
@@ -30,6 +32,14 @@ type Heartbeat struct {
 	Monitor bool   `json:"monitor,omitempty"`
 	// Own are the node's addresses, which no other node must block.
 	Own []netip.Addr `json:"own,omitempty"`
+	// Run is 8 random hex digits of the process, and Seq grows with each of its
+	// heartbeats: one that is read a second time has no greater Seq.
+	Run string `json:"run,omitempty"`
+	Seq uint64 `json:"seq,omitempty"`
+	// Key is the ID of the key that signs, and Mode the node's key_mode; "" for
+	// a node without a key.
+	Key  string `json:"key,omitempty"`
+	Mode string `json:"mode,omitempty"`
 }
 
 // ID returns the name under which Redis files the node's counts.
@@ -39,14 +49,27 @@ func (h *Heartbeat) ID() [8]byte { return NodeID(h.Node, h.Boot) }
 func (h *Heartbeat) Field() string { return h.Node + "/" + h.Boot }
 
 // Encode returns the heartbeat's JSON, with as many addresses as fit.
-func (h Heartbeat) Encode() string {
+func (h Heartbeat) Encode() string { return h.encode(MaxHeartbeat) }
+
+// EncodeSigned returns the heartbeat's JSON with the ID of the key that signs
+// and a MAC, and with as many addresses as fit. For nil it is as
+// [Heartbeat.Encode].
+func (h Heartbeat) EncodeSigned(k *sign.Keys, namespace string) string {
+	if k == nil {
+		return h.Encode()
+	}
+	h.Key = k.ID()
+	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-sign.BeatSize))
+}
+
+func (h Heartbeat) encode(most int) string {
 	for {
 		text, err := json.Marshal(h)
-		if err == nil && len(text) <= MaxHeartbeat {
+		if err == nil && len(text) <= most {
 			return string(text)
 		}
 		if len(h.Own) == 0 {
-			h.Version = "" // a name of 255 bytes and this, at most
+			h.Version = "" // the rest fits with a name of 100 bytes
 			text, _ = json.Marshal(h)
 			return string(text)
 		}
@@ -62,4 +85,16 @@ func ParseHeartbeat(field, value string) (Heartbeat, bool) {
 		return h, false
 	}
 	return h, h.Field() == field && h.Node != ""
+}
+
+// VerifyHeartbeat reads a field of the hash of nodes, as [ParseHeartbeat] does,
+// and reports whether it is signed by one of the keys. Of a signed heartbeat it
+// parses the bytes that were signed.
+func VerifyHeartbeat(k *sign.Keys, namespace, field, value string) (h Heartbeat, signed, ok bool) {
+	if len(value) > MaxHeartbeat {
+		return h, false, false
+	}
+	text, signed := k.OpenBeat(namespace, field, value)
+	h, ok = ParseHeartbeat(field, text)
+	return h, signed && ok, ok
 }

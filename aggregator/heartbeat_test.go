@@ -1,8 +1,13 @@
 package aggregator
 
 import (
+	"encoding/json"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
+
+	"edgeguard/aggregator/sign"
 )
 
 // TestHeartbeatFits: a heartbeat with too many addresses is cut to fit, and is read
@@ -19,5 +24,128 @@ func TestHeartbeatFits(t *testing.T) {
 	}
 	if _, ok := ParseHeartbeat("edge-b/0123456789abcdef", text); ok {
 		t.Error("accepted from another node's field")
+	}
+}
+
+func testKeys(t *testing.T, lines ...string) *sign.Keys {
+	t.Helper()
+	k, err := sign.ParseKeys(strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// keyA is the key of the golden values: the bytes 0 to 31. keyB is another one.
+const (
+	keyA = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+	keyB = "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
+)
+
+// goldenBeat is the contract between versions: these bytes were made with
+// Python's hmac, not with this package.
+const goldenBeat = `{"node":"edge-1","boot":"0123456789abcdef","started":"2026-11-22T09:00:00Z","at":"2026-11-22T09:30:00Z",` +
+	`"ahead_ms":0,"push_lag_ms":0,"changes":7,"run":"00c0ffee","seq":3,"key":"f5ecb298","mac":"01f5ecb29887887f519e829d4b9b949d8bf0e4df23"}`
+
+func goldenHeartbeat() Heartbeat {
+	return Heartbeat{
+		Node: "edge-1", Boot: "0123456789abcdef", Started: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
+		At: time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC), Changes: 7, Run: "00c0ffee", Seq: 3,
+	}
+}
+
+func TestSignedHeartbeat(t *testing.T) {
+	a, both, other := testKeys(t, keyA), testKeys(t, keyB, keyA), testKeys(t, keyB)
+	h := goldenHeartbeat()
+	text := h.EncodeSigned(a, "edge")
+	if text != goldenBeat {
+		t.Fatalf("the wire form has changed:\n%s\n%s", text, goldenBeat)
+	}
+	foreign := strings.Replace(text, `"seq":3`, `"seq":4`, 1)
+	for name, row := range map[string]struct {
+		keys             *sign.Keys
+		namespace, field string
+		value            string
+		signed, ok       bool
+	}{
+		"its key":                 {a, "edge", h.Field(), text, true, true},
+		"its key is the second":   {both, "edge", h.Field(), text, true, true},
+		"another key":             {other, "edge", h.Field(), text, false, true},
+		"no key":                  {nil, "edge", h.Field(), text, false, true},
+		"another namespace":       {a, "edge2", h.Field(), text, false, true},
+		"another field":           {a, "edge", "edge-2/0123456789abcdef", text, false, false},
+		"changed":                 {a, "edge", h.Field(), foreign, false, true},
+		"of a node without a key": {a, "edge", h.Field(), h.Encode(), false, true},
+		"a space at the end":      {a, "edge", h.Field(), text + " ", false, true},
+		"too long":                {a, "edge", h.Field(), text + strings.Repeat(" ", MaxHeartbeat), false, false},
+		"only the MAC":            {a, "edge", h.Field(), text[len(text)-sign.BeatSize:], false, false},
+		"empty":                   {a, "edge", h.Field(), "", false, false},
+	} {
+		got, signed, ok := VerifyHeartbeat(row.keys, row.namespace, row.field, row.value)
+		if signed != row.signed || ok != row.ok {
+			t.Errorf("%s: signed %v, ok %v", name, signed, ok)
+		}
+		if ok && (got.Node != h.Node || got.Key != "f5ecb298" && row.value != h.Encode()) {
+			t.Errorf("%s: read %+v", name, got)
+		}
+	}
+	if h.EncodeSigned(nil, "edge") != h.Encode() {
+		t.Error("without a key, the heartbeat differs")
+	}
+}
+
+// heartbeatBefore is what the version before parses a heartbeat into.
+type heartbeatBefore struct {
+	Node      string       `json:"node"`
+	Boot      string       `json:"boot"`
+	Version   string       `json:"version,omitempty"`
+	Started   time.Time    `json:"started"`
+	At        time.Time    `json:"at"`
+	AheadMS   float64      `json:"ahead_ms"`
+	PushLagMS int64        `json:"push_lag_ms"`
+	Changes   int64        `json:"changes"`
+	Digest    string       `json:"digest,omitempty"`
+	Cutoff    int64        `json:"cutoff,omitempty"`
+	Monitor   bool         `json:"monitor,omitempty"`
+	Own       []netip.Addr `json:"own,omitempty"`
+}
+
+// TestHeartbeatBothWays: the version before reads a signed heartbeat, and this
+// one reads the other's.
+func TestHeartbeatBothWays(t *testing.T) {
+	h := goldenHeartbeat()
+	h.Mode, h.Own = "accept", []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+	var before heartbeatBefore
+	if err := json.Unmarshal([]byte(h.EncodeSigned(testKeys(t, keyA), "edge")), &before); err != nil {
+		t.Fatal(err)
+	}
+	if before.Node != h.Node || !before.At.Equal(h.At) || before.Changes != 7 || len(before.Own) != 1 {
+		t.Errorf("the version before reads %+v", before)
+	}
+	text, _ := json.Marshal(before)
+	back, signed, ok := VerifyHeartbeat(testKeys(t, keyA), "edge", h.Field(), string(text))
+	if !ok || signed || back.Seq != 0 || back.Changes != 7 {
+		t.Errorf("of the version before: %+v, signed %v, ok %v", back, signed, ok)
+	}
+}
+
+// TestSignedHeartbeatFits: with the longest name and too many addresses.
+func TestSignedHeartbeatFits(t *testing.T) {
+	h := goldenHeartbeat()
+	h.Node, h.Version, h.Mode = strings.Repeat("<", 100), strings.Repeat("v", 200), "require"
+	h.Digest, h.Cutoff, h.Changes, h.Seq, h.Monitor = strings.Repeat("f", 16), 1<<40, 1<<52, 1<<63, true
+	for i := range 200 {
+		h.Own = append(h.Own, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+	}
+	k := testKeys(t, keyA)
+	text := h.EncodeSigned(k, "edge")
+	back, signed, ok := VerifyHeartbeat(k, "edge", h.Field(), text)
+	if !signed || !ok || len(text) > MaxHeartbeat {
+		t.Errorf("%d bytes, signed %v, ok %v", len(text), signed, ok)
+	}
+	h.Node = "edge-1"
+	back, signed, ok = VerifyHeartbeat(k, "edge", h.Field(), h.EncodeSigned(k, "edge"))
+	if !signed || !ok || len(back.Own) == 0 || back.Version != h.Version {
+		t.Errorf("%d addresses, version %q, signed %v, ok %v", len(back.Own), back.Version, signed, ok)
 	}
 }
