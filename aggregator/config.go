@@ -17,6 +17,10 @@ type Config struct {
 	// Boot is the local time from whose slot on counts are pushed. Counts in
 	// older slots stay local; see [Totals.Restored].
 	Boot time.Time
+	// Since is what [Totals.Since] returned at the clean end of the process
+	// before, whose boot this one keeps and whose counts the tables have again.
+	// Nil: the boot is new.
+	Since map[uint64]uint32
 	// Offset is added to local time to get the epoch's, a multiple of every
 	// width. Previous' offset takes precedence. See [Totals.SetOffset].
 	Offset time.Duration

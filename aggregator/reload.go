@@ -10,7 +10,7 @@ func (n *Totals) takeOver(old *Totals) {
 	for i := range old.meters {
 		if j, ok := n.index[old.meters[i].Fingerprint]; ok && n.meters[j].Limit > 0 && n.meters[j].Width == old.meters[i].Width {
 			move[uint16(i)] = uint16(j)
-			n.meters[j].since.Store(max(n.meters[j].since.Load(), old.meters[i].since.Load()))
+			n.meters[j].since.Store(old.meters[i].since.Load())
 			n.meters[j].stepped.Store(old.meters[i].stepped.Load())
 		}
 	}

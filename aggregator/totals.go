@@ -61,6 +61,9 @@ func New(c Config) *Totals {
 		n.index[m.Fingerprint] = i
 		m.since.Store(m.slot(c.Boot))
 	}
+	if c.Since != nil {
+		n.keepBoot(c.Boot, c.Since)
+	}
 	n.setQuiet(c.Nodes)
 	if n.config.Previous != nil {
 		n.takeOver(n.config.Previous)
@@ -82,9 +85,38 @@ func (n *Totals) drawSeeds() {
 	}
 }
 
+// keepBoot continues a boot that began before this process: what the tables
+// have again is pushed under its old numbers. A meter that is missing in since
+// may have been pushed under this boot at some time, and its counts are not
+// here: it begins with the next slot.
+func (n *Totals) keepBoot(started time.Time, since map[uint64]uint32) {
+	for i := range n.meters {
+		m := &n.meters[i]
+		if epoch, ok := since[m.Fingerprint]; ok {
+			m.since.Store(n.localSlot(m, epoch))
+		} else {
+			m.since.Store(m.slot(started) + 1)
+		}
+	}
+	n.scan.Store(true) // keys have a share without an event
+}
+
+// Since returns the first slot of the epoch that this boot pushes, for each
+// meter that is reported, by fingerprint.
+func (n *Totals) Since() map[uint64]uint32 {
+	since := make(map[uint64]uint32)
+	for i := range n.meters {
+		if m := &n.meters[i]; m.Limit > 0 {
+			since[m.Fingerprint] = uint32(max(int64(m.since.Load())+n.epochOffset(m), 0))
+		}
+	}
+	return since
+}
+
 // Restored reports that the tables were filled with what an earlier boot had
-// counted up to now, local time. Pushing begins with the next slot of each
-// meter: this boot must not push what that one may have pushed of a slot.
+// counted up to now, local time, and that this one is another. Pushing begins
+// with the next slot of each meter: this boot must not push what that one may
+// have pushed of a slot.
 func (n *Totals) Restored(now time.Time) {
 	for i := range n.meters {
 		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
