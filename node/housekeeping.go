@@ -81,7 +81,7 @@ func (n *Node) housekeeping() *housekeeping {
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.Check, hidden.Check},
 		steps: []func(time.Time){
-			n.sweep, n.fleet.follow, held.check, room.Check, n.enforcers.Check,
+			n.alarms.Again, n.sweep, n.fleet.follow, held.check, room.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -50,6 +51,12 @@ var signs = []struct{ sign, kind, text string }{
 	{"all sentinels", "sentinel", "no Sentinel knows the master: check fleet.sentinel and the Sentinels' addresses"},
 }
 
+// The longest waits between two tries to join.
+const (
+	answering   = 400 * time.Millisecond
+	unreachable = time.Second
+)
+
 // diagnose returns the fault that err means; err is not nil.
 func (c *Config) diagnose(err error) Fault {
 	text := err.Error()
@@ -61,9 +68,9 @@ func (c *Config) diagnose(err error) Fault {
 		if strings.Contains(fix, "%s") {
 			fix = fmt.Sprintf(fix, library.ACL(c.User, c.Namespace))
 		}
-		return Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", patience: answering}
+		return Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", Patience: answering}
 	}
-	return Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", patience: unreachable}
+	return Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", Patience: unreachable}
 }
 
 // Explain turns an error of a Pusher into one for an operator: what is wrong

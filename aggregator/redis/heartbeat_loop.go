@@ -39,6 +39,7 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		l.health.Lasts(time.Now())
 		l.compareLists(ctx, s)
 		l.calmCrowded()
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/health"
 	"edgeguard/clockguard"
 )
 
@@ -33,7 +35,7 @@ type Link struct {
 	config Config
 	node   Peer
 	client goredis.UniversalClient
-	health health
+	health *health.Health
 	stats  counters
 	nodes  roster
 
@@ -77,7 +79,7 @@ func New(c Config, node Peer) (*Link, error) {
 		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1),
 		clears: clearQueue{waiting: make(chan struct{}, 1)},
 	}
-	l.health = health{alarm: node.Alarm, calm: node.Calm, fault: starting, since: l.started}
+	l.health = health.New(l.started, node.Alarm, node.Calm)
 	l.mirror.ledger = aggregator.NewLedger()
 	l.pusher = newPusher(client, &l.config, l.node, &l.nodes, &l.stats)
 	l.pusher.live = true
@@ -108,7 +110,8 @@ func (l *Link) Run(ctx context.Context) {
 			l.load(ctx)
 		}
 		l.reloadCluster(ctx)
-		sleep(ctx, l.health.degrade(t))
+		wait := l.health.Failed(time.Now(), t)
+		sleep(ctx, wait/2+rand.N(wait/2+1))
 	}
 	l.lastPush(context.WithoutCancel(ctx))
 }
@@ -138,7 +141,7 @@ func (l *Link) session(ctx context.Context) error {
 		return err
 	}
 	l.stats.reconnects.Add(1)
-	l.health.recover()
+	l.health.Joined(time.Now())
 	return together(ctx,
 		l.pushLoop,
 		l.heartbeatLoop,
@@ -180,7 +183,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 // lastPush pushes and publishes what is left. The other nodes' timeouts cover
 // what fails: an alarm now would reach no operator.
 func (l *Link) lastPush(ctx context.Context) {
-	if t, _ := l.health.state(); t.Kind != "" {
+	if t, _ := l.health.State(); t.Kind != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastPushTimeout)
@@ -200,7 +203,7 @@ func (l *Link) lastPush(ctx context.Context) {
 // Up reports whether the node is joined to its fleet; false before the first
 // join.
 func (l *Link) Up() bool {
-	t, _ := l.health.state()
+	t, _ := l.health.State()
 	return t.Kind == ""
 }
 

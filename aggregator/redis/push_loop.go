@@ -49,7 +49,7 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	l.stats.rounds.Add(1)
 	if err == nil {
 		l.stats.pushed.Store(time.Now().UnixNano())
-		if l.health.recoverPushes() {
+		if l.health.PushWorks() {
 			l.node.Counts().Lost() // a new master may have missed something
 			more = true
 		}
@@ -71,7 +71,7 @@ func (l *Link) checkPush(ctx context.Context, err error) error {
 	}
 	l.stats.note(err)
 	l.reloadCluster(ctx)
-	l.health.degradePushes(l.config.diagnose(err))
+	l.health.PushFailed(time.Now(), l.config.diagnose(err))
 	return nil
 }
 

@@ -5,7 +5,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"edgeguard/aggregator/health"
 )
+
+// Fault is why a node is cut off from its fleet.
+type Fault = health.Fault
 
 // Stats is the link's state and what it did since it was made.
 type Stats struct {
@@ -113,7 +118,7 @@ func (l *Link) Stats() Stats {
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),
 	}
-	s.Fault, s.Since = l.health.state()
+	s.Fault, s.Since = l.health.State()
 	s.Up = s.Fault.Kind == ""
 	c.mu.Lock()
 	defer c.mu.Unlock()

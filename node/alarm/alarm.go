@@ -3,6 +3,7 @@
 package alarm
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +13,10 @@ import (
 const (
 	// Every is how often an alarm is repeated while it lasts.
 	Every = time.Minute
+	// settled is how long a changed text must last before it is reported, and
+	// changes the least time between two reports of one alarm: while a cause
+	// is being found, two texts may alternate many times a second.
+	settled, changes = 5 * time.Second, 10 * time.Second
 	// maxAlarms bounds the alarms remembered: there are a few kinds, times the
 	// logs and listeners of a config.
 	maxAlarms = 256
@@ -29,12 +34,18 @@ type Tracker struct {
 // subject is what an alarm is about: a kind, and a log or listener by name.
 type subject struct{ kind, about string }
 
-// active is an alarm that was raised.
+// active is an alarm that was raised. One that recovered is kept for a minute
+// after it was reported: what comes and goes many times is reported once.
 type active struct {
 	edgeguard.Alarm
 	reported time.Time
-	// lasts says that it is active until it is cleared; else it was an event.
+	said     string    // the text that was reported, without its figures
+	since    time.Time // when the text changed, but for its figures
+	// lasts says that it is active until it is cleared; else it was an event,
+	// or has recovered.
 	lasts bool
+	// told says that it was reported since it began.
+	told bool
 }
 
 // New returns a tracker without alarms. It calls notify with an alarm that is
@@ -61,11 +72,15 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 		s = &active{}
 		t.raised[key] = s
 	}
+	if words(text) != words(s.Text) {
+		s.since = now
+	}
+	s.told = s.told && s.lasts
 	s.Alarm = edgeguard.Alarm{Time: now, Kind: key.kind, Text: text}
 	s.lasts = lasts
 	due := s.reported.IsZero() || now.Sub(s.reported) >= Every
 	if due {
-		s.reported = now
+		s.report(now)
 	}
 	t.mu.Unlock()
 	if due {
@@ -73,22 +88,60 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	}
 }
 
-// makeRoom removes the alarm that was reported the longest ago.
+func (s *active) report(now time.Time) { s.reported, s.said, s.told = now, words(s.Text), true }
+
+// words returns a text without its digits: a figure that has changed makes no
+// other cause.
+func words(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Again reports the active alarms whose text has changed and stayed so, and
+// those that began again within the minute of their last report and still last
+// after it. It is called about once a second.
+func (t *Tracker) Again(now time.Time) {
+	var due []edgeguard.Alarm
+	t.mu.Lock()
+	for key, s := range t.raised {
+		since := now.Sub(s.reported)
+		switch {
+		case !s.lasts && since >= Every:
+			delete(t.raised, key)
+		case s.lasts && !s.told && since >= Every,
+			s.lasts && s.said != words(s.Text) && now.Sub(s.since) >= settled && since >= changes:
+			s.report(now)
+			due = append(due, edgeguard.Alarm{Time: now, Kind: s.Kind, Text: s.Text})
+		}
+	}
+	t.mu.Unlock()
+	for _, a := range due {
+		t.notify(a)
+	}
+}
+
+// makeRoom removes the alarm that was reported the longest ago; one that is
+// active only where all are.
 func (t *Tracker) makeRoom() {
 	if len(t.raised) < maxAlarms {
 		return
 	}
 	var oldest subject
-	var reported time.Time
+	var least *active
 	for key, s := range t.raised {
-		if reported.IsZero() || s.reported.Before(reported) {
-			oldest, reported = key, s.reported
+		if least == nil || (least.lasts && !s.lasts) || (least.lasts == s.lasts && s.reported.Before(least.reported)) {
+			oldest, least = key, s
 		}
 	}
 	delete(t.raised, oldest)
 }
 
-// Ends clears a state, and reports whether it was active.
+// Ends clears a state and forgets it, and reports whether it was active: if it
+// begins again, that is reported immediately.
 func (t *Tracker) Ends(kind, about string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,9 +154,18 @@ func (t *Tracker) Ends(kind, about string) bool {
 	return true
 }
 
-// Recovers clears a state, and calls recovered if it was active.
+// Recovers clears a state that may come back by itself, and calls recovered if
+// it was active and reported. If it begins again within a minute of its last
+// report, it is active and not reported before that minute is over.
 func (t *Tracker) Recovers(kind, about string) {
-	if t.Ends(kind, about) {
+	t.mu.Lock()
+	s := t.raised[subject{kind, about}]
+	told := s != nil && s.lasts && s.told
+	if s != nil {
+		s.lasts, s.told = false, false
+	}
+	t.mu.Unlock()
+	if told {
 		t.recovered(kind, about)
 	}
 }

@@ -31,6 +31,80 @@ func TestAlarmsRepeatOnceAMinute(t *testing.T) {
 	}
 }
 
+// A state that comes and goes many times is reported once a minute, and its end
+// only where its beginning was.
+func TestAlarmsThatComeAndGo(t *testing.T) {
+	var reports, ends int
+	a := New(func(edgeguard.Alarm) { reports++ }, func(string, string) { ends++ })
+	start := time.Unix(1_800_000_000, 0)
+	at := func(after time.Duration) time.Time { return start.Add(after) }
+	for i := range 50 {
+		a.Begins(at(time.Duration(i)*time.Second), "fleet", "redis", "cut off")
+		if len(a.Lasting()) != 1 {
+			t.Fatalf("at %d s: %v is active", i, a.Lasting())
+		}
+		a.Recovers("fleet", "redis")
+		a.Again(at(time.Duration(i) * time.Second))
+		if len(a.Lasting()) != 0 {
+			t.Fatalf("at %d s: %v is active", i, a.Lasting())
+		}
+	}
+	if reports != 1 || ends != 1 {
+		t.Errorf("%d reports and %d ends in 50 s, want one each", reports, ends)
+	}
+	a.Begins(at(55*time.Second), "fleet", "redis", "cut off") // and it lasts
+	for _, step := range []struct {
+		at   time.Duration
+		want int
+	}{{59 * time.Second, 1}, {60 * time.Second, 2}, {61 * time.Second, 2}, {10 * time.Minute, 2}} {
+		if a.Again(at(step.at)); reports != step.want {
+			t.Errorf("after %v: %d reports, want %d", step.at, reports, step.want)
+		}
+	}
+	if a.Recovers("fleet", "redis"); ends != 2 {
+		t.Errorf("%d ends, want 2", ends)
+	}
+	a.Again(at(12 * time.Minute))
+	if len(a.raised) != 0 {
+		t.Errorf("after its minute it is still remembered: %v", a.raised)
+	}
+}
+
+// An alarm whose text changes is reported again once the new text has lasted for
+// five seconds, at most once in ten. Its figures may change.
+func TestAlarmsWithAnotherText(t *testing.T) {
+	var reports []string
+	a := New(func(alarm edgeguard.Alarm) { reports = append(reports, alarm.Text) }, nil)
+	start := time.Unix(1_800_000_000, 0)
+	for second := range 40 {
+		now := start.Add(time.Duration(second) * time.Second)
+		switch {
+		case second == 0:
+			a.Begins(now, "fleet", "redis", "cannot be reached (port 4711)")
+		case second >= 3 && second < 20: // raised at each try
+			a.Begins(now, "fleet", "redis", fmt.Sprintf("no library (try %d)", second))
+		case second == 25: // raised once
+			a.Begins(now, "fleet", "redis", "wrong password")
+		case second > 31: // two causes alternate
+			a.Begins(now, "fleet", "redis", []string{"read only", "loading"}[second%2])
+		}
+		a.Again(now)
+		want := 1
+		if second >= 10 {
+			want++
+		}
+		if second >= 30 {
+			want++
+		}
+		if len(reports) != want {
+			t.Fatalf("at %d s: reported %q, want %d texts", second, reports, want)
+		}
+	}
+	if reports[1] != "no library (try 10)" || reports[2] != "wrong password" {
+		t.Errorf("reported %q", reports)
+	}
+}
+
 func TestAlarmsAreBounded(t *testing.T) {
 	a := New(func(edgeguard.Alarm) {}, nil)
 	now := time.Unix(1_800_000_000, 0)
