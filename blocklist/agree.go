@@ -10,20 +10,30 @@ import (
 // made of one crossing, each by its own clock.
 const OneCrossing = time.Second
 
-// Agree is Merge, or Force where forced, for a record that all nodes of a fleet
-// have. Where this list has the same block (one version and one rule), and that
-// ends later by no more than OneCrossing, the fleet's takes its place. Of nodes
+// Agree is Merge for a record that all nodes of a fleet have; it may be wide if
+// it was forced. Where this list has the same block (one version and one rule), and
+// that ends later by no more than OneCrossing, the fleet's takes its place. Of nodes
 // that cross together the first makes the block, and the lists of the others
 // must not differ from it by milliseconds while it is active.
-func (l *List) Agree(b edgeguard.Block, forced bool, now time.Time) (changed bool, err error) {
-	e := &entry{block: normalize(b), forced: forced}
+//
+// Of one crossing, an unsigned record never replaces a signed one: whoever writes to
+// Redis could otherwise take the signature off every block as it is made. Of a record
+// that the list already has, Agree adds what t says more. Here is ignored.
+func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, err error) {
+	e := &entry{block: normalize(b), trust: t.compact() &^ here}
 	if err := l.checkPrefix(e); err != nil {
 		return false, err
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	if held := l.known(e.block.Prefix); held != nil && sameCrossing(held, e, now) && l.checkExempt(e) == nil {
-		return l.replace(held, e, now), nil
+	held := l.known(e.block.Prefix)
+	if later, same := sameCrossing(held, e, now); same && l.checkExempt(e) == nil {
+		switch {
+		case held.trust.has(signed) && !e.trust.has(signed):
+			return false, nil
+		case later > 0:
+			return l.replace(held, e, now), nil
+		}
 	}
 	return l.take(e, now)
 }
@@ -48,16 +58,20 @@ func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard
 		return b // another goroutine was first
 	}
 	b.Reason = reason
-	l.stand(&entry{block: b, forced: held.forced}, held, now)
+	l.stand(&entry{block: b, trust: held.trust}, held, now)
 	l.publish()
 	return b
 }
 
-// sameCrossing reports whether e is of the crossing that held is of, and first.
-func sameCrossing(held, e *entry, now time.Time) bool {
+// sameCrossing reports whether e is of the crossing that held, possibly nil, is of,
+// and by how much held ends later.
+func sameCrossing(held, e *entry, now time.Time) (later time.Duration, same bool) {
+	if held == nil || held.remembered || (held.trust ^ e.trust).has(forced) {
+		return 0, false
+	}
 	mine, theirs := &held.block, &e.block
-	later := mine.Until.Sub(theirs.Until)
-	return !held.remembered && mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
-		!mine.Lifted && !theirs.Lifted && !mine.Allow && !theirs.Allow && held.forced == e.forced &&
-		now.Before(theirs.Until) && later > 0 && later <= OneCrossing
+	later = mine.Until.Sub(theirs.Until)
+	return later, mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
+		!mine.Lifted && !theirs.Lifted && !mine.Allow && !theirs.Allow &&
+		now.Before(theirs.Until) && later.Abs() <= OneCrossing
 }

@@ -39,7 +39,7 @@ func TestAgree(t *testing.T) {
 			theirs := mine
 			theirs.Origin = "b"
 			tt.change(&theirs)
-			changed, err := l.Agree(theirs, tt.forced, epoch)
+			changed, err := l.Agree(theirs, Trust{Forced: tt.forced}, epoch)
 			if err != nil || changed != tt.agrees {
 				t.Errorf("changed %v, %v", changed, err)
 			}
@@ -58,7 +58,7 @@ func TestAgreeRefuses(t *testing.T) {
 		"198.51.100.7/32": ErrProtected, "192.0.2.1/32": ErrAllowed, "10.0.0.0/8": ErrTooWide,
 	} {
 		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Until: epoch.Add(time.Hour), Version: 1}
-		if _, err := l.Agree(b, false, epoch); !errors.Is(err, want) {
+		if _, err := l.Agree(b, Trust{}, epoch); !errors.Is(err, want) {
 			t.Errorf("%s: %v", prefix, err)
 		}
 	}

@@ -133,13 +133,13 @@ func TestAllowanceWidth(t *testing.T) {
 		if _, _, err := l.Add(b, false, epoch); !errors.Is(err, ErrTooWide) {
 			t.Errorf("%s: %v", p, err)
 		}
-		if _, changed, err := l.Add(b, true, epoch); !changed || err != nil || !l.Forced(b.Prefix) {
+		if _, changed, err := l.Add(b, true, epoch); !changed || err != nil || !l.Trust(b.Prefix).Forced {
 			t.Errorf("%s, forced: %v, %v", p, changed, err)
 		}
 		if s, _ := l.Find(epoch, b.Prefix.Addr().Next()); s != Allowed {
 			t.Errorf("%s: %s", p, s)
 		}
-		if _, ok := l.Disallow(b.Prefix, epoch, "", ""); !ok || !l.Empty() || !l.Forced(b.Prefix) {
+		if _, ok := l.Disallow(b.Prefix, epoch, "", ""); !ok || !l.Empty() || !l.Trust(b.Prefix).Forced {
 			t.Errorf("%s stays, or other nodes will not believe that it is taken back", p)
 		}
 	}

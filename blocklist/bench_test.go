@@ -37,10 +37,10 @@ func probes(n int) map[string][]netip.Addr {
 // filled makes a list in bulk, as a restart does.
 func filled(b *testing.B, n int) *List {
 	l := New(Config{Allow: prefixes("192.0.2.0/24"), Protected: prefixes("10.0.0.0/8", "127.0.0.0/8"), Most: 8 * n})
-	refused := l.Restore(func(yield func(edgeguard.Block, bool) bool) {
+	refused := l.Restore(func(yield func(edgeguard.Block, Trust) bool) {
 		for i := range n {
 			until := epoch.Add(time.Hour + time.Duration(i%600)*time.Second)
-			if !yield(edgeguard.Block{Prefix: host(i), Rule: "site", Reason: "over limit", Origin: "n1", Since: epoch, Until: until, Version: 1}, false) {
+			if !yield(edgeguard.Block{Prefix: host(i), Rule: "site", Reason: "over limit", Origin: "n1", Since: epoch, Until: until, Version: 1}, Trust{}) {
 				return
 			}
 		}

@@ -110,7 +110,7 @@ func (b *budget) order(g *group) {
 }
 
 // byHand reports whether an operator made or forced this.
-func (e *entry) byHand() bool { return e.forced || e.block.Rule == edgeguard.ManualRule }
+func (e *entry) byHand() bool { return e.trust.has(forced) || e.block.Rule == edgeguard.ManualRule }
 
 // groupsOf returns the networks that a prefix counts in.
 func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {

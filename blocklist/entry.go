@@ -21,15 +21,16 @@ type entry struct {
 	due        int64   // when Sweep has to act, in nanos; for what is active its end
 	place      int32   // in expiries; the writer's
 	length     uint8   // of network
-	forced     bool
+	trust      trust
 	remembered bool // a tombstone, or ended: not among the blocks or allowances
 	block      edgeguard.Block
 	seat       *seat // of an active block
 }
 
-// binds reports whether an active block or allowance is in force at now.
-func (e *entry) binds(now time.Time, forcedOnly bool) bool {
-	return nanos(now) < e.due && (e.forced || !forcedOnly)
+// binds reports whether an active block or allowance is in force at now; hereOnly
+// asks for one that was forced on this node.
+func (e *entry) binds(now time.Time, hereOnly bool) bool {
+	return nanos(now) < e.due && (!hereOnly || e.trust.has(here))
 }
 
 // compare orders the records of one prefix. It is total over all fields, so
@@ -50,7 +51,7 @@ func compare(a, b *entry) int {
 		strings.Compare(x.Reason, y.Reason),
 		cmp.Compare(x.Count, y.Count),
 		cmp.Compare(x.Limit, y.Limit),
-		compareBool(a.forced, b.forced),
+		compareBool(a.trust.has(forced), b.trust.has(forced)),
 	)
 }
 

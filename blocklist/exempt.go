@@ -23,7 +23,7 @@ func (l *List) SetAllow(prefixes []netip.Prefix) (overruled []edgeguard.Block) {
 }
 
 // SetProtected replaces the protected prefixes, with the same answer as
-// SetAllow. Forced blocks stay in force.
+// SetAllow. Blocks that were forced on this node stay in force.
 func (l *List) SetProtected(prefixes []netip.Prefix) (overruled []edgeguard.Block) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,10 +36,10 @@ func newIndex() *index {
 }
 
 // find returns the longest block of addr that binds at now, nil if there is none.
-func (x *index) find(now time.Time, addr netip.Addr, forcedOnly bool) *entry {
+func (x *index) find(now time.Time, addr netip.Addr, hereOnly bool) *entry {
 	n := numbers(addr)
 	for _, length := range x.lengths(addr).longestFirst() {
-		if e := x.get(n.masked(length), length); e != nil && e.binds(now, forcedOnly) {
+		if e := x.get(n.masked(length), length); e != nil && e.binds(now, hereOnly) {
 			return e
 		}
 	}

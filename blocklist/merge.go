@@ -20,8 +20,8 @@ var (
 	ErrExpired     = errors.New("already expired")
 )
 
-// Merge accepts a block, an allowance or a tombstone, made here or on another
-// node, and reports whether it changed the list. Of two records of one prefix the
+// Merge accepts a block, an allowance or a tombstone that was made on this node, and
+// reports whether it changed the list. Of two records of one prefix the
 // one with the greater version stays; of equal versions the allowance, then the
 // one that ends later. An older record is not an error and changes nothing.
 //
@@ -42,27 +42,42 @@ func (l *List) Merge(b edgeguard.Block, now time.Time) (changed bool, err error)
 // Force is Merge for an operator who insists: it also accepts wide prefixes and
 // blocks of protected addresses. A block inside the allowlist is still refused.
 func (l *List) Force(b edgeguard.Block, now time.Time) (changed bool, err error) {
-	return l.merge(&entry{block: normalize(b), forced: true}, now)
+	return l.merge(&entry{block: normalize(b), trust: forced | here}, now)
 }
 
-// Add makes a block or an allowance on this node: it is Merge, or Force if forced,
+// Add makes a block or an allowance on this node: it is Merge, or Force if force is set,
 // with the next version, or b's own if that is greater. An allowance, and a block
 // by [edgeguard.ManualRule], skips many versions, so that it outranks what rules of
 // other nodes do before they receive it. A block inside an active allowance is
 // refused with ErrAllowed. Add returns the record, and whether it changed the list.
-func (l *List) Add(b edgeguard.Block, forced bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
-	e := &entry{block: normalize(b), forced: forced}
+func (l *List) Add(b edgeguard.Block, force bool, now time.Time) (_ edgeguard.Block, changed bool, err error) {
+	t := trust(0)
+	if force {
+		t = forced | here
+	}
+	return l.add(&entry{block: normalize(b), trust: t}, now)
+}
+
+// Confirm is Add for a record of the fleet that an operator of this node confirms.
+// It is forced for all nodes, so that none asks for a second confirmation, but it
+// does not override what is protected here: nobody insisted on that.
+func (l *List) Confirm(b edgeguard.Block, now time.Time) (_ edgeguard.Block, changed bool, err error) {
+	return l.add(&entry{block: normalize(b), trust: forced}, now)
+}
+
+func (l *List) add(e *entry, now time.Time) (_ edgeguard.Block, changed bool, err error) {
 	if err := l.checkPrefix(e); err != nil {
 		return e.block, false, err
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	if !b.Allow {
+	if b := &e.block; !b.Allow {
 		if a := l.current.allowance(now, b.Prefix); a != nil {
 			return e.block, false, fmt.Errorf("%s: %w: it is inside the allowance of %s", b.Prefix, ErrAllowed, a.block.Prefix)
 		}
 	}
 	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
+	e.trust = l.made(e.trust)
 	changed, err = l.take(e, now)
 	return e.block, changed, err
 }
@@ -84,7 +99,7 @@ func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string) (to
 		return edgeguard.Block{}, false
 	}
 	tombstone = Tombstone(e.block, now, reason, origin)
-	l.replace(e, &entry{block: tombstone, forced: e.forced}, now) // or no other node would believe a wide one
+	l.replace(e, &entry{block: tombstone, trust: l.made(e.trust & forced)}, now) // forced, or no other node would accept a wide one
 	return tombstone, true
 }
 
@@ -105,13 +120,17 @@ func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
+	e.trust = l.made(e.trust)
 	return l.take(e, now)
 }
 
 // take is merge behind the checks of the prefix. It needs the lock.
 func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
 	held, news, err := l.weigh(e, now)
-	if !news {
+	switch {
+	case !news && held != nil && compare(e, held) == 0:
+		return l.vouch(held, e, now), err
+	case !news:
 		return false, err
 	}
 	if full := l.checkRoom(e, held, now); full != nil {
@@ -153,7 +172,7 @@ func (l *List) checkPrefix(e *entry) error {
 		return fmt.Errorf("%s: %w: no version after %d is left to lift it", p, ErrInvalid, e.block.Version)
 	case p.Addr().IsUnspecified() && !e.block.Allow:
 		return fmt.Errorf("%s: %w: no client comes from %s", p, ErrUnspecified, p.Addr())
-	case e.forced:
+	case e.trust.has(forced):
 		return nil
 	case p.Addr().Is4() && p.Bits() < edgeguard.WidestV4:
 		return fmt.Errorf("%s: %w: /%d is the widest", p, ErrTooWide, edgeguard.WidestV4)
@@ -171,7 +190,7 @@ func (l *List) checkExempt(e *entry) error {
 		return nil
 	case l.current.allow.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: remove it from the allowlist first", p, ErrAllowed)
-	case !e.forced && l.current.protected.LookupPrefix(p):
+	case !e.trust.has(here) && l.current.protected.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on", p, ErrProtected)
 	}
 	return nil

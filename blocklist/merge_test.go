@@ -189,8 +189,8 @@ func TestLiftKeepsForce(t *testing.T) {
 		if _, err := merge(b, epoch); err != nil {
 			t.Fatal(err)
 		}
-		if tombstone, ok := l.Lift(b.Prefix, epoch, "enough", "n1"); !ok || !tombstone.Lifted || l.Forced(b.Prefix) != force {
-			t.Errorf("forced %v: lifted %v, and the tombstone forced %v", force, ok, l.Forced(b.Prefix))
+		if tombstone, ok := l.Lift(b.Prefix, epoch, "enough", "n1"); !ok || !tombstone.Lifted || l.Trust(b.Prefix).Forced != force {
+			t.Errorf("forced %v: lifted %v, and the tombstone forced %v", force, ok, l.Trust(b.Prefix).Forced)
 		}
 	}
 }

@@ -21,11 +21,12 @@ type slowList struct {
 	allow, protected []netip.Prefix
 	records          []slowRecord
 	retention        time.Duration
+	signs            bool
 }
 
 type slowRecord struct {
 	edgeguard.Block
-	forced bool
+	trust Trust
 }
 
 func (s *slowList) forget(now time.Time) {
@@ -42,7 +43,17 @@ func contains(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-func (s *slowList) merge(b edgeguard.Block, forced bool, now time.Time) error {
+// merge merges a record that was made here; agree, one of the fleet.
+func (s *slowList) merge(b edgeguard.Block, force bool, now time.Time) error {
+	return s.take(b, Trust{Forced: force, Here: force, Signed: s.signs}, false, now)
+}
+
+func (s *slowList) agree(b edgeguard.Block, t Trust, now time.Time) error {
+	t.Here = false
+	return s.take(b, t, true, now)
+}
+
+func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) error {
 	s.forget(now)
 	widest := 32
 	if b.Prefix.Addr().Is4() {
@@ -50,12 +61,12 @@ func (s *slowList) merge(b edgeguard.Block, forced bool, now time.Time) error {
 	}
 	if !b.Lifted {
 		switch {
-		case b.Prefix.Bits() < widest && !forced:
+		case b.Prefix.Bits() < widest && !t.Forced:
 			return ErrTooWide
 		case b.Allow:
 		case inside(s.allow, b.Prefix):
 			return ErrAllowed
-		case inside(s.protected, b.Prefix) && !forced:
+		case inside(s.protected, b.Prefix) && !t.Here:
 			return ErrProtected
 		}
 	}
@@ -67,11 +78,18 @@ func (s *slowList) merge(b edgeguard.Block, forced bool, now time.Time) error {
 	if gone {
 		return err
 	}
-	fresh := slowRecord{b, forced}
+	fresh := slowRecord{b, t}
 	for i, r := range s.records {
 		if r.Prefix == b.Prefix {
-			if slowWins(fresh, r) {
+			later := r.Until.Sub(b.Until)
+			crossing := fleets && err == nil && r.Until.After(now) && r.Version == b.Version && r.Rule == b.Rule &&
+				!r.Lifted && !b.Lifted && !r.Allow && !b.Allow && r.trust.Forced == t.Forced && later.Abs() <= OneCrossing
+			switch {
+			case crossing && r.trust.Signed && !t.Signed:
+			case crossing && later > 0, slowWins(fresh, r):
 				s.records[i] = fresh
+			case !slowWins(r, fresh): // the same record
+				s.records[i].trust = Trust{r.trust.Forced, r.trust.Signed || t.Signed, r.trust.Here || t.Here}
 			}
 			return err
 		}
@@ -94,7 +112,7 @@ func slowWins(a, b slowRecord) bool {
 		cmp.Compare(a.Until.Unix(), b.Until.Unix()),
 		rank(a.Lifted)-rank(b.Lifted),
 		cmp.Compare(a.Rule, b.Rule),
-		rank(a.forced)-rank(b.forced),
+		rank(a.trust.Forced)-rank(b.trust.Forced),
 	) > 0
 }
 
@@ -110,7 +128,7 @@ func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block)
 	}
 	var best edgeguard.Block
 	for _, r := range s.records {
-		live := !r.Allow && !r.Lifted && r.Until.After(now) && (r.forced || standing == None)
+		live := !r.Allow && !r.Lifted && r.Until.After(now) && (r.trust.Here || standing == None)
 		if live && r.Prefix.Contains(a) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best = r.Block
 		}
@@ -207,6 +225,8 @@ func TestListAgainstScan(t *testing.T) {
 				now = now.Add(time.Duration(d.IntN(20)) * time.Second)
 			case 1:
 				fast.Sweep(now)
+				slow.signs = d.IntN(2) == 0
+				fast.SetSigns(slow.signs)
 			case 2:
 				if d.IntN(8) == 0 {
 					slow.allow = d.prefixes(2)
@@ -220,6 +240,10 @@ func TestListAgainstScan(t *testing.T) {
 				b := d.block(now)
 				_, err := fast.Force(b, now)
 				sameError(t, err, slow.merge(b, true, now))
+			case 5, 6:
+				b, trust := d.block(now), Trust{Forced: d.IntN(2) == 0, Signed: d.IntN(2) == 0, Here: d.IntN(2) == 0}
+				_, err := fast.Agree(b, trust, now)
+				sameError(t, err, slow.agree(b, trust, now))
 			default:
 				b := d.block(now)
 				_, err := fast.Merge(b, now)
@@ -261,7 +285,11 @@ func (d dice) own(t *testing.T, fast *List, slow *slowList, now time.Time) {
 	if !ok && sentinel(err) != ErrExpired { // what is over is remembered
 		return
 	}
-	sameError(t, err, slow.merge(made, fast.Forced(b.Prefix), now))
+	trust := fast.Trust(b.Prefix)
+	if trust.Signed != slow.signs || trust.Here {
+		t.Errorf("made here: %+v", trust)
+	}
+	sameError(t, err, slow.take(made, trust, false, now))
 }
 
 func sameError(t *testing.T, fast, slow error) {
@@ -289,6 +317,11 @@ func compareLists(t *testing.T, d dice, fast *List, slow *slowList, now time.Tim
 	}
 	if diff := gocmp.Diff(slow.all(now, true), slices.Collect(fast.Allowances(now)), gocmp.Comparer(samePrefix)); diff != "" {
 		t.Errorf("Allowances (-scan +list):\n%s", diff)
+	}
+	for _, r := range slow.records {
+		if trust := fast.Trust(r.Prefix); trust != r.trust && r.Until.Add(slow.retention).After(now) {
+			t.Errorf("%s: %+v, scan says %+v", r.Prefix, trust, r.trust)
+		}
 	}
 	checkCounts(t, fast)
 }

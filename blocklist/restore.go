@@ -8,10 +8,10 @@ import (
 )
 
 // Records returns all that the list remembers, allowances, tombstones and what
-// has ended included, each with whether it was forced: what a snapshot keeps. They are
-// as they were when the iteration began; no lock is held.
-func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
-	return func(yield func(edgeguard.Block, bool) bool) {
+// has ended included, each with its trust: what a snapshot keeps. They are as they were when
+// the iteration began; no lock is held.
+func (l *List) Records() iter.Seq2[edgeguard.Block, Trust] {
+	return func(yield func(edgeguard.Block, Trust) bool) {
 		l.mu.Lock()
 		blocks, allowances := l.walk(), l.current.allowances
 		remembered := make([]*entry, 0, len(l.remembered))
@@ -21,17 +21,17 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 		l.mu.Unlock()
 		defer l.walked()
 		for _, e := range blocks.All() {
-			if !yield(e.block, e.forced) {
+			if !yield(e.block, e.trust.public()) {
 				return
 			}
 		}
 		for _, e := range allowances.All() {
-			if !yield(e.block, e.forced) {
+			if !yield(e.block, e.trust.public()) {
 				return
 			}
 		}
 		for _, e := range remembered {
-			if !yield(e.block, e.forced) {
+			if !yield(e.block, e.trust.public()) {
 				return
 			}
 		}
@@ -42,11 +42,11 @@ func (l *List) Records() iter.Seq2[edgeguard.Block, bool] {
 // bulk and without calling OnChange's function. It accepts operators' blocks even
 // if they are more than half of Config.Most. It returns how many records were
 // refused or too old.
-func (l *List) Restore(records iter.Seq2[edgeguard.Block, bool], now time.Time) (refused int) {
+func (l *List) Restore(records iter.Seq2[edgeguard.Block, Trust], now time.Time) (refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for block, forced := range records {
-		e := &entry{block: normalize(block), forced: forced}
+	for block, known := range records {
+		e := &entry{block: normalize(block), trust: known.compact()}
 		if l.checkPrefix(e) != nil || l.checkExempt(e) != nil || l.forgotten(e, now) {
 			refused++
 			continue

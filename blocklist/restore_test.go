@@ -11,15 +11,15 @@ import (
 	"edgeguard"
 )
 
-// record is a block with whether it was forced.
+// record is a block with its trust.
 type record struct {
-	block  edgeguard.Block
-	forced bool
+	block edgeguard.Block
+	trust Trust
 }
 
 func recordsOf(l *List) (out []record) {
-	for b, forced := range l.Records() {
-		out = append(out, record{b, forced})
+	for b, t := range l.Records() {
+		out = append(out, record{b, t})
 	}
 	slices.SortFunc(out, func(a, b record) int { return strings.Compare(a.block.Prefix.String(), b.block.Prefix.String()) })
 	return out
@@ -79,9 +79,9 @@ func TestRestoreRefuses(t *testing.T) {
 	older := newer
 	older.Version, older.Lifted = 3, true
 	records := []edgeguard.Block{block("192.0.2.1/32", time.Hour), block("172.16.0.0/12", time.Hour), older}
-	refused := l.Restore(func(yield func(edgeguard.Block, bool) bool) {
+	refused := l.Restore(func(yield func(edgeguard.Block, Trust) bool) {
 		for _, b := range records {
-			if !yield(b, false) {
+			if !yield(b, Trust{}) {
 				return
 			}
 		}

@@ -6,11 +6,11 @@ import "fmt"
 type Standing uint8
 
 // The standings. Where several hold, the order is Allowed, Protected (unless
-// the block was forced), Blocked.
+// the block was forced on this node), Blocked.
 const (
 	None      Standing = iota // nothing is known of it
 	Allowed                   // on the allowlist, or inside an allowance
-	Protected                 // an address that is not blocked unless forced
+	Protected                 // an address that is not blocked unless forced on this node
 	Blocked                   // inside a block in force
 )
 

@@ -43,7 +43,7 @@ func (l *List) sweepOne(now time.Time, spared *entry) bool {
 	}
 	l.remove(e)
 	if ended { // as a copy: readers may still have e
-		l.remember(&entry{block: e.block, forced: e.forced})
+		l.remember(&entry{block: e.block, trust: e.trust})
 	}
 	return true
 }

@@ -92,7 +92,7 @@ func (d *Detector) prevails(now time.Time, r *rule, prefix netip.Prefix) (by, ol
 			return b, nil
 		}
 		if b.Prefix == prefix {
-			if b.Rule == edgeguard.ManualRule || d.config.List.Forced(prefix) {
+			if b.Rule == edgeguard.ManualRule || d.config.List.Trust(prefix).Forced {
 				return b, nil
 			}
 			old = b
@@ -137,7 +137,7 @@ func (c *decision) extend(r *rule, prefix netip.Prefix) {
 	}
 	block := *old
 	block.Until = source.falls(c.event.Addr, c.nowSec, source.limit)
-	if !block.Until.After(old.Until) || c.d.config.List.Forced(prefix) {
+	if !block.Until.After(old.Until) || c.d.config.List.Trust(prefix).Forced {
 		return
 	}
 	block.Version++ // as in block

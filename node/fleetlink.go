@@ -52,7 +52,7 @@ func (f *fleet) link() *redis.Link {
 // publish passes a change of the list to the other nodes.
 func (f *fleet) publish(b edgeguard.Block) {
 	if link := f.link(); link != nil && isFleets(f.peer.pipeline.Current().Config, &b) {
-		link.Changed(b, f.peer.list.Forced(b.Prefix))
+		link.Changed(b, f.peer.list.Trust(b.Prefix))
 	}
 }
 

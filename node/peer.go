@@ -67,8 +67,8 @@ func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
 }
 
 // Merge implements redis.Peer. A block that would refuse too much is held.
-func (p *peer) Merge(b edgeguard.Block, forced bool) (changed bool, err error) {
-	changed, err = p.quarantine.Admit(p.clock.Now(), p.pipeline.Current().Detector, b, forced)
+func (p *peer) Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
+	changed, err = p.quarantine.Admit(p.clock.Now(), p.pipeline.Current().Detector, b, t)
 	if errors.Is(err, aggregator.ErrHeld) {
 		p.touch() // a restart must not put it in force
 	}
@@ -76,16 +76,16 @@ func (p *peer) Merge(b edgeguard.Block, forced bool) (changed bool, err error) {
 }
 
 // Crowded implements redis.Peer.
-func (p *peer) Crowded(b edgeguard.Block, forced bool) bool {
-	return !forced && !b.Lifted && !b.Allow && b.Rule != edgeguard.ManualRule && p.list.Crowded(b.Prefix)
+func (p *peer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
+	return !t.Forced && !b.Lifted && !b.Allow && b.Rule != edgeguard.ManualRule && p.list.Crowded(b.Prefix)
 }
 
 // Records implements redis.Peer.
-func (p *peer) Records() iter.Seq2[edgeguard.Block, bool] {
-	return func(yield func(edgeguard.Block, bool) bool) {
+func (p *peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
+	return func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		c := p.pipeline.Current().Config
-		for b, forced := range p.list.Records() {
-			if isFleets(c, &b) && !yield(b, forced) {
+		for b, t := range p.list.Records() {
+			if isFleets(c, &b) && !yield(b, t) {
 				return
 			}
 		}

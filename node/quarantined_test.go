@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/aggregator"
+	"edgeguard/blocklist"
 	"edgeguard/internal/redistest"
 )
 
@@ -114,7 +115,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 		_, err := a.Node.fleet.peer.Merge(edgeguard.Block{
 			Prefix: netip.MustParsePrefix(fmt.Sprintf("203.0.0.%d/32", 1+k)), Rule: "site", Origin: "edge-z",
 			Since: now, Until: now.Add(time.Hour), Version: 1,
-		}, false)
+		}, blocklist.Trust{})
 		if errors.Is(err, aggregator.ErrHeld) {
 			held++
 		}
@@ -166,7 +167,7 @@ func TestHeldInFleet(t *testing.T) {
 	if !b.blocked("198.18.0.7") {
 		t.Error("what was confirmed is not in force")
 	}
-	a.eventually("the word has come", func() bool { return a.list.Forced(netip.MustParsePrefix("198.18.0.0/16")) })
+	a.eventually("the word has come", func() bool { return a.list.Trust(netip.MustParsePrefix("198.18.0.0/16")).Forced })
 	if _, ok := b.view().Unblock(netip.MustParsePrefix("198.19.0.0/16"), "a mistake"); !ok {
 		t.Fatal("nothing was taken back")
 	}

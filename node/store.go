@@ -89,7 +89,7 @@ func (s *store) restore() {
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
-				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At})
+				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trusted(b)})
 			} else {
 				blocks = append(blocks, *b)
 			}
@@ -105,9 +105,9 @@ func (s *store) restore() {
 		s.alarms.Happened(now, alarm.State, s.path, err.Error())
 		return
 	}
-	refused := s.list.Restore(func(yield func(edgeguard.Block, bool) bool) {
+	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
-			if !yield(blocks[i].Block, blocks[i].Forced) {
+			if !yield(blocks[i].Block, trusted(&blocks[i])) {
 				return
 			}
 		}
@@ -119,6 +119,17 @@ func (s *store) restore() {
 	}
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
+}
+
+// trusted returns what the list knew of a saved record. A version before this one
+// saved no Distant: what it says to be forced stays in force at an upgrade.
+func trusted(b *snapshot.Block) blocklist.Trust {
+	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant}
+}
+
+// saved is the reverse of trusted.
+func saved(b edgeguard.Block, t blocklist.Trust) *snapshot.Block {
+	return &snapshot.Block{Block: b, Forced: t.Forced, Signed: t.Signed, Distant: t.Forced && !t.Here}
 }
 
 // refill returns what puts a meter's windows back into its table; nil where no
@@ -246,11 +257,13 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector) {
 	for _, t := range d.Tables() {
 		writeTable(w, &t)
 	}
-	for b, forced := range s.list.Records() {
-		w.Block(&snapshot.Block{Block: b, Forced: forced})
+	for b, t := range s.list.Records() {
+		w.Block(saved(b, t))
 	}
 	for _, one := range held {
-		w.Block(&snapshot.Block{Block: one.Block, Held: true, Share: one.Share, At: one.At})
+		b := saved(one.Block, one.Trust)
+		b.Held, b.Share, b.At = true, one.Share, one.At
+		w.Block(b)
 	}
 	for one := range d.Steps() {
 		w.Step(snapshot.Step(one))

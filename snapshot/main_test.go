@@ -166,7 +166,7 @@ func random(rng *rand.Rand, n int) *state {
 		b := block("192.0.2.1/32", noon.Add(time.Duration(rng.Int64N(int64(time.Hour)))-30*time.Minute))
 		b.Prefix, b.Version, b.Count, b.Limit = randomPrefix(rng), rng.Uint64(), rng.Uint32(), rng.Uint32()
 		b.Lifted, b.Forced, b.Proxied = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
-		b.Allow = rng.IntN(2) == 0
+		b.Allow, b.Signed, b.Distant = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
 		if rng.IntN(3) == 0 {
 			b.Held, b.Share, b.At = true, rng.Float64(), noon.Add(-time.Duration(rng.Int64N(int64(time.Hour))))
 		}

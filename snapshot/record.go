@@ -71,8 +71,11 @@ func (d *decoder) meter(m *Meter) {
 // remembers it.
 type Block struct {
 	edgeguard.Block
-	// Forced says that an operator insisted.
-	Forced bool
+	// Forced says that an operator insisted; Distant, that this was on another node.
+	Forced, Distant bool
+	// Signed says that this node made the record while it had a fleet key, or
+	// verified its MAC.
+	Signed bool
 	// Held says that the block is not in force: it has waited for a word since
 	// At, when it would have refused Share (0 to 1) of the requests.
 	Held  bool
@@ -82,7 +85,7 @@ type Block struct {
 
 func (e *encoder) block(b *Block, offset time.Duration) {
 	e.prefix(b.Prefix, false)
-	e.flags(b.Forced, b.Lifted, b.Proxied, b.Allow, b.Held)
+	e.flags(b.Forced, b.Lifted, b.Proxied, b.Allow, b.Held, b.Signed, b.Distant)
 	e.text(b.Rule)
 	e.text(b.Reason)
 	e.text(b.Origin)
@@ -99,7 +102,7 @@ func (e *encoder) block(b *Block, offset time.Duration) {
 
 func (d *decoder) block(b *Block) {
 	b.Prefix, _ = d.prefix()
-	d.flags(&b.Forced, &b.Lifted, &b.Proxied, &b.Allow, &b.Held)
+	d.flags(&b.Forced, &b.Lifted, &b.Proxied, &b.Allow, &b.Held, &b.Signed, &b.Distant)
 	b.Rule = d.text()
 	b.Reason = d.text()
 	b.Origin = d.text()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 // Held is a block of the fleet that awaits confirmation. Its times are local.
@@ -14,6 +15,7 @@ type Held struct {
 	// a share of 0 waits until the budget is free, and needs no confirmation.
 	Share float64
 	At    time.Time
+	Trust blocklist.Trust // of the record that waits
 }
 
 // Stats is what a quarantine has done so far.

@@ -17,8 +17,8 @@ func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
 	return max(held, q.list.Version(prefix))
 }
 
-// Confirm puts a held block in force, as an operator asked: as a forced one
-// with the next version, so that the other nodes need no second confirmation.
+// Confirm puts a held block in force, as an operator asked: see
+// [blocklist.List.Confirm].
 // ok is false if no block of exactly this prefix is held. The error is the
 // list's, which may refuse the block; then it stays held.
 func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
@@ -28,7 +28,7 @@ func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Bl
 	}
 	b = one.Block
 	b.Version++
-	b, _, err = q.list.Add(b, true, now)
+	b, _, err = q.list.Confirm(b, now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err != nil {

@@ -73,8 +73,7 @@ func (q *Quarantine) SetMost(blocks int) {
 }
 
 // Admit merges a block, an allowance or a tombstone of the fleet into the list
-// as [blocklist.List.Agree] does, by force if it was forced, unless it must be
-// held: then the error is [aggregator.ErrHeld].
+// as [blocklist.List.Agree] does, unless it must be held: then the error is [aggregator.ErrHeld].
 //
 // A block is held if it, and the fleet's blocks that were admitted in the last
 // five minutes, would newly refuse more than the limit of these minutes'
@@ -83,21 +82,21 @@ func (q *Quarantine) SetMost(blocks int) {
 // until five minutes pass with nothing charged, and needs no confirmation.
 // Allowances, tombstones and forced blocks are never held. A held block stays
 // held when it comes again.
-func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, forced bool) (changed bool, err error) {
-	if !forced && !b.Lifted && !b.Allow {
-		if share, err := q.weigh(now, d, b); err != nil {
+func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
+	if !t.Forced && !b.Lifted && !b.Allow {
+		if share, err := q.weigh(now, d, b, t); err != nil {
 			if share > 0 && q.ask != nil {
 				q.ask(b)
 			}
 			return false, err
 		}
 	}
-	return q.list.Agree(b, forced, now)
+	return q.list.Agree(b, t, now)
 }
 
 // weigh decides whether a block is held, and returns its share if it is. A
 // block that the list would refuse, or has newer, is left to the list.
-func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block) (share float64, err error) {
+func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (share float64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if before, ok := q.held[b.Prefix]; ok {
@@ -114,7 +113,7 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 	if (share == 0 || !full) && q.charge(now, b.Prefix, share) {
 		return 0, nil
 	}
-	one := Held{Block: b, Share: share, At: now}
+	one := Held{Block: b, Share: share, At: now, Trust: t}
 	if full {
 		q.stats.NotRecorded++
 		return share, heldError(&one)
@@ -195,7 +194,7 @@ func (q *Quarantine) Found(prefix netip.Prefix) {
 // crossing.
 func (q *Quarantine) Changed(now time.Time, b edgeguard.Block) {
 	if one, confirmed := q.changed(b); confirmed {
-		_, _ = q.list.Agree(one.Block, false, now) // an error means that the list has no use for it
+		_, _ = q.list.Agree(one.Block, one.Trust, now) // an error means that the list has no use for it
 	}
 }
 

@@ -58,7 +58,7 @@ func (g *door) block(prefix string, version uint64) edgeguard.Block {
 }
 
 func (g *door) merge(b edgeguard.Block, forced bool) error {
-	_, err := g.Admit(g.now, g.d, b, forced)
+	_, err := g.Admit(g.now, g.d, b, blocklist.Trust{Forced: forced})
 	return err
 }
 
@@ -194,7 +194,7 @@ func TestOneBlockIsHeld(t *testing.T) {
 		"confirmed": func(g *door) {
 			held(g)
 			b, ok, err := g.Confirm(g.now, netip.MustParsePrefix(much))
-			if !ok || err != nil || b.Version <= 3 || !g.list.Forced(b.Prefix) {
+			if !ok || err != nil || b.Version <= 3 || !g.list.Trust(b.Prefix).Forced {
 				g.t.Errorf("%+v, %v, %v", b, ok, err)
 			}
 			g.inForce(much, true)
@@ -377,7 +377,7 @@ func TestOracle(t *testing.T) {
 			if _, ok, err := g.Confirm(g.now, one.Prefix); !ok || err != nil {
 				t.Fatal(one.Prefix, ok, err)
 			}
-			if !g.list.Forced(one.Prefix) || !refused(one.Prefix.Addr()) {
+			if !g.list.Trust(one.Prefix).Forced || !refused(one.Prefix.Addr()) {
 				t.Errorf("seed %d: %s is confirmed and not in force", seed, one.Prefix)
 			}
 		}

@@ -3,7 +3,6 @@ package quarantine
 import (
 	"time"
 
-	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 )
@@ -12,13 +11,13 @@ import (
 // need to be held: a block of their prefix is in force, or they waited for the
 // budget and it is free. Call it about once a second.
 func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) {
-	for _, b := range q.sweep(now, d) {
-		_, _ = q.list.Agree(b, false, now) // what the list refuses need not be held
+	for _, one := range q.sweep(now, d) {
+		_, _ = q.list.Agree(one.Block, one.Trust, now) // what the list refuses need not be held
 	}
 }
 
 // sweep returns the blocks to merge.
-func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []edgeguard.Block) {
+func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []Held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for prefix, one := range q.held {
@@ -28,7 +27,7 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []edgegua
 		}
 		if standing, b := q.list.Find(now, prefix.Addr()); standing == blocklist.Blocked && b.Prefix == prefix {
 			q.drop(prefix, &q.stats.ConfirmedByCounts)
-			ready = append(ready, one.Block)
+			ready = append(ready, one)
 		}
 	}
 	if len(q.held) == 0 || q.budget.sum(now) > 0 {
@@ -45,7 +44,7 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []edgegua
 			break
 		}
 		q.drop(prefix, &q.stats.AdmittedLater)
-		ready = append(ready, one.Block)
+		ready = append(ready, one)
 	}
 	return ready
 }

@@ -22,7 +22,7 @@ const (
 
 // byRule reports whether a rule made this block, and not an operator.
 func (c *change) byRule() bool {
-	return !c.forced && !c.block.Lifted && !c.block.Allow && c.block.Rule != edgeguard.ManualRule
+	return !c.trust.Forced && !c.block.Lifted && !c.block.Allow && c.block.Rule != edgeguard.ManualRule
 }
 
 // crowdedNetworks are the networks of which the fleet keeps no more blocks for

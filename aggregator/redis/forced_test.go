@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 	"edgeguard/internal/redistest"
 )
 
@@ -38,7 +39,7 @@ func TestForcedTravels(t *testing.T) {
 	inForce := func(m *member) {
 		t.Helper()
 		m.eventually(t, "the forced block", func() bool { return m.blocked(inside) != nil })
-		if !m.list.Forced(netip.MustParsePrefix(wide)) {
+		if !m.list.Trust(netip.MustParsePrefix(wide)).Forced {
 			t.Errorf("%s does not know that it was forced", m.name)
 		}
 	}
@@ -68,7 +69,7 @@ func TestWideUnforcedIsRefused(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	fleet := join(t, s.Addr, 2, nil)
 	for _, p := range []string{"198.0.0.0/15", "2001::/31", "198.51.0.0/16"} {
-		fleet[0].link.Changed(fleet[0].byHand(p), false)
+		fleet[0].link.Changed(fleet[0].byHand(p), blocklist.Trust{})
 	}
 	for _, m := range fleet {
 		m.eventually(t, "the block that is not too wide", func() bool { return m.blocked("198.51.100.7") != nil })

@@ -109,19 +109,19 @@ func (p testPeer) Width(meter uint64) uint32 {
 	}
 	return 0
 }
-func (p testPeer) Now() time.Time                                     { return time.Now() }
-func (p testPeer) Epoch(t time.Time) time.Time                        { return p.epoch(t) }
-func (p testPeer) Local(t time.Time) time.Time                        { return p.local(t) }
-func (p testPeer) Over(k aggregator.Key, peak uint32, reason string)  { p.block(k, peak, reason) }
-func (p testPeer) Settled(aggregator.Key, uint32) bool                { return false }
-func (p testPeer) Merge(b edgeguard.Block, forced bool) (bool, error) { return p.merge(b, forced) }
-func (p testPeer) Records() iter.Seq2[edgeguard.Block, bool]          { return p.list.Records() }
-func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time)           { p.table.Clear(prefix.Addr(), "") }
+func (p testPeer) Now() time.Time                                           { return time.Now() }
+func (p testPeer) Epoch(t time.Time) time.Time                              { return p.epoch(t) }
+func (p testPeer) Local(t time.Time) time.Time                              { return p.local(t) }
+func (p testPeer) Over(k aggregator.Key, peak uint32, reason string)        { p.block(k, peak, reason) }
+func (p testPeer) Settled(aggregator.Key, uint32) bool                      { return false }
+func (p testPeer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) { return p.merge(b, t) }
+func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust]     { return p.list.Records() }
+func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time)                 { p.table.Clear(prefix.Addr(), "") }
 func (p testPeer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }
-func (p testPeer) Crowded(b edgeguard.Block, forced bool) bool {
-	c := change{b, forced}
+func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
+	c := change{b, t}
 	return c.byRule() && p.list.Crowded(b.Prefix)
 }
 func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
@@ -139,7 +139,7 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
-	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Forced(b.Prefix)) })
+	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
 	m.done = make(chan struct{})
 	m.end = end
@@ -207,8 +207,8 @@ func (m *member) block(key aggregator.Key, peak uint32, reason string) {
 	}, now)
 }
 
-func (m *member) merge(b edgeguard.Block, forced bool) (bool, error) {
-	return m.list.Agree(b, forced, time.Now())
+func (m *member) merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
+	return m.list.Agree(b, t, time.Now())
 }
 
 func (m *member) blocked(addr string) *edgeguard.Block {

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/blocklist"
 )
 
 // Counter is the counting half of a node. With a [Clock] it is all that a
@@ -29,19 +30,19 @@ type Counter interface {
 
 // List is the node's list of blocks, as far as it concerns the fleet.
 type List interface {
-	// Merge merges a block or allowance of the fleet into the node's list, by
-	// force if it was forced. Times are local. An error raises an alarm about
+	// Merge merges a block or allowance of the fleet into the node's list. Times
+	// are local. An error raises an alarm about
 	// the record, unless it is blocklist.ErrExpired or aggregator.ErrHeld. The
 	// same record comes again with each full read of the fleet's list.
-	Merge(b edgeguard.Block, forced bool) (changed bool, err error)
+	Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err error)
 	// Crowded reports whether the node's list is full and this rule's block
 	// would only evict one of another network that has no more of them. A full
 	// read of the fleet's list skips it, so that it does not bring back what
 	// was evicted here.
-	Crowded(b edgeguard.Block, forced bool) bool
+	Crowded(b edgeguard.Block, t blocklist.Trust) bool
 	// Records returns the fleet's part of the node's list: blocks, allowances
 	// and tombstones, without those of rules with scope node.
-	Records() iter.Seq2[edgeguard.Block, bool]
+	Records() iter.Seq2[edgeguard.Block, blocklist.Trust]
 	// Cleared is called when the fleet unblocked a prefix: the node forgets its
 	// counts. at is local.
 	Cleared(prefix netip.Prefix, at time.Time)

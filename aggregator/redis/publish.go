@@ -8,6 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/blocklist"
 )
 
 // publishBatch is the most records of one call: 50 KB.
@@ -15,15 +16,15 @@ const publishBatch = 50
 
 // change is a block or allowance of this node's list that the fleet may lack.
 type change struct {
-	block  edgeguard.Block
-	forced bool
+	block edgeguard.Block
+	trust blocklist.Trust
 }
 
 // Changed queues a change of the node's list to be published; times are local.
 // It never waits: if the queue is full, a full sync publishes the change. What
 // came from the fleet is recognized and not published. An unblock also removes
 // the prefix's counts from what the node pushes, immediately, and from Redis.
-func (l *Link) Changed(b edgeguard.Block, forced bool) {
+func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
 	if forgets(&b) {
 		l.clear(b)
 	}
@@ -31,7 +32,7 @@ func (l *Link) Changed(b edgeguard.Block, forced bool) {
 		return
 	}
 	select {
-	case l.queue <- change{b, forced}:
+	case l.queue <- change{b, t}:
 	default:
 		signal(l.resync)
 	}
@@ -136,7 +137,7 @@ func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 
 // news encodes a change, and reports whether it is more than the fleet has.
 func (l *Link) encodeNew(c change) (record string, ok bool) {
-	r := aggregator.Record{Block: c.block, Forced: c.forced, Retention: l.config.Retention}
+	r := aggregator.Record{Block: c.block, Forced: c.trust.Forced, Retention: l.config.Retention}
 	r.Block.Since, r.Block.Until = l.node.Epoch(c.block.Since), l.node.Epoch(c.block.Until)
 	record, err := r.Encode()
 	if err == nil && len(record) > aggregator.MaxRecord {

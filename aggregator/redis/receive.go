@@ -134,14 +134,15 @@ func (l *Link) merge(prefix, record string, fresh bool) {
 		return
 	}
 	b := r.Block
-	if !fresh && l.node.Crowded(b, r.Forced) {
+	t := blocklist.Trust{Forced: r.Forced}
+	if !fresh && l.node.Crowded(b, t) {
 		return
 	}
 	if fresh && b.Origin != l.config.Node {
 		l.stats.travelled(now.Sub(b.Since))
 	}
 	b.Since, b.Until = l.node.Local(b.Since), l.node.Local(b.Until)
-	changed, err := l.node.Merge(b, r.Forced)
+	changed, err := l.node.Merge(b, t)
 	switch {
 	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case errors.Is(err, blocklist.ErrFull):

@@ -67,9 +67,9 @@ func (l *Link) scan(ctx context.Context) error {
 func (l *Link) liveRecords() []change {
 	var out []change
 	now := l.node.Now()
-	for b, forced := range l.node.Records() {
+	for b, t := range l.node.Records() {
 		if matters(b, now, l.config.Retention) {
-			out = append(out, change{b, forced})
+			out = append(out, change{b, t})
 		}
 	}
 	return out

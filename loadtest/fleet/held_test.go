@@ -90,7 +90,9 @@ func TestForgedNetwork(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	for _, n := range f.nodes {
-		f.eventually(n.name+" to have the word", func() bool { return n.refuses(address(0)) && n.list.Forced(wide) && n.quarantine.Stats().Held == 0 })
+		f.eventually(n.name+" to have the word", func() bool {
+			return n.refuses(address(0)) && n.list.Trust(wide).Forced && n.quarantine.Stats().Held == 0
+		})
 	}
 	f.agree()
 	f.noneRejected()
@@ -136,7 +138,7 @@ func TestForgedClients(t *testing.T) {
 	for _, n := range f.nodes {
 		f.eventually(n.name+" to have the word", func() bool {
 			for _, p := range meant {
-				if !n.list.Forced(p) || !n.refuses(p.Addr()) {
+				if !n.list.Trust(p).Forced || !n.refuses(p.Addr()) {
 					return false
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/blocklist"
 	"edgeguard/internal/redistest"
 )
 
@@ -42,7 +43,7 @@ func TestTheModelNotices(t *testing.T) {
 	if wrong := f.compareCounts(end); len(wrong) < 2 {
 		t.Errorf("a key is gone, and these are found: %q", wrong)
 	}
-	n.link.Changed(manualOf(prefix(50), n), false)
+	n.link.Changed(manualOf(prefix(50), n), blocklist.Trust{})
 	f.eventually("a block of nobody over the limit to be noticed", func() bool {
 		return slices.ContainsFunc(f.compareLists(end), func(s string) bool { return strings.Contains(s, prefix(50).String()) })
 	})

@@ -83,7 +83,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 		n.changed[b.Prefix] = time.Now()
 		n.mu.Unlock()
 		n.quarantine.Changed(time.Now(), b)
-		n.link.Changed(b, n.list.Forced(b.Prefix))
+		n.link.Changed(b, n.list.Trust(b.Prefix))
 	})
 	return n
 }
@@ -141,19 +141,19 @@ func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 	return p.member.Settled(p.now(), k, peak)
 }
 
-func (p peer) Merge(b edgeguard.Block, forced bool) (bool, error) {
+func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
 	p.fleet.pass(beforeApply)
 	defer p.fleet.pass(afterApply)
-	return p.quarantine.Admit(p.now(), p.detector, b, forced)
+	return p.quarantine.Admit(p.now(), p.detector, b, t)
 }
 
-func (p peer) Records() iter.Seq2[edgeguard.Block, bool] { return p.list.Records() }
+func (p peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return p.list.Records() }
 
 func (p peer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }
 
-func (p peer) Crowded(edgeguard.Block, bool) bool                 { return false }
+func (p peer) Crowded(edgeguard.Block, blocklist.Trust) bool      { return false }
 func (p peer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
 
 func (p peer) Fleet(beats []aggregator.Heartbeat) {
