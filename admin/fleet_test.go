@@ -43,6 +43,31 @@ func TestNoFleet(t *testing.T) {
 	}
 }
 
+// Every degraded node names a reason, in words that name no address.
+func TestReadyNamesAReason(t *testing.T) {
+	n, _ := full(t)
+	s := serve(t, n, admin.Config{TokenFile: tokenFile(t, secret)})
+	for _, test := range []struct {
+		ready, up bool
+		kinds     []string
+		want      string
+	}{
+		{true, true, nil, `{"ready":true,"degraded":false}`},
+		{true, true, []string{"state"}, `{"ready":true,"degraded":true,"reason":"alarms: state"}`},
+		{true, true, []string{"state", "log", "log", "fleet_held"}, `{"ready":true,"degraded":true,"reason":"alarms: fleet_held, log, state"}`},
+		{true, false, []string{"fleet"}, `{"ready":true,"degraded":true,"reason":"fleet: unreachable"}`},
+		{false, true, nil, `{"ready":false,"degraded":false,"reason":"starting or ending"}`},
+		{false, true, []string{"listen"}, `{"ready":false,"degraded":true,"reason":"alarms: listen"}`},
+	} {
+		n.mu.Lock()
+		n.stats.Ready, n.stats.Fleet.Up, n.stats.Kinds = test.ready, test.up, test.kinds
+		n.mu.Unlock()
+		if _, body := s.ask(t, request{method: "GET", path: "/readyz"}); strings.TrimSpace(string(body)) != test.want {
+			t.Errorf("%+v: %s", test, body)
+		}
+	}
+}
+
 // A node whose Redis is away stays ready and says so to anybody, in a word that
 // names no address.
 func TestReadyWithoutRedis(t *testing.T) {

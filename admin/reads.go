@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -30,24 +31,38 @@ func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 // getReady reports whether the node has restored its state and listens. A node that is
 // cut off from its fleet stays ready: it decides alone, and a balancer that
 // took all nodes out because their Redis is away would make it worse. What else
-// degrades it is in the status: any client may ask here, so the reason is one
-// word without an address.
+// degrades it is named by the kinds of the alarms, with the sentences in the
+// status: any client may ask here, so the reason contains no address.
 func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	stats := s.reader.Stats()
 	status := http.StatusOK
 	if !stats.Ready {
 		status = http.StatusServiceUnavailable
 	}
-	reason := ""
-	if stats.Fleet != nil && !stats.Fleet.Up {
-		reason = "fleet: " + stats.Fleet.Trouble
+	reason := degradedBy(&stats)
+	degraded := reason != ""
+	if !stats.Ready && !degraded {
+		reason = "starting or ending"
 	}
 	sendJSON(w, status, struct {
 		Ready    bool   `json:"ready"`
 		Degraded bool   `json:"degraded"`
 		Reason   string `json:"reason,omitempty"`
-	}{stats.Ready, reason != "" || len(stats.Conditions) > 0, reason})
+	}{stats.Ready, degraded, reason})
 	return nil
+}
+
+// degradedBy returns what degrades the node, in words without an address; "" if
+// nothing does.
+func degradedBy(stats *Stats) string {
+	if stats.Fleet != nil && !stats.Fleet.Up {
+		return "fleet: " + stats.Fleet.Trouble
+	}
+	kinds := slices.Sorted(slices.Values(stats.Kinds))
+	if kinds = slices.Compact(kinds); len(kinds) > 0 {
+		return "alarms: " + strings.Join(kinds, ", ")
+	}
+	return ""
 }
 
 func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {

@@ -17,6 +17,8 @@ type Stats struct {
 	// Conditions are in words what keeps it from being ready or makes it less
 	// than it should be, such as "accesslog /var/log/x: permission denied".
 	Conditions []string `json:"conditions,omitempty"`
+	// Kinds are the kinds of these alarms: words that name no address.
+	Kinds []string `json:"-"`
 
 	Events Totals `json:"events"`
 	// V4 and V6 are the active blocks.

@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,5 +28,13 @@ func TestSplitReason(t *testing.T) {
 	}
 	if got := SplitReason(many); len(got) > 255 {
 		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// TestSumByNode: the runs of a node are one line of a split.
+func TestSumByNode(t *testing.T) {
+	got := SumByNode([]NodeCount{{"edge-b", 5}, {"edge-a", 4}, {"edge-b", 1}, {"edge-c", 7}, {"edge-a", 3}})
+	if want := []NodeCount{{"edge-a", 7}, {"edge-c", 7}, {"edge-b", 6}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -371,4 +371,11 @@ func TestReloadLeavesFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.eventually("it is joined again", func() bool { f := a.fleet(); return f != nil && f.Up })
+	if err := a.Reload(); err != nil { // which changes nothing
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`msg="joining the fleet" redis=redis://127.0.0.1:[0-9]+\S* namespace=test node=edge-a boot=[0-9a-f]{16}`)
+	if got := line.FindAllString(a.log.String(), -1); len(got) != 2 {
+		t.Errorf("%d lines say which fleet is joined, want one for each time:\n%s", len(got), a.log)
+	}
 }

@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"edgeguard"
@@ -21,6 +23,7 @@ type fleet struct {
 	version string
 	boot    string // tells this run of the node from earlier ones, in the fleet
 	links   supervisor.Group[*fleetLink]
+	log     *slog.Logger
 }
 
 // settle makes the link that runs that of the config. The boot is the
@@ -36,9 +39,17 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 			f.peer.alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
 		} else {
 			want = append(want, &fleetLink{key: fmt.Sprintf("fleet %+v", rc), Link: link, peer: f.peer})
+			f.announce(&rc, want[0].key)
 		}
 	}
 	f.links.Settle(ctx, want)
+}
+
+// announce logs which fleet a link joins, unless it does already.
+func (f *fleet) announce(rc *redis.Config, key string) {
+	if running := f.links.All(); len(running) == 0 || running[0].key != key {
+		f.log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot)
+	}
 }
 
 // link is the node's way to its fleet; nil for a node alone.

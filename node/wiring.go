@@ -44,7 +44,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Now: n.clock.Now, Alarms: n.alarms, Log: n.options.Log, State: c.State,
 	})
 	n.fleet = &fleet{
-		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: supervisor.Group[*fleetLink]{Config: s},
+		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: supervisor.Group[*fleetLink]{Config: s}, log: n.options.Log,
 		peer: &peer{
 			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
 			touch: n.store.touch,

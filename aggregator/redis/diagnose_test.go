@@ -3,9 +3,11 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,6 +198,17 @@ func TestFullAndEvictingRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	room := s.Memory()
+	set("maxmemory", strconv.FormatInt(room+1<<20, 10))
+	for i := range 400 { // of another client
+		if err := s.Client().Set(context.Background(), fmt.Sprint("filler ", i), strings.Repeat("x", 10_000), 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("maxmemory", strconv.FormatInt(8*room, 10))
+	m.eventually(t, "the alarm that keys were evicted", func() bool {
+		return regexp.MustCompile("has evicted [1-9][0-9]* keys").MatchString(m.alarmed("eviction/redis"))
+	})
 	set("maxmemory-policy", "noeviction")
 	set("maxmemory", "100kb")
 	m.eventually(t, "the fault", func() bool { return m.link.Stats().Fault.Kind == "full" })

@@ -23,9 +23,11 @@ type heartbeatAlarms struct {
 func (l *Link) heartbeatLoop(ctx context.Context) error {
 	ticks := time.NewTicker(heartbeatEvery)
 	defer ticks.Stop()
-	for n := 0; ; n++ {
-		if n%(int(time.Minute/heartbeatEvery)) == 0 {
+	for looked := (time.Time{}); ; {
+		// All nodes together look at most ten times a second.
+		if time.Since(looked) >= max(10*time.Second, time.Duration(l.stats.nodes.Load())*100*time.Millisecond) {
 			l.checkEviction(ctx)
+			looked = time.Now()
 		}
 		select {
 		case <-ctx.Done():
@@ -115,23 +117,28 @@ func (l *Link) alarmDuplicates(names []string) {
 	}
 }
 
-// checkEviction raises an alarm if Redis may evict keys. It ignores errors: the
-// user may lack the permission, and other calls notice a Redis that fails.
+// checkEviction raises an alarm if Redis evicts keys, or may. It ignores errors:
+// the user may lack the permission, and other calls notice a Redis that fails.
 func (l *Link) checkEviction(ctx context.Context) {
+	evicted, mayEvict := int64(0), ""
 	for _, m := range l.masters(ctx) {
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		info, err := m.InfoMap(bounded, "memory").Result()
+		info, err := m.InfoMap(bounded, "memory", "stats").Result()
 		cancel()
-		policy := info["Memory"]["maxmemory_policy"]
-		if err != nil || policy == "" {
-			continue
-		}
-		if policy != "noeviction" && info["Memory"]["maxmemory"] != "0" {
-			l.node.Alarm("eviction", "redis", "Redis evicts keys when it is full (maxmemory-policy "+policy+"): counts and blocks can be lost: set maxmemory-policy noeviction")
+		if err != nil {
 			return
 		}
+		n, _ := strconv.ParseInt(info["Stats"]["evicted_keys"], 10, 64)
+		evicted += n
+		if policy := info["Memory"]["maxmemory_policy"]; policy != "noeviction" && policy != "" && info["Memory"]["maxmemory"] != "0" {
+			mayEvict = policy
+		}
 	}
-	l.node.Calm("eviction", "redis")
+	if text := l.evictions.Text(time.Now(), evicted, mayEvict); text != "" {
+		l.node.Alarm("eviction", "redis", text)
+	} else {
+		l.node.Calm("eviction", "redis")
+	}
 }
 
 // masters returns all masters of a Cluster, or the one Redis.

@@ -46,6 +46,8 @@ type Link struct {
 	drift   drift     // the heartbeat loop's
 	alarms  heartbeatAlarms
 
+	evictions health.Evictions // the heartbeat loop's
+
 	skew   clockguard.Skew // Redis' clock against this host's
 	mirror mirror          // the fleet's list as it was read
 	asked  recentAsks      // keys whose node counts were asked for

@@ -87,7 +87,7 @@ func (s *Status) Stats() admin.Stats {
 		Tables: s.tables(g), Fleet: s.fleet(g),
 	}
 	for _, a := range s.from.Conditions() {
-		out.Conditions = append(out.Conditions, a.Text)
+		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
 	}
 	s.from.Verdicts(func(by pipeline.Ruling, n uint64) {
 		out.Decisions = append(out.Decisions, admin.Decisions{Protocol: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
