@@ -26,6 +26,7 @@ type both struct {
 	t         testing.TB
 	node      *goredis.Client
 	reference *redistwin.Redis
+	began     time.Time
 	past      []string // the newest calls, for the failure's text
 	quoted    string   // what begins each failure: the seed
 }
@@ -56,7 +57,7 @@ func newBothOf(t testing.TB, quoted string, full int) *both {
 	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
 	node := goredis.NewClient(o)
 	t.Cleanup(func() { _ = node.Close() })
-	b := &both{t: t, node: node, reference: redistwin.New(), quoted: quoted}
+	b := &both{t: t, node: node, reference: redistwin.New(), began: time.Now(), quoted: quoted}
 	b.reference.Full = full
 	return b
 }
@@ -102,6 +103,17 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 		b.fail("the library returns %s;\nthe reference %s", x, y)
 	}
 	return got
+}
+
+// claim makes both use the time that pushes claim.
+func (b *both) claim() {
+	b.t.Helper()
+	if _, err := b.reference.Call(time.Time{}, library.ReplayName+"_clock", []string{clockKey}, []string{claimed}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.admin().Set(context.Background(), clockKey, claimed, 0).Err(); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *both) fail(format string, args ...any) {
@@ -163,7 +175,7 @@ func (s *script) push() {
 		keys = append(keys, s.keys[i])
 		args = append(args, s.body())
 	}
-	s.call(time.Time{}, "push", keys, args)
+	s.call(s.began, "push", keys, args)
 }
 
 func (s *script) body() string {
@@ -204,10 +216,10 @@ func (s *script) run(calls int) {
 		switch s.r.IntN(20) {
 		case 0:
 			floor := int(s.slot()) + s.r.IntN(70) - 66
-			s.call(time.Time{}, "forget", s.keys[:1+s.r.IntN(len(s.keys))], []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))})
+			s.call(s.began, "forget", s.keys[:1+s.r.IntN(len(s.keys))], []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))})
 		case 1, 2, 3:
 			end := int(s.slot()) + s.r.IntN(80) - 76
-			s.call(time.Time{}, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, []string{strconv.Itoa(end)})
+			s.call(s.began, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, []string{strconv.Itoa(end)})
 		default:
 			s.push()
 		}
@@ -216,13 +228,13 @@ func (s *script) run(calls int) {
 }
 
 // TestLibraryIsReference drives both with the same random calls. The slots'
-// time is claimed, as in a replay, and flies; the server's stands still for the
-// reference and nearly so for the server, so that no key expires.
+// time is claimed, as in a replay, and passes quickly; the server's does not move
+// for the reference and hardly for the server, so that no key expires.
 func TestLibraryIsReference(t *testing.T) {
 	seed := rand.Uint64()
 	b := newBoth(t, fmt.Sprintf("seed %d", seed))
 	r := rand.New(rand.NewPCG(seed, 0))
-	b.call(time.Time{}, "clock", []string{clockKey}, []string{"claimed"})
+	b.claim()
 	for run := range 60 {
 		s := &script{
 			both: b, r: r, width: []uint32{1, 5, 60}[r.IntN(3)], big: run%3 == 0,
@@ -241,8 +253,8 @@ func TestLibraryIsReference(t *testing.T) {
 	}
 }
 
-// TestLibraryTime is the real clock's part: the server's time with an offset,
-// and pushes whose time is wrong.
+// TestLibraryTime is the real clock's part: pushes whose time is wrong, and what a
+// clock's key may hold beside "claimed".
 func TestLibraryTime(t *testing.T) {
 	b := newBoth(t, "time")
 	ctx := context.Background()
@@ -271,18 +283,50 @@ func TestLibraryTime(t *testing.T) {
 			t.Fatalf("%s ahead: %v", ahead, err)
 		}
 	}
-	set := func(value string) {
-		if err := b.node.FCall(ctx, library.Name+"_clock", []string{clockKey}, value).Err(); err != nil {
+	for _, set := range [][]any{{"set", clockKey, "3600000"}, {"hset", clockKey, "a", "b"}, {"rpush", clockKey, "claimed"}, {"set", clockKey, "claimed "}} {
+		if err := b.admin().Do(ctx, "del", clockKey).Err(); err != nil {
 			t.Fatal(err)
 		}
+		if err := b.admin().Do(ctx, set...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := push(server()); err != nil {
+			t.Errorf("%q: %v", set, err)
+		}
+		if _, err := push(server().Add(time.Hour)); err == nil {
+			t.Errorf("%q moves the clock", set)
+		}
 	}
-	set("3600000")
+	b.claim()
 	if _, err := push(server().Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLibraryClock: a node's user may not claim a namespace's clock, by any way.
+// A user of the version before may by the function of that version.
+func TestLibraryClock(t *testing.T) {
+	b := newBoth(t, "clock")
+	ctx := context.Background()
+	for what, err := range map[string]error{
+		"SET":      b.node.Set(ctx, clockKey, claimed, 0).Err(),
+		"function": b.node.FCall(ctx, library.Function("clock"), []string{clockKey}, claimed).Err(),
+	} {
+		if fault := (&Config{}).diagnose(err); fault.Kind != "permission" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := b.admin().Exists(ctx, clockKey).Val(); n != 0 {
+		t.Error("the clock is set")
+	}
+	if err := b.admin().Do(ctx, "acl", "setuser", "edge", "+set").Err(); err != nil {
 		t.Fatal(err)
 	}
-	set("")
-	if _, err := push(server().Add(time.Hour)); err == nil {
-		t.Fatal("an offset that was removed still counts")
+	for value, want := range map[string]error{claimed: nil, "": goredis.Nil} {
+		b.call(time.Time{}, "clock", []string{clockKey}, []string{value})
+		if got, err := b.node.Get(ctx, clockKey).Result(); got != value || !errors.Is(err, want) {
+			t.Errorf("the clock is %q, %v", got, err)
+		}
 	}
 }
 
@@ -315,7 +359,7 @@ func TestLibraryRefuses(t *testing.T) {
 	p := aggregator.Push{First: uint32(now.Unix() / 5), Sum: 1, Counts: []uint16{1}}
 	body, key := string(p.AppendBody(nil)), "eg:{t/0}:k:1"
 	blocks := newNames("t", 1)
-	b.call(now, "clock", []string{clockKey}, []string{"claimed"})
+	b.claim()
 	before := b.dump()
 	for _, c := range []struct {
 		function string
@@ -343,7 +387,7 @@ func TestLibraryRefuses(t *testing.T) {
 		{"forget", []string{key}, []string{"one", "5"}},
 		{"forget", []string{key}, []string{"4294967296", "5"}},
 		{"clock", []string{clockKey}, nil},
-		{"clock", []string{clockKey}, []string{"noon"}},
+		{"clock", []string{clockKey}, []string{"3600000"}},
 		{"publish", blocks.publishKeys()[1:], []string{"1"}},
 		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8"}},
 		{"publish", blocks.publishKeys(), []string{"now"}},

@@ -16,16 +16,17 @@ const claimed = "claimed"
 
 // Claim makes the namespace use the time that its pushes claim instead of
 // Redis' own: for recorded events, in a separate namespace. A live fleet must
-// never share it, since no clock is judged there.
+// never share it, since no clock is judged there. It requires SET, which a node's
+// user lacks.
 func (p *Pusher) Claim(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, clock := range p.names.clocks {
-		pipe.FCall(ctx, library.Function("clock"), []string{clock}, claimed)
+		pipe.FCall(ctx, library.ReplayName+"_clock", []string{clock}, claimed)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("claim the namespace's clock: %w", err)
+		return fmt.Errorf("claim the namespace's clock (requires a user with +set): %w", err)
 	}
 	return nil
 }

@@ -35,6 +35,12 @@ func TestClaimedTime(t *testing.T) {
 	if err := p.Round(ctx, long); err == nil || !strings.Contains(err.Error(), "EDGEGUARD clock") {
 		t.Fatalf("a push of 2011 before the claim: %v", err)
 	}
+	if err := p.Claim(ctx); err == nil || !strings.Contains(err.Error(), "+set") || m.config.diagnose(err).Kind != "permission" {
+		t.Fatalf("a node's user claims: %v", err)
+	}
+	if err := s.Client().Do(ctx, "acl", "setuser", "edge", "+set").Err(); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.Claim(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -40,19 +40,20 @@ func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
 	}
 	t := now.UnixMilli()
 	ttl := ttlSlots * time.Duration(h.Width) * time.Second
-	if clock := r.clocks[keys[0]]; clock == claimed {
+	isClaimed := r.clocks[keys[0]]
+	if isClaimed {
 		t, ttl = h.Now, ttlClaimed
-	} else {
-		offset, _ := strconv.ParseInt(clock, 10, 64) // none: 0
-		t += offset
 	}
 	if d := h.Now - t; d > maxSkew || d < -maxSkew {
 		return nil, Error("EDGEGUARD clock " + strconv.FormatInt(t, 10))
 	}
 	var out strings.Builder
 	for i := range pushes {
-		s := r.suspect(keys[1+i], now)
-		a, moved := s.merge(string(h.Node[:]), &pushes[i], uint32(t/1000/int64(h.Width))+1)
+		s, newest := r.suspect(keys[1+i], now), uint32(t/1000/int64(h.Width))+1
+		if !isClaimed && s.fleet.head > newest+kept && !pushes[i].IsReconcile() {
+			s = newSuspect()
+		}
+		a, moved := s.merge(string(h.Node[:]), &pushes[i], newest)
 		if moved {
 			s.expires = now.Add(ttl)
 		}
@@ -98,6 +99,9 @@ func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
 	emptied := int64(0)
 	for _, k := range keys {
 		s := r.suspect(k, now)
+		if int64(s.fleet.head) > now.Unix()/int64(width)+kept+1 {
+			s = newSuspect()
+		}
 		if s.floor >= uint32(floor) {
 			continue
 		}
@@ -117,7 +121,7 @@ func (r *Redis) suspect(key string, now time.Time) *suspect {
 		return s
 	}
 	delete(r.suspects, key)
-	return &suspect{nodes: make(map[string]*window)}
+	return newSuspect()
 }
 
 // keep stores a key unless a push left nothing in it.

@@ -15,6 +15,8 @@ type suspect struct {
 	expires time.Time
 }
 
+func newSuspect() *suspect { return &suspect{nodes: make(map[string]*window)} }
+
 func (s *suspect) clone() *suspect {
 	c := *s
 	c.nodes = make(map[string]*window, len(s.nodes))

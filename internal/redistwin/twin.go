@@ -20,6 +20,8 @@
 //   - A node's field is dropped when none of its slots is among the 68 that are
 //     kept. The window of 60 would be too short: a late push to a slot between
 //     would be counted twice.
+//   - A fleet's head that is more than a ring ahead of slot(T)+1 can come only
+//     from a server whose clock went back. Such a key is dropped.
 //   - A header or body that does not parse is an error before anything is
 //     counted.
 package redistwin
@@ -28,7 +30,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -40,7 +41,7 @@ type Redis struct {
 	Full int
 
 	suspects map[string]*suspect
-	clocks   map[string]string
+	clocks   map[string]bool  // that pushes claim the time
 	lists    map[string]*list // by the key of the blocks
 }
 
@@ -54,7 +55,7 @@ func New() *Redis {
 // Wipe removes all data.
 func (r *Redis) Wipe() {
 	r.suspects = make(map[string]*suspect)
-	r.clocks = make(map[string]string)
+	r.clocks = make(map[string]bool)
 	r.lists = make(map[string]*list)
 }
 
@@ -88,7 +89,7 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 		return r.split(now, keys, args)
 	case "edgeguard1_forget":
 		return r.forget(now, keys, args)
-	case "edgeguard1_clock":
+	case "edgeguard1_clock", "edgeguard1_replay_clock":
 		return r.clock(keys, args)
 	case "edgeguard1_publish":
 		return r.publish(keys, args)
@@ -100,20 +101,16 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 	return nil, fmt.Errorf("ERR Function not found: %s", function)
 }
 
-// clock sets the fleet's time relative to the server's, in milliseconds, or
-// makes it what nodes claim (a replay's namespace), or removes it.
+// clock makes the fleet's time what pushes claim (a replay's namespace), or the
+// server's.
 func (r *Redis) clock(keys, args []string) (any, error) {
 	if len(keys) != 1 || len(args) != 1 {
 		return nil, Error("EDGEGUARD arguments")
 	}
-	switch _, err := strconv.ParseInt(args[0], 10, 64); {
-	case args[0] == "":
-		delete(r.clocks, keys[0])
-	case args[0] == claimed || err == nil:
-		r.clocks[keys[0]] = args[0]
-	default:
+	if args[0] != "" && args[0] != claimed {
 		return nil, Error("EDGEGUARD arguments")
 	}
+	r.clocks[keys[0]] = args[0] == claimed
 	return "OK", nil
 }
 

@@ -152,16 +152,18 @@ func TestClock(t *testing.T) {
 	if err := call(start, start.Add(5001*time.Millisecond)); !errors.As(err, &e) || e != Error(fmt.Sprintf("EDGEGUARD clock %d", start.UnixMilli())) {
 		t.Error(err)
 	}
-	for _, set := range []string{"3600000", "claimed"} {
-		if _, err := r.Call(start, "edgeguard1_clock", []string{"clock"}, []string{set}); err != nil {
-			t.Error(err)
+	for _, function := range []string{"edgeguard1_clock", "edgeguard1_replay_clock"} {
+		for _, set := range []string{"claimed", ""} {
+			if _, err := r.Call(start, function, []string{"clock"}, []string{set}); err != nil {
+				t.Error(err)
+			}
+			if err := call(start, start.Add(time.Hour)); (err == nil) != (set == "claimed") {
+				t.Errorf("%s %q: %v", function, set, err)
+			}
 		}
-		if err := call(start, start.Add(time.Hour)); err != nil {
-			t.Errorf("%s: %v", set, err)
+		if _, err := r.Call(start, function, []string{"clock"}, []string{"3600000"}); err == nil {
+			t.Error("no error")
 		}
-	}
-	if _, err := r.Call(start, "edgeguard1_clock", []string{"clock"}, []string{"soon"}); err == nil {
-		t.Error("no error")
 	}
 }
 

@@ -117,7 +117,7 @@ func newVirtual(nodes int, limit uint32, rng *rand.Rand) *virtual {
 		counts: map[netip.Addr]map[uint32]uint32{}, active: map[netip.Addr]bool{}, activeAt: map[clientAt]bool{},
 		found: map[netip.Addr]bool{}, told: map[netip.Addr]bool{}, toldBy: map[clientAt]bool{}, fresh: map[clientAt]bool{},
 	}
-	if _, err := v.redis.Call(time.Time{}, "edgeguard1_clock", []string{"c"}, []string{"claimed"}); err != nil {
+	if _, err := v.redis.Call(time.Time{}, "edgeguard1_replay_clock", []string{"c"}, []string{"claimed"}); err != nil {
 		panic(err)
 	}
 	for i := range nodes {

@@ -9,10 +9,11 @@ import (
 const DefaultNamespace = "edgeguard"
 
 // nodeCommands are the commands that a node's user may run: the functions, what
-// these call (Redis checks that against the user too), the clock, and the reads
-// of the streams.
+// these call (Redis checks that against the user too), the time, and the reads
+// of the streams. SET is not among them: it could have a namespace believe the
+// time that pushes claim.
 const nodeCommands = "+fcall +fcall_ro +time +info +ping " +
-	"+get +set +del +expire +hget +hmget +hgetall +hscan +hlen +hset +hsetnx +hincrby +hdel " +
+	"+get +del +expire +hget +hmget +hgetall +hscan +hlen +hset +hsetnx +hincrby +hdel " +
 	"+zadd +zrem +zrangebyscore +xadd +xread " +
 	"+asking +command +cluster|slots +cluster|shards +cluster|nodes"
 

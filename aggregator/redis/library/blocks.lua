@@ -25,13 +25,35 @@ local function toggle(digest, prefix, record)
   digest[2] = bit.bxor(digest[2], tonumber(sub(hash, 9, 16), 16)) % 2 ^ 32
 end
 
+-- number is the whole number below a bound that a field of state holds, or 0.
+local function number(text, bound)
+  return text and whole(text, bound) and tonumber(text) or 0
+end
+
 local function digestOf(state)
   local words = call('HMGET', state, 'd1', 'd2')
-  return { tonumber(words[1] or 0), tonumber(words[2] or 0) }
+  return { number(words[1], 2 ^ 32), number(words[2], 2 ^ 32) }
 end
 
 local function setDigest(state, digest)
   call('HSET', state, 'd1', format('%.0f', digest[1]), 'd2', format('%.0f', digest[2]))
+end
+
+-- LOOK is how the type of a key is looked at, by commands that a node's user has.
+local LOOK = {
+  hash = function(key) return try('HLEN', key) end,
+  zset = function(key) return try('ZRANGEBYSCORE', key, 0, 0, 'LIMIT', 0, 0) end,
+  stream = function(key) return try('XREAD', 'COUNT', 1, 'STREAMS', key, '$') end,
+}
+
+-- mistyped returns an error if a key is not of its type. It is called before
+-- anything is written.
+local function mistyped(keys, types)
+  for i = 1, #keys do
+    local got = LOOK[types[i]](keys[i])
+    if otherType(got) then return fail('type: ', keys[i], ' is no ', types[i], ': delete it') end
+    if type(got) == 'table' and got.err then return got end
+  end
 end
 
 -- removeEnded forgets records that ended by a second; it reports whether none
@@ -211,9 +233,22 @@ local function goneRecord(second)
   return pack('>BI8BI8BI8', 1, 0, 0, second * 1e9, 0, (second - 1) * 1e9) .. ('\0'):rep(3 + 14)
 end
 
--- add adds a change to the stream, and gives its id.
+-- count adds one to a counter of state, which begins again where it holds what
+-- cannot be counted on.
+local function count(state, field)
+  local n = try('HINCRBY', state, field, 1)
+  if type(n) == 'number' and n > 0 and n < 2 ^ 53 then return n end
+  call('HSET', state, field, 1)
+  return 1
+end
+
+-- add adds a change to the stream, and gives its id. A stream that has had the
+-- greatest id takes no other: it goes, and nodes read the whole list.
 local function add(keys, prefix, record, ...)
-  local version = call('HINCRBY', keys[4], 'version', 1)
+  local version = count(keys[4], 'version')
+  local tip = try('XADD', keys[3], 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record, ...)
+  if type(tip) == 'string' then return tip end
+  call('DEL', keys[3])
   return call('XADD', keys[3], 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record, ...)
 end
 
@@ -229,6 +264,8 @@ local function makeRoom(keys, sample, digest, prefix, record, second)
   return add(keys, one.prefix, goneRecord(second), 'd', '1')
 end
 
+local LIST = { 'hash', 'zset', 'stream', 'hash' } -- blocks, ends, stream, state
+
 -- publish: KEYS blocks, ends, stream, state; ARGV now in unix milliseconds, then
 -- prefix and record by turns. Answers 1 for each that was taken, 0 for each that
 -- was not: a greater one stands, or it is none; and 2 for each that found no
@@ -240,6 +277,8 @@ local function publish(keys, args)
   if #keys ~= 4 or #args % 2 ~= 1 or not whole(args[1], 2 ^ 53) then
     return fail('arguments: publish takes blocks, ends, stream and state, the time, and prefixes with records')
   end
+  local wrong = mistyped(keys, LIST)
+  if wrong then return wrong end
   local now, blocks, ends, state = tonumber(args[1]), keys[1], keys[2], keys[4]
   local second = min(floor(now / 1000), tonumber(call('TIME')[1]))
   removeEnded(blocks, ends, state, second)
@@ -286,11 +325,14 @@ end
 -- value…. The birth is the time of the first beat since the namespace was empty:
 -- where it changes, all that stood there was lost.
 local BEAT = 3600 -- seconds after which a beat is forgotten
+local BEATS = { 'hash', 'hash', 'zset', 'hash' } -- nodes, state, ends, blocks
 local function beat(keys, args)
   if not call then bind() end
   if #keys ~= 4 or #args ~= 3 or #args[2] > 1024 or not whole(args[3], 2 ^ 31) then
     return fail('arguments: beat takes nodes, state, ends and blocks, a field, a value of at most 1024 bytes and partitions')
   end
+  local wrong = mistyped(keys, BEATS)
+  if wrong then return wrong end
   local nodes, state, time = keys[1], keys[2], call('TIME')
   local second = tonumber(time[1])
   call('HSETNX', state, 'partitions', args[3])
@@ -303,7 +345,7 @@ local function beat(keys, args)
     digest = format('%08x%08x', words[1], words[2])
   end
   if args[1] ~= '' then call('HSET', nodes, args[1], second .. ' ' .. args[2]) end
-  local out = { second, tonumber(time[2]), tonumber(known[1] or 0), digest, second, known[2] or '', known[4] }
+  local out = { second, tonumber(time[2]), number(known[1], 2 ^ 53), digest, second, known[2] or '', known[4] }
   local beats = call('HGETALL', nodes)
   for i = 1, #beats, 2 do
     local space = find(beats[i + 1], ' ', 1, true)
@@ -328,8 +370,10 @@ local function repair(keys, args)
       or #args[2] ~= 16 or #args[3] ~= 16 or find(args[2] .. args[3], '[^0-9a-f]') then
     return fail('arguments: repair takes state, a version and two digests of 16 hex digits')
   end
-  local words, version = digestOf(keys[1]), call('HGET', keys[1], 'version') or 0
-  if tonumber(version) ~= tonumber(args[1]) or format('%08x%08x', words[1], words[2]) ~= args[2] then return 0 end
+  local wrong = mistyped(keys, { 'hash' })
+  if wrong then return wrong end
+  local words, version = digestOf(keys[1]), number(call('HGET', keys[1], 'version'), 2 ^ 53)
+  if version ~= tonumber(args[1]) or format('%08x%08x', words[1], words[2]) ~= args[2] then return 0 end
   setDigest(keys[1], { tonumber(sub(args[3], 1, 8), 16), tonumber(sub(args[3], 9), 16) })
   return 1
 end

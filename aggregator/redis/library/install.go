@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ func (i Installed) String() string {
 	return line
 }
 
-// Install loads the function library on every master that client knows. It may
+// Install loads the function library, and that of replays, on every master that client knows. It may
 // be repeated, and changes nothing where the library is installed. What was
 // done is returned even if a master failed. Its user needs what LoaderACL
 // allows.
@@ -76,21 +77,26 @@ func installOn(ctx context.Context, client goredis.Cmdable, addr string) (Instal
 	if err != nil {
 		return done, fmt.Errorf("%s: list function libraries: %w: the user needs this ACL line: %s", addr, err, LoaderACL(""))
 	}
+	missing := maps.Clone(sources)
 	for _, found := range all {
 		switch {
-		case found.Name != Name:
+		case sources[found.Name] == "":
 			done.Others = append(done.Others, found.Name)
-		case found.Code == Source:
-			done.Was = "same"
-		default:
+			continue
+		case found.Code == sources[found.Name]:
+			delete(missing, found.Name)
+		}
+		if found.Name == Name {
 			done.Was = "other"
 		}
 	}
-	if done.Was == "same" {
-		return done, nil
+	if missing[Name] == "" {
+		done.Was = "same"
 	}
-	if err := client.FunctionLoadReplace(ctx, Source).Err(); err != nil {
-		return done, fmt.Errorf("%s: load %s: %w", addr, Name, err)
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if err := client.FunctionLoadReplace(ctx, missing[name]).Err(); err != nil {
+			return done, fmt.Errorf("%s: load %s: %w", addr, name, err)
+		}
 	}
 	return done, nil
 }

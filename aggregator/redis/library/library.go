@@ -3,7 +3,7 @@
 // installation.
 package library
 
-import _ "embed" // library.lua and blocks.lua
+import _ "embed" // the Lua files
 
 // Name is the name of the function library and the prefix of its functions'
 // names. A change that older nodes would not understand takes another number:
@@ -16,12 +16,21 @@ var (
 	suspectsText string
 	//go:embed blocks.lua
 	blocksText string
+	//go:embed replay.lua
+	replayText string
 )
 
 // Source is the library's text for FUNCTION LOAD REPLACE. Another text under
 // the same name must answer the same calls: this is how a fix reaches a running
 // fleet.
 var Source = suspectsText + blocksText
+
+// ReplayName is the name of the library with what only a replay calls: its user
+// may set the clock of a namespace, and a node's may not.
+const ReplayName = Name + "_replay"
+
+// sources are the libraries that Install loads, by name.
+var sources = map[string]string{Name: Source, ReplayName: replayText}
 
 // Function returns the full name of one of the library's functions.
 func Function(what string) string { return Name + "_" + what }

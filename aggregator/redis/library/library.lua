@@ -5,13 +5,18 @@
 -- fast. Redis 7 or Valkey. Every key that a function touches is among its KEYS,
 -- and all of one call share a hash tag, so that a Cluster can spread them.
 --
--- Arguments are checked before anything is written: a call either fails with
--- EDGEGUARD and a reason, or is carried out whole.
+-- Arguments and the types of the keys are checked before anything is written: a
+-- call either fails with EDGEGUARD and a reason, or is carried out whole. Redis
+-- takes back nothing of what a function wrote before it failed.
+--
+-- A node's user may also write to these keys without a function. So nothing here
+-- protects against that user; but what it wrote once must not make calls fail
+-- from then on. What cannot be read is taken for absent.
 
 -- While a library is loaded Redis shows it nothing but register_function, and
 -- later each look at a global is a detour: bind fetches what is needed once,
 -- at the first call.
-local call, byte, char, find, match, sub, concat, format, floor, max, min, pack, unpack, values
+local call, try, byte, char, find, match, sub, concat, format, floor, max, min, pack, unpack, values
 local EMPTY, FRESH, NODE
 local ZEROS = {}
 local PAIRS = {} -- how struct reads and writes n slots of two bytes
@@ -37,7 +42,7 @@ local ROOM = { 255, MOST } -- what a cell of so many bytes holds
 local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
 
 local function bind()
-  call = redis.call
+  call, try = redis.call, redis.pcall
   byte, char, find, match, sub = string.byte, string.char, string.find, string.match, string.sub
   floor, max, min, concat, format = math.floor, math.max, math.min, table.concat, string.format
   pack, unpack, values = struct.pack, struct.unpack, _G.unpack
@@ -54,6 +59,17 @@ end
 -- whole reports whether text is a whole number below a bound.
 local function whole(text, bound)
   return text and find(text, '^%d+$') and #text <= 16 and tonumber(text) < bound
+end
+
+-- otherType reports whether a reply is the error for a key of another type.
+local function otherType(reply)
+  return type(reply) == 'table' and reply.err and find(reply.err, 'WRONGTYPE', 1, true)
+end
+
+-- sound reports whether text is a ring, of slots from at + 1 on.
+local function sound(text, at)
+  local cell = text and byte(text)
+  return (cell == 1 or cell == 2) and #text == at + cell * KEPT + 3
 end
 
 -- cells reads n slots of a ring from its i-th on, those behind its last as 0;
@@ -149,7 +165,8 @@ local function compare(ring, mine, body)
   local mineCell, mineHead = unpack('>BI4', mine)
   local all = ending(ring, F, cell, head, last)
   local peak = last < head and peakOf(ring, cell, min(head - last, LATE), total(ring)) or all
-  local status = ending(mine, N, mineCell, mineHead, last) < claimed and 1 or 0
+  local own = mineHead > head and 0 or ending(mine, N, mineCell, mineHead, last)
+  local status = own < claimed and 1 or 0
   if bottom > last - WINDOW then status = status + 4 end
   return pack('>BI4I4I4', status, peak, all, bottom)
 end
@@ -166,7 +183,7 @@ end
 
 -- grown is a ring with another last slot, which fits its cell, and total.
 local function grown(ring, cell, last, total)
-  local a, b, c = floor(total / 65536), floor(total / 256) % 256, total % 256
+  local a, b, c = floor(total / 65536) % 256, floor(total / 256) % 256, total % 256
   if cell == 1 then return sub(ring, 1, -5) .. char(last, a, b, c) end
   return sub(ring, 1, -6) .. char(floor(last / 256), last % 256, a, b, c)
 end
@@ -218,8 +235,10 @@ end
 -- node's becomes the greater of what it is and what was pushed, and the fleet's
 -- moves by the difference. It returns both rings, the answer, and the fleet's
 -- head before and after. latest is the last slot that is not refused as from
--- the future.
-local function merge(ring, mine, body, latest)
+-- the future. It returns nothing where no function can have written the rings:
+-- the node's is ahead of the fleet's, or the fleet's is beyond the last slot that
+-- it can have reached.
+local function merge(ring, mine, body, latest, reached)
   local first, claimed = unpack('>I4I4', body)
   local last = first + (#body - 8) / 2 - 1
   local cell, before, bottom = unpack('>BI4I4', ring)
@@ -228,6 +247,7 @@ local function merge(ring, mine, body, latest)
     local fleet, node, answer = raise(ring, cell, mine, mineCell, body, claimed, before, bottom)
     if fleet then return fleet, node, answer, before, before end
   end
+  if mineBefore > before or before > reached then return end
   local top, head, mineHead = min(last, latest), before, mineBefore
   if first <= top and top > head then head = top end
   local from = max(first, bottom, head - KEPT + 1)
@@ -274,11 +294,12 @@ end
 local function tidy(key, head)
   local all = call('HGETALL', key)
   for i = 1, #all, 2 do
-    local cell, last = unpack('>BI4', all[i + 1])
-    if last <= head - KEPT then
+    local at, cell, last = all[i] == 'f' and F or N, nil, nil
+    if sound(all[i + 1], at) then cell, last = unpack('>BI4', all[i + 1]) end
+    if not cell or last <= head - KEPT or last > head then
       call('HDEL', key, all[i])
     elseif cell == 2 then
-      call('HSET', key, all[i], narrow(all[i + 1], all[i] == 'f' and F or N))
+      call('HSET', key, all[i], narrow(all[i + 1], at))
     end
   end
 end
@@ -301,22 +322,31 @@ local function push(keys, args)
     end
     if byte(body) == 255 and unpack('>I4', body) + slots > 2 ^ 32 then return fail('body ', i - 1, ' runs past the last slot') end
   end
-  local time, ttl, offset = now, CLAIMED, call('GET', keys[1])
-  if offset ~= 'claimed' then
+  local time, ttl, claimed = now, CLAIMED, try('GET', keys[1]) == 'claimed'
+  if not claimed then
     local clock = call('TIME')
-    time = clock[1] * 1000 + floor(clock[2] / 1000) + (tonumber(offset or nil) or 0)
+    time = clock[1] * 1000 + floor(clock[2] / 1000)
     ttl = LIFE * width
     if now - time > 5000 or time - now > 5000 then return fail('clock ', format('%.0f', time)) end
   end
   local latest, out = floor(time / 1000 / width) + 1, {}
+  local reached = claimed and 2 ^ 32 or latest + KEPT -- Redis' clock may have gone back
   for i = 2, n + 1 do
     local key = keys[i]
-    local rings = call('HMGET', key, 'f', id)
-    local was, had, body = rings[1] or FRESH, rings[2] or NODE, args[i]
+    local rings, body = try('HMGET', key, 'f', id), args[i]
+    if rings.err and not otherType(rings) then return rings end
+    local was, had = rings[1], rings[2]
+    local lost = rings.err or (was or had) and not (sound(was, F) and (not had or sound(had, N)))
+    if lost or not was then was, had = FRESH, NODE else had = had or NODE end
     if #body == 10 and sub(body, 9) == '\0\0' then
       out[i - 1] = compare(was, had, body)
     else
-      local fleet, node, answer, before, head = merge(was, had, body, latest)
+      local fleet, node, answer, before, head = merge(was, had, body, latest, reached)
+      if not fleet then
+        lost, was, had = true, FRESH, NODE
+        fleet, node, answer, before, head = merge(was, had, body, latest, reached)
+      end
+      if lost then call('DEL', key) end -- the other nodes' rings were of another fleet's ring
       if node ~= had then
         call('HSET', key, 'f', fleet, id, node)
       elseif fleet ~= was then
@@ -339,9 +369,10 @@ local function split(keys, args)
   if #keys ~= 1 or #args ~= 1 or not whole(args[1], 2 ^ 32) then
     return fail('arguments: split takes a suspect and a slot')
   end
-  local all, last, out = call('HGETALL', keys[1]), tonumber(args[1]), {}
+  local all, last, out = try('HGETALL', keys[1]), tonumber(args[1]), {}
+  if all.err and not otherType(all) then return all end
   for i = 1, #all, 2 do
-    if all[i] ~= 'f' then
+    if all[i] ~= 'f' and sound(all[i + 1], N) then
       local cell, head = unpack('>BI4', all[i + 1])
       local n = sum(all[i + 1], N, cell, head, last - WINDOW + 1, last)
       if n > 0 then
@@ -364,8 +395,12 @@ local function forget(keys, args)
     return fail('arguments: forget takes suspects, a floor and a width')
   end
   local bottom, emptied = tonumber(args[1]), 0
+  local reached = call('TIME')[1] / args[2] + KEPT + 1
   for _, key in ipairs(keys) do
-    local _, head, stands = unpack('>BI4I4', call('HGET', key, 'f') or FRESH)
+    local ring = try('HGET', key, 'f')
+    if type(ring) == 'table' and not otherType(ring) then return ring end
+    local _, head, stands = unpack('>BI4I4', type(ring) == 'string' and sound(ring, F) and ring or FRESH)
+    if head > reached then head, stands = 0, 0 end
     if stands < bottom then
       call('DEL', key)
       call('HSET', key, 'f', pack('>BI4I4', 1, head, bottom) .. sub(FRESH, F + 1))
@@ -376,16 +411,14 @@ local function forget(keys, args)
   return emptied
 end
 
--- clock: KEYS clock; ARGV milliseconds by which the fleet's time is ahead of
--- TIME, or "claimed" for a replay's namespace, where nodes say what time it is,
--- or nothing to remove it.
+-- clock: KEYS clock; ARGV "claimed", or nothing to remove it. Nodes of the version
+-- before call it for a replay; others call that of replay.lua.
 local function clock(keys, args)
   if not call then bind() end
-  local value = args[1]
-  if #keys ~= 1 or #args ~= 1 or not (value == '' or value == 'claimed' or find(value, '^-?%d%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?%d?$')) then
-    return fail('arguments: clock takes a key, and milliseconds, claimed or nothing')
+  if #keys ~= 1 or #args ~= 1 or not (args[1] == '' or args[1] == 'claimed') then
+    return fail('arguments: clock takes a key, and claimed or nothing')
   end
-  if value == '' then call('DEL', keys[1]) else call('SET', keys[1], value) end
+  if args[1] == '' then call('DEL', keys[1]) else call('SET', keys[1], 'claimed') end
   return redis.status_reply('OK')
 end
 
