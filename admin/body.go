@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"edgeguard/internal/safetext"
 )
 
 const (
@@ -104,7 +104,7 @@ func parseSpan(text string) (time.Duration, error) {
 
 // checkReason refuses what would garble a log or a list.
 func checkReason(reason string) *Problem {
-	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+	if len(reason) > maxReason || !safetext.Clean(reason) {
 		return problem(http.StatusBadRequest, "reason", "is longer than 256 bytes or has control characters", "use one short line")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator/sign"
+	"edgeguard/internal/safetext"
 )
 
 // MaxHeartbeat is the most bytes that the library accepts of one node.
@@ -78,13 +79,23 @@ func (h Heartbeat) encode(most int) string {
 }
 
 // ParseHeartbeat reads a field of the hash of nodes. It rejects a heartbeat that
-// is not stored under the name it contains.
+// is not stored under the name it contains, and one with control characters.
 func ParseHeartbeat(field, value string) (Heartbeat, bool) {
 	var h Heartbeat
 	if len(value) > MaxHeartbeat || json.Unmarshal([]byte(value), &h) != nil {
 		return h, false
 	}
-	return h, h.Field() == field && h.Node != ""
+	return h, h.Field() == field && h.Node != "" && h.clean()
+}
+
+// clean reports whether a command can print every text of the heartbeat.
+func (h *Heartbeat) clean() bool {
+	for _, addr := range h.Own {
+		if !safetext.Clean(addr.Zone()) {
+			return false
+		}
+	}
+	return safetext.Clean(h.Node + h.Boot + h.Version + h.Digest + h.Run + h.Key + h.Mode)
 }
 
 // VerifyHeartbeat reads a field of the hash of nodes, as [ParseHeartbeat] does,

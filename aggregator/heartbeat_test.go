@@ -149,3 +149,29 @@ func TestSignedHeartbeatFits(t *testing.T) {
 		t.Errorf("%d addresses, version %q, signed %v, ok %v", len(back.Own), back.Version, signed, ok)
 	}
 }
+
+// TestHeartbeatText: what a command prints of a heartbeat has no control
+// character in it. An address may have a zone, which is free text.
+func TestHeartbeatText(t *testing.T) {
+	plain := goldenHeartbeat().Encode()
+	for name, row := range map[string]struct{ old, new, field string }{
+		"name":    {`"edge-1"`, `"edge\u001b1"`, "edge\x1b1/0123456789abcdef"},
+		"boot":    {`"0123456789abcdef"`, `"0123456789abcde\u202e"`, "edge-1/0123456789abcde\u202e"},
+		"version": {`"changes"`, `"version":"1\u009b","changes"`, ""},
+		"digest":  {`"changes"`, `"digest":"\u0007","changes"`, ""},
+		"mode":    {`"changes"`, `"mode":"\u007f","changes"`, ""},
+		"zone":    {`"changes"`, `"own":["fe80::1%\u001b[2J"],"changes"`, ""},
+	} {
+		field := row.field
+		if field == "" {
+			field = "edge-1/0123456789abcdef"
+		}
+		text := strings.Replace(plain, row.old, row.new, 1)
+		if h, ok := ParseHeartbeat(field, text); ok || text == plain {
+			t.Errorf("%s: accepted %+v", name, h)
+		}
+	}
+	if _, ok := ParseHeartbeat("edge-1/0123456789abcdef", strings.Replace(plain, `"changes"`, `"own":["fe80::1%eth0"],"changes"`, 1)); !ok {
+		t.Error("a zone is refused")
+	}
+}

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"strings"
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/safetext"
 )
 
 // The wire form of a record. Integers are big-endian and strings end in a NUL,
@@ -43,7 +43,7 @@ type Record struct {
 
 // Encode returns the record's wire form, which does not include the prefix.
 // Times outside 1970 to 2262 (64 bits of unix nanoseconds) are an error, as are
-// strings that are too long or contain a NUL.
+// strings that are too long or that [safetext.Clean] refuses.
 func (r *Record) Encode() (string, error) {
 	b := &r.Block
 	since, until := b.Since.UnixNano(), b.Until.UnixNano()
@@ -61,8 +61,8 @@ func (r *Record) Encode() (string, error) {
 	out = append(out, oneIf(b.Lifted))
 	out = binary.BigEndian.AppendUint64(out, uint64(since))
 	for _, s := range []string{b.Rule, b.Origin, b.Reason} {
-		if len(s) > MaxString || strings.IndexByte(s, 0) >= 0 {
-			return "", fmt.Errorf("block of %s: %q is over %d bytes or contains a NUL", b.Prefix, s, MaxString)
+		if len(s) > MaxString || !safetext.Clean(s) {
+			return "", fmt.Errorf("block of %s: %q is over %d bytes or contains control characters", b.Prefix, s, MaxString)
 		}
 		out = append(append(out, s...), 0)
 	}
@@ -74,22 +74,25 @@ func (r *Record) Encode() (string, error) {
 
 // DecodeRecord reads what [Record.Encode] wrote, and the prefix beside it. It
 // refuses what Encode would not have written, so that equal records have equal
-// forms.
+// forms. Its errors wrap [ErrWrong] or [ErrNewer].
 func DecodeRecord(prefix, record string) (Record, error) {
 	var r Record
 	p, err := netip.ParsePrefix(prefix)
 	if err != nil || !canonical(p) || p.String() != prefix {
-		return r, fmt.Errorf("record of %.60q: not a canonical prefix", prefix)
+		return r, wrong(fmt.Errorf("record of %.60q: not a canonical prefix", prefix))
 	}
 	if len(record) < recordLeast || len(record) > MaxRecord {
-		return r, fmt.Errorf("record of %s has %d bytes: not %d to %d", p, len(record), recordLeast, MaxRecord)
+		return r, wrong(fmt.Errorf("record of %s has %d bytes: not %d to %d", p, len(record), recordLeast, MaxRecord))
 	}
 	b := []byte(record)
-	if b[0] != recordFormat {
-		return r, fmt.Errorf("record of %s has format %d: not %d", p, b[0], recordFormat)
+	switch {
+	case b[0] > recordFormat:
+		return r, flaw{fmt.Errorf("record of %s has format %d: this version reads %d: upgrade this node", p, b[0], recordFormat), ErrNewer}
+	case b[0] < recordFormat:
+		return r, wrong(fmt.Errorf("record of %s has format %d: not %d", p, b[0], recordFormat))
 	}
 	if err := r.decode(b); err != nil {
-		return Record{}, fmt.Errorf("record of %s: %w", p, err)
+		return Record{}, wrong(fmt.Errorf("record of %s: %w", p, err))
 	}
 	r.Block.Prefix = p
 	return r, nil
@@ -113,6 +116,9 @@ func (r *Record) decode(b []byte) error {
 			return errors.New("string without an end")
 		}
 		*s, rest = string(rest[:end]), rest[end+1:]
+		if !safetext.Clean(*s) {
+			return fmt.Errorf("%q contains control characters", *s)
+		}
 	}
 	if len(rest) != recordTail {
 		return fmt.Errorf("%d bytes after the strings: not %d", len(rest), recordTail)

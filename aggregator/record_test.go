@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"cmp"
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/safetext"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
@@ -57,6 +59,8 @@ func TestEncodeRefuses(t *testing.T) {
 		"no since":       func(r *Record) { r.Block.Since = time.Time{} },
 		"until 2300":     func(r *Record) { r.Block.Until = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"NUL":            func(r *Record) { r.Block.Rule = "a\x00b" },
+		"ESC":            func(r *Record) { r.Block.Reason = "\x1b[2J" },
+		"not UTF-8":      func(r *Record) { r.Block.Origin = "edge\xff" },
 		"long reason":    func(r *Record) { r.Block.Reason = strings.Repeat("x", MaxString+1) },
 		"retention < 0":  func(r *Record) { r.Retention = -time.Second },
 		"retention long": func(r *Record) { r.Retention = 1 << 32 * time.Second },
@@ -95,7 +99,7 @@ func compareBlocks(a, b *Record) int {
 func TestRecordsAreInTheListsOrder(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	text := func() string { return []string{"", "a", "b", "ab", "a\x01", "a\xff"}[rnd.IntN(6)] }
+	text := func() string { return []string{"", "a", "b", "ab", "a!", "aé"}[rnd.IntN(6)] }
 	random := func() Record {
 		r := sampleRecord()
 		b := &r.Block
@@ -155,9 +159,44 @@ func TestCheckRecordRefusesPoison(t *testing.T) {
 			c.change(&r)
 		}
 		_, err := CheckRecord(c.prefix, mustEncode(t, r), epoch)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrWrong) || errors.Is(err, ErrNewer)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestCheckRecordRefusesUncleanText: whoever can write to Redis chooses the
+// bytes, so each field is tried with each kind.
+func TestCheckRecordRefusesUncleanText(t *testing.T) {
+	for _, bad := range []string{"\x1b", "\a", "\r", "\n", "\x7f", "\u009b", "\u202e", "\u2066", "\u200f", "\u061c", "\x9b"} {
+		for i, field := range []func(*Record) *string{
+			func(r *Record) *string { return &r.Block.Rule },
+			func(r *Record) *string { return &r.Block.Origin },
+			func(r *Record) *string { return &r.Block.Reason },
+		} {
+			r := sampleRecord()
+			*field(&r) = "marker"
+			record := strings.Replace(mustEncode(t, r), "marker", "mark"+bad+"er", 1)
+			_, err := CheckRecord("203.0.113.45/32", record, epoch)
+			if !errors.Is(err, ErrWrong) {
+				t.Errorf("%q in string %d: %v", bad, i, err)
+			} else if !safetext.Clean(err.Error()) {
+				t.Errorf("%q in string %d: the error repeats it: %q", bad, i, err)
+			}
+		}
+	}
+}
+
+// TestCheckRecordNewer: a record of a later version is none of this one's
+// business. One of format 0 is no version's.
+func TestCheckRecordNewer(t *testing.T) {
+	record := mustEncode(t, sampleRecord())
+	_, err := CheckRecord("203.0.113.45/32", "\x02"+record[1:], epoch)
+	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), "upgrade") {
+		t.Errorf("format 2: %v", err)
+	}
+	if _, err := CheckRecord("203.0.113.45/32", "\x00"+record[1:], epoch); !errors.Is(err, ErrWrong) {
+		t.Errorf("format 0: %v", err)
 	}
 }
 
@@ -186,6 +225,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		r, err := DecodeRecord(prefix, record)
 		if err != nil {
 			return
+		}
+		if !safetext.Clean(r.Block.Rule + r.Block.Origin + r.Block.Reason) {
+			t.Fatalf("%q decodes to text that is not clean: %+v", record, r)
 		}
 		again, err := r.Encode()
 		if err != nil || again != record || r.Block.Prefix.String() != prefix {

@@ -35,7 +35,7 @@ func Travels(prefix netip.Prefix) bool {
 // than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the
 // future, ends before it begins, or is a block of more than 366 days or an
 // allowance that does not travel. now is the epoch's. The block list refuses
-// what is protected here.
+// what is protected here. Its errors wrap [ErrWrong] or [ErrNewer].
 func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 	r, err := DecodeRecord(prefix, record)
 	if err != nil {
@@ -59,7 +59,7 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longestBlock)
 	}
 	if err != nil {
-		return Record{}, err
+		return Record{}, wrong(err)
 	}
 	return r, nil
 }

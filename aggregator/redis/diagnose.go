@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/safetext"
 )
 
 // signs are the words in Redis' errors, most specific first, with the fault
@@ -125,10 +126,5 @@ func shorten(text string) string {
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, text)
+	return safetext.Strip(text)
 }

@@ -160,8 +160,13 @@ func (l *Link) merge(prefix, record string, fresh bool) {
 	}
 }
 
-// reject counts an invalid record, and raises one alarm for each prefix.
+// reject counts an invalid record, and raises one alarm for each prefix. One of a
+// newer version is none: all of them raise one alarm.
 func (l *Link) reject(prefix string, err error) {
+	if errors.Is(err, aggregator.ErrNewer) {
+		l.node.Alarm("version", "record", "records of the fleet are ignored here: "+shorten(err.Error()))
+		return
+	}
 	l.stats.rejected.Add(1)
 	if l.alarmed.first(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))

@@ -12,6 +12,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
 )
 
 func blocksCommand(e *env) *cobra.Command {
@@ -103,7 +104,7 @@ func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.P
 		}
 		if b.Prefix.Bits() <= prefix.Bits() {
 			fmt.Fprintf(e.stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
-				prefixText(b.Prefix), plain(b.Rule), output.Instant(b.Until), prefixText(b.Prefix))
+				prefixText(b.Prefix), safetext.Strip(b.Rule), output.Instant(b.Until), prefixText(b.Prefix))
 		}
 	}
 	return nil

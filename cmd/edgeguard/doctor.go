@@ -8,6 +8,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
 )
 
 func doctorCommand(e *env) *cobra.Command {
@@ -42,7 +43,7 @@ func examine(e *env, findings []doctor.Finding) error {
 	for _, f := range findings {
 		counts[f.Severity]++
 		look := looks[f.Severity]
-		fmt.Fprintf(e.stdout, "%s  %s: %s\n", output.Paint(look.colour, look.word, e.colour), f.About, f.Text)
+		fmt.Fprintf(e.stdout, "%s  %s: %s\n", output.Paint(look.colour, look.word, e.colour), f.About, safetext.Strip(f.Text))
 	}
 	fmt.Fprintf(e.stdout, "\n%d ok, %d in doubt, %d wrong\n", counts[doctor.OK], counts[doctor.Doubt], counts[doctor.Wrong])
 	if counts[doctor.Wrong] > 0 {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
 )
 
 func explainCommand(e *env) *cobra.Command {
@@ -57,20 +57,20 @@ func printExplanation(e *env, x *admin.Explanation) {
 	switch {
 	case x.Block != nil:
 		b := x.Block
-		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, output.Paint(output.Red, "blocked", e.colour), b.Rule)
+		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, output.Paint(output.Red, "blocked", e.colour), safetext.Strip(b.Rule))
 		if b.Limit > 0 {
 			fmt.Fprintf(out, " (%s, limit %s)", output.Number(b.Count), output.Number(b.Limit))
 		}
 		fmt.Fprintf(out, " from %s until %s, %s remaining\n", output.Instant(b.Since), output.Instant(b.Until), output.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
 		if b.Reason != "" {
-			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), b.Reason, b.Origin)
+			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
 		}
 	case x.Because != "":
-		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, x.Standing, x.Because)
+		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, safetext.Strip(x.Standing), safetext.Strip(x.Because))
 	case x.Standing == "none":
 		fmt.Fprintf(out, "%s is not blocked\n", x.Address)
 	default:
-		fmt.Fprintf(out, "%s is %s\n", x.Address, x.Standing)
+		fmt.Fprintf(out, "%s is %s\n", x.Address, safetext.Strip(x.Standing))
 	}
 	for i := range x.Rules {
 		printRuleCount(e, &x.Rules[i])
@@ -86,7 +86,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		case event.Allowance != nil:
 			about = ", " + prefixText(event.Allowance.Prefix) + " on " + event.Allowance.Origin
 		}
-		fmt.Fprintf(out, "  %s  %s%s\n", output.Instant(event.Time), event.Kind, about)
+		fmt.Fprintf(out, "  %s  %s%s\n", output.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
 	}
 }
 
@@ -94,7 +94,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 func printRuleCount(e *env, r *admin.RuleCount) {
 	out := e.stdout
 	window := time.Duration(r.Window) * time.Second
-	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", r.Rule, output.Number(r.Count), output.Number(r.Limit), output.Span(window), output.Number(r.Threshold), r.Does)
+	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", safetext.Strip(r.Rule), output.Number(r.Count), output.Number(r.Limit), output.Span(window), output.Number(r.Threshold), safetext.Strip(r.Does))
 	if r.Scope == "fleet" {
 		fmt.Fprint(out, ", counted on this node")
 	}
@@ -110,7 +110,7 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", output.Span(time.Duration(r.Under)*time.Second))
 	}
 	for _, w := range r.Wide {
-		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, output.Number(w.Count), output.Number(w.Limit), w.Times, w.Action)
+		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, output.Number(w.Count), output.Number(w.Limit), w.Times, safetext.Strip(w.Action))
 	}
 	for _, c := range r.Candidates {
 		over := "under"
@@ -130,24 +130,13 @@ func printFleetCount(e *env, r *admin.RuleCount) {
 	case r.Fleet != nil:
 		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", output.Number(r.Fleet.Count), output.Number(r.Limit), output.Percent(r.Fleet.Count, r.Limit))
 		for i, n := range limitRows(r.Fleet.Nodes, most) {
-			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], printable(n.Node), output.Number(n.Count))
+			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), output.Number(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {
 			fmt.Fprintf(e.stdout, " and %s more", output.Number(left))
 		}
 		fmt.Fprintln(e.stdout)
 	}
-}
-
-// printable replaces what a terminal would act on in a name, since any client of
-// the fleet's Redis may have written it.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, name)
 }
 
 // spark draws slots as a line of bars.

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +52,7 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 		}
 		if !asJSON {
 			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.Row(prefixText(b.Prefix), output.PercentShare(b.Share), plain(b.Rule), plain(b.Origin), output.Span(left), plain(b.Reason))
+			t.Row(prefixText(b.Prefix), output.PercentShare(b.Share), b.Rule, b.Origin, output.Span(left), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -67,17 +65,6 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 		t.Print(e.stdout, e.colour)
 	}
 	return nil
-}
-
-// plain leaves out what a terminal would act on: any client of the fleet's Redis
-// may have written a held block.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 func blocksConfirmCommand(e *env) *cobra.Command {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"edgeguard/internal/safetext"
 )
 
 // The exit codes.
@@ -35,7 +37,7 @@ func run(ctx context.Context, e *env, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(e.stderr, "edgeguard: %v\n", err)
+	fmt.Fprintf(e.stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
 	if isUsage(err) {
 		fmt.Fprintf(e.stderr, "Run 'edgeguard help' for the commands and their flags.\n")
 		return exitUsage

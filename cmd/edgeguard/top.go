@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
 )
 
 // topEvery is how often the screen is drawn, and the span that rates are of.
@@ -94,7 +95,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	if now.Monitor {
 		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.colour)
 	}
-	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", now.Version, now.Node, mode, output.Span(now.Time.Sub(now.Started).Round(time.Second)))
+	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", safetext.Strip(now.Version), safetext.Strip(now.Node), mode, output.Span(now.Time.Sub(now.Started).Round(time.Second)))
 	seconds := max(now.Time.Sub(before.Time).Seconds(), 0.001)
 	rate := func(a, b uint64) string { return output.Number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
 	fmt.Fprintf(out, "%s events/s, %s denied/s, %s would be denied/s; %s events so far\n",
@@ -110,7 +111,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		if now.Fleet != nil && c == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(c, e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.width), e.colour))
 	}
 	fmt.Fprintln(out)
 	drawKeys(out, e, top.Keys)
@@ -144,11 +145,11 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 		return
 	}
 	if !f.Up {
-		lost := "fleet " + f.Namespace + " degraded"
+		lost := "fleet " + safetext.Strip(f.Namespace) + " degraded"
 		if !f.Since.IsZero() {
 			lost += " for " + output.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+f.Fix, e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+safetext.Strip(f.Fix), e.width), e.colour))
 		return
 	}
 	pushed := uint64(0)
@@ -159,7 +160,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	if f.Held > 0 {
 		held = ", " + output.Paint(output.Amber, output.Plural(f.Held, "block", "blocks")+" held", e.colour)
 	}
-	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", f.Namespace,
+	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", safetext.Strip(f.Namespace),
 		output.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), output.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
 )
 
 func statusCommand(e *Env) *cobra.Command {
@@ -42,20 +43,20 @@ func statusCommand(e *Env) *cobra.Command {
 
 // printStatus shows the fleet to people, what is wrong in red.
 func printStatus(e *Env, f *redis.Fleet, rc redis.Config) {
-	server := "Redis " + f.Redis
+	server := "Redis " + safetext.Strip(f.Redis)
 	if f.Redis == "" {
 		server = "Redis (version unknown: the user may not run INFO)"
 	}
 	fmt.Fprintf(e.Stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
 		output.Plural(f.Partitions, "partition", "partitions"), f.Changes, output.Plural(f.Blocks, "block record", "block records"))
 	if f.Policy != "" && f.Policy != "noeviction" {
-		fmt.Fprintf(e.Stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.Colour), f.Policy)
+		fmt.Fprintf(e.Stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.Colour), safetext.Strip(f.Policy))
 	}
 	if f.Partitions != 0 && rc.Partitions != 0 && f.Partitions != rc.Partitions {
 		fmt.Fprintf(e.Stdout, "%s this config has %d partitions, so its node will not join\n", output.Paint(output.Red, "warning:", e.Colour), rc.Partitions)
 	}
 	if len(f.Libraries) > 0 {
-		fmt.Fprintf(e.Stdout, "function libraries: %s\n", strings.Join(f.Libraries, ", "))
+		fmt.Fprintf(e.Stdout, "function libraries: %s\n", safetext.Strip(strings.Join(f.Libraries, ", ")))
 	}
 	if len(f.Nodes) == 0 {
 		fmt.Fprintln(e.Stdout, "\nNo node was seen in the last hour.")

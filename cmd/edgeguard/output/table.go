@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"edgeguard/internal/safetext"
 )
 
 // The colours of a terminal, used sparingly: what was blocked, what is a
@@ -37,8 +39,13 @@ func (t *Table) Column(head string, right bool, paint string) {
 	t.paints = append(t.paints, paint)
 }
 
-// Row adds a row.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row. Cells show text of other programs, so they are cleaned.
+func (t *Table) Row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = safetext.Strip(cell)
+	}
+	t.rows = append(t.rows, cells)
+}
 
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
