@@ -21,6 +21,8 @@ type Process struct {
 	Folder string
 	// As is the user of the next start, nil for the test's.
 	As *syscall.Credential
+	// Program is the path of the next start's program, "" for this version's.
+	Program string
 
 	t       testing.TB
 	process *exec.Cmd // nil while none runs
@@ -64,7 +66,10 @@ func (p *Process) PID() int { return p.process.Process.Pid }
 // Launch runs the program and waits for nothing.
 func (p *Process) Launch() {
 	p.t.Helper()
-	program, err := Build()
+	program, err := p.Program, error(nil)
+	if program == "" {
+		program, err = Build()
+	}
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -83,15 +83,13 @@ type guardedNode struct {
 // the limit.
 func startGuarded(t *testing.T, mode keyMode) *guarded {
 	t.Helper()
-	g := &guarded{t: t, mode: mode, server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
-		userLine(library.ACL("edge", namespace), "node"),
-	}})}
-	g.redis = g.server.Client()
+	g := newGuarded(t)
+	g.mode = mode
 	if _, err := library.Install(background, g.redis); err != nil {
 		t.Fatal(err)
 	}
 	for i := range guardedNodes {
-		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1)))
+		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1), mode, ""))
 	}
 	for _, n := range g.nodes {
 		n.Launch()
@@ -103,8 +101,18 @@ func startGuarded(t *testing.T, mode keyMode) *guarded {
 	return g
 }
 
-// newNode returns a node that is not running.
-func (g *guarded) newNode(name string) *guardedNode {
+// newGuarded returns a fleet without nodes, whose Redis has no library.
+func newGuarded(t *testing.T) *guarded {
+	t.Helper()
+	g := &guarded{t: t, server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
+		userLine(library.ACL("edge", namespace), "node"),
+	}})}
+	g.redis = g.server.Client()
+	return g
+}
+
+// newNode returns a node that is not running. extra are further settings of its fleet.
+func (g *guarded) newNode(name string, mode keyMode, extra string) *guardedNode {
 	g.t.Helper()
 	n := &guardedNode{g: g, name: name, Process: nodetest.New(g.t, fmt.Sprintf(`
 node: %s
@@ -113,10 +121,10 @@ protected: ["%s"]
 listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
 rules:
   - {name: %s, threshold: %d, guard: 1, window: 5m, block_for: 1h}
-fleet: {redis: "redis://edge@%s", password_file: $DIR/redis.pass, %snamespace: %s, partitions: %d, push: 100ms, max_nodes: %d}
-`, name, protected, guardedRule.Name, guardedLimit, g.server.Addr, g.mode.line(), namespace, partitions, guardedNodes))}
+fleet: {redis: "redis://edge@%s", password_file: $DIR/redis.pass, %s%snamespace: %s, partitions: %d, push: 100ms, max_nodes: %d}
+`, name, protected, guardedRule.Name, guardedLimit, g.server.Addr, mode.line(), extra, namespace, partitions, guardedNodes))}
 	write(g.t, n.Path("redis.pass"), "node\n")
-	if g.mode != noKey {
+	if mode != noKey {
 		write(g.t, n.Path("fleet.key"), strings.Repeat("5a", 32)+"\n")
 	}
 	var err error
