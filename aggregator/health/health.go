@@ -51,6 +51,7 @@ type Health struct {
 	alarmed   string    // the kind of the alarm that is active; "" if none is
 	tries     int       // that failed in a row
 	short     int       // sessions in a row that were shorter than Steady
+	nodes     int       // alive in the last steady session, or since
 }
 
 // New returns the health of a node that has not tried to join yet. It calls
@@ -67,10 +68,15 @@ func (h *Health) Joined(now time.Time) {
 	h.fault, h.joined, h.tries = Fault{}, now, 0
 }
 
-// Lasts records that the node is still joined. It ends the alarm when the
-// session is no longer a short one.
-func (h *Health) Lasts(now time.Time) {
+// Lasts records that the node is still joined, in a fleet with so many nodes
+// alive. It ends the alarm when the session is no longer a short one.
+func (h *Health) Lasts(now time.Time, nodes int) {
 	h.mu.Lock()
+	if h.steady(now) {
+		h.nodes = nodes
+	} else {
+		h.nodes = max(h.nodes, nodes) // the others may not have returned yet
+	}
 	ends := h.steady(now) && h.alarmed != ""
 	if ends {
 		h.alarmed = ""

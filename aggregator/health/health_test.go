@@ -93,18 +93,18 @@ func TestWaits(t *testing.T) {
 // cause that takes the place of another.
 func TestAlarmEndsWithASteadySession(t *testing.T) {
 	n := newNode()
-	n.Lasts(n.now)
+	n.Lasts(n.now, 1)
 	n.Failed(n.now, unreachable)
 	n.Failed(n.now, unreachable)
 	n.Failed(n.now, permission)
 	n.Joined(n.now)
 	n.now = n.now.Add(Steady - 1)
-	n.Lasts(n.now)
+	n.Lasts(n.now, 1)
 	n.Failed(n.now, permission)
 	n.Joined(n.now)
 	n.now = n.now.Add(Steady)
-	n.Lasts(n.now)
-	n.Lasts(n.now)
+	n.Lasts(n.now, 1)
+	n.Lasts(n.now, 1)
 	n.Failed(n.now, permission)
 	want := "[fleet/redis: no answer fleet/redis: may not read fleet/redis ends fleet/redis: may not read]"
 	if got := fmt.Sprint(n.lines); got != want {

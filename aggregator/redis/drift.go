@@ -44,8 +44,7 @@ func (l *Link) compareLists(ctx context.Context, s fleetState) {
 	}
 	d.lastVersion = s.changes
 	if back {
-		l.node.Counts().Lost() // a Redis that lost blocks may have lost counts, too
-		signal(l.wake)
+		l.lost() // a Redis that lost blocks may have lost counts, too
 	}
 	d.fleetVersion, d.mirrorVersion = s.changes, version
 	if wrong || d.mismatches >= 2 {

@@ -41,7 +41,7 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.health.Lasts(time.Now())
+		l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
 		l.compareLists(ctx, s)
 		l.calmCrowded()
 	}

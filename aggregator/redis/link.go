@@ -54,8 +54,11 @@ type Link struct {
 	resync chan struct{}   // read the whole list again
 
 	// Of pushing.
-	wake    chan struct{}       // push now
-	watched chan aggregator.Key // keys to be pushed now
+	wake     chan struct{}       // push now
+	losses   atomic.Uint64       // how often Redis may have lost something
+	caughtUp uint64              // of losses: all sums were compared since; the push loop's
+	pace     health.Pace         // the push loop's
+	watched  chan aggregator.Key // keys to be pushed now
 
 	// Of publishing.
 	queue   chan change     // blocks to be published
@@ -144,6 +147,7 @@ func (l *Link) session(ctx context.Context) error {
 	}
 	l.stats.reconnects.Add(1)
 	l.health.Joined(time.Now())
+	l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
 	return together(ctx,
 		l.pushLoop,
 		l.heartbeatLoop,
@@ -156,9 +160,12 @@ func (l *Link) session(ctx context.Context) error {
 // directions, and repeats the unblocks, which Redis may not have. Then every
 // suspect is reconciled, and the watch list is read from one window back.
 func (l *Link) join(ctx context.Context) (position, error) {
-	for range 3 {
+	for i := range 3 {
 		if err := l.measure(ctx); err != nil {
 			return position{}, err
+		}
+		if i == 0 { // Redis answers: all nodes that lost it return now
+			sleep(ctx, rand.N(l.health.Spread(time.Now())+1))
 		}
 	}
 	s, err := l.heartbeat(ctx, true)
@@ -177,8 +184,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 	if err := l.forget(ctx); err != nil {
 		return position{}, err
 	}
-	l.node.Counts().Lost()
-	signal(l.wake)
+	l.lost()
 	return startPosition(s, l.config.Retention), nil
 }
 

@@ -41,8 +41,9 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	err = l.pusher.Round(ctx, l.node.Now())
 	until := max(l.config.Push, time.Since(began)+l.config.Push/2)
 	more := err == nil
-	for more && err == nil && time.Since(began) < until {
-		if more, err = l.pusher.Reconcile(ctx, l.node.Now()); err == nil && len(l.watched) > 0 {
+	paced := false
+	for more && err == nil && !paced && time.Since(began) < until {
+		if more, paced, err = l.reconcile(ctx); err == nil && len(l.watched) > 0 {
 			err = l.pusher.PushWatched(ctx, l.drainWatched(<-l.watched), l.node.Now())
 		}
 	}
@@ -50,15 +51,39 @@ func (l *Link) round(ctx context.Context) (wait time.Duration, err error) {
 	if err == nil {
 		l.stats.pushed.Store(time.Now().UnixNano())
 		if l.health.PushWorks() {
-			l.node.Counts().Lost() // a new master may have missed something
+			l.lost() // a new master may have missed something
 			more = true
 		}
-		if more {
+		if more && !paced {
 			return 0, nil
 		}
 	}
 	// A slow or shared Redis has a quarter of the time for other clients.
 	return max(l.config.Push/4, l.config.Push-rand.N(l.config.Push/10+1)-time.Since(began)), err
+}
+
+// reconcile compares some sums with Redis, and reports whether there are more.
+// While the fleet catches up after an outage, each node keeps to its part of
+// what Redis can answer; paced says that it has had that for now.
+func (l *Link) reconcile(ctx context.Context) (more, paced bool, err error) {
+	most, losses := batch, l.losses.Load()
+	if l.caughtUp != losses {
+		if most = l.pace.Take(time.Now(), l.health, batch); most == 0 {
+			return true, true, nil
+		}
+	}
+	more, err = l.pusher.reconcile(ctx, l.node.Now(), most)
+	if !more && err == nil {
+		l.caughtUp = losses
+	}
+	return more, false, err
+}
+
+// lost has all sums compared with Redis, which may have lost something.
+func (l *Link) lost() {
+	l.losses.Add(1)
+	l.node.Counts().Lost()
+	signal(l.wake)
 }
 
 // checkPush decides what a failed push means. It returns the error if the

@@ -80,8 +80,12 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 // whether there is more; see [aggregator.Totals.Reconcile]. It goes after
 // Round.
 func (p *Pusher) Reconcile(ctx context.Context, now time.Time) (more bool, err error) {
+	return p.reconcile(ctx, now, batch)
+}
+
+func (p *Pusher) reconcile(ctx context.Context, now time.Time, most int) (more bool, err error) {
 	counts := p.node.Counts()
-	pushes, more := counts.Reconcile(now, batch)
+	pushes, more := counts.Reconcile(now, most)
 	var t tally
 	p.push(ctx, counts, pushes, now, &t)
 	return more, t.err()

@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"edgeguard/internal/redistest"
+)
+
+// TestReturnIsSpread: nodes that wait for a Redis that hung return spread out,
+// by how many they are. Here each believes in a fleet of 400, and so waits up to
+// two seconds.
+func TestReturnIsSpread(t *testing.T) {
+	t.Parallel()
+	const members, believed = 30, 400
+	s := startRedis(t, redistest.Options{})
+	fleet := join(t, s.Addr, members, func(c *Config) { c.Push = 500 * time.Millisecond })
+	for _, m := range fleet {
+		m.link.health.Lasts(time.Now(), believed)
+	}
+	s.Stop()
+	redistest.Eventually(t, "an outage of two seconds on all nodes", func() bool {
+		for _, m := range fleet {
+			if st := m.link.Stats(); st.Up || time.Since(st.Since) < 2100*time.Millisecond {
+				return false
+			}
+		}
+		return true
+	})
+	s.Cont()
+	returned := time.Now()
+	joined := map[*member]time.Duration{}
+	redistest.Eventually(t, "all to be joined again", func() bool {
+		for _, m := range fleet {
+			if _, known := joined[m]; !known && m.link.Up() {
+				joined[m] = time.Since(returned)
+			}
+		}
+		return len(joined) == members
+	})
+	early, last := 0, time.Duration(0)
+	for _, after := range joined {
+		if last = max(last, after); after < time.Second {
+			early++
+		}
+	}
+	t.Logf("%d of %d joined within a second, the last after %v", early, members, last)
+	if early > members*3/4 || last > 5*time.Second {
+		t.Errorf("%d of %d joined within a second, the last after %v; want three quarters at most, and 5 s", early, members, last)
+	}
+}
+
+// TestCatchingUpIsPaced: in a large fleet a node that may have lost all its
+// counts compares them bit by bit.
+func TestCatchingUpIsPaced(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	m := join(t, s.Addr, 1, nil)[0]
+	const keys = 1000
+	for i := range keys {
+		m.see(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250), 3)
+	}
+	m.eventually(t, "all pushed", func() bool { return m.counts.Stats().Answered >= keys })
+	m.link.health.Lasts(time.Now(), 2000)
+	before, begun := m.counts.Stats().Reconciled, time.Now()
+	m.link.lost()
+	m.eventually(t, "some compared", func() bool { return m.counts.Stats().Reconciled >= before+200 })
+	took, n := time.Since(begun), m.counts.Stats().Reconciled-before
+	if most := 50 + 100*(took.Seconds()+0.5); float64(n) > most {
+		t.Errorf("%d sums compared in %v, want %.0f at most", n, took, most)
+	}
+}
