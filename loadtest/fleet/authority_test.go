@@ -28,12 +28,12 @@ func everyMode(reason string) map[keyMode]string {
 
 var attacks = []attack{
 	{"blocks_everything", blocksEverything, everyMode("a forced record of another node is not weighed")},
-	{"blocks_protected", blocksProtected, everyMode("a forced record of another node overrides what is protected")},
+	{"blocks_protected", blocksProtected, nil},
 	{"allows_eights", allowsEights, everyMode("a wide allowance of another node does not wait")},
 	{"allows_3000", allows3000, everyMode("a wide allowance of another node does not wait")},
 	{"claims_own", claimsOwn, everyMode("an own address of another node is not counted")},
 	{"floors", forgetsAhead, everyMode("a cleared-before mark is taken without an unblock")},
-	{"clock", movesClock, everyMode("the clock key is believed")},
+	{"clock", movesClock, nil},
 	{"forged_beats", forgesBeats, everyMode("the share has no bound while more than max_nodes are alive")},
 	{"suppresses", suppresses, everyMode("a record that every node refuses is not replaced")},
 }
