@@ -55,12 +55,17 @@ func TestLibraryMakesRoomAsReference(t *testing.T) {
 			names, now := newNames("t", 1), time.Now().Add(-time.Second)
 			answers := map[string]int{}
 			for range 60 {
-				args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
+				keys, args := names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10)}
+				if r.IntN(2) == 0 {
+					keys = names.signedKeys()
+				}
 				for range 1 + r.IntN(12) {
 					prefix, text := crowdedRecord(t, r, now)
-					args = append(args, prefix, text)
+					if args = append(args, prefix, text); len(keys) == 5 {
+						args = append(args, randomMAC(r))
+					}
 				}
-				for _, a := range b.call(now, "publish", names.publishKeys(), args).([]any) {
+				for _, a := range b.call(now, "publish", keys, args).([]any) {
 					answers[fmt.Sprint(a)]++
 				}
 				if held := len(b.reference.Blocks(names.blocks)); held > 2*full {

@@ -45,27 +45,78 @@ func stateOf(t testing.TB, answer any) string {
 	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
-// TestLibraryBlocksAreReference publishes random records on both and compares
-// what is accepted, the records, their version and digest.
+// signedKeys are the keys of publish for nodes that know of MACs, and of replace.
+func (n *names) signedKeys() []string { return append(n.publishKeys(), n.macs) }
+
+// randomMAC is mostly one of a few MACs, so that a record is given the one that
+// it has.
+func randomMAC(r *rand.Rand) string {
+	if r.IntN(3) == 0 {
+		return ""
+	}
+	return strings.Repeat(strconv.Itoa(r.IntN(2)), 21)
+}
+
+// publishRandom publishes some random records, some of them broken, in the form
+// of this version or of the one before.
+func (b *both) publishRandom(r *rand.Rand, names names, now time.Time) {
+	b.t.Helper()
+	keys, args := names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10)}
+	if r.IntN(2) == 0 {
+		keys = names.signedKeys()
+	}
+	for range 1 + r.IntN(4) {
+		prefix, text := randomRecord(b.t, r, now)
+		switch old, known := b.reference.Blocks(names.blocks)[prefix]; {
+		case r.IntN(20) == 0:
+			text = text[:r.IntN(len(text))]
+		case r.IntN(20) == 0:
+			text += strings.Repeat("x", 1024)
+		case known && r.IntN(3) == 0:
+			text = old
+		}
+		args = append(args, prefix, text)
+		if len(keys) == 5 {
+			args = append(args, randomMAC(r))
+		}
+	}
+	b.call(now, "publish", keys, args)
+}
+
+// replaceRandom replaces some records, mostly by naming what is there.
+func (b *both) replaceRandom(r *rand.Rand, names names, now time.Time) {
+	b.t.Helper()
+	var args []string
+	for range 1 + r.IntN(3) {
+		prefix, text := randomRecord(b.t, r, now)
+		bad := b.reference.Blocks(names.blocks)[prefix]
+		switch r.IntN(8) {
+		case 0:
+			bad += "x"
+		case 1:
+			bad = text
+		case 2:
+			text = text[:r.IntN(len(text))]
+		case 3:
+			text = ""
+		}
+		args = append(args, prefix, bad, text, randomMAC(r))
+	}
+	b.call(now, "replace", names.signedKeys(), args)
+}
+
+// TestLibraryBlocksAreReference publishes and replaces random records on both, by
+// calls of nodes of this version and of the one before, and compares what is
+// accepted, the records, their MACs, version and digest.
 func TestLibraryBlocksAreReference(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	b := newBoth(t, fmt.Sprintf("seed %d", seed))
 	ctx, names := context.Background(), newNames("t", 1)
 	now := time.Now()
-	for range 150 {
-		args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
-		for range 1 + r.IntN(4) {
-			prefix, text := randomRecord(t, r, now)
-			switch r.IntN(20) {
-			case 0:
-				text = text[:r.IntN(len(text))]
-			case 1:
-				text += strings.Repeat("x", 1024)
-			}
-			args = append(args, prefix, text)
-		}
-		b.call(now, "publish", names.publishKeys(), args)
+	for range 300 {
+		b.publishRandom(r, names, now)
+		b.replaceRandom(r, names, now)
 		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
 		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
 		want, err := b.reference.Call(now, library.Name+"_beat", names.heartbeatKeys(), beat)
@@ -91,6 +142,10 @@ func (b *both) compareBlocks(names names) {
 	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y || len(stored) == 0 {
 		b.fail("the library has %s;\nthe reference %s", x, y)
 	}
+	stored, kept = b.node.HGetAll(context.Background(), names.macs).Val(), b.reference.MACs(names.blocks)
+	if x, y := fmt.Sprintf("%q", stored), fmt.Sprintf("%q", kept); x != y {
+		b.fail("the library has the MACs %s;\nthe reference %s", x, y)
+	}
 }
 
 // compareStream compares the stream's entries with the reference's.
@@ -106,6 +161,9 @@ func (b *both) compareStream(names names) {
 	}
 	for i, e := range entries {
 		c := changes[i]
+		if mac, _ := e.Values["m"].(string); mac != c.MAC {
+			b.fail("entry %d is %q, the reference's MAC %q", i, e.Values, c.MAC)
+		}
 		if e.Values["v"] != strconv.FormatInt(c.Version, 10) || e.Values["p"] != c.Prefix || e.Values["r"] != c.Record || (e.Values["d"] == "1") != c.Gone {
 			b.fail("entry %d is %q, the reference's %d %s %q", i, e.Values, c.Version, c.Prefix, c.Record)
 		}

@@ -221,6 +221,8 @@ func TestLibraryLooksAtTypesFirst(t *testing.T) {
 		args     []any
 	}{
 		{"publish", names.publishKeys(), []any{now.UnixMilli(), "192.0.2.1/32", record}},
+		{"publish", names.signedKeys(), []any{now.UnixMilli(), "192.0.2.1/32", record, ""}},
+		{"replace", names.signedKeys(), []any{"192.0.2.1/32", "x", record, ""}},
 		{"beat", names.heartbeatKeys(), []any{"edge-1/0", "{}", "16"}},
 		{"repair", []string{names.state}, []any{"0", strings.Repeat("0", 16), strings.Repeat("1", 16)}},
 	} {

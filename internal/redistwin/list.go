@@ -24,7 +24,8 @@ const (
 type Change struct {
 	Version        int64
 	Prefix, Record string
-	Gone           bool // evicted for another record
+	MAC            string // of the record, if it has one
+	Gone           bool   // removed: evicted for another record, or refused by all nodes
 }
 
 type beat struct {
@@ -35,6 +36,7 @@ type beat struct {
 // list is the blocks of a namespace and what belongs to them.
 type list struct {
 	records    map[string]string // by prefix
+	macs       map[string]string // by prefix; of a record of before it may still be there
 	ends       map[string]int64
 	stream     []Change
 	version    int64
@@ -46,14 +48,14 @@ type list struct {
 
 func (r *Redis) list(blocks string) *list {
 	if r.lists[blocks] == nil {
-		r.lists[blocks] = &list{records: map[string]string{}, ends: map[string]int64{}, nodes: map[string]beat{}}
+		r.lists[blocks] = &list{records: map[string]string{}, macs: map[string]string{}, ends: map[string]int64{}, nodes: map[string]beat{}}
 	}
 	return r.lists[blocks]
 }
 
 func (l *list) clone() *list {
 	c := *l
-	c.records, c.ends, c.nodes = maps.Clone(l.records), maps.Clone(l.ends), maps.Clone(l.nodes)
+	c.records, c.macs, c.ends, c.nodes = maps.Clone(l.records), maps.Clone(l.macs), maps.Clone(l.ends), maps.Clone(l.nodes)
 	c.stream = slices.Clone(l.stream)
 	return &c
 }
@@ -61,16 +63,23 @@ func (l *list) clone() *list {
 // Blocks returns the records by prefix.
 func (r *Redis) Blocks(key string) map[string]string { return maps.Clone(r.list(key).records) }
 
+// MACs returns the MACs by prefix.
+func (r *Redis) MACs(blocks string) map[string]string { return maps.Clone(r.list(blocks).macs) }
+
 // Stream returns the stream of changes, oldest first. Its tip is the version,
 // where the server has an ID that it made itself.
 func (r *Redis) Stream(blocks string) []Change { return slices.Clone(r.list(blocks).stream) }
 
-// publish merges records: KEYS blocks ends stream state, ARGV now in unix
-// milliseconds, then prefix and record in turn. It answers 1 for each record
-// that was accepted, 0 for each that was not, and 2 for each that found no
-// room.
+// publish merges records: KEYS blocks ends stream state macs, ARGV now in unix
+// milliseconds, then prefix, record and MAC in turn. Without the key macs, as
+// the version before calls it, the MACs are absent and those that are stored
+// stay. It answers 1 for each record that was accepted, 0 for each that was
+// not, 2 for each that found no room, and 3 for each that was stored already
+// and has another MAC now.
 func (r *Redis) publish(keys, args []string) (any, error) {
-	if len(keys) != 4 || len(args)%2 != 1 {
+	signs := len(keys) == 5
+	step := len(keys) - 2
+	if len(keys) < 4 || len(keys) > 5 || len(args)%step != 1 || signs && !areMACs(args[1:], step) {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	now, err := strconv.ParseInt(args[0], 10, 64)
@@ -78,34 +87,107 @@ func (r *Redis) publish(keys, args []string) (any, error) {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	l := r.list(keys[0])
-	l.removeEnded(now / 1000)
+	l.removeEnded(now/1000, signs)
 	out := []any{}
-	sample := sample{full: r.Full}
-	for i := 1; i < len(args); i += 2 {
-		prefix, record := args[i], args[i+1]
-		old, known := l.records[prefix]
-		switch {
-		case !plausible(record) || !supersedes(record, old, now):
-			out = append(out, int64(0))
-		case !known && !l.makeRoom(&sample, prefix, record, now/1000):
-			out = append(out, int64(2))
-		default:
-			l.store(prefix, record)
-			sample.drop(prefix)
-			out = append(out, int64(1))
+	sample := sample{full: r.Full, signs: signs}
+	for some := range slices.Chunk(args[1:], step) {
+		mac := ""
+		if signs {
+			mac = some[2]
 		}
+		out = append(out, l.merge(&sample, some[0], some[1], mac, now))
+	}
+	if signs {
+		l.dropStrayMACs()
 	}
 	return out, nil
 }
 
-func (l *list) store(prefix, record string) {
+// merge merges one record and returns the answer.
+func (l *list) merge(sample *sample, prefix, record, mac string, now int64) int64 {
+	old, known := l.records[prefix]
+	switch {
+	case plausible(record) && old == record && mac != "" && l.macs[prefix] != mac:
+		l.announce(prefix, record, mac, true)
+		return 3
+	case !plausible(record) || !supersedes(record, old, now):
+		return 0
+	case !known && !l.makeRoom(sample, prefix, record, now/1000):
+		return 2
+	}
+	l.store(prefix, record, mac, sample.signs)
+	sample.drop(prefix)
+	return 1
+}
+
+const macSize = 21
+
+// areMACs reports whether every step-th argument is a MAC or empty.
+func areMACs(args []string, step int) bool {
+	for i := step - 1; i < len(args); i += step {
+		if len(args[i]) != 0 && len(args[i]) != macSize {
+			return false
+		}
+	}
+	return true
+}
+
+// dropStrayMACs drops the MACs without a record, if there must be some. The
+// library drops those that it finds in one step of a scan; of a short list
+// that is all of them.
+func (l *list) dropStrayMACs() {
+	if len(l.macs) > len(l.records) {
+		maps.DeleteFunc(l.macs, func(prefix, _ string) bool { _, ok := l.records[prefix]; return !ok })
+	}
+}
+
+// replace sets records in place of some that every node refuses: KEYS blocks
+// ends stream state macs, ARGV prefix, the refused record, the one to set or "",
+// and its MAC or "" in turn. It answers 1 for each whose refused record was
+// still there byte by byte, else 0.
+func (r *Redis) replace(now time.Time, keys, args []string) (any, error) {
+	if len(keys) != 5 || len(args) == 0 || len(args)%4 != 0 || !areMACs(args, 4) {
+		return nil, Error("EDGEGUARD arguments")
+	}
+	l, out := r.list(keys[0]), []any{}
+	for some := range slices.Chunk(args, 4) {
+		prefix, record := some[0], some[2]
+		old, known := l.records[prefix]
+		switch {
+		case !known || old != some[1] || record != "" && !plausible(record):
+			out = append(out, int64(0))
+			continue
+		case record == "":
+			l.remove(prefix, true)
+			l.publishChange(Change{Prefix: prefix, Record: gone(now.Unix()), Gone: true})
+		default:
+			l.store(prefix, record, some[3], true)
+		}
+		out = append(out, int64(1))
+	}
+	return out, nil
+}
+
+func (l *list) store(prefix, record, mac string, signs bool) {
 	if old, ok := l.records[prefix]; ok {
 		l.digest ^= aggregator.RecordHash(prefix, old)
 	}
 	l.records[prefix] = record
 	l.ends[prefix] = aggregator.RecordEnd(record)
 	l.digest ^= aggregator.RecordHash(prefix, record)
-	l.publishChange(Change{Prefix: prefix, Record: record})
+	l.announce(prefix, record, mac, signs)
+}
+
+// announce stores a record's MAC, unless the caller knows none, and adds the
+// record to the stream.
+func (l *list) announce(prefix, record, mac string, signs bool) {
+	if signs {
+		l.macs[prefix] = mac
+		if mac == "" {
+			delete(l.macs, prefix)
+		}
+	}
+	l.publishChange(Change{Prefix: prefix, Record: record, MAC: mac})
 }
 
 // publishChange adds a change to the stream.
@@ -119,8 +201,9 @@ func (l *list) publishChange(c Change) {
 }
 
 // removeEnded removes at most maxRemoved records that ended by the second now,
-// ordered by end and then by prefix. It reports whether none is left.
-func (l *list) removeEnded(now int64) (all bool) {
+// ordered by end and then by prefix, and their MACs if the caller knows of MACs.
+// It reports whether none is left.
+func (l *list) removeEnded(now int64, signs bool) (all bool) {
 	var ended []string
 	for p, end := range l.ends {
 		if end <= now {
@@ -134,15 +217,18 @@ func (l *list) removeEnded(now int64) (all bool) {
 		return strings.Compare(a, b)
 	})
 	for _, p := range ended[:min(len(ended), maxRemoved)] {
-		l.remove(p)
+		l.remove(p, signs)
 	}
 	return len(ended) <= maxRemoved
 }
 
-func (l *list) remove(prefix string) {
+func (l *list) remove(prefix string, signs bool) {
 	l.digest ^= aggregator.RecordHash(prefix, l.records[prefix])
 	delete(l.records, prefix)
 	delete(l.ends, prefix)
+	if signs {
+		delete(l.macs, prefix)
+	}
 }
 
 // beat stores a node's heartbeat and returns the state of the namespace: KEYS
@@ -162,7 +248,7 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	if l.born == "" {
 		l.born = fmt.Sprintf("%d.%d", now.Unix(), now.Nanosecond()/1000)
 	}
-	all := l.removeEnded(now.Unix())
+	all := l.removeEnded(now.Unix(), false)
 	maps.DeleteFunc(l.nodes, func(_ string, b beat) bool { return now.Sub(b.at) > beatLife })
 	if args[0] != "" {
 		l.nodes[args[0]] = beat{args[1], now}

@@ -93,6 +93,8 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 		return r.clock(keys, args)
 	case "edgeguard1_publish":
 		return r.publish(keys, args)
+	case "edgeguard1_replace":
+		return r.replace(now, keys, args)
 	case "edgeguard1_beat":
 		return r.beat(now, keys, args)
 	case "edgeguard1_repair":

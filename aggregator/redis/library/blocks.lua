@@ -3,15 +3,18 @@
 
 -- Blocks: hash blocks holds prefix -> record, sorted set ends prefix -> the
 -- second from which the record may be forgotten, stream every record taken,
--- hash state the count of these (version), the digest in two words (d1, d2), the
--- stream's newest id (tip), the fleet's number of partitions and when the
--- namespace was born. A record is
+-- hash macs prefix -> the record's MAC if it is signed, hash state the count of
+-- changes (version), the digest in two words (d1, d2), the stream's newest id
+-- (tip), the fleet's number of partitions and when the namespace was born. Nodes
+-- check MACs; here one is 21 bytes, and of a record that has another since it
+-- fits nothing. A record is
 --
 --   format (1) version (8) allow (1) until, ns (8) lifted (1) since, ns (8)
 --   rule NUL origin NUL reason NUL count (4) limit (4) forced (1) proxied (1) retention, s (4)
 --
 -- so that of two the greater in byte order is the one to keep.
 local RULE, LEAST, LONGEST = 28, 27 + 3 + 14, 1024
+local MAC = 21
 local REMOVED = 200 -- ended records that one call removes at most
 local STREAM = 100000
 local FULL = 2 ^ 18   -- records from which on a rule's block needs another one's room
@@ -56,9 +59,9 @@ local function mistyped(keys, types)
   end
 end
 
--- removeEnded forgets records that ended by a second; it reports whether none
--- is left.
-local function removeEnded(blocks, ends, state, second)
+-- removeEnded forgets records that ended by a second, and their MACs if macs is
+-- given; it reports whether none is left.
+local function removeEnded(blocks, ends, state, second, macs)
   local over = call('ZRANGEBYSCORE', ends, '-inf', second, 'LIMIT', 0, REMOVED + 1)
   if #over == 0 then return true end
   local digest = digestOf(state)
@@ -67,6 +70,7 @@ local function removeEnded(blocks, ends, state, second)
     if record then toggle(digest, over[i], record) end
     call('HDEL', blocks, over[i])
     call('ZREM', ends, over[i])
+    if macs then call('HDEL', macs, over[i]) end
   end
   setDigest(state, digest)
   return #over <= REMOVED
@@ -226,7 +230,7 @@ local function goes(sample, prefix, record)
   if crowded(sample, top, wide and sample.wide[wide]) then return last(top) end
 end
 
--- goneRecord is the record by which the stream tells of a block that made room:
+-- goneRecord is the record by which the stream announces a block that is gone:
 -- one that is over, which nodes that know nothing of this pass over and forget.
 -- Those that do go by the field d.
 local function goneRecord(second)
@@ -252,6 +256,15 @@ local function add(keys, prefix, record, ...)
   return call('XADD', keys[3], 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record, ...)
 end
 
+-- remove takes a record and its MAC away for good; it gives the id of that
+-- change.
+local function remove(keys, prefix, second)
+  call('HDEL', keys[1], prefix)
+  call('ZREM', keys[2], prefix)
+  if keys[5] then call('HDEL', keys[5], prefix) end
+  return add(keys, prefix, goneRecord(second), 'd', '1')
+end
+
 -- makeRoom has one record go for another; it gives the id of that change, or nil
 -- where none goes.
 local function makeRoom(keys, sample, digest, prefix, record, second)
@@ -259,32 +272,78 @@ local function makeRoom(keys, sample, digest, prefix, record, second)
   if not one then return nil end
   toggle(digest, one.prefix, one.record)
   unsample(sample, one.prefix)
-  call('HDEL', keys[1], one.prefix)
-  call('ZREM', keys[2], one.prefix)
-  return add(keys, one.prefix, goneRecord(second), 'd', '1')
+  return remove(keys, one.prefix, second)
 end
 
-local LIST = { 'hash', 'zset', 'stream', 'hash' } -- blocks, ends, stream, state
+-- announce puts a record's MAC, or '', beside it and adds the record to the
+-- stream; it gives the id of that change.
+local function announce(keys, prefix, record, mac)
+  if mac ~= '' then
+    call('HSET', keys[5], prefix, mac)
+    return add(keys, prefix, record, 'm', mac)
+  end
+  if keys[5] then call('HDEL', keys[5], prefix) end
+  return add(keys, prefix, record)
+end
 
--- publish: KEYS blocks, ends, stream, state; ARGV now in unix milliseconds, then
--- prefix and record by turns. Answers 1 for each that was taken, 0 for each that
--- was not: a greater one stands, or it is none; and 2 for each that found no
--- room. From FULL records on a new one needs another's room; an operator's word
--- is taken without, up to twice as many. What a node's clock calls ended is
--- removed only if the server's agrees.
+-- store puts a record in the place of old, which may be false.
+local function store(keys, digest, prefix, old, record, mac)
+  if old then toggle(digest, prefix, old) end
+  toggle(digest, prefix, record)
+  local over = floor(unpack('>I8', record, 11) / 1e9) + unpack('>I4', record, #record - 3)
+  call('HSET', keys[1], prefix, record)
+  call('ZADD', keys[2], format('%.0f', over), prefix)
+  return announce(keys, prefix, record, mac)
+end
+
+local LIST = { 'hash', 'zset', 'stream', 'hash', 'hash' } -- blocks, ends, stream, state, macs
+
+-- dropStrayMACs drops some of the MACs that have no record, where these must be:
+-- nodes of the version before remove records alone. Where it begins is nobody's
+-- choice.
+local function dropStrayMACs(blocks, macs, cursor)
+  if call('HLEN', macs) <= call('HLEN', blocks) then return end
+  for _ = 1, 2 do
+    local got = call('HSCAN', macs, cursor, 'COUNT', 100)
+    for i = 1, #got[2], 2 do
+      if not call('HGET', blocks, got[2][i]) then call('HDEL', macs, got[2][i]) end
+    end
+    cursor = got[1]
+    if cursor ~= '0' then return end
+  end
+end
+
+-- macsOf reports whether every step-th of the arguments from first on is a MAC
+-- or empty.
+local function macsOf(args, first, step)
+  for i = first, #args, step do
+    if #args[i] ~= 0 and #args[i] ~= MAC then return false end
+  end
+  return true
+end
+
+-- publish: KEYS blocks, ends, stream, state, macs; ARGV now in unix milliseconds,
+-- then prefix, record and its MAC or '' by turns. Nodes of the version before
+-- give neither the key macs nor MACs. Answers 1 for each that was taken, 0 for
+-- each that was not: a greater one stands, or it is none; 2 for each that found
+-- no room; and 3 for each that stands already and was given another MAC. From
+-- FULL records on a new one needs another's room; an operator's word is taken
+-- without, up to twice as many. What a node's clock calls ended is removed only
+-- if the server's agrees.
 local function publish(keys, args)
   if not call then bind() end
-  if #keys ~= 4 or #args % 2 ~= 1 or not whole(args[1], 2 ^ 53) then
-    return fail('arguments: publish takes blocks, ends, stream and state, the time, and prefixes with records')
+  local macs, step = keys[5], #keys - 2
+  if #keys < 4 or #keys > 5 or (#args - 1) % step ~= 0 or not whole(args[1], 2 ^ 53) or macs and not macsOf(args, 4, 3) then
+    return fail('arguments: publish takes blocks, ends, stream, state and macs, the time, and prefixes with records and MACs of ', MAC, ' bytes')
   end
   local wrong = mistyped(keys, LIST)
   if wrong then return wrong end
-  local now, blocks, ends, state = tonumber(args[1]), keys[1], keys[2], keys[4]
-  local second = min(floor(now / 1000), tonumber(call('TIME')[1]))
-  removeEnded(blocks, ends, state, second)
+  local now, blocks, ends, state, time = tonumber(args[1]), keys[1], keys[2], keys[4], call('TIME')
+  local second = min(floor(now / 1000), tonumber(time[1]))
+  removeEnded(blocks, ends, state, second, macs)
   local out, digest, tip, held, sample = {}, digestOf(state), nil, call('HLEN', blocks), nil
-  for i = 2, #args, 2 do
-    local prefix, record, answer = args[i], args[i + 1], 0
+  for i = 2, #args, step do
+    local prefix, record, mac, answer = args[i], args[i + 1], macs and args[i + 2] or '', 0
     local old = isRecord(record) and call('HGET', blocks, prefix)
     if isRecord(record) and (not old or not isRecord(old) or supersedes(record, old, now)) then
       answer = 1 -- what is none gives way
@@ -300,19 +359,51 @@ local function publish(keys, args)
       end
     end
     if answer == 1 then
-      if old then toggle(digest, prefix, old) else held = held + 1 end
+      if not old then held = held + 1 end
       unsample(sample, prefix)
-      toggle(digest, prefix, record)
-      local over = floor(unpack('>I8', record, 11) / 1e9) + unpack('>I4', record, #record - 3)
-      call('HSET', blocks, prefix, record)
-      call('ZADD', ends, format('%.0f', over), prefix)
-      tip = add(keys, prefix, record)
+      tip = store(keys, digest, prefix, old, record, mac)
+    elseif old == record and mac ~= '' and call('HGET', macs, prefix) ~= mac then
+      answer, tip = 3, announce(keys, prefix, record, mac)
     end
     out[#out + 1] = answer
   end
   if tip then
     setDigest(state, digest)
     call('HSET', state, 'tip', tip)
+  end
+  if macs then dropStrayMACs(blocks, macs, time[2]) end
+  return out
+end
+
+-- replace: KEYS blocks, ends, stream, state, macs; ARGV by fours prefix, a record
+-- that every node refuses, the one for its place or '' for none, and its MAC or
+-- ''. A refused record may be greater than any good one, so publish would let it
+-- stand. Answers 1 for each where exactly the refused bytes stood, else 0: of
+-- several nodes that do this, one does it.
+local function replace(keys, args)
+  if not call then bind() end
+  if #keys ~= 5 or #args == 0 or #args % 4 ~= 0 or not macsOf(args, 4, 4) then
+    return fail('arguments: replace takes blocks, ends, stream, state and macs, and prefixes with what stands, a record and a MAC of ', MAC, ' bytes')
+  end
+  local wrong = mistyped(keys, LIST)
+  if wrong then return wrong end
+  local out, digest, tip, second = {}, digestOf(keys[4]), nil, tonumber(call('TIME')[1])
+  for i = 1, #args, 4 do
+    local prefix, bad, record, answer = args[i], args[i + 1], args[i + 2], 0
+    if (record == '' or isRecord(record)) and call('HGET', keys[1], prefix) == bad then
+      answer = 1
+      if record == '' then
+        toggle(digest, prefix, bad)
+        tip = remove(keys, prefix, second)
+      else
+        tip = store(keys, digest, prefix, bad, record, args[i + 3])
+      end
+    end
+    out[#out + 1] = answer
+  end
+  if tip then
+    setDigest(keys[4], digest)
+    call('HSET', keys[4], 'tip', tip)
   end
   return out
 end
@@ -380,4 +471,5 @@ end
 
 redis.register_function('edgeguard1_repair', repair)
 redis.register_function('edgeguard1_publish', publish)
+redis.register_function('edgeguard1_replace', replace)
 redis.register_function('edgeguard1_beat', beat)

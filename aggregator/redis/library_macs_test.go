@@ -1,0 +1,263 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/redistest"
+)
+
+// signedRig is a server and the records that a test gives it.
+type signedRig struct {
+	*both
+	names names
+	now   time.Time
+}
+
+func newSignedRig(t testing.TB) *signedRig {
+	return &signedRig{both: newBoth(t, "MACs"), names: newNames("t", 1), now: time.Now()}
+}
+
+const somePrefix = "203.0.113.1/32"
+
+func (r *signedRig) record(version uint64, until time.Duration) string {
+	r.t.Helper()
+	block := aggregator.Record{Block: edgeguard.Block{
+		Prefix: netip.MustParsePrefix(somePrefix), Rule: "site", Version: version, Since: r.now.Add(-time.Hour), Until: r.now.Add(until),
+	}, Retention: time.Second}
+	text, err := block.Encode()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return text
+}
+
+// publish publishes records with MACs, and old as a node of the version before.
+func (r *signedRig) publish(prefix, record, mac string) int64 {
+	r.t.Helper()
+	return r.call(r.now, "publish", r.names.signedKeys(), []string{fmt.Sprint(r.now.UnixMilli()), prefix, record, mac}).([]any)[0].(int64)
+}
+
+func (r *signedRig) old(prefix, record string) int64 {
+	r.t.Helper()
+	return r.call(r.now, "publish", r.names.publishKeys(), []string{fmt.Sprint(r.now.UnixMilli()), prefix, record}).([]any)[0].(int64)
+}
+
+func (r *signedRig) replace(prefix, bad, record, mac string) int64 {
+	r.t.Helper()
+	return r.call(r.now, "replace", r.names.signedKeys(), []string{prefix, bad, record, mac}).([]any)[0].(int64)
+}
+
+// has checks the MAC that is stored, and the newest entry of the stream.
+func (r *signedRig) has(mac, streamed string) {
+	r.t.Helper()
+	ctx := context.Background()
+	if got := r.node.HGet(ctx, r.names.macs, somePrefix).Val(); got != mac {
+		r.t.Errorf("the MAC is %q, want %q", got, mac)
+	}
+	entries := r.admin().XRevRange(ctx, r.names.stream, "+", "-").Val()
+	if got, _ := entries[0].Values["m"].(string); got != streamed {
+		r.t.Errorf("the stream has the MAC %q, want %q", got, streamed)
+	}
+	r.compareStream(r.names)
+}
+
+func TestLibraryStoresMACs(t *testing.T) {
+	t.Parallel()
+	r := newSignedRig(t)
+	one, two, other := strings.Repeat("1", 21), strings.Repeat("2", 21), strings.Repeat("3", 21)
+	first, second, third := r.record(1, time.Hour), r.record(2, time.Hour), r.record(3, time.Hour)
+	for i, step := range []struct {
+		answer, want  int64
+		mac, streamed string
+	}{
+		{r.publish(somePrefix, first, one), 1, one, one},
+		{r.publish(somePrefix, first, one), 0, one, one},
+		{r.publish(somePrefix, first, ""), 0, one, one}, // an unsigned copy takes no MAC away
+		{r.publish(somePrefix, first, other), 3, other, other},
+		{r.publish(somePrefix, second, two), 1, two, two},
+		{r.publish(somePrefix, first, one), 0, two, two}, // of a record that is not there
+		{r.old(somePrefix, third), 1, two, ""},           // which fits nothing now
+		{r.publish(somePrefix, third, one), 3, one, one},
+		{r.publish(somePrefix, r.record(4, time.Hour), ""), 1, "", ""},
+	} {
+		if step.answer != step.want {
+			t.Errorf("step %d: answer %d, want %d", i, step.answer, step.want)
+		}
+	}
+	r.has("", "")
+	// The same, one by one.
+	r.publish(somePrefix, r.record(5, time.Hour), one)
+	r.has(one, one)
+	r.publish(somePrefix, r.record(5, time.Hour), two)
+	r.has(two, two)
+	r.old(somePrefix, r.record(6, time.Hour))
+	r.has(two, "")
+	r.publish(somePrefix, r.record(7, time.Hour), "")
+	r.has("", "")
+}
+
+// TestLibraryReplaces: only where exactly the refused bytes are, however great
+// they are in the order of records.
+func TestLibraryReplaces(t *testing.T) {
+	t.Parallel()
+	r := newSignedRig(t)
+	mac := strings.Repeat("1", 21)
+	bad, good := r.record(1<<64-2, time.Hour), r.record(1, time.Hour)
+	r.old(somePrefix, bad)
+	if a := r.publish(somePrefix, good, mac); a != 0 {
+		t.Errorf("a greater record gives way: %d", a)
+	}
+	for _, not := range []string{"", bad[1:], bad + "x", strings.Replace(bad, "site", "sitE", 1), good} {
+		if a := r.replace(somePrefix, not, good, mac); a != 0 {
+			t.Errorf("replaced where %q was named: %d", not, a)
+		}
+	}
+	if a := r.replace("203.0.113.2/32", "", good, mac); a != 0 {
+		t.Errorf("replaced where nothing is: %d", a)
+	}
+	if a := r.replace(somePrefix, bad, good, mac); a != 1 {
+		t.Errorf("not replaced: %d", a)
+	}
+	r.has(mac, mac)
+	if a := r.replace(somePrefix, good, "", ""); a != 1 {
+		t.Errorf("not removed: %d", a)
+	}
+	r.has("", "")
+	if n := len(r.reference.Blocks(r.names.blocks)); n != 0 || r.admin().Exists(context.Background(), r.names.blocks, r.names.ends, r.names.macs).Val() != 0 {
+		t.Error("a removed record has left something")
+	}
+	if last := r.reference.Stream(r.names.blocks); !last[len(last)-1].Gone {
+		t.Error("the stream does not say that it is gone")
+	}
+}
+
+// TestLibraryReplacesOnce: of nodes that replace one record together, one does.
+func TestLibraryReplacesOnce(t *testing.T) {
+	t.Parallel()
+	r := newSignedRig(t)
+	var done atomic.Int64
+	for round := range uint64(20) {
+		bad, good := r.record(1<<40+round, time.Hour), r.record(round, time.Hour)
+		r.old(somePrefix, bad)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				n, err := r.node.FCall(context.Background(), library.Function("replace"), r.names.signedKeys(), somePrefix, bad, good, "").Int64Slice()
+				if err != nil || len(n) != 1 {
+					t.Errorf("%v, %v", n, err)
+					return
+				}
+				done.Add(n[0])
+			})
+		}
+		all.Wait()
+		r.reference.Call(r.now, library.Function("replace"), r.names.signedKeys(), []string{somePrefix, bad, good, ""})
+	}
+	if done.Load() != 20 {
+		t.Errorf("%d of 20 rounds of 8", done.Load())
+	}
+	r.compareBlocks(r.names)
+	r.compareStream(r.names)
+}
+
+// TestLibraryRemovesMACs: with the records that they belong to, or some calls
+// later where a node of the version before removed the record.
+func TestLibraryRemovesMACs(t *testing.T) {
+	t.Parallel()
+	r := newSignedRig(t)
+	ctx, mac := context.Background(), strings.Repeat("1", 21)
+	short := r.record(1, -2*time.Second)
+	ended := func() int64 { return r.node.HLen(ctx, r.names.macs).Val() }
+	r.now = r.now.Add(-time.Minute) // by this clock it has not ended
+	r.publish("203.0.113.7/32", short, mac)
+	r.publish("203.0.113.8/32", r.record(1, time.Hour), mac)
+	r.now = r.now.Add(time.Minute)
+	r.publish("203.0.113.9/32", r.record(1, time.Hour), "")
+	if n := ended(); n != 1 {
+		t.Errorf("%d MACs, want that of the record that lasts", n)
+	}
+	// More MACs than records: those without one go, over some calls.
+	for i := range 1500 {
+		if err := r.node.HSet(ctx, r.names.macs, fmt.Sprint("stray ", i), mac).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 0; ended() > 2; n++ {
+		args := []any{r.now.UnixMilli()}
+		if n > 100 {
+			t.Fatalf("%d MACs beside 2 records after %d calls", ended(), n)
+		}
+		if err := r.node.FCall(ctx, library.Function("publish"), r.names.signedKeys(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.node.HGet(ctx, r.names.macs, "203.0.113.8/32").Val(); got != mac {
+		t.Errorf("the MAC of a record is %q", got)
+	}
+}
+
+// BenchmarkPublish measures what a record costs Redis without and with a MAC, a
+// MAC alone, and what the two take of its memory.
+func BenchmarkPublish(b *testing.B) {
+	ctx, names, now, mac := context.Background(), newNames("t", 1), time.Now(), strings.Repeat("m", 21)
+	s := redistest.Start(b, redistest.Options{MaxMemory: "1gb"})
+	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
+		b.Fatal(err)
+	}
+	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255) }
+	publish := func(from int, mac string, keys []string) {
+		args := blocksOf(b, now, from, prefix)
+		if len(keys) == 5 {
+			for i := len(args); i > 1; i -= 2 {
+				args = slices.Insert(args, i, any(mac))
+			}
+		}
+		if err := s.Client().FCall(ctx, library.Function("publish"), keys, args...).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const batches = 1 << 16 / publishBatch
+	c := &crowd{server: s}
+	run := func(mac string, keys []string) func() int {
+		return func() int {
+			for i := range batches {
+				publish(i*publishBatch, mac, keys)
+			}
+			return batches * publishBatch
+		}
+	}
+	var unsigned, signed, alone spent
+	var bytes [2]float64
+	for b.Loop() {
+		for i, with := range []bool{false, true} {
+			if err := s.Client().FlushAll(ctx).Err(); err != nil {
+				b.Fatal(err)
+			}
+			before := s.Memory()
+			if with {
+				signed.on(c, run(mac, names.signedKeys()))
+			} else {
+				unsigned.on(c, run("", names.publishKeys()))
+			}
+			bytes[i] = float64(s.Memory()-before) / (batches * publishBatch)
+		}
+		alone.on(c, run(strings.Repeat("n", 21), names.signedKeys()))
+	}
+	b.ReportMetric(unsigned.each(), "redis-µs/record")
+	b.ReportMetric(signed.each(), "signed-µs/record")
+	b.ReportMetric(alone.each(), "mac-µs/record")
+	b.ReportMetric(bytes[0], "bytes/record")
+	b.ReportMetric(bytes[1], "signed-bytes/record")
+	b.ReportMetric(0, "ns/op")
+}
