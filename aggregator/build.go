@@ -35,7 +35,9 @@ func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []
 	if p.Sum == 0 {
 		return Push{}, room, false
 	}
-	p.Full = as == fullPush || s.acked == 0 || as == sumOnly && m.partial(head)
+	// After a step of the clock, equal sums do not mean equal rings: what is
+	// stored under old numbers would hide the loss of new counts.
+	p.Full = as == fullPush || s.acked == 0 || m.partial(head)
 	from, at := int64(head), len(room)
 	switch {
 	case p.Full:

@@ -2,6 +2,7 @@ package aggregator_test
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,20 +13,25 @@ import (
 
 // simClient is one visitor, and the model of what the fleet accepted of it.
 type simClient struct {
+	key     aggregator.Key
+	bytes   string // of the key
 	prefix  netip.Prefix
+	with    string
+	meter   *simMeter
+	at      int // the meter's index
 	style   int
 	home    int
 	rest    int // steps until it changes its style
 	blocked bool
-	// all is every accepted event by slot: who is blocked must be over the limit
-	// by these.
-	all map[uint32]uint32
-	// sure is what running nodes accepted, by slot, without what an unblock made
-	// them forget: who is over the limit by these must be blocked.
+	// all is every accepted event by slot, of the epoch and of the time in which
+	// nodes count: who is blocked must be over the limit by one of them.
+	all [2]map[uint32]uint32
+	// sure is what running nodes accepted, by the epoch's slot, without what an
+	// unblock made them forget: who is over the limit by these must be blocked.
 	sure    map[*simNode]map[uint32]uint32
 	total   map[uint32]uint32 // of all in sure
 	since   time.Time         // when the sure ones began to be over
-	cleared uint32            // slots below it were forgotten
+	cleared uint32            // slots of the epoch below it were forgotten
 	high    uint32            // the highest count by all of any window
 }
 
@@ -43,18 +49,22 @@ const (
 )
 
 func (s *sim) addClient(i int) {
-	a := netip.AddrFrom4([4]byte{198, 51, 100, byte(i)})
+	c := &simClient{at: i % len(s.meters), sure: make(map[*simNode]map[uint32]uint32), total: make(map[uint32]uint32)}
+	c.all[0], c.all[1] = make(map[uint32]uint32), make(map[uint32]uint32)
+	c.meter = s.meters[c.at]
+	a, bits := netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32
 	if i%3 == 2 {
-		a = netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 7: byte(i), 15: 1})
+		a, bits = netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 7: byte(i), 15: 1}), 64
 	}
-	bits := 32
-	if a.Is6() {
-		bits = 64
+	c.prefix, _ = a.Prefix(bits)
+	c.key = aggregator.Key{Meter: c.meter.id, Prefix: c.prefix}
+	if c.meter.with {
+		c.with = "agent-" + strconv.Itoa(i)
+		c.key.With = shard.Fingerprint(c.with)
 	}
-	p, _ := a.Prefix(bits)
-	c := &simClient{prefix: p, all: make(map[uint32]uint32), sure: make(map[*simNode]map[uint32]uint32), total: make(map[uint32]uint32)}
+	c.bytes = string(c.key.Append(nil))
 	s.clients = append(s.clients, c)
-	s.index[p] = c
+	s.index[c.key] = c
 }
 
 // traffic is what a client does in one step. A client that was blocked goes on.
@@ -62,36 +72,36 @@ func (s *sim) traffic(c *simClient) {
 	if c.rest--; c.rest < 0 {
 		c.style, c.rest, c.home = s.rnd.IntN(styles), s.rnd.IntN(200), s.rnd.IntN(1000)
 	}
-	nodes := len(s.nodes)
+	nodes, limit := len(s.nodes), int(c.meter.limit)
 	home := s.nodes[c.home%nodes]
 	random := s.nodes[s.rnd.IntN(nodes)]
-	window := int(60*time.Duration(s.width)*time.Second/simStep) + 1
-	share := float64(s.limit) / 2 / float64(s.maxNodes)
-	newSlot := s.now.Add(-simStep).Unix()/int64(s.width) != s.now.Unix()/int64(s.width)
+	window := int(c.meter.span(ring.Slots)/simStep) + 1
+	slot := c.meter.slot(s.now)
+	newSlot := c.meter.slot(s.now.Add(-simStep)) != slot
 	switch c.style {
 	case spread:
-		if s.rnd.IntN(window) < int(s.limit)*(90+s.rnd.IntN(40))/100 {
+		if s.rnd.IntN(window) < limit*(90+s.rnd.IntN(40))/100 {
 			s.event(random, c, 0, 1)
 		}
 	case hover:
-		if n := s.nodes[s.rnd.IntN(nodes)]; float64(n.table.Count(c.prefix.Addr(), "", s.slot())) < share {
+		if n := s.nodes[s.rnd.IntN(nodes)]; s.own(n, c) < s.share(n, c.meter) {
 			s.event(n, c, 0, 1)
 		}
 	case burst:
 		if newSlot && s.rnd.IntN(10) == 0 {
-			s.event(home, c, 0, 1+s.rnd.IntN(int(s.limit)))
-			s.event(random, c, uint32(s.rnd.IntN(2)), 1+s.rnd.IntN(int(s.limit)))
+			s.event(home, c, 0, 1+s.rnd.IntN(limit))
+			s.event(random, c, uint32(s.rnd.IntN(2)), 1+s.rnd.IntN(limit))
 		}
 	case edges:
-		if newSlot && s.slot()%ring.Slots >= ring.Slots-1 || newSlot && s.slot()%ring.Slots == 0 {
-			s.event(random, c, 0, int(s.limit)/2+1)
+		if newSlot && (slot%ring.Slots == ring.Slots-1 || slot%ring.Slots == 0) {
+			s.event(random, c, 0, limit/2+1)
 		}
 	case laggard:
 		if s.rnd.IntN(10) == 0 {
-			s.event(random, c, uint32(s.rnd.IntN(70)), 1+s.rnd.IntN(1+int(s.limit)/10))
+			s.event(random, c, uint32(s.rnd.IntN(70)), 1+s.rnd.IntN(1+limit/10))
 		}
 	case loner:
-		if s.rnd.IntN(window) < int(s.limit) {
+		if s.rnd.IntN(window) < limit {
 			s.event(home, c, 0, 1+s.rnd.IntN(2))
 		}
 	case flood:
@@ -103,25 +113,38 @@ func (s *sim) traffic(c *simClient) {
 
 // event is so many requests of a client on a node, so many slots late.
 func (s *sim) event(n *simNode, c *simClient, late uint32, times int) {
+	now := c.meter.slot(s.local(n))
 	for range times {
-		now := s.slotOf(n)
-		op := shard.Op{Addr: c.prefix.Addr(), Now: now, Slot: now - late, Cost: 1}
-		count := n.table.Add(&op)
+		op := shard.Op{Addr: c.prefix.Addr(), With: c.with, Now: now, Slot: now - late, Cost: 1}
+		count := n.tables[c.at].Add(&op)
 		if !count.Late {
-			c.all[op.Slot]++
-			c.high = max(c.high, c.highest(op.Slot))
-			if op.Slot >= max(n.since, c.cleared) {
-				if c.sure[n] == nil {
-					c.sure[n] = make(map[uint32]uint32)
-				}
-				c.sure[n][op.Slot]++
-				c.total[op.Slot]++
-			}
+			s.accepted(n, c, op.Slot)
 		}
-		if rest := n.fleet.Count(0, &op, count.Count); count.Count+rest > s.limit {
+		if rest := n.fleet.Count(c.at, &op, count.Count); count.Count+rest > c.meter.limit {
 			s.block(c, "node "+strconv.Itoa(int(count.Count))+" and rest", rest)
 		}
 	}
+}
+
+// accepted remembers an event; slot is the node's own.
+func (s *sim) accepted(n *simNode, c *simClient, slot uint32) {
+	epoch := uint32(int64(slot) + int64(s.ahead/c.meter.span(1)))
+	for i, at := range []uint32{epoch, slot} {
+		c.all[i][at]++
+		c.high = max(c.high, highest(c.all[i], at))
+	}
+	if n.learns.IsZero() && epoch >= max(n.since[c.at], c.cleared) {
+		if c.sure[n] == nil {
+			c.sure[n] = make(map[uint32]uint32)
+		}
+		c.sure[n][epoch]++
+		c.total[epoch]++
+	}
+}
+
+// own is what a node counts of a client.
+func (s *sim) own(n *simNode, c *simClient) uint32 {
+	return n.tables[c.at].Count(c.prefix.Addr(), c.with, c.meter.slot(s.local(n)))
 }
 
 // unsure takes back what had to be found.
@@ -139,14 +162,14 @@ func (c *simClient) gone(n *simNode) {
 }
 
 // highest is the greatest count of the windows that a slot is in.
-func (c *simClient) highest(slot uint32) (high uint32) {
+func highest(all map[uint32]uint32, slot uint32) (high uint32) {
 	var sum uint32
 	for s := slot - ring.Slots + 1; s <= slot; s++ {
-		sum += c.all[s]
+		sum += all[s]
 	}
 	high = sum
 	for s := slot + 1; s < slot+ring.Slots; s++ {
-		sum += c.all[s] - c.all[s-ring.Slots]
+		sum += all[s] - all[s-ring.Slots]
 		high = max(high, sum)
 	}
 	return high
@@ -154,39 +177,50 @@ func (c *simClient) highest(slot uint32) (high uint32) {
 
 // block checks that nobody is blocked whose true total never passed the limit.
 func (s *sim) block(c *simClient, why string, count uint32) {
-	if c.high <= s.limit {
-		s.fatalf("%s is blocked (%s, %d), and never had more than %d", c.prefix, why, count, c.high)
+	if c.high <= c.meter.limit {
+		s.fatalf("%s is blocked (%s, %d), and never had more than %d of %d", c.prefix, why, count, c.high, c.meter.limit)
 	}
 	c.blocked = true
 }
 
-// unblock forgets a client everywhere, in the tables first or last.
+// unblock forgets a client everywhere, in the tables first or last. An unblock
+// in the seconds in which nodes do not know of a step of the clock may forget
+// more than was meant, so there is none.
 func (s *sim) unblock(c *simClient) {
+	if slices.ContainsFunc(s.nodes, func(n *simNode) bool { return !n.learns.IsZero() }) {
+		return
+	}
 	at := s.now.Add(simSkew) // no node's clock is past it
-	cleared := uint32(at.Unix())/s.width + 1
+	cleared := c.meter.slot(at) + 1
 	clearFirst := s.rnd.IntN(2) == 0
 	for _, n := range s.nodes {
 		if clearFirst {
-			n.table.Clear(c.prefix.Addr(), "")
+			n.tables[c.at].Clear(c.prefix.Addr(), c.with)
 		}
 		for _, k := range n.fleet.Forget(c.prefix, at) {
 			if !n.cut && s.rnd.IntN(4) > 0 { // else it is lost
 				s.forget(k, cleared)
 			}
 		}
-		n.table.Clear(c.prefix.Addr(), "")
+		n.tables[c.at].Clear(c.prefix.Addr(), c.with)
+		n.saved = slices.DeleteFunc(n.saved, func(w simSaved) bool { return w.prefix == c.prefix }) // the tombstone clears it at a restart
 	}
 	c.unsure()
-	clear(c.all)
+	clear(c.all[0])
+	clear(c.all[1])
 	c.high, c.blocked, c.since = 0, false, time.Time{}
 	c.cleared = cleared
 	s.felt(simPush)
 }
 
+// clearedAt is the time of a client's tombstone.
+func (c *simClient) clearedAt() time.Time {
+	return time.Unix(int64(c.cleared-1)*int64(c.meter.width), 0)
+}
+
 // checkMissed checks that nobody stays over the limit, in 58 slots, unblocked
 // for longer than the grace, once faults are over.
 func (s *sim) checkMissed() {
-	now := s.slot()
 	for _, c := range s.clients {
 		if c.blocked && s.rnd.IntN(600) == 0 {
 			c.blocked = false // its block ends; what it counted before need not be pushed again
@@ -194,28 +228,70 @@ func (s *sim) checkMissed() {
 			c.unsure()
 		}
 		var sum uint32
+		now := c.meter.slot(s.now)
 		for slot := now - 57; slot <= now; slot++ {
 			sum += c.total[slot]
 		}
 		switch {
 		case c.blocked:
 			c.since = time.Time{}
-		case sum <= s.limit && (c.since.IsZero() || !c.since.After(s.calm)):
+		case sum <= c.meter.limit && (c.since.IsZero() || !c.since.After(s.calm)):
 			c.since = time.Time{}
 		case c.since.IsZero() || s.calm.After(c.since):
 			c.since = s.now
 		case s.now.Sub(c.since) > simGrace:
-			s.fatalf("%s (style %d) has %d in 58 slots, and is not blocked since %s", c.prefix, c.style, sum, s.now.Sub(c.since))
+			s.fatalf("%s (style %d) has %d of %d in 58 slots, and is not blocked since %s", c.prefix, c.style, sum, c.meter.limit, s.now.Sub(c.since))
 		}
 	}
+}
+
+// checkPromise checks after a round that a node's untold counts of each client
+// are below its share.
+func (s *sim) checkPromise(n *simNode) {
+	if n.cut || n.most > 0 || !n.learns.IsZero() || !s.now.After(s.calm) || s.waits(n) {
+		return
+	}
+	for _, c := range s.clients {
+		head := c.meter.slot(s.epoch(n))
+		first := max(n.since[c.at], c.cleared, head-ring.Slots+1)
+		counts, _ := n.tables[c.at].Ring(c.prefix.Addr(), c.with, c.meter.slot(s.local(n)))
+		var here uint32
+		for i, count := range counts {
+			if head-ring.Slots+1+uint32(i) >= first {
+				here += uint32(count)
+			}
+		}
+		stored := s.redis.Stored(c.bytes, n.id, first, head)
+		if share := s.share(n, c.meter); here >= stored+share {
+			s.fatalf("%s has %d on %s, of which Redis has %d: with a share of %d", c.prefix, here, n.name, stored, share)
+		}
+	}
+}
+
+// waits reports whether something of a node is on its way.
+func (s *sim) waits(n *simNode) bool {
+	for i := range s.late {
+		if s.late[i].node == n {
+			return true
+		}
+	}
+	return false
+}
+
+// share is the count from which on a node reports a client.
+func (s *sim) share(_ *simNode, m *simMeter) uint32 {
+	if !s.quiet || len(s.nodes) > s.maxNodes {
+		return 1
+	}
+	whole := 2 * uint32(s.maxNodes) // half of the limit is for all nodes
+	return max(1, (m.limit+whole-1)/whole)
 }
 
 // checkSums checks that the fleet's ring is the sum of the nodes', whatever
 // happened.
 func (s *sim) checkSums() {
 	for _, c := range s.clients {
-		k := aggregator.Key{Meter: simMeter, Prefix: c.prefix}
-		if fleet, sum := s.redis.Rings(string(k.Append(nil))); fleet != sum {
+		if fleet, sum := s.redis.Rings(c.bytes); fleet != sum {
 			s.fatalf("%s: the fleet's ring is %v and the nodes' add up to %v", c.prefix, fleet, sum)
 		}
 	}

@@ -33,8 +33,9 @@ type meter struct {
 	Meter
 	share atomic.Uint32 // a key is reported once its count reaches this
 	since atomic.Uint32 // the first local slot that is pushed
-	// stepped is the first local slot after a step of the clock. Earlier slots
-	// are stored under other numbers and belong to no sum.
+	// stepped is the first local slot that follows all that was pushed before a
+	// step of the clock: after a step back, slots up to it have numbers for the
+	// second time. Redis may store more under these than belongs to a sum.
 	stepped atomic.Uint32
 }
 

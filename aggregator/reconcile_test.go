@@ -122,20 +122,26 @@ func TestALossIsSeen(t *testing.T) {
 }
 
 // After a step of the clock more may be stored than is claimed: nothing is
-// compared until the step has left the window.
-func TestAfterAStepReconcilesAreFull(t *testing.T) {
-	b := newBench(t, nil)
-	b.hit(visitor, boot, 20)
-	b.answer(b.Collect(boot, false), Answer{}, boot)
-	b.SetOffset(10*width*time.Second, boot)
-	for _, slots := range []int{1, 59, 60, 61} {
-		now, full := boot.Add(time.Duration(slots)*width*time.Second), slots < 60
-		b.hit(visitor, now, 20)
-		b.answer(b.Collect(now, false), Answer{}, now)
-		b.Lost()
-		if pushes, _ := b.Reconcile(now, 10); len(pushes) != 1 || pushes[0].Full != full {
-			t.Errorf("%d slots later: %+v", slots, pushes)
-		} else {
+// compared until what was stored before it has left the window. After a step
+// back that takes longer.
+func TestAfterAStepPushesAreFull(t *testing.T) {
+	for _, c := range []struct{ step, slots int }{{10, 60}, {-10, 70}} {
+		b := newBench(t, nil)
+		b.hit(visitor, boot, 20)
+		b.answer(b.Collect(boot, false), Answer{}, boot)
+		b.SetOffset(time.Duration(c.step)*width*time.Second, boot)
+		for _, slots := range []int{1, c.slots - 1, c.slots, c.slots + 1} {
+			now, full := boot.Add(time.Duration(slots)*width*time.Second), slots < c.slots
+			b.hit(visitor, now, 20)
+			b.answer(b.Collect(now, false), Answer{}, now)
+			b.hit(visitor, now, 20)
+			changes := b.Collect(now, false)
+			b.answer(changes, Answer{}, now)
+			b.Lost()
+			pushes, _ := b.Reconcile(now, 10)
+			if len(pushes) != 1 || len(changes) != 1 || pushes[0].Full != full || changes[0].Full != full {
+				t.Errorf("step %d, %d slots later: %+v, %+v", c.step, slots, pushes, changes)
+			}
 			b.answer(pushes, Answer{}, now)
 		}
 	}

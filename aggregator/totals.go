@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard/ring"
 	"edgeguard/shard"
 )
 
@@ -94,6 +95,7 @@ func (n *Totals) keepBoot(started time.Time, since map[uint64]uint32) {
 		m := &n.meters[i]
 		if epoch, ok := since[m.Fingerprint]; ok {
 			m.since.Store(n.localSlot(m, epoch))
+			m.stepped.Store(m.since.Load() + ring.Slots) // a step back of a window may have set it
 		} else {
 			m.since.Store(m.slot(started) + 1)
 		}
@@ -219,12 +221,13 @@ func (n *Totals) localSlot(m *meter, epoch uint32) uint32 {
 // they would be counted twice.
 func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	seconds := int64(offset / time.Second)
+	back := max(n.offset.Load()-seconds, 0)
 	if n.offset.Load() == seconds {
 		return
 	}
 	for i := range n.meters {
 		m := &n.meters[i]
-		m.stepped.Store(m.slot(now) + 1)
+		m.stepped.Store(m.slot(now) + 1 + uint32(back/int64(m.Width)))
 		m.since.Store(max(m.since.Load(), m.slot(now)+1))
 	}
 	n.offset.Store(seconds)
