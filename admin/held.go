@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// HeldBlock is a block of the fleet that is not in force here before an operator
-// has said so, because it would refuse too much.
+// HeldBlock is a record of the fleet that is not in force here: a block, an allowance
+// or an unblock that an operator has to confirm, or that waits for room.
 type HeldBlock struct {
 	Block
 	// Share is the part of the last five minutes' requests that it alone would
 	// have refused when it came, at Held.
 	Share float64   `json:"share"`
 	Held  time.Time `json:"held"`
+	Kind  string    `json:"kind"` // block, allowance or unblock
+	Why   string    `json:"why"`  // too_much, wide, allowance or pace
 }
 
 // HeldPage is one page of the blocks that wait, in the order of their prefixes.

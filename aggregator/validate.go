@@ -14,28 +14,27 @@ import (
 const (
 	futureGrace  = time.Minute
 	longestBlock = 366 * 24 * time.Hour
-	// An allowance wider than these concerns only the node where it was made,
-	// forced or not: one record must not open the fleet to every client.
-	widestAllowV4 = 8
-	widestAllowV6 = 16
+	// A record wider than these concerns only the node where it was made, forced or
+	// not: one record must neither open the fleet to every client nor close it.
+	widestV4 = 8
+	widestV6 = 16
 )
 
-// Travels reports whether an allowance of this prefix may go to other nodes:
-// one wider than /8 (IPv4) or /16 (IPv6) applies only on the node where it was
-// made.
+// Travels reports whether a record of this prefix may go to other nodes: one wider
+// than /8 (IPv4) or /16 (IPv6) applies only on the node where it was made.
 func Travels(prefix netip.Prefix) bool {
 	if prefix.Addr().Is4() {
-		return prefix.Bits() >= widestAllowV4
+		return prefix.Bits() >= widestV4
 	}
-	return prefix.Bits() >= widestAllowV6
+	return prefix.Bits() >= widestV6
 }
 
 // CheckRecord decodes a record that came from the fleet and rejects one that is
 // impossible or dangerous whoever wrote it: one that does not parse, is wider
 // than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the
-// future, ends before it begins, or is a block of more than 366 days or an
-// allowance that does not travel. now is the epoch's. The block list refuses
-// what is protected here. Its errors wrap [ErrWrong] or [ErrNewer].
+// future, ends before it begins, is a block of more than 366 days, or is too wide to
+// travel. now is the epoch's. The block list refuses what is protected here. Its
+// errors wrap [ErrWrong] or [ErrNewer].
 func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 	r, err := DecodeRecord(prefix, record)
 	if err != nil {
@@ -53,8 +52,8 @@ func CheckRecord(prefix, record string, now time.Time) (Record, error) {
 		err = fmt.Errorf("record of %s: begins at %s, in the future", b.Prefix, b.Since.Format(time.RFC3339))
 	case !b.Until.After(b.Since):
 		err = fmt.Errorf("record of %s: ends before it begins", b.Prefix)
-	case b.Allow && !Travels(b.Prefix):
-		err = fmt.Errorf("record of %s: too wide for an allowance of another node", b.Prefix)
+	case !Travels(b.Prefix):
+		err = fmt.Errorf("record of %s: too wide to hold on another node", b.Prefix)
 	case !b.Allow && b.Until.Sub(b.Since) > longestBlock:
 		err = fmt.Errorf("record of %s: lasts longer than %s", b.Prefix, longestBlock)
 	}

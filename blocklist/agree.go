@@ -18,7 +18,9 @@ const OneCrossing = time.Second
 //
 // Of one crossing, an unsigned record never replaces a signed one: whoever writes to
 // Redis could otherwise take the signature off every block as it is made. Of a record
-// that the list already has, Agree adds what t says more. Here is ignored.
+// that the list already has, Agree adds what t says more. t.Here is ignored: a block
+// that was forced here stays so when a forced one that ends no later replaces it, such
+// as that of an operator who confirmed it on another node.
 func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, err error) {
 	e := &entry{block: normalize(b), trust: t.compact() &^ here}
 	if err := l.checkPrefix(e); err != nil {
@@ -27,6 +29,9 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	held := l.known(e.block.Prefix)
+	if goesOn(held, e) {
+		e.trust |= here
+	}
 	if later, same := sameCrossing(held, e, now); same && l.checkExempt(e) == nil {
 		switch {
 		case held.trust.has(signed) && !e.trust.has(signed):
@@ -36,6 +41,13 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 		}
 	}
 	return l.take(e, now)
+}
+
+// goesOn reports whether e says again what held, possibly nil, says, which was forced
+// on this node. What asks for more is none of this node's operators' doing.
+func goesOn(held, e *entry) bool {
+	return held != nil && !held.remembered && held.trust.has(here) && e.trust.has(forced) &&
+		!held.block.Allow && !e.block.Allow && !e.block.Lifted && !e.block.Until.After(held.block.Until)
 }
 
 // Reword replaces the reason of an active block, if the list still has the

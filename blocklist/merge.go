@@ -71,7 +71,7 @@ func (l *List) add(e *entry, now time.Time) (_ edgeguard.Block, changed bool, er
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	if b := &e.block; !b.Allow {
+	if b := &e.block; !b.Allow && !b.Lifted {
 		if a := l.current.allowance(now, b.Prefix); a != nil {
 			return e.block, false, fmt.Errorf("%s: %w: it is inside the allowance of %s", b.Prefix, ErrAllowed, a.block.Prefix)
 		}

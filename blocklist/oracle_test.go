@@ -66,7 +66,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 		case b.Allow:
 		case inside(s.allow, b.Prefix):
 			return ErrAllowed
-		case inside(s.protected, b.Prefix) && !t.Here:
+		case inside(s.protected, b.Prefix) && !t.Here && !s.forcedHere(b, t, fleets, now):
 			return ErrProtected
 		}
 	}
@@ -79,6 +79,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 		return err
 	}
 	fresh := slowRecord{b, t}
+	fresh.trust.Here = t.Here || s.forcedHere(b, t, fleets, now)
 	for i, r := range s.records {
 		if r.Prefix == b.Prefix {
 			later := r.Until.Sub(b.Until)
@@ -96,6 +97,14 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 	}
 	s.records = append(s.records, fresh)
 	return err
+}
+
+// forcedHere reports whether a forced record of the fleet says again what was forced
+// here, until then at most.
+func (s *slowList) forcedHere(b edgeguard.Block, t Trust, fleets bool, now time.Time) bool {
+	return fleets && t.Forced && !b.Lifted && !b.Allow && slices.ContainsFunc(s.records, func(r slowRecord) bool {
+		return r.Prefix == b.Prefix && r.trust.Here && !r.Lifted && !r.Allow && r.Until.After(now) && !b.Until.After(r.Until)
+	})
 }
 
 // slowWins knows only the fields in which the random blocks differ.

@@ -61,6 +61,33 @@ func TestForceOfTheSameRecord(t *testing.T) {
 	}
 }
 
+// A forced block of the fleet that ends no later goes on overriding what is protected
+// where that was forced here. One that asks for more does not.
+func TestForcedHereGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*edgeguard.Block)
+		forced bool
+		want   Standing
+	}{
+		"confirmed elsewhere": {func(*edgeguard.Block) {}, true, Blocked},
+		"ends sooner":         {func(b *edgeguard.Block) { b.Until = b.Until.Add(-time.Minute) }, true, Blocked},
+		"ends later":          {func(b *edgeguard.Block) { b.Until = b.Until.Add(1) }, true, Protected},
+		"not forced":          {func(*edgeguard.Block) {}, false, Protected},
+	} {
+		l := New(Config{Protected: prefixes("10.1.2.0/24")})
+		b := block("10.1.0.0/16", time.Hour)
+		mustForce(t, l, b)
+		b.Version++
+		c.change(&b)
+		if changed, err := l.Agree(b, Trust{Forced: c.forced}, epoch); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		if s, _ := l.Find(epoch, netip.MustParseAddr("10.1.2.3")); s != c.want {
+			t.Errorf("%s: %s, want %s", name, s, c.want)
+		}
+	}
+}
+
 // The same record with a good MAC becomes signed, in whatever form the list has it,
 // and no receiver of changes is called.
 func TestSignedLater(t *testing.T) {

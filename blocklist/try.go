@@ -6,10 +6,10 @@ import (
 	"edgeguard"
 )
 
-// Try returns what Merge would return for a block, and changes nothing: news
-// reports whether it would replace what is known of its prefix.
-func (l *List) Try(b edgeguard.Block, now time.Time) (news bool, err error) {
-	e := &entry{block: normalize(b)}
+// Try returns what Agree would return for a record, and changes nothing: news
+// reports whether it would replace what is known of its prefix by its order.
+func (l *List) Try(b edgeguard.Block, t Trust, now time.Time) (news bool, err error) {
+	e := &entry{block: normalize(b), trust: t.compact() &^ here}
 	if err := l.checkPrefix(e); err != nil {
 		return false, err
 	}

@@ -168,8 +168,8 @@ func TestFleetForgedAllowance(t *testing.T) {
 	}
 }
 
-// A wide allowance that an operator insisted on goes to the other nodes, and so
-// does its taking back. One that is too wide to travel holds on its node, and no
+// A wide allowance that an operator insisted on goes to the other nodes and waits
+// there: without a key it is not signed. Its taking back needs no confirmation. One that is too wide to travel holds on its node, and no
 // other hears of it.
 func TestFleetWideAllowances(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,19 @@ func TestFleetWideAllowances(t *testing.T) {
 		}
 	}
 	force("192.0.0.0/8")
-	b.eventually("the wide one came", func() bool { return b.allows("192.0.2.9") })
+	b.eventually("the wide one waits", func() bool { return b.quarantine.Stats().Held == 1 })
+	if b.allows("192.0.2.9") {
+		t.Error("a wide allowance is in force before it is confirmed")
+	}
+	if _, ok, err := b.view().Confirm(netip.MustParsePrefix("192.0.0.0/8")); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	b.eventually("the wide one is in force", func() bool { return b.allows("192.0.2.9") })
+	confirmed := b.list.Version(netip.MustParsePrefix("192.0.0.0/8"))
+	a.eventually("the confirmed record came back", func() bool { return a.list.Version(netip.MustParsePrefix("192.0.0.0/8")) == confirmed })
+	if n := a.quarantine.Stats().Total; n != 0 {
+		t.Errorf("%d records were held where the allowance was made", n)
+	}
 	a.disallow("192.0.0.0/8")
 	b.eventually("it is taken back", func() bool { return !b.allows("192.0.2.9") })
 	force("0.0.0.0/0")

@@ -119,11 +119,14 @@ func (f *fleet) shares(ctx context.Context, keys []aggregator.Key, settle bool) 
 	return out
 }
 
-// isFleets reports whether a block or an allowance concerns the other nodes: all
-// but blocks of rules with scope node, and allowances that are too wide.
+// isFleets reports whether a record concerns the other nodes: all but blocks of
+// rules with scope node, and what is too wide.
 func isFleets(c *config.Config, b *edgeguard.Block) bool {
-	if b.Allow {
-		return aggregator.Travels(b.Prefix)
+	switch {
+	case !aggregator.Travels(b.Prefix):
+		return false
+	case b.Allow:
+		return true
 	}
 	for i := range c.Rules.Rules {
 		if r := &c.Rules.Rules[i]; r.Name == b.Rule {

@@ -75,7 +75,7 @@ func (h *housekeeping) observeClock() {
 func (n *Node) housekeeping() *housekeeping {
 	hidden := &checks.Hidden{Current: n.pipeline.Current, Alarms: n.alarms}
 	dominant := &checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}
-	held := &heldCheck{n.pipeline, n.quarantine, n.alarms, n.options.Log}
+	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,

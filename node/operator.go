@@ -71,7 +71,11 @@ func (o *operator) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block
 
 // Confirm implements admin.Operator.
 func (o *operator) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
-	b, ok, err = o.quarantine.Confirm(o.clock.Now(), prefix)
+	now := o.clock.Now()
+	b, ok, err = o.quarantine.Confirm(now, prefix)
+	if ok && err == nil && b.Lifted && !b.Allow {
+		o.pipeline.Clear(now, prefix)
+	}
 	return o.status.Outward(b), ok, err
 }
 

@@ -20,7 +20,11 @@ func confirmShare(c *config.Config) float64 {
 	return c.Fleet.ConfirmShare
 }
 
-// heldCheck raises the alarm about blocks of the fleet that await confirmation.
+// resyncEvery is how often the fleet's list is read again, for records that found no
+// room among the held ones.
+const resyncEvery = time.Minute
+
+// heldCheck raises the alarm about records of the fleet that wait.
 // Two of this node's pushes are answered before it: a block that the node's own
 // rules confirm is released first.
 type heldCheck struct {
@@ -28,17 +32,25 @@ type heldCheck struct {
 	quarantine *quarantine.Quarantine
 	alarms     *alarm.Tracker
 	log        *slog.Logger
+	resync     func() // reads the fleet's list again
+	asked      time.Time
 }
 
 func (h *heldCheck) check(now time.Time) {
 	g := h.pipeline.Current()
-	h.quarantine.Sweep(now, g.Detector)
+	for _, prefix := range h.quarantine.Sweep(now, g.Detector) {
+		h.pipeline.Clear(now, prefix)
+	}
 	if g.Config.Fleet == nil {
 		return
 	}
-	if w := h.quarantine.Summary(now, g.Detector, 2*g.Config.Fleet.Push+time.Second); w.Blocks > 0 {
+	if now.Sub(h.asked) >= resyncEvery && h.quarantine.Lacking() {
+		h.asked = now
+		h.resync()
+	}
+	if w := h.quarantine.Summary(now, g.Detector, 2*g.Config.Fleet.Push+time.Second); w.Any() {
 		h.alarms.Begins(now, alarm.Held, "", w.String())
 	} else if h.alarms.Ends(alarm.Held, "") {
-		h.log.Info("no block awaits confirmation any more", "alarm", alarm.Held)
+		h.log.Info("no record of the fleet waits any more", "alarm", alarm.Held)
 	}
 }

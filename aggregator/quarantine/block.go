@@ -7,14 +7,17 @@ import (
 	"edgeguard/blocklist"
 )
 
-// Held is a block of the fleet that awaits confirmation. Its times are local.
+// Held is a record of the fleet that waits: a block, an allowance or a tombstone. Its
+// times are local.
 type Held struct {
 	edgeguard.Block
 	// Share is the part of the last five minutes' requests that the block alone
-	// would have refused, and no other block, when it came: at At. A block with
-	// a share of 0 waits until the budget is free, and needs no confirmation.
+	// would have refused, and no other block, when it came: at At. Of those that
+	// are TooMuch, one with a share of 0 waits until the budget is free, and needs
+	// no confirmation.
 	Share float64
 	At    time.Time
+	Why   Why
 	Trust blocklist.Trust // of the record that waits
 }
 
@@ -24,7 +27,7 @@ type Stats struct {
 	Total             uint64 // in all
 	Confirmed         uint64 // put in force by an operator
 	ConfirmedByCounts uint64 // this node made the same block by its own counts
-	AdmittedLater     uint64 // put in force when the budget was free
+	AdmittedLater     uint64 // put in force when the budget was free, or there was room
 	Withdrawn         uint64 // removed, replaced or expired
 	NotRecorded       uint64 // held and not recorded, because the quarantine was full
 }

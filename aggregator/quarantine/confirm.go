@@ -17,12 +17,12 @@ func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
 	return max(held, q.list.Version(prefix))
 }
 
-// Confirm puts a held block in force, as an operator asked: see
-// [blocklist.List.Confirm].
-// ok is false if no block of exactly this prefix is held. The error is the
+// Confirm puts a held record in force, as an operator asked: see
+// [blocklist.List.Confirm]. The counts of an unblocked prefix must then be cleared.
+// ok is false if no record of exactly this prefix is held. The error is the
 // list's, which may refuse the block; then it stays held.
 func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
-	one, ok := q.take(prefix)
+	one, ok := q.take(prefix, func(*Held) bool { return true })
 	if !ok {
 		return b, false, nil
 	}
@@ -33,17 +33,18 @@ func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Bl
 	defer q.mu.Unlock()
 	if err != nil {
 		q.held[prefix] = one
+		q.queue(&one)
 		return b, true, err
 	}
 	q.stats.Confirmed++
 	return b, true, nil
 }
 
-// Withdraw removes a held block in the whole fleet: its tombstone goes into the
-// list, which publishes it. ok is false if no block of exactly this prefix is
-// held.
+// Withdraw removes a held block or allowance in the whole fleet: its tombstone goes
+// into the list, which publishes it. ok is false if none of exactly this prefix is
+// held. A held unblock cannot be withdrawn: block the prefix instead.
 func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin string) (tombstone edgeguard.Block, ok bool) {
-	one, ok := q.take(prefix)
+	one, ok := q.take(prefix, func(one *Held) bool { return !one.Lifted })
 	if !ok {
 		return edgeguard.Block{}, false
 	}
@@ -57,11 +58,14 @@ func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin
 	return b, err == nil // it may have expired
 }
 
-// take removes a held block and returns it.
-func (q *Quarantine) take(prefix netip.Prefix) (Held, bool) {
+// take removes a held record that fits and returns it.
+func (q *Quarantine) take(prefix netip.Prefix, fits func(*Held) bool) (Held, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	one, ok := q.held[prefix]
+	if !ok || !fits(&one) {
+		return Held{}, false
+	}
 	delete(q.held, prefix)
-	return one, ok
+	return one, true
 }

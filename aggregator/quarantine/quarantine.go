@@ -1,14 +1,12 @@
 package quarantine
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"edgeguard"
-	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 )
@@ -18,16 +16,16 @@ const (
 	// blocks may refuse without an operator's confirmation, unless the config
 	// sets it.
 	DefaultConfirmShare = 0.2
-	// mostHeld bounds the held blocks, beside the list's own bound: 30 MB. A
-	// block that does not fit is not in force either, and comes again with the
-	// next full read of the list.
+	// mostHeld bounds the held records, beside the list's own bound: 30 MB. One
+	// that does not fit is not in force either, and comes again with the next full
+	// read of the list: see Lacking.
 	mostHeld = 100_000
 	// sampleAge is how old the sample may be that a block is weighed by: a list
 	// of a hundred thousand blocks needs only one or two samples.
 	sampleAge = time.Second
 )
 
-// Quarantine stands between the fleet's blocks and a node's list. The node's
+// Quarantine decides which of the fleet's records reach a node's list. The node's
 // own decisions go to the list directly; a Quarantine is only notified of them.
 // It is safe for concurrent use. Make one with [New].
 type Quarantine struct {
@@ -40,6 +38,8 @@ type Quarantine struct {
 	sample    *detector.Sample
 	sampled   time.Time
 	budget    budget
+	pace      pace
+	lacking   bool // a record found no room among the held ones
 	exhausted bool // a share has not fitted into the budget since it was empty
 	held      map[netip.Prefix]Held
 	stats     Stats
@@ -54,14 +54,18 @@ func New(list *blocklist.List, ask func(edgeguard.Block)) *Quarantine {
 }
 
 // SetLimit sets the share of requests over which blocks are held; it is above
-// 0. At 1 no block is held, and those that were come with the next full read of
-// the fleet's list.
+// 0. At 1 no block is held for its share, and those that were come with the next
+// full read of the fleet's list.
 func (q *Quarantine) SetLimit(share float64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.limit = share; share >= 1 {
-		q.stats.Withdrawn += uint64(len(q.held))
-		clear(q.held)
+	if q.limit = share; share < 1 {
+		return
+	}
+	for prefix, one := range q.held {
+		if one.Why == TooMuch {
+			q.drop(prefix, &q.stats.Withdrawn)
+		}
 	}
 }
 
@@ -70,57 +74,6 @@ func (q *Quarantine) SetMost(blocks int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.most = min(mostHeld, blocks/4)
-}
-
-// Admit merges a block, an allowance or a tombstone of the fleet into the list
-// as [blocklist.List.Agree] does, unless it must be held: then the error is [aggregator.ErrHeld].
-//
-// A block is held if it, and the fleet's blocks that were admitted in the last
-// five minutes, would newly refuse more than the limit of these minutes'
-// requests. A block that matches nothing in the sample is admitted, unless the
-// budget has already rejected a block: many such blocks add up. Then it is held
-// until five minutes pass with nothing charged, and needs no confirmation.
-// Allowances, tombstones and forced blocks are never held. A held block stays
-// held when it comes again.
-func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
-	if !t.Forced && !b.Lifted && !b.Allow {
-		if share, err := q.weigh(now, d, b, t); err != nil {
-			if share > 0 && q.ask != nil {
-				q.ask(b)
-			}
-			return false, err
-		}
-	}
-	return q.list.Agree(b, t, now)
-}
-
-// weigh decides whether a block is held, and returns its share if it is. A
-// block that the list would refuse, or has newer, is left to the list.
-func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (share float64, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if before, ok := q.held[b.Prefix]; ok {
-		if !blocklist.Greater(b, before.Block) {
-			return before.Share, heldError(&before)
-		}
-		q.drop(b.Prefix, &q.stats.Withdrawn)
-	}
-	if news, err := q.list.Try(b, now); err != nil || !news || q.limit >= 1 || q.list.Covers(now, b.Prefix) { // covered: it would refuse nothing new
-		return 0, nil
-	}
-	share = q.recentSample(now, d).Share(b.Prefix, q.passes(now))
-	full := len(q.held) >= q.most
-	if (share == 0 || !full) && q.charge(now, b.Prefix, share) {
-		return 0, nil
-	}
-	one := Held{Block: b, Share: share, At: now, Trust: t}
-	if full {
-		q.stats.NotRecorded++
-		return share, heldError(&one)
-	}
-	q.held[b.Prefix] = one
-	q.stats.Total++
-	return share, heldError(&one)
 }
 
 // charge adds a share to the budget if it fits. The caller holds the lock.
@@ -139,10 +92,6 @@ func (q *Quarantine) charge(now time.Time, prefix netip.Prefix, share float64) (
 	// A share over the limit by itself says nothing about the budget.
 	q.exhausted = q.exhausted || share <= q.limit
 	return false
-}
-
-func heldError(one *Held) error {
-	return fmt.Errorf("%s, %.0f %% of the requests: %w", one.Prefix, 100*one.Share, aggregator.ErrHeld)
 }
 
 // recentSample returns a sample that is new enough. The caller holds the lock.
@@ -188,8 +137,8 @@ func (q *Quarantine) Found(prefix netip.Prefix) {
 }
 
 // Changed is called with each change of the list. A block that is in force,
-// made here or confirmed, releases the held one of its prefix, and a greater
-// allowance or tombstone removes it. A released block is merged into the list:
+// made here or confirmed, releases the held block of its prefix. Any other record
+// removes a held one that is not greater. A released block is merged into the list:
 // it refuses nothing new, and all nodes must keep the same record of one
 // crossing.
 func (q *Quarantine) Changed(now time.Time, b edgeguard.Block) {
@@ -207,16 +156,16 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 	one, ok := q.held[b.Prefix]
 	switch {
 	case !ok:
-	case !b.Lifted && !b.Allow:
+	case isBlock(&b) && isBlock(&one.Block):
 		q.drop(b.Prefix, &q.stats.ConfirmedByCounts)
 		return one, true
-	case blocklist.Greater(b, one.Block):
+	case !blocklist.Greater(one.Block, b):
 		q.drop(b.Prefix, &q.stats.Withdrawn)
 	}
 	return one, false
 }
 
-// All returns the held blocks, ordered by prefix.
+// All returns the held records, ordered by prefix.
 func (q *Quarantine) All() []Held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,14 +177,18 @@ func (q *Quarantine) All() []Held {
 	return out
 }
 
-// Restore holds the blocks that [Quarantine.All] returned in another run,
-// except expired ones and those over the bound.
+// Restore holds the records that [Quarantine.All] returned in another run,
+// except expired ones and those over the bound. Their Why is found again. A block that
+// waited for room is then one that waits for the budget: it is weighed before it is
+// admitted, as soon as there is a sample.
 func (q *Quarantine) Restore(now time.Time, held []Held) {
+	held = slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.At.Compare(b.At) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, one := range held {
-		if now.Before(one.Until) && len(q.held) < q.most {
+		if one.Why = whyHeld(&one); now.Before(one.Until) && len(q.held) < q.most {
 			q.held[one.Prefix] = one
+			q.queue(&one)
 		}
 	}
 }

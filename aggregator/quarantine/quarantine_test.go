@@ -26,13 +26,16 @@ type door struct {
 	now  time.Time
 }
 
+// guarded is protected here.
+var guarded = netip.MustParsePrefix("192.0.2.7/32")
+
 func newDoor(t *testing.T) *door {
 	t.Helper()
 	set, problems := rules.Compile([]rules.Spec{{Name: "site", Threshold: 60000, Guard: "1"}})
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	list := blocklist.New(blocklist.Config{})
+	list := blocklist.New(blocklist.Config{Protected: []netip.Prefix{guarded}})
 	g := &door{Quarantine: New(list, nil), t: t, list: list, now: time.Unix(1_800_000_000, 0)}
 	g.d = detector.New(detector.Config{Rules: set, Memory: shard.NewMemory(16 << 20), List: list, Seed: 1})
 	list.OnChange(func(b edgeguard.Block) { g.Changed(g.now, b) })
@@ -124,8 +127,11 @@ func TestOneBlockIsHeld(t *testing.T) {
 		},
 		"forced": func(g *door) {
 			held(g)
-			if err := g.merge(g.block(much, 4), true); err != nil {
-				g.t.Error(err)
+			if err := g.merge(g.block(much, 4), true); !errors.Is(err, aggregator.ErrHeld) {
+				g.t.Errorf("not signed: %v", err)
+			}
+			if _, err := g.Admit(g.now, g.d, g.block(much, 4), blocklist.Trust{Forced: true, Signed: true}); err != nil {
+				g.t.Errorf("signed: %v", err)
 			}
 			g.waits(much, false)
 			g.inForce(much, true)

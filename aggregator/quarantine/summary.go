@@ -4,46 +4,59 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"edgeguard/detector"
 )
 
-// Summary is what an operator is shown of the held blocks.
+// Summary is what an operator is shown of the held records.
 type Summary struct {
-	Blocks int
-	Origin string  // the node that made most of them
-	Others bool    // not all are its
-	Share  float64 // of the last five minutes' requests, that they would refuse together
+	// Blocks and Allowances await confirmation, and so do Unblocks of wide networks.
+	Blocks, Allowances, Unblocks int
+	Origin                       string  // the node that made most of them
+	Others                       bool    // not all are its
+	Share                        float64 // of the last five minutes' requests, that the blocks would refuse together
+	// Paced need no confirmation: they wait since too many came within a minute.
+	Paced int
 }
 
-// Summary returns the blocks that have awaited confirmation for at least a
-// while. In a flood, other nodes' blocks arrive before this node's own counts
-// have been answered, and no operator needs to see those. Blocks that wait for
-// the budget are not included.
+// Any reports whether there is anything to show.
+func (w *Summary) Any() bool { return w.Blocks+w.Allowances+w.Unblocks+w.Paced > 0 }
+
+// Summary returns the records that have been held for at least a while. In a
+// flood, other nodes' blocks arrive before this node's own counts have been
+// answered, and no operator needs to see those. Blocks that wait for the budget
+// are not included.
 func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Duration) (w Summary) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	origins := make(map[string]int)
-	var v4, v6 [129]bool // the lengths of their prefixes
+	var v4, v6 [129]bool // the lengths of the blocks' prefixes
 	for prefix, one := range q.held {
-		if one.Share == 0 || now.Sub(one.At) < while {
+		if one.Why == TooMuch && one.Share == 0 || now.Sub(one.At) < while {
 			continue
 		}
-		w.Blocks++
+		if one.Why == Pace {
+			w.Paced++
+			continue
+		}
+		w.count(&one)
 		if origins[one.Origin]++; origins[one.Origin] > origins[w.Origin] {
 			w.Origin = one.Origin
 		}
-		if prefix.Addr().Is4() {
+		switch {
+		case !isBlock(&one.Block):
+		case prefix.Addr().Is4():
 			v4[prefix.Bits()] = true
-		} else {
+		default:
 			v6[prefix.Bits()] = true
 		}
 	}
-	if w.Blocks == 0 {
-		return Summary{}
-	}
 	w.Others = len(origins) > 1
+	if w.Blocks == 0 {
+		return w
+	}
 	passes := q.passes(now)
 	w.Share = q.recentSample(now, d).ShareOf(func(addr netip.Addr) bool {
 		lengths := &v6
@@ -55,15 +68,26 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 	return w
 }
 
-// covers reports whether a held prefix of one of the lengths contains the
-// address.
+// count adds one record that awaits confirmation.
+func (w *Summary) count(one *Held) {
+	switch {
+	case one.Lifted:
+		w.Unblocks++
+	case one.Allow:
+		w.Allowances++
+	default:
+		w.Blocks++
+	}
+}
+
+// covers reports whether a held block of one of the lengths contains the address.
 func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 	for bits, used := range lengths[:addr.BitLen()+1] {
 		if !used {
 			continue
 		}
 		prefix, _ := addr.Prefix(bits)
-		if _, ok := q.held[prefix]; ok {
+		if one, ok := q.held[prefix]; ok && one.Why != Pace && isBlock(&one.Block) {
 			return true
 		}
 	}
@@ -85,13 +109,41 @@ func printable(name string) string {
 
 // String returns a sentence.
 func (w Summary) String() string {
-	blocks, await, by := "blocks", "await", printable(w.Origin)
-	if w.Blocks == 1 {
-		blocks, await = "block", "awaits"
-	}
+	by := " by " + printable(w.Origin)
 	if w.Others {
 		by += " and others"
 	}
-	return fmt.Sprintf("%d %s by %s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation: edgeguard blocks held",
-		w.Blocks, blocks, by, 100*w.Share, await)
+	var parts []string
+	if w.Blocks > 0 {
+		parts = append(parts, fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation",
+			plural(w.Blocks, "block"), by, 100*w.Share, verb(w.Blocks, "await")))
+	}
+	for _, one := range []struct {
+		n    int
+		noun string
+	}{{w.Allowances, "wide allowance"}, {w.Unblocks, "wide unblock"}} {
+		if one.n > 0 {
+			parts = append(parts, plural(one.n, one.noun)+by+" "+verb(one.n, "await")+" confirmation")
+		}
+	}
+	if w.Paced > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s for room, since over %d blocks, or %d unsigned unblocks and allowances, came within a minute",
+			plural(w.Paced, "record"), verb(w.Paced, "wait"), mostBlocks, mostOthers))
+	}
+	return strings.Join(parts, "; ") + ": edgeguard blocks held"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// verb returns the verb's form for so many.
+func verb(n int, verb string) string {
+	if n == 1 {
+		return verb + "s"
+	}
+	return verb
 }

@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 )
@@ -149,7 +150,11 @@ func blocksAddCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s\n", prefixText(b.Prefix), output.Instant(b.Until))
+				alone := ""
+				if !aggregator.Travels(b.Prefix) {
+					alone = ", on this node only: so wide a block is not sent to other nodes"
+				}
+				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), output.Instant(b.Until), alone)
 				return err
 			})
 		},

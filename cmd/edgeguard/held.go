@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,11 @@ func blocksHeldCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "held",
 		Short: "List the blocks of other nodes that await confirmation",
-		Long: `held lists the blocks of other nodes that are not in force here because they
-would refuse too many of the requests of the last five minutes
-(fleet.confirm_share). 'edgeguard blocks confirm' puts them in force, 'edgeguard
-blocks remove' removes them, both in the whole fleet.`,
+		Long: `held lists what other nodes sent and what is not in force here: blocks that would
+refuse too many of the requests of the last five minutes (fleet.confirm_share);
+unsigned records that are too wide; and what came faster than a node accepts it,
+which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
+'edgeguard blocks remove' removes them, both in the whole fleet.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -40,6 +42,8 @@ blocks remove' removes them, both in the whole fleet.`,
 func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) error {
 	t := &output.Table{}
 	t.Column("held", false, output.Amber)
+	t.Column("kind", false, "")
+	t.Column("why", false, "")
 	t.Column("share of requests", true, output.Red)
 	t.Column("rule", false, "")
 	t.Column("by", false, "")
@@ -52,7 +56,7 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 		}
 		if !asJSON {
 			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.Row(prefixText(b.Prefix), output.PercentShare(b.Share), b.Rule, b.Origin, output.Span(left), b.Reason)
+			t.Row(prefixText(b.Prefix), kindText(b.Kind), whyText(b.Why), output.PercentShare(b.Share), b.Rule, b.Origin, output.Span(left), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -67,14 +71,34 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	return nil
 }
 
+// kindText returns what a held record is; a node of an earlier version holds blocks
+// only, and does not say so.
+func kindText(kind string) string { return cmp.Or(kind, "block") }
+
+// whyText returns why a record is held, in words.
+func whyText(why string) string {
+	switch why {
+	case "", "too_much":
+		return "refuses too much"
+	case "wide":
+		return "wide and unsigned"
+	case "allowance":
+		return "wide, unsigned allowance"
+	case "pace":
+		return "waits for room"
+	}
+	return why
+}
+
 func blocksConfirmCommand(e *env) *cobra.Command {
 	var at reach
 	var request admin.ConfirmRequest
 	c := &cobra.Command{
 		Use:   "confirm PREFIX... | --all",
 		Short: "Confirm held blocks",
-		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. No node
-asks for another confirmation. 'edgeguard blocks held' lists them.`,
+		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. A node asks
+for no other confirmation of what is signed with the fleet's key. In a fleet
+without a key, confirm on each node that 'edgeguard blocks held' lists them on.`,
 		Example: `  edgeguard blocks confirm 203.0.0.0/16
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -27,10 +27,10 @@ func everyMode(reason string) map[keyMode]string {
 }
 
 var attacks = []attack{
-	{"blocks_everything", blocksEverything, everyMode("a forced record of another node is not weighed")},
+	{"blocks_everything", blocksEverything, nil},
 	{"blocks_protected", blocksProtected, nil},
-	{"allows_eights", allowsEights, everyMode("a wide allowance of another node does not wait")},
-	{"allows_3000", allows3000, everyMode("a wide allowance of another node does not wait")},
+	{"allows_eights", allowsEights, nil},
+	{"allows_3000", allows3000, nil},
 	{"claims_own", claimsOwn, everyMode("an own address of another node is not counted")},
 	{"floors", forgetsAhead, everyMode("a cleared-before mark is taken without an unblock")},
 	{"clock", movesClock, nil},

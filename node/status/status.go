@@ -53,12 +53,24 @@ func (s *Status) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	return found
 }
 
+// heldKind returns what a held record is.
+func heldKind(b *edgeguard.Block) string {
+	switch {
+	case b.Lifted:
+		return "unblock"
+	case b.Allow:
+		return "allowance"
+	}
+	return "block"
+}
+
 // Held implements admin.Reader.
 func (s *Status) Held() []admin.HeldBlock {
 	all := s.from.Quarantine.All()
 	out := make([]admin.HeldBlock, len(all))
 	for i, one := range all {
-		out[i] = admin.HeldBlock{Block: admin.NewBlock(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC()}
+		out[i] = admin.HeldBlock{Block: admin.NewBlock(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC(),
+			Kind: heldKind(&one.Block), Why: one.Why.String()}
 	}
 	return out
 }

@@ -1,0 +1,75 @@
+package quarantine
+
+import (
+	"fmt"
+	"net/netip"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// Why is the reason why a record waits.
+type Why uint8
+
+// The reasons. All but Pace, and TooMuch with a share of 0, end with an operator's
+// confirmation only.
+const (
+	TooMuch   Why = iota // it would refuse too many requests, or the budget is used up
+	Wide                 // unsigned, forced, and wider than an unforced block may be
+	Allowance            // an unsigned allowance of a wide network
+	Pace                 // too many came within a minute; it waits for room
+)
+
+var whys = [...]string{"too_much", "wide", "allowance", "pace"}
+
+// String returns the word used in JSON.
+func (w Why) String() string {
+	if int(w) < len(whys) {
+		return whys[w]
+	}
+	return fmt.Sprintf("why(%d)", uint8(w))
+}
+
+// The allowances that never wait for a confirmation are these and narrower ones. The
+// one customer who is blocked is all of what is over a limit: weighed by its share, an
+// allowance of his address would wait for ever.
+const (
+	narrowV4, narrowV6 = 24, 48
+	// singleV6 is the widest IPv6 network that a rule's default key blocks.
+	singleV4, singleV6 = 32, 64
+)
+
+func within(p netip.Prefix, v4, v6 int) bool {
+	if p.Addr().Is4() {
+		return p.Bits() >= v4
+	}
+	return p.Bits() >= v6
+}
+
+func narrow(p netip.Prefix) bool { return within(p, narrowV4, narrowV6) }
+func single(p netip.Prefix) bool { return within(p, singleV4, singleV6) }
+func wide(p netip.Prefix) bool   { return !within(p, edgeguard.WidestV4, edgeguard.WidestV6) }
+
+// isBlock reports whether a record is a block, and no allowance or tombstone.
+func isBlock(b *edgeguard.Block) bool { return !b.Lifted && !b.Allow }
+
+// sameKind reports whether two records are both blocks, allowances or tombstones.
+func sameKind(a, b *edgeguard.Block) bool { return a.Lifted == b.Lifted && a.Allow == b.Allow }
+
+// operators reports whether the record can only be an operator's. Signed, it waits for
+// nobody.
+func operators(b *edgeguard.Block, t blocklist.Trust) bool { return t.Forced || !isBlock(b) }
+
+// whyHeld returns the reason of a held record that was restored: the state file does
+// not have it.
+func whyHeld(one *Held) Why {
+	switch {
+	case wide(one.Prefix) && (one.Trust.Forced || one.Lifted):
+		return Wide
+	case one.Allow && !one.Lifted && !narrow(one.Prefix):
+		return Allowance
+	case !isBlock(&one.Block):
+		return Pace
+	}
+	return TooMuch
+}
