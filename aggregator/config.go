@@ -26,8 +26,8 @@ type Config struct {
 	Offset time.Duration
 	// Quiet reports only keys whose count has reached a share of the limit.
 	Quiet bool
-	// MaxNodes is how many nodes the fleet may have while Quiet keeps its
-	// promise, Nodes how many it has now.
+	// MaxNodes is how many nodes the fleet is expected to have at most, Nodes how
+	// many it has now. See [Totals.SetNodes].
 	MaxNodes, Nodes int
 	// Share is the part of a limit that all nodes together may leave
 	// unreported; 0 means [DefaultShare].

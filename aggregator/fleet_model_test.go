@@ -279,11 +279,11 @@ func (s *sim) waits(n *simNode) bool {
 }
 
 // share is the count from which on a node reports a client.
-func (s *sim) share(_ *simNode, m *simMeter) uint32 {
-	if !s.quiet || len(s.nodes) > s.maxNodes {
+func (s *sim) share(n *simNode, m *simMeter) uint32 {
+	if !s.quiet {
 		return 1
 	}
-	whole := 2 * uint32(s.maxNodes) // half of the limit is for all nodes
+	whole := 2 * uint32(n.shareBy) // half of the limit is for all nodes
 	return max(1, (m.limit+whole-1)/whole)
 }
 

@@ -27,6 +27,9 @@ type simNode struct {
 	offset time.Duration // by which it takes Redis' time to be ahead of its own
 	learns time.Time     // when it learns of a step of Redis' clock; zero: it knows
 	cut    bool          // Redis cannot be reached
+	heard  []simHeard    // how many nodes there are
+	// shareBy is the number of nodes by which it computes its share.
+	shareBy int
 }
 
 // simSaved is a window in a snapshot.
@@ -99,8 +102,36 @@ func (s *sim) leave(n *simNode) {
 
 func (s *sim) tellNodes() {
 	for _, n := range s.nodes {
-		n.fleet.SetNodes(len(s.nodes))
+		s.tell(n)
 	}
+}
+
+// tell sets how many nodes a node knows of, and what its share goes by: the
+// greatest number that it knew of in the longest window.
+func (s *sim) tell(n *simNode) {
+	now := s.local(n)
+	n.fleet.SetNodes(len(s.nodes), now)
+	n.heard = append(n.heard, simHeard{len(s.nodes), now})
+	n.shareBy = s.maxNodes
+	for i, h := range n.heard {
+		if i == len(n.heard)-1 || now.Sub(n.heard[i+1].from) < s.longest() {
+			n.shareBy = max(n.shareBy, min(h.nodes, 4*s.maxNodes))
+		}
+	}
+}
+
+// simHeard is from when on there were so many nodes.
+type simHeard struct {
+	nodes int
+	from  time.Time
+}
+
+// longest is the longest window.
+func (s *sim) longest() (longest time.Duration) {
+	for _, m := range s.meters {
+		longest = max(longest, m.span(ring.Slots))
+	}
+	return longest
 }
 
 // reload replaces what a node knows, as a new config does.
@@ -108,7 +139,7 @@ func (s *sim) reload(n *simNode) {
 	c := s.config(n)
 	c.Previous, c.Offset = n.fleet, 0
 	n.fleet = aggregator.New(c)
-	n.fleet.SetNodes(len(s.nodes))
+	s.tell(n)
 }
 
 // restart ends a node cleanly and starts it again with all that it had counted.
@@ -166,7 +197,8 @@ func (s *sim) start(before, after *simNode, c aggregator.Config, keep bool) {
 	}
 	s.nodes[slices.Index(s.nodes, before)] = after
 	s.enter(after)
-	after.fleet.SetNodes(len(s.nodes))
+	after.heard = []simHeard{{len(s.nodes), after.began}}
+	s.tell(after)
 	if !after.cut {
 		s.joined(after)
 	}

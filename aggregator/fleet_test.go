@@ -123,6 +123,9 @@ func newSim(t *testing.T, seed uint64) *sim {
 		nodes = 1 + rnd.IntN(40)
 	}
 	s.maxNodes = nodes + rnd.IntN(1+nodes)
+	if rnd.IntN(5) == 0 { // more than expected
+		s.maxNodes = 1 + rnd.IntN(nodes)
+	}
 	s.saved = s.redis.Clone()
 	for range nodes {
 		s.join()
@@ -182,6 +185,12 @@ func (s *sim) step() {
 		}
 	}
 	s.readWatches()
+	if s.round%8 == 0 { // heartbeats
+		s.tellNodes()
+	}
+	if len(s.nodes) > 4*s.maxNodes { // nothing is promised
+		s.felt(2 * simPush)
+	}
 	if s.round%8 == 0 {
 		s.checkSums()
 	}

@@ -50,15 +50,15 @@ func (m *meter) prefix(addr netip.Addr) netip.Prefix {
 }
 
 // setShare recomputes the share and reports whether it is lower than before.
-// With quiet, the counts that maxNodes nodes leave unreported add up to at most
+// With quiet, the counts that so many nodes leave unreported add up to at most
 // share*limit.
-func (m *meter) setShare(quiet bool, share float64, maxNodes int) (less bool) {
+func (m *meter) setShare(quiet bool, share float64, nodes int) (less bool) {
 	least := uint32(math.MaxUint32)
 	switch {
 	case m.Limit == 0:
 	case quiet:
 		// 1e-9: rounding may put the product just above a whole number.
-		least = max(1, uint32(math.Ceil(share*float64(m.Limit)/float64(maxNodes)-1e-9)))
+		least = max(1, uint32(math.Ceil(share*float64(m.Limit)/float64(nodes)-1e-9)))
 	default:
 		least = 1
 	}

@@ -23,6 +23,10 @@ func TestMutants(t *testing.T) {
 			"n.meters[i].since.Store(n.meters[i].slot(now) + 1)", "n.meters[i].since.Store(0)"},
 		{"a step of the clock leaves old slots to be pushed", "totals.go",
 			"m.since.Store(max(m.since.Load(), m.slot(now)+1))", ""},
+		{"the share goes by the nodes alive now", "nodes.go",
+			"return a.past[0].nodes", "return nodes"},
+		{"the share does not follow the nodes", "nodes.go",
+			"nodes = max(n.config.MaxNodes, min(nodes, mostNodes*n.config.MaxNodes))", "nodes = n.config.MaxNodes"},
 		{"a reload forgets what it took over", "reload.go",
 			"p.mark(id, &s)", ""},
 	} {

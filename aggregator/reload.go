@@ -5,6 +5,7 @@ package aggregator
 // marks from now on and what reaches a lower limit.
 func (n *Totals) takeOver(old *Totals) {
 	n.scan.Store(true)
+	n.takeNodes(old)
 	n.offset.Store(old.offset.Load())
 	move := make(map[uint16]uint16)
 	for i := range old.meters {

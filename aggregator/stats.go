@@ -6,9 +6,11 @@ type Stats struct {
 	Suspects, Watched int
 	// Cleared is how many unblocked prefixes are still remembered.
 	Cleared int
-	// Quiet says that only keys with a share of the limit are reported: the
-	// config asks for it and there are not too many nodes.
-	Quiet bool
+	// Quiet says that only keys with a share of the limit are reported. Nodes is
+	// the greatest number of nodes in the longest window, which takes the place
+	// of MaxNodes where it is above it.
+	Quiet           bool
+	Nodes, MaxNodes int
 	// Pushed counts the pushes returned by Collect, Reconcile, FullPush and
 	// Watch, Reconciled those of Reconcile, Answered the answers to all.
 	Pushed, Reconciled, Answered uint64

@@ -26,7 +26,8 @@ type Totals struct {
 	size       atomic.Int64 // of all parts
 	cleared    cleared
 	reconciler reconciler
-	quiet      atomic.Bool
+	alive      aliveNodes
+	sharedBy   atomic.Int64 // the greatest number of nodes of the longest window
 	sent       atomic.Uint32
 	scan       atomic.Bool  // keys may have become suspects without an event
 	offset     atomic.Int64 // epoch - local time, in seconds
@@ -65,7 +66,7 @@ func New(c Config) *Totals {
 	if c.Since != nil {
 		n.keepBoot(c.Boot, c.Since)
 	}
-	n.setQuiet(c.Nodes)
+	n.SetNodes(c.Nodes, c.Boot)
 	if n.config.Previous != nil {
 		n.takeOver(n.config.Previous)
 		n.config.Previous = nil // let it be collected
@@ -233,25 +234,11 @@ func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	n.offset.Store(seconds)
 }
 
-// SetNodes sets how many nodes the fleet has. More than MaxNodes make every key
-// a suspect until there are fewer or the config changes.
-func (n *Totals) SetNodes(nodes int) { n.setQuiet(nodes) }
-
-func (n *Totals) setQuiet(nodes int) {
-	quiet := n.config.Quiet && nodes <= n.config.MaxNodes
-	n.quiet.Store(quiet)
-	for i := range n.meters {
-		if n.meters[i].setShare(quiet, n.config.Share, n.config.MaxNodes) {
-			n.scan.Store(true)
-		}
-	}
-}
-
 // Stats returns what the node keeps, and its counters.
 func (n *Totals) Stats() Stats {
 	return Stats{
 		Suspects: int(n.size.Load()), Watched: int(n.watched.Load().count.Load()), Cleared: n.cleared.len(),
-		Quiet:  n.quiet.Load(),
+		Quiet: n.config.Quiet, Nodes: int(n.sharedBy.Load()), MaxNodes: n.config.MaxNodes,
 		Pushed: n.pushed.Load(), Reconciled: n.reconciled.Load(), Answered: n.answered.Load(), HeldBack: n.heldBack.Load(), Displaced: n.displaced.Load(),
 		FullRequested: n.fullRequested.Load(), Refused: n.refused.Load(), WatchesSent: n.watchesSent.Load(), WatchesReceived: n.watchesReceived.Load(),
 	}

@@ -146,21 +146,6 @@ func TestQuietOffTellsAll(t *testing.T) {
 	}
 }
 
-func TestTooManyNodesTellAll(t *testing.T) {
-	b := newBench(t, nil)
-	b.hit(visitor, boot, 3)
-	b.SetNodes(6)
-	one(t, b.Collect(boot, false), slotOf(boot), 3, 3) // without a further event
-	if b.Stats().Quiet {
-		t.Error("still quiet")
-	}
-	b.SetNodes(5)
-	b.hit(stranger, boot, 3)
-	if got := b.Collect(boot, false); len(got) != 1 || got[0].Key.Prefix.Addr() == stranger {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestRestoredSlotsAreLocal(t *testing.T) {
 	b := newBench(t, nil)
 	before := boot.Add(-time.Second)
@@ -401,9 +386,9 @@ func TestConcurrentUse(t *testing.T) {
 			case 11:
 				b.Forget(netip.MustParsePrefix("10.1.0.0/16"), now)
 			case 13:
-				b.SetNodes(6)
+				b.SetNodes(6, now)
 			case 17:
-				b.SetNodes(5)
+				b.SetNodes(5, now)
 			}
 			b.Stats()
 		}

@@ -207,7 +207,7 @@ func (r *fleetRun) join(name string) (*replayNode, error) {
 	r.nodes, r.byName[name] = append(r.nodes, m), m
 	r.names[aggregator.NodeID(name, forNode(r.fleet.Redis, name).Boot)] = name
 	for _, m := range r.nodes {
-		m.Totals.SetNodes(len(r.nodes))
+		m.Totals.SetNodes(len(r.nodes), r.now)
 	}
 	return m, nil
 }

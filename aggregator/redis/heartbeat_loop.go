@@ -96,7 +96,7 @@ func (l *Link) updateNodes(s fleetState) {
 		names[b.Node] = true
 	}
 	l.stats.nodes.Store(int64(len(names)))
-	l.node.Counts().SetNodes(len(names))
+	l.node.Counts().SetNodes(len(names), l.node.Now())
 	l.node.Fleet(alive)
 	l.judgeClocks(alive)
 	l.alarmDuplicates(s.duplicateNames())

@@ -20,6 +20,7 @@ const (
 	Addrs            = "host_addresses"
 	Fleet            = "fleet" // followed by the link's own kind
 	Held             = "fleet_held"
+	Nodes            = "fleet_nodes"
 	Blocks           = "blocks_full"
 	Files            = "open_files"
 	// A listener is full.
