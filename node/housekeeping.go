@@ -76,7 +76,6 @@ func (n *Node) housekeeping() *housekeeping {
 	hidden := &checks.Hidden{Current: n.pipeline.Current, Alarms: n.alarms}
 	dominant := &checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}
 	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync}
-	held := &heldCheck{n.pipeline, n.quarantine, n.alarms, n.options.Log}
 	nodes := &checks.Nodes{Current: n.pipeline.Current, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
