@@ -55,6 +55,11 @@ type Fleet struct {
 	Published uint64 `json:"published"`
 	Received  uint64 `json:"received"`
 	Rejected  uint64 `json:"rejected"`
+	// Unsigned is how many records of the fleet's list are not signed by its key;
+	// 0 without one. Replaced counts the rejected records in Redis that this node
+	// replaced or removed.
+	Unsigned int    `json:"unsigned"`
+	Replaced uint64 `json:"replaced"`
 	// Kept counts blocks that are in force on this node only, because the fleet's
 	// list had no room; Records is the length of that list.
 	Kept    uint64 `json:"kept"`

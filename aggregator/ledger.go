@@ -10,15 +10,24 @@ import (
 // node refused, since Redis' digest does. It is not safe for concurrent use.
 // Make one with [NewLedger].
 type Ledger struct {
-	entries map[string]ledgerEntry // by prefix, as written in Redis
-	round   uint32
+	entries  map[string]ledgerEntry // by prefix, as written in Redis
+	round    uint32
+	wrong    int // entries that are wrong
+	unsigned int // entries that are not signed
 }
 
 type ledgerEntry struct {
-	hash  uint64
-	end   int64
-	order [recordOrder]byte // version, allow, until and lifted, which nearly always decide
-	round uint32
+	hash   uint64
+	end    int64
+	order  [recordOrder]byte // version, allow, until and lifted, which nearly always decide
+	judged Judged
+	round  uint32
+}
+
+// Judged is what a node makes of a record that Redis has.
+type Judged struct {
+	Wrong  bool // every node rejects it: [ErrWrong]
+	Signed bool // it has a MAC by one of the fleet's keys
 }
 
 // orderOf returns the fields that decide first between two records. It is zero
@@ -37,19 +46,52 @@ func NewLedger() *Ledger { return &Ledger{entries: make(map[string]ledgerEntry)}
 // Len returns how many records there are.
 func (l *Ledger) Len() int { return len(l.entries) }
 
+// Unsigned returns how many records are not signed.
+func (l *Ledger) Unsigned() int { return l.unsigned }
+
 // Apply records that Redis has this record of the prefix: it was read there, or
 // Redis answered that it accepted it.
-func (l *Ledger) Apply(prefix, record string) {
+func (l *Ledger) Apply(prefix, record string, j Judged) {
+	l.Drop(prefix)
+	l.count(j, 1)
 	l.entries[prefix] = ledgerEntry{
-		hash:  RecordHash(prefix, record),
-		end:   RecordEnd(record),
-		order: orderOf(prefix, record),
-		round: l.round,
+		hash:   RecordHash(prefix, record),
+		end:    RecordEnd(record),
+		order:  orderOf(prefix, record),
+		judged: j,
+		round:  l.round,
 	}
 }
 
 // Drop records that Redis no longer has a record of the prefix.
-func (l *Ledger) Drop(prefix string) { delete(l.entries, prefix) }
+func (l *Ledger) Drop(prefix string) {
+	if e, ok := l.entries[prefix]; ok {
+		l.count(e.judged, -1)
+		delete(l.entries, prefix)
+	}
+}
+
+func (l *Ledger) count(j Judged, n int) {
+	if j.Wrong {
+		l.wrong += n
+	}
+	if !j.Signed {
+		l.unsigned += n
+	}
+}
+
+// Wrong calls yield with the prefixes of the records that are wrong, in a random
+// order, until it returns false.
+func (l *Ledger) Wrong(yield func(prefix string) bool) {
+	if l.wrong == 0 {
+		return
+	}
+	for p, e := range l.entries {
+		if e.judged.Wrong && !yield(p) {
+			return
+		}
+	}
+}
 
 // Begin starts a full read of Redis; [Ledger.End] ends it.
 func (l *Ledger) Begin() { l.round++ }
@@ -59,7 +101,7 @@ func (l *Ledger) Begin() { l.round++ }
 func (l *Ledger) End() (dropped int) {
 	for p, e := range l.entries {
 		if e.round != l.round {
-			delete(l.entries, p)
+			l.Drop(p)
 			dropped++
 		}
 	}
@@ -73,7 +115,7 @@ func (l *Ledger) Digest(cutoff int64) string {
 	var all uint64
 	for p, e := range l.entries {
 		if e.end <= cutoff {
-			delete(l.entries, p)
+			l.Drop(p)
 			continue
 		}
 		all ^= e.hash
@@ -82,13 +124,17 @@ func (l *Ledger) Digest(cutoff int64) string {
 }
 
 // Missing reports whether Redis may lack this record of the prefix and a
-// greater one, so that it should be published. It may be true for a record that
-// is lower in its last fields only; Redis then keeps what it has.
-func (l *Ledger) Missing(prefix, record string) bool {
+// greater one, so that it should be published; sign says that it would be
+// published with a MAC, which Redis may lack alone. It may be true for a record
+// that is lower in its last fields only; Redis then keeps what it has.
+func (l *Ledger) Missing(prefix, record string, sign bool) bool {
 	e, ok := l.entries[prefix]
-	if !ok {
+	switch {
+	case !ok:
 		return true
+	case e.hash == RecordHash(prefix, record):
+		return sign && !e.judged.Signed
 	}
 	order := orderOf(prefix, record)
-	return e.hash != RecordHash(prefix, record) && cmp.Compare(string(order[:]), string(e.order[:])) >= 0
+	return cmp.Compare(string(order[:]), string(e.order[:])) >= 0
 }

@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -11,12 +12,12 @@ func TestLedger(t *testing.T) {
 	r := sampleRecord()
 	const p, q = "203.0.113.45/32", "203.0.113.46/32"
 	s := mustEncode(t, r)
-	if !l.Missing(p, s) {
+	if !l.Missing(p, s, false) {
 		t.Error("an empty ledger misses nothing")
 	}
-	l.Apply(p, s)
-	l.Apply(q, s)
-	if l.Missing(p, s) {
+	l.Apply(p, s, Judged{})
+	l.Apply(q, s, Judged{})
+	if l.Missing(p, s, false) {
 		t.Error("a known record is missing")
 	}
 	if got, want := l.Digest(0), fmt.Sprintf("%016x", RecordHash(p, s)^RecordHash(q, s)); got != want {
@@ -26,20 +27,20 @@ func TestLedger(t *testing.T) {
 	newer, older := r, r
 	newer.Block.Version++
 	older.Block.Until = older.Block.Until.Add(-time.Second)
-	if !l.Missing(p, mustEncode(t, newer)) || l.Missing(p, mustEncode(t, older)) {
+	if !l.Missing(p, mustEncode(t, newer), false) || l.Missing(p, mustEncode(t, older), false) {
 		t.Error("greater and less are mixed up")
 	}
 
 	l.Begin()
-	l.Apply(p, mustEncode(t, newer))
+	l.Apply(p, mustEncode(t, newer), Judged{})
 	if n := l.End(); n != 1 || l.Len() != 1 {
 		t.Errorf("dropped %d, %d are left", n, l.Len())
 	}
-	if !l.Missing(q, s) {
+	if !l.Missing(q, s, false) {
 		t.Error("a dropped record is still known")
 	}
-	l.Apply(q, s)
-	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
+	l.Apply(q, s, Judged{})
+	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s, false) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
 		t.Error("an evicted record is still known")
 	}
 	end := RecordEnd(mustEncode(t, newer))
@@ -58,9 +59,55 @@ func TestLedgerRubbishStandsForNoBlock(t *testing.T) {
 	s := mustEncode(t, sampleRecord())
 	for _, rubbish := range []string{"", "x", "\xff\xff\xff", "\x02" + s[1:], "\x01\xff" + s[2:10], s + "x"} {
 		l := NewLedger()
-		l.Apply(p, rubbish)
-		if !l.Missing(p, s) {
+		l.Apply(p, rubbish, Judged{})
+		if !l.Missing(p, s, false) {
 			t.Errorf("%q is taken for a block", rubbish)
 		}
+	}
+}
+
+// TestLedgerJudged: what is wrong and what is unsigned is counted through every
+// way in which a record goes, and a MAC alone may be missing.
+func TestLedgerJudged(t *testing.T) {
+	l := NewLedger()
+	s := mustEncode(t, sampleRecord())
+	state := func() string {
+		var wrong []string
+		l.Wrong(func(p string) bool { wrong = append(wrong, p); return true })
+		slices.Sort(wrong)
+		return fmt.Sprint(wrong, l.Unsigned())
+	}
+	want := func(what, want string) {
+		t.Helper()
+		if got := state(); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	const p, q, r = "203.0.113.45/32", "203.0.113.46/32", "203.0.113.47/32"
+	l.Apply(p, s, Judged{Signed: true})
+	l.Apply(q, s, Judged{Wrong: true})
+	l.Apply(r, s, Judged{})
+	want("three", "[203.0.113.46/32] 2")
+	if l.Missing(p, s, true) || l.Missing(r, s, false) || !l.Missing(r, s, true) || !l.Missing(q, s, true) {
+		t.Error("a MAC is missing where it is not, or the other way round")
+	}
+	l.Apply(p, s, Judged{Wrong: true})
+	l.Apply(q, s, Judged{Signed: true})
+	want("changed", "[203.0.113.45/32] 2")
+	l.Drop(p)
+	l.Drop(p)
+	want("dropped", "[] 1")
+	l.Begin()
+	l.Apply(p, s, Judged{Wrong: true})
+	l.End()
+	want("read again", "[203.0.113.45/32] 1")
+	l.Digest(RecordEnd(s))
+	want("ended", "[] 0")
+	l.Apply(p, s, Judged{Wrong: true})
+	l.Apply(q, s, Judged{Wrong: true})
+	n := 0
+	l.Wrong(func(string) bool { n++; return false })
+	if n != 1 {
+		t.Errorf("it went on after %d", n)
 	}
 }

@@ -3,31 +3,14 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/clockguard"
 )
-
-// maxClears bounds the keys that wait to be forgotten in Redis. The counts of a
-// key that does not fit expire there 70 slots after its last push.
-const maxClears = 1 << 16
-
-// clearedBefore is the first slot of a key that counts, and its meter's width
-// in seconds.
-type clearedBefore struct{ slot, width uint32 }
-
-// clearQueue has the keys that were unblocked and are still to be forgotten in
-// Redis. It is safe for concurrent use.
-type clearQueue struct {
-	waiting chan struct{} // signalled when there are some
-
-	mu    sync.Mutex // guards marks
-	marks map[aggregator.Key]clearedBefore
-}
 
 // forgets reports whether a record makes the counts of its prefix start again:
 // an unblock does, the end of an allowance does not.
@@ -54,113 +37,70 @@ func (l *Link) clearLifted() {
 func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 	at := l.node.Epoch(tombstone.Since)
 	keys := l.node.Counts().Forget(tombstone.Prefix, at)
-	marks := make([]clearedKey, 0, len(keys))
+	marks := make([]cleared.Item, 0, len(keys))
 	for _, k := range keys {
 		if one, ok := clearedAt(l.node, k, at); ok {
-			marks = append(marks, clearedKey{k, one})
+			marks = append(marks, cleared.Item{Key: k, Mark: one})
 		}
 	}
-	l.clears.add(marks)
+	l.clears.Add(marks)
 	return keys
-}
-
-// add queues keys. Of two marks of a key the higher one is kept.
-func (c *clearQueue) add(keys []clearedKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range keys {
-		known, waits := c.marks[one.key]
-		if !waits && len(c.marks) >= maxClears {
-			continue
-		}
-		if c.marks == nil {
-			c.marks = map[aggregator.Key]clearedBefore{}
-		}
-		one.slot = max(one.slot, known.slot)
-		c.marks[one.key] = one.clearedBefore
-	}
-	signal(c.waiting)
 }
 
 // clearedAt returns the mark of a key whose prefix was unblocked at the epoch's
 // time at; false if this node has no such meter.
-func clearedAt(n Counter, k aggregator.Key, at time.Time) (clearedBefore, bool) {
+func clearedAt(n Counter, k aggregator.Key, at time.Time) (cleared.Mark, bool) {
 	width := n.Width(k.Meter)
 	if width == 0 {
-		return clearedBefore{}, false
+		return cleared.Mark{}, false
 	}
-	return clearedBefore{clockguard.Slot(at, width) + 1, width}, true
+	return cleared.Mark{Slot: clockguard.Slot(at, width) + 1, Width: width}, true
 }
 
 // forget forgets the queued keys in Redis; what fails stays queued.
 func (l *Link) forget(ctx context.Context) error {
-	owed := l.clears.take()
+	owed := l.clears.Take()
 	for len(owed) > 0 {
-		some := make([]clearedKey, 0, pipelined*callKeys)
+		some := make([]cleared.Item, 0, pipelined*callKeys)
 		for k, one := range owed {
 			if len(some) == cap(some) {
 				break
 			}
-			some = append(some, clearedKey{k, one})
+			some = append(some, cleared.Item{Key: k, Mark: one})
 		}
 		if err := l.pusher.forget(ctx, some); err != nil {
-			l.clears.putBack(owed)
+			l.clears.PutBack(owed)
 			return err
 		}
 		for _, one := range some {
-			delete(owed, one.key)
+			delete(owed, one.Key)
 		}
 	}
 	return nil
 }
 
-func (c *clearQueue) take() map[aggregator.Key]clearedBefore {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	owed := c.marks
-	c.marks = nil
-	return owed
-}
-
-func (c *clearQueue) putBack(owed map[aggregator.Key]clearedBefore) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for k, one := range c.marks {
-		one.slot = max(one.slot, owed[k].slot)
-		owed[k] = one
-	}
-	c.marks = owed
-	signal(c.waiting)
-}
-
-// clearedKey is a key whose slots below the mark no longer count.
-type clearedKey struct {
-	key aggregator.Key
-	clearedBefore
-}
-
 // Forget removes counts of keys from Redis: slots up to the one of at. Unlike
 // the rest of a Pusher it may be called during a round.
 func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
-	some := make([]clearedKey, 0, len(keys))
+	some := make([]cleared.Item, 0, len(keys))
 	for _, k := range keys {
 		if one, ok := clearedAt(p.node, k, at); ok {
-			some = append(some, clearedKey{k, one})
+			some = append(some, cleared.Item{Key: k, Mark: one})
 		}
 	}
 	return p.forget(ctx, some)
 }
 
 // forget is Forget for keys with their marks.
-func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
+func (p *Pusher) forget(ctx context.Context, keys []cleared.Item) error {
 	type place struct {
 		partition int
-		clearedBefore
+		cleared.Mark
 	}
 	groups := map[place][]string{}
 	for _, one := range keys {
-		at := place{one.key.Partition(len(p.names.counts)), one.clearedBefore}
-		groups[at] = append(groups[at], p.names.counts[at.partition]+string(one.key.Append(nil)))
+		at := place{one.Key.Partition(len(p.names.counts)), one.Mark}
+		groups[at] = append(groups[at], p.names.counts[at.partition]+string(one.Key.Append(nil)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -169,7 +109,7 @@ func (p *Pusher) forget(ctx context.Context, keys []clearedKey) error {
 		for len(names) > 0 {
 			some := names[:min(callKeys, len(names))]
 			names = names[len(some):]
-			pipe.FCall(ctx, library.Function("forget"), some, at.slot, at.width)
+			pipe.FCall(ctx, library.Function("forget"), some, at.Slot, at.Width)
 		}
 	}
 	if pipe.Len() == 0 {

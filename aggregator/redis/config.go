@@ -66,6 +66,13 @@ type Config struct {
 	// DefaultMaxSkew.
 	MaxSkew time.Duration
 
+	// KeyFile has the fleet's key, or two during a rotation (sign.ParseKeys). With
+	// it the node signs what it publishes. The file is read at each join and each
+	// Resync. Optional.
+	KeyFile string
+	// Require: records without a signature are ignored.
+	Require bool
+
 	// Node is this node's name in the fleet: 1 to 100 printable bytes.
 	Node string
 	// Boot distinguishes this run from earlier ones: 16 hex digits. "" draws
@@ -118,6 +125,7 @@ func (c *Config) check() error {
 			"fleet: retention %v: use 1s to 366 days", c.Retention),
 		complain(c.MaxSkew < time.Millisecond || c.MaxSkew > 5*time.Second,
 			"fleet.max_skew %v: use 1ms to 5s", c.MaxSkew),
+		complain(c.Require && c.KeyFile == "", "fleet.key_mode: require needs fleet.key_file"),
 		complain(c.Node == "" || len(c.Node) > 100 || strings.ContainsFunc(c.Node, unprintable),
 			"node %q: in a fleet, use a name of 1 to 100 printable bytes", c.Node),
 		complain(!validBoot.MatchString(c.Boot), "fleet: boot %q is not 16 hex digits", c.Boot),

@@ -48,7 +48,7 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	for _, m := range fleet {
 		m.eventually(t, "the fleet's digest", func() bool {
 			st, err := m.link.heartbeat(ctx, false)
-			digest, version := m.link.mirror.digest(st.cutoff)
+			digest, version := m.link.mirror.Digest(st.cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
 			return err == nil && len(m.link.queue) == 0 && version == st.changes && digest == st.digest && m.link.Stats().Records == records
 		})
@@ -186,40 +186,4 @@ func TestOperatorsBlockWithoutRoom(t *testing.T) {
 	little.list.SetMost(100)
 	little.link.Resync()
 	little.eventually(t, "the end of the alarm", func() bool { return little.alarmed("no_room/list") == "" && little.list.Len() == 3 })
-}
-
-// TestCrowdedNetworks: a network is left alone for a minute, and the alarm
-// lasts two after the last block that was kept back; what is remembered is
-// bounded.
-func TestCrowdedNetworks(t *testing.T) {
-	var c crowdedNetworks
-	now := time.Unix(1_700_000_000, 0)
-	p := netip.MustParsePrefix
-	if !c.ended(now) {
-		t.Error("it begins with an alarm")
-	}
-	c.add(p("10.1.2.3/32"), now)
-	c.add(p("2001:db8:1:2::/64"), now)
-	if !c.has(p("10.1.9.9/32"), now) || c.has(p("10.2.2.3/32"), now) || !c.has(p("2001:db8:1:3::/64"), now) || c.has(p("2001:db8:2:2::/64"), now) {
-		t.Error("the wrong networks are crowded")
-	}
-	if c.has(p("10.1.2.3/32"), now.Add(crowdedFor)) {
-		t.Error("it is crowded for ever")
-	}
-	if !c.kept(now) || c.kept(now.Add(time.Second)) {
-		t.Error("the alarm does not begin once")
-	}
-	if c.ended(now.Add(2*crowdedFor)) || !c.ended(now.Add(2*crowdedFor+time.Second)) || !c.kept(now) {
-		t.Error("the alarm does not end")
-	}
-	for i := range 2 * maxCrowded {
-		c.add(p(fmt.Sprintf("2001:db8:%x::/48", i)), now)
-	}
-	if len(c.until) != maxCrowded {
-		t.Errorf("%d networks are remembered", len(c.until))
-	}
-	later := now.Add(crowdedFor)
-	if c.add(p("192.0.2.1/32"), later); len(c.until) != 1 || !c.has(p("192.0.2.1/32"), later) {
-		t.Errorf("%d networks are remembered a minute later", len(c.until))
-	}
 }

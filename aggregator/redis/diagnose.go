@@ -30,6 +30,8 @@ var signs = []struct{ sign, kind, text string }{
 	{"no permissions", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"can't run this command", "permission", "the node's user may not do this; its ACL line: %s"},
 	{"unknown command", "too old", "this Redis has no functions: use Redis 7 or later, or Valkey"},
+	{"fleet.key_file:", "key", "the fleet key cannot be read, and the node works alone: make a key with `edgeguard fleet key`, the same on all nodes"},
+	{"functions of the version before", "library", "the function library " + library.Name + " in Redis is of the version before, which knows no signatures: run `edgeguard fleet install`"},
 	{"Function not found", "library", "the function library " + library.Name + " is not in Redis: run `edgeguard fleet install`"},
 	{"heartbeat: an answer of", "library", "the function library " + library.Name + " in Redis is of an older build: run `edgeguard fleet install`"},
 	{"EDGEGUARD partitions", "partitions", "the fleet uses another number of partitions than this node: set the same fleet.partitions on all nodes"},

@@ -29,7 +29,7 @@ type drift struct {
 func (l *Link) compareLists(ctx context.Context, s fleetState) {
 	d := &l.drift
 	d.cutoff.Store(s.cutoff)
-	digest, version := l.mirror.digest(s.cutoff)
+	digest, version := l.mirror.Digest(s.cutoff)
 	differ := s.digest != "" && version == s.changes && digest != s.digest
 	back := d.mirrorVersion > s.changes || d.born != s.born
 	wrong := back || version < d.fleetVersion

@@ -40,7 +40,7 @@ func (l *Link) look(t *testing.T) (fits bool) {
 		return false
 	default:
 	}
-	digest, version := l.mirror.digest(s.cutoff)
+	digest, version := l.mirror.Digest(s.cutoff)
 	return digest == s.digest && version == s.changes
 }
 
@@ -73,7 +73,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 				}
 				return text
 			}
-			if _, err := l.callPublish(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7")}); err != nil {
+			if _, err := l.callPublish(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7"), ""}); err != nil {
 				t.Fatal(err)
 			}
 			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
@@ -135,7 +135,7 @@ func TestListThatWentBackIsReconciled(t *testing.T) {
 	}
 	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
 	m.counts.Reconcile(time.Now(), 10)
-	l.mirror.begin(5)
+	l.mirror.Begin(5)
 	l.compareLists(ctx, fleetState{changes: 5})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
 		t.Fatal("an unchanged list is pushed again")

@@ -133,9 +133,9 @@ func TestRestartsHeal(t *testing.T) {
 }
 
 func sameDigest(fleet []*member) bool {
-	first, version := fleet[0].link.mirror.digest(0)
+	first, version := fleet[0].link.mirror.Digest(0)
 	for _, m := range fleet[1:] {
-		if d, v := m.link.mirror.digest(0); d != first || v != version {
+		if d, v := m.link.mirror.Digest(0); d != first || v != version {
 			return false
 		}
 	}

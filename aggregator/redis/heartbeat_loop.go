@@ -76,7 +76,7 @@ func (l *Link) heartbeat(ctx context.Context, announce bool) (fleetState, error)
 
 // ownHeartbeat returns this node's heartbeat.
 func (l *Link) ownHeartbeat() aggregator.Heartbeat {
-	digest, changes := l.mirror.digest(l.drift.cutoff.Load())
+	digest, changes := l.mirror.Digest(l.drift.cutoff.Load())
 	now := l.fleetNow()
 	return aggregator.Heartbeat{
 		Node: l.config.Node, Boot: l.config.Boot, Version: l.config.Version, Monitor: l.config.Monitor,

@@ -45,9 +45,6 @@ func stateOf(t testing.TB, answer any) string {
 	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
-// signedKeys are the keys of publish for nodes that know of MACs, and of replace.
-func (n *names) signedKeys() []string { return append(n.publishKeys(), n.macs) }
-
 // randomMAC is mostly one of a few MACs, so that a record is given the one that
 // it has.
 func randomMAC(r *rand.Rand) string {

@@ -11,7 +11,11 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/cleared"
+	"edgeguard/aggregator/crowded"
 	"edgeguard/aggregator/health"
+	"edgeguard/aggregator/mirror"
 	"edgeguard/clockguard"
 )
 
@@ -49,7 +53,7 @@ type Link struct {
 	evictions health.Evictions // the heartbeat loop's
 
 	skew   clockguard.Skew // Redis' clock against this host's
-	mirror mirror          // the fleet's list as it was read
+	mirror *mirror.Mirror  // the fleet's list as it was read
 	asked  recentAsks      // keys whose node counts were asked for
 	resync chan struct{}   // read the whole list again
 
@@ -61,13 +65,18 @@ type Link struct {
 	watched  chan aggregator.Key // keys to be pushed now
 
 	// Of publishing.
-	queue   chan change     // blocks to be published
-	clears  clearQueue      // keys to be forgotten in Redis
-	crowded crowdedNetworks // networks of which the fleet keeps no more
+	queue   chan change      // blocks to be published
+	clears  *cleared.Queue   // keys to be forgotten in Redis
+	crowded crowded.Networks // networks of which the fleet keeps no more
+
+	// Of who may write what.
+	judge  atomic.Pointer[authority.Judge]
+	older  atomic.Bool // the functions in Redis are of the version before
+	probed time.Time   // when that was looked at; the publish loop's
 
 	// Of receiving.
-	alarmed alarmedPrefixes // prefixes whose record was rejected
-	noRoom  atomic.Bool     // an operator's block of the fleet found no room here
+	alarmed authority.Once // prefixes whose record was rejected
+	noRoom  atomic.Bool    // an operator's block of the fleet found no room here
 }
 
 // New returns a link, which does not connect before Run. It reports everything
@@ -82,10 +91,10 @@ func New(c Config, node Peer) (*Link, error) {
 		config: c, node: node, client: client, started: time.Now(),
 		queue: make(chan change, queued), watched: make(chan aggregator.Key, maxWatched),
 		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1),
-		clears: clearQueue{waiting: make(chan struct{}, 1)},
+		clears: cleared.NewQueue(), mirror: mirror.New(),
 	}
 	l.health = health.New(l.started, node.Alarm, node.Calm)
-	l.mirror.ledger = aggregator.NewLedger()
+	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
 	l.pusher = newPusher(client, &l.config, l.node, &l.nodes, &l.stats)
 	l.pusher.live = true
 	l.pusher.refreshNames = func(ctx context.Context) {
@@ -156,10 +165,14 @@ func (l *Link) session(ctx context.Context) error {
 	)
 }
 
-// join measures the clock, sends a heartbeat, syncs the whole list in both
-// directions, and repeats the unblocks, which Redis may not have. Then every
-// suspect is reconciled, and the watch list is read from one window back.
+// join reads the key, measures the clock, sends a heartbeat, finds out which
+// functions Redis has, syncs the whole list in both directions, and repeats the
+// unblocks, which Redis may not have. Then every suspect is reconciled, and the
+// watch list is read from one window back.
 func (l *Link) join(ctx context.Context) (position, error) {
+	if err := l.loadKey(); err != nil {
+		return position{}, err
+	}
 	for i := range 3 {
 		if err := l.measure(ctx); err != nil {
 			return position{}, err
@@ -173,6 +186,9 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		return position{}, err
 	}
 	l.drift.born = s.born
+	if err := l.probe(ctx); err != nil {
+		return position{}, err
+	}
 	// What is queued is in the list, too, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue

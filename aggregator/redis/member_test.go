@@ -94,6 +94,7 @@ func newMember(t testing.TB, c Config) *member {
 		Meters: []aggregator.Meter{{Fingerprint: testMeter, Width: testWidth, Limit: testLimit, Table: m.table}},
 		Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1,
 	})
+	m.list.SetSigns(c.KeyFile != "")
 	same := func(t time.Time) time.Time { return t }
 	m.epoch, m.local, m.met, m.skew = same, same, func([]aggregator.Heartbeat) {}, func(time.Duration, bool) {}
 	return m

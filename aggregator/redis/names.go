@@ -29,5 +29,10 @@ func newNames(namespace string, partitions int) names {
 // heartbeatKeys returns the keys of the beat function, in its order.
 func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
 
-// publishKeys returns the keys of the publish function, in its order.
+// publishKeys returns the keys of the publish function of the version before, in
+// its order.
 func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state} }
+
+// signedKeys returns the keys of the publish and replace functions, in their
+// order.
+func (n *names) signedKeys() []string { return append(n.publishKeys(), n.macs) }

@@ -38,9 +38,11 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
 	}
 }
 
-// publishLoop publishes changes in the order in which the list made them, and
-// forgets unblocked keys in Redis.
+// publishLoop publishes changes in the order in which the list made them,
+// forgets unblocked keys in Redis, and replaces what is wrong there.
 func (l *Link) publishLoop(ctx context.Context) error {
+	seconds := time.NewTicker(time.Second)
+	defer seconds.Stop()
 	for {
 		var err error
 		select {
@@ -48,8 +50,10 @@ func (l *Link) publishLoop(ctx context.Context) error {
 			return ctx.Err()
 		case c := <-l.queue:
 			err = l.publish(ctx, l.drain([]change{c}))
-		case <-l.clears.waiting:
+		case <-l.clears.Waiting:
 			err = l.forget(ctx)
+		case <-seconds.C:
+			err = l.housekeep(ctx)
 		}
 		if err != nil {
 			return err
@@ -80,13 +84,16 @@ func (l *Link) publish(ctx context.Context, changes []change) error {
 		args := []any{l.fleetNow().UnixMilli()}
 		var sent []change
 		for _, c := range some {
-			record, ok := l.encodeNew(c)
+			record, mac, ok := l.encode(c)
 			switch {
-			case !ok:
-			case c.byRule() && l.crowded.has(c.block.Prefix, time.Now()):
+			case !ok || !l.mirror.Missing(c.block.Prefix.String(), record, mac):
+			case c.byRule() && l.crowded.Has(c.block.Prefix, time.Now()):
 				l.keptHere(c)
 			default:
 				args = append(args, c.block.Prefix.String(), record)
+				if !l.older.Load() {
+					args = append(args, mac)
+				}
 				sent = append(sent, c)
 			}
 		}
@@ -102,7 +109,8 @@ func (l *Link) publish(ctx context.Context, changes []change) error {
 	return nil
 }
 
-// The library's answers about a published record.
+// The library's answers about a published record; one that only gets another MAC
+// is answered 3.
 const (
 	publishTaken  = 1
 	publishNoRoom = 2
@@ -115,7 +123,7 @@ func (l *Link) applyPublished(sent []change, answers []int64) {
 			l.stats.published.Add(1)
 		case publishNoRoom:
 			if c.byRule() {
-				l.crowded.add(c.block.Prefix, time.Now())
+				l.crowded.Add(c.block.Prefix, time.Now())
 			}
 			if l.node.Now().Before(c.block.Until) { // an ended block needs no room
 				l.keptHere(c)
@@ -127,16 +135,21 @@ func (l *Link) applyPublished(sent []change, answers []int64) {
 func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	taken, err := l.client.FCall(ctx, library.Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	keys := l.pusher.names.signedKeys()
+	if l.older.Load() {
+		keys = l.pusher.names.publishKeys()
+	}
+	taken, err := l.client.FCall(ctx, library.Function("publish"), keys, args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
-		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/2, err)
+		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/(len(keys)-2), err)
 	}
 	return taken, nil
 }
 
-// news encodes a change, and reports whether it is more than the fleet has.
-func (l *Link) encodeNew(c change) (record string, ok bool) {
+// encode returns a change as it is published, with its MAC, and reports whether
+// the other nodes would accept it.
+func (l *Link) encode(c change) (record, mac string, ok bool) {
 	r := aggregator.Record{Block: c.block, Forced: c.trust.Forced, Retention: l.config.Retention}
 	r.Block.Since, r.Block.Until = l.node.Epoch(c.block.Since), l.node.Epoch(c.block.Until)
 	record, err := r.Encode()
@@ -146,7 +159,8 @@ func (l *Link) encodeNew(c change) (record string, ok bool) {
 	if err != nil {
 		l.stats.failed("publish")
 		l.stats.note(err)
-		return "", false
+		return "", "", false
 	}
-	return record, l.mirror.missing(c.block.Prefix.String(), record)
+	mac, ok = l.judge.Load().MAC(c.block.Prefix.String(), record, c.trust)
+	return record, mac, ok
 }

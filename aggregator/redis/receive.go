@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/authority"
 	"edgeguard/blocklist"
 )
 
@@ -47,6 +47,7 @@ func (l *Link) receiveLoop(ctx context.Context, at position) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-l.resync:
+			l.reloadKey()
 			// Invalid entries in the stream must not make every node read the
 			// whole list again and again.
 			sleep(ctx, resyncEvery-time.Since(synced))
@@ -109,15 +110,17 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 		last = m.ID
 		prefix, _ := m.Values["p"].(string)
 		record, _ := m.Values["r"].(string)
+		mac, _ := m.Values["m"].(string)
 		text, _ := m.Values["v"].(string)
 		gone := m.Values["d"] != nil // evicted for another record, and not unblocked
 		version, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || !l.mirror.follow(prefix, record, gone, version) {
+		j := l.check(prefix, record, mac)
+		if err != nil || !l.mirror.Follow(prefix, record, j.mark(), gone, version) {
 			signal(l.resync)
 			continue
 		}
 		if !gone {
-			l.merge(prefix, record, true)
+			l.merge(prefix, j, true)
 		}
 	}
 	return last
@@ -126,15 +129,13 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 // merge merges one record of the fleet into the node's list; fresh says that it
 // has just been made. Records that are invalid, or that the list refuses, are
 // dropped.
-func (l *Link) merge(prefix, record string, fresh bool) {
+func (l *Link) merge(prefix string, j judged, fresh bool) {
 	now := l.node.Epoch(l.node.Now())
-	r, err := aggregator.CheckRecord(prefix, record, now)
-	if err != nil {
-		l.reject(prefix, err)
+	if j.err != nil {
+		l.reject(prefix, j.err)
 		return
 	}
-	b := r.Block
-	t := blocklist.Trust{Forced: r.Forced}
+	b, t := j.record.Block, j.trust
 	if !fresh && l.node.Crowded(b, t) {
 		return
 	}
@@ -168,29 +169,10 @@ func (l *Link) reject(prefix string, err error) {
 		return
 	}
 	l.stats.rejected.Add(1)
-	if l.alarmed.first(prefix) {
+	if errors.Is(err, authority.ErrUnsigned) {
+		return // they have an alarm of their own
+	}
+	if l.alarmed.First(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))
 	}
-}
-
-// alarmedPrefixes are the prefixes with an alarm about a rejected record, so
-// that each raises one.
-type alarmedPrefixes struct {
-	mu   sync.Mutex // guards seen
-	seen map[string]bool
-}
-
-// first reports whether prefix is new; when the set is full, none is.
-func (r *alarmedPrefixes) first(prefix string) bool {
-	const most = 1024
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.seen[prefix] || len(r.seen) >= most {
-		return false
-	}
-	if r.seen == nil {
-		r.seen = map[string]bool{}
-	}
-	r.seen[prefix] = true
-	return true
 }

@@ -20,13 +20,13 @@ const (
 // better. s was read before: changes made since then come again by the stream,
 // which is read from s.tip on.
 func (l *Link) fullSync(ctx context.Context, s fleetState) error {
-	l.mirror.begin(s.changes)
+	l.mirror.Begin(s.changes)
 	l.noRoom.Store(false)
-	if err := l.scan(ctx); err != nil {
+	if err := l.readList(ctx); err != nil {
 		l.stats.failed("sync")
 		return err
 	}
-	l.mirror.end()
+	l.mirror.End()
 	if !l.noRoom.Load() {
 		l.node.Calm("no_room", "list")
 	}
@@ -37,24 +37,39 @@ func (l *Link) fullSync(ctx context.Context, s fleetState) error {
 	return l.publish(ctx, l.liveRecords())
 }
 
-// scan reads the hash of records step by step, so that it neither holds up
-// Redis nor fills this node's memory.
-func (l *Link) scan(ctx context.Context) error {
+// readList reads the hash of MACs and then that of records. A record that changes
+// between the two comes again by the stream.
+func (l *Link) readList(ctx context.Context) error {
+	macs := map[string]string{}
+	if l.judge.Load().Signs() {
+		if err := l.scan(ctx, l.pusher.names.macs, func(prefix, mac string) { macs[prefix] = mac }); err != nil {
+			return err
+		}
+	}
+	return l.scan(ctx, l.pusher.names.blocks, func(prefix, record string) {
+		j := l.check(prefix, record, macs[prefix])
+		l.mirror.Apply(prefix, record, j.mark())
+		l.merge(prefix, j, false)
+	})
+}
+
+// scan reads a hash by prefixes step by step, so that it neither holds up Redis
+// nor fills this node's memory.
+func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value string)) error {
 	read := 0
 	for cursor := uint64(0); ; {
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		pairs, next, err := l.client.HScan(bounded, l.pusher.names.blocks, cursor, "", scanned).Result()
+		pairs, next, err := l.client.HScan(bounded, hash, cursor, "", scanned).Result()
 		cancel()
 		if err != nil {
 			return fmt.Errorf("read the fleet's blocks: %w", err)
 		}
 		for ; len(pairs) >= 2; pairs = pairs[2:] {
-			l.mirror.apply(pairs[0], pairs[1])
-			l.merge(pairs[0], pairs[1], false)
+			each(pairs[0], pairs[1])
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list has over %d records: check which clients write to %s", mostRecords, l.pusher.names.blocks)
+			return fmt.Errorf("the fleet's list has over %d records: check which clients write to %s", mostRecords, hash)
 		}
 		if cursor = next; cursor == 0 {
 			return nil

@@ -37,7 +37,7 @@ func (m *member) agreed(t testing.TB, n int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, changes := m.link.mirror.digest(s.cutoff)
+	digest, changes := m.link.mirror.Digest(s.cutoff)
 	return m.list.Len() == n && changes == s.changes && digest == s.digest
 }
 
@@ -45,13 +45,20 @@ func (m *member) agreed(t testing.TB, n int) bool {
 // one step and of more than the stream keeps.
 func TestFullSync(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, scanned + 500, 50_000} {
+	for _, row := range []struct {
+		n      int
+		signed bool
+	}{{1, false}, {scanned + 500, true}, {50_000, false}} {
+		n := row.n
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := startRedis(t, redistest.Options{})
 			patient := func(name string) Config {
 				c := testConfig(s.Addr, name)
 				c.Timeout = 10 * time.Second // a busy machine is not to cut it off
+				if c.Require = row.signed; row.signed {
+					c.KeyFile = keyFile(t, keyOne)
+				}
 				return c
 			}
 			first := newMember(t, patient("edge-a"))

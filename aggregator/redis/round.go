@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/redis/library"
 )
 
@@ -50,7 +51,7 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 // followUps is what answers ask for.
 type followUps struct {
 	again, watch []aggregator.Key
-	forget       []clearedKey // before again
+	forget       []cleared.Item // before again
 	over         []overLimit
 }
 
@@ -186,7 +187,7 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 		one := c.pushes[i]
 		out := counts.Answered(one, a, now)
 		if out.Forget != 0 {
-			f.forget = append(f.forget, clearedKey{one.Key, clearedBefore{out.Forget, one.Width}})
+			f.forget = append(f.forget, cleared.Item{Key: one.Key, Mark: cleared.Mark{Slot: out.Forget, Width: one.Width}})
 		}
 		if out.Again || out.Forget != 0 {
 			f.again = append(f.again, one.Key)

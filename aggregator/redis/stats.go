@@ -37,6 +37,11 @@ type Stats struct {
 	// Published counts records that the fleet accepted from this node, Received
 	// those that changed this node's list, Rejected those that were rejected.
 	Published, Received, Rejected uint64
+	// Unsigned is how many records of the fleet's list are not signed by its key,
+	// 0 on a node without one. Replaced counts the rejected records in Redis that
+	// this node replaced or removed.
+	Unsigned int
+	Replaced uint64
 	// Kept counts how often a block stayed on this node, since the fleet's list
 	// had no room; Records is how many that has.
 	Kept    uint64
@@ -62,10 +67,10 @@ type Stats struct {
 
 // counters is what Stats reads. It is safe for concurrent use.
 type counters struct {
-	rounds, calls, keys, dropped, published, received, rejected, kept, syncs, reconnects atomic.Uint64
-	fanOut, fanOutMost, ahead, within                                                    atomic.Int64
-	nodes                                                                                atomic.Int64
-	pushed                                                                               atomic.Int64 // unix ns of the newest round that was answered in full
+	rounds, calls, keys, dropped, published, received, rejected, replaced, kept, syncs, reconnects atomic.Uint64
+	fanOut, fanOutMost, ahead, within                                                              atomic.Int64
+	nodes                                                                                          atomic.Int64
+	pushed                                                                                         atomic.Int64 // unix ns of the newest round that was answered in full
 
 	mu     sync.Mutex // guards errors and last
 	errors map[string]uint64
@@ -113,7 +118,8 @@ func (l *Link) Stats() Stats {
 		PushLag: c.pushLag(),
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
 		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
-		Kept: c.kept.Load(), Records: l.mirror.len(), Syncs: c.syncs.Load(),
+		Unsigned: l.unsigned(), Replaced: c.replaced.Load(),
+		Kept: c.kept.Load(), Records: l.mirror.Len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),

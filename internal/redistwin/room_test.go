@@ -15,7 +15,7 @@ func TestEvictionIsHarmless(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	l := aggregator.NewLedger()
-	l.Apply("203.0.113.7/32", gone(second))
+	l.Apply("203.0.113.7/32", gone(second), aggregator.Judged{})
 	if got := l.Digest(second); got != "0000000000000000" || l.Len() != 0 {
 		t.Errorf("digest %s of %d", got, l.Len())
 	}

@@ -224,7 +224,7 @@ func TestHeartbeat(t *testing.T) {
 		p := fmt.Sprintf("10.0.0.%d/32", i)
 		s := record(t, 1, start.Add(time.Duration(i)*time.Second+1), nil)
 		args = append(args, p, s)
-		ledger.Apply(p, s)
+		ledger.Apply(p, s, aggregator.Judged{})
 	}
 	r.Call(start, "edgeguard1_publish", listKeys, slices.Concat([]string{fmt.Sprint(start.UnixMilli())}, args))
 	beat := func(now time.Time, partitions string) []any {

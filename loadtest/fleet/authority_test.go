@@ -35,7 +35,7 @@ var attacks = []attack{
 	{"floors", forgetsAhead, everyMode("a cleared-before mark is taken without an unblock")},
 	{"clock", movesClock, nil},
 	{"forged_beats", forgesBeats, everyMode("the share has no bound while more than max_nodes are alive")},
-	{"suppresses", suppresses, everyMode("a record that every node refuses is not replaced")},
+	{"suppresses", suppresses, nil},
 }
 
 // haveKeys is whether a fleet can have a key.

@@ -1,0 +1,108 @@
+// Package mirror keeps the fleet's list of blocks as one node has read it from
+// Redis.
+package mirror
+
+import (
+	"sync"
+	"time"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/authority"
+)
+
+// Mirror is the fleet's list and its version. It is safe for concurrent use. Make
+// one with [New].
+type Mirror struct {
+	mu      sync.Mutex // guards the fields below
+	ledger  *aggregator.Ledger
+	version int64
+	pace    authority.Pace
+}
+
+// New returns the mirror of an empty list.
+func New() *Mirror { return &Mirror{ledger: aggregator.NewLedger()} }
+
+// Begin starts a full read of the list at this version or later; End ends it.
+func (m *Mirror) Begin(version int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Begin()
+	m.version = version
+}
+
+// Apply adds a record that was read.
+func (m *Mirror) Apply(prefix, record string, j aggregator.Judged) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Apply(prefix, record, j)
+}
+
+// End drops the records that the full read has not found.
+func (m *Mirror) End() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.End()
+}
+
+// Follow applies the change that made this version of the list: a record, or,
+// if gone, its removal. It returns false and changes nothing if an earlier
+// change is missing.
+func (m *Mirror) Follow(prefix, record string, j aggregator.Judged, gone bool, version int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if version != m.version+1 {
+		return false
+	}
+	if gone {
+		m.ledger.Drop(prefix)
+	} else {
+		m.ledger.Apply(prefix, record, j)
+	}
+	m.version = version
+	return true
+}
+
+// Len returns how many records the fleet's list has.
+func (m *Mirror) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Len()
+}
+
+// Unsigned returns how many of them are not signed.
+func (m *Mirror) Unsigned() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Unsigned()
+}
+
+// Missing reports whether the fleet may lack this record of the prefix and a
+// greater one, or its MAC, which is "" for a record without.
+func (m *Mirror) Missing(prefix, record, mac string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Missing(prefix, record, mac != "")
+}
+
+// Due returns the prefixes whose wrong record may be replaced now, and since
+// when that was tried. It counts as a try.
+func (m *Mirror) Due(now time.Time) map[string]time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	due := map[string]time.Time{}
+	m.ledger.Wrong(func(prefix string) bool {
+		if since, ok := m.pace.Try(prefix, now); ok {
+			due[prefix] = since
+		}
+		return true
+	})
+	return due
+}
+
+// Digest drops what ended by the second cutoff, as the fleet has, and returns
+// the digest of the rest and its version.
+func (m *Mirror) Digest(cutoff int64) (string, int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Digest(cutoff), m.version
+}

@@ -1,0 +1,118 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/sign"
+	"edgeguard/blocklist"
+)
+
+// loadKey reads the key file. A node whose file cannot be read stays out of the
+// fleet, or keeps the keys that it has: it never works without a key instead.
+func (l *Link) loadKey() error {
+	var keys *sign.Keys
+	if l.config.KeyFile != "" {
+		text, err := os.ReadFile(l.config.KeyFile)
+		if err == nil {
+			keys, err = sign.ParseKeys(string(text))
+		}
+		if err != nil {
+			return fmt.Errorf("fleet.key_file: %s: %w", l.config.KeyFile, err)
+		}
+	}
+	l.judge.Store(authority.NewJudge(keys, l.config.Require, l.config.Namespace))
+	return nil
+}
+
+// reloadKey reads the key file again.
+func (l *Link) reloadKey() {
+	if err := l.loadKey(); err != nil {
+		l.node.Alarm("key", "file", "the fleet key cannot be read again, and the node keeps the one that it has: "+shorten(err.Error()))
+		return
+	}
+	l.node.Calm("key", "file")
+}
+
+// judged is a record of the fleet with what this node makes of it.
+type judged struct {
+	record aggregator.Record
+	trust  blocklist.Trust
+	err    error
+}
+
+func (l *Link) check(prefix, record, mac string) judged {
+	var j judged
+	j.record, j.trust, j.err = l.judge.Load().Check(prefix, record, mac, l.node.Epoch(l.node.Now()))
+	return j
+}
+
+// mark returns what the ledger keeps of it.
+func (j *judged) mark() aggregator.Judged {
+	return aggregator.Judged{Wrong: isWrong(j.err), Signed: j.trust.Signed}
+}
+
+// probe finds out whether the functions in Redis know MACs, those of the version
+// before do not. Beside them a node signs nothing, and one that requires
+// signatures stays out of the fleet.
+func (l *Link) probe(ctx context.Context) error {
+	l.probed = time.Now()
+	bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	err := l.client.FCall(bounded, library.Function("publish"), l.pusher.names.signedKeys(), l.fleetNow().UnixMilli()).Err()
+	if err != nil && !strings.Contains(err.Error(), "EDGEGUARD arguments") {
+		return fmt.Errorf("look which functions Redis has: %w", err)
+	}
+	older := err != nil
+	if older && l.config.Require {
+		return fmt.Errorf("key_mode: require: functions of the version before: %w", err)
+	}
+	if was := l.older.Swap(older); was && !older {
+		signal(l.resync)
+	}
+	if !older {
+		l.node.Calm("library", "redis")
+		return nil
+	}
+	l.node.Alarm("library", "redis", "the functions in Redis are of the version before: blocks are not signed, and wrong records not replaced: run `edgeguard fleet install`")
+	return nil
+}
+
+// housekeep is called each second: it replaces what is wrong, and raises and
+// ends the alarms about unsigned records and older functions.
+func (l *Link) housekeep(ctx context.Context) error {
+	if l.older.Load() && time.Since(l.probed) >= time.Minute {
+		if err := l.probe(ctx); err != nil {
+			return err
+		}
+	}
+	l.alarmUnsigned()
+	return l.replaceWrong(ctx, time.Now())
+}
+
+func (l *Link) alarmUnsigned() {
+	judge := l.judge.Load()
+	switch {
+	case l.unsigned() == 0:
+		l.node.Calm("unsigned", "list")
+	case judge.Requires():
+		l.node.Alarm("unsigned", "list", "the fleet's list has records without a signature, which are ignored here (fleet.key_mode: require): find the nodes without the key, or who else writes to Redis")
+	default:
+		l.node.Alarm("unsigned", "list", "the fleet's list has records without a signature, which are accepted here (fleet.key_mode: accept): find the nodes without the key, or who else writes to Redis")
+	}
+}
+
+// unsigned returns how many records of the fleet's list have no valid MAC; 0 on
+// a node without a key.
+func (l *Link) unsigned() int {
+	if !l.judge.Load().Signs() {
+		return 0
+	}
+	return l.mirror.Unsigned()
+}

@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/redis/library"
+)
+
+// removeAfter is how long an unsigned record stays in Redis for which no better
+// one is known, where signed ones are required: a node that knows one has its
+// turn first. Without an end to it, rubbish would fill the list.
+const removeAfter = time.Minute
+
+func isWrong(err error) bool { return errors.Is(err, aggregator.ErrWrong) }
+
+// replaceWrong replaces records in Redis that every node rejects by those that
+// this node has. A rejected record may be greater than any good one, so that
+// publishing alone would leave it there.
+func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
+	if l.config.Monitor || l.older.Load() {
+		return nil
+	}
+	due := l.mirror.Due(now)
+	if len(due) == 0 {
+		return nil
+	}
+	mine := map[string]change{}
+	for _, c := range l.liveRecords() {
+		if prefix := c.block.Prefix.String(); !due[prefix].IsZero() {
+			mine[prefix] = c
+		}
+	}
+	stored, err := l.readRecords(ctx, due)
+	if err != nil {
+		return err
+	}
+	var args []any
+	var lacking []change
+	for prefix, s := range stored {
+		c, known := mine[prefix]
+		j := l.check(prefix, s.record, s.mac)
+		switch {
+		case !isWrong(j.err): // it was replaced past the stream
+			l.mirror.Apply(prefix, s.record, j.mark())
+			l.merge(prefix, j, false)
+		case known && len(s.record) > aggregator.MaxRecord: // it gives way to any
+			lacking = append(lacking, c)
+		case known:
+			if record, mac, ok := l.encode(c); ok && !isWrong(l.check(prefix, record, mac).err) {
+				args = append(args, prefix, s.record, record, mac)
+			}
+		case errors.Is(j.err, authority.ErrUnsigned) && now.Sub(due[prefix]) >= removeAfter && len(s.record) <= aggregator.MaxRecord:
+			args = append(args, prefix, s.record, "", "")
+		}
+	}
+	if len(args) > 0 {
+		if err := l.callReplace(ctx, args); err != nil {
+			return err
+		}
+	}
+	return l.publish(ctx, lacking)
+}
+
+func (l *Link) callReplace(ctx context.Context, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	done, err := l.client.FCall(ctx, library.Function("replace"), l.pusher.names.signedKeys(), args...).Int64Slice()
+	if err != nil {
+		l.stats.failed("publish")
+		return fmt.Errorf("replace %d records: %w", len(args)/4, err)
+	}
+	for _, one := range done {
+		l.stats.replaced.Add(uint64(one))
+	}
+	return nil
+}
+
+// storedRecord is a record in Redis, with its MAC.
+type storedRecord struct{ record, mac string }
+
+// readRecords reads the records of some prefixes.
+func (l *Link) readRecords(ctx context.Context, prefixes map[string]time.Time) (map[string]storedRecord, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	var fields []string
+	for prefix := range prefixes {
+		fields = append(fields, prefix)
+	}
+	var records, macs *goredis.SliceCmd
+	_, err := l.client.Pipelined(ctx, func(pipe goredis.Pipeliner) error {
+		records = pipe.HMGet(ctx, l.pusher.names.blocks, fields...)
+		macs = pipe.HMGet(ctx, l.pusher.names.macs, fields...)
+		return nil
+	})
+	if err != nil {
+		l.stats.failed("sync")
+		return nil, fmt.Errorf("read rejected records: %w", err)
+	}
+	stored := map[string]storedRecord{}
+	for i, record := range records.Val() {
+		if text, ok := record.(string); ok {
+			mac, _ := macs.Val()[i].(string)
+			stored[fields[i]] = storedRecord{text, mac}
+		}
+	}
+	return stored, nil
+}
