@@ -39,6 +39,7 @@ var floors = map[string]floor{
 	"aggregator/cleared":        {imports: []string{"aggregator"}, pure: true},
 	"aggregator/crowded":        {pure: true},
 	"aggregator/mirror":         {imports: []string{"aggregator", "aggregator/authority"}, pure: true},
+	"aggregator/outbox":         {imports: []string{"", "blocklist"}, pure: true},
 	"aggregator/redis":          {imports: []string{"", "aggregator", "aggregator/authority", "aggregator/cleared", "aggregator/crowded", "aggregator/mirror", "aggregator/sign", "aggregator/health", "aggregator/redis/library", "blocklist", "clockguard", "internal/safetext"}},
 	"aggregator/redis/library":  {},
 	"aggregator/member":         {imports: []string{"", "aggregator", "blocklist", "detector", "rules", "shard"}, pure: true},
