@@ -41,9 +41,17 @@ func newBoth(t testing.TB, quoted string) *both {
 // newBothOf is newBoth with another bound of the fleet's list.
 func newBothOf(t testing.TB, quoted string, full int) *both {
 	t.Helper()
+	b := newBothFrom(t, quoted, sourceOf(t, full))
+	b.reference.Full = full
+	return b
+}
+
+// newBothFrom is newBoth with another text of the library.
+func newBothFrom(t testing.TB, quoted, source string) *both {
+	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
 	ctx := context.Background()
-	if err := server.Client().FunctionLoadReplace(ctx, sourceOf(t, full)).Err(); err != nil {
+	if err := server.Client().FunctionLoadReplace(ctx, source).Err(); err != nil {
 		t.Fatal(err)
 	}
 	line := []any{}
@@ -57,9 +65,7 @@ func newBothOf(t testing.TB, quoted string, full int) *both {
 	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
 	node := goredis.NewClient(o)
 	t.Cleanup(func() { _ = node.Close() })
-	b := &both{t: t, node: node, reference: redistwin.New(), began: time.Now(), quoted: quoted}
-	b.reference.Full = full
-	return b
+	return &both{t: t, node: node, reference: redistwin.New(), began: time.Now(), quoted: quoted}
 }
 
 // sourceOf is the library with another bound of the fleet's list.
@@ -407,6 +413,12 @@ func TestLibraryRefuses(t *testing.T) {
 		{"repair", []string{blocks.state}, []string{"0", "0000000000000000", "000000000000000G"}},
 		{"beat", blocks.heartbeatKeys()[1:], []string{"", "", "16"}},
 		{"beat", blocks.heartbeatKeys(), []string{"", "16"}},
+		{"beat", blocks.heartbeatKeys(), []string{"", "", "16", "0", "0", ""}},
+		{"beat", blocks.memberKeys(), []string{"", "", "16"}},
+		{"beat", blocks.memberKeys(), []string{"a", strings.Repeat("x", 1025), "16", "0", "0", ""}},
+		{"beat", blocks.memberKeys(), []string{"", "", "16", "-2", "0", ""}},
+		{"beat", blocks.memberKeys(), []string{"", "", "16", "x", "0", ""}},
+		{"beat", blocks.memberKeys(), []string{"", "", "16", "0", "0", "run"}},
 		{"beat", blocks.heartbeatKeys(), []string{"a", strings.Repeat("x", 1025), "16"}},
 	} {
 		if b.call(now, c.function, c.keys, c.args) != nil {

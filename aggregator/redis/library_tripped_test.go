@@ -224,6 +224,7 @@ func TestLibraryLooksAtTypesFirst(t *testing.T) {
 		{"publish", names.signedKeys(), []any{now.UnixMilli(), "192.0.2.1/32", record, ""}},
 		{"replace", names.signedKeys(), []any{"192.0.2.1/32", "x", record, ""}},
 		{"beat", names.heartbeatKeys(), []any{"edge-1/0", "{}", "16"}},
+		{"beat", names.memberKeys(), []any{"edge-1/0", "{}", "16", "0", "0", "00000000"}},
 		{"repair", []string{names.state}, []any{"0", strings.Repeat("0", 16), strings.Repeat("1", 16)}},
 	} {
 		for _, key := range c.keys {

@@ -10,7 +10,7 @@ import (
 type names struct {
 	clocks, counts []string // by partition
 
-	blocks, ends, stream, watch, state, nodes, macs string
+	blocks, ends, stream, watch, state, nodes, macs, seen, moved string
 }
 
 func newNames(namespace string, partitions int) names {
@@ -22,7 +22,8 @@ func newNames(namespace string, partitions int) names {
 	}
 	tag := "eg:{" + namespace + "/b}:"
 	n.blocks, n.ends, n.stream = tag+"blocks", tag+"ends", tag+"stream"
-	n.watch, n.state, n.nodes, n.macs = tag+"watch", tag+"state", tag+"nodes", tag+"macs"
+	n.watch, n.state, n.macs = tag+"watch", tag+"state", tag+"macs"
+	n.nodes, n.seen, n.moved = tag+"nodes", tag+"seen", tag+"moved"
 	return n
 }
 

@@ -14,8 +14,6 @@ import (
 const (
 	// maxRemoved bounds how many ended records one call removes.
 	maxRemoved = 200
-	// beatLife is how long a heartbeat is kept.
-	beatLife = time.Hour
 	// maxStream bounds the stream; the server's own bound is approximate.
 	maxStream = 100000
 )
@@ -28,11 +26,6 @@ type Change struct {
 	Gone           bool   // removed: evicted for another record, or refused by all nodes
 }
 
-type beat struct {
-	value string
-	at    time.Time
-}
-
 // list is the blocks of a namespace and what belongs to them.
 type list struct {
 	records    map[string]string // by prefix
@@ -43,19 +36,19 @@ type list struct {
 	digest     uint64
 	partitions string
 	born       string // when the first heartbeat came
-	nodes      map[string]beat
+	members    members
 }
 
 func (r *Redis) list(blocks string) *list {
 	if r.lists[blocks] == nil {
-		r.lists[blocks] = &list{records: map[string]string{}, macs: map[string]string{}, ends: map[string]int64{}, nodes: map[string]beat{}}
+		r.lists[blocks] = &list{records: map[string]string{}, macs: map[string]string{}, ends: map[string]int64{}, members: newMembers()}
 	}
 	return r.lists[blocks]
 }
 
 func (l *list) clone() *list {
 	c := *l
-	c.records, c.macs, c.ends, c.nodes = maps.Clone(l.records), maps.Clone(l.macs), maps.Clone(l.ends), maps.Clone(l.nodes)
+	c.records, c.macs, c.ends, c.members = maps.Clone(l.records), maps.Clone(l.macs), maps.Clone(l.ends), l.members.clone()
 	c.stream = slices.Clone(l.stream)
 	return &c
 }
@@ -229,42 +222,6 @@ func (l *list) remove(prefix string, signs bool) {
 	if signs {
 		delete(l.macs, prefix)
 	}
-}
-
-// beat stores a node's heartbeat and returns the state of the namespace: KEYS
-// nodes state ends blocks, ARGV field value partitions. With an empty field it
-// only reads.
-func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
-	if len(keys) != 4 || len(args) < 3 || len(args[1]) > aggregator.MaxHeartbeat {
-		return nil, Error("EDGEGUARD arguments")
-	}
-	l := r.list(keys[3])
-	if l.partitions == "" {
-		l.partitions = args[2]
-	}
-	if l.partitions != args[2] {
-		return nil, Error("EDGEGUARD partitions " + l.partitions)
-	}
-	if l.born == "" {
-		l.born = fmt.Sprintf("%d.%d", now.Unix(), now.Nanosecond()/1000)
-	}
-	all := l.removeEnded(now.Unix(), false)
-	maps.DeleteFunc(l.nodes, func(_ string, b beat) bool { return now.Sub(b.at) > beatLife })
-	if args[0] != "" {
-		l.nodes[args[0]] = beat{args[1], now}
-	}
-	digest, tip := "", ""
-	if all {
-		digest = fmt.Sprintf("%016x", l.digest)
-	}
-	if l.version > 0 {
-		tip = strconv.FormatInt(l.version, 10)
-	}
-	out := []any{now.Unix(), int64(now.Nanosecond() / 1000), l.version, digest, now.Unix(), tip, l.born}
-	for _, field := range sorted(l.nodes) {
-		out = append(out, field, l.nodes[field].value)
-	}
-	return out, nil
 }
 
 // repair corrects the digest: KEYS state, ARGV version, digest, the digest to

@@ -408,46 +408,175 @@ local function replace(keys, args)
   return out
 end
 
--- beat: KEYS nodes, state, ends, blocks; ARGV field, value, partitions. Files a
--- node's heartbeat (an empty field only asks) with the second it came in before
--- it, and tells how the namespace stands: second and microsecond of TIME,
--- version, digest ('' while ended records wait to be removed), the second by
--- which all that had ended are removed, tip, birth, then field, value, field,
--- value…. The birth is the time of the first beat since the namespace was empty:
--- where it changes, all that stood there was lost.
+-- Heartbeats: hash nodes holds field -> the second it came in and the text, sorted
+-- set seen field -> that second of who is alive, sorted set moved field -> the
+-- membership version of its last change. The state's field members counts changes:
+-- a node came, went, was silent, or says another thing of itself. So a node reads
+-- what changed since its last beat, and all heartbeats only now and then. Who is
+-- in seen is alive, whatever the clock of Redis does, until a call drops it.
 local BEAT = 3600 -- seconds after which a beat is forgotten
-local BEATS = { 'hash', 'hash', 'zset', 'hash' } -- nodes, state, ends, blocks
+local SILENT = 10 -- seconds after which a node is not alive
+local NEWS = 32   -- changes that one call makes or returns at most
+
+local function changed(keys, field)
+  call('ZADD', keys[6], count(keys[2], 'members'), field)
+end
+
+-- parsed returns the second and the text of a heartbeat, or nothing.
+local function parsed(value)
+  local space = value and find(value, ' ', 1, true)
+  local came = space and sub(value, 1, space - 1)
+  if came and whole(came, 2 ^ 53) then return tonumber(came), sub(value, space + 1) end
+end
+
+local function near(came, second)
+  return math.abs(second - came) < SILENT
+end
+
+-- allBeats appends field and text of all heartbeats, and forgets those that are
+-- too old or no heartbeats: the form of the version before.
+local function allBeats(keys, out, second)
+  local beats = call('HGETALL', keys[1])
+  for i = 1, #beats, 2 do
+    local came, text = parsed(beats[i + 1])
+    if not came or math.abs(second - came) > BEAT then
+      call('HDEL', keys[1], beats[i])
+    else
+      out[#out + 1], out[#out + 2] = beats[i], text
+    end
+  end
+end
+
+-- wholeList is allBeats with whether the node is alive. Nodes of the version before
+-- are not in seen, and name no run: of them it goes by the last heartbeat.
+local function wholeList(keys, out, second)
+  local beats, seen = call('HGETALL', keys[1]), {}
+  for _, field in ipairs(call('ZRANGEBYSCORE', keys[5], '-inf', '+inf')) do seen[field] = true end
+  for i = 1, #beats, 2 do
+    local field, came, text = beats[i], parsed(beats[i + 1])
+    if not came or not seen[field] and math.abs(second - came) > BEAT then
+      call('HDEL', keys[1], field)
+      if came and came < second then call('ZREM', keys[6], field) end -- all have read that it went
+    else
+      local alive = seen[field] or near(came, second) and not find(text, '"run":"', 1, true)
+      out[#out + 1], out[#out + 2], out[#out + 3] = field, alive and 1 or 0, text
+    end
+  end
+end
+
+-- news appends the heartbeats that changed after a membership version, and
+-- returns the version up to which it got and whether there may be more.
+local function news(keys, out, since, known)
+  local some = call('ZRANGEBYSCORE', keys[6], '(' .. format('%.0f', since), format('%.0f', known), 'WITHSCORES', 'LIMIT', 0, NEWS)
+  local fields = {}
+  for i = 1, #some, 2 do fields[#fields + 1] = some[i] end
+  if #fields == 0 then return end
+  local beats = call('HMGET', keys[1], values(fields))
+  for i = 1, #fields do
+    local came, text = parsed(beats[i])
+    -- A score raised by 0 where there is one: the way to ask for it by a command
+    -- that a node's user has had since the version before.
+    local alive = came and call('ZADD', keys[5], 'XX', 'INCR', 0, fields[i])
+    out[#out + 1], out[#out + 2], out[#out + 3] = fields[i], alive and 1 or 0, alive and text or ''
+  end
+  if #fields < NEWS then return known, 0 end
+  return math.ceil(tonumber(some[#some])), 1
+end
+
+-- filed puts a node's heartbeat in place, or takes the node out of seen if the
+-- text is empty: a farewell. It returns whether another process speaks under the
+-- field, and the second of the heartbeat before.
+local function filed(keys, field, text, run, moved, second)
+  local before, last = parsed(call('HGET', keys[1], field))
+  local other = 0
+  if text ~= '' then
+    call('HSET', keys[1], field, second .. ' ' .. text)
+    local new = call('ZADD', keys[5], second, field) == 1
+    if new or moved then changed(keys, field) end
+    if not new and before and near(before, second) and not find(last, '"run":"' .. run .. '"', 1, true) then other = 1 end
+  elseif call('ZREM', keys[5], field) == 1 then
+    changed(keys, field)
+  end
+  return other, before or 0
+end
+
+local function drop(keys, from, to)
+  for _, field in ipairs(call('ZRANGEBYSCORE', keys[5], from, to, 'LIMIT', 0, NEWS)) do
+    call('ZREM', keys[5], field)
+    changed(keys, field)
+  end
+end
+
+-- members files a heartbeat and appends to the answer [8] the membership version
+-- to give in the next call, [9] whether another process speaks under the field,
+-- [10] the second of the field's heartbeat before or 0, [11] whether there is
+-- more, [12] whether this is the whole list, [13] the state's field ask, [14] the
+-- number of MACs, and field, alive, text, field, alive, text….
+local function members(keys, args, out, second)
+  local other, before = 0, 0
+  if args[1] ~= '' then other, before = filed(keys, args[1], args[2], args[6], args[5] == '1', second) end
+  drop(keys, '-inf', second - SILENT)
+  drop(keys, second + SILENT, '+inf') -- the clock of Redis went back
+  local state = call('HMGET', keys[2], 'members', 'ask')
+  local known, since = number(state[1], 2 ^ 53), tonumber(args[4])
+  out[8], out[9], out[10], out[11], out[12], out[13], out[14] = known, other, before, 0, 0, number(state[2], 2 ^ 53), call('HLEN', keys[7])
+  if since < 0 or since > 0 and since == known then return out end
+  if since > 0 and since < known then
+    local to, more = news(keys, out, since, known)
+    if to then
+      out[8], out[11] = to, more
+      return out
+    end
+  end
+  out[12] = 1
+  wholeList(keys, out, second)
+  return out
+end
+
+local BEATS = { 'hash', 'hash', 'zset', 'hash', 'zset', 'zset', 'hash' } -- nodes, state, ends, blocks, seen, moved, macs
+
+local function isBeat(keys, args)
+  if #keys ~= 4 or #args ~= 3 then
+    if #keys ~= 7 or #args ~= 6 or args[4] ~= '-1' and not whole(args[4], 2 ^ 53) or not find(args[6], '^[0-9a-f]*$') then return false end
+  end
+  return #args[2] <= 1024 and whole(args[3], 2 ^ 31)
+end
+
+-- beat: KEYS nodes, state, ends, blocks, seen, moved, macs; ARGV field, text,
+-- partitions, the membership version that the node knows (0 for the whole list,
+-- -1 for nothing), 1 if what it says of itself changed, and the run that is in
+-- its texts. An empty field only asks; an empty text is a farewell. The answer
+-- begins with second and microsecond of TIME, version, digest ('' while ended
+-- records wait to be removed), the second by which all that had ended are
+-- removed, tip, birth. The birth is the time of the first beat since the namespace
+-- was empty: where it changes, all that was there is lost. Nodes of the version
+-- before give four keys and three arguments; their answer ends with field, text,
+-- field, text….
 local function beat(keys, args)
   if not call then bind() end
-  if #keys ~= 4 or #args ~= 3 or #args[2] > 1024 or not whole(args[3], 2 ^ 31) then
-    return fail('arguments: beat takes nodes, state, ends and blocks, a field, a value of at most 1024 bytes and partitions')
+  if not isBeat(keys, args) then
+    return fail('arguments: beat takes nodes, state, ends, blocks, seen, moved and macs, a field, a text of at most 1024 bytes, partitions, a membership version, whether it changed, and a run')
   end
   local wrong = mistyped(keys, BEATS)
   if wrong then return wrong end
-  local nodes, state, time = keys[1], keys[2], call('TIME')
+  local state, time = keys[2], call('TIME')
   local second = tonumber(time[1])
-  call('HSETNX', state, 'partitions', args[3])
-  call('HSETNX', state, 'born', time[1] .. '.' .. time[2])
   local known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
+  if not (known[3] and known[4]) then
+    call('HSETNX', state, 'partitions', args[3])
+    call('HSETNX', state, 'born', time[1] .. '.' .. time[2])
+    known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
+  end
   if known[3] ~= args[3] then return fail('partitions ', known[3]) end
-  local all, digest = removeEnded(keys[4], keys[3], state, second), ''
+  local all, digest = removeEnded(keys[4], keys[3], state, second, keys[7]), ''
   if all then
     local words = digestOf(state)
     digest = format('%08x%08x', words[1], words[2])
   end
-  if args[1] ~= '' then call('HSET', nodes, args[1], second .. ' ' .. args[2]) end
   local out = { second, tonumber(time[2]), number(known[1], 2 ^ 53), digest, second, known[2] or '', known[4] }
-  local beats = call('HGETALL', nodes)
-  for i = 1, #beats, 2 do
-    local space = find(beats[i + 1], ' ', 1, true)
-    local came = space and tonumber(sub(beats[i + 1], 1, space - 1))
-    if not came or math.abs(second - came) > BEAT then -- too old, or none of ours
-      call('HDEL', nodes, beats[i])
-    else
-      out[#out + 1] = beats[i]
-      out[#out + 1] = sub(beats[i + 1], space + 1)
-    end
-  end
+  if #keys == 7 then return members(keys, args, out, second) end
+  if args[1] ~= '' then call('HSET', keys[1], args[1], second .. ' ' .. args[2]) end
+  allBeats(keys, out, second)
   return out
 end
 

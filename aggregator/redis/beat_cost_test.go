@@ -1,0 +1,145 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/redistest"
+)
+
+// counted counts what a connection receives.
+type counted struct {
+	net.Conn
+	in *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.in.Add(int64(n))
+	return n, err
+}
+
+// choir is a fleet of nodes that send heartbeats to their own server.
+type choir struct {
+	t      testing.TB
+	server *redistest.Server
+	client *goredis.Client
+	in     atomic.Int64
+	names  names
+	boots  []int   // of each node
+	known  []int64 // the membership version that each node knows
+}
+
+func newChoir(t testing.TB, nodes int) *choir {
+	t.Helper()
+	c := &choir{t: t, server: redistest.Start(t, redistest.Options{MaxMemory: "1gb"}), names: newNames("t", 16), boots: make([]int, nodes), known: make([]int64, nodes)}
+	if err := c.server.Client().FunctionLoadReplace(context.Background(), library.Source).Err(); err != nil {
+		t.Fatal(err)
+	}
+	o := c.server.Options()
+	o.PoolSize = 1
+	o.Dialer = func(_ context.Context, network, _ string) (net.Conn, error) {
+		conn, err := net.Dial(network, c.server.Addr)
+		return counted{conn, &c.in}, err
+	}
+	c.client = goredis.NewClient(o)
+	t.Cleanup(func() { _ = c.client.Close() })
+	for i := range nodes {
+		c.beat(i, -1)
+	}
+	for i := range nodes {
+		c.known[i] = c.beat(i, -1)
+	}
+	return c
+}
+
+// field and text are as long as those of a node with two addresses and a MAC.
+func (c *choir) field(i int) string { return fmt.Sprintf("edge-fra-%04d/%016x", i, c.boots[i]) }
+
+func (c *choir) text(i int) string {
+	return fmt.Sprintf(`{"node":"edge-fra-%04d","boot":"%016x","version":"1.0.0","started":"2026-01-02T03:04:05.678Z","at":"2026-01-02T03:04:05.678Z",`+
+		`"ahead_ms":1.234,"within_ms":0.567,"measured":true,"push_lag_ms":431,"changes":123456,"digest":"0123456789abcdef","cutoff":1790000000,`+
+		`"own":["203.0.113.17","2001:db8:17::1"],"key":"01234567","mode":"accept","run":"%08x","seq":1234,"mac":"0123456789abcdef0123456789abcdef0123456789"}`,
+		i, c.boots[i], i)
+}
+
+// beat sends a node's heartbeat and returns the version to give in the next.
+func (c *choir) beat(i int, since int64) int64 {
+	c.t.Helper()
+	answer, err := c.client.FCall(context.Background(), library.Function("beat"), c.names.memberKeys(),
+		c.field(i), c.text(i), "16", strconv.FormatInt(since, 10), "0", fmt.Sprintf("%08x", i)).Slice()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer[7].(int64)
+}
+
+// before sends a heartbeat as nodes of the version before do.
+func (c *choir) before(i int) {
+	c.t.Helper()
+	if err := c.client.FCall(context.Background(), library.Function("beat"), c.names.heartbeatKeys(), c.field(i), c.text(i), "16").Err(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// restart has a node say farewell and begin again, with a new boot or the one it
+// had.
+func (c *choir) restart(i int, keep bool) {
+	c.t.Helper()
+	if err := c.client.FCall(context.Background(), library.Function("beat"), c.names.memberKeys(), c.field(i), "", "16", "-1", "0", "").Err(); err != nil {
+		c.t.Fatal(err)
+	}
+	if !keep {
+		c.boots[i]++
+	}
+	c.beat(i, -1)
+}
+
+// measure reports what each call of work costs Redis and how many bytes come
+// back. What work does beside is part of it.
+func (c *choir) measure(b *testing.B, name string, calls int, work func(k int)) {
+	b.Helper()
+	began, in := c.server.CPU(), c.in.Load()
+	for k := range calls {
+		work(k)
+	}
+	b.ReportMetric(float64((c.server.CPU()-began).Microseconds())/float64(calls), name+"-µs")
+	b.ReportMetric(float64(c.in.Load()-in)/float64(calls), name+"-B")
+}
+
+// BenchmarkBeat measures what a heartbeat costs Redis: processor time, and bytes
+// to the node. TIME alone shows what any command costs. In rolling and kept, a
+// node restarts each second, with a new boot or the one it had; 1,000 nodes send
+// 500 heartbeats in it.
+func BenchmarkBeat(b *testing.B) {
+	for _, nodes := range []int{3, 300, 1000} {
+		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
+			c := newChoir(b, nodes)
+			rolling := func(keep bool) func(int) {
+				return func(k int) {
+					if i := k % nodes; k%max(nodes/2, 1) == 0 {
+						c.restart((k/max(nodes/2, 1)*7)%nodes, keep)
+					} else {
+						c.known[i] = c.beat(i, c.known[i])
+					}
+				}
+			}
+			for b.Loop() {
+				c.measure(b, "time", 10_000, func(int) { c.client.Time(context.Background()) })
+				c.measure(b, "beat", 10_000, func(k int) { c.known[k%nodes] = c.beat(k%nodes, c.known[k%nodes]) })
+				c.measure(b, "whole", 500, func(k int) { c.beat(k%nodes, 0) })
+				c.measure(b, "before", 1000, func(k int) { c.before(k % nodes) })
+				c.measure(b, "rolling", max(6*nodes, 3000), rolling(false))
+				c.measure(b, "kept", max(6*nodes, 3000), rolling(true))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
