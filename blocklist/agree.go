@@ -29,7 +29,7 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	held := l.known(e.block.Prefix)
-	if goesOn(held, e) {
+	if goesOn(held, e, now) {
 		e.trust |= here
 	}
 	if later, same := sameCrossing(held, e, now); same && l.checkExempt(e) == nil {
@@ -45,8 +45,8 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 
 // goesOn reports whether e says again what held, possibly nil, says, which was forced
 // on this node. What asks for more is none of this node's operators' doing.
-func goesOn(held, e *entry) bool {
-	return held != nil && !held.remembered && held.trust.has(here) && e.trust.has(forced) &&
+func goesOn(held, e *entry, now time.Time) bool {
+	return held != nil && !held.remembered && held.binds(now, true) && e.trust.has(forced) &&
 		!held.block.Allow && !e.block.Allow && !e.block.Lifted && !e.block.Until.After(held.block.Until)
 }
 

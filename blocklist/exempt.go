@@ -32,22 +32,35 @@ func (l *List) SetProtected(prefixes []netip.Prefix) (overruled []edgeguard.Bloc
 	return l.overlapping(prefixes)
 }
 
-// HoldsProtected reports whether a protected address lies in prefix, or all of
-// prefix is protected. It takes no lock.
+// HoldsProtected reports whether a protected address, or one of another node by its
+// signed heartbeat, lies in prefix, or all of prefix is protected. It takes no lock.
 func (l *List) HoldsProtected(prefix netip.Prefix) bool {
 	v := l.view.Load()
-	return v != nil && v.protected.OverlapsPrefix(prefix)
+	return v != nil && (v.protected.OverlapsPrefix(prefix) || v.peers.OverlapsPrefix(prefix))
+}
+
+// HasExempt reports whether blocks do not apply to some address of prefix, or only some
+// do: it is allowed, protected or another node's. It takes no lock.
+func (l *List) HasExempt(prefix netip.Prefix) bool {
+	v := l.view.Load()
+	if v == nil {
+		return false
+	}
+	return v.exempt != nil && v.exempt.OverlapsPrefix(prefix) || v.allowances != nil && v.allowances.OverlapsPrefix(prefix)
 }
 
 // exempted publishes new exempt prefixes. The filter gets the new ones before
 // and loses the old ones after.
 func (l *List) exempted() {
 	old := l.exempt
-	l.exempt = slices.AppendSeq(slices.Collect(l.current.allow.All()), l.current.protected.All())
+	l.exempt = nil
+	for _, t := range l.current.ranked() {
+		l.exempt = slices.AppendSeq(l.exempt, t.All())
+	}
 	for _, p := range l.exempt {
 		l.current.filter.add(p)
 	}
-	l.current.exempt = exemptTable(l.current.allow, l.current.protected)
+	l.current.exempt = l.current.exemptTable()
 	l.publish()
 	for _, p := range old {
 		l.current.filter.remove(p)
@@ -85,21 +98,28 @@ func liteTable(prefixes []netip.Prefix) *bart.Lite {
 	return t
 }
 
-// exemptTable puts both lists into one in which the longest match is the
-// answer: a protected prefix inside an allowlisted one is left out, because
-// it would hide that the allowlist wins.
-func exemptTable(allow, protected *bart.Lite) *exempts {
-	if allow.Size()+protected.Size() == 0 {
-		return nil
-	}
+// ranked returns the tables of what is exempt, by rank: of two that hold an address
+// the first counts.
+func (v *view) ranked() [4]*bart.Lite {
+	return [...]*bart.Lite{v.allow, v.protected, v.peers, v.claimed}
+}
+
+// exemptTable puts the tables into one in which the longest match is the answer. A
+// prefix inside one of a table before its own is left out, because it would hide that
+// that one counts.
+func (v *view) exemptTable() *exempts {
+	var before []*bart.Lite
 	t := new(exempts)
-	for p := range allow.All() {
-		t.Insert(p, Allowed)
-	}
-	for p := range protected.All() {
-		if !allow.LookupPrefix(p) {
-			t.Insert(p, Protected)
+	for i, one := range v.ranked() {
+		for p := range one.All() {
+			if !slices.ContainsFunc(before, func(earlier *bart.Lite) bool { return earlier.LookupPrefix(p) }) {
+				t.Insert(p, [...]Standing{Allowed, Protected, Peer, claimed}[i])
+			}
 		}
+		before = append(before, one)
+	}
+	if t.Size() == 0 {
+		return nil
 	}
 	return t
 }

@@ -35,11 +35,12 @@ func newIndex() *index {
 	return x
 }
 
-// find returns the longest block of addr that binds at now, nil if there is none.
-func (x *index) find(now time.Time, addr netip.Addr, hereOnly bool) *entry {
+// find returns the longest block of addr that binds at now, nil if there is none. One
+// shorter than least counts only if it was forced here.
+func (x *index) find(now time.Time, addr netip.Addr, least uint8) *entry {
 	n := numbers(addr)
 	for _, length := range x.lengths(addr).longestFirst() {
-		if e := x.get(n.masked(length), length); e != nil && e.binds(now, hereOnly) {
+		if e := x.get(n.masked(length), length); e != nil && e.binds(now, length < least) {
 			return e
 		}
 	}

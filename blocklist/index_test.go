@@ -191,7 +191,7 @@ func FuzzIndex(f *testing.F) {
 				q, _ := a.Prefix(length)
 				want = held[q]
 			}
-			if got := x.find(epoch, a, false); got != want {
+			if got := x.find(epoch, a, 0); got != want {
 				t.Fatalf("%v: found %p, want %p", a, got, want)
 			}
 		}

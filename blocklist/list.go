@@ -62,7 +62,7 @@ type List struct {
 	current       view                    // what was published last
 	blocks        *blockTable             // the blocks in force, in order
 	walks         int                     // under way through a table that blocks is or was
-	exempt        []netip.Prefix          // the prefixes of allow and protected, as the filter has them
+	exempt        []netip.Prefix          // the prefixes of view.exempt, as the filter has them
 	remembered    map[netip.Prefix]*entry // tombstones, and blocks and allowances that have ended
 	expiries      expiries                // the blocks and allowances
 	ended, lifted expiries                // of those in remembered
@@ -86,6 +86,7 @@ func New(c Config) *List {
 	}
 	l.current.allow = liteTable(c.Allow)
 	l.current.protected = liteTable(c.Protected)
+	l.current.peers, l.current.claimed = liteTable(nil), liteTable(nil)
 	l.blocks, l.current.allowances = new(blockTable), new(blockTable)
 	l.current.index = newIndex()
 	l.current.filter = newFilter()

@@ -192,6 +192,8 @@ func (l *List) checkExempt(e *entry) error {
 		return fmt.Errorf("%s: %w: remove it from the allowlist first", p, ErrAllowed)
 	case !e.trust.has(here) && l.current.protected.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on", p, ErrProtected)
+	case !e.trust.has(here) && l.current.peers.LookupPrefix(p):
+		return fmt.Errorf("%s: %w: it is an address of another node of the fleet", p, ErrProtected)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 // difference.
 type slowList struct {
 	allow, protected []netip.Prefix
+	peers, claimed   []netip.Prefix
 	records          []slowRecord
 	retention        time.Duration
 	signs            bool
@@ -66,7 +67,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 		case b.Allow:
 		case inside(s.allow, b.Prefix):
 			return ErrAllowed
-		case inside(s.protected, b.Prefix) && !t.Here && !s.forcedHere(b, t, fleets, now):
+		case (inside(s.protected, b.Prefix) || inside(s.peers, b.Prefix)) && !t.Here && !s.forcedHere(b, t, fleets, now):
 			return ErrProtected
 		}
 	}
@@ -134,10 +135,13 @@ func (s *slowList) find(now time.Time, a netip.Addr) (Standing, edgeguard.Block)
 		return Allowed, edgeguard.Block{}
 	case contains(s.protected, a):
 		standing = Protected
+	case contains(s.peers, a):
+		standing = Peer
 	}
+	passed := standing == None && contains(s.claimed, a) // by what is wider than a key
 	var best edgeguard.Block
 	for _, r := range s.records {
-		live := !r.Allow && !r.Lifted && r.Until.After(now) && (r.trust.Here || standing == None)
+		live := !r.Allow && !r.Lifted && r.Until.After(now) && (r.trust.Here || standing == None && (!passed || IsKey(r.Prefix)))
 		if live && r.Prefix.Contains(a) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best = r.Block
 		}
@@ -201,6 +205,16 @@ func (d dice) prefixes(n int) []netip.Prefix {
 	return list
 }
 
+// hosts returns up to n single addresses.
+func (d dice) hosts(n int) []netip.Prefix {
+	list := make([]netip.Prefix, d.IntN(n+1))
+	for i := range list {
+		a := d.addr()
+		list[i] = netip.PrefixFrom(a, a.BitLen())
+	}
+	return list
+}
+
 func (d dice) block(now time.Time) edgeguard.Block {
 	return edgeguard.Block{
 		Prefix:  d.prefix(),
@@ -242,6 +256,8 @@ func TestListAgainstScan(t *testing.T) {
 					fast.SetAllow(slow.allow)
 					slow.protected = d.prefixes(3)
 					fast.SetProtected(slow.protected)
+					slow.peers, slow.claimed = d.hosts(2), d.hosts(3)
+					fast.SetPeers(slow.peers, slow.claimed)
 				}
 			case 3:
 				d.own(t, fast, slow, now)

@@ -20,16 +20,17 @@ type view struct {
 	// index holds the active blocks: no tombstone, but possibly some that have
 	// ended.
 	index *index
-	// exempt is allow and protected in one, so that readers look up once. nil
-	// if both are empty.
+	// exempt is allow, protected, peers and claimed in one, so that readers look up
+	// once. nil if all are empty.
 	exempt *exempts
 	// standing is how many blocks that is.
 	standing int
 	// allowances holds the active ones made at run time. nil for readers if
 	// there are none.
 	allowances *blockTable
-	// allow and protected serve the writer.
-	allow, protected *bart.Lite
+	// allow, protected, peers (of signed heartbeats) and claimed (of others) serve the
+	// writer.
+	allow, protected, peers, claimed *bart.Lite
 }
 
 // find is [List.Ask] on one state of the list.
@@ -46,8 +47,11 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *Hit) {
 			return Allowed, nil
 		}
 	}
-	if e := v.index.find(now, addr, standing == Protected); e != nil {
+	if e := v.index.find(now, addr, standing.least(addr)); e != nil {
 		return Blocked, (*Hit)(e)
+	}
+	if standing == claimed {
+		standing = None
 	}
 	return standing, nil
 }

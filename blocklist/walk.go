@@ -35,7 +35,9 @@ func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Bloc
 
 // Around returns the blocks in force at now that cover all of prefix, its own
 // included, the longest first. Find returns the first of them, unless the
-// allowlist or a protected prefix overrules it.
+// allowlist, a protected prefix or a node's signed address overrules it. Where prefix
+// is a key with an address that a node claims unsigned, the wider blocks, which do not
+// apply to it, are not among them.
 func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	prefix, ok := clean(prefix)
 	if !ok {
@@ -44,8 +46,9 @@ func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []edgeguard.Block
-	for _, e := range l.blocks.Supernets(prefix) {
-		if e.binds(now, false) {
+	passed := IsKey(prefix) && l.current.claimed.OverlapsPrefix(prefix)
+	for p, e := range l.blocks.Supernets(prefix) {
+		if e.binds(now, passed && !IsKey(p)) {
 			found = append(found, e.block)
 		}
 	}

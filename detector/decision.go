@@ -217,7 +217,7 @@ func (c *decision) overLimit(m *meter, x excess) {
 		return
 	}
 	x.news = x.crossed && c.first(m, x.rule)
-	action := c.d.action(r)
+	action := c.does(r)
 	if action == edgeguard.ActionBlock {
 		c.blockFor(m, &x)
 		return
@@ -225,10 +225,22 @@ func (c *decision) overLimit(m *meter, x excess) {
 	if x.news {
 		c.report(m, &x, edgeguard.Crossing{Action: action})
 	}
-	c.say(action, &x)
+	if action >= edgeguard.ActionShadow {
+		c.say(action, &x)
+	}
 	if c.inline && action == edgeguard.ActionDeny {
 		c.retryAfter = max(c.retryAfter, m.retryAfter(c, r.Limit-min(r.Limit, x.rest)))
 	}
+}
+
+// does is what rule r does about this address's count over its limit: the address of
+// another node, by its signed heartbeat, is not refused.
+func (c *decision) does(r *rule) edgeguard.Action {
+	action := c.d.action(r)
+	if c.standing == blocklist.Peer && action >= edgeguard.ActionDeny {
+		return edgeguard.ActionAlarm
+	}
+	return action
 }
 
 // say keeps what a rule does to this event alone, if it is the strongest so far.

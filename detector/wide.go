@@ -111,7 +111,7 @@ func (c *decision) weighWide(m *meter, i, k int, n count) {
 	width := &r.Widths[k]
 	x := excess{count: n, rule: i, prefix: m.wide[k].prefix(c.event.Addr), limit: width.Limit, width: width, crossed: n.crossed(width.Limit)}
 	x.news = x.crossed && c.firstOf(m, i, x.prefix)
-	action := min(width.Action, c.d.action(r))
+	action := min(width.Action, c.does(r))
 	if action == edgeguard.ActionBlock {
 		c.blockFor(m, &x)
 		return

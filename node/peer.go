@@ -14,6 +14,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/detector"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
 )
 
@@ -120,18 +121,16 @@ func (p *peer) Skew(offset time.Duration, trusted bool) {
 	}
 }
 
-// Fleet implements redis.Peer. The nodes' own addresses become protected.
+// Fleet implements redis.Peer.
 func (p *peer) Fleet(beats []aggregator.Heartbeat) {
 	p.heartbeats.update(beats, p.clock.Now())
-	peers := make(map[netip.Addr]string)
+	peers := checks.NewPeers()
 	for i := range beats {
 		if b := &beats[i]; b.Node != p.pipeline.Current().Config.Node {
-			for _, addr := range b.Own {
-				peers[addr] = b.Node
-			}
+			peers.Add(b.Node, b.Own, false)
 		}
 	}
-	p.protected.peers.Store(&peers)
+	p.protected.usePeers(peers)
 }
 
 // fleetAlarm names an alarm of the link: "fleet" where the node is cut off.

@@ -17,15 +17,13 @@ import (
 	"edgeguard/config"
 	"edgeguard/hostaddr"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
 )
 
-// mostOwn bounds the addresses of this host that its heartbeat reports: a
-// heartbeat holds a kilobyte.
-const mostOwn = 16
-
 // protected is which addresses are blocked by force only: the host's, the
-// config's and the fleet's. Safe for concurrent use.
+// config's and those of the fleet's Redis. It also has the other nodes' addresses.
+// Safe for concurrent use.
 type protected struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
@@ -34,8 +32,8 @@ type protected struct {
 	changed  func() // called when the set is another
 
 	set   atomic.Pointer[hostaddr.Set]
-	peers atomic.Pointer[map[netip.Addr]string] // the other nodes' addresses
-	redis atomic.Pointer[[]netip.Addr]          // what the names of the fleet's Redis resolved to
+	peers atomic.Pointer[checks.Peers] // the other nodes' addresses
+	redis atomic.Pointer[[]netip.Addr] // what the names of the fleet's Redis resolved to
 }
 
 // look finds the protected addresses immediately: before the first answer, and
@@ -65,11 +63,6 @@ func (p *protected) relied() ([]hostaddr.Protected, error) {
 	}
 	for _, one := range c.Protected {
 		out = append(out, hostaddr.Protected{Prefix: one, Reason: "config"})
-	}
-	if peers := p.peers.Load(); peers != nil {
-		for addr, node := range *peers {
-			out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "node " + node})
-		}
 	}
 	for _, addr := range p.redisAddresses(c.Fleet) {
 		out = append(out, hostaddr.Protected{Prefix: netip.PrefixFrom(addr, addr.BitLen()), Reason: "Redis"})
@@ -154,14 +147,22 @@ func (p *protected) prefixes() []netip.Prefix {
 	return nil
 }
 
-// why returns why an address is protected; empty if it is not.
+// why returns why an address is protected, or whose it is; empty for any other.
 func (p *protected) why(addr netip.Addr) string {
-	set := p.set.Load()
-	if set == nil {
-		return ""
+	if set := p.set.Load(); set != nil {
+		if why, ok := set.Why(netip.PrefixFrom(addr, addr.BitLen())); ok {
+			return why.Reason
+		}
 	}
-	why, _ := set.Why(netip.PrefixFrom(addr, addr.BitLen()))
-	return why.Reason
+	return p.peers.Load().Why(addr)
+}
+
+// usePeers passes the other nodes' addresses to the list and the enforcers.
+func (p *protected) usePeers(peers *checks.Peers) {
+	if before := p.peers.Swap(peers); !before.Equal(peers) {
+		p.list.SetPeers(peers.Prefixes())
+		p.changed()
+	}
 }
 
 // own returns the addresses of this host that another node could see as a
@@ -171,7 +172,7 @@ func (p *protected) own() []netip.Addr {
 	if set := p.set.Load(); set != nil {
 		for _, one := range *set {
 			addr := one.Prefix.Addr()
-			if strings.HasPrefix(one.Reason, "interface ") && one.Prefix.IsSingleIP() && addr.IsGlobalUnicast() && len(own) < mostOwn {
+			if strings.HasPrefix(one.Reason, "interface ") && one.Prefix.IsSingleIP() && addr.IsGlobalUnicast() && len(own) < checks.MostOwn {
 				own = append(own, addr)
 			}
 		}

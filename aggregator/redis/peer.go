@@ -57,7 +57,7 @@ type List interface {
 
 // Membership is what nodes report to each other about themselves.
 type Membership interface {
-	// Own returns the addresses that the other nodes must never block.
+	// Own returns this node's addresses, for which others take no wider block.
 	Own() []netip.Addr
 	// Fleet is called every two seconds with the heartbeats of all live nodes,
 	// this one included.

@@ -31,7 +31,7 @@ var attacks = []attack{
 	{"blocks_protected", blocksProtected, nil},
 	{"allows_eights", allowsEights, nil},
 	{"allows_3000", allows3000, nil},
-	{"claims_own", claimsOwn, everyMode("an own address of another node is not counted")},
+	{"claims_own", claimsOwn, nil},
 	{"floors", forgetsAhead, everyMode("a cleared-before mark is taken without an unblock")},
 	{"clock", movesClock, nil},
 	{"forged_beats", forgesBeats, nil},

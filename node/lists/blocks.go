@@ -17,21 +17,26 @@ func (e *Enforcers) blocks(now time.Time) iter.Seq[edgeguard.Block] {
 	if e.config.Current().Monitor {
 		return func(func(edgeguard.Block) bool) {}
 	}
-	protected, allowed := e.config.Protected(), e.allowed(now)
+	signed, claimed := e.config.List.Peers()
+	allowed, protected := e.allowed(now), slices.Concat(e.config.Protected(), signed)
 	forced := func(b edgeguard.Block) bool {
 		standing, _ := e.config.List.Find(now, b.Prefix.Addr())
 		return standing == blocklist.Blocked && covered(protected, b.Prefix)
 	}
+	spared := slices.Concat(protected, allowed)
 	return func(yield func(edgeguard.Block) bool) {
-		rest := filter(e.config.List.All(now), func(b edgeguard.Block) bool { return !forced(b) })
-		for b := range enforce.Around(rest, append(protected, allowed...)) {
-			if !yield(b) {
-				return
-			}
-		}
-		for b := range enforce.Around(filter(e.config.List.All(now), forced), allowed) {
-			if !yield(b) {
-				return
+		for _, part := range []struct {
+			blocks func(edgeguard.Block) bool
+			exempt []netip.Prefix
+		}{
+			{func(b edgeguard.Block) bool { return !forced(b) && !blocklist.IsKey(b.Prefix) }, append(spared, claimed...)},
+			{func(b edgeguard.Block) bool { return !forced(b) && blocklist.IsKey(b.Prefix) }, spared},
+			{forced, allowed},
+		} {
+			for b := range enforce.Around(filter(e.config.List.All(now), part.blocks), part.exempt) {
+				if !yield(b) {
+					return
+				}
 			}
 		}
 	}

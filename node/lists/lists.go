@@ -96,8 +96,14 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	return &enforcer{key: w.key, name: w.name, list: list, runner: runner}, nil
 }
 
-// Changed passes a changed block to every enforcer.
+// Changed passes a changed block to every enforcer. Around an exempt address only
+// parts of a block are in force: then the enforcers read the whole list again, where it
+// is cut.
 func (e *Enforcers) Changed(b edgeguard.Block) {
+	if e.config.List.HasExempt(b.Prefix) {
+		e.Refresh()
+		return
+	}
 	for _, f := range e.running.All() {
 		f.runner.Changed(b)
 	}

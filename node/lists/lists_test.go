@@ -76,6 +76,32 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// Enforcers get no block of another node's address by its signed heartbeat, and a wide
+// one without it and without what nodes claim. A claimed address' own block they get.
+func TestBlocksAroundPeers(t *testing.T) {
+	c := testConfig(t)
+	e := New(c)
+	c.List.SetPeers(prefixes("198.51.100.7/32", "203.0.113.9/32", "2001:db8::7/128"), prefixes("198.51.100.8/32", "192.0.2.8/32", "2001:db8:0:1::8/128"))
+	for _, p := range prefixes("198.51.100.6/31", "198.51.100.8/31", "192.0.2.8/32", "2001:db8:0:1::/64", "2001:db8::/127") {
+		if _, _, err := c.List.Add(edgeguard.Block{Prefix: p, Since: begin, Until: begin.Add(time.Hour)}, false, begin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forced := edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.9/32"), Since: begin, Until: begin.Add(time.Hour)}
+	if _, _, err := c.List.Add(forced, true, begin); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for b := range e.blocks(begin) {
+		all = append(all, b.Prefix.String())
+	}
+	slices.Sort(all)
+	want := []string{"192.0.2.8/32", "198.51.100.6/32", "198.51.100.9/32", "2001:db8:0:1::/64", "2001:db8::/127", "203.0.113.9/32"}
+	if !slices.Equal(all, want) {
+		t.Errorf("%v, want %v", all, want)
+	}
+}
+
 // A list that left the config is emptied after a restart, too, and is then off the
 // record.
 func TestRemovedListIsEmptied(t *testing.T) {

@@ -59,12 +59,12 @@ func scope(c *config.Config, rule int) string {
 	return c.Rules.Rules[rule].Scope.String()
 }
 
-// because returns why an address is never blocked; empty if it may be.
+// because returns why an address is not blocked as others are; empty for any other.
 func (s *Status) because(c *config.Config, standing blocklist.Standing, addr netip.Addr) string {
 	switch standing {
 	case blocklist.Allowed:
 		return s.allowance(c, addr)
-	case blocklist.Protected:
+	case blocklist.Protected, blocklist.Peer, blocklist.None:
 		return s.from.Why(addr)
 	}
 	return ""
