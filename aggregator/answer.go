@@ -16,6 +16,9 @@ const (
 	// StatusCleared: slots below ClearedBefore, which is in the window, were
 	// forgotten; the node should forget its own.
 	StatusCleared
+	// StatusMore: Redis stores more of the node than it claims. Either the push
+	// was overtaken by a later one, or somebody else counted in its name.
+	StatusMore
 )
 
 // Answer is Redis' answer to one push.

@@ -139,6 +139,37 @@ func TestLibraryPassesOverABrokenSuspect(t *testing.T) {
 	}
 }
 
+// TestLibraryReportsWhatANodeDidNotCount: written past the functions, as a ring
+// that reads well, and whose total alone is false.
+func TestLibraryReportsWhatANodeDidNotCount(t *testing.T) {
+	t.Parallel()
+	r := newTripped(t, 1)
+	ctx, key, id := context.Background(), r.keys[0], string([]byte{1, 0, 0, 0, 0, 0, 0, 0})
+	own := aggregator.Push{First: r.slot, Sum: 5, Counts: []uint16{5}}
+	offer := aggregator.Push{First: r.slot, Counts: []uint16{0}}
+	for _, total := range []byte{5, 4, 6, 255} {
+		if err := r.admin().Del(ctx, key).Err(); err != nil {
+			t.Fatal(err)
+		}
+		r.push(1, own, key)
+		ring := []byte(r.node.HGet(ctx, key, id).Val())
+		ring[len(ring)-1] = total
+		r.raw("hset", key, id, ring)
+		want := uint8(0)
+		if total > 5 {
+			want = aggregator.StatusMore
+		} else if total < 5 {
+			want = aggregator.StatusSendFull
+		}
+		if a := r.push(1, own, key)[0]; a.Status != want {
+			t.Errorf("a total of %d: status %d, want %d", total, a.Status, want)
+		}
+		if a := r.push(1, offer, key)[0]; a.Status != aggregator.StatusMore {
+			t.Errorf("a total of %d: an offer of nothing has status %d", total, a.Status)
+		}
+	}
+}
+
 // TestLibraryReadsNoBrokenRing: what other functions than push read.
 func TestLibraryReadsNoBrokenRing(t *testing.T) {
 	t.Parallel()

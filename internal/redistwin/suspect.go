@@ -92,8 +92,11 @@ func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push)
 	if int64(s.floor) > head-edgeguard.Slots {
 		a.Status |= aggregator.StatusCleared
 	}
-	if node.sum(max(head-edgeguard.Slots+1, int64(s.floor)), head) < p.Sum {
+	switch own := node.sum(max(head-edgeguard.Slots+1, int64(s.floor)), head); {
+	case own < p.Sum:
 		a.Status |= aggregator.StatusSendFull
+	case own > p.Sum:
+		a.Status |= aggregator.StatusMore
 	}
 }
 

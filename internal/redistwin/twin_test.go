@@ -58,7 +58,7 @@ func TestPushAddsNodesUpAndMergesByMaximum(t *testing.T) {
 	r.want(r.push("b", start, slot0, 4, 4), 0, 7, 7, 0)
 	r.want(r.push("a", start, slot0, 3, 3), 0, 7, 7, 0)
 	r.want(r.push("a", after(1), slot0, 9, 5, 4), 0, 13, 13, 0)
-	r.want(r.push("a", start, slot0, 4, 4), 0, 13, 9, 0) // late and re-ordered: its own window has 5 and 4
+	r.want(r.push("a", start, slot0, 4, 4), aggregator.StatusMore, 13, 9, 0) // late and re-ordered: its own window has 5 and 4
 	out, _ := r.Call(after(1), "edgeguard1_split", []string{"key"}, []string{fmt.Sprint(slot0 + 1)})
 	a, b := aggregator.NodeID("a", ""), aggregator.NodeID("b", "")
 	want := []any{string(a[:]), int64(9), string(b[:]), int64(4)}
@@ -88,6 +88,20 @@ func TestFullPushIsRequestedAndRefusedSlotsAreReported(t *testing.T) {
 	r.want(r.push("a", after(2), slot0+2, 15, 4, 5, 1), aggregator.StatusRefused|aggregator.StatusSendFull, 14, 14, 0)
 	r.push("a", after(80), slot0+80, 1, 1)
 	r.want(r.push("a", after(80), slot0+12, 3, 2, 1), aggregator.StatusRefused|aggregator.StatusSendFull, 1, 1, 0)
+}
+
+// TestMoreThanANodeClaims: whoever counted in a node's name is found by its next
+// push, and by an offer of a key of which it has nothing.
+func TestMoreThanANodeClaims(t *testing.T) {
+	r := &rig{t, New()}
+	r.push("a", start, slot0, 5, 5)
+	r.want(r.push("a", start, slot0, 5, 5), 0, 5, 5, 0)
+	r.push("a", start, slot0, 2000, 2000) // not by it
+	r.want(r.push("a", start, slot0, 6, 6), aggregator.StatusMore, 2000, 2000, 0)
+	r.want(r.push("a", after(1), slot0+1, 7, 1), aggregator.StatusMore, 2001, 2001, 0)
+	r.want(r.push("a", after(1), slot0+1, 0, 0), aggregator.StatusMore, 2001, 2001, 0) // an offer
+	r.want(r.push("b", after(1), slot0+1, 3, 3), 0, 2004, 2004, 0)
+	r.want(r.push("a", after(61), slot0+61, 2, 2), 0, 2, 2, 0) // its window has passed
 }
 
 func TestAFieldIsKeptWhileAnyOfItsSlotsIs(t *testing.T) {

@@ -166,7 +166,7 @@ local function compare(ring, mine, body)
   local all = ending(ring, F, cell, head, last)
   local peak = last < head and peakOf(ring, cell, min(head - last, LATE), total(ring)) or all
   local own = mineHead > head and 0 or ending(mine, N, mineCell, mineHead, last)
-  local status = own < claimed and 1 or 0
+  local status = own < claimed and 1 or own > claimed and 8 or 0
   if bottom > last - WINDOW then status = status + 4 end
   return pack('>BI4I4I4', status, peak, all, bottom)
 end
@@ -201,7 +201,7 @@ local function raise(ring, cell, mine, mineCell, body, claimed, head, bottom)
     own, all = own + more, all + more
     mine, ring = grown(mine, mineCell, known + more, own), grown(ring, cell, sum + more, all)
   end
-  local status = own < claimed and 1 or 0
+  local status = own < claimed and 1 or own > claimed and 8 or 0
   if bottom > head - WINDOW then status = status + 4 end
   return ring, mine, pack('>BI4I4I4', status, all, all, bottom)
 end
@@ -281,7 +281,7 @@ local function merge(ring, mine, body, latest, reached)
   local peak = peakOf(ring, cell, min(head - first, LATE), all)
   if head ~= last then all = sum(ring, F, cell, head, last - WINDOW + 1, last) end
   if mineHead ~= last then own = sum(mine, N, mineCell, mineHead, last - WINDOW + 1, last) end
-  local status = own < claimed and 1 or 0
+  local status = own < claimed and 1 or own > claimed and 8 or 0
   if last > top or first < head - KEPT + 1 then status = status + 2 end
   if bottom > last - WINDOW then status = status + 4 end
   return ring, mine, pack('>BI4I4I4', status, peak, all, bottom), before, head
