@@ -7,10 +7,10 @@ import "time"
 type Audit struct {
 	Time time.Time
 	Who  string // as in access.Peer
-	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow" or
-	// "reload".
+	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow",
+	// "sign" or "reload".
 	Action string
-	Target string // the prefix as asked for; empty for a reload
+	Target string // the prefix as asked for; empty for "sign" and "reload"
 	Detail string // the end and the reason
 	Result string // "ok", or the problem
 }

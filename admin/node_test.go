@@ -34,6 +34,9 @@ type node struct {
 	rules  []admin.Rule
 	nodes  []admin.FleetNode
 	held   []admin.HeldBlock
+	// keyless: there is no fleet key. unsigned records have no signature.
+	keyless  bool
+	unsigned int
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -133,6 +136,17 @@ func (n *node) Confirm(prefix netip.Prefix) (edgeguard.Block, bool, error) {
 		}
 	}
 	return edgeguard.Block{}, false, nil
+}
+
+func (n *node) Sign(really bool) (int, int, error) {
+	if n.keyless {
+		return 0, 0, errors.New("this node has no fleet key")
+	}
+	unsigned := n.unsigned
+	if really {
+		n.unsigned = 0
+	}
+	return 7, unsigned, nil
 }
 
 func (n *node) FleetCounts(_ context.Context, keys []admin.FleetKey, _ bool) []*admin.FleetCount {

@@ -24,6 +24,7 @@ func (s *Server) routes(metrics http.Handler) http.Handler {
 		"/readyz":                    {"GET": reads.getReady},
 		"/api/v1/status":             {"GET": reads.getStatus},
 		"/api/v1/fleet":              {"GET": reads.getFleet},
+		"/api/v1/fleet/sign":         {"POST": changes.sign},
 		"/api/v1/blocks":             {"GET": reads.listBlocks, "POST": changes.addBlock},
 		"/api/v1/blocks/{prefix...}": {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
 		"/api/v1/held":               {"GET": reads.listHeld},

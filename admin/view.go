@@ -95,6 +95,12 @@ type Operator interface {
 	// run time. It returns what was taken back; false if there is none.
 	Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
 
+	// Sign has this node vouch by the fleet's key for all records on its list, and
+	// publishes their signatures by the key that signs now. It returns how many
+	// records there are, and how many of them it did not vouch for before. Unless
+	// really is set, it only counts. The error says why it cannot.
+	Sign(really bool) (records, unsigned int, err error)
+
 	// Reload reads the config again. On an error the previous one stays in force.
 	Reload(ctx context.Context) error
 }

@@ -119,7 +119,7 @@ func TestYAMLReadsBack(t *testing.T) {
 		"wide: strict\nrules: [{name: a, threshold: 1}, {name: b, threshold: 1, wide: default}, {name: c, threshold: 65534, guard: 1, wide: report}]", "wide: off",
 		"fleet: {redis: 'redis://a.lan:26379', sentinel: m, namespace: '1', insecure: true}",
 		"fleet: {redis: ['redis://a.lan:26379', 'redis://b.lan'], sentinel: m, tls: {}}",
-		"fleet: {redis: ['redis://a.lan']}", "fleet: {redis: 'unix:///run/redis.sock?db=3'}",
+		"fleet: {redis: ['redis://a.lan']}", "fleet: {redis: 'redis://a.lan', key_file: /k}", "fleet: {redis: 'redis://a.lan', key_file: '/k 2', key_mode: require}", "fleet: {redis: 'unix:///run/redis.sock?db=3'}",
 		"rules: [{name: 'y', threshold: 1, match: {not: {path: '/a b%2A*'}, host: 'x'}, window: 90m}]",
 	} {
 		c, err := config.Parse("f", []byte(text))

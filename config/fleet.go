@@ -24,16 +24,21 @@ type Fleet struct {
 	// may load the function library, that user in its first line and the
 	// password in its second. Empty for none.
 	PasswordFile, LoaderFile string
-	TLS                      TLS
-	Push                     time.Duration // from one push of counts to the next
-	MaxNodes                 int           // of a quiet fleet
-	Quiet                    bool          // push only keys that come near a limit
-	Share                    float64       // of a limit that all nodes together may leave unreported; above 0, below 1
-	ConfirmShare             float64       // of five minutes' requests that blocks refuse without confirmation; above 0, 1 disables it
-	Partitions               int           // that the counts are spread over
-	MaxSkew                  time.Duration // between a node's clock and Redis before it is an alarm
-	MaxSuspects              int           // keys reported at a time
-	Insecure                 bool          // a public address without password or TLS is allowed
+	// KeyFile holds the keys that sign what this node says in the fleet, and that
+	// Redis does not have; empty for none. RequireKey (key_mode: require) refuses
+	// what is not signed.
+	KeyFile      string
+	RequireKey   bool
+	TLS          TLS
+	Push         time.Duration // from one push of counts to the next
+	MaxNodes     int           // of a quiet fleet
+	Quiet        bool          // push only keys that come near a limit
+	Share        float64       // of a limit that all nodes together may leave unreported; above 0, below 1
+	ConfirmShare float64       // of five minutes' requests that blocks refuse without confirmation; above 0, 1 disables it
+	Partitions   int           // that the counts are spread over
+	MaxSkew      time.Duration // between a node's clock and Redis before it is an alarm
+	MaxSuspects  int           // keys reported at a time
+	Insecure     bool          // a public address without password or TLS is allowed
 }
 
 // TLS holds the settings for a rediss:// address; the zero value trusts the
@@ -80,6 +85,8 @@ func (c *Config) readFleet(n node) {
 		"namespace":     func(n node) { f.Namespace = n.named("1 to 64 letters, digits, '.', '_' or '-'") },
 		"password_file": func(n node) { f.PasswordFile = n.folder() },
 		"loader_file":   func(n node) { f.LoaderFile = n.folder() },
+		"key_file":      func(n node) { f.KeyFile = n.folder() },
+		"key_mode":      func(n node) { f.RequireKey = n.choice("accept", "require") == "require" },
 		"tls":           f.TLS.read,
 		"push":          func(n node) { f.Push = n.span(leastPush, mostPush) },
 		"max_nodes":     func(n node) { f.MaxNodes = int(n.whole(1, mostNodes)) },
@@ -97,6 +104,9 @@ func (c *Config) readFleet(n node) {
 	}
 	if len(addresses) == 0 && !n.r.touched(n.path, "redis") && !n.r.thinned[join(n.path, "redis")] {
 		n.wrong("has no Redis address", "set redis, such as rediss://redis.internal:6379/0")
+	}
+	if f.KeyFile == "" && n.r.known(join(n.path, "key_mode")) && !n.r.touched(n.path, "key_file", "key_mode") {
+		n.r.wrong(n.r.placeOf(join(n.path, "key_mode")), join(n.path, "key_mode"), "is set without a key", "set key_file, or remove it")
 	}
 	f.checkAddresses(n, addresses)
 	f.checkSafety(n, addresses)

@@ -99,6 +99,14 @@ func (p *printer) fleet(f *Fleet) {
 	p.field(1, "namespace", quote(f.Namespace))
 	p.given(1, "password_file", f.PasswordFile)
 	p.given(1, "loader_file", f.LoaderFile)
+	if f.KeyFile != "" {
+		mode := "accept"
+		if f.RequireKey {
+			mode = "require"
+		}
+		p.field(1, "key_file", quote(f.KeyFile))
+		p.field(1, "key_mode", mode)
+	}
 	if f.TLS != (TLS{}) {
 		p.field(1, "tls", "")
 		p.given(2, "ca_file", f.TLS.CAFile)

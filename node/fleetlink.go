@@ -31,6 +31,7 @@ type fleet struct {
 // pushed under another.
 func (f *fleet) settle(ctx context.Context, c *config.Config) {
 	var want []*fleetLink
+	f.peer.list.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
 	if c.Fleet != nil {
 		rc := RedisConfig(c, f.version)
 		rc.Boot = f.boot
@@ -48,8 +49,20 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 // announce logs which fleet a link joins, unless it does already.
 func (f *fleet) announce(rc *redis.Config, key string) {
 	if running := f.links.All(); len(running) == 0 || running[0].key != key {
-		f.log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot)
+		f.log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot, "key", keyOf(rc))
 	}
+}
+
+// keyOf says whether what a node says in its fleet can be told from what others write
+// into Redis.
+func keyOf(rc *redis.Config) string {
+	switch {
+	case rc.KeyFile == "":
+		return "none: who can write to Redis can speak for a node"
+	case rc.Require:
+		return "require " + rc.KeyFile
+	}
+	return "accept " + rc.KeyFile
 }
 
 // link is the node's way to its fleet; nil for a node alone.
@@ -93,6 +106,13 @@ func (f *fleet) follow(now time.Time) {
 func (f *fleet) resync() {
 	if link := f.link(); link != nil {
 		link.Resync()
+	}
+}
+
+// sign has the link publish the signatures of all records by the key that signs now.
+func (f *fleet) sign() {
+	if link := f.link(); link != nil {
+		link.SignAll()
 	}
 }
 

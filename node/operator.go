@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 
 	"edgeguard"
@@ -22,6 +23,7 @@ type operator struct {
 	clock      *clockguard.Clock
 	status     *status.Status
 	reload     func() error
+	publish    func() // all records again, by the key that signs now
 }
 
 // Block implements admin.Operator.
@@ -77,6 +79,29 @@ func (o *operator) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err
 		o.pipeline.Clear(now, prefix)
 	}
 	return o.status.Outward(b), ok, err
+}
+
+// Sign implements admin.Operator. A record that the list has already is given to
+// it again, with the trust that it then has more.
+func (o *operator) Sign(really bool) (records, unsigned int, err error) {
+	if f := o.pipeline.Current().Config.Fleet; f == nil || f.KeyFile == "" {
+		return 0, 0, errors.New("this node has no fleet key")
+	}
+	now := o.clock.Now()
+	for b, trust := range o.list.Records() {
+		records++
+		if trust.Signed {
+			continue
+		}
+		unsigned++
+		if trust.Signed = true; really {
+			_, _ = o.list.Agree(b, trust, now) // the list has it
+		}
+	}
+	if really {
+		o.publish()
+	}
+	return records, unsigned, nil
 }
 
 // Reload implements admin.Operator.

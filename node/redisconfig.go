@@ -10,7 +10,7 @@ func RedisConfig(c *config.Config, version string) redis.Config {
 	f := c.Fleet
 	return redis.Config{
 		Addresses: f.Redis, Cluster: f.Cluster, Sentinel: f.Sentinel,
-		PasswordFile: f.PasswordFile, LoaderFile: f.LoaderFile,
+		PasswordFile: f.PasswordFile, LoaderFile: f.LoaderFile, KeyFile: f.KeyFile, Require: f.RequireKey,
 		TLS:       redis.TLS{CA: f.TLS.CAFile, Cert: f.TLS.CertFile, Key: f.TLS.KeyFile, Name: f.TLS.ServerName},
 		Namespace: f.Namespace, Partitions: f.Partitions, Push: f.Push, MaxSkew: f.MaxSkew,
 		Retention: longestWindow(c.Rules), Node: c.Node, Version: version, Monitor: c.Monitor,

@@ -79,6 +79,7 @@ func (n *Node) wireAdmin(s supervisor.Config, name string) {
 			status: shown,
 			operator: &operator{
 				pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				publish: func() { n.fleet.sign() },
 			},
 			events: admin.NewEvents(name), latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
 		},

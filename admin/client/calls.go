@@ -112,6 +112,12 @@ func (c *Client) Disallow(ctx context.Context, prefix, reason string) (admin.All
 	return ask[admin.Allowance](ctx, c, http.MethodDelete, "/api/v1/allow/"+escaped(prefix), because(reason), nil)
 }
 
+// Sign has the node sign all records on its list; it only counts them unless Yes is
+// set.
+func (c *Client) Sign(ctx context.Context, r admin.SignRequest) (admin.Signed, error) {
+	return ask[admin.Signed](ctx, c, http.MethodPost, "/api/v1/fleet/sign", nil, r)
+}
+
 // Explain returns the state of an address, with its count for every rule.
 func (c *Client) Explain(ctx context.Context, addr netip.Addr) (admin.Explanation, error) {
 	return ask[admin.Explanation](ctx, c, http.MethodGet, "/api/v1/explain/"+url.PathEscape(addr.String()), nil, nil)

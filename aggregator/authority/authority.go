@@ -35,6 +35,10 @@ func NewJudge(keys *sign.Keys, require bool, namespace string) *Judge {
 func (j *Judge) Signs() bool    { return j.keys != nil }
 func (j *Judge) Requires() bool { return j.require }
 
+// ByFirst reports whether a valid MAC was made by the key that signs now, and not by
+// the other one of a rotation.
+func (j *Judge) ByFirst(mac string) bool { return sign.IDOf(mac) == j.keys.ID() }
+
 // Check checks a record with its MAC, "" if it has none, as
 // [aggregator.CheckRecord] does, and returns how far it can be trusted. Beside
 // its errors there is [ErrUnsigned].

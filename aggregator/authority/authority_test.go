@@ -117,6 +117,19 @@ func TestMAC(t *testing.T) {
 	}
 }
 
+// TestByFirst: in a rotation a record by the second key is valid, and only that by the
+// first is by the key that signs.
+func TestByFirst(t *testing.T) {
+	text, both := record(t, nil), keys(t, "a", "b")
+	j := NewJudge(both, true, "edge")
+	for digit, first := range map[string]bool{"a": true, "b": false} {
+		mac := keys(t, digit).Record("edge", prefix, text)
+		if _, trust, err := j.Check(prefix, text, mac, epoch); err != nil || !trust.Signed || j.ByFirst(mac) != first {
+			t.Errorf("key %s: %+v, %v, by the first %v", digit, trust, err, j.ByFirst(mac))
+		}
+	}
+}
+
 // TestPace: at 0, 1, 3, 7, 15, 31, 63 and then each 60 seconds, however often it
 // is asked.
 func TestPace(t *testing.T) {

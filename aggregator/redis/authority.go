@@ -116,3 +116,11 @@ func (l *Link) unsigned() int {
 	}
 	return l.mirror.Unsigned()
 }
+
+// SignAll has the list read in full, and the MAC of each record that this node's list
+// vouches for published by the key that signs now: no node does that by itself, or
+// the two halves of a fleet in a rotation would replace each other's MACs for ever.
+func (l *Link) SignAll() {
+	l.signAll.Store(true)
+	l.Resync()
+}

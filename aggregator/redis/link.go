@@ -70,9 +70,10 @@ type Link struct {
 	crowded crowded.Networks // networks of which the fleet keeps no more
 
 	// Of who may write what.
-	judge  atomic.Pointer[authority.Judge]
-	older  atomic.Bool // the functions in Redis are of the version before
-	probed time.Time   // when that was looked at; the publish loop's
+	judge   atomic.Pointer[authority.Judge]
+	signAll atomic.Bool // the next full read has MACs of another key replaced
+	older   atomic.Bool // the functions in Redis are of the version before
+	probed  time.Time   // when that was looked at; the publish loop's
 
 	// Of receiving.
 	alarmed authority.Once // prefixes whose record was rejected

@@ -40,15 +40,17 @@ func (l *Link) fullSync(ctx context.Context, s fleetState) error {
 // readList reads the hash of MACs and then that of records. A record that changes
 // between the two comes again by the stream.
 func (l *Link) readList(ctx context.Context) error {
-	macs := map[string]string{}
-	if l.judge.Load().Signs() {
+	macs, judge, again := map[string]string{}, l.judge.Load(), l.signAll.Swap(false)
+	if judge.Signs() {
 		if err := l.scan(ctx, l.pusher.names.macs, func(prefix, mac string) { macs[prefix] = mac }); err != nil {
 			return err
 		}
 	}
 	return l.scan(ctx, l.pusher.names.blocks, func(prefix, record string) {
 		j := l.check(prefix, record, macs[prefix])
-		l.mirror.Apply(prefix, record, j.mark())
+		mark := j.mark()
+		mark.Signed = mark.Signed && !(again && !judge.ByFirst(macs[prefix]))
+		l.mirror.Apply(prefix, record, mark)
 		l.merge(prefix, j, false)
 	})
 }

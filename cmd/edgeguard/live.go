@@ -27,6 +27,11 @@ func fleetEnv(e *env) *fleet.Env {
 	return &fleet.Env{
 		Stdout: e.stdout, Colour: e.colour, Version: buildVersion(), DefaultConfig: defaultConfig,
 		Load: loadConfig, NoArguments: noArguments,
+		Node: func(c *cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error {
+			var r reach
+			r.flags(c)
+			return r.ask
+		},
 	}
 }
 

@@ -39,7 +39,7 @@ var attacks = []attack{
 }
 
 // haveKeys is whether a fleet can have a key.
-const haveKeys = false
+const haveKeys = true
 
 // What a thief does with a node's Redis user, in fleets without a key, and with one.
 // With key_mode require it has no effect; without a key it raises an alarm and

@@ -46,6 +46,7 @@ func Examine(ctx context.Context, c *config.Config) []Finding {
 	}
 	x.listeners(c)
 	x.state(c)
+	x.fleetKey(c)
 	x.logs(c)
 	x.enforcers(c)
 	x.leftLists(c)

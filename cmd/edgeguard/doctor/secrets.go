@@ -18,7 +18,7 @@ func secretsOf(c *config.Config) []secret {
 	}
 	if f := c.Fleet; f != nil {
 		all = append(all, secret{"fleet.password_file", f.PasswordFile}, secret{"fleet.loader_file", f.LoaderFile},
-			secret{"fleet.tls.key_file", f.TLS.KeyFile})
+			secret{"fleet.key_file", f.KeyFile}, secret{"fleet.tls.key_file", f.TLS.KeyFile})
 	}
 	return all
 }

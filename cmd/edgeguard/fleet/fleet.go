@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin/client"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/node"
@@ -27,6 +28,9 @@ type Env struct {
 	Version, DefaultConfig string
 	// Load reads the named config, or else the default one, or else the built-in one.
 	Load func(name string) (*config.Config, error)
+	// Node declares the flags that say where the node is, and returns what calls f
+	// with a client for it.
+	Node func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
 	// NoArguments is the check that a command got nothing but flags.
 	NoArguments cobra.PositionalArgs
 }
@@ -39,7 +43,7 @@ func Command(e *Env) *cobra.Command {
 		Args:  e.NoArguments,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(statusCommand(e), installCommand(e), aclCommand(e))
+	c.AddCommand(statusCommand(e), installCommand(e), aclCommand(e), keyCommand(e), signCommand(e))
 	return c
 }
 
@@ -47,6 +51,7 @@ func Command(e *Env) *cobra.Command {
 type reach struct {
 	env                               *Env
 	configFile, address, passwordFile string
+	keyFile                           string // the config's; settings sets it
 }
 
 func (r *reach) flags(c *cobra.Command) {
@@ -68,6 +73,7 @@ func (r *reach) settings() (redis.Config, error) {
 	if c.Fleet == nil {
 		c.Fleet = config.DefaultFleet()
 	}
+	r.keyFile = c.Fleet.KeyFile
 	rc := node.RedisConfig(c, r.env.Version)
 	if r.address != "" {
 		rc.Addresses, rc.Cluster, rc.Sentinel = []string{r.address}, false, ""

@@ -28,10 +28,21 @@ func statusCommand(e *Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return json.NewEncoder(e.Stdout).Encode(f)
+				keys, keyErr := keysOf(r.keyFile)
+				records, err := countRecords(ctx, client, rc.Namespace, keys)
+				if err != nil {
+					return rc.Explain(err)
 				}
-				printStatus(e, &f, rc)
+				if asJSON {
+					return json.NewEncoder(e.Stdout).Encode(struct {
+						redis.Fleet
+						Records Records
+					}{f, records})
+				}
+				printStatus(e, &f, &records, rc)
+				if keyErr != nil {
+					fmt.Fprintf(e.Stdout, "\n%s %v\n", output.Paint(output.Red, "warning:", e.Colour), keyErr)
+				}
 				return nil
 			})
 		},
@@ -42,7 +53,7 @@ func statusCommand(e *Env) *cobra.Command {
 }
 
 // printStatus shows the fleet to people, what is wrong in red.
-func printStatus(e *Env, f *redis.Fleet, rc redis.Config) {
+func printStatus(e *Env, f *redis.Fleet, r *Records, rc redis.Config) {
 	server := "Redis " + safetext.Strip(f.Redis)
 	if f.Redis == "" {
 		server = "Redis (version unknown: the user may not run INFO)"
@@ -58,18 +69,19 @@ func printStatus(e *Env, f *redis.Fleet, rc redis.Config) {
 	if len(f.Libraries) > 0 {
 		fmt.Fprintf(e.Stdout, "function libraries: %s\n", safetext.Strip(strings.Join(f.Libraries, ", ")))
 	}
+	printKeys(e.Stdout, f, r, e.Colour)
 	if len(f.Nodes) == 0 {
 		fmt.Fprintln(e.Stdout, "\nNo node was seen in the last hour.")
 		return
 	}
 	t := &output.Table{}
-	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest"} {
+	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest", "key"} {
 		t.Column(head, head == "clock" || head == "push lag", "")
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		t.Row(n.Node, nodeState(n), n.Version, output.Span(f.Now.Sub(n.Started).Round(time.Second)), output.Span(n.Age.Round(time.Second))+" ago",
-			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest)
+			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, keyText(n))
 	}
 	fmt.Fprintln(e.Stdout)
 	t.Print(e.Stdout, e.Colour)
