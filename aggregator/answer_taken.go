@@ -69,11 +69,14 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	switch {
 	case a.Status&StatusSendFull != 0:
 		n.fullRequested.Add(1)
-		s.acked, s.compared = 0, false
+		s.acked, s.compared, s.base = 0, false, base{}
 		part.mark(id, &s)
 		out.Again = !p.Full
 	case p.sent == s.sent:
 		s.acked, s.waiting, s.compared = max(s.acked, p.head), false, !m.partial(p.head)
+		if a.Status&(StatusRefused|StatusCleared) == 0 && s.compared {
+			s.base = p.base
+		}
 	default:
 		// The answer to an older push says nothing of the newest, which may be
 		// lost, or of what Redis stored and then lost.
@@ -81,6 +84,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	// If Redis' mark is below the one here, it does not have an unblock yet or was
 	// set back behind it. The peak may be of a window that has ended.
 	if s.clearedBefore > n.localSlot(m, a.ClearedBefore) && int64(s.clearedBefore) > int64(p.head)-Kept {
+		s.base = base{}
 		out.Forget = uint32(int64(s.clearedBefore) + n.epochOffset(m))
 	} else {
 		s.restAt = 0

@@ -2,15 +2,14 @@ package aggregator
 
 import (
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"edgeguard/shard"
 )
 
 // Collect yields what is to be pushed, about most pushes at a time. It covers
-// the suspects that changed since the last call and those whose last push was
-// not answered; a push holds what changed since the last answered one. When
+// the suspects that changed since the last call, unless they are held back, and
+// those whose last push was not answered; a push holds what changed since the last answered one. When
 // answers show that Redis has lost most of what it had, the next pushes are
 // full. Pushes that the caller does not ask for are not lost. now is local
 // time.
@@ -25,7 +24,7 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 		var room []uint16
 		for i := range n.suspects {
 			lossy := n.lossy(now, len(out) == 0)
-			ids, taken = n.suspects[i].take(ids[:0], taken[:0], &n.sent)
+			ids, taken = n.take(&n.suspects[i], now, ids[:0], taken[:0])
 			for j, id := range ids {
 				as := changesOnly
 				if lossy && !taken[j].compared {
@@ -60,10 +59,10 @@ func (n *Totals) lossy(now time.Time, look bool) bool {
 	return n.reconciler.full
 }
 
-// take returns the suspects to push, as they are now, each with the next push
-// number. The rings are read later, without the lock: what is counted from now
+// take returns the suspects of a part to push, as they are now, each with the
+// next push number, without those that are held back. The rings are read later, without the lock: what is counted from now
 // on marks them again.
-func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) ([]suspectID, []suspect) {
+func (n *Totals) take(p *suspects, now time.Time, ids []suspectID, taken []suspect) ([]suspectID, []suspect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stale {
@@ -73,8 +72,10 @@ func (p *suspects) take(ids []suspectID, taken []suspect, sent *atomic.Uint32) (
 	for _, id := range p.list {
 		switch s, known := p.known[id]; {
 		case !known:
+		case s.dirty && n.holds(id, &s, n.meters[id.meter].slot(now)):
+			left = append(left, id)
 		case s.dirty || s.waiting:
-			p.send(id, &s, sent)
+			p.send(id, &s, &n.sent)
 			ids, taken = append(ids, id), append(taken, s)
 			left = append(left, id)
 		default:

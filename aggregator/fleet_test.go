@@ -335,6 +335,9 @@ func (s *sim) answered(n *simNode, call simCall, answers []aggregator.Answer) {
 		if out.Forget != 0 {
 			s.forget(p.Key, out.Forget)
 			out.Again = true
+			if s.now.Add(-s.ahead).Before(s.steady) { // a mark that moved with the clock: the others find it when they reconcile
+				s.felt(simWhole)
+			}
 		}
 		if out.Over && !n.fleet.Forgotten(p.Key, p.Head()) { // as the pusher asks
 			s.block(s.index[p.Key], "fleet", a.Peak)

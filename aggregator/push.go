@@ -31,6 +31,8 @@ type Push struct {
 	head uint32
 	// sent numbers the pushes of a node.
 	sent uint32
+	// base is that of the suspect once this push is answered.
+	base base
 }
 
 // Head returns the newest slot of the push: the node's when it was made.

@@ -124,7 +124,7 @@ func (n *Totals) reconcileAll() {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id, s := range p.known {
-			s.compared, s.watchSent = false, 0 // the request to watch may be lost, too
+			s.compared, s.watchSent, s.base = false, 0, base{} // the request to watch may be lost, too
 			p.known[id] = s
 		}
 		p.mu.Unlock()
@@ -140,13 +140,20 @@ func (n *Totals) Lost() {
 }
 
 // visit returns the suspects of a part that were not compared since the last
-// visit. Collect pushes those that have changed or were not answered.
+// visit. Those that have changed or were not answered are Collect's: if they
+// are held back for that long, it compares them by their push.
 func (p *suspects) visit(ids []suspectID) []suspectID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, s := range p.known {
 		switch {
-		case s.dirty || s.waiting:
+		case s.waiting:
+		case s.dirty:
+			if !s.compared { // Collect pushes it, and holds nothing back
+				s.due = true
+			}
+			s.compared = false
+			p.known[id] = s
 		case s.compared:
 			s.compared = false
 			p.known[id] = s

@@ -62,7 +62,9 @@ type suspect struct {
 	watchSent     uint32 // slot in which the fleet was asked to watch it
 	sent          uint32 // number of the newest push
 	rank          uint32 // about its count when last looked at: by it keys compete for room
+	base          base   // what is known to be in Redis
 	dirty         bool   // counted since the last Collect
+	due           bool   // not to be held back
 	waiting       bool   // pushed, and not answered
 	listed        bool   // in the list that Collect visits
 	compared      bool   // an answer since the last visit showed that Redis stores all of it
@@ -80,10 +82,10 @@ type suspects struct {
 	_     [64 - 41]byte // fills a cache line
 }
 
-// mark records that there is something to push. The caller holds the lock and
-// stores s.
+// mark records that there is something to push, and that it cannot wait. The
+// caller holds the lock and stores s.
 func (p *suspects) mark(id suspectID, s *suspect) {
-	s.dirty = true
+	s.dirty, s.due = true, true
 	p.enlist(id, s)
 }
 
@@ -91,7 +93,7 @@ func (p *suspects) mark(id suspectID, s *suspect) {
 // holds the lock.
 func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
 	p.enlist(id, s)
-	s.dirty, s.waiting, s.sent = false, true, sent.Add(1)
+	s.dirty, s.due, s.waiting, s.sent, s.base = false, false, true, sent.Add(1), base{}
 	p.known[id] = *s
 }
 

@@ -26,6 +26,7 @@ type Totals struct {
 	size       atomic.Int64 // of all parts
 	cleared    cleared
 	reconciler reconciler
+	leaving    atomic.Bool // nothing is held back
 	alive      aliveNodes
 	sharedBy   atomic.Int64 // the greatest number of nodes of the longest window
 	sent       atomic.Uint32
@@ -166,9 +167,9 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	if !known && (!worth || !n.admit(p, id, &s, count)) {
 		return 0
 	}
-	if !s.dirty || count/2 >= s.rank {
-		s.rank = count
-		p.mark(id, &s)
+	if due := s.grown(count, m.share.Load()); !s.dirty || due && !s.due || count/2 >= s.rank {
+		s.rank, s.dirty, s.due = count, true, s.due || due
+		p.enlist(id, &s)
 		p.known[id] = s
 	}
 	if s.restAt == op.Now {

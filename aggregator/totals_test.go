@@ -102,11 +102,13 @@ func TestASuspectIsPushedFromItsShareOn(t *testing.T) {
 	p = one(t, b.Collect(later, false), slotOf(boot), 12, 10, 0, 0, 2) // the acknowledged head may have grown since
 	b.Answered(&p, Answer{Peak: 12, Total: 12}, later)
 	b.hit(visitor, later, 1)
-	p = one(t, b.Collect(later, false), slotOf(later), 13, 3)
+	one(t, b.Collect(later, false), 0, 0) // held back for the rest of the slot
+	next := later.Add(width * time.Second)
+	p = one(t, b.Collect(next, false), slotOf(later), 13, 3, 0)
 	if p.Full {
 		t.Error("a part was taken for all")
 	}
-	one(t, b.Collect(later, true), slotOf(boot), 13, 10, 0, 0, 3)
+	one(t, b.Collect(next, true), slotOf(boot), 13, 10, 0, 0, 3, 0)
 }
 
 func TestShare(t *testing.T) {

@@ -218,6 +218,7 @@ func (l *Link) lastPush(ctx context.Context) {
 		err = l.forget(ctx)
 	}
 	if err == nil {
+		l.node.Counts().Leave()
 		err = l.pusher.Round(ctx, l.node.Now())
 	}
 	if err != nil {

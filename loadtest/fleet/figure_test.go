@@ -30,10 +30,10 @@ func BenchmarkCrossing(b *testing.B) {
 	for _, quiet := range []bool{false, true} {
 		b.Run(fmt.Sprintf("quiet=%v", quiet), func(b *testing.B) {
 			for range b.N {
-				took := crossings(b, quiet, size(150, 1000))
+				took := crossings(b, quiet, size(400, 1000))
 				fmt.Printf("%s: p50 %v, most %v of %d\n", b.Name(), quantile(took, 0.5).Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond), len(took))
 				b.ReportMetric(float64(quantile(took, 0.5).Milliseconds()), "p50-ms")
-				figure(b, "p99 from crossing to block everywhere", float64(quantile(took, 0.99).Milliseconds()), "p99-ms", 600)
+				figure(b, "p99 from crossing to block everywhere", float64(quantile(took, 0.99).Milliseconds()), "p99-ms", 700)
 			}
 		})
 	}
@@ -73,4 +73,36 @@ func crossings(b *testing.B, quiet bool, attackers int) []time.Duration {
 	f.end()
 	slices.Sort(took)
 	return took
+}
+
+// BenchmarkPushes measures how many keys four nodes push while each of them
+// sees 1,000 clients five times a second, far from the limit.
+func BenchmarkPushes(b *testing.B) {
+	const clients, limit, maxNodes = 1000, 12_500, 10
+	const share = limit / 2 / maxNodes
+	server := redistest.Start(b, redistest.Options{})
+	f := newFleet(b, settings{
+		Nodes: 4, MaxNodes: maxNodes, Quiet: true, Limit: limit, Window: 5 * time.Minute, Rate: 5 * clients, Clients: clients, Even: true,
+	}, server)
+	f.start()
+	for _, n := range f.nodes {
+		for c := range clients {
+			n.see(slices.Repeat([]int{c}, share))
+		}
+	}
+	f.feed()
+	pushed := func() (keys uint64) {
+		for _, n := range f.nodes {
+			keys += n.link.Stats().Keys
+		}
+		return keys
+	}
+	time.Sleep(10 * time.Second) // two slots
+	for range b.N {
+		const takes = 20 * time.Second
+		before := pushed()
+		time.Sleep(takes)
+		figure(b, "keys pushed", float64(pushed()-before)/takes.Seconds(), "keys/s", 1800)
+	}
+	f.end()
 }
