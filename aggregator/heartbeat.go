@@ -41,6 +41,8 @@ type Heartbeat struct {
 	// a node without a key.
 	Key  string `json:"key,omitempty"`
 	Mode string `json:"mode,omitempty"`
+	// Signed says that its MAC was verified here.
+	Signed bool `json:"-"`
 }
 
 // ID returns the name under which Redis files the node's counts.

@@ -127,7 +127,7 @@ func (p *peer) Fleet(beats []aggregator.Heartbeat) {
 	peers := checks.NewPeers()
 	for i := range beats {
 		if b := &beats[i]; b.Node != p.pipeline.Current().Config.Node {
-			peers.Add(b.Node, b.Own, false)
+			peers.Add(b.Node, b.Own, b.Signed)
 		}
 	}
 	p.protected.usePeers(peers)

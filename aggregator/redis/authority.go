@@ -67,6 +67,7 @@ func (l *Link) probe(ctx context.Context) error {
 	defer cancel()
 	err := l.client.FCall(bounded, library.Function("publish"), l.pusher.names.signedKeys(), l.fleetNow().UnixMilli()).Err()
 	if err != nil && !strings.Contains(err.Error(), "EDGEGUARD arguments") {
+		l.stats.failed("beat")
 		return fmt.Errorf("look which functions Redis has: %w", err)
 	}
 	older := err != nil

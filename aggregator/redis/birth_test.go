@@ -21,10 +21,10 @@ func TestBirth(t *testing.T) {
 	born := func() string {
 		t.Helper()
 		standing, err := l.heartbeat(ctx, false)
-		if err != nil || standing.born == "" {
-			t.Fatalf("born %q: %v", standing.born, err)
+		if err != nil || standing.Born == "" {
+			t.Fatalf("born %q: %v", standing.Born, err)
 		}
-		return standing.born
+		return standing.Born
 	}
 	first := born()
 	if again := born(); again != first {

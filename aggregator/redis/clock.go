@@ -26,11 +26,16 @@ func (l *Link) measure(ctx context.Context) error {
 		l.stats.failed("connect")
 		return fmt.Errorf("time: %w", err)
 	}
-	l.skew.Add(clockguard.Sample{Sent: sent, Received: received, Server: now})
-	_, within, _ := l.skew.Server(received)
+	l.measured(clockguard.Sample{Sent: sent, Received: received, Server: now})
+	return nil
+}
+
+// measured adds an answer of Redis that has its time.
+func (l *Link) measured(sample clockguard.Sample) {
+	l.skew.Add(sample)
+	_, within, _ := l.skew.Server(sample.Received)
 	l.stats.ahead.Store(int64(l.ahead()))
 	l.stats.within.Store(int64(within))
-	return nil
 }
 
 // fleetNow returns Redis' time as far as this node knows it; before the first
@@ -63,8 +68,7 @@ func (l *Link) master(ctx context.Context) (redisServer, error) {
 }
 
 // judgeClocks compares the clocks of the live nodes with Redis' and with each
-// other, raises alarms about the wrong ones, and passes to the node how far its
-// wall clock is from the fleet's.
+// other, and raises alarms about the wrong ones.
 func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 	skews := []aggregator.Skew{{Node: l.config.Node, Ahead: l.ahead()}}
 	for _, b := range alive {
@@ -88,9 +92,13 @@ func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 			l.node.Calm("clock", about)
 		}
 	}
-	l.alarms.clocks = wrong
+	l.alarms.clocks, l.alarms.redis = wrong, verdict.Redis
+}
+
+// followClock passes to the node how far its wall clock is from the fleet's.
+func (l *Link) followClock() {
 	if offset, _, ok := l.skew.Offset(clockguard.Read()); ok {
-		l.node.Skew(offset, !verdict.Redis)
+		l.node.Skew(offset, !l.alarms.redis)
 	}
 }
 

@@ -92,7 +92,7 @@ func (f *clusterFleet) total(addr string) (n int, err error) {
 	name := f.names.counts[k.Partition(f.config.Partitions)] + string(k.Append(nil))
 	answer, err := f.client.FCallRO(context.Background(), library.Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	for i := 1; i < len(answer); i += 2 {
-		one, _ := number(answer[i])
+		one, _ := answer[i].(int64)
 		n += int(one)
 	}
 	return n, err

@@ -78,6 +78,9 @@ type Config struct {
 	// Boot distinguishes this run from earlier ones: 16 hex digits. "" draws
 	// random ones.
 	Boot string
+	// Run distinguishes this process from another under the same boot: 8 hex
+	// digits. "" draws random ones.
+	Run string
 	// Version is the program's, for `fleet status`.
 	Version string
 	// Monitor: blocks are received, and none is published.
@@ -109,9 +112,8 @@ func (c *Config) check() error {
 	orElse(&c.Timeout, DefaultTimeout)
 	orElse(&c.Retention, DefaultRetention)
 	orElse(&c.MaxSkew, DefaultMaxSkew)
-	if c.Boot == "" {
-		c.Boot = newBoot()
-	}
+	orElse(&c.Boot, randomHex(8))
+	orElse(&c.Run, randomHex(4))
 	return errors.Join(
 		complain(len(c.Addresses) == 0, "fleet: no Redis address: set fleet.redis"),
 		complain(!validNamespace.MatchString(c.Namespace),
@@ -148,10 +150,10 @@ func complain(wrong bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-func newBoot() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
+func randomHex(size int) string {
+	b := make([]byte, size)
+	rand.Read(b) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b)
 }
 
 // readPassword reads the file, at each connection: see Config.

@@ -48,9 +48,9 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	for _, m := range fleet {
 		m.eventually(t, "the fleet's digest", func() bool {
 			st, err := m.link.heartbeat(ctx, false)
-			digest, version := m.link.mirror.Digest(st.cutoff)
+			digest, version := m.link.mirror.Digest(st.Cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
-			return err == nil && len(m.link.queue) == 0 && version == st.changes && digest == st.digest && m.link.Stats().Records == records
+			return err == nil && len(m.link.queue) == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
 		})
 	}
 	return records

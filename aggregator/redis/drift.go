@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/roster"
 )
 
 // drift finds out from heartbeats whether the mirror still equals the fleet's
@@ -26,27 +27,27 @@ type drift struct {
 // (a fail-over that lost changes), the mirror has not reached the list of the
 // last heartbeat, or the digests differ twice in a row. If two full syncs at
 // one version did not help, Redis' digest is wrong.
-func (l *Link) compareLists(ctx context.Context, s fleetState) {
+func (l *Link) compareLists(ctx context.Context, s roster.State) {
 	d := &l.drift
-	d.cutoff.Store(s.cutoff)
-	digest, version := l.mirror.Digest(s.cutoff)
-	differ := s.digest != "" && version == s.changes && digest != s.digest
-	back := d.mirrorVersion > s.changes || d.born != s.born
+	d.cutoff.Store(s.Cutoff)
+	digest, version := l.mirror.Digest(s.Cutoff)
+	differ := s.Digest != "" && version == s.Changes && digest != s.Digest
+	back := d.mirrorVersion > s.Changes || d.born != s.Born
 	wrong := back || version < d.fleetVersion
-	d.born = s.born
+	d.born = s.Born
 	if differ {
 		d.mismatches++
 	} else {
 		d.mismatches = 0
 	}
-	if !differ || s.changes != d.lastVersion {
+	if !differ || s.Changes != d.lastVersion {
 		d.syncsAtMatch = l.stats.syncs.Load()
 	}
-	d.lastVersion = s.changes
+	d.lastVersion = s.Changes
 	if back {
 		l.lost() // a Redis that lost blocks may have lost counts, too
 	}
-	d.fleetVersion, d.mirrorVersion = s.changes, version
+	d.fleetVersion, d.mirrorVersion = s.Changes, version
 	if wrong || d.mismatches >= 2 {
 		d.mismatches, d.fleetVersion, d.mirrorVersion = 0, 0, 0
 		if !wrong && l.stats.syncs.Load() >= d.syncsAtMatch+2 {
@@ -62,11 +63,11 @@ func (l *Link) compareLists(ctx context.Context, s fleetState) {
 // was evicted or blocks were written without the library. If another node was
 // first, or the list has changed, nothing happens. An error does not end the
 // session: the next mismatches bring it again.
-func (l *Link) repair(ctx context.Context, s fleetState, digest string) {
+func (l *Link) repair(ctx context.Context, s roster.State, digest string) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	err := l.client.FCall(ctx, library.Function("repair"), []string{l.pusher.names.state},
-		strconv.FormatInt(s.changes, 10), s.digest, digest).Err()
+		strconv.FormatInt(s.Changes, 10), s.Digest, digest).Err()
 	if err != nil {
 		l.stats.failed("repair")
 		l.stats.note(err)

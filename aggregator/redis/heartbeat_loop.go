@@ -11,12 +11,15 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/roster"
+	"edgeguard/clockguard"
 )
 
-// heartbeatAlarms are the alarms that the last heartbeat raised.
+// heartbeatAlarms are the alarms that the last whole list of nodes raised.
 type heartbeatAlarms struct {
 	duplicate string            // the first name that two nodes share; "" if none
 	clocks    map[string]string // the text of each wrong clock
+	redis     bool              // most nodes disagree with Redis' clock
 }
 
 // heartbeatLoop sends a heartbeat every two seconds and compares the lists.
@@ -34,9 +37,6 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 			return ctx.Err()
 		case <-ticks.C:
 		}
-		if err := l.measure(ctx); err != nil {
-			return err
-		}
 		s, err := l.heartbeat(ctx, true)
 		if err != nil {
 			return err
@@ -47,31 +47,65 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 	}
 }
 
-// heartbeat calls the beat function and returns its answer. announce says that
-// this node is alive, and applies what the others reported; without it the call
+// heartbeat calls the beat function, applies what it says of the nodes, and
+// returns its answer. announce says that this node is alive; without it the call
 // only reads.
-func (l *Link) heartbeat(ctx context.Context, announce bool) (fleetState, error) {
+func (l *Link) heartbeat(ctx context.Context, announce bool) (roster.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	field, value := "", ""
+	field, value, since, reported := "", "", l.nodes.Version(), ""
 	if announce {
 		mine := l.ownHeartbeat()
-		field, value = mine.Field(), mine.Encode()
+		judge := l.judge.Load()
+		field, value, since = mine.Field(), judge.EncodeBeat(mine), l.nodes.Since(time.Now())
+		reported = fmt.Sprint(mine.Own, mine.Monitor, judge.Mode(), judge.Key())
+	} else if since == 0 {
+		since = -1 // the whole list is the heartbeat loop's
 	}
-	answer, err := l.client.FCall(ctx, library.Function("beat"), l.pusher.names.heartbeatKeys(),
-		field, value, strconv.Itoa(l.config.Partitions)).Slice()
-	var s fleetState
-	if err == nil {
-		s, err = parseFleetState(answer)
+	changed := "0"
+	if announce && reported != l.reported {
+		changed = "1"
 	}
+	sent := clockguard.Read().Mono
+	s, err := l.callBeat(ctx, field, value, strconv.FormatInt(since, 10), changed)
 	if err != nil {
 		l.stats.failed("beat")
 		return s, fmt.Errorf("heartbeat: %w", err)
 	}
 	if announce {
-		l.updateNodes(s)
+		l.measured(clockguard.Sample{Sent: sent, Received: clockguard.Read().Mono, Server: s.Now})
+		l.reported = reported
+		l.updateNodes(&s)
+	} else if since >= 0 {
+		l.nodes.Apply(time.Now(), &s, l.judge.Load().Beat)
 	}
 	return s, nil
+}
+
+// callBeat calls the beat function in its present form; where Redis has the
+// functions of the version before, in theirs, which lists all nodes.
+func (l *Link) callBeat(ctx context.Context, field, value, since, changed string) (roster.State, error) {
+	keys, parse := l.pusher.names.memberKeys(), roster.ParseState
+	args := []any{field, value, l.config.Partitions, since, changed, l.config.Run}
+	if l.older.Load() {
+		keys, args, parse = l.pusher.names.heartbeatKeys(), args[:3], roster.ParseOld
+	}
+	answer, err := l.client.FCall(ctx, library.Function("beat"), keys, args...).Slice()
+	if err != nil {
+		return roster.State{}, err
+	}
+	return parse(answer)
+}
+
+// farewell says that this node ends, so that the others need not wait until it
+// has been silent for long.
+func (l *Link) farewell(ctx context.Context) error {
+	if l.older.Load() {
+		return nil
+	}
+	mine := aggregator.Heartbeat{Node: l.config.Node, Boot: l.config.Boot}
+	_, err := l.callBeat(ctx, mine.Field(), "", "-1", "0")
+	return err
 }
 
 // ownHeartbeat returns this node's heartbeat.
@@ -84,22 +118,26 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(l.ahead().Microseconds()) / 1000,
 		PushLagMS: l.stats.pushLag().Milliseconds(),
 		Changes:   changes, Digest: digest, Cutoff: l.drift.cutoff.Load(), Own: l.node.Own(),
+		Run: l.config.Run, Seq: l.seq.Add(1),
 	}
 }
 
-// updateNodes applies the state of the fleet's nodes.
-func (l *Link) updateNodes(s fleetState) {
-	l.nodes.set(s.names())
-	alive := s.alive()
-	names := map[string]bool{l.config.Node: true}
-	for _, b := range alive {
-		names[b.Node] = true
-	}
-	l.stats.nodes.Store(int64(len(names)))
-	l.node.Counts().SetNodes(len(names), l.node.Now())
+// updateNodes applies what Redis says of the fleet's nodes. Clocks and names
+// are compared where all heartbeats are new: in a whole list.
+func (l *Link) updateNodes(s *roster.State) {
+	l.nodes.Apply(time.Now(), s, l.judge.Load().Beat)
+	alive := l.nodes.Alive()
+	names := roster.Names(alive, l.config.Node)
+	l.stats.nodes.Store(int64(names))
+	l.node.Counts().SetNodes(names, l.node.Now())
 	l.node.Fleet(alive)
-	l.judgeClocks(alive)
-	l.alarmDuplicates(s.duplicateNames())
+	if s.Whole {
+		l.judgeClocks(alive)
+		l.alarmDuplicates(roster.Duplicates(alive))
+	} else if l.ahead().Abs() > l.config.MaxSkew {
+		l.nodes.Soon()
+	}
+	l.followClock()
 }
 
 // alarmDuplicates raises an alarm for each name that two nodes share, and ends

@@ -108,13 +108,14 @@ func TestSkewIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.client.Close()
-		l.judgeClocks(nil) // Redis was not asked yet
+		l.followClock() // Redis was not asked yet
 		mono := clockguard.Read()
 		l.skew.Add(clockguard.Sample{Sent: mono.Mono, Received: mono.Mono, Server: mono.Wall.Add(behind)})
 		if ahead := l.ahead(); (ahead + behind - corrected).Abs() > 100*time.Millisecond {
 			t.Errorf("%v ahead of Redis, not %v", ahead, corrected-behind)
 		}
 		l.judgeClocks(nil)
+		l.followClock()
 		if len(told) != 1 || (told[0]-behind).Abs() > 100*time.Millisecond {
 			t.Errorf("reported %v, not %v", told, behind)
 		}

@@ -16,9 +16,6 @@ import (
 	"edgeguard/aggregator/redis/library"
 )
 
-// memberKeys are the keys of beat for nodes that read what changed.
-func (n *names) memberKeys() []string { return append(n.heartbeatKeys(), n.seen, n.moved, n.macs) }
-
 // beats is a server whose time the test sets, with its reference.
 type beats struct {
 	*both

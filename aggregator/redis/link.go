@@ -16,6 +16,7 @@ import (
 	"edgeguard/aggregator/crowded"
 	"edgeguard/aggregator/health"
 	"edgeguard/aggregator/mirror"
+	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
 )
 
@@ -41,7 +42,7 @@ type Link struct {
 	client goredis.UniversalClient
 	health *health.Health
 	stats  counters
-	nodes  roster
+	nodes  *roster.Roster
 
 	// Of Run's goroutine, or of the loop that it starts.
 	started time.Time
@@ -51,6 +52,8 @@ type Link struct {
 	alarms  heartbeatAlarms
 
 	evictions health.Evictions // the heartbeat loop's
+	seq       atomic.Uint64    // heartbeats that were sent
+	reported  string           // what the last one that arrived reported of this node
 
 	skew   clockguard.Skew // Redis' clock against this host's
 	mirror *mirror.Mirror  // the fleet's list as it was read
@@ -96,13 +99,10 @@ func New(c Config, node Peer) (*Link, error) {
 	}
 	l.health = health.New(l.started, node.Alarm, node.Calm)
 	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
-	l.pusher = newPusher(client, &l.config, l.node, &l.nodes, &l.stats)
+	l.nodes = roster.New(l.config.Node, l.config.Boot, rand.Float64)
+	l.pusher = newPusher(client, &l.config, l.node, l.nodes, &l.stats)
 	l.pusher.live = true
-	l.pusher.refreshNames = func(ctx context.Context) {
-		if s, err := l.heartbeat(ctx, false); err == nil {
-			l.nodes.set(s.names())
-		}
-	}
+	l.pusher.refreshNames = func(ctx context.Context) { _, _ = l.heartbeat(ctx, false) } // it counts its errors
 	return l, nil
 }
 
@@ -182,14 +182,15 @@ func (l *Link) join(ctx context.Context) (position, error) {
 			sleep(ctx, rand.N(l.health.Spread(time.Now())+1))
 		}
 	}
+	if err := l.probe(ctx); err != nil {
+		return position{}, err
+	}
+	l.nodes.Rejoin()
 	s, err := l.heartbeat(ctx, true)
 	if err != nil {
 		return position{}, err
 	}
-	l.drift.born = s.born
-	if err := l.probe(ctx); err != nil {
-		return position{}, err
-	}
+	l.drift.born = s.Born
 	// What is queued is in the list, too, which the sync publishes.
 	for len(l.queue) > 0 {
 		<-l.queue
@@ -220,6 +221,9 @@ func (l *Link) lastPush(ctx context.Context) {
 	if err == nil {
 		l.node.Counts().Leave()
 		err = l.pusher.Round(ctx, l.node.Now())
+	}
+	if err == nil {
+		err = l.farewell(ctx)
 	}
 	if err != nil {
 		l.stats.note(err)

@@ -256,7 +256,7 @@ func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 		t.Fatal(err)
 	}
 	for i := 1; i < len(answer); i += 2 {
-		count, _ := number(answer[i])
+		count, _ := answer[i].(int64)
 		total += int(count)
 	}
 	return total

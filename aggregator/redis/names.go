@@ -27,7 +27,10 @@ func newNames(namespace string, partitions int) names {
 	return n
 }
 
-// heartbeatKeys returns the keys of the beat function, in its order.
+// memberKeys returns the keys of the beat function, in its order.
+func (n *names) memberKeys() []string { return append(n.heartbeatKeys(), n.seen, n.moved, n.macs) }
+
+// heartbeatKeys returns those of the version before.
 func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
 
 // publishKeys returns the keys of the publish function of the version before, in

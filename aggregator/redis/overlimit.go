@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
 	answer, _ := cmd.Slice()
 	for ; len(answer) >= 2; answer = answer[2:] {
-		if id, _ := answer[0].(string); len(id) == 8 && !p.nodes.knows([8]byte([]byte(id))) {
+		if id, _ := answer[0].(string); len(id) == 8 && p.nodes.Name([8]byte([]byte(id))) == "" {
 			return true
 		}
 	}
@@ -72,7 +73,7 @@ func (p *Pusher) nodeCounts(answer []any) []aggregator.NodeCount {
 		if !isText || !isNumber || len(id) != 8 || count <= 0 {
 			continue
 		}
-		parts = append(parts, aggregator.NodeCount{Node: p.nodes.name([8]byte([]byte(id))), Count: uint32(count)})
+		parts = append(parts, aggregator.NodeCount{Node: cmp.Or(p.nodes.Name([8]byte([]byte(id))), fmt.Sprintf("unknown node (%x)", id[:3])), Count: uint32(count)})
 	}
 	return aggregator.SumByNode(parts)
 }

@@ -59,8 +59,9 @@ type List interface {
 type Membership interface {
 	// Own returns this node's addresses, for which others take no wider block.
 	Own() []netip.Addr
-	// Fleet is called every two seconds with the heartbeats of all live nodes,
-	// this one included.
+	// Fleet is called every two seconds with all live nodes, this one included:
+	// of each the newest heartbeat that was read, which is minutes old in a
+	// large fleet.
 	Fleet(nodes []aggregator.Heartbeat)
 	// Skew is called after each heartbeat with how far Redis' clock is ahead of
 	// this host's wall clock: the argument of [clockguard.Clock.Correct].

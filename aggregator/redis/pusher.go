@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/roster"
 )
 
 const (
@@ -32,7 +33,7 @@ type Pusher struct {
 	names        names
 	id           [8]byte
 	node         Counting
-	nodes        *roster
+	nodes        *roster.Roster
 	stats        *counters
 	refreshNames func(context.Context) // reads the nodes' names again; nil: nodes is complete
 	// live makes each call claim the node's time when it is sent: a round of very
@@ -48,12 +49,10 @@ func NewPusher(client goredis.UniversalClient, c Config, node Counting, named ma
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	seen := &roster{}
-	seen.set(named)
-	return newPusher(client, &c, node, seen, &counters{}), nil
+	return newPusher(client, &c, node, roster.Named(named), &counters{}), nil
 }
 
-func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster, stats *counters) *Pusher {
+func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster.Roster, stats *counters) *Pusher {
 	return &Pusher{
 		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
 		id: aggregator.NodeID(c.Node, c.Boot), node: node, nodes: seen, stats: stats,

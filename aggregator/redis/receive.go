@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/roster"
 	"edgeguard/blocklist"
 )
 
@@ -30,11 +31,11 @@ type position struct{ changes, watch string }
 // startPosition returns where reading continues after a full sync. The watch
 // list has no snapshot, but a key is watched for one window: the entries of the
 // last window are all that matter.
-func startPosition(s fleetState, window time.Duration) position {
-	at := position{changes: s.tip, watch: strconv.FormatInt(s.now.Add(-window).UnixMilli(), 10) + "-0"}
+func startPosition(s roster.State, window time.Duration) position {
+	at := position{changes: s.Tip, watch: strconv.FormatInt(s.Now.Add(-window).UnixMilli(), 10) + "-0"}
 	// If the state was lost, there is no tip, but the stream still has what came
 	// before the read.
-	orElse(&at.changes, strconv.FormatInt(s.now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
+	orElse(&at.changes, strconv.FormatInt(s.Now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
 	return at
 }
 

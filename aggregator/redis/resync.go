@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/aggregator/roster"
 )
 
 const (
@@ -18,9 +19,9 @@ const (
 
 // fullSync reads and merges the whole list, then publishes what this node knows
 // better. s was read before: changes made since then come again by the stream,
-// which is read from s.tip on.
-func (l *Link) fullSync(ctx context.Context, s fleetState) error {
-	l.mirror.Begin(s.changes)
+// which is read from s.Tip on.
+func (l *Link) fullSync(ctx context.Context, s roster.State) error {
+	l.mirror.Begin(s.Changes)
 	l.noRoom.Store(false)
 	if err := l.readList(ctx); err != nil {
 		l.stats.failed("sync")

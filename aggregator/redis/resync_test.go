@@ -37,8 +37,8 @@ func (m *member) agreed(t testing.TB, n int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, changes := m.link.mirror.Digest(s.cutoff)
-	return m.list.Len() == n && changes == s.changes && digest == s.digest
+	digest, changes := m.link.mirror.Digest(s.Cutoff)
+	return m.list.Len() == n && changes == s.Changes && digest == s.Digest
 }
 
 // TestFullSync: a node that joins late reads a list of any length, of more than

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/roster"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,6 +30,9 @@ type Fleet struct {
 	// Nodes are those with a heartbeat in the last hour, by name.
 	Nodes []NodeStatus
 }
+
+// fresh is how old a live node's heartbeat may be.
+const fresh = 10 * time.Second
 
 // NodeStatus is one node's last heartbeat.
 type NodeStatus struct {
@@ -62,19 +66,22 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	if err := f.server(ctx, client, n.nodes); err != nil {
 		return f, fmt.Errorf("%s", c.diagnose(err).Text)
 	}
-	s := fleetState{now: f.Now}
+	var alive []aggregator.Heartbeat
 	for field, value := range nodes.Val() {
 		_, value, _ = strings.Cut(value, " ") // the library puts the time of receipt before it
 		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
-			s.nodes = append(s.nodes, b)
+			n := NodeStatus{Heartbeat: b, Age: f.Now.Sub(b.At)}
+			if n.Alive = n.Age.Abs() < fresh; n.Alive {
+				alive = append(alive, b)
+			}
+			f.Nodes = append(f.Nodes, n)
 		}
 	}
-	duplicates := s.duplicateNames()
-	for _, b := range s.nodes {
-		age := f.Now.Sub(b.At)
-		alive := age < fresh && age > -fresh
-		duplicate := alive && slices.Contains(duplicates, b.Node)
-		f.Nodes = append(f.Nodes, NodeStatus{Heartbeat: b, Alive: alive, Age: age, DuplicateName: duplicate, Twin: duplicate})
+	duplicates := roster.Duplicates(alive)
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		n.DuplicateName = n.Alive && slices.Contains(duplicates, n.Node)
+		n.Twin = n.DuplicateName
 	}
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))

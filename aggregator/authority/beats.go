@@ -1,0 +1,31 @@
+package authority
+
+import "edgeguard/aggregator"
+
+// Beat parses a heartbeat, and reports whether it is signed by a key of this
+// fleet, and whether it counts if it is fresh.
+func (j *Judge) Beat(field, value string) (h aggregator.Heartbeat, signed, ok bool) {
+	h, signed, ok = aggregator.VerifyHeartbeat(j.keys, j.namespace, field, value)
+	return h, signed, ok && (signed || !j.require)
+}
+
+// EncodeBeat returns the text of this node's heartbeat, signed if the node has a
+// key.
+func (j *Judge) EncodeBeat(h aggregator.Heartbeat) string {
+	h.Mode = j.Mode()
+	return h.EncodeSigned(j.keys, j.namespace)
+}
+
+// Mode returns the node's key_mode; "" without a key.
+func (j *Judge) Mode() string {
+	switch {
+	case j.keys == nil:
+		return ""
+	case j.require:
+		return "require"
+	}
+	return "accept"
+}
+
+// Key returns the ID of the key that signs; "" without a key.
+func (j *Judge) Key() string { return j.keys.ID() }

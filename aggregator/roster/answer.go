@@ -1,0 +1,112 @@
+package roster
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// State is an answer of the library's beat function: the state of a namespace,
+// and what it says of the nodes.
+type State struct {
+	Now     time.Time // Redis' clock
+	Changes int64     // the version of the fleet's list
+	Digest  string    // of the records that end after Cutoff; "" while ended ones are still to be removed
+	Cutoff  int64     // unix second
+	Tip     string    // newest ID of the stream of changes; "" if it is empty
+	Born    string    // when the namespace was created; another time is another namespace
+
+	News []News
+	// Whole says that News lists all nodes, and More that it ends before
+	// Redis' newest version of the nodes. Version is how far it goes.
+	Whole, More bool
+	Version     int64
+	// Other says that another process sends heartbeats under the same field,
+	// and Before when the one before this was received, in unix seconds; 0 if
+	// there was none.
+	Other  bool
+	Before int64
+	// Ask is how often nodes asked for MACs that they lack; MACs is how many
+	// Redis has.
+	Ask, MACs int64
+}
+
+// The lengths of answers before the nodes.
+const (
+	oldParts = 7
+	parts    = 14
+)
+
+// ParseOld parses an answer to a call of the version before, which lists all
+// nodes.
+func ParseOld(answer []any) (State, error) {
+	s, err := parseHead(answer, oldParts, 2)
+	if err != nil {
+		return s, err
+	}
+	s.Whole = true
+	for rest := answer[oldParts:]; len(rest) >= 2; rest = rest[2:] {
+		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[1]), Alive: true})
+	}
+	return s, nil
+}
+
+// ParseState parses an answer.
+func ParseState(answer []any) (State, error) {
+	s, err := parseHead(answer, parts, 3)
+	if err != nil {
+		return s, err
+	}
+	n, err := numbers(answer[oldParts:parts])
+	if err != nil {
+		return s, err
+	}
+	s.Version, s.Other, s.Before, s.More, s.Whole, s.Ask, s.MACs = n[0], n[1] != 0, n[2], n[3] != 0, n[4] != 0, n[5], n[6]
+	for rest := answer[parts:]; len(rest) >= 3; rest = rest[3:] {
+		alive, _ := number(rest[1])
+		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[2]), Alive: alive == 1})
+	}
+	return s, nil
+}
+
+// parseHead parses what all answers begin with; each node takes some parts more
+// than head.
+func parseHead(answer []any, head, each int) (s State, err error) {
+	if len(answer) < head || (len(answer)-head)%each != 0 {
+		return s, fmt.Errorf("an answer of %d parts", len(answer))
+	}
+	n, err := numbers([]any{answer[0], answer[1], answer[2], answer[4]})
+	if err != nil {
+		return s, err
+	}
+	s.Now, s.Changes, s.Cutoff = time.Unix(n[0], n[1]*1000), n[2], n[3]
+	s.Digest, s.Tip, s.Born = text(answer[3]), text(answer[5]), text(answer[6])
+	return s, nil
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func numbers(answer []any) (out []int64, err error) {
+	for _, v := range answer {
+		n, ok := number(v)
+		if !ok {
+			return nil, fmt.Errorf("%v is not a number", v)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func number(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}

@@ -1,0 +1,191 @@
+// Package roster keeps which nodes a fleet has, from their heartbeats. A node
+// reads the whole list at times, and in between only what has changed: who came,
+// who went, and who reports something else of itself.
+//
+// A heartbeat counts if it was sent a few seconds ago, by Redis' clock, and later than the last one that counted of its node and boot. Any other is
+// passed over: what a dead node sent last looks the same as what a thief wrote a
+// second time.
+package roster
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+const (
+	// Fresh is how old the heartbeat of a node that is alive may be: ten seconds
+	// by Redis, which counts whole ones, and as long as it was on its way.
+	Fresh = 12 * time.Second
+	// kept is how long a node is remembered after its last heartbeat: its name
+	// is in the reasons of blocks.
+	kept = time.Hour
+	// most bounds what a client that writes into Redis can have a node remember.
+	most = 1 << 15
+)
+
+// News is what Redis says of one node and boot.
+type News struct {
+	Field, Value string
+	// Alive says that a heartbeat came within the last ten seconds, as far as
+	// Redis knows.
+	Alive bool
+}
+
+// Verify parses and verifies a heartbeat, and reports whether it counts if it
+// is fresh: without a MAC it does not where MACs are required.
+type Verify func(field, value string) (h aggregator.Heartbeat, signed, ok bool)
+
+// Roster is the nodes of a fleet. It is safe for concurrent use. Make it with
+// [New].
+type Roster struct {
+	own  aggregator.Heartbeat // name and boot of this node
+	draw func() float64
+
+	mu     sync.Mutex // guards the fields below
+	nodes  map[string]*node
+	byID   map[[8]byte]*node
+	rhythm rhythm
+}
+
+type node struct {
+	aggregator.Heartbeat
+	alive bool
+	heard time.Time // when its last good heartbeat was sent, by Redis' clock
+}
+
+// New returns the roster of a node, empty. draw returns random numbers from 0
+// to 1.
+func New(name, boot string, draw func() float64) *Roster {
+	return &Roster{
+		own: aggregator.Heartbeat{Node: name, Boot: boot}, draw: draw,
+		nodes: map[string]*node{}, byID: map[[8]byte]*node{},
+	}
+}
+
+// Named returns a roster that knows these names by their IDs and is never
+// updated: a replay's.
+func Named(names map[[8]byte]string) *Roster {
+	r := New("", "", nil)
+	for id, name := range names {
+		r.byID[id] = &node{Heartbeat: aggregator.Heartbeat{Node: name}}
+	}
+	return r
+}
+
+// Apply merges what Redis said, and reports whether the nodes that are alive, or
+// what they report of themselves, may have changed. now is the caller's clock,
+// which never steps.
+func (r *Roster) Apply(now time.Time, s *State, verify Verify) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !s.Whole && s.Version < r.rhythm.version {
+		return false // an answer that a later one overtook
+	}
+	r.rhythm.version = s.Version
+	listed := make(map[string]bool, len(s.News))
+	for _, one := range s.News {
+		listed[one.Field] = true
+		h, signed, ok := verify(one.Field, one.Value)
+		if ok {
+			h.Signed = signed
+		}
+		if !r.merge(s.Now, one, &h, ok, s.Whole) {
+			continue
+		}
+		changed = true
+		if one.Alive && h.Node == r.own.Node && h.Boot != r.own.Boot {
+			r.rhythm.by(now.Add(look)) // two runs of one name, perhaps
+		}
+	}
+	if s.Whole {
+		r.drop(s.Now, listed)
+		alive := r.alive()
+		older := slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Run == "" })
+		r.rhythm.plan(now, len(alive), older, r.draw())
+	}
+	return changed || s.Whole
+}
+
+// merge applies one piece of news, with its heartbeat if that is ok.
+func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, whole bool) (changed bool) {
+	n := r.nodes[one.Field]
+	age := now.Sub(h.At)
+	fresh := one.Alive && age < Fresh
+	// A last one from the future was taken before Redis' clock was set back.
+	newer := n == nil || h.At.After(n.At) || (h.Run == n.Run && h.Seq > n.Seq) || n.At.Sub(now) >= Fresh
+	switch {
+	case ok && newer && age > -Fresh && age < kept:
+		if n == nil {
+			if len(r.nodes) >= most {
+				return false
+			}
+			n = &node{}
+			r.nodes[one.Field], r.byID[h.ID()] = n, n
+		}
+		n.Heartbeat, n.heard, n.alive = *h, h.At, fresh
+		return true
+	case n == nil || !n.alive:
+		return false
+	case !one.Alive, whole && now.Sub(n.At).Abs() >= Fresh:
+		n.alive = false
+		return true
+	}
+	return false
+}
+
+// drop ends the nodes that a whole list lacks, and forgets those that were last
+// heard of long ago.
+func (r *Roster) drop(now time.Time, listed map[string]bool) {
+	for field, n := range r.nodes {
+		if !listed[field] {
+			n.alive = false
+		}
+		if !n.alive && now.Sub(n.heard).Abs() >= kept {
+			delete(r.nodes, field)
+			delete(r.byID, n.ID())
+		}
+	}
+}
+
+// Alive returns the newest heartbeat that was read of each node and boot that is
+// alive, by their fields.
+func (r *Roster) Alive() []aggregator.Heartbeat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alive()
+}
+
+func (r *Roster) alive() []aggregator.Heartbeat {
+	var out []aggregator.Heartbeat
+	for _, n := range r.nodes {
+		if n.alive {
+			out = append(out, n.Heartbeat)
+		}
+	}
+	slices.SortFunc(out, func(a, b aggregator.Heartbeat) int { return strings.Compare(a.Field(), b.Field()) })
+	return out
+}
+
+// Evidence reports whether counts under an ID are those of a node that was
+// alive at or after a time, by Redis' clock.
+func (r *Roster) Evidence(id [8]byte, since time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.byID[id]
+	return n != nil && (n.alive || !n.heard.Before(since))
+}
+
+// Name returns the name of the node that counts under an ID; "" if it is not
+// known.
+func (r *Roster) Name(id [8]byte) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.byID[id]; n != nil {
+		return n.Node
+	}
+	return ""
+}
