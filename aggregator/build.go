@@ -26,7 +26,7 @@ func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []
 	}
 	oldest := int64(head) - (ring.Slots - 1)
 	first := max(int64(m.since.Load()), int64(s.clearedBefore), oldest, 0)
-	p := Push{Key: n.key(id), Width: m.Width, head: head, sent: s.sent, base: base{(*ring.Counts)(&counts).Sum(), head, m.share.Load()}}
+	p := Push{Key: n.key(id), Width: m.Width, head: head, sent: s.sent, base: base{(*ring.Counts)(&counts).Sum(), head}}
 	for i, c := range counts {
 		if oldest+int64(i) >= first {
 			p.Sum += uint32(c)

@@ -72,7 +72,7 @@ func (n *Totals) take(p *suspects, now time.Time, ids []suspectID, taken []suspe
 	for _, id := range p.list {
 		switch s, known := p.known[id]; {
 		case !known:
-		case s.dirty && n.holds(id, &s, n.meters[id.meter].slot(now)):
+		case s.dirty && n.holds(&s, n.meters[id.meter].slot(now)):
 			left = append(left, id)
 		case s.dirty || s.waiting:
 			p.send(id, &s, &n.sent)

@@ -8,8 +8,9 @@ package aggregator
 //   - nobody watches the key, and all its slots were pushed before;
 //   - its newest push was answered, neither refused nor asked for again, and is
 //     of a window without a step of the clock and without an unblock;
-//   - that push is of the present slot, and its share is still the share;
-//   - since it was made, the key has counted less than the share.
+//   - that push is of the present slot;
+//   - since it was made, the key has counted less than the share. A share that
+//     becomes smaller has the tables searched, which ends every wait.
 //
 // The base is the newest push alone. By the answer to an older one, and by one
 // of an older slot, whose window has ended, more than a share went unreported.
@@ -18,18 +19,17 @@ package aggregator
 
 // base is what of a suspect is known to be in Redis.
 type base struct {
-	told  uint32 // its count when its newest push was made; 0 while that is not answered
-	at    uint32 // the local slot of that push; 0: there is no base
-	share uint32 // the share then
+	told uint32 // its count when its newest push was made; 0 while that is not answered
+	at   uint32 // the local slot of that push; 0: there is no base
 }
 
 // grown reports whether a key has counted a share more than its base.
 func (s *suspect) grown(count, share uint32) bool { return count-min(count, s.base.told) >= share }
 
 // holds reports whether a dirty suspect can wait. The caller holds the lock.
-func (n *Totals) holds(id suspectID, s *suspect, slot uint32) bool {
+func (n *Totals) holds(s *suspect, slot uint32) bool {
 	return n.config.Quiet && !s.due && !s.waiting && s.watchedUntil == 0 && s.acked != 0 &&
-		s.base.at == slot && s.base.share == n.meters[id.meter].share.Load() && !n.leaving.Load()
+		s.base.at == slot && !n.leaving.Load()
 }
 
 // Leave ends the holding back: the next Collect pushes all that has changed.
