@@ -39,6 +39,7 @@ local F, N = 9, 5  -- the bytes before the slots, of the fleet's ring and of a n
 local MOST = 65535 -- where a slot of the fleet stops
 local LIFE = 70    -- slots for which a suspect outlives the last move of its head
 local ROOM = { 255, MOST } -- what a cell of so many bytes holds
+local RINGS, OWNS = { F + KEPT + 3, F + 2 * KEPT + 3 }, { N + KEPT + 3, N + 2 * KEPT + 3 } -- bytes of a ring, by cell
 local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
 
 local function bind()
@@ -158,11 +159,12 @@ local function peakOf(fleet, cell, steps, all)
 end
 
 -- compare answers an offer, a push of one empty slot: by what is stored, which
--- stays as it is.
+-- stays as it is. It returns nothing where the two are no rings.
 local function compare(ring, mine, body)
   local last, claimed = unpack('>I4I4', body)
   local cell, head, bottom = unpack('>BI4I4', ring)
   local mineCell, mineHead = unpack('>BI4', mine)
+  if #ring ~= RINGS[cell] or #mine ~= OWNS[mineCell] then return end
   local all = ending(ring, F, cell, head, last)
   local peak = last < head and peakOf(ring, cell, min(head - last, LATE), total(ring)) or all
   local own = mineHead > head and 0 or ending(mine, N, mineCell, mineHead, last)
@@ -236,13 +238,14 @@ end
 -- moves by the difference. It returns both rings, the answer, and the fleet's
 -- head before and after. latest is the last slot that is not refused as from
 -- the future. It returns nothing where no function can have written the rings:
--- the node's is ahead of the fleet's, or the fleet's is beyond the last slot that
--- it can have reached.
+-- they are none, the node's is ahead of the fleet's, or the fleet's is beyond the
+-- last slot that it can have reached.
 local function merge(ring, mine, body, latest, reached)
   local first, claimed = unpack('>I4I4', body)
   local last = first + (#body - 8) / 2 - 1
   local cell, before, bottom = unpack('>BI4I4', ring)
   local mineCell, mineBefore = unpack('>BI4', mine)
+  if #ring ~= RINGS[cell] or #mine ~= OWNS[mineCell] then return end
   if first == before and first == last and first == mineBefore and first <= latest and first >= bottom then
     local fleet, node, answer = raise(ring, cell, mine, mineCell, body, claimed, before, bottom)
     if fleet then return fleet, node, answer, before, before end
@@ -336,10 +339,10 @@ local function push(keys, args)
     local rings, body = try('HMGET', key, 'f', id), args[i]
     if rings.err and not otherType(rings) then return rings end
     local was, had = rings[1], rings[2]
-    local lost = rings.err or (was or had) and not (sound(was, F) and (not had or sound(had, N)))
+    local lost = rings.err or (was or had) and not (was and #was >= RINGS[1] and (not had or #had >= OWNS[1]))
     if lost or not was then was, had = FRESH, NODE else had = had or NODE end
     if #body == 10 and sub(body, 9) == '\0\0' then
-      out[i - 1] = compare(was, had, body)
+      out[i - 1] = compare(was, had, body) or compare(FRESH, NODE, body)
     else
       local fleet, node, answer, before, head = merge(was, had, body, latest, reached)
       if not fleet then
