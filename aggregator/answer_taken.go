@@ -25,6 +25,12 @@ type Outcome struct {
 	// slots below it were forgotten here by an unblock, and Redis still counts
 	// them. Forget the key there, then push all its slots.
 	Forget uint32
+	// Forged: Redis holds counts in this node's name that are not this node's.
+	Forged bool
+	// Floor, if not 0, is a cleared-before mark in Redis that no unblock known
+	// here explains. It is not taken, and the node goes on pushing all slots. If
+	// no unblock explains it soon, somebody else wrote it.
+	Floor uint32
 }
 
 // Answered applies the answer to a push and returns what follows from it.
@@ -61,9 +67,14 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	if !known {
 		return out, false
 	}
-	if a.Status&StatusCleared != 0 {
-		s.clearedBefore = max(s.clearedBefore, n.localSlot(m, a.ClearedBefore))
+	if floor := n.localSlot(m, a.ClearedBefore); a.Status&StatusCleared != 0 {
+		if floor <= n.cleared.of(id) || m.partial(p.head) { // marks move with the clock
+			s.clearedBefore = max(s.clearedBefore, floor)
+		} else {
+			out.Floor = a.ClearedBefore
+		}
 	}
+	out.Forged = n.forged(&s, m, p, a)
 	s.rank = p.Sum
 	n.countRequest(p, a)
 	switch {
@@ -93,7 +104,8 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
 		}
 		out.Over = a.Peak > m.Limit
-		if n.near(m, a.Peak) && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
+		// An offer of nothing asks nobody: a watch was its cause.
+		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
 			s.watchSent, out.Watch = p.head, true
 		}
 	}
@@ -124,7 +136,9 @@ func (n *Totals) near(m *meter, total uint32) bool {
 // Watch records that the fleet watches a key. From now on every count of the
 // key is pushed for a window, however small. It returns what this node has not
 // yet pushed of the key, or a reconcile if it has pushed everything, since
-// Redis must have it now; false if the node has nothing. now is local time.
+// Redis must have it now. If it has nothing, the reconcile shows whether
+// somebody pushed in its name. False: it has no such key, or no room for it.
+// now is local time.
 func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 	id, ok := n.id(k)
 	if !ok {

@@ -128,9 +128,11 @@ func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
 }
 
 // pushOne makes the push of one suspect. If a reconcile was asked for and the
-// suspect has changed, the changes are pushed instead.
+// suspect has changed, the changes are pushed instead; if it has no counts, that
+// is what the reconcile claims.
 func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
 	part := n.part(id)
+	asked := as
 	part.mu.Lock()
 	s, known := part.known[id]
 	if known {
@@ -144,6 +146,9 @@ func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
 		return Push{}, false
 	}
 	p, _, ok := n.build(id, &s, now, as, nil)
+	if !ok && asked == sumOnly {
+		p, ok = n.nothing(id, &s, now)
+	}
 	if ok {
 		n.pushed.Add(1)
 	}

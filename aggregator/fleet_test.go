@@ -332,6 +332,12 @@ func (s *sim) answered(n *simNode, call simCall, answers []aggregator.Answer) {
 	for i, a := range answers {
 		p := &call.pushes[i]
 		out := call.fleet.Answered(p, a, s.local(n))
+		// What a reload replaced knows neither newer pushes nor newer unblocks, and
+		// a step of the clock moves marks.
+		steady := !s.now.Add(-s.ahead).Before(s.steady)
+		if call.fleet == n.fleet && (out.Forged || out.Floor != 0 && steady) {
+			s.fatalf("%s takes the answer %+v to %+v for forged: %+v", n.name, a, *p, out)
+		}
 		if out.Forget != 0 {
 			s.forget(p.Key, out.Forget)
 			out.Again = true

@@ -37,6 +37,11 @@ type meter struct {
 	// step of the clock: after a step back, slots up to it have numbers for the
 	// second time. Redis may store more under these than belongs to a sum.
 	stepped atomic.Uint32
+	// redrawn is the first slot after the node, which had counts, got another
+	// boot; lost is what the table had evicted at the last look, and lostAt the
+	// slot in which that had last become more.
+	redrawn, lostAt atomic.Uint32
+	lost            atomic.Uint64
 }
 
 // prefix returns the prefix under which an address is counted.

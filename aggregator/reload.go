@@ -13,6 +13,9 @@ func (n *Totals) takeOver(old *Totals) {
 			move[uint16(i)] = uint16(j)
 			n.meters[j].since.Store(old.meters[i].since.Load())
 			n.meters[j].stepped.Store(old.meters[i].stepped.Load())
+			n.meters[j].redrawn.Store(old.meters[i].redrawn.Load())
+			n.meters[j].lostAt.Store(old.meters[i].lostAt.Load())
+			n.meters[j].lost.Store(old.meters[i].lost.Load())
 		}
 	}
 	old.reconciler.mu.Lock()

@@ -11,6 +11,11 @@ import (
 // ended, and cleared-before marks that no slot is below. now is local time. The
 // rings are read without a lock.
 func (n *Totals) Sweep(now time.Time) {
+	for i := range n.meters {
+		if m := &n.meters[i]; m.Limit > 0 {
+			m.noteLoss(m.slot(now))
+		}
+	}
 	n.cleared.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
 	for i := range n.suspects {
 		n.sweepPart(&n.suspects[i], now)

@@ -124,6 +124,7 @@ func (n *Totals) Since() map[uint64]uint32 {
 func (n *Totals) Restored(now time.Time) {
 	for i := range n.meters {
 		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
+		n.meters[i].redrawn.Store(n.meters[i].slot(now) + 1)
 	}
 }
 

@@ -222,8 +222,12 @@ func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
 	b.hit(visitor, boot, 1)
 	one(t, b.Collect(boot, false), slotOf(boot), 3, 3)
 
-	if _, ok := b.Watch(Key{Meter: 7, Prefix: netip.MustParsePrefix("2001:db8::/64")}, boot); ok {
-		t.Error("a push of nothing")
+	nothing, ok := b.Watch(Key{Meter: 7, Prefix: netip.MustParsePrefix("2001:db8::/64")}, boot)
+	if !ok || !nothing.IsReconcile() || nothing.Sum != 0 || nothing.Head() != slotOf(boot) {
+		t.Errorf("an offer of nothing: %+v, %t", nothing, ok)
+	}
+	if out := b.Answered(&nothing, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{}) {
+		t.Errorf("a watch that follows from a watch: %+v", out)
 	}
 	b.hit(stranger, boot, 1)
 	if got := b.Collect(boot, false); len(got) != 2 {
@@ -282,14 +286,32 @@ func TestForget(t *testing.T) {
 	}
 }
 
-func TestAMarkLearnedFromRedis(t *testing.T) {
+// TestAMarkNeedsAnUnblock: a mark that only Redis has is not taken, since
+// whoever writes there could keep a key from being counted.
+func TestAMarkNeedsAnUnblock(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 20)
 	next := boot.Add(width * time.Second)
 	b.hit(visitor, next, 1)
-	p := b.Collect(next, false)[0]
-	b.Answered(&p, Answer{Status: StatusCleared | StatusSendFull, ClearedBefore: slotOf(next)}, next)
-	one(t, b.Collect(next, true), slotOf(next), 1, 1)
+	floor := slotOf(next)
+	a := Answer{Status: StatusCleared | StatusSendFull, ClearedBefore: floor}
+	for range 2 {
+		p := one(t, b.Collect(next, false), slotOf(boot), 21, 20, 1)
+		if out := b.Answered(&p, a, next); out != (Outcome{Floor: floor}) {
+			t.Errorf("%+v", out)
+		}
+	}
+	b.Forget(netip.PrefixFrom(visitor, 32), boot)
+	b.hit(visitor, next, 1)
+	p := one(t, b.Collect(next, false), floor, 2, 2)
+	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor}, next); out != (Outcome{}) {
+		t.Errorf("after the unblock: %+v", out)
+	}
+	b.hit(visitor, next, 1)
+	p = one(t, b.Collect(next, false), floor, 3, 3)
+	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor + 50}, next); out != (Outcome{Floor: floor + 50}) {
+		t.Errorf("a mark in the future: %+v", out)
+	}
 }
 
 func TestMemoryIsBoundedAndRefusalsAreCounted(t *testing.T) {
