@@ -25,13 +25,18 @@ func (h *handover) meter(m Meter) {
 }
 
 func (h *handover) window(w *Window) {
-	switch {
-	case h.take == nil:
+	if h.take == nil {
 		h.loaded.Skipped++
-	case w.settle(h.slot):
+		return
+	}
+	ahead, left := w.settle(h.slot)
+	if ahead {
+		h.loaded.Settled++
+	}
+	if left {
 		h.loaded.Windows++
 		h.take(w)
-	default:
+	} else {
 		h.loaded.Outdated++
 	}
 }

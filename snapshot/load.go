@@ -51,6 +51,11 @@ type Loaded struct {
 	Outdated int
 	// Skipped windows were not, since nothing takes their meter's.
 	Skipped int
+	// Settled windows had counts in slots after now, which were passed on as
+	// counts of now.
+	Settled int
+	// Sum is the file's checksum: what Writer.Sum returned.
+	Sum uint64
 }
 
 // Load passes every record of the snapshot at path that is of use at now, on
@@ -120,7 +125,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 		return Loaded{}, err
 	}
 	h := &handover{sink: sink, now: now}
-	h.loaded.Cut = check.cut
+	h.loaded.Cut, h.loaded.Sum = check.cut, sum
 	again, err := newReader(f).read(h.visit())
 	if err == nil && again != sum {
 		err = damaged(0, "it changed while it was read")

@@ -79,10 +79,10 @@ func (d *decoder) window(w *Window) {
 
 // settle makes the window one that ends at now: slots that have left it are
 // dropped, and what lies ahead, after a small step back of the clock, counts
-// now. It reports whether anything is left.
-func (w *Window) settle(now uint32) bool {
+// now. It reports whether there were counts ahead, and whether anything is left.
+func (w *Window) settle(now uint32) (moved, left bool) {
+	var ahead uint32
 	if w.Head > now {
-		var ahead uint32
 		for i := range min(w.Head-now, ring.Slots) {
 			at := &w.Counts[(w.Head-i)%ring.Slots]
 			ahead += uint32(*at)
@@ -93,5 +93,5 @@ func (w *Window) settle(now uint32) bool {
 	}
 	w.Counts.Advance(w.Head, now)
 	w.Head = now
-	return w.Counts.Sum() > 0
+	return ahead > 0, w.Counts.Sum() > 0
 }

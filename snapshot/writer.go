@@ -23,6 +23,7 @@ type Writer struct {
 	whole *xxhash.Digest // of all that was written
 	shift int64          // of the meter's slots
 	count tally
+	sum   uint64
 	err   error
 }
 
@@ -93,7 +94,8 @@ func (w *Writer) Position(p Position) {
 func (w *Writer) Commit() error {
 	w.flush()
 	w.open(kindEnd).tally(w.count)
-	w.frame.fixed64(w.whole.Sum64())
+	w.sum = w.whole.Sum64()
+	w.frame.fixed64(w.sum)
 	w.flush()
 	defer w.Close()
 	if w.err == nil {
@@ -104,6 +106,10 @@ func (w *Writer) Commit() error {
 	}
 	return nil
 }
+
+// Sum returns the checksum of the snapshot, after Commit: Loaded.Sum when it is
+// read.
+func (w *Writer) Sum() uint64 { return w.sum }
 
 // Close gives up a snapshot that was not committed and removes what was
 // written. After Commit it does nothing.
