@@ -65,7 +65,7 @@ func New(c Config) *Totals {
 		m.since.Store(m.slot(c.Boot))
 	}
 	if c.Since != nil {
-		n.keepBoot(c.Boot, c.Since)
+		n.KeepBoot(c.Boot, c.Since)
 	}
 	n.SetNodes(c.Nodes, c.Boot)
 	if n.config.Previous != nil {
@@ -88,11 +88,12 @@ func (n *Totals) drawSeeds() {
 	}
 }
 
-// keepBoot continues a boot that began before this process: what the tables
-// have again is pushed under its old numbers. A meter that is missing in since
+// KeepBoot continues a boot that began before this process, which started now,
+// in local time: what the tables have again is pushed under its old numbers.
+// since is what Since returned at the clean end of the process before. A meter that is missing in since
 // may have been pushed under this boot at some time, and its counts are not
 // here: it begins with the next slot.
-func (n *Totals) keepBoot(started time.Time, since map[uint64]uint32) {
+func (n *Totals) KeepBoot(started time.Time, since map[uint64]uint32) {
 	for i := range n.meters {
 		m := &n.meters[i]
 		if epoch, ok := since[m.Fingerprint]; ok {

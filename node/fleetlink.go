@@ -21,7 +21,8 @@ import (
 type fleet struct {
 	peer    *peer
 	version string
-	boot    string // tells this run of the node from earlier ones, in the fleet
+	boot    *boot
+	run     string // tells this process from another under its boot
 	links   supervisor.Group[*fleetLink]
 	log     *slog.Logger
 }
@@ -34,7 +35,7 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 	f.peer.list.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
 	if c.Fleet != nil {
 		rc := RedisConfig(c, f.version)
-		rc.Boot = f.boot
+		rc.Boot, rc.Run, rc.Stopped = f.boot.String(), f.run, f.boot.stopped
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
 			f.peer.alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
@@ -49,7 +50,7 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 // announce logs which fleet a link joins, unless it does already.
 func (f *fleet) announce(rc *redis.Config, key string) {
 	if running := f.links.All(); len(running) == 0 || running[0].key != key {
-		f.log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot, "key", keyOf(rc))
+		f.log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot, "boot_kept", f.boot.kept, "key", keyOf(rc))
 	}
 }
 

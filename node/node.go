@@ -123,7 +123,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	n.protected.look()
-	n.store.restore()
+	n.resumeBoot(n.store.restore())
 	n.enforcers.Load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
@@ -173,7 +173,7 @@ func (n *Node) drain() {
 	defer n.lifecycle.changing.Unlock()
 	n.sensors.stop()
 	n.fleet.links.Stop() // it pushes the last counts
-	n.store.save()
+	n.markBoot(n.store.save())
 	n.enforcers.Stop()
 	n.admin.listeners.Stop()
 	n.lifecycle.base = nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"edgeguard"
@@ -28,6 +29,8 @@ type peer struct {
 	alarms     *alarm.Tracker
 	heartbeats heartbeats
 	touch      func() // has the state saved soon
+	boot       *boot
+	redisAhead atomic.Int64 // how far Redis' clock is ahead of the wall clock
 }
 
 var _ redis.Peer = (*peer)(nil)
@@ -116,9 +119,19 @@ func (p *peer) Reword(b edgeguard.Block, reason string) edgeguard.Block {
 // Skew implements redis.Peer. offset is how far the fleet's clock is ahead of
 // the wall clock.
 func (p *peer) Skew(offset time.Duration, trusted bool) {
+	p.redisAhead.Store(int64(offset))
 	if trusted {
 		p.clock.Correct(offset)
 	}
+}
+
+// Rebooted implements redis.Peer.
+func (p *peer) Rebooted(boot string) bool {
+	if !p.boot.renew(boot) {
+		return false
+	}
+	p.Counts().Restored(p.clock.Now())
+	return true
 }
 
 // Fleet implements redis.Peer.

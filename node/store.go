@@ -72,14 +72,14 @@ func (s *store) in(folder string) *store {
 }
 
 // restore loads the state of the last run. A file that cannot be used is
-// renamed, with an alarm, and the node starts without it.
-func (s *store) restore() {
+// renamed, with an alarm, and the node starts without it: nil.
+func (s *store) restore() *snapshot.Loaded {
 	if s.path == "" {
-		return
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
 		s.alarms.Begins(s.clock.Now(), alarm.State, s.path, "the state cannot be saved: "+err.Error())
-		return
+		return nil
 	}
 	now := s.clock.Now()
 	var steps []detector.Step
@@ -100,10 +100,10 @@ func (s *store) restore() {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.log.Info("no state yet: counting begins at 0", "file", s.path)
-		return
+		return nil
 	case err != nil:
 		s.alarms.Happened(now, alarm.State, s.path, err.Error())
-		return
+		return nil
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
@@ -114,11 +114,9 @@ func (s *store) restore() {
 	}, now)
 	s.quarantine.Restore(now, held)
 	s.pipeline.Current().Detector.RestoreSteps(now, steps)
-	if m := s.pipeline.Current().Member; m != nil {
-		m.Totals.Restored(now)
-	}
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
+	return &loaded
 }
 
 // trusted returns what the list knew of a saved record. A version before this one
@@ -213,19 +211,20 @@ func (s *store) wait(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// save writes a snapshot. A failure is an alarm that is active until a save
-// succeeds.
-func (s *store) save() {
+// save writes a snapshot, and returns its checksum; 0 without one. A failure is
+// an alarm that is active until a save succeeds.
+func (s *store) save() (sum uint64) {
 	if s.path == "" {
-		return
+		return 0
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	if err := s.write(); err != nil {
+	sum, err := s.write()
+	if err != nil {
 		s.failed.Add(1)
 		s.alarms.Begins(s.clock.Now(), alarm.State, s.path,
 			"the state was not saved; a restart would use the last saved one: "+err.Error())
-		return
+		return 0
 	}
 	s.saves.Add(1)
 	s.success.Store(s.clock.Now().UnixNano())
@@ -233,18 +232,20 @@ func (s *store) save() {
 		s.bytes.Store(info.Size())
 	}
 	s.alarms.Recovers(alarm.State, s.path)
+	return sum
 }
 
-func (s *store) write() error {
+func (s *store) write() (sum uint64, err error) {
 	now := s.clock.Now()
 	g := s.pipeline.Current()
 	w, err := snapshot.Create(s.path, snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer w.Close()
 	s.writeCut(w, g.Detector)
-	return w.Commit()
+	err = w.Commit()
+	return w.Sum(), err
 }
 
 // writeCut writes the records. No log line is decided during that time: a

@@ -43,11 +43,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
 		Now: n.clock.Now, Alarms: n.alarms, Log: n.options.Log, State: c.State,
 	})
+	name := newBoot(fmt.Sprintf("%016x", boot))
 	n.fleet = &fleet{
-		version: n.options.Version, boot: fmt.Sprintf("%016x", boot), links: supervisor.Group[*fleetLink]{Config: s}, log: n.options.Log,
+		version: n.options.Version, boot: name, run: fmt.Sprintf("%08x", uint32(boot)), links: supervisor.Group[*fleetLink]{Config: s}, log: n.options.Log,
 		peer: &peer{
 			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
-			touch: n.store.touch,
+			touch: n.store.touch, boot: name,
 		},
 	}
 	n.wireAdmin(s, c.Node)

@@ -81,6 +81,9 @@ type Config struct {
 	// Run distinguishes this process from another under the same boot: 8 hex
 	// digits. "" draws random ones.
 	Run string
+	// Stopped is when the process before ended whose boot this one continues, by
+	// Redis' clock; zero if the boot is new.
+	Stopped time.Time
 	// Version is the program's, for `fleet status`.
 	Version string
 	// Monitor: blocks are received, and none is published.

@@ -75,11 +75,40 @@ func (l *Link) heartbeat(ctx context.Context, announce bool) (roster.State, erro
 	if announce {
 		l.measured(clockguard.Sample{Sent: sent, Received: clockguard.Read().Mono, Server: s.Now})
 		l.reported = reported
+		if err := l.checkBoot(&s); err != nil {
+			return s, err
+		}
 		l.updateNodes(&s)
 	} else if since >= 0 {
 		l.nodes.Apply(time.Now(), &s, l.judge.Load().Beat)
 	}
 	return s, nil
+}
+
+// errBoot ends a session whose boot another process uses.
+var errBoot = errors.New("another process uses this node's boot")
+
+// checkBoot finds out whether another process counts under this node's boot, as
+// after its machine or its state folder was copied: each would hide what the
+// other counts. It then changes the boot, and ends the session.
+func (l *Link) checkBoot(s *roster.State) error {
+	other := s.Other
+	if l.spoke.IsZero() { // the heartbeat before this may be that of the process before
+		other = !l.config.Stopped.IsZero() && s.Before > l.config.Stopped.Unix()+1
+	}
+	l.spoke = time.Now()
+	switch {
+	case other:
+		l.shared = l.spoke
+		l.node.Alarm("duplicate_boot", "redis", fmt.Sprintf("another process sends heartbeats as node %q with the same boot: a copied machine or state folder: give each its own `node:` and `state:`", l.config.Node))
+		if boot := randomHex(8); l.node.Rebooted(boot) {
+			l.config.Boot, l.config.Stopped = boot, time.Time{}
+			return errBoot
+		}
+	case time.Since(l.shared) > time.Minute:
+		l.node.Calm("duplicate_boot", "redis")
+	}
+	return nil
 }
 
 // callBeat calls the beat function in its present form; where Redis has the

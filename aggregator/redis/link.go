@@ -54,6 +54,8 @@ type Link struct {
 	evictions health.Evictions // the heartbeat loop's
 	seq       atomic.Uint64    // heartbeats that were sent
 	reported  string           // what the last one that arrived reported of this node
+	spoke     time.Time        // when that was
+	shared    time.Time        // when another process last used this node's boot
 
 	skew   clockguard.Skew // Redis' clock against this host's
 	mirror *mirror.Mirror  // the fleet's list as it was read
@@ -120,6 +122,11 @@ func (l *Link) Run(ctx context.Context) {
 			break
 		}
 		l.stats.note(err)
+		if errors.Is(err, errBoot) {
+			l.pusher.id = aggregator.NodeID(l.config.Node, l.config.Boot)
+			l.nodes.Reboot(l.config.Boot)
+			continue
+		}
 		t := l.config.diagnose(err)
 		if t.Kind == "library" {
 			l.load(ctx)

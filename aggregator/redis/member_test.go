@@ -69,6 +69,7 @@ type member struct {
 	epoch, local func(time.Time) time.Time
 	met          func([]aggregator.Heartbeat)
 	skew         func(time.Duration, bool)
+	reboot       func(string) bool
 	link         *Link
 	table        *shard.Table
 	counts       *aggregator.Totals
@@ -95,6 +96,7 @@ func newMember(t testing.TB, c Config) *member {
 		Boot:   time.Now().Add(-5 * time.Minute), Nodes: 1,
 	})
 	m.list.SetSigns(c.KeyFile != "")
+	m.reboot = func(string) bool { return false }
 	same := func(t time.Time) time.Time { return t }
 	m.epoch, m.local, m.met, m.skew = same, same, func([]aggregator.Heartbeat) {}, func(time.Duration, bool) {}
 	return m
@@ -126,6 +128,7 @@ func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 	return c.byRule() && p.list.Crowded(b.Prefix)
 }
 func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
+func (p testPeer) Rebooted(boot string) bool                          { return p.reboot(boot) }
 func (p testPeer) Own() []netip.Addr                                  { return nil }
 func (p testPeer) Fleet(b []aggregator.Heartbeat)                     { p.met(b) }
 func (p testPeer) Skew(d time.Duration, ok bool)                      { p.skew(d, ok) }

@@ -63,6 +63,10 @@ type Membership interface {
 	// of each the newest heartbeat that was read, which is minutes old in a
 	// large fleet.
 	Fleet(nodes []aggregator.Heartbeat)
+	// Rebooted is called when another process sends heartbeats under this
+	// node's boot, whose counts would hide this one's. It reports whether the
+	// node's counts go by the other boot from their next slots on.
+	Rebooted(boot string) bool
 	// Skew is called after each heartbeat with how far Redis' clock is ahead of
 	// this host's wall clock: the argument of [clockguard.Clock.Correct].
 	// trusted is false while most nodes disagree with Redis, whose clock is

@@ -66,6 +66,13 @@ func New(name, boot string, draw func() float64) *Roster {
 	}
 }
 
+// Reboot says that this node has another boot.
+func (r *Roster) Reboot(boot string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own.Boot = boot
+}
+
 // Named returns a roster that knows these names by their IDs and is never
 // updated: a replay's.
 func Named(names map[[8]byte]string) *Roster {

@@ -126,6 +126,7 @@ func (p peer) Width(meter uint64) uint32           { return p.member.Width(meter
 func (p peer) Now() time.Time                      { return p.now() }
 func (p peer) Epoch(local time.Time) time.Time     { return p.epoch(local) }
 func (p peer) Local(epoch time.Time) time.Time     { return p.local(epoch) }
+func (p peer) Rebooted(string) bool                { return false }
 func (p peer) Own() []netip.Addr                   { return nil }
 func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b) }
 

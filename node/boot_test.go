@@ -1,0 +1,186 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/redistest"
+)
+
+// oneOfThree is a node of a fleet whose limit no node reaches alone.
+const oneOfThree = `
+node: $NAME
+state: $DIR/state
+listen: {admin: ["unix:$DIR/admin.sock"], auth: ["unix:$DIR/auth.sock"]}
+fleet: {redis: "redis://$REDIS", namespace: test, push: 50ms, max_nodes: 3}
+rules:
+  - {name: site, threshold: 1900, guard: 1, window: 5m}
+`
+
+// startThree runs three nodes on one Redis.
+func startThree(t *testing.T, server *redistest.Server) (all []*underTest) {
+	t.Helper()
+	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		yaml := strings.NewReplacer("$NAME", fmt.Sprint("edge-", i), "$REDIS", server.Addr).Replace(oneOfThree)
+		all = append(all, newNode(t, shortDir(t), yaml).start())
+	}
+	for _, u := range all {
+		u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 && f.Alive == 3 })
+		u.eventually("its first slot is over", func() bool { return u.clock.Now().Unix() > u.lifecycle.begun.Unix()+5 })
+	}
+	return all
+}
+
+func (u *underTest) requests(addr string, n int) {
+	for range n {
+		u.request(addr)
+	}
+}
+
+// restart ends a node cleanly and starts it again.
+func (u *underTest) restart() *underTest {
+	u.t.Helper()
+	u.stop()
+	next := newNode(u.t, u.folder, u.yaml).start()
+	next.eventually("it is joined again", func() bool { f := next.fleet(); return f.Up && f.Rounds > 0 })
+	return next
+}
+
+var keptLine = regexp.MustCompile(`msg="joining the fleet".* boot=([0-9a-f]{16}) boot_kept=(true|false)`)
+
+// kept returns the boot with which a node joined, and whether it is that of the
+// process before.
+func (u *underTest) kept() (boot string, kept bool) {
+	u.t.Helper()
+	found := keptLine.FindStringSubmatch(u.log.String())
+	if found == nil {
+		u.t.Fatalf("no line says which boot the node has:\n%s", u.log)
+	}
+	return found[1], found[2] == "true"
+}
+
+// All nodes restart cleanly, Redis is emptied, and the rest of a client's
+// requests brings it over the limit: what was counted before the restart and
+// what was told of it is lost on no node.
+func TestRestartsThenEmptiedRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	all := startThree(t, server)
+	const addr = "203.0.113.9"
+	for _, u := range all {
+		u.requests(addr, 600)
+	}
+	pass(4, all...)
+	for i, u := range all {
+		before, _ := u.kept()
+		all[i] = u.restart()
+		if boot, kept := all[i].kept(); !kept || boot != before {
+			t.Errorf("node %d has boot %s after %s, kept: %v", i, boot, before, kept)
+		}
+	}
+	if err := server.Client().FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range all {
+		u.requests(addr, 40)
+	}
+	for i, u := range all {
+		u.eventually(fmt.Sprint("node ", i, " blocks it"), func() bool { return u.blocked(addr) })
+	}
+	if block := all[0].standing(addr); block.Count != 1920 {
+		t.Errorf("the block counts %d, want 1920", block.Count)
+	}
+}
+
+// A node that did not end cleanly, whose state is not its last, or that starts
+// in a copy of the folder, has a new boot.
+func TestNewBoots(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr).Replace(oneOfThree)
+	u := newNode(t, shortDir(t), yaml).start()
+	marker, state := filepath.Join(u.folder, "state", "fleet.boot"), filepath.Join(u.folder, "state", "node.state")
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a running node has a marker: after a kill its boot would be kept")
+	}
+	u.requests("203.0.113.9", 5)
+	first, kept := u.kept()
+	if kept {
+		t.Error("the first boot is kept")
+	}
+	u = u.restart()
+	if boot, kept := u.kept(); !kept || boot != first {
+		t.Errorf("after a clean restart: %s, kept %v", boot, kept)
+	}
+	u.stop()
+	old := read(t, state)
+	u = newNode(t, u.folder, yaml).start()
+	u.requests("203.0.113.9", 5)
+	u.stop()
+	if err := os.WriteFile(state, []byte(old), 0o600); err != nil { // a backup
+		t.Fatal(err)
+	}
+	u = newNode(t, u.folder, yaml).start()
+	if boot, kept := u.kept(); kept || boot == first || !strings.Contains(u.log.String(), "the state is not the one that it saved last") {
+		t.Errorf("with an older state: %s, kept %v", boot, kept)
+	}
+	u.stop()
+	copied := shortDir(t)
+	if err := os.CopyFS(copied, os.DirFS(u.folder)); err != nil {
+		t.Fatal(err)
+	}
+	u = newNode(t, copied, yaml).start()
+	if boot, kept := u.kept(); kept {
+		t.Errorf("in a copied folder: %s is kept", boot)
+	}
+	u.stop()
+	if err := os.Remove(filepath.Join(copied, "state", "fleet.boot")); err != nil { // as a kill leaves it
+		t.Fatal(err)
+	}
+	u = newNode(t, copied, yaml).start()
+	if boot, kept := u.kept(); kept {
+		t.Errorf("without a marker: %s is kept", boot)
+	}
+}
+
+// Two processes with one boot, as after a machine was copied: it is noticed, one
+// of them takes another boot, and all that both count is added up.
+func TestTwoProcessesWithOneBoot(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr, "1900", "50").Replace(oneOfThree)
+	one := newNode(t, shortDir(t), yaml).start()
+	two := newNode(t, shortDir(t), yaml)
+	same := one.Node.fleet.boot.String()
+	two.Node.fleet.boot.id.Store(&same) // what a copied marker would do
+	two.start()
+	changed := func(u *underTest) bool { return u.Node.fleet.boot.String() != same }
+	one.eventually("one of them has another boot", func() bool { return changed(one) || changed(two) })
+	one.eventually("and says why", func() bool { return strings.Contains(one.log.String()+two.log.String(), "fleet_duplicate_boot") })
+	from := time.Now().Unix()/5 + 1 // the slot after the one of the change
+	one.eventually("that slot", func() bool { return time.Now().Unix()/5 > from })
+	const addr = "203.0.113.9"
+	one.requests(addr, 30)
+	two.requests(addr, 30)
+	for _, u := range []*underTest{one, two} {
+		u.eventually("both counts are added up", func() bool { return u.blocked(addr) })
+	}
+	if block := one.standing(addr); block.Count > 60 {
+		t.Errorf("the block counts %d of 60", block.Count)
+	}
+}
