@@ -44,6 +44,7 @@ bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
 torture: ## the fault tests at full length, some hours
 	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/differential ./loadtest/fleet ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
+	go test -count=1 -v -timeout 60m -tags mutants -run TestMutants ./aggregator
 
 clean:
 	rm -f edgeguard

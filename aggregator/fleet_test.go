@@ -381,11 +381,13 @@ func TestASeedGivesOneRun(t *testing.T) {
 	}
 }
 
-// TestFleet runs fleets of random seeds. SEED is the first, and alone without
-// RUNS, which is how many.
+// TestFleet runs fleets of random seeds, with TORTURE thousands. SEED is the
+// first, and alone without RUNS, which is how many.
 func TestFleet(t *testing.T) {
 	runs, first := 40, rand.Uint64()
 	switch {
+	case os.Getenv("TORTURE") != "":
+		runs = 5000
 	case raceEnabled:
 		runs = 4
 	case testing.Short():
