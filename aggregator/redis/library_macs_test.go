@@ -207,6 +207,41 @@ func TestLibraryRemovesMACs(t *testing.T) {
 	}
 }
 
+// TestMACBytes holds what a MAC takes of Redis' memory, beside its record and in
+// the stream.
+func TestMACBytes(t *testing.T) {
+	t.Parallel()
+	ctx, names, now := context.Background(), newNames("t", 1), time.Now()
+	s := redistest.Start(t, redistest.Options{MaxMemory: "1gb"})
+	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
+		t.Fatal(err)
+	}
+	const batches = 160
+	var bytes [2]int64
+	for i, keys := range [][]string{names.publishKeys(), names.signedKeys()} {
+		if err := s.Client().FlushAll(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Memory()
+		for n := range batches {
+			args := blocksOf(t, now, n*publishBatch, func(i int) string { return fmt.Sprintf("10.0.%d.%d/32", i>>8, i&255) })
+			if i == 1 {
+				for at := len(args); at > 1; at -= 2 {
+					args = slices.Insert(args, at, any(strings.Repeat("m", 21)))
+				}
+			}
+			if err := s.Client().FCall(ctx, library.Function("publish"), keys, args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bytes[i] = (s.Memory() - before) / (batches * publishBatch)
+	}
+	t.Logf("a record takes %d bytes, and %d with a MAC", bytes[0], bytes[1])
+	if more := bytes[1] - bytes[0]; more < 21 || more > 140 {
+		t.Errorf("a record takes %d bytes, and %d with a MAC: more than 140 for it", bytes[0], bytes[1])
+	}
+}
+
 // BenchmarkPublish measures what a record costs Redis without and with a MAC, a
 // MAC alone, and what the two take of its memory.
 func BenchmarkPublish(b *testing.B) {
