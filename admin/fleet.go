@@ -9,6 +9,7 @@ import (
 // part of the config was last changed. Spans are in seconds.
 type Fleet struct {
 	Namespace string `json:"namespace"`
+	KeyMode   string `json:"key_mode,omitempty"` // "accept" or "require"; empty without a key
 	// Up is false while the node is cut off and decides alone, or cannot push all
 	// of its counts. Trouble is the reason in one word, Fix a sentence that ends
 	// with what to do, Since when it began.

@@ -120,8 +120,11 @@ func allowAddCommand(e *env) *cobra.Command {
 				if !aggregator.Travels(a.Prefix) {
 					alone = ", on this node only: so wide an allowance is not sent to other nodes"
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
-				return err
+				fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
+				if alone == "" && (a.Prefix.Addr().Is4() && a.Prefix.Bits() < 24 || a.Prefix.Bits() < 48 && !a.Prefix.Addr().Is4()) { // quarantine holds wider ones
+					warnUnsigned(ctx, e, node)
+				}
+				return nil
 			})
 		},
 	}

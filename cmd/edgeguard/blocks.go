@@ -154,8 +154,11 @@ func blocksAddCommand(e *env) *cobra.Command {
 				if !aggregator.Travels(b.Prefix) {
 					alone = ", on this node only: so wide a block is not sent to other nodes"
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), output.Instant(b.Until), alone)
-				return err
+				fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), output.Instant(b.Until), alone)
+				if request.Force && alone == "" {
+					warnUnsigned(ctx, e, node)
+				}
+				return nil
 			})
 		},
 	}

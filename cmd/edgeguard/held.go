@@ -114,8 +114,11 @@ without a key, confirm on each node that 'edgeguard blocks held' lists them on.`
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "%s in force\n", output.Plural(done.Confirmed, "block is", "blocks are"))
-				return err
+				fmt.Fprintf(e.stdout, "%s in force\n", output.Plural(done.Confirmed, "block is", "blocks are"))
+				if done.Confirmed > 0 {
+					warnUnsigned(ctx, e, node)
+				}
+				return nil
 			})
 		},
 	}

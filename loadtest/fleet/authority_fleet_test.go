@@ -53,6 +53,9 @@ var (
 	})
 )
 
+// guardedSecret is the key of every guarded fleet that has one.
+var guardedSecret = strings.Repeat("5a", 32)
+
 const (
 	guardedLimit = 40
 	guardedNodes = 2
@@ -125,7 +128,7 @@ fleet: {redis: "redis://edge@%s", password_file: $DIR/redis.pass, %s%snamespace:
 `, name, protected, guardedRule.Name, guardedLimit, g.server.Addr, mode.line(), extra, namespace, partitions, guardedNodes))}
 	write(g.t, n.Path("redis.pass"), "node\n")
 	if mode != noKey {
-		write(g.t, n.Path("fleet.key"), strings.Repeat("5a", 32)+"\n")
+		write(g.t, n.Path("fleet.key"), guardedSecret+"\n")
 	}
 	var err error
 	if n.admin, err = client.New(client.Config{Address: "unix:" + n.Path("admin.sock")}); err != nil {

@@ -23,13 +23,19 @@ type rotation struct {
 func (r *rotation) keys(n *guardedNode, lines ...string) {
 	r.t.Helper()
 	write(r.t, n.Path("fleet.key"), strings.Join(lines, "\n")+"\n")
+	n.reload()
+}
+
+// reload has the node read its config again, and the fleet's list.
+func (n *guardedNode) reload() {
+	n.g.t.Helper()
 	answer, err := n.http.Post("http://node/api/v1/reload", "application/json", nil)
 	if err != nil {
-		r.t.Fatal(err)
+		n.g.t.Fatal(err)
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		r.t.Fatalf("%s: reload: %s", n.name, answer.Status)
+		n.g.t.Fatalf("%s: reload: %s", n.name, answer.Status)
 	}
 }
 

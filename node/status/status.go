@@ -137,6 +137,11 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 		return nil
 	}
 	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
+	if k := g.Config.Fleet; k.RequireKey {
+		f.KeyMode = "require"
+	} else if k.KeyFile != "" {
+		f.KeyMode = "accept"
+	}
 	c := g.Totals.Stats()
 	f.Quiet, f.Suspects, f.Watched = c.Quiet, c.Suspects, c.Watched
 	f.HeldBack, f.Displaced = c.HeldBack, c.Displaced

@@ -1,0 +1,247 @@
+package fleet
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/sign"
+)
+
+// The rows of docs/fleet.md, "Who can do what", by what somebody holds. What he cannot do
+// with a node's Redis user is TestThief.
+
+// as returns a client of another Redis user.
+func (g *guarded) as(user, password, rights string) *goredis.Client {
+	g.t.Helper()
+	if rights != "" {
+		args := []any{"ACL", "SETUSER", user, "on", ">" + password}
+		for _, one := range strings.Fields(rights) {
+			args = append(args, one)
+		}
+		if err := g.redis.Do(background, args...).Err(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	options := g.server.Options()
+	options.Username, options.Password = user, password
+	c := goredis.NewClient(options)
+	g.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// signed writes a record with its MAC, as a node with the key would.
+func (th *thief) signed(prefix netip.Prefix, change func(*aggregator.Record)) {
+	th.t.Helper()
+	keys, err := sign.ParseKeys(guardedSecret)
+	if err != nil {
+		th.t.Fatal(err)
+	}
+	record := th.record(prefix, change)
+	args := []any{time.Now().UnixMilli(), prefix.String(), record, keys.Record(namespace, prefix.String(), record)}
+	if err := th.client.FCall(background, library.Name+"_publish", publishKeys(), args...).Err(); err != nil {
+		th.t.Fatal(err)
+	}
+}
+
+func publishKeys() []string {
+	return []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state"), blocksKey("macs")}
+}
+
+// Who reads Redis sees who is blocked, and neither changes anything nor learns the key.
+func TestWhoReadsRedis(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, require)
+	p := netip.MustParsePrefix("203.0.113.10/32")
+	g.block(g.nodes[0], p)
+	reader := g.as("reader", "reader", "~* -@all +@read")
+	if reader.HGet(background, blocksKey("blocks"), p.String()).Val() == "" {
+		t.Error("the block cannot be read")
+	}
+	raw, _ := hex.DecodeString(guardedSecret)
+	for _, key := range g.redis.Keys(background, "*").Val() {
+		if text := g.redis.Dump(background, key).Val(); strings.Contains(text, guardedSecret) || strings.Contains(text, string(raw)) {
+			t.Errorf("%q holds the fleet's key", key)
+		}
+	}
+	for _, command := range [][]any{{"hset", blocksKey("blocks"), p.String(), "x"}, {"del", blocksKey("blocks")}, {"fcall", library.Name + "_publish", 0}} {
+		if err := reader.Do(background, command...).Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("%v: %v", command, err)
+		}
+	}
+}
+
+// block has an operator of one node block, and waits until all nodes do.
+func (g *guarded) block(by *guardedNode, p netip.Prefix) {
+	g.t.Helper()
+	if _, err := by.admin.Block(background, admin.BlockRequest{Prefix: p.String(), Reason: "by hand"}); err != nil {
+		g.t.Fatal(err)
+	}
+	g.all(p, true)
+}
+
+// all waits until every node blocks exactly this prefix, or until none does.
+func (g *guarded) all(p netip.Prefix, blocked bool) {
+	g.t.Helper()
+	for _, n := range g.nodes {
+		n.Until(fmt.Sprintf("%s blocks %s: %v", n.name, p, blocked), func() bool { return n.blocks(p) == blocked })
+	}
+}
+
+// Who has a node's password can stop the fleet: the nodes go on by their own lists and
+// counts, and fill Redis again when he stops.
+func TestWhoStopsTheFleet(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, require)
+	p := netip.MustParsePrefix("203.0.113.10/32")
+	g.block(g.nodes[0], p)
+	th := g.thief()
+	for _, what := range []string{"blocks", "ends", "stream", "state", "nodes", "macs", "seen", "moved", "watch"} {
+		th.client.Del(background, blocksKey(what))
+	}
+	over := netip.MustParseAddr("203.0.113.11")
+	for _, n := range g.nodes {
+		if !n.blocks(p) || n.sends(over, guardedLimit+5) == 0 {
+			t.Errorf("%s does not decide alone", n.name)
+		}
+	}
+	g.nodes[0].Until("Redis has the block again, signed", func() bool {
+		return g.redis.HExists(background, blocksKey("macs"), p.String()).Val() && g.redis.HExists(background, blocksKey("blocks"), p.String()).Val()
+	})
+	g.all(p, true)
+}
+
+// He can give a node without state a signed record of before. Other nodes put it right
+// at their next full read, and a node with state never takes it.
+func TestWhoReplays(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, require)
+	p := netip.MustParsePrefix("203.0.113.10/32")
+	g.block(g.nodes[0], p)
+	th := g.thief()
+	record, mac := th.client.HGet(background, blocksKey("blocks"), p.String()).Val(), g.redis.HGet(background, blocksKey("macs"), p.String()).Val()
+	if _, err := g.nodes[0].admin.Unblock(background, p.String(), "back"); err != nil {
+		t.Fatal(err)
+	}
+	g.all(p, false)
+	g.read()
+	th.client.HSet(background, blocksKey("blocks"), p.String(), record)
+	th.client.HSet(background, blocksKey("macs"), p.String(), mac)
+	g.nodes[0].reload()
+	g.nodes[0].Until("the unblock is in Redis again", func() bool {
+		return g.redis.HGet(background, blocksKey("blocks"), p.String()).Val() != record
+	})
+	g.twice(func(when string) {
+		for _, n := range g.nodes {
+			if n.blocks(p) {
+				t.Errorf("%s, %s blocks what was unblocked", when, n.name)
+			}
+		}
+	})
+}
+
+// Without a key he can unblock, and allow a few addresses: at most 100 a minute. What
+// waits then is not lost.
+func TestWhoAllowsWithoutKey(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, noKey)
+	p := netip.MustParsePrefix("203.0.113.10/32")
+	g.block(g.nodes[0], p)
+	th := g.thief()
+	th.writes([]netip.Prefix{p}, func(r *aggregator.Record) { r.Block.Lifted, r.Forced = true, false })
+	g.all(p, false)
+	var many []netip.Prefix
+	for i := range 150 {
+		many = append(many, netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, byte(i), 0}), 24))
+	}
+	th.writes(many, func(r *aggregator.Record) { r.Block.Allow, r.Block.Rule, r.Forced = true, "", false })
+	g.read()
+	for _, n := range g.nodes {
+		if _, allowed := n.listed(); len(allowed) == 0 || len(allowed) > 100 {
+			t.Errorf("%s allows %d of 150 within a minute", n.name, len(allowed))
+		}
+	}
+	g.alarmed("fleet_held")
+}
+
+// The key and a node's password are a stolen node: it forces and allows up to /8, and
+// overrides nothing that another node protects.
+func TestWhoStealsANode(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, require)
+	th := g.thief()
+	eight := netip.MustParsePrefix("9.0.0.0/8")
+	for _, p := range []netip.Prefix{eight, netip.MustParsePrefix("8.0.0.0/7"), netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("2000::/15"), netip.MustParsePrefix("192.0.2.1/32")} {
+		th.signed(p, nil)
+	}
+	g.all(eight, true)
+	g.twice(func(when string) { g.noneRefused(when, eight) })
+	wide := netip.MustParsePrefix("11.0.0.0/8")
+	th.signed(wide, func(r *aggregator.Record) { r.Block.Allow, r.Block.Rule = true, "" })
+	for _, n := range g.nodes {
+		n.Until(n.name+" allows", func() bool { return n.allows(wide) })
+	}
+}
+
+// An operator of one node speaks for the fleet up to /8, and overrides what is protected
+// on his own node alone.
+func TestWhoOperates(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, require)
+	force := func(p string) netip.Prefix {
+		if _, err := g.nodes[0].admin.Block(background, admin.BlockRequest{Prefix: p, Reason: "by hand", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		return netip.MustParsePrefix(p)
+	}
+	own, wider, eight := force("192.0.2.1/32"), force("8.0.0.0/7"), force("12.0.0.0/8")
+	g.all(eight, true)
+	if !g.nodes[0].blocks(own) || !g.nodes[0].blocks(wider) {
+		t.Error("what he forced is not in force on his node")
+	}
+	g.twice(func(when string) {
+		if n := g.nodes[1]; n.blocks(own) || n.blocks(wider) || n.sends(own.Addr(), 1) != 0 {
+			t.Errorf("%s, %s has taken what is protected there, or too wide", when, n.name)
+		}
+	})
+}
+
+// Without a key, the commands say that a change may be held on another node; with one
+// they have nothing to say.
+func TestUnsignedIsSaid(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	for mode, says := range map[keyMode]int{noKey: 3, accept: 0} {
+		g := startGuarded(t, mode)
+		r := &rotation{guarded: g}
+		config := g.nodes[0].Path("config.yaml")
+		var said string
+		for _, args := range []string{"blocks add 203.0.113.0/24 --force", "blocks add 203.0.113.9", "allow add 100.64.0.0/16", "allow add 100.65.1.0/24"} {
+			said += r.command(append(strings.Fields(args), "--config", config)...)
+		}
+		g.thief().writes([]netip.Prefix{netip.MustParsePrefix("198.18.0.0/16")}, func(r *aggregator.Record) {
+			r.Block = edgeguard.Block{Prefix: r.Block.Prefix, Rule: "site", Origin: "edge-9", Since: r.Block.Since, Until: r.Block.Until, Version: 1}
+			r.Forced = false
+		})
+		g.alarmed("fleet_held")
+		said += r.command("blocks", "confirm", "--all", "--config", config)
+		if got := strings.Count(said, "confirm there"); got != says {
+			t.Errorf("%s: it is said %d times, want %d:\n%s", mode, got, says, said)
+		}
+	}
+}
