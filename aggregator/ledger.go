@@ -14,6 +14,7 @@ type Ledger struct {
 	round    uint32
 	wrong    int // entries that are wrong
 	unsigned int // entries that are not signed
+	newer    int // entries of a later version
 }
 
 type ledgerEntry struct {
@@ -28,6 +29,7 @@ type ledgerEntry struct {
 type Judged struct {
 	Wrong  bool // every node rejects it: [ErrWrong]
 	Signed bool // it has a MAC by one of the fleet's keys
+	Newer  bool // a later version made it: [ErrNewer]
 }
 
 // orderOf returns the fields that decide first between two records. It is zero
@@ -48,6 +50,9 @@ func (l *Ledger) Len() int { return len(l.entries) }
 
 // Unsigned returns how many records are not signed.
 func (l *Ledger) Unsigned() int { return l.unsigned }
+
+// Newer returns how many records are of a later version.
+func (l *Ledger) Newer() int { return l.newer }
 
 // Apply records that Redis has this record of the prefix: it was read there, or
 // Redis answered that it accepted it.
@@ -77,6 +82,9 @@ func (l *Ledger) count(j Judged, n int) {
 	}
 	if !j.Signed {
 		l.unsigned += n
+	}
+	if j.Newer {
+		l.newer += n
 	}
 }
 

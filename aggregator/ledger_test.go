@@ -75,7 +75,7 @@ func TestLedgerJudged(t *testing.T) {
 		var wrong []string
 		l.Wrong(func(p string) bool { wrong = append(wrong, p); return true })
 		slices.Sort(wrong)
-		return fmt.Sprint(wrong, l.Unsigned())
+		return fmt.Sprint(wrong, l.Unsigned(), l.Newer())
 	}
 	want := func(what, want string) {
 		t.Helper()
@@ -87,22 +87,24 @@ func TestLedgerJudged(t *testing.T) {
 	l.Apply(p, s, Judged{Signed: true})
 	l.Apply(q, s, Judged{Wrong: true})
 	l.Apply(r, s, Judged{})
-	want("three", "[203.0.113.46/32] 2")
+	want("three", "[203.0.113.46/32] 2 0")
 	if l.Missing(p, s, true) || l.Missing(r, s, false) || !l.Missing(r, s, true) || !l.Missing(q, s, true) {
 		t.Error("a MAC is missing where it is not, or the other way round")
 	}
 	l.Apply(p, s, Judged{Wrong: true})
 	l.Apply(q, s, Judged{Signed: true})
-	want("changed", "[203.0.113.45/32] 2")
+	want("changed", "[203.0.113.45/32] 2 0")
 	l.Drop(p)
 	l.Drop(p)
-	want("dropped", "[] 1")
+	want("dropped", "[] 1 0")
+	l.Apply(p, s, Judged{Newer: true})
+	want("of a later version", "[] 2 1")
 	l.Begin()
 	l.Apply(p, s, Judged{Wrong: true})
 	l.End()
-	want("read again", "[203.0.113.45/32] 1")
+	want("read again", "[203.0.113.45/32] 1 0")
 	l.Digest(RecordEnd(s))
-	want("ended", "[] 0")
+	want("ended", "[] 0 0")
 	l.Apply(p, s, Judged{Wrong: true})
 	l.Apply(q, s, Judged{Wrong: true})
 	n := 0

@@ -76,6 +76,13 @@ func (m *Mirror) Unsigned() int {
 	return m.ledger.Unsigned()
 }
 
+// Newer returns how many of them are of a later version.
+func (m *Mirror) Newer() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Newer()
+}
+
 // Missing reports whether the fleet may lack this record of the prefix and a
 // greater one, or its MAC, which is "" for a record without.
 func (m *Mirror) Missing(prefix, record, mac string) bool {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -55,7 +56,7 @@ func (l *Link) check(prefix, record, mac string) judged {
 
 // mark returns what the ledger keeps of it.
 func (j *judged) mark() aggregator.Judged {
-	return aggregator.Judged{Wrong: isWrong(j.err), Signed: j.trust.Signed}
+	return aggregator.Judged{Wrong: isWrong(j.err), Signed: j.trust.Signed, Newer: errors.Is(j.err, aggregator.ErrNewer)}
 }
 
 // probe finds out whether the functions in Redis know MACs, those of the version
@@ -86,7 +87,8 @@ func (l *Link) probe(ctx context.Context) error {
 }
 
 // housekeep is called each second: it replaces what is wrong, and raises and
-// ends the alarms about unsigned records and older functions.
+// ends the alarms about unsigned records, those of a later version and older
+// functions.
 func (l *Link) housekeep(ctx context.Context) error {
 	if l.older.Load() && time.Since(l.probed) >= time.Minute {
 		if err := l.probe(ctx); err != nil {
@@ -94,6 +96,11 @@ func (l *Link) housekeep(ctx context.Context) error {
 		}
 	}
 	l.alarmUnsigned()
+	if n := l.mirror.Newer(); n > 0 {
+		l.node.Alarm("version", "record", fmt.Sprintf("%d records of the fleet's list are of a later version, and ignored here: upgrade this node", n))
+	} else {
+		l.node.Calm("version", "record")
+	}
 	return l.replaceWrong(ctx, time.Now())
 }
 

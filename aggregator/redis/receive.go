@@ -162,16 +162,15 @@ func (l *Link) merge(prefix string, j judged, fresh bool) {
 	}
 }
 
-// reject counts an invalid record, and raises one alarm for each prefix. One of a
-// newer version is none: all of them raise one alarm.
+// reject counts an invalid record, and raises one alarm for each prefix. Those of a
+// later version and those that are not signed have an alarm of their own.
 func (l *Link) reject(prefix string, err error) {
 	if errors.Is(err, aggregator.ErrNewer) {
-		l.node.Alarm("version", "record", "records of the fleet are ignored here: "+shorten(err.Error()))
 		return
 	}
 	l.stats.rejected.Add(1)
 	if errors.Is(err, authority.ErrUnsigned) {
-		return // they have an alarm of their own
+		return
 	}
 	if l.alarmed.First(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))

@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/internal/safetext"
 )
 
 // works sends requests to all nodes, makes blocks and allowances on each and takes some
@@ -153,7 +154,7 @@ func (n *guardedNode) records() (all []string) {
 		if err != nil {
 			n.g.t.Fatal(err)
 		}
-		all = append(all, fmt.Sprintf("%s is blocked by %s of %s for %q, %s to %s, %d of %d", b.Prefix, b.Rule, b.Origin, b.Reason, at(b.Since), at(b.Until), b.Count, b.Limit))
+		all = append(all, fmt.Sprintf("%s is blocked by %s of %s for %q, %s to %s, %d of %d", b.Prefix, b.Rule, b.Origin, safetext.Strip(b.Reason), at(b.Since), at(b.Until), b.Count, b.Limit))
 	}
 	allowances, err := n.admin.Allowances(background)
 	if err != nil {
@@ -182,6 +183,11 @@ func (u *upgrade) agree(when string) {
 		why = u.disagreement()
 		return why == ""
 	})
+	for _, n := range u.nodes {
+		for _, other := range u.nodes {
+			n.Until(fmt.Sprintf("%s: %s shows %s", when, n.name, other.name), func() bool { return n.shows(other.name) })
+		}
+	}
 	first := u.nodes[0].records()
 	for _, n := range u.nodes {
 		if list := n.records(); !slices.Equal(list, first) {
