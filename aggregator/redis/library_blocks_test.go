@@ -106,11 +106,8 @@ func (b *both) replaceRandom(r *rand.Rand, names names, now time.Time) {
 // calls of nodes of this version and of the one before, and compares what is
 // accepted, the records, their MACs, version and digest.
 func TestLibraryBlocksAreReference(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
-	b := newBoth(t, fmt.Sprintf("seed %d", seed))
-	ctx, names := context.Background(), newNames("t", 1)
-	now := time.Now()
+	timed := newBeats(t)
+	b, r, now, ctx, names := timed.both, timed.r, timed.now, context.Background(), newNames("t", 1)
 	for range 300 {
 		b.publishRandom(r, names, now)
 		b.replaceRandom(r, names, now)

@@ -25,7 +25,8 @@ type signedRig struct {
 }
 
 func newSignedRig(t testing.TB) *signedRig {
-	return &signedRig{both: newBoth(t, "MACs"), names: newNames("t", 1), now: time.Now()}
+	timed := newBeats(t)
+	return &signedRig{both: timed.both, names: timed.names, now: timed.now}
 }
 
 const somePrefix = "203.0.113.1/32"
