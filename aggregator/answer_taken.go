@@ -28,8 +28,9 @@ type Outcome struct {
 	// Forged: Redis holds counts in this node's name that are not this node's.
 	Forged bool
 	// Floor, if not 0, is a cleared-before mark in Redis that no unblock known
-	// here explains. It is not taken, and the node goes on pushing all slots. If
-	// no unblock explains it soon, somebody else wrote it.
+	// here explains, of the time since the node joined: of older ones, a later
+	// block may have taken the record's place. It is not taken, and the node goes
+	// on pushing all slots. If no unblock explains it soon, somebody else wrote it.
 	Floor uint32
 }
 
@@ -47,6 +48,7 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	}
 	m := &n.meters[id.meter]
 	out, known := n.apply(id, m, p, a)
+	n.forgeries.note(p.Key, &out, now)
 	if known && out.Watch {
 		n.watchesSent.Add(1)
 		n.watch(id, m.slot(now))
@@ -68,7 +70,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		return out, false
 	}
 	if floor := n.localSlot(m, a.ClearedBefore); a.Status&StatusCleared != 0 {
-		if floor <= n.cleared.of(id) || m.partial(p.head) { // marks move with the clock
+		if floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || m.partial(p.head) { // marks move with the clock
 			s.clearedBefore = max(s.clearedBefore, floor)
 		} else {
 			out.Floor = a.ClearedBefore

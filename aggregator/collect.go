@@ -15,6 +15,11 @@ import (
 // time.
 func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 	return func(yield func([]Push) bool) {
+		if n.rejoined.Swap(false) {
+			for i := range n.meters {
+				n.meters[i].joined.Store(n.meters[i].slot(now))
+			}
+		}
 		if n.scan.Swap(false) {
 			n.scanTables(now)
 		}

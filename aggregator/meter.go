@@ -42,6 +42,7 @@ type meter struct {
 	// slot in which that had last become more.
 	redrawn, lostAt atomic.Uint32
 	lost            atomic.Uint64
+	joined          atomic.Uint32 // the slot in which the node last joined its fleet
 }
 
 // prefix returns the prefix under which an address is counted.

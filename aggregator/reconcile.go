@@ -134,6 +134,7 @@ func (n *Totals) reconcileAll() {
 // Lost is called after a reconnect: what was stored may be lost, so Reconcile
 // goes through all suspects without waiting.
 func (n *Totals) Lost() {
+	n.rejoined.Store(true)
 	n.reconciler.mu.Lock()
 	defer n.reconciler.mu.Unlock()
 	n.reconcileAll()

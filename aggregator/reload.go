@@ -6,6 +6,7 @@ package aggregator
 func (n *Totals) takeOver(old *Totals) {
 	n.scan.Store(true)
 	n.takeNodes(old)
+	n.forgeries.last = old.Forgery()
 	n.offset.Store(old.offset.Load())
 	move := make(map[uint16]uint16)
 	for i := range old.meters {
@@ -14,6 +15,7 @@ func (n *Totals) takeOver(old *Totals) {
 			n.meters[j].since.Store(old.meters[i].since.Load())
 			n.meters[j].stepped.Store(old.meters[i].stepped.Load())
 			n.meters[j].redrawn.Store(old.meters[i].redrawn.Load())
+			n.meters[j].joined.Store(old.meters[i].joined.Load())
 			n.meters[j].lostAt.Store(old.meters[i].lostAt.Load())
 			n.meters[j].lost.Store(old.meters[i].lost.Load())
 		}

@@ -26,6 +26,8 @@ type Totals struct {
 	size       atomic.Int64 // of all parts
 	cleared    cleared
 	reconciler reconciler
+	forgeries  forgeries
+	rejoined   atomic.Bool // since the last Collect
 	leaving    atomic.Bool // nothing is held back
 	alive      aliveNodes
 	sharedBy   atomic.Int64 // the greatest number of nodes of the longest window
@@ -63,6 +65,7 @@ func New(c Config) *Totals {
 		}
 		n.index[m.Fingerprint] = i
 		m.since.Store(m.slot(c.Boot))
+		m.joined.Store(m.slot(c.Boot))
 	}
 	if c.Since != nil {
 		n.KeepBoot(c.Boot, c.Since)

@@ -287,30 +287,54 @@ func TestForget(t *testing.T) {
 }
 
 // TestAMarkNeedsAnUnblock: a mark that only Redis has is not taken, since
-// whoever writes there could keep a key from being counted.
+// whoever writes there could keep a key from being counted. After five seconds
+// without an unblock it is a forgery.
 func TestAMarkNeedsAnUnblock(t *testing.T) {
 	b := newBench(t, nil)
-	b.hit(visitor, boot, 20)
-	next := boot.Add(width * time.Second)
-	b.hit(visitor, next, 1)
-	floor := slotOf(next)
+	at := func(slots int) time.Time { return boot.Add(time.Duration(slots) * width * time.Second) }
+	b.hit(visitor, at(1), 20)
+	b.hit(visitor, at(2), 1)
+	floor := slotOf(at(2))
 	a := Answer{Status: StatusCleared | StatusSendFull, ClearedBefore: floor}
-	for range 2 {
-		p := one(t, b.Collect(next, false), slotOf(boot), 21, 20, 1)
-		if out := b.Answered(&p, a, next); out != (Outcome{Floor: floor}) {
+	for i, wait := range []time.Duration{0, markStays - 1, markStays} {
+		p := one(t, b.Collect(at(2), false), slotOf(at(1)), 21, 20, 1)
+		if out := b.Answered(&p, a, at(2).Add(wait)); out != (Outcome{Floor: floor}) {
 			t.Errorf("%+v", out)
 		}
+		if got := b.Forgery().Found; got != uint64(i/2) {
+			t.Errorf("%d forgeries after %v", got, wait)
+		}
 	}
-	b.Forget(netip.PrefixFrom(visitor, 32), boot)
-	b.hit(visitor, next, 1)
-	p := one(t, b.Collect(next, false), floor, 2, 2)
-	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor}, next); out != (Outcome{}) {
+	b.Forget(netip.PrefixFrom(visitor, 32), at(1))
+	b.hit(visitor, at(2), 1)
+	p := one(t, b.Collect(at(2), false), floor, 2, 2)
+	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor}, at(4)); out != (Outcome{}) {
 		t.Errorf("after the unblock: %+v", out)
 	}
-	b.hit(visitor, next, 1)
-	p = one(t, b.Collect(next, false), floor, 3, 3)
-	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor + 50}, next); out != (Outcome{Floor: floor + 50}) {
+	b.hit(visitor, at(2), 1)
+	p = one(t, b.Collect(at(2), false), floor, 3, 3)
+	if out := b.Answered(&p, Answer{Status: StatusCleared, ClearedBefore: floor + 50}, at(4)); out != (Outcome{Floor: floor + 50}) {
 		t.Errorf("a mark in the future: %+v", out)
+	}
+	if f := b.Forgery(); f.Found != 1 || !f.Mark || f.Key != p.Key {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestAMarkOfBeforeTheJoin is taken: a later block may have replaced the unblock.
+func TestAMarkOfBeforeTheJoin(t *testing.T) {
+	for _, join := range []bool{true, false} {
+		b := newBench(t, nil)
+		at := func(slots int) time.Time { return boot.Add(time.Duration(slots) * width * time.Second) }
+		b.hit(visitor, at(3), 20)
+		if join {
+			b.Lost()
+		}
+		p := one(t, b.Collect(at(3), false), slotOf(at(3)), 20, 20)
+		a := Answer{Status: StatusCleared, ClearedBefore: slotOf(at(2))}
+		if out := b.Answered(&p, a, at(3)); (out.Floor == 0) != join {
+			t.Errorf("joined after it %t: %+v", join, out)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	Fleet            = "fleet" // followed by the link's own kind
 	Held             = "fleet_held"
 	Nodes            = "fleet_nodes"
+	Forged           = "fleet_forged"
 	Claimed          = "fleet_own_blocked"
 	Blocks           = "blocks_full"
 	Files            = "open_files"
