@@ -124,6 +124,17 @@ func TestNewBoots(t *testing.T) {
 	if boot, kept := u.kept(); !kept || boot != first {
 		t.Errorf("after a clean restart: %s, kept %v", boot, kept)
 	}
+	for range 2 { // a reload that changes the link, and one that does not
+		u.yaml = strings.Replace(u.yaml, "push: 50ms", "push: 60ms", 1)
+		if err := u.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 && f.Joins > 0 })
+	}
+	pass(60, u) // two heartbeats
+	if n := strings.Count(u.log.String(), "joining the fleet"); n != 2 || strings.Contains(u.log.String(), "duplicate_boot") {
+		t.Errorf("it joined %d times, want 2, with one boot:\n%s", n, u.log)
+	}
 	u.stop()
 	old := read(t, state)
 	u = newNode(t, u.folder, yaml).start()

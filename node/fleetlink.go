@@ -35,13 +35,15 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 	f.peer.list.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
 	if c.Fleet != nil {
 		rc := RedisConfig(c, f.version)
-		rc.Boot, rc.Run, rc.Stopped = f.boot.String(), f.run, f.boot.stopped
+		rc.Boot, rc.Run = f.boot.String(), f.run
+		key := fmt.Sprintf("fleet %+v", rc)
+		rc.Stopped, f.boot.stopped = f.boot.stopped, time.Time{} // a later link follows this process's own
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
 			f.peer.alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
 		} else {
-			want = append(want, &fleetLink{key: fmt.Sprintf("fleet %+v", rc), Link: link, peer: f.peer})
-			f.announce(&rc, want[0].key)
+			want = append(want, &fleetLink{key: key, Link: link, peer: f.peer})
+			f.announce(&rc, key)
 		}
 	}
 	f.links.Settle(ctx, want)

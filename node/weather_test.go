@@ -42,11 +42,11 @@ func (u *underTest) fleetLines() int {
 	return strings.Count(u.log.String(), "alarm=fleet")
 }
 
-// A fault that shows only after each join, an ACL line that lacks a command,
-// makes few joins and one line.
+// A fault that shows only after each join, an ACL line without the key of the
+// watch list, makes few joins and one line.
 func TestJoinsThatEndAtOnce(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, redistest.Options{Users: []string{fleetUser("+xread", "-xread")}})
+	s := redistest.Start(t, redistest.Options{Users: []string{fleetUser("~eg:{test/*", "~eg:{test/[0-9]* ~eg:{test/b}:[^w]*")}})
 	if _, err := library.Install(t.Context(), s.Client()); err != nil {
 		t.Fatal(err)
 	}

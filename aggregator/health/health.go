@@ -19,6 +19,9 @@ const (
 	first   = 25 * time.Millisecond
 	again   = 1500 * time.Millisecond
 	longest = 30 * time.Second
+	// cut takes the place of longest where no answer of Redis ended the session:
+	// a bad network must not keep a node out of its fleet most of the time.
+	cut = 3 * time.Second
 )
 
 // Fault is why a node is cut off from its fleet, for its operator.
@@ -31,6 +34,8 @@ type Fault struct {
 	// Patience is the longest wait between two tries: short where Redis
 	// answers, since a try costs it little.
 	Patience time.Duration
+	// Answered says that Redis answered: with a refusal, mostly.
+	Answered bool
 }
 
 // starting is the fault of a node that has not tried to join yet: it decides
@@ -109,7 +114,11 @@ func (h *Health) Failed(now time.Time, f Fault) time.Duration {
 		// The first returns as fast as after any fault, since Redis may have
 		// restarted.
 		if h.short++; h.short > 1 {
-			wait = min(again<<min(h.short-2, 10), longest)
+			most := cut
+			if f.Answered {
+				most = longest
+			}
+			wait = min(again<<min(h.short-2, 10), most)
 		}
 	}
 	h.fault, h.joined = f, time.Time{}

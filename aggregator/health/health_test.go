@@ -25,7 +25,7 @@ func newNode() *node {
 }
 
 var (
-	permission  = Fault{Kind: "permission", Text: "may not read", Patience: 400 * time.Millisecond}
+	permission  = Fault{Kind: "permission", Text: "may not read", Patience: 400 * time.Millisecond, Answered: true}
 	unreachable = Fault{Kind: "unreachable", Text: "no answer", Patience: time.Second}
 )
 
@@ -83,6 +83,8 @@ func TestWaits(t *testing.T) {
 	waits(1500, 25, 50) // Redis may be down after it: tries that fail cost little
 	lasts(0)
 	waits(3000)
+	lasts(0)
+	waits(3000) // a connection that is cut again and again
 	lasts(Steady)
 	waits(25)
 	lasts(0)

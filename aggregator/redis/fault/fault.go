@@ -75,9 +75,9 @@ func Of(err error, user, namespace string) health.Fault {
 		if strings.Contains(fix, "%s") {
 			fix = fmt.Sprintf(fix, library.ACL(user, namespace))
 		}
-		return health.Fault{Kind: s.kind, Text: fix + " (" + Shorten(text) + ")", Patience: answering}
+		return health.Fault{Kind: s.kind, Text: fix + " (" + Shorten(text) + ")", Patience: answering, Answered: true}
 	}
-	return health.Fault{Kind: connectKind(err), Text: connectText(err) + " (" + Shorten(text) + ")", Patience: unreachable}
+	return health.Fault{Kind: connectKind(err), Text: connectText(err) + " (" + Shorten(text) + ")", Patience: unreachable, Answered: connectKind(err) == "refused"}
 }
 
 // connectKind names an error that is not covered by signs.
