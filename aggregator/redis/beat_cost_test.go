@@ -70,7 +70,7 @@ func (c *choir) text(i int) string {
 		i, c.boots[i], i)
 }
 
-// beat sends a node's heartbeat and returns the version to give in the next.
+// beat sends a node's heartbeat and returns the version for the next.
 func (c *choir) beat(i int, since int64) int64 {
 	c.t.Helper()
 	answer, err := c.client.FCall(context.Background(), library.Function("beat"), c.names.memberKeys(),

@@ -45,8 +45,8 @@ func stateOf(t testing.TB, answer any) string {
 	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
-// randomMAC is mostly one of a few MACs, so that a record is given the one that
-// it has.
+// randomMAC is mostly one of a few MACs, so that a record often gets the one
+// that it has.
 func randomMAC(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"edgeguard/internal/redistest"
 )
 
-// signedRig is a server and the records that a test gives it.
+// signedRig is a server with the records of a test.
 type signedRig struct {
 	*both
 	names names
@@ -117,7 +117,7 @@ func TestLibraryReplaces(t *testing.T) {
 	bad, good := r.record(1<<64-2, time.Hour), r.record(1, time.Hour)
 	r.old(somePrefix, bad)
 	if a := r.publish(somePrefix, good, mac); a != 0 {
-		t.Errorf("a greater record gives way: %d", a)
+		t.Errorf("a greater record is replaced: %d", a)
 	}
 	for _, not := range []string{"", bad[1:], bad + "x", strings.Replace(bad, "site", "sitE", 1), good} {
 		if a := r.replace(somePrefix, not, good, mac); a != 0 {

@@ -111,7 +111,7 @@ func (b *beats) beat(args ...string) answer {
 	return x
 }
 
-// reader is a node that puts together what it is told, without nodes of the
+// reader is a node that puts together what it reads, without nodes of the
 // version before: these are not in the news.
 type reader struct {
 	known int64
@@ -256,7 +256,7 @@ func TestManyChangesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOwnBeatBefore: what a node is told of its own field.
+// TestOwnBeatBefore: what a node reads of its own field.
 func TestOwnBeatBefore(t *testing.T) {
 	t.Parallel()
 	b := newBeats(t)

@@ -50,7 +50,7 @@ func (m members) clone() members {
 // beat stores a node's heartbeat and returns the state of the namespace: KEYS
 // nodes state ends blocks seen moved macs, ARGV field text partitions known
 // changed run. With an empty field it only reads, and an empty text is a
-// farewell. The version before gives four keys and three arguments, and gets all
+// farewell. The version before sends four keys and three arguments, and gets all
 // heartbeats.
 func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	before := len(keys) == 4 && len(args) == 3
@@ -92,7 +92,7 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 }
 
 // memberNews stores a heartbeat or a farewell and appends to the answer: the
-// version to give in the next call, whether another process uses the field, the
+// version for the next call, whether another process uses the field, the
 // second of the field's last beat, whether there is more, whether this is the
 // whole list, how often nodes asked for MACs, how many MACs there are, and then
 // field, alive and text in turn.

@@ -54,13 +54,13 @@ local LOOK = {
 local function mistyped(keys, types)
   for i = 1, #keys do
     local got = LOOK[types[i]](keys[i])
-    if otherType(got) then return fail('type: ', keys[i], ' is no ', types[i], ': delete it') end
+    if otherType(got) then return fail('type: ', keys[i], ' is not of the type ', types[i], ': delete it') end
     if type(got) == 'table' and got.err then return got end
   end
 end
 
--- removeEnded forgets records that ended by a second, and their MACs if macs is
--- given; it reports whether none is left.
+-- removeEnded forgets records that ended by a second, and their MACs if the call
+-- has that key; it reports whether none is left.
 local function removeEnded(blocks, ends, state, second, macs)
   local over = call('ZRANGEBYSCORE', ends, '-inf', second, 'LIMIT', 0, REMOVED + 1)
   if #over == 0 then return true end
@@ -246,7 +246,7 @@ local function count(state, field)
   return 1
 end
 
--- add adds a change to the stream, and gives its id. A stream that has had the
+-- add adds a change to the stream, and returns its id. A stream that has had the
 -- greatest id takes no other: it goes, and nodes read the whole list.
 local function add(keys, prefix, record, ...)
   local version = count(keys[4], 'version')
@@ -256,7 +256,7 @@ local function add(keys, prefix, record, ...)
   return call('XADD', keys[3], 'MAXLEN', '~', STREAM, '*', 'v', version, 'p', prefix, 'r', record, ...)
 end
 
--- remove takes a record and its MAC away for good; it gives the id of that
+-- remove removes a record and its MAC for good; it returns the id of that
 -- change.
 local function remove(keys, prefix, second)
   call('HDEL', keys[1], prefix)
@@ -276,7 +276,7 @@ local function makeRoom(keys, sample, digest, prefix, record, second)
 end
 
 -- announce puts a record's MAC, or '', beside it and adds the record to the
--- stream; it gives the id of that change.
+-- stream; it returns the id of that change.
 local function announce(keys, prefix, record, mac)
   if mac ~= '' then
     call('HSET', keys[5], prefix, mac)
@@ -299,8 +299,8 @@ end
 local LIST = { 'hash', 'zset', 'stream', 'hash', 'hash' } -- blocks, ends, stream, state, macs
 
 -- dropStrayMACs drops some of the MACs that have no record, where these must be:
--- nodes of the version before remove records alone. Where it begins is nobody's
--- choice.
+-- nodes of the version before remove records alone. A caller cannot choose where
+-- it begins.
 local function dropStrayMACs(blocks, macs, cursor)
   if call('HLEN', macs) <= call('HLEN', blocks) then return end
   for _ = 1, 2 do
@@ -324,9 +324,9 @@ end
 
 -- publish: KEYS blocks, ends, stream, state, macs; ARGV now in unix milliseconds,
 -- then prefix, record and its MAC or '' by turns. Nodes of the version before
--- give neither the key macs nor MACs. Answers 1 for each that was taken, 0 for
--- each that was not: a greater one stands, or it is none; 2 for each that found
--- no room; and 3 for each that stands already and was given another MAC. From
+-- send neither the key macs nor MACs. Answers 1 for each that was accepted, 0 for
+-- each that was not: there is a greater one, or it is not a record; 2 for each that
+-- found no room; and 3 for each that was there already and has another MAC now. From
 -- FULL records on a new one needs another's room; an operator's word is taken
 -- without, up to twice as many. What a node's clock calls ended is removed only
 -- if the server's agrees.
@@ -377,13 +377,13 @@ end
 
 -- replace: KEYS blocks, ends, stream, state, macs; ARGV by fours prefix, a record
 -- that every node refuses, the one for its place or '' for none, and its MAC or
--- ''. A refused record may be greater than any good one, so publish would let it
--- stand. Answers 1 for each where exactly the refused bytes stood, else 0: of
--- several nodes that do this, one does it.
+-- ''. A refused record may be greater than any good one, so publish would keep it.
+-- Answers 1 for each where exactly the refused bytes were, else 0: of several
+-- nodes that do this, one does it.
 local function replace(keys, args)
   if not call then bind() end
   if #keys ~= 5 or #args == 0 or #args % 4 ~= 0 or not macsOf(args, 4, 4) then
-    return fail('arguments: replace takes blocks, ends, stream, state and macs, and prefixes with what stands, a record and a MAC of ', MAC, ' bytes')
+    return fail('arguments: replace takes blocks, ends, stream, state and macs, and prefixes with the refused record, another and a MAC of ', MAC, ' bytes')
   end
   local wrong = mistyped(keys, LIST)
   if wrong then return wrong end
@@ -411,7 +411,7 @@ end
 -- Heartbeats: hash nodes holds field -> the second it came in and the text, sorted
 -- set seen field -> that second of who is alive, sorted set moved field -> the
 -- membership version of its last change. The state's field members counts changes:
--- a node came, went, was silent, or says another thing of itself. So a node reads
+-- a node came, went, was silent, or reports other things of itself. So a node reads
 -- what changed since its last beat, and all heartbeats only now and then. Who is
 -- in seen is alive, whatever the clock of Redis does, until a call drops it.
 local BEAT = 3600 -- seconds after which a beat is forgotten
@@ -484,7 +484,7 @@ local function news(keys, out, since, known)
 end
 
 -- filed puts a node's heartbeat in place, or takes the node out of seen if the
--- text is empty: a farewell. It returns whether another process speaks under the
+-- text is empty: a farewell. It returns whether another process uses the
 -- field, and the second of the heartbeat before.
 local function filed(keys, field, text, run, moved, second)
   local before, last = parsed(call('HGET', keys[1], field))
@@ -508,7 +508,7 @@ local function drop(keys, from, to)
 end
 
 -- members files a heartbeat and appends to the answer [8] the membership version
--- to give in the next call, [9] whether another process speaks under the field,
+-- for the next call, [9] whether another process uses the field,
 -- [10] the second of the field's heartbeat before or 0, [11] whether there is
 -- more, [12] whether this is the whole list, [13] the state's field ask, [14] the
 -- number of MACs, and field, alive, text, field, alive, text….
@@ -550,7 +550,7 @@ end
 -- records wait to be removed), the second by which all that had ended are
 -- removed, tip, birth. The birth is the time of the first beat since the namespace
 -- was empty: where it changes, all that was there is lost. Nodes of the version
--- before give four keys and three arguments; their answer ends with field, text,
+-- before send four keys and three arguments; their answer ends with field, text,
 -- field, text….
 local function beat(keys, args)
   if not call then bind() end

@@ -159,7 +159,7 @@ local function peakOf(fleet, cell, steps, all)
 end
 
 -- compare answers an offer, a push of one empty slot: by what is stored, which
--- stays as it is. It returns nothing where the two are no rings.
+-- stays as it is. It returns nothing where the two are not rings.
 local function compare(ring, mine, body)
   local last, claimed = unpack('>I4I4', body)
   local cell, head, bottom = unpack('>BI4I4', ring)
@@ -238,7 +238,7 @@ end
 -- moves by the difference. It returns both rings, the answer, and the fleet's
 -- head before and after. latest is the last slot that is not refused as from
 -- the future. It returns nothing where no function can have written the rings:
--- they are none, the node's is ahead of the fleet's, or the fleet's is beyond the
+-- they are not rings, the node's is ahead of the fleet's, or the fleet's is beyond the
 -- last slot that it can have reached.
 local function merge(ring, mine, body, latest, reached)
   local first, claimed = unpack('>I4I4', body)
