@@ -124,6 +124,9 @@ func TestNewBoots(t *testing.T) {
 	if boot, kept := u.kept(); !kept || boot != first {
 		t.Errorf("after a clean restart: %s, kept %v", boot, kept)
 	}
+	if at := u.Node.fleet.boot.stopped; !at.IsZero() {
+		t.Errorf("a later link would take this process's heartbeats for another's since %v", at)
+	}
 	for range 2 { // a reload that changes the link, and one that does not
 		u.yaml = strings.Replace(u.yaml, "push: 50ms", "push: 60ms", 1)
 		if err := u.Reload(); err != nil {
