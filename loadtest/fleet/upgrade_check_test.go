@@ -224,3 +224,24 @@ func (u *upgrade) disagreement() string {
 	}
 	return ""
 }
+
+// commands checks that the commands of both versions show and change the nodes of both.
+func (u *upgrade) commands() {
+	u.t.Helper()
+	for i, program := range []string{u.old, ""} {
+		status := u.command(program, "fleet", "status", "--config", u.nodes[0].Path("config.yaml"))
+		for j, n := range u.nodes {
+			if !strings.Contains(status, n.name) {
+				u.t.Errorf("fleet status of %q lacks %s:\n%s", program, n.name, status)
+			}
+			at := []string{"--admin", "unix:" + n.Path("admin.sock")}
+			target := fmt.Sprintf("203.4.%d.%d", i, j)
+			u.command(program, append([]string{"blocks", "add", target, "--for", "10m", "--reason", "by a command"}, at...)...)
+			for _, shows := range [][]string{{"blocks", "list", "--rows", "0"}, {"explain", target}} {
+				if out := u.command(program, append(shows, at...)...); !strings.Contains(out, target) {
+					u.t.Errorf("%v of %q on %s lacks %s:\n%s", shows, program, n.name, target, out)
+				}
+			}
+		}
+	}
+}

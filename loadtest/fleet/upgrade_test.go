@@ -199,6 +199,7 @@ func TestUpgrade(t *testing.T) {
 			t.Parallel()
 			u := newUpgrade(t, c)
 			u.works("at the start")
+			u.commands()
 			for _, what := range c.then {
 				u.change(what, c.oldLibrary)
 			}
