@@ -41,7 +41,7 @@ var floors = map[string]floor{
 	"aggregator/crowded":        {pure: true},
 	"aggregator/mirror":         {imports: []string{"aggregator", "aggregator/authority"}, pure: true},
 	"aggregator/outbox":         {imports: []string{"", "blocklist"}, pure: true},
-	"aggregator/redis":          {imports: []string{"", "aggregator", "aggregator/authority", "aggregator/cleared", "aggregator/crowded", "aggregator/mirror", "aggregator/roster", "aggregator/sign", "aggregator/health", "aggregator/redis/fault", "aggregator/redis/library", "blocklist", "clockguard", "internal/safetext"}},
+	"aggregator/redis":          {imports: []string{"", "aggregator", "aggregator/authority", "aggregator/cleared", "aggregator/crowded", "aggregator/mirror", "aggregator/outbox", "aggregator/roster", "aggregator/sign", "aggregator/health", "aggregator/redis/fault", "aggregator/redis/library", "blocklist", "clockguard", "internal/safetext"}},
 	"aggregator/redis/library":  {},
 	"aggregator/redis/fault":    {imports: []string{"aggregator/health", "aggregator/redis/library", "internal/safetext"}},
 	"aggregator/member":         {imports: []string{"", "aggregator", "blocklist", "detector", "rules", "shard"}, pure: true},

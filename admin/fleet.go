@@ -56,6 +56,9 @@ type Fleet struct {
 	Published uint64 `json:"published"`
 	Received  uint64 `json:"received"`
 	Rejected  uint64 `json:"rejected"`
+	// Unpublished is how many changes of this node's list are still to be
+	// published: blocks of rules go at a bounded pace.
+	Unpublished int `json:"unpublished"`
 	// Unsigned is how many records of the fleet's list are not signed by its key;
 	// 0 without one. Replaced counts the rejected records in Redis that this node
 	// replaced or removed.

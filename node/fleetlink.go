@@ -178,7 +178,7 @@ func (l *fleetLink) Report(out *admin.Stats) {
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
 	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
-	f.Kept, f.Records = s.Kept, s.Records
+	f.Kept, f.Records, f.Unpublished = s.Kept, s.Records, s.Waiting
 	f.Unsigned, f.Replaced = s.Unsigned, s.Replaced
 	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heartbeats.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
 	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()

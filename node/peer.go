@@ -96,6 +96,21 @@ func (p *peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
 	}
 }
 
+// Block implements redis.Peer.
+func (p *peer) Block(prefix netip.Prefix) (edgeguard.Block, blocklist.Trust, bool) {
+	b := p.list.Of(p.clock.Now(), prefix)
+	if b == nil || !isFleets(p.pipeline.Current().Config, b) {
+		return edgeguard.Block{}, blocklist.Trust{}, false
+	}
+	return *b, p.list.Trust(prefix), true
+}
+
+// Refused implements redis.Peer.
+func (p *peer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
+	events, _, ok = p.list.Refusals(prefix)
+	return events, ok
+}
+
 // Unsplit implements redis.Peer.
 func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok bool) {
 	g := p.pipeline.Current()

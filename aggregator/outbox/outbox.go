@@ -24,7 +24,6 @@ const (
 	// many in one moment, if it sent none in the second before. One node under
 	// attack then leaves room in what the others accept in a minute.
 	Pace = 200
-	turn = time.Second / Pace
 	// Operators is how many operators' changes may wait: a full read sends the rest.
 	Operators = 1024
 	// sample is how many of the blocks that wait are compared each time: all of
@@ -46,6 +45,15 @@ func (c *Change) ByRule() bool {
 	return !c.Trust.Forced && !c.Block.Lifted && !c.Block.Allow && c.Block.Rule != edgeguard.ManualRule
 }
 
+// Matters reports whether the fleet needs the record at now: a block in force, or
+// a tombstone that is still remembered.
+func (c *Change) Matters(now time.Time, retention time.Duration) bool {
+	if c.Block.Lifted {
+		return now.Before(c.Block.Until.Add(retention))
+	}
+	return now.Before(c.Block.Until)
+}
+
 // Refused returns how many events the node has refused because of the block of
 // this prefix, and false if the node's list has none.
 type Refused func(netip.Prefix) (events uint32, ok bool)
@@ -53,6 +61,7 @@ type Refused func(netip.Prefix) (events uint32, ok bool)
 // Outbox is what waits to be sent. Its methods are safe for concurrent use. Make
 // one with [New].
 type Outbox struct {
+	turn    time.Duration // of one block
 	refused Refused
 
 	mu        sync.Mutex // guards the fields below
@@ -60,13 +69,13 @@ type Outbox struct {
 	queue     queue                   // of the blocks, in the order in which they are looked at
 	waiting   map[netip.Prefix]uint64 // the number of the prefix's entry in the queue; others are void
 	number    uint64
-	credit    time.Duration // how much of it was unused at last: each block takes a turn
+	credit    time.Duration // what was unused at last, a second at most
 	last      time.Time
 }
 
-// New returns an empty outbox of a list.
-func New(refused Refused) *Outbox {
-	return &Outbox{refused: refused, waiting: map[netip.Prefix]uint64{}}
+// New returns an empty outbox from which pace blocks of rules go in a second.
+func New(pace int, refused Refused) *Outbox {
+	return &Outbox{turn: time.Second / time.Duration(pace), refused: refused, waiting: map[netip.Prefix]uint64{}}
 }
 
 // Add adds a change. It returns false if it found no room: an operator's change,
@@ -141,13 +150,13 @@ func (o *Outbox) Next(now time.Time, most int) []netip.Prefix {
 	defer o.mu.Unlock()
 	o.credit = min(time.Second, o.credit+min(time.Second, max(0, now.Sub(o.last))))
 	o.last = now
-	some := o.look(min(most, int(o.credit/turn)))
+	some := o.look(min(most, int(o.credit/o.turn)))
 	chosen := make([]netip.Prefix, 0, len(some))
 	for _, c := range some {
 		chosen = append(chosen, c.prefix)
 		o.drop(c.prefix)
 	}
-	o.credit -= time.Duration(len(chosen)) * turn
+	o.credit -= time.Duration(len(chosen)) * o.turn
 	return chosen
 }
 
@@ -193,7 +202,7 @@ func (o *Outbox) look(most int) []candidate {
 func (o *Outbox) Return(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.credit = min(time.Second, o.credit+time.Duration(n)*turn)
+	o.credit = min(time.Second, o.credit+time.Duration(n)*o.turn)
 }
 
 // Waits reports whether a prefix's block waits for its turn.

@@ -35,7 +35,7 @@ func (l list) refused(p netip.Prefix) (uint32, bool) {
 // TestOperatorsFirst: what no rule made goes in its order and without pace.
 func TestOperatorsFirst(t *testing.T) {
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	for i := range 1000 {
 		l[prefix(i)] = 0
 		o.Add(byRule(i))
@@ -74,7 +74,7 @@ func TestOperatorsFirst(t *testing.T) {
 // TestPace: 200 in a moment, then 200 a second, whatever the clock does.
 func TestPace(t *testing.T) {
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	for i := range 10_000 {
 		l[prefix(i)] = 0
 		o.Add(byRule(i))
@@ -118,7 +118,7 @@ func TestPace(t *testing.T) {
 func TestMostRefusedFirst(t *testing.T) {
 	const flood, hot = 100_000, 300
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	for i := range flood {
 		l[prefix(i)] = 0
 		o.Add(byRule(i))
@@ -196,7 +196,7 @@ func TestRandom(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		prefixes := 1 + random.IntN(400)
 		l, now := list{}, begin
-		o, n := New(l.refused), &naive{list: l, waiting: map[netip.Prefix]bool{}, unused: time.Second, last: begin}
+		o, n := New(Pace, l.refused), &naive{list: l, waiting: map[netip.Prefix]bool{}, unused: time.Second, last: begin}
 		for step := range 3000 {
 			i := random.IntN(prefixes)
 			p := prefix(i)
@@ -280,7 +280,7 @@ func compareNext(t *testing.T, when string, o *Outbox, n *naive, now time.Time, 
 func TestBounded(t *testing.T) {
 	const keeps, flood = 1000, 200_000
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	for i := range flood {
 		delete(l, prefix(i-keeps))
 		l[prefix(i)] = 0
@@ -300,7 +300,7 @@ func TestBounded(t *testing.T) {
 // BenchmarkNext is a turn while 100,000 blocks wait.
 func BenchmarkNext(b *testing.B) {
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	for i := range 100_000 {
 		l[prefix(i)] = uint32(i * 7919 % 1000)
 		o.Add(byRule(i))
@@ -318,7 +318,7 @@ func BenchmarkNext(b *testing.B) {
 
 func BenchmarkAdd(b *testing.B) {
 	l := list{}
-	o := New(l.refused)
+	o := New(Pace, l.refused)
 	i := 0
 	for b.Loop() {
 		p := prefix(i % 1_000_000)

@@ -4,24 +4,19 @@ import (
 	"fmt"
 	"time"
 
-	"edgeguard"
+	"edgeguard/aggregator/outbox"
 )
 
 // fleetFull is how many records the library keeps before a rule's block must
 // replace another: FULL in blocks.lua.
 const fleetFull = 1 << 18
 
-// byRule reports whether a rule made this block, and not an operator.
-func (c *change) byRule() bool {
-	return !c.trust.Forced && !c.block.Lifted && !c.block.Allow && c.block.Rule != edgeguard.ManualRule
-}
-
 // keptHere counts a block that stays on this node, since the fleet has no room.
-func (l *Link) keptHere(c change) {
+func (l *Link) keptHere(c outbox.Change) {
 	l.stats.kept.Add(1)
 	if l.crowded.Kept(time.Now()) {
 		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: none of its %d records could be replaced by %s, which is in force on this node only. "+
-			"The usual cause is a flood from many networks: check who is blocked (edgeguard blocks list). Addresses that send requests to other nodes, too, are blocked there by their totals", fleetFull, c.block.Prefix))
+			"The usual cause is a flood from many networks: check who is blocked (edgeguard blocks list). Addresses that send requests to other nodes, too, are blocked there by their totals", fleetFull, c.Block.Prefix))
 	}
 }
 

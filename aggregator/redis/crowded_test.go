@@ -26,6 +26,7 @@ func bounded(t *testing.T, s *redistest.Server, name string, most int) *member {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, name))
 	m.list = blocklist.New(blocklist.Config{Most: most})
+	m.pace = 100_000 // not what is tested
 	return m
 }
 
@@ -50,7 +51,7 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 			st, err := m.link.heartbeat(ctx, false)
 			digest, version := m.link.mirror.Digest(st.Cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
-			return err == nil && len(m.link.queue) == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
+			return err == nil && m.link.outbox.Len() == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
 		})
 	}
 	return records

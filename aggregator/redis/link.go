@@ -16,6 +16,7 @@ import (
 	"edgeguard/aggregator/crowded"
 	"edgeguard/aggregator/health"
 	"edgeguard/aggregator/mirror"
+	"edgeguard/aggregator/outbox"
 	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
 )
@@ -26,10 +27,9 @@ const (
 	// lastPushTimeout is how long a link that ends may take to push what it
 	// has.
 	lastPushTimeout = 2 * time.Second
-	// queued bounds the blocks that wait to be published: a full sync publishes
-	// the rest. maxWatched bounds the watched keys that wait to be pushed: all
-	// of a watch list, which a node that joins reads in one go.
-	queued, maxWatched = 1024, watchLength + readBatch
+	// maxWatched bounds the watched keys that wait to be pushed: all of a watch
+	// list, which a node that joins reads in one go.
+	maxWatched = watchLength + readBatch
 	// watchLength is about how many entries the watch list keeps.
 	watchLength = 10000
 )
@@ -70,7 +70,8 @@ type Link struct {
 	watched  chan aggregator.Key // keys to be pushed now
 
 	// Of publishing.
-	queue   chan change      // blocks to be published
+	outbox  *outbox.Outbox   // changes to be published
+	news    chan struct{}    // the outbox has some
 	clears  *cleared.Queue   // keys to be forgotten in Redis
 	crowded crowded.Networks // networks of which the fleet keeps no more
 
@@ -95,8 +96,9 @@ func New(c Config, node Peer) (*Link, error) {
 	_ = c.check() // fills in the defaults; Dial has refused what is wrong
 	l := &Link{
 		config: c, node: node, client: client, started: time.Now(),
-		queue: make(chan change, queued), watched: make(chan aggregator.Key, maxWatched),
-		wake: make(chan struct{}, 1), resync: make(chan struct{}, 1),
+		outbox: outbox.New(outbox.Pace, node.Refused), news: make(chan struct{}, 1),
+		watched: make(chan aggregator.Key, maxWatched),
+		wake:    make(chan struct{}, 1), resync: make(chan struct{}, 1),
 		clears: cleared.NewQueue(), mirror: mirror.New(),
 	}
 	l.health = health.New(l.started, node.Alarm, node.Calm)
@@ -198,10 +200,8 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		return position{}, err
 	}
 	l.drift.born = s.Born
-	// What is queued is in the list, too, which the sync publishes.
-	for len(l.queue) > 0 {
-		<-l.queue
-	}
+	// What operators changed is in the list, too, which the sync publishes.
+	l.outbox.Operators()
 	if err := l.fullSync(ctx, s); err != nil {
 		return position{}, err
 	}
@@ -213,15 +213,19 @@ func (l *Link) join(ctx context.Context) (position, error) {
 	return startPosition(s, l.config.Retention), nil
 }
 
-// lastPush pushes and publishes what is left. The other nodes' timeouts cover
-// what fails: an alarm now would reach no operator.
+// lastPush pushes and publishes what is left, blocks of rules at their pace: the
+// others go when the node is back. The other nodes' timeouts cover what fails: an
+// alarm now would reach no operator.
 func (l *Link) lastPush(ctx context.Context) {
 	if t, _ := l.health.State(); t.Kind != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastPushTimeout)
 	defer cancel()
-	err := l.publish(ctx, l.drain(nil))
+	err := l.publishOperators(ctx)
+	if err == nil {
+		_, err = l.publishBlocks(ctx)
+	}
 	if err == nil {
 		err = l.forget(ctx)
 	}

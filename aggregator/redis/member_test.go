@@ -15,6 +15,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/outbox"
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -70,6 +71,7 @@ type member struct {
 	met          func([]aggregator.Heartbeat)
 	skew         func(time.Duration, bool)
 	reboot       func(string) bool
+	pace         int // blocks of rules published a second; 0: as of every node
 	link         *Link
 	table        *shard.Table
 	counts       *aggregator.Totals
@@ -119,13 +121,25 @@ func (p testPeer) Over(k aggregator.Key, peak uint32, reason string)        { p.
 func (p testPeer) Settled(aggregator.Key, uint32) bool                      { return false }
 func (p testPeer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) { return p.merge(b, t) }
 func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust]     { return p.list.Records() }
-func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time)                 { p.table.Clear(prefix.Addr(), "") }
+func (p testPeer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
+	if b := p.list.Of(time.Now(), prefix); b != nil {
+		return *b, p.list.Trust(prefix), true
+	}
+	return edgeguard.Block{}, t, false
+}
+
+func (p testPeer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
+	events, _, ok = p.list.Refusals(prefix)
+	return events, ok
+}
+
+func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time) { p.table.Clear(prefix.Addr(), "") }
 func (p testPeer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }
 func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
-	c := change{b, t}
-	return c.byRule() && p.list.Crowded(b.Prefix)
+	c := outbox.Change{Block: b, Trust: t}
+	return c.ByRule() && p.list.Crowded(b.Prefix)
 }
 func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
 func (p testPeer) Rebooted(boot string) bool                          { return p.reboot(boot) }
@@ -143,6 +157,9 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
+	if m.pace > 0 {
+		link.outbox = outbox.New(m.pace, testPeer{m}.Refused)
+	}
 	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
 	m.done = make(chan struct{})

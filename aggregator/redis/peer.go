@@ -43,6 +43,12 @@ type List interface {
 	// Records returns the fleet's part of the node's list: blocks, allowances
 	// and tombstones, without those of rules with scope node.
 	Records() iter.Seq2[edgeguard.Block, blocklist.Trust]
+	// Block returns the block of exactly this prefix that is in force here, if it
+	// is of the fleet's part.
+	Block(prefix netip.Prefix) (_ edgeguard.Block, _ blocklist.Trust, ok bool)
+	// Refused returns how many events the node has refused because of the block of
+	// exactly this prefix; false if the node's list has none.
+	Refused(prefix netip.Prefix) (events uint32, ok bool)
 	// Cleared is called when the fleet unblocked a prefix: the node forgets its
 	// counts. at is local.
 	Cleared(prefix netip.Prefix, at time.Time)

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/outbox"
 	"edgeguard/aggregator/redis/library"
 )
 
@@ -31,9 +32,9 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 	if len(due) == 0 {
 		return nil
 	}
-	mine := map[string]change{}
+	mine := map[string]outbox.Change{}
 	for _, c := range l.liveRecords() {
-		if prefix := c.block.Prefix.String(); !due[prefix].IsZero() {
+		if prefix := c.Block.Prefix.String(); !due[prefix].IsZero() {
 			mine[prefix] = c
 		}
 	}
@@ -42,7 +43,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 		return err
 	}
 	var args []any
-	var lacking []change
+	var lacking []outbox.Change
 	for prefix, s := range stored {
 		c, known := mine[prefix]
 		j := l.check(prefix, s.record, s.mac)
@@ -65,7 +66,8 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	return l.publish(ctx, lacking)
+	_, err = l.publish(ctx, lacking)
+	return err
 }
 
 func (l *Link) callReplace(ctx context.Context, args []any) error {

@@ -3,9 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"edgeguard"
+	"edgeguard/aggregator/outbox"
 	"edgeguard/aggregator/roster"
 )
 
@@ -31,11 +30,33 @@ func (l *Link) fullSync(ctx context.Context, s roster.State) error {
 	if !l.noRoom.Load() {
 		l.node.Calm("no_room", "list")
 	}
-	l.stats.syncs.Add(1)
 	if l.config.Monitor {
+		l.stats.syncs.Add(1)
 		return nil
 	}
-	return l.publish(ctx, l.liveRecords())
+	_, err := l.publish(ctx, l.unpaced(l.stats.syncs.Add(1) == 1))
+	return err
+}
+
+// unpaced returns what a full read publishes immediately: what the fleet had
+// before, and may have lost. Blocks of rules that wait keep their turn. Of a node
+// that has just started, its own blocks that the fleet lacks wait as well: they
+// may have waited when it stopped, and what the fleet had, other nodes have.
+func (l *Link) unpaced(first bool) (some []outbox.Change) {
+	for _, c := range l.liveRecords() {
+		switch {
+		case !c.ByRule():
+			some = append(some, c)
+		case l.outbox.Waits(c.Block.Prefix):
+		case first && c.Block.Origin == l.config.Node:
+			if l.lacks(c) {
+				l.outbox.Add(c)
+			}
+		default:
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 // readList reads the hash of MACs and then that of records. A record that changes
@@ -82,20 +103,13 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 
 // liveRecords returns this node's records that still matter to the fleet:
 // active blocks, and tombstones that are still remembered.
-func (l *Link) liveRecords() []change {
-	var out []change
+func (l *Link) liveRecords() []outbox.Change {
+	var out []outbox.Change
 	now := l.node.Now()
 	for b, t := range l.node.Records() {
-		if matters(b, now, l.config.Retention) {
-			out = append(out, change{b, t})
+		if c := (outbox.Change{Block: b, Trust: t}); c.Matters(now, l.config.Retention) {
+			out = append(out, c)
 		}
 	}
 	return out
-}
-
-func matters(b edgeguard.Block, now time.Time, retention time.Duration) bool {
-	if b.Lifted {
-		return now.Before(b.Until.Add(retention))
-	}
-	return now.Before(b.Until)
 }

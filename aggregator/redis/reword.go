@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/outbox"
 	"edgeguard/aggregator/redis/library"
 )
 
@@ -23,10 +24,10 @@ type unsplit struct {
 // much, before other nodes receive them: a decision waits for nothing and knows
 // only the sum of the others. The node's list is changed, too, so that all
 // copies agree. If the split cannot be read, the reasons stay as they are.
-func (l *Link) reword(ctx context.Context, changes []change) {
+func (l *Link) reword(ctx context.Context, changes []outbox.Change) {
 	var some []unsplit
 	for i, c := range changes {
-		if key, here, ok := l.node.Unsplit(c.block); ok && l.node.Width(key.Meter) != 0 {
+		if key, here, ok := l.node.Unsplit(c.Block); ok && l.node.Width(key.Meter) != 0 {
 			some = append(some, unsplit{at: i, key: key, here: here})
 		}
 	}
@@ -36,7 +37,7 @@ func (l *Link) reword(ctx context.Context, changes []change) {
 	for _, u := range some {
 		if reason, ok := l.reason(u); ok {
 			c := &changes[u.at]
-			c.block = l.node.Reword(c.block, reason)
+			c.Block = l.node.Reword(c.Block, reason)
 		}
 	}
 }

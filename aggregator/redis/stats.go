@@ -46,6 +46,9 @@ type Stats struct {
 	// had no room; Records is how many that has.
 	Kept    uint64
 	Records int
+	// Waiting is how many changes are still to be published: blocks of rules go at
+	// a bounded pace.
+	Waiting int
 	// Syncs counts the full reads of the fleet's list.
 	Syncs uint64
 	// FanOut is how long the newest block of another node took to arrive, from
@@ -119,7 +122,7 @@ func (l *Link) Stats() Stats {
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
 		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
 		Unsigned: l.unsigned(), Replaced: c.replaced.Load(),
-		Kept: c.kept.Load(), Records: l.mirror.Len(), Syncs: c.syncs.Load(),
+		Kept: c.kept.Load(), Records: l.mirror.Len(), Waiting: l.outbox.Len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),

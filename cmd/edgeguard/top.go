@@ -160,6 +160,9 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	if f.Held > 0 {
 		held = ", " + output.Paint(output.Amber, output.Plural(f.Held, "block", "blocks")+" held", e.colour)
 	}
+	if f.Unpublished > 0 {
+		held += ", " + output.Plural(f.Unpublished, "block", "blocks") + " to be sent"
+	}
 	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", safetext.Strip(f.Namespace),
 		output.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), output.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }

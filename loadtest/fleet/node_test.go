@@ -148,6 +148,18 @@ func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
 	return p.quarantine.Admit(p.now(), p.detector, b, t)
 }
 
+func (p peer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
+	if b := p.list.Of(p.now(), prefix); b != nil {
+		return *b, p.list.Trust(prefix), true
+	}
+	return edgeguard.Block{}, t, false
+}
+
+func (p peer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
+	events, _, ok = p.list.Refusals(prefix)
+	return events, ok
+}
+
 func (p peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return p.list.Records() }
 
 func (p peer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
