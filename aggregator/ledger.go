@@ -3,6 +3,7 @@ package aggregator
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 )
 
 // Ledger holds which block records Redis has; a heartbeat's digest is compared
@@ -99,6 +100,20 @@ func (l *Ledger) Wrong(yield func(prefix string) bool) {
 			return
 		}
 	}
+}
+
+// Lifts reports whether there is an unblock of a prefix that overlaps this one.
+// Those that every node rejects are no unblocks. It takes time in proportion to
+// the records.
+func (l *Ledger) Lifts(prefix netip.Prefix) bool {
+	for text, e := range l.entries {
+		if e.order[recordOrder-1] == 1 && e.order[8] == 0 && !e.judged.Wrong {
+			if p, err := netip.ParsePrefix(text); err == nil && p.Overlaps(prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Begin starts a full read of Redis; [Ledger.End] ends it.

@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -111,5 +112,29 @@ func TestLedgerJudged(t *testing.T) {
 	l.Wrong(func(string) bool { n++; return false })
 	if n != 1 {
 		t.Errorf("it went on after %d", n)
+	}
+}
+
+// TestLedgerLifts: an unblock explains why counts are gone; the end of an
+// allowance does not, nor does what every node rejects.
+func TestLedgerLifts(t *testing.T) {
+	l := NewLedger()
+	add := func(prefix string, j Judged, change func(*Record)) {
+		r := sampleRecord()
+		change(&r)
+		l.Apply(prefix, mustEncode(t, r), j)
+	}
+	add("203.0.113.1/32", Judged{}, func(*Record) {})
+	add("203.0.113.2/32", Judged{}, func(r *Record) { r.Block.Lifted = true })
+	add("203.0.113.3/32", Judged{}, func(r *Record) { r.Block.Lifted, r.Block.Allow = true, true })
+	add("203.0.113.4/32", Judged{Wrong: true}, func(r *Record) { r.Block.Lifted = true })
+	add("198.51.100.0/24", Judged{}, func(r *Record) { r.Block.Lifted = true })
+	for prefix, want := range map[string]bool{
+		"203.0.113.1/32": false, "203.0.113.2/32": true, "203.0.113.3/32": false, "203.0.113.4/32": false,
+		"198.51.100.7/32": true, "203.0.113.0/24": true, "192.0.2.0/24": false,
+	} {
+		if got := l.Lifts(netip.MustParsePrefix(prefix)); got != want {
+			t.Errorf("%s: %v", prefix, got)
+		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package cleared keeps the keys that were unblocked and are still to be forgotten
-// in Redis.
+// in Redis, and those that Redis forgot without an unblock.
 package cleared
 
 import (

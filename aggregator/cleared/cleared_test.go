@@ -1,8 +1,10 @@
 package cleared
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
+	"time"
 
 	"edgeguard/aggregator"
 )
@@ -37,5 +39,51 @@ func TestQueue(t *testing.T) {
 	q.Add([]Item{{key(0), Mark{2, 5}}})
 	if owed = q.Take(); len(owed) != most || owed[key(0)] != (Mark{2, 5}) {
 		t.Errorf("%d keys wait, the first with %v", len(owed), owed[key(0)])
+	}
+}
+
+// TestFloors: a mark is taken back once it has been there for 5 s, and then once
+// a minute; another mark begins again.
+func TestFloors(t *testing.T) {
+	var f Floors
+	at := func(s int) time.Time { return time.Unix(1_700_000_000+int64(s), 0) }
+	var due []string
+	for s := range 200 {
+		switch {
+		case s == 3:
+			f.See(key(1), Mark{8, 5}, at(s))
+		case s > 3 && s < 130:
+			f.See(key(1), Mark{9, 5}, at(s))
+		}
+		some, gone := f.Due(at(s))
+		for _, one := range some {
+			due = append(due, fmt.Sprint(s, one.Slot))
+		}
+		for _, k := range gone {
+			due = append(due, fmt.Sprint(s, k == key(1)))
+		}
+	}
+	if want := "[9 9 69 9 129 9 189 true]"; fmt.Sprint(due) != want {
+		t.Errorf("due: %v, want %s", due, want)
+	}
+	f.See(key(2), Mark{9, 5}, at(0))
+	if some, gone := f.Due(at(100)); len(some)+len(gone) != 0 {
+		t.Errorf("one answer long ago: %v, %v", some, gone)
+	}
+	if !f.Forged(key(3), at(100)) || f.Forged(key(3), at(130)) {
+		t.Error("forged counts are new twice, or never")
+	}
+	if some, gone := f.Due(at(189)); len(some)+len(gone) != 0 {
+		t.Errorf("forged counts: %v, %v", some, gone)
+	}
+	if some, gone := f.Due(at(190)); len(some) != 0 || len(gone) != 1 || !f.Forged(key(3), at(191)) {
+		t.Errorf("forged counts after a minute: %v, %v", some, gone)
+	}
+	f.Due(at(300))
+	for i := range mostFloors + 9 {
+		f.See(key(i), Mark{9, 5}, at(100))
+	}
+	if len(f.known) != mostFloors {
+		t.Errorf("%d keys are remembered", len(f.known))
 	}
 }

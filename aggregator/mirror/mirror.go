@@ -3,6 +3,7 @@
 package mirror
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -89,6 +90,14 @@ func (m *Mirror) Missing(prefix, record, mac string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Missing(prefix, record, mac != "")
+}
+
+// Lifts reports whether the list has an unblock of a prefix that overlaps this
+// one.
+func (m *Mirror) Lifts(prefix netip.Prefix) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Lifts(prefix)
 }
 
 // Due returns the prefixes whose wrong record may be replaced now, and since

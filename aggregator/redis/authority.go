@@ -86,9 +86,9 @@ func (l *Link) probe(ctx context.Context) error {
 	return nil
 }
 
-// housekeep is called each second: it replaces what is wrong, and raises and
-// ends the alarms about unsigned records, those of a later version and older
-// functions.
+// housekeep is called each second: it replaces what is wrong, takes back marks
+// without an unblock, and raises and ends the alarms about unsigned records, those
+// of a later version and older functions.
 func (l *Link) housekeep(ctx context.Context) error {
 	if l.older.Load() && time.Since(l.probed) >= time.Minute {
 		if err := l.probe(ctx); err != nil {
@@ -100,6 +100,11 @@ func (l *Link) housekeep(ctx context.Context) error {
 		l.node.Alarm("version", "record", fmt.Sprintf("%d records of the fleet's list are of a later version, and ignored here: upgrade this node", n))
 	} else {
 		l.node.Calm("version", "record")
+	}
+	if !l.older.Load() {
+		if err := l.refloor(ctx, time.Now()); err != nil {
+			return err
+		}
 	}
 	return l.replaceWrong(ctx, time.Now())
 }

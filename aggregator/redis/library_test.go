@@ -143,12 +143,13 @@ const clockKey = "eg:{t/0}:c"
 // script is a random sequence of calls about a few suspects.
 type script struct {
 	*both
-	r     *rand.Rand
-	width uint32
-	now   time.Time
-	keys  []string
-	nodes [][8]byte
-	big   bool // counts near and beyond what a slot holds
+	r      *rand.Rand
+	width  uint32
+	now    time.Time
+	keys   []string
+	nodes  [][8]byte
+	floors []string // that forget was called with
+	big    bool     // counts near and beyond what a slot holds
 }
 
 func (s *script) slot() uint32 { return uint32(s.now.Unix() / int64(s.width)) }
@@ -222,7 +223,16 @@ func (s *script) run(calls int) {
 		switch s.r.IntN(20) {
 		case 0:
 			floor := int(s.slot()) + s.r.IntN(70) - 66
-			s.call(s.began, "forget", s.keys[:1+s.r.IntN(len(s.keys))], []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))})
+			if s.r.IntN(10) == 0 { // the server's time is far later than what is claimed
+				floor = int(s.began.Unix())/int(s.width) + 1000
+			}
+			args := []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))}
+			if len(s.floors) > 0 && s.r.IntN(3) == 0 { // a floor that was set before, and a lower one in its place
+				args = append(args, s.floors[s.r.IntN(len(s.floors))])
+				args[0] = strconv.Itoa(floor - s.r.IntN(200))
+			}
+			s.floors = append(s.floors, args[0])
+			s.call(s.began, "forget", s.keys[:1+s.r.IntN(len(s.keys))], args)
 		case 1, 2, 3:
 			end := int(s.slot()) + s.r.IntN(80) - 76
 			s.call(s.began, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, []string{strconv.Itoa(end)})
@@ -392,6 +402,9 @@ func TestLibraryRefuses(t *testing.T) {
 		{"forget", []string{key}, []string{"1", "0"}},
 		{"forget", []string{key}, []string{"one", "5"}},
 		{"forget", []string{key}, []string{"4294967296", "5"}},
+		{"forget", []string{key}, []string{"1", "5", "x"}},
+		{"forget", []string{key}, []string{"1", "5", "4294967296"}},
+		{"forget", []string{key}, []string{"1", "5", "1", "1"}},
 		{"clock", []string{clockKey}, nil},
 		{"clock", []string{clockKey}, []string{"3600000"}},
 		{"publish", blocks.publishKeys()[1:], []string{"1"}},

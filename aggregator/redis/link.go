@@ -72,6 +72,7 @@ type Link struct {
 	// Of publishing.
 	outbox  *outbox.Outbox   // changes to be published
 	news    chan struct{}    // the outbox has some
+	floors  cleared.Floors   // marks in Redis without an unblock
 	clears  *cleared.Queue   // keys to be forgotten in Redis
 	crowded crowded.Networks // networks of which the fleet keeps no more
 
@@ -105,7 +106,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
 	l.nodes = roster.New(l.config.Node, l.config.Boot, rand.Float64)
 	l.pusher = newPusher(client, &l.config, l.node, l.nodes, &l.stats)
-	l.pusher.live = true
+	l.pusher.live, l.pusher.forged = true, l.forged
 	l.pusher.refreshNames = func(ctx context.Context) { _, _ = l.heartbeat(ctx, false) } // it counts its errors
 	return l, nil
 }

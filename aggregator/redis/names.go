@@ -2,6 +2,8 @@ package redis
 
 import (
 	"strconv"
+
+	"edgeguard/aggregator"
 )
 
 // names are the keys of one namespace. Each partition's keys share a hash tag,
@@ -32,6 +34,11 @@ func (n *names) memberKeys() []string { return append(n.heartbeatKeys(), n.seen,
 
 // heartbeatKeys returns those of the version before.
 func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
+
+// suspect returns the key of a suspect.
+func (n *names) suspect(k aggregator.Key) string {
+	return n.counts[k.Partition(len(n.counts))] + string(k.Append(nil))
+}
 
 // publishKeys returns the keys of the publish function of the version before, in
 // its order.

@@ -72,8 +72,7 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 		if width == 0 {
 			continue // a reload dropped it
 		}
-		name := l.pusher.names.counts[k.Partition(len(l.pusher.names.counts))] + string(k.Append(nil))
-		cmds[i] = pipe.FCallRO(ctx, library.Function("split"), []string{name}, l.fleetNow().Unix()/int64(width))
+		cmds[i] = pipe.FCallRO(ctx, library.Function("split"), []string{l.pusher.names.suspect(k)}, l.fleetNow().Unix()/int64(width))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		l.stats.failed("split")

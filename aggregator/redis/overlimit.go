@@ -24,8 +24,7 @@ func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
 	pipe := p.client.Pipeline()
 	cmds := make([]*goredis.Cmd, len(keys))
 	for i, o := range keys {
-		key := p.names.counts[o.key.Partition(len(p.names.counts))] + string(o.key.Append(nil))
-		cmds[i] = pipe.FCallRO(bounded, library.Function("split"), []string{key}, o.head)
+		cmds[i] = pipe.FCallRO(bounded, library.Function("split"), []string{p.names.suspect(o.key)}, o.head)
 	}
 	_, err := pipe.Exec(bounded)
 	if p.refreshNames != nil && slices.ContainsFunc(cmds, p.hasUnknownNode) {

@@ -36,6 +36,9 @@ type Pusher struct {
 	nodes        *roster.Roster
 	stats        *counters
 	refreshNames func(context.Context) // reads the nodes' names again; nil: nodes is complete
+	// forged is called with each answer, which may show that another client wrote
+	// to Redis; nil: nobody does.
+	forged func(*aggregator.Push, aggregator.Outcome, time.Time)
 	// live makes each call claim the node's time when it is sent: a round of very
 	// many keys takes Redis seconds, and that is not a wrong clock.
 	live bool

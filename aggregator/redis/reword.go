@@ -48,8 +48,7 @@ func (l *Link) split(ctx context.Context, some []unsplit) (ok bool) {
 	defer cancel()
 	pipe, names := l.client.Pipeline(), l.pusher.names
 	for i, u := range some {
-		name := names.counts[u.key.Partition(len(names.counts))] + string(u.key.Append(nil))
-		some[i].cmd = pipe.FCallRO(ctx, library.Function("split"), []string{name}, l.fleetNow().Unix()/int64(l.node.Width(u.key.Meter)))
+		some[i].cmd = pipe.FCallRO(ctx, library.Function("split"), []string{names.suspect(u.key)}, l.fleetNow().Unix()/int64(l.node.Width(u.key.Meter)))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		l.stats.failed("split")

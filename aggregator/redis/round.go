@@ -195,6 +195,9 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 		if out.Watch {
 			f.watch = append(f.watch, one.Key)
 		}
+		if p.forged != nil {
+			p.forged(one, out, now)
+		}
 		if out.Over {
 			f.over = append(f.over, overLimit{one.Key, a.Peak, one.Head()})
 		}

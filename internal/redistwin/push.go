@@ -13,6 +13,8 @@ const (
 	// maxSkew is by how many milliseconds a node's time may differ from the
 	// fleet's; beyond it, its pushes are refused.
 	maxSkew = 5000
+	// mostAhead is the same of a mark, in seconds.
+	mostAhead = maxSkew / 1000
 	// maxCount is the maximum of a slot of the fleet's ring.
 	maxCount = 65535
 	// maxKeys bounds a call.
@@ -85,24 +87,30 @@ func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
 
 // forget empties keys and sets from which slot on they count. A key that has
 // this mark already stays as it is: every node that learns of an unblock calls
-// this, and what was counted since the first call is kept. It answers with how
-// many keys it emptied.
+// this, and what was counted since the first call is kept. A mark in the future
+// changes nothing. With a third argument only keys that have exactly that mark
+// are emptied, and the new one may be lower. It answers with how many keys it
+// emptied.
 func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
-	if len(keys) == 0 || len(args) != 2 {
+	if len(keys) == 0 || len(args) < 2 || len(args) > 3 {
 		return nil, Error("EDGEGUARD arguments")
 	}
+	bad, err3 := strconv.ParseUint(args[len(args)-1], 10, 32)
 	floor, err1 := strconv.ParseUint(args[0], 10, 32)
 	width, err2 := strconv.ParseUint(args[1], 10, 32)
-	if err1 != nil || err2 != nil || width == 0 {
+	if err1 != nil || err2 != nil || err3 != nil || width == 0 {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	emptied := int64(0)
+	if int64(floor) > (now.Unix()+mostAhead)/int64(width)+2 {
+		return emptied, nil
+	}
 	for _, k := range keys {
 		s := r.suspect(k, now)
 		if int64(s.fleet.head) > now.Unix()/int64(width)+kept+1 {
 			s = newSuspect()
 		}
-		if s.floor >= uint32(floor) {
+		if len(args) == 3 && s.floor != uint32(bad) || len(args) == 2 && s.floor >= uint32(floor) {
 			continue
 		}
 		emptied++

@@ -138,6 +138,25 @@ func TestForgetSetsTheMark(t *testing.T) {
 	r.want(r.push("a", after(61), slot0+61, 1, 1), 0, 1, 1, slot0+1)
 }
 
+// TestForgetTakesAMarkBack: a mark that no unblock explains goes only where
+// exactly that is, and one in the future is never set.
+func TestForgetTakesAMarkBack(t *testing.T) {
+	r := &rig{t, New()}
+	forget := func(want int64, args ...string) {
+		t.Helper()
+		if n, err := r.Call(start, "edgeguard1_forget", []string{"key"}, args); n != want || err != nil {
+			t.Errorf("forget %v: %v (%v), want %d", args, n, err, want)
+		}
+	}
+	mark := func(slots int) string { return fmt.Sprint(int(slot0) + slots) }
+	forget(0, mark(4), strconv.Itoa(width))
+	forget(1, mark(2), strconv.Itoa(width))
+	forget(0, mark(0), strconv.Itoa(width), mark(1))
+	r.want(r.push("a", start, slot0, 5, 5), aggregator.StatusCleared|aggregator.StatusSendFull, 0, 0, slot0+2)
+	forget(1, "0", strconv.Itoa(width), mark(2))
+	r.want(r.push("a", start, slot0, 5, 5), 0, 5, 5, 0)
+}
+
 func TestKeysEnd(t *testing.T) {
 	r := &rig{t, New()}
 	r.push("a", start, slot0, 5, 5)

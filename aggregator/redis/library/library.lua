@@ -41,6 +41,7 @@ local LIFE = 70    -- slots for which a suspect outlives the last move of its he
 local ROOM = { 255, MOST } -- what a cell of so many bytes holds
 local RINGS, OWNS = { F + KEPT + 3, F + 2 * KEPT + 3 }, { N + KEPT + 3, N + 2 * KEPT + 3 } -- bytes of a ring, by cell
 local CLAIMED = 600 -- the same in seconds, where nodes say what time it is
+local AHEAD = 5    -- seconds by which a node's clock may be ahead of the server's
 
 local function bind()
   call, try = redis.call, redis.pcall
@@ -387,24 +388,29 @@ local function split(keys, args)
   return out
 end
 
--- forget: KEYS suspect…; ARGV floor, width. Drops what was counted, and has
--- slots below the floor ignored. Every node that hears of an unblock calls it:
--- a suspect whose floor is there already stays as it is, with what was counted
--- since. The fleet's head stays, since it never goes back; a suspect that is not
--- there is made, to hold the floor. Answers with the number of keys emptied.
+-- forget: KEYS suspect…; ARGV floor, width, and maybe a bad floor. Drops what was
+-- counted, and has slots below the floor ignored. Every node that hears of an
+-- unblock calls it: a suspect whose floor is there already stays as it is, with
+-- what was counted since. A floor in the future is for no unblock, and changes
+-- nothing. With a bad floor, which no unblock explains, only suspects that have
+-- exactly that are emptied, and the floor may be lower. The fleet's head stays,
+-- since it never goes back; a suspect that is not there is made, to hold the
+-- floor. Answers with the number of keys emptied.
 local function forget(keys, args)
   if not call then bind() end
-  if #keys < 1 or #args ~= 2 or not whole(args[1], 2 ^ 32) or not whole(args[2], 2 ^ 32) or tonumber(args[2]) == 0 then
-    return fail('arguments: forget takes suspects, a floor and a width')
+  if #keys < 1 or #args < 2 or #args > 3 or not whole(args[1], 2 ^ 32) or not whole(args[2], 2 ^ 32) or tonumber(args[2]) == 0
+      or args[3] and not whole(args[3], 2 ^ 32) then
+    return fail('arguments: forget takes suspects, a floor, a width and maybe a bad floor')
   end
-  local bottom, emptied = tonumber(args[1]), 0
-  local reached = call('TIME')[1] / args[2] + KEPT + 1
+  local bottom, emptied, bad, second = tonumber(args[1]), 0, args[3] and tonumber(args[3]), call('TIME')[1]
+  if bottom > floor((second + AHEAD) / args[2]) + 2 then return 0 end
+  local reached = second / args[2] + KEPT + 1
   for _, key in ipairs(keys) do
     local ring = try('HGET', key, 'f')
     if type(ring) == 'table' and not otherType(ring) then return ring end
     local _, head, stands = unpack('>BI4I4', type(ring) == 'string' and sound(ring, F) and ring or FRESH)
     if head > reached then head, stands = 0, 0 end
-    if stands < bottom then
+    if bad and stands == bad or not bad and stands < bottom then
       call('DEL', key)
       call('HSET', key, 'f', pack('>BI4I4', 1, head, bottom) .. sub(FRESH, F + 1))
       call('EXPIRE', key, LIFE * args[2])

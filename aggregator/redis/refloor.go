@@ -1,0 +1,46 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/cleared"
+	"edgeguard/aggregator/redis/library"
+)
+
+// forged applies what an answer shows of another client that writes to Redis.
+func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time) {
+	if out.Floor != 0 {
+		l.floors.See(p.Key, cleared.Mark{Slot: out.Floor, Width: p.Width}, now)
+	}
+	if out.Forged && l.floors.Forged(p.Key, now) {
+		l.node.Alarm("forged", p.Key.Prefix.String(), fmt.Sprintf("Redis has counts of %s in this node's name that this node did not make: another client writes to Redis: if the address was blocked by them, remove the block", p.Key.Prefix))
+	}
+}
+
+// refloor takes back cleared-before marks in Redis that no unblock explains, be
+// it one that has only arrived in the fleet's list. The key is emptied with its
+// mark, and all nodes push it in full. Those that know an unblock of it, which is
+// older, set their mark again.
+func (l *Link) refloor(ctx context.Context, now time.Time) error {
+	due, gone := l.floors.Due(now)
+	for _, k := range gone {
+		l.node.Calm("forged", k.Prefix.String())
+	}
+	for _, one := range due {
+		if l.mirror.Lifts(one.Key.Prefix) {
+			continue
+		}
+		l.node.Alarm("forged", one.Key.Prefix.String(), fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
+		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
+		err := l.client.FCall(bounded, library.Function("forget"), []string{l.pusher.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
+		cancel()
+		if err != nil {
+			l.stats.failed("forget")
+			return fmt.Errorf("forget a mark without an unblock: %w", err)
+		}
+	}
+	return nil
+}
