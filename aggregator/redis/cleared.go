@@ -79,19 +79,8 @@ func (l *Link) forget(ctx context.Context) error {
 	return nil
 }
 
-// Forget removes counts of keys from Redis: slots up to the one of at. Unlike
-// the rest of a Pusher it may be called during a round.
-func (p *Pusher) Forget(ctx context.Context, keys []aggregator.Key, at time.Time) error {
-	some := make([]cleared.Item, 0, len(keys))
-	for _, k := range keys {
-		if one, ok := clearedAt(p.node, k, at); ok {
-			some = append(some, cleared.Item{Key: k, Mark: one})
-		}
-	}
-	return p.forget(ctx, some)
-}
-
-// forget is Forget for keys with their marks.
+// forget removes counts of keys from Redis: slots below their marks. Unlike the
+// rest of a Pusher it may be called during a round.
 func (p *Pusher) forget(ctx context.Context, keys []cleared.Item) error {
 	type place struct {
 		partition int
