@@ -32,7 +32,7 @@ var attacks = []attack{
 	{"allows_eights", allowsEights, nil},
 	{"allows_3000", allows3000, nil},
 	{"claims_own", claimsOwn, nil},
-	{"floors", forgetsAhead, everyMode("a cleared-before mark is taken without an unblock")},
+	{"floors", forgetsAhead, nil},
 	{"clock", movesClock, nil},
 	{"forged_beats", forgesBeats, nil},
 	{"suppresses", suppresses, nil},
