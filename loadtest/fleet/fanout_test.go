@@ -21,7 +21,7 @@ import (
 func TestFanOutUnderCuts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	f := newFleet(t, settings{}, server)
+	f := newFleet(t, settings{Key: true}, server)
 	f.start()
 	changes := size(4000, 100_000)
 	done := make(chan struct{})

@@ -53,6 +53,9 @@ type settings struct {
 	// Timeout is each exchange's with Redis: 5 s, since a busy machine is no
 	// fault. Tests of a Redis that hangs take the default.
 	Timeout time.Duration
+	// Key gives all nodes a fleet key, in accept: what operators change is not
+	// paced, and a confirmation is one for all nodes.
+	Key bool
 	// Bare leaves the library to the test.
 	Bare bool
 	// Ahead is how wrong node i's clock is when it starts. Nil: right.

@@ -15,7 +15,7 @@ const crowd = 12_000
 // the limit.
 func newCrowd(t *testing.T) *fleet {
 	t.Helper()
-	f := newFleet(t, settings{Nodes: 2, Quiet: true, Clients: crowd}, redistest.Start(t, redistest.Options{}))
+	f := newFleet(t, settings{Nodes: 2, Quiet: true, Clients: crowd, Key: true}, redistest.Start(t, redistest.Options{}))
 	f.start()
 	for _, n := range f.nodes {
 		n.see(f.rng.Perm(crowd))

@@ -6,10 +6,13 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"edgeguard"
@@ -17,6 +20,7 @@ import (
 	"edgeguard/aggregator/member"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/sign"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 	"edgeguard/internal/redistest"
@@ -64,6 +68,10 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	}
 	c.Node, c.Boot, c.Namespace, c.Retention = n.name, n.boot, namespace, f.Window
 	c.Partitions, c.Timeout = partitions, f.Timeout
+	if f.Key {
+		c.KeyFile = keyFile(f.t)
+		n.list.SetSigns(true)
+	}
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
@@ -250,4 +258,14 @@ func (n *node) held() map[netip.Prefix]edgeguard.Block {
 func (n *node) refuses(addr netip.Addr) bool {
 	standing, _ := n.list.Find(n.now(), addr)
 	return standing == blocklist.Blocked
+}
+
+// keyFile returns a file with the fleet key of the tests.
+func keyFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fleet.key")
+	if err := os.WriteFile(path, []byte(sign.NewKey([32]byte{1})+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
