@@ -9,6 +9,11 @@ import (
 	"edgeguard/aggregator/roster"
 )
 
+// mostBlind is how many heartbeats in a row may lack a digest before the whole
+// list is read: about a minute. Redis has none while ended records wait to be
+// removed, and whoever writes to it may have millions of them wait.
+const mostBlind = 30
+
 // drift finds out from heartbeats whether the mirror still equals the fleet's
 // list. A single mismatch may be a change in flight and proves nothing. Except
 // cutoff, it is used by one goroutine at a time.
@@ -18,6 +23,7 @@ type drift struct {
 	fleetVersion  int64        // the fleet's list at the last heartbeat
 	mirrorVersion int64        // the mirror at the last heartbeat
 	mismatches    int          // heartbeats in a row whose digest differed
+	blind         int          // heartbeats in a row without a digest
 	lastVersion   int64        // as fleetVersion, and not reset
 	syncsAtMatch  uint64       // full syncs when the digest last matched or the version last changed
 }
@@ -40,6 +46,9 @@ func (l *Link) compareLists(ctx context.Context, s roster.State) {
 	} else {
 		d.mismatches = 0
 	}
+	if d.blind++; s.Digest != "" {
+		d.blind = 0
+	}
 	if !differ || s.Changes != d.lastVersion {
 		d.syncsAtMatch = l.stats.syncs.Load()
 	}
@@ -48,6 +57,9 @@ func (l *Link) compareLists(ctx context.Context, s roster.State) {
 		l.lost() // a Redis that lost blocks may have lost counts, too
 	}
 	d.fleetVersion, d.mirrorVersion = s.Changes, version
+	if d.blind >= mostBlind {
+		d.blind, wrong = 0, true
+	}
 	if wrong || d.mismatches >= 2 {
 		d.mismatches, d.fleetVersion, d.mirrorVersion = 0, 0, 0
 		if !wrong && l.stats.syncs.Load() >= d.syncsAtMatch+2 {

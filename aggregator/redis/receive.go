@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -23,6 +24,8 @@ const (
 	resyncEvery = time.Second
 	// readBatch bounds one answer: 1 MB of records.
 	readBatch = 1000
+	// lastID is the greatest ID of a stream, after which it accepts no entry.
+	lastID = "18446744073709551615-18446744073709551615"
 )
 
 // position is how far the two streams were read.
@@ -32,11 +35,25 @@ type position struct{ changes, watch string }
 // list has no snapshot, but a key is watched for one window: the entries of the
 // last window are all that matter.
 func startPosition(s roster.State, window time.Duration) position {
-	at := position{changes: s.Tip, watch: strconv.FormatInt(s.Now.Add(-window).UnixMilli(), 10) + "-0"}
+	at := position{changes: s.Tip, watch: idAt(s.Now.Add(-window))}
 	// If the state was lost, there is no tip, but the stream still has what came
-	// before the read.
-	orElse(&at.changes, strconv.FormatInt(s.Now.Add(-time.Millisecond).UnixMilli(), 10)+"-0")
+	// before the read. Redis would refuse to read after a tip that is not an ID,
+	// for as long as it is there.
+	if !isID(s.Tip) {
+		at.changes = idAt(s.Now.Add(-time.Millisecond))
+	}
 	return at
+}
+
+// idAt returns the ID of a stream's first entry in a millisecond.
+func idAt(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) + "-0" }
+
+// isID reports whether Redis reads a text as the ID of a stream's entry.
+func isID(text string) bool {
+	ms, seq, _ := strings.Cut(text, "-")
+	_, err := strconv.ParseUint(ms, 10, 64)
+	_, seqErr := strconv.ParseUint(seq, 10, 64)
+	return err == nil && seqErr == nil
 }
 
 // receiveLoop reads the changes of the fleet's list, and what the fleet
@@ -68,7 +85,9 @@ func (l *Link) receiveLoop(ctx context.Context, at position) error {
 		}
 		for _, stream := range news {
 			if stream.Stream == l.pusher.names.watch {
-				at.watch = l.receiveWatches(stream.Messages)
+				if at.watch, err = l.receiveWatches(ctx, stream.Messages); err != nil {
+					return err
+				}
 				continue
 			}
 			at.changes = l.applyChanges(stream.Messages)
@@ -92,8 +111,9 @@ func (l *Link) read(ctx context.Context, at position) ([]goredis.XStream, error)
 }
 
 // receiveWatches passes watched keys to the push loop. It ignores entries that
-// do not parse or are not of this node's meters.
-func (l *Link) receiveWatches(messages []goredis.XMessage) (last string) {
+// do not parse or are not of this node's meters. It deletes a watch list that
+// accepts no more entries, and returns where reading continues.
+func (l *Link) receiveWatches(ctx context.Context, messages []goredis.XMessage) (last string, err error) {
 	for _, m := range messages {
 		last = m.ID
 		text, _ := m.Values["k"].(string)
@@ -101,7 +121,15 @@ func (l *Link) receiveWatches(messages []goredis.XMessage) (last string) {
 			l.PushNow(k)
 		}
 	}
-	return last
+	if last != lastID {
+		return last, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	if err := l.client.Del(ctx, l.pusher.names.watch).Err(); err != nil {
+		return "", fmt.Errorf("watch list: %w", err)
+	}
+	return idAt(l.fleetNow().Add(-time.Second)), nil
 }
 
 // applyChanges applies changes of the list. After a gap, a full sync does the
