@@ -61,6 +61,12 @@ func (r *Roster) Soon() {
 	r.rhythm.by(r.rhythm.last.Add(again))
 }
 
+// fewer brings the next whole list forward where so many nodes are left: it may
+// have been planned for many more, whose heartbeats somebody else wrote.
+func (r *rhythm) fewer(nodes int) {
+	r.by(r.last.Add(max(2*time.Duration(nodes)*each, again)))
+}
+
 func (r *rhythm) by(at time.Time) {
 	if at.Before(r.next) {
 		r.next = at

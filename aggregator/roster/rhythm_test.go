@@ -76,6 +76,15 @@ func TestWholeListSooner(t *testing.T) {
 	r.Soon()
 	due("a clock that looks wrong", r, 30*time.Second)
 	r = fresh()
+	var left []News
+	for i := range 996 {
+		left = append(left, gone(beat(fmt.Sprint("n", i+4), "1", 0, 0)))
+	}
+	r.Apply(at(time.Second), &State{Now: at(time.Second), Version: 8, News: left[:600]}, parse)
+	due("600 nodes that left", r, 800*time.Second)
+	r.Apply(at(time.Second), &State{Now: at(time.Second), Version: 9, News: left}, parse)
+	due("all nodes but 4 that left", r, 30*time.Second)
+	r = fresh()
 	r.Apply(at(time.Second), &State{Now: at(time.Second), Version: 8, News: []News{came(beat("n0", "2", time.Second, 1))}}, parse)
 	due("another run of this node", r, 6*time.Second)
 	r = fresh()

@@ -113,6 +113,8 @@ func (r *Roster) Apply(now time.Time, s *State, verify Verify) (changed bool) {
 		alive := r.alive()
 		older := slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Run == "" })
 		r.rhythm.plan(now, len(alive), older, r.draw())
+	} else if changed {
+		r.rhythm.fewer(r.count())
 	}
 	return changed || s.Whole
 }
@@ -164,6 +166,16 @@ func (r *Roster) Alive() []aggregator.Heartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.alive()
+}
+
+// count returns how many nodes are alive.
+func (r *Roster) count() (n int) {
+	for _, one := range r.nodes {
+		if one.alive {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *Roster) alive() []aggregator.Heartbeat {
