@@ -34,6 +34,10 @@ type Outcome struct {
 	Floor uint32
 }
 
+// lateSlots is how far a mark may lie ahead of a push: an unblock of another node
+// is made while the push is under way, by a clock that differs by some seconds.
+const lateSlots = 8
+
 // Answered applies the answer to a push and returns what follows from it.
 // Nothing follows for a key that was forgotten since the push: the answer may
 // include counts that no longer apply. now is local time.
@@ -48,7 +52,6 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	}
 	m := &n.meters[id.meter]
 	out, known := n.apply(id, m, p, a)
-	n.forgeries.note(p.Key, &out, now)
 	if known && out.Watch {
 		n.watchesSent.Add(1)
 		n.watch(id, m.slot(now))
@@ -70,7 +73,10 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		return out, false
 	}
 	if floor := n.localSlot(m, a.ClearedBefore); a.Status&StatusCleared != 0 {
-		if floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || m.partial(p.head) { // marks move with the clock
+		// Marks move with the clock. One that lies ahead of all that is counted is
+		// no unblock's: it would keep the key from being pushed for ever.
+		unsure := m.partial(p.head) && int64(floor) <= int64(p.head)+lateSlots
+		if floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || unsure {
 			s.clearedBefore = max(s.clearedBefore, floor)
 		} else {
 			out.Floor = a.ClearedBefore

@@ -43,8 +43,8 @@ func TestForged(t *testing.T) {
 		if c.then != nil {
 			c.then(b)
 		}
-		if out := b.Answered(&p[0], c.a, boot); out.Forged != c.forged || (b.Forgery().Found == 1) != c.forged {
-			t.Errorf("%s: %+v, %+v", name, out, b.Forgery())
+		if out := b.Answered(&p[0], c.a, boot); out.Forged != c.forged {
+			t.Errorf("%s: %+v", name, out)
 		}
 	}
 }

@@ -6,7 +6,6 @@ package aggregator
 func (n *Totals) takeOver(old *Totals) {
 	n.scan.Store(true)
 	n.takeNodes(old)
-	n.forgeries.last = old.Forgery()
 	n.offset.Store(old.offset.Load())
 	move := make(map[uint16]uint16)
 	for i := range old.meters {

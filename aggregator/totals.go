@@ -26,7 +26,6 @@ type Totals struct {
 	size       atomic.Int64 // of all parts
 	cleared    cleared
 	reconciler reconciler
-	forgeries  forgeries
 	rejoined   atomic.Bool // since the last Collect
 	leaving    atomic.Bool // nothing is held back
 	alive      aliveNodes

@@ -48,6 +48,7 @@ func TestFloors(t *testing.T) {
 	var f Floors
 	at := func(s int) time.Time { return time.Unix(1_700_000_000+int64(s), 0) }
 	var due []string
+	active := false
 	for s := range 200 {
 		switch {
 		case s == 3:
@@ -55,29 +56,30 @@ func TestFloors(t *testing.T) {
 		case s > 3 && s < 130:
 			f.See(key(1), Mark{9, 5}, at(s))
 		}
-		some, gone := f.Due(at(s))
+		some, marks, forged := f.Due(at(s))
 		for _, one := range some {
 			due = append(due, fmt.Sprint(s, one.Slot))
 		}
-		for _, k := range gone {
-			due = append(due, fmt.Sprint(s, k == key(1)))
+		if marks != active || forged {
+			active = marks
+			due = append(due, fmt.Sprint(s, marks, forged))
 		}
 	}
-	if want := "[9 9 69 9 129 9 189 true]"; fmt.Sprint(due) != want {
+	if want := "[9 9 9 true false 69 9 129 9 189 false false]"; fmt.Sprint(due) != want {
 		t.Errorf("due: %v, want %s", due, want)
 	}
 	f.See(key(2), Mark{9, 5}, at(0))
-	if some, gone := f.Due(at(100)); len(some)+len(gone) != 0 {
-		t.Errorf("one answer long ago: %v, %v", some, gone)
+	if some, marks, forged := f.Due(at(100)); len(some) != 0 || marks || forged {
+		t.Errorf("one answer long ago: %v, %v, %v", some, marks, forged)
 	}
 	if !f.Forged(key(3), at(100)) || f.Forged(key(3), at(130)) {
 		t.Error("forged counts are new twice, or never")
 	}
-	if some, gone := f.Due(at(189)); len(some)+len(gone) != 0 {
-		t.Errorf("forged counts: %v, %v", some, gone)
+	if some, marks, forged := f.Due(at(189)); len(some) != 0 || marks || !forged {
+		t.Errorf("forged counts: %v, %v, %v", some, marks, forged)
 	}
-	if some, gone := f.Due(at(190)); len(some) != 0 || len(gone) != 1 || !f.Forged(key(3), at(191)) {
-		t.Errorf("forged counts after a minute: %v, %v", some, gone)
+	if some, marks, forged := f.Due(at(190)); len(some) != 0 || marks || forged || !f.Forged(key(3), at(191)) {
+		t.Errorf("forged counts after a minute: %v, %v, %v", some, marks, forged)
 	}
 	f.Due(at(300))
 	for i := range mostFloors + 9 {

@@ -68,23 +68,23 @@ func (f *Floors) Forged(k aggregator.Key, now time.Time) bool {
 }
 
 // Due returns the marks that have been there for so long that no unblock can
-// explain them, and are to be taken back now. gone are the keys of which something
-// was taken back or forged, and nothing for a minute.
-func (f *Floors) Due(now time.Time) (due []Item, gone []aggregator.Key) {
+// explain them, and are to be taken back now. marks and forged report whether
+// there is a key of which a mark was taken back, or counts were forged, within a
+// minute.
+func (f *Floors) Due(now time.Time) (due []Item, marks, forged bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for k, one := range f.known {
 		switch {
 		case now.Sub(one.last) >= again:
 			delete(f.known, k)
-			if one.forged || !one.tried.IsZero() {
-				gone = append(gone, k)
-			}
+			continue
 		case one.Slot != 0 && one.last.Sub(one.first) >= explains && (one.tried.IsZero() || now.Sub(one.tried) >= again):
 			one.tried = now
 			f.known[k] = one
 			due = append(due, Item{Key: k, Mark: one.Mark})
 		}
+		marks, forged = marks || !one.tried.IsZero(), forged || one.forged
 	}
-	return due, gone
+	return due, marks, forged
 }

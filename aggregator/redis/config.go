@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"edgeguard/aggregator/redis/endpoint"
 	"edgeguard/aggregator/redis/library"
 )
 
@@ -41,7 +42,7 @@ type Config struct {
 	// Password. The file is read at each new connection, so that a password can
 	// change without a restart; space around it is cut off.
 	User, Password, PasswordFile string
-	TLS                          TLS
+	TLS                          endpoint.TLS
 	// LoaderFile contains a user that may load the function library: the name
 	// in its first line, the password in its second. With it the node loads a
 	// missing library itself. Optional.
@@ -88,18 +89,6 @@ type Config struct {
 	Version string
 	// Monitor: blocks are received, and none is published.
 	Monitor bool
-}
-
-// TLS is how the connection is secured, beside what a rediss:// URL says.
-type TLS struct {
-	// On secures addresses that are not URLs.
-	On bool
-	// CA is a file of PEM certificates to trust instead of the system's.
-	CA string
-	// Cert and Key are the files of this node's own certificate.
-	Cert, Key string
-	// Name is the server name to expect; "" means the address's host.
-	Name string
 }
 
 var (

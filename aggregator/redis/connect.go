@@ -2,19 +2,16 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"edgeguard/aggregator/redis/endpoint"
 )
 
 // poolSize is how many connections each Redis gets: one waits for changes, one
@@ -47,7 +44,7 @@ func Dial(c Config) (goredis.UniversalClient, error) {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	if err := errors.Join(addressed(o, c), secured(o, c)); err != nil {
+	if err := errors.Join(addressed(o, c), c.TLS.Apply(o)); err != nil {
 		return nil, err
 	}
 	quiet()
@@ -72,7 +69,7 @@ func (c *Config) isCluster() bool {
 // addressed sets the addresses and the credentials.
 func addressed(o *goredis.UniversalOptions, c Config) error {
 	for _, address := range c.Addresses {
-		one, err := parseAddress(address)
+		one, err := endpoint.Parse(address)
 		if err != nil {
 			return err
 		}
@@ -99,65 +96,6 @@ func addressed(o *goredis.UniversalOptions, c Config) error {
 	}
 	if c.isCluster() && o.DB != 0 {
 		return fmt.Errorf("fleet.redis: a Cluster has database 0 only, not %d", o.DB)
-	}
-	return nil
-}
-
-// parseAddress parses one of Config.Addresses.
-func parseAddress(address string) (*goredis.Options, error) {
-	if strings.Contains(address, "://") {
-		// A URL's own options (timeouts, retries) are ignored: the link depends
-		// on its own.
-		o, err := goredis.ParseURL(address)
-		if err != nil {
-			return nil, fmt.Errorf("fleet.redis: %w: use redis://USER@HOST:PORT/DB, rediss:// or unix:///PATH", hidePassword(err, address))
-		}
-		if o.TLSConfig != nil {
-			o.TLSConfig.ServerName = "" // each address of several has its own
-		}
-		return o, nil
-	}
-	if strings.HasPrefix(address, "/") {
-		return &goredis.Options{Addr: address}, nil
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, fmt.Errorf("fleet.redis: %w: use HOST:PORT or a URL", err)
-	}
-	return &goredis.Options{Addr: address}, nil
-}
-
-// hidePassword keeps a URL, which may contain a password, out of an error.
-func hidePassword(err error, address string) error {
-	return errors.New(strings.ReplaceAll(err.Error(), address, "the address"))
-}
-
-// secured sets the certificates.
-func secured(o *goredis.UniversalOptions, c Config) error {
-	t := c.TLS
-	if o.TLSConfig == nil {
-		if t.CA == "" && t.Cert == "" && !t.On {
-			return nil
-		}
-		o.TLSConfig = &tls.Config{}
-	}
-	o.TLSConfig.MinVersion = tls.VersionTLS12
-	o.TLSConfig.ServerName = t.Name
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return fmt.Errorf("fleet.tls.ca: %w", err)
-		}
-		o.TLSConfig.RootCAs = x509.NewCertPool()
-		if !o.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("fleet.tls.ca: %s contains no PEM certificate", t.CA)
-		}
-	}
-	if t.Cert != "" || t.Key != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return fmt.Errorf("fleet.tls.cert: %w", err)
-		}
-		o.TLSConfig.Certificates = []tls.Certificate{pair}
 	}
 	return nil
 }

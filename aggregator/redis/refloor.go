@@ -16,7 +16,8 @@ func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time)
 		l.floors.See(p.Key, cleared.Mark{Slot: out.Floor, Width: p.Width}, now)
 	}
 	if out.Forged && l.floors.Forged(p.Key, now) {
-		l.node.Alarm("forged", p.Key.Prefix.String(), fmt.Sprintf("Redis has counts of %s in this node's name that this node did not make: another client writes to Redis: if the address was blocked by them, remove the block", p.Key.Prefix))
+		// One alarm for all keys: who forges can do it of thousands.
+		l.node.Alarm("forged", "counts", fmt.Sprintf("Redis has counts of %s in this node's name that this node did not make: another client writes to Redis: if the address was blocked by them, remove the block", p.Key.Prefix))
 	}
 }
 
@@ -25,15 +26,18 @@ func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time)
 // mark, and all nodes push it in full. Those that know an unblock of it, which is
 // older, set their mark again.
 func (l *Link) refloor(ctx context.Context, now time.Time) error {
-	due, gone := l.floors.Due(now)
-	for _, k := range gone {
-		l.node.Calm("forged", k.Prefix.String())
+	due, marks, forged := l.floors.Due(now)
+	if !marks {
+		l.node.Calm("forged", "marks")
+	}
+	if !forged {
+		l.node.Calm("forged", "counts")
 	}
 	for _, one := range due {
 		if l.mirror.Lifts(one.Key.Prefix) {
 			continue
 		}
-		l.node.Alarm("forged", one.Key.Prefix.String(), fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
+		l.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
 		err := l.client.FCall(bounded, library.Function("forget"), []string{l.pusher.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
 		cancel()

@@ -34,7 +34,7 @@ func TestForgedFloor(t *testing.T) {
 		return held(t, s, client) > testLimit
 	})
 	t.Logf("counted again after %v", time.Since(began).Round(time.Second/10))
-	alarmed := a.alarmed("forged/"+client+"/32") + b.alarmed("forged/"+client+"/32")
+	alarmed := a.alarmed("forged/marks") + b.alarmed("forged/marks")
 	if !strings.Contains(alarmed, "after an unblock") {
 		t.Errorf("the alarm: %q", alarmed)
 	}
