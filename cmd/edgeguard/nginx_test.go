@@ -57,14 +57,24 @@ http {
 }
 `
 
+// given has the addresses that freeAddress returned: the kernel may choose a port
+// again as soon as it is closed, and two servers of one nginx would share it.
+var given sync.Map
+
+// freeAddress returns an address that nothing listens on, each time another.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		_ = l.Close()
+		if _, again := given.LoadOrStore(address, true); !again {
+			return address
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // newSite puts a node with forward auth in nginx's path.
