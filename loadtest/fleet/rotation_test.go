@@ -98,9 +98,6 @@ func (r *rotation) command(args ...string) string {
 // nothing is lost and nothing is rejected, and at the end the old key is of no use.
 func TestRotation(t *testing.T) {
 	notUnderRace(t)
-	if !haveKeys {
-		t.Skip("fleet.key_file is not a setting yet")
-	}
 	t.Parallel()
 	old, fresh := strings.Repeat("5a", 32), strings.Repeat("6b", 32)
 	r := &rotation{guarded: startGuarded(t, require)}
@@ -140,9 +137,6 @@ func TestRotation(t *testing.T) {
 // a start it stays out of the fleet, and decides alone.
 func TestBadKeyFile(t *testing.T) {
 	notUnderRace(t)
-	if !haveKeys {
-		t.Skip("fleet.key_file is not a setting yet")
-	}
 	t.Parallel()
 	r := &rotation{guarded: startGuarded(t, require)}
 	first := r.nodes[0]
