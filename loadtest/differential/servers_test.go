@@ -71,8 +71,11 @@ func (s *server) stop() {
 	s.stops = nil
 }
 
-// run starts a program and waits until it accepts connections on the port.
-func (s *server) run(port int, stdout *os.File, program string, args ...string) {
+// run starts a program and waits until it accepts connections on the port. On
+// the signal quit the program ends what is under way and logs it: most servers log
+// a request after its client has seen the end of the answer, so that nginx, Apache
+// and HAProxy lose the last lines on SIGTERM.
+func (s *server) run(port int, quit syscall.Signal, stdout *os.File, program string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(program, args...)
 	var said bytes.Buffer
@@ -88,7 +91,7 @@ func (s *server) run(port int, stdout *os.File, program string, args ...string) 
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	s.stops = append(s.stops, func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Process.Signal(quit)
 		select {
 		case <-ended:
 		case <-time.After(patience):
@@ -161,7 +164,7 @@ func (s *server) nginx(who, http string) {
 		user = "user root;"
 	}
 	config := s.write("nginx.conf", nginxConfig, "%USER%", user, "%WHO%", who, "%HTTP%", http)
-	s.run(s.port, nil, find(s.t, "nginx"), "-c", config, "-e", s.path("error.log"))
+	s.run(s.port, syscall.SIGQUIT, nil, find(s.t, "nginx"), "-c", config, "-e", s.path("error.log"))
 }
 
 // startNginx starts nginx with the limits that it has by itself.
@@ -249,7 +252,7 @@ func startApache(t *testing.T) *server {
 	}
 	s.write("users", "")
 	config := s.write("apache.conf", apacheConfig, "%USER%", user, "%MODULES%", modules)
-	s.run(s.port, nil, program, "-D", "FOREGROUND", "-f", config)
+	s.run(s.port, syscall.SIGWINCH, nil, program, "-D", "FOREGROUND", "-f", config)
 	return s
 }
 
@@ -278,7 +281,7 @@ func startCaddy(t *testing.T) *server {
 	s.logs["json"] = s.path("caddy.log")
 	s.lossy = true
 	config := s.write("Caddyfile", caddyConfig, "%BEHIND%", fmt.Sprint(s.behind()))
-	s.run(s.port, nil, program, "run", "--adapter", "caddyfile", "--config", config)
+	s.run(s.port, syscall.SIGTERM, nil, program, "run", "--adapter", "caddyfile", "--config", config)
 	return s
 }
 
@@ -301,7 +304,7 @@ func startHAProxy(t *testing.T) *server {
 		"tune.http.logurilen", "nbthread 1\n    tune.http.logurilen", // threads that write to one file at once lose lines
 		"bind :", "bind 127.0.0.1:", "unix@/run/edgeguard/log.sock", "stdout", "/run/haproxy/admin.sock", s.path("admin"), "/etc/haproxy/edgeguard.acl", s.path("denied"),
 		"option httplog", "option httplog\n    http-request set-header X-Judged %[src]\n    http-request del-header X-Junk")
-	s.run(s.port, out, program, "-db", "-f", name)
+	s.run(s.port, syscall.SIGUSR1, out, program, "-db", "-f", name)
 	s.stops = append(s.stops, func() { _ = out.Close() })
 	return s
 }
