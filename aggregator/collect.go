@@ -65,8 +65,8 @@ func (n *Totals) lossy(now time.Time, look bool) bool {
 }
 
 // take returns the suspects of a part to push, as they are now, each with the
-// next push number, without those that are held back. The rings are read later, without the lock: what is counted from now
-// on marks them again.
+// next push number, without those that are held back. The rings are read later,
+// without the lock: what is counted from now on marks them again.
 func (n *Totals) take(p *suspects, now time.Time, ids []suspectID, taken []suspect) ([]suspectID, []suspect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,9 +2,9 @@
 // reads the whole list at times, and in between only what has changed: who came,
 // who went, and who reports something else of itself.
 //
-// A heartbeat counts if it was sent a few seconds ago, by Redis' clock, and later than the last one that counted of its node and boot. Any other is
-// passed over: what a dead node sent last looks the same as what a thief wrote a
-// second time.
+// A heartbeat counts if it was sent a few seconds ago, by Redis' clock, and later
+// than the last one that counted of its node and boot. Any other is passed over:
+// what a dead node sent last looks the same as what a thief wrote a second time.
 package roster
 
 import (
