@@ -17,36 +17,18 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/serve"
 	"edgeguard/internal/lobby"
 )
 
-const (
-	headerTime = 10 * time.Second // to read a request's headers, from the connection's first moment
-	readTime   = 20 * time.Second // to read a whole request
-	idleTime   = 2 * time.Minute
-	// answerTime is how long an answer may take; a profile may last a minute.
-	answerTime = 70 * time.Second
-	// drainTime is how long answers in progress may continue at the end.
-	drainTime = time.Second
-	// maxHeader is the most that a request's headers may have, in bytes.
-	maxHeader = 16 << 10
-	// defaultConnections is twice the streams that there may be.
-	defaultConnections = 128
-	// full is sent to a client that is turned away, while all others are served.
-	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-)
+// defaultConnections is twice the streams that there may be.
+const defaultConnections = 128
 
 // Config is what a server shows, and who may see it.
 type Config struct {
@@ -72,9 +54,8 @@ type Config struct {
 type Server struct {
 	config   Config
 	access   *access.Policy
-	handler  http.Handler
+	http     *serve.Bounded
 	refusals *prometheus.CounterVec
-	lobbies  atomic.Pointer[[]*lobby.Listener]
 }
 
 // New makes a server and reads its token. It does not listen yet.
@@ -91,7 +72,7 @@ func New(c Config) (*Server, error) {
 		s.config.Audit = func(Audit) {}
 	}
 	metrics := s.newMetrics()
-	s.handler = s.guard(s.routes(metrics))
+	s.http = &serve.Bounded{Handler: s.guard(s.routes(metrics)), Connections: s.config.Connections, Connected: access.WithPeer, Log: c.Log}
 	return s, nil
 }
 
@@ -101,16 +82,7 @@ func (s *Server) ReadToken() error { return s.access.ReadToken() }
 
 // Connections says what was done on all listeners to keep the connections within
 // their bound.
-func (s *Server) Connections() lobby.Stats {
-	var sum lobby.Stats
-	if lobbies := s.lobbies.Load(); lobbies != nil {
-		for _, l := range *lobbies {
-			one := l.Stats()
-			sum.Open, sum.Closed, sum.Refused = sum.Open+one.Open, sum.Closed+one.Closed, sum.Refused+one.Refused
-		}
-	}
-	return sum
-}
+func (s *Server) Connections() lobby.Stats { return s.http.Counted() }
 
 // Serve answers on the listeners until ctx is done, and has closed them and
 // ended every goroutine and stream when it returns. It refuses a listener that
@@ -122,68 +94,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	server := s.httpServer(ctx)
-	failed := make(chan error, len(listeners))
-	var lobbies []*lobby.Listener
-	for _, l := range listeners {
-		lobbies = append(lobbies, lobby.Listen(l, s.config.Connections, full))
-	}
-	s.lobbies.Store(&lobbies)
-	var serving sync.WaitGroup
-	for _, l := range lobbies {
-		serving.Go(func() {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("admin %s: %w", l.Addr(), err)
-			}
-		})
-	}
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	}
-	cancel() // ends the streams, which Shutdown would wait for
-	drain, stop := context.WithTimeout(context.Background(), drainTime)
-	defer stop()
-	if server.Shutdown(drain) != nil {
-		_ = server.Close() // requests in progress are cut off
-	}
-	serving.Wait()
-	return err
-}
-
-func (s *Server) httpServer(ctx context.Context) *http.Server {
-	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       readTime,
-		WriteTimeout:      answerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeader,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       access.WithPeer,
-		ConnState:         connState,
-	}
-	log := s.config.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
-	return server
-}
-
-// connState reports the state of a connection to the lobby.
-func connState(c net.Conn, state http.ConnState) {
-	switch in := c.(*lobby.Conn); state {
-	case http.StateActive:
-		in.Asks(time.Now())
-	case http.StateIdle:
-		in.Answered()
-	case http.StateClosed:
-		in.Leave()
-	}
+	return s.http.Serve(ctx, listeners...)
 }
 
 func closeAll(listeners []net.Listener) {
