@@ -99,8 +99,9 @@ var floors = map[string]floor{
 	"internal/unsafetext":       {pure: true},
 	"internal/house":            {},
 	"internal/realdata":         {},
+	"internal/freeport":         {},
 	"internal/nodetest":         {},
-	"internal/redistest":        {},
+	"internal/redistest":        {imports: []string{"internal/freeport"}},
 	"internal/redistwin":        {imports: []string{"", "aggregator"}, pure: true},
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"edgeguard/enforce"
 	"edgeguard/enforce/enforcetest"
+	"edgeguard/internal/freeport"
 )
 
 // need skips a test where a program is missing.
@@ -64,16 +65,6 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // status asks once, from a loopback address and on a connection of its own;
 // 0 while nobody answers.
 func status(server, from, header string) int {
@@ -113,7 +104,7 @@ func TestNginx(t *testing.T) {
 	nginx := need(t, "nginx", "nginx-light")
 	for _, format := range []enforce.Format{enforce.FormatNginx, enforce.FormatNginxGeo} {
 		t.Run(format.String(), func(t *testing.T) {
-			dir, server := t.TempDir(), freePort(t)
+			dir, server := t.TempDir(), freeport.Address(t)
 			list, conf := filepath.Join(dir, "blocked.conf"), filepath.Join(dir, "nginx.conf")
 			geo, use := "", "include "+list+";"
 			if format == enforce.FormatNginxGeo {
@@ -186,7 +177,7 @@ type haproxy struct {
 func startHAProxy(t testing.TB) *haproxy {
 	t.Helper()
 	dir := t.TempDir()
-	h := &haproxy{program: need(t, "haproxy", "haproxy"), conf: filepath.Join(dir, "haproxy.cfg"), server: freePort(t),
+	h := &haproxy{program: need(t, "haproxy", "haproxy"), conf: filepath.Join(dir, "haproxy.cfg"), server: freeport.Address(t),
 		socket: filepath.Join(dir, "s"), acl: filepath.Join(dir, "b.acl"), table: filepath.Join(dir, "b.map")}
 	file(t, h.acl, "")
 	file(t, h.table, "")

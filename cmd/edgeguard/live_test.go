@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"edgeguard/admin"
+	"edgeguard/internal/freeport"
 )
 
 // patience is how long a script waits for a program to come up or to see
@@ -47,10 +48,10 @@ func TestLive(t *testing.T) {
 // port VAR… gives each variable a free port of the loopback address.
 func scriptPort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port, release, err := freeport.Claim()
 		ts.Check(err)
-		ts.Setenv(name, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-		ts.Check(l.Close())
+		ts.Defer(release)
+		ts.Setenv(name, strconv.Itoa(port))
 	}
 }
 

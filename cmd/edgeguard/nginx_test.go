@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"edgeguard/internal/freeport"
 )
 
 // site is a real nginx, configured by `edgeguard snippets nginx`, in front of
@@ -57,31 +59,11 @@ http {
 }
 `
 
-// given has the addresses that freeAddress returned: the kernel may choose a port
-// again as soon as it is closed, and two servers of one nginx would share it.
-var given sync.Map
-
-// freeAddress returns an address that nothing listens on, each time another.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		_ = l.Close()
-		if _, again := given.LoadOrStore(address, true); !again {
-			return address
-		}
-	}
-}
-
 // newSite puts a node with forward auth in nginx's path.
 func newSite(t testing.TB, limit int) *site {
 	t.Helper()
 	s := emptySite(t)
-	backend := freeAddress(t)
+	backend := freeport.Address(t)
 	snippet, err := edgeguardCommand("snippets", "nginx", "--listen", s.front, "--auth", s.auth, "--backend", backend).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +85,7 @@ func emptySite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &site{t: t, dir: dir, front: freeAddress(t), auth: freeAddress(t), client: &http.Client{Timeout: 5 * time.Second}}
+	s := &site{t: t, dir: dir, front: freeport.Address(t), auth: freeport.Address(t), client: &http.Client{Timeout: 5 * time.Second}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"edgeguard/internal/freeport"
 	"edgeguard/internal/redistest"
 )
 
@@ -42,8 +43,8 @@ enforce: {files: [{file: %[1]s/list, format: nginx-geo}]}
 // answers, keeps or is started with.
 func TestSecretsStayInside(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Password: secretPassword})
-	s := &site{t: t, dir: t.TempDir(), auth: freeAddress(t)}
-	desk := freeAddress(t)
+	s := &site{t: t, dir: t.TempDir(), auth: freeport.Address(t)}
+	desk := freeport.Address(t)
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	s.write("token", secretToken+"\n")
 	s.write("password", secretPassword+"\n")

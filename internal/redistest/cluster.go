@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/internal/freeport"
 )
 
 // slots is how many hash slots a Redis Cluster has.
@@ -30,7 +32,7 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 	c := &Cluster{t: t, ids: map[string]*Server{}}
 	buses := make([]int, masters+replicas)
 	for i := range buses {
-		buses[i] = freePort(t)
+		buses[i] = freeport.Port(t)
 		s := Start(t, Options{AOF: true, Args: []string{
 			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(buses[i]),
 			"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",

@@ -4,7 +4,7 @@
 // ([NewProxy]). There is no stand-in for Redis anywhere in the project: what
 // fails in the field is the real one.
 //
-// Every server listens on a random port of loopback, keeps its files in a directory
+// Every server listens on a free port of loopback, keeps its files in a directory
 // of the test, and may hold 256 MB at most by default. It is killed by its process
 // id when the test ends; on Linux also when the test's process dies first. Where
 // redis-server is absent the test is skipped.
@@ -19,7 +19,6 @@
 package redistest
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -80,17 +79,4 @@ func Eventually(t testing.TB, what string, done func() bool) {
 			t.Fatalf("redistest: waited %s in vain for %s", patience, what)
 		}
 	}
-}
-
-// freePort returns a port of loopback that was not in use a moment ago.
-// Somebody else can take it before the server does; [Start] then tries again
-// with another.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("redistest: %v", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

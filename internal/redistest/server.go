@@ -15,6 +15,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/internal/freeport"
 )
 
 // Server is one redis-server, running or killed. Its address and its files
@@ -48,7 +50,7 @@ func Start(t testing.TB, o Options) *Server {
 	for range 5 {
 		port := o.Port
 		if port == 0 {
-			port = freePort(t)
+			port = freeport.Port(t)
 		}
 		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if s.run(port) {

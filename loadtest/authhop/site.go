@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard/admin/client"
+	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth/snippets"
 )
 
@@ -170,14 +171,10 @@ func (s *site) stop() {
 	}
 }
 
-// freeAddress returns a loopback port that was free a moment ago.
+// freeAddress returns an address of loopback that is this program's until it ends.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	port, _, err := freeport.Claim()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
 // reachable waits until something listens.

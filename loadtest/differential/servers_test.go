@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth/snippets"
 )
 
@@ -43,7 +44,7 @@ func newServer(t *testing.T, name string) *server {
 	if err := os.Chmod(folder, 0o755); err != nil { // workers run as others
 		t.Fatal(err)
 	}
-	s := &server{t: t, name: name, folder: folder, port: freePort(t), logs: map[string]string{}, judge: filepath.Join(folder, "judge.log")}
+	s := &server{t: t, name: name, folder: folder, port: freeport.Port(t), logs: map[string]string{}, judge: filepath.Join(folder, "judge.log")}
 	t.Cleanup(func() {
 		s.stop()
 		_ = os.RemoveAll(folder)
@@ -112,16 +113,6 @@ func (s *server) run(port int, quit syscall.Signal, stdout *os.File, program str
 			s.t.Fatalf("%s does not listen; it said: %s", program, said.String())
 		}
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // find returns a program's path, and skips the test where it is not installed.
@@ -196,7 +187,7 @@ func startNginx(t *testing.T) *server {
 // client in X-Judged.
 func (s *server) behind() (port int) {
 	front := s.port
-	port = freePort(s.t)
+	port = freeport.Port(s.t)
 	s.port = port
 	s.nginx("$http_x_judged", "large_client_header_buffers 8 128k;")
 	s.port = front

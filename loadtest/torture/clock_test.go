@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgeguard/internal/freeport"
 )
 
 // oddTime is a kind of time that a log may hold beside the right one.
@@ -50,7 +52,7 @@ var oddTimes = []oddTime{
 // steps of the node's own clock are package node's to test: a process has no clock of
 // its own.)
 func TestOddTimesInALog(t *testing.T) {
-	address := freePort(t)
+	address := freeport.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgeguard/internal/freeport"
 )
 
 const (
@@ -115,7 +117,7 @@ func TestFloodOfFreshAddresses(t *testing.T) {
 }
 
 func flood(t *testing.T, fresh, events, megabytes int) {
-	address := freePort(t)
+	address := freeport.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

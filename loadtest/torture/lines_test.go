@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgeguard/internal/freeport"
 )
 
 // victim is who an attacker would like to see counted.
@@ -77,7 +79,7 @@ func caddyLine(now time.Time, client string, text func() string) string {
 // theirs. Each line counts for the client whom the server saw, and none for
 // anybody else.
 func TestHostileLines(t *testing.T) {
-	address := freePort(t)
+	address := freeport.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

@@ -94,14 +94,3 @@ func (n *node) dial(network, address string) net.Conn {
 		n.Lives()
 	}
 }
-
-// freePort returns an address of loopback that nobody listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}

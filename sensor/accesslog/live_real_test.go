@@ -19,18 +19,8 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/freeport"
 )
-
-// freePort returns a port of the loopback that nobody has now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // server is a real web server that answers every path.
 type server struct {
@@ -98,7 +88,7 @@ func (s *server) request(n int) {
 // nginx runs nginx with a log_format and an access_log.
 func nginx(t *testing.T, folder, format, accessLog string) *server {
 	t.Helper()
-	port := freePort(t)
+	port := freeport.Port(t)
 	config := fmt.Sprintf(`daemon off; master_process on; worker_processes 2; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 user root;
 events { worker_connections 64; }
@@ -179,7 +169,7 @@ func TestNginxSyslog(t *testing.T) {
 // TestHAProxySyslog receives the log of a real HAProxy.
 func TestHAProxySyslog(t *testing.T) {
 	path := socketPath(t)
-	folder, port := filepath.Dir(path), freePort(t)
+	folder, port := filepath.Dir(path), freeport.Port(t)
 	config := fmt.Sprintf(`global
 	log unix@%s len 65535 local0 info
 defaults
@@ -204,7 +194,7 @@ frontend f
 
 // TestCaddyTCP receives the log of a real Caddy.
 func TestCaddyTCP(t *testing.T) {
-	folder, port := t.TempDir(), freePort(t)
+	folder, port := t.TempDir(), freeport.Port(t)
 	l := listen(t, &heard{}, ListenConfig{Address: "tcp:127.0.0.1:0"})
 	config := fmt.Sprintf("{\n\tadmin off\n\tauto_https off\n}\nhttp://127.0.0.1:%d {\n\tlog {\n\t\toutput net tcp/%s\n\t\tformat json\n\t}\n\trespond 204\n}\n", port, l.Addr())
 	name := filepath.Join(folder, "Caddyfile")

@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth/snippets"
 )
 
@@ -15,7 +17,7 @@ func startCaddy(t *testing.T, v snippets.Values) string {
 	t.Helper()
 	need(t, "caddy", "caddy")
 	dir := t.TempDir()
-	port := freePort(t)
+	port := strconv.Itoa(freeport.Port(t))
 	v.Listen = port
 	var b strings.Builder
 	b.WriteString("{\n\tadmin off\n\tauto_https off\n}\n")

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth/snippets"
 )
 
@@ -17,7 +19,7 @@ func startNginx(t *testing.T, v snippets.Values) string {
 	t.Helper()
 	need(t, "nginx", "nginx-light")
 	dir := t.TempDir()
-	port := freePort(t)
+	port := strconv.Itoa(freeport.Port(t))
 	v.Listen = "127.0.0.1:" + port
 	var b strings.Builder
 	fmt.Fprintf(&b, "daemon off;\nmaster_process off;\npid %s/pid;\nerror_log stderr error;\nevents {}\nhttp {\naccess_log off;\n", dir)

@@ -158,17 +158,6 @@ func startHung(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l := listen(t, "tcp")
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // need skips the test where a program is not installed.
 func need(t *testing.T, program, debianPackage string) {
 	t.Helper()
