@@ -18,7 +18,7 @@ var modules = map[string][]string{
 	"github.com/gaissmai/bart":            {"blocklist", "enforce"},
 	"github.com/goccy/go-yaml":            {"config"},
 	"github.com/google/gopacket":          {"sensor/packet"},
-	"github.com/prometheus/client_golang": {"admin"},
+	"github.com/prometheus/client_golang": {"admin/metrics"},
 	"github.com/redis/go-redis/v9":        {"aggregator/redis", "aggregator/redis/endpoint", "aggregator/redis/fault", "aggregator/redis/library", "cmd/edgeguard", "cmd/edgeguard/fleet", "internal/redistest", "replay"},
 	"github.com/spf13/cobra":              {"cmd/edgeguard", "cmd/edgeguard/fleet"},
 	"github.com/spf13/pflag":              {"cmd/edgeguard"},

@@ -68,6 +68,7 @@ var floors = map[string]floor{
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
 	"loadtest/authhop":          {imports: []string{"*"}},
 	"admin":                     {imports: []string{"", "admin/access", "admin/serve", "tuning", "blocklist", "internal/lobby", "internal/safetext"}},
+	"admin/metrics":             {imports: []string{"", "admin"}},
 	"admin/access":              {imports: []string{"internal/lobby"}},
 	"admin/serve":               {imports: []string{"internal/lobby"}},
 	"admin/client":              {imports: []string{"", "admin", "internal/unixsocket"}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 )
 
 // One page out of the middle of a long list, and one scrape of it.
@@ -32,7 +33,7 @@ func BenchmarkLongList(b *testing.B) {
 
 // What a source pays for each duration it hands in.
 func BenchmarkLatency(b *testing.B) {
-	took := admin.NewLatency().Of("nginx")
+	took := metrics.NewLatency().Of("nginx")
 	b.ReportAllocs()
 	for b.Loop() {
 		took(30 * time.Microsecond)

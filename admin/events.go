@@ -20,9 +20,10 @@ const (
 	queueSize = 256
 	// maxStreams is how many streams may be open.
 	maxStreams = 64
-	// maxLabels is how many values of one label are counted apart; the rest go
-	// under "other", so that no input can grow the metrics without end.
-	maxLabels = 64
+	// MaxLabels is how many values of one label are counted apart; the rest go
+	// under OtherLabel, so that no input can grow the metrics without end.
+	MaxLabels  = 64
+	OtherLabel = "other"
 )
 
 // Events keeps the last events and sends them to its streams. Publishing never
@@ -37,15 +38,15 @@ type Events struct {
 	next    uint64 // the number of the next event; the first is 1
 	streams map[*stream]bool
 	dropped uint64
-	made    map[madeBy]uint64 // blocks by rule and origin
+	made    map[MadeBy]uint64 // blocks by rule and origin
 	lifted  map[string]uint64 // unblocks: "manual", or "fleet" for another node's
 	alarms  map[string]uint64 // by name
 }
 
-// madeBy is what blocks are counted by.
-type madeBy struct {
-	rule   string
-	origin string // "local", "manual" or "fleet"
+// MadeBy is what blocks are counted by.
+type MadeBy struct {
+	Rule   string
+	Origin string // "local", "manual" or "fleet"
 }
 
 // stream is one listener.
@@ -60,7 +61,7 @@ func NewEvents(node string) *Events {
 	return &Events{
 		node: node, run: strconv.FormatUint(uint64(rand.Uint32()), 36), next: 1,
 		streams: make(map[*stream]bool),
-		made:    make(map[madeBy]uint64), lifted: make(map[string]uint64), alarms: make(map[string]uint64),
+		made:    make(map[MadeBy]uint64), lifted: make(map[string]uint64), alarms: make(map[string]uint64),
 	}
 }
 
@@ -77,15 +78,15 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 	kind := EventBlock
 	if b.Lifted {
 		kind = EventUnblock
-		reason := e.origin(b)
+		reason := e.Origin(b)
 		if reason == "local" { // this node lifts nothing but by hand
 			reason = edgeguard.ManualRule
 		}
 		e.lifted[reason]++
 	} else {
-		by := madeBy{b.Rule, e.origin(b)}
-		if _, known := e.made[by]; !known && len(e.made) >= maxLabels {
-			by = madeBy{otherLabel, by.origin}
+		by := MadeBy{b.Rule, e.Origin(b)}
+		if _, known := e.made[by]; !known && len(e.made) >= MaxLabels {
+			by = MadeBy{OtherLabel, by.Origin}
 		}
 		e.made[by]++
 	}
@@ -107,8 +108,8 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := a.Kind
-	if _, known := e.alarms[name]; !known && len(e.alarms) >= maxLabels {
-		name = otherLabel
+	if _, known := e.alarms[name]; !known && len(e.alarms) >= MaxLabels {
+		name = OtherLabel
 	}
 	e.alarms[name]++
 	e.publish(&Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Was: FormerAlarm(a.Kind), Text: a.Text})
@@ -122,8 +123,8 @@ func (e *Events) State(now time.Time, name, text string) {
 	e.publish(&Event{Time: now.UTC(), Kind: EventState, Name: name, Text: text})
 }
 
-// origin is where a block was made, as a label with three values.
-func (e *Events) origin(b edgeguard.Block) string {
+// Origin returns where a block was made, as in MadeBy.
+func (e *Events) Origin(b edgeguard.Block) string {
 	switch {
 	case b.Origin != "" && b.Origin != e.node:
 		return "fleet"
@@ -206,20 +207,22 @@ func (e *Events) oldest() uint64 {
 	return e.next - eventMemory
 }
 
-// happened is what the metrics show of the events.
-type happened struct {
-	made           map[madeBy]uint64
-	lifted, alarms map[string]uint64
-	dropped        uint64
-	streams        int
+// Happened is how many events there were since the start.
+type Happened struct {
+	Made    map[MadeBy]uint64 // blocks
+	Lifted  map[string]uint64 // unblocks: "manual", or "fleet" for another node's
+	Alarms  map[string]uint64 // by kind
+	Dropped uint64            // streams that did not keep up
+	Streams int               // that are open
 }
 
-func (e *Events) counted() happened {
+// Counted returns how many events there were.
+func (e *Events) Counted() Happened {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return happened{
-		made: maps.Clone(e.made), lifted: maps.Clone(e.lifted), alarms: maps.Clone(e.alarms),
-		dropped: e.dropped, streams: len(e.streams),
+	return Happened{
+		Made: maps.Clone(e.made), Lifted: maps.Clone(e.lifted), Alarms: maps.Clone(e.alarms),
+		Dropped: e.dropped, Streams: len(e.streams),
 	}
 }
 

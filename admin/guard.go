@@ -14,7 +14,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		s.refusals.WithLabelValues(refusal.Reason).Inc()
+		s.config.Metrics.Refused(refusal.Reason)
 		if r.ContentLength != 0 { // the rest of a refused request is not read
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 		}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 )
 
 func newServer(t testing.TB, c admin.Config) *admin.Server {
 	t.Helper()
 	n := newNode()
-	c.Reader, c.Operator, c.Events = n, n, n.events
+	c.Reader, c.Operator, c.Events, c.Metrics = n, n, n.events, metrics.New(n, n.events, nil)
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestRefusesToListenBeyondLoopback(t *testing.T) {
 func TestBadTokenFile(t *testing.T) {
 	n := newNode()
 	file := tokenFile(t, "short")
-	_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, TokenFile: file})
+	_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, Metrics: metrics.New(n, n.events, nil), TokenFile: file})
 	if err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
 	}

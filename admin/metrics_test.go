@@ -14,6 +14,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -48,9 +49,9 @@ func full(t testing.TB) (*node, admin.Config) {
 		}
 	}
 	n.events.Alarm(edgeguard.Alarm{Time: start, Kind: "clock", Text: "stepped"})
-	latency := admin.NewLatency()
+	latency := metrics.NewLatency()
 	latency.Of("nginx")(30 * time.Microsecond)
-	return n, admin.Config{Latency: latency, TokenFile: tokenFile(t, secret)}
+	return n, admin.Config{Metrics: metrics.New(n, n.events, latency), TokenFile: tokenFile(t, secret)}
 }
 
 func (s *served) metrics(t testing.TB) []byte {

@@ -20,6 +20,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/admin/metrics"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
 )
@@ -246,6 +247,9 @@ type served struct {
 func serve(t testing.TB, n *node, c admin.Config) *served {
 	t.Helper()
 	c.Reader, c.Operator, c.Events, c.Audit = n, n, n.events, n.audit
+	if c.Metrics == nil {
+		c.Metrics = metrics.New(n, n.events, nil)
+	}
 	server, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ type answer func(http.ResponseWriter, *http.Request) *Problem
 // methods are those of one resource.
 type methods map[string]answer
 
-func (s *Server) routes(metrics http.Handler) http.Handler {
+func (s *Server) routes() http.Handler {
 	reads := &reads{reader: s.config.Reader, events: s.config.Events, tokenless: !s.access.HasToken(), scan: make(chan struct{}, 1)}
 	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
 	mux := http.NewServeMux()
@@ -40,7 +40,7 @@ func (s *Server) routes(metrics http.Handler) http.Handler {
 	} {
 		mux.Handle(path, m)
 	}
-	mux.Handle("GET /metrics", metrics)
+	mux.Handle("GET /metrics", s.config.Metrics)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also heap, goroutine and the other named ones
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

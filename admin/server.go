@@ -19,8 +19,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"net/http"
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/serve"
@@ -40,8 +39,8 @@ type Config struct {
 	TokenFile string
 	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
-	// Latency is part of the metrics. Nil leaves it out.
-	Latency *Latency
+	// Metrics answers /metrics.
+	Metrics Metrics
 	// Connections bounds the open connections of each listener. For one more
 	// another is closed, see package lobby. 0 means 128.
 	Connections int
@@ -49,13 +48,19 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// Metrics shows the node's figures to Prometheus. Package metrics implements it.
+type Metrics interface {
+	http.Handler
+	// Refused counts a request that was refused, by one of a few reasons.
+	Refused(reason string)
+}
+
 // Server answers the admin API. It is safe for concurrent use. Make one with
 // [New].
 type Server struct {
-	config   Config
-	access   *access.Policy
-	http     *serve.Bounded
-	refusals *prometheus.CounterVec
+	config Config
+	access *access.Policy
+	http   *serve.Bounded
 }
 
 // New makes a server and reads its token. It does not listen yet.
@@ -71,8 +76,7 @@ func New(c Config) (*Server, error) {
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
-	metrics := s.newMetrics()
-	s.http = &serve.Bounded{Handler: s.guard(s.routes(metrics)), Connections: s.config.Connections, Connected: access.WithPeer, Log: c.Log}
+	s.http = &serve.Bounded{Handler: s.guard(s.routes()), Connections: s.config.Connections, Connected: access.WithPeer, Log: c.Log}
 	return s, nil
 }
 

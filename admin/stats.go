@@ -125,8 +125,8 @@ type Log struct {
 	Gaps        uint64 `json:"gaps"`
 }
 
-// plus adds up what two logs of one name gave.
-func (l Log) plus(o *Log) Log {
+// Plus returns what two logs of one name gave together.
+func (l Log) Plus(o *Log) Log {
 	return Log{
 		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,

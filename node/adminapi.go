@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -27,7 +28,7 @@ type adminDeps struct {
 	status   *status.Status
 	operator *operator
 	events   *admin.Events
-	latency  *admin.Latency
+	latency  *metrics.Latency
 	sockets  *sockets
 	alarms   *alarm.Tracker
 	log      *slog.Logger
@@ -61,7 +62,7 @@ func (l *adminListener) Report(*admin.Stats)     {}
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	server, err := admin.New(admin.Config{
 		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, Connections: l.config.Connections,
-		Audit: l.audit, Latency: l.latency, Log: l.log,
+		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log,
 	})
 	if err != nil {
 		return err

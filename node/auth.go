@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
@@ -37,7 +38,7 @@ type auth struct {
 type authDeps struct {
 	pipeline *pipeline.Pipeline
 	clock    *clockguard.Clock
-	latency  *admin.Latency
+	latency  *metrics.Latency
 	alarms   *alarm.Tracker
 	sockets  *sockets
 	log      *slog.Logger

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 	"edgeguard/node/pipeline"
 )
 
@@ -15,7 +15,7 @@ const timeEvery = 16
 
 // observed returns a decider that counts the verdicts of decide and measures how
 // long every timeEvery-th decision took.
-func observed(latency *admin.Latency, verdicts *pipeline.Counts, source string, decide edgeguard.Decider) edgeguard.Decider {
+func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string, decide edgeguard.Decider) edgeguard.Decider {
 	took := latency.Of(source)
 	var decisions atomic.Uint64
 	return func(now time.Time, event *edgeguard.Event) edgeguard.Verdict {

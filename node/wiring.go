@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -57,7 +58,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 // wireSensors makes the sensors and the store, which keeps how far logs were
 // read.
 func (n *Node) wireSensors(s supervisor.Config, folder string) {
-	latency := admin.NewLatency()
+	latency := metrics.NewLatency()
 	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
 	n.sensors = &sensors{
 		uncounted: uncounted,

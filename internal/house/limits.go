@@ -13,7 +13,7 @@ const (
 
 // reasons says, for each package of more than a thousand lines, why it is one.
 var reasons = map[string]string{
-	"admin":            "the API, its metrics and its event stream answer from the same figures; a metric and a JSON field of one figure stay side by side",
+	"admin":            "the API and its event stream answer from the same figures",
 	"aggregator":       "suspects, pushes and answers are one state machine over the same keys, tested whole without a network",
 	"aggregator/redis": "one connection: what is pushed, received and published depends on the same loss and return of Redis",
 	"blocklist":        "readers take no lock, so the index, the budget and the tombstones change together behind one writer",

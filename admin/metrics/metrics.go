@@ -1,27 +1,35 @@
-package admin
+// Package metrics renders a node's figures for Prometheus. Names and labels are
+// in docs/api.md.
+package metrics
 
 import (
 	"net/http"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"edgeguard/admin"
 )
 
 // maxScrapes is how many scrapes are answered in parallel; each walks the blocks.
 const maxScrapes = 2
 
-// otherLabel stands for the values of a label that are too many to count
-// apart.
-const otherLabel = "other"
+// Handler answers /metrics of one admin listener. It is safe for concurrent use.
+// Make one with [New].
+type Handler struct {
+	http.Handler
+	refusals *prometheus.CounterVec
+}
 
-// newMetrics returns the handler of /metrics. Its names are of three kinds: the
-// node's (edgeguard_*), the process's and Go's. No label ever holds an
-// address, a path or anything else that a client chooses.
-func (s *Server) newMetrics() http.Handler {
-	s.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
+// New returns the metrics of three kinds: the node's (edgeguard_*), the process's
+// and Go's. No label ever holds an address, a path or anything else that a
+// client chooses. A nil latency leaves out that one.
+func New(reader admin.Reader, events *admin.Events, latency *Latency) *Handler {
+	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "edgeguard_admin_refusals_total",
 		Help: "Requests to the admin API that were refused.",
 	}, []string{"reason"})
@@ -29,21 +37,24 @@ func (s *Server) newMetrics() http.Handler {
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.refusals,
-		collector{s.config.Reader, s.config.Events},
+		refusals,
+		collector{reader, events},
 	)
-	if s.config.Latency != nil {
-		registry.MustRegister(s.config.Latency.vec)
+	if latency != nil {
+		registry.MustRegister(latency.vec)
 	}
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
+	return &Handler{promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}), refusals}
 }
+
+// Refused counts a request that the listener's policy refused, by the reason.
+func (h *Handler) Refused(reason string) { h.refusals.WithLabelValues(reason).Inc() }
 
 // collector makes metrics of the node's figures whenever it is asked. Nothing
 // is counted twice, in the node and in a metric, and nothing on the path of a
 // request knows of metrics.
 type collector struct {
-	reader Reader
-	events *Events
+	reader admin.Reader
+	events *admin.Events
 }
 
 // Describe names all metrics; it is part of prometheus.Collector.
@@ -68,12 +79,12 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		action = "shadow"
 	}
 	out.standing(c.standing(), action)
-	out.happened(c.events.counted(), action)
+	out.happened(c.events.Counted(), action)
 }
 
 // standingBy is what active blocks are counted by.
 type standingBy struct {
-	madeBy
+	admin.MadeBy
 	family string
 }
 
@@ -83,16 +94,16 @@ type standingBy struct {
 func (c collector) standing() map[standingBy]int {
 	known := make(map[string]bool)
 	count := make(map[standingBy]int)
-	for b := range c.reader.Blocks(c.reader.Now(), zeroPrefix) {
+	for b := range c.reader.Blocks(c.reader.Now(), netip.Prefix{}) {
 		rule := b.Rule
 		if !known[rule] {
-			if len(known) >= maxLabels {
-				rule = otherLabel
+			if len(known) >= admin.MaxLabels {
+				rule = admin.OtherLabel
 			} else {
 				known[rule] = true
 			}
 		}
-		by := standingBy{madeBy{rule, c.events.origin(b)}, "ipv6"}
+		by := standingBy{admin.MadeBy{Rule: rule, Origin: c.events.Origin(b)}, "ipv6"}
 		if b.Prefix.Addr().Is4() {
 			by.family = "ipv4"
 		}

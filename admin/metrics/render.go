@@ -1,4 +1,4 @@
-package admin
+package metrics
 
 import (
 	"strconv"
@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"edgeguard"
+	"edgeguard/admin"
 )
 
 // sink renders figures as metrics.
@@ -36,7 +37,7 @@ func (s sink) is(d *prometheus.Desc, yes bool) {
 }
 
 // node sends the figures of the node as a whole.
-func (s sink) node(stats *Stats, rules []Rule) {
+func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 	s.gauge(descBuild, 1, stats.Version, goVersion(), revision())
 	s.is(descReady, stats.Ready)
 	s.is(descMonitor, stats.Monitor)
@@ -57,9 +58,9 @@ func (s sink) node(stats *Stats, rules []Rule) {
 }
 
 // rules sends the first rules of the config: a file may hold any number.
-func (s sink) rules(rules []Rule) {
+func (s sink) rules(rules []admin.Rule) {
 	candidates := 0
-	for _, r := range rules[:min(len(rules), maxLabels)] {
+	for _, r := range rules[:min(len(rules), admin.MaxLabels)] {
 		s.gauge(descLimit, float64(r.Limit), r.Name)
 		for _, c := range r.Crossings {
 			s.counter(descCrossings, c.Count, r.Name, c.Action)
@@ -70,7 +71,7 @@ func (s sink) rules(rules []Rule) {
 			}
 		}
 		for _, c := range r.Candidates {
-			if candidates++; candidates > maxLabels {
+			if candidates++; candidates > admin.MaxLabels {
 				break
 			}
 			threshold := strconv.FormatUint(uint64(c.Threshold), 10)
@@ -80,7 +81,7 @@ func (s sink) rules(rules []Rule) {
 	}
 }
 
-func (s sink) tables(t *Tables) {
+func (s sink) tables(t *admin.Tables) {
 	s.gauge(descKeys, float64(t.Keys))
 	s.gauge(descRings, float64(t.Rings))
 	s.counter(descEvictions, t.Evicted, "room")
@@ -97,7 +98,7 @@ func (s sink) tables(t *Tables) {
 
 // sensors sends what the sensors received. Figures that share their labels are added up,
 // since a scrape must not hold one metric twice.
-func (s sink) sensors(stats *Stats) {
+func (s sink) sensors(stats *admin.Stats) {
 	type decided struct{ protocol, action, rule string }
 	requests, decisions := make(map[string]uint64), make(map[decided]uint64)
 	for _, source := range stats.Sources {
@@ -105,15 +106,15 @@ func (s sink) sensors(stats *Stats) {
 	}
 	for _, d := range stats.Decisions {
 		by := decided{d.Protocol, d.Action, d.Rule}
-		if _, known := decisions[by]; !known && len(decisions) >= maxLabels {
-			by.rule = otherLabel
+		if _, known := decisions[by]; !known && len(decisions) >= admin.MaxLabels {
+			by.rule = admin.OtherLabel
 		}
 		decisions[by] += d.Count
 	}
-	lines := make(map[string]Log)
+	lines := make(map[string]admin.Log)
 	for _, l := range stats.Logs {
 		sum := lines[l.Name]
-		lines[l.Name] = sum.plus(&l)
+		lines[l.Name] = sum.Plus(&l)
 	}
 	for name, n := range requests {
 		s.counter(descRequests, n, name)
@@ -138,7 +139,7 @@ func (s sink) sensors(stats *Stats) {
 
 // uncounted sends every reason of every source, so that the first one of a kind
 // is seen as a change.
-func (s sink) uncounted(sources map[string]uint64, all []Uncounted) {
+func (s sink) uncounted(sources map[string]uint64, all []admin.Uncounted) {
 	type cause struct{ source, reason string }
 	counts := make(map[cause]uint64)
 	for source := range sources {
@@ -155,7 +156,7 @@ func (s sink) uncounted(sources map[string]uint64, all []Uncounted) {
 }
 
 // enforcers sends each enforcer once: the first of a name.
-func (s sink) enforcers(all []Enforcer) {
+func (s sink) enforcers(all []admin.Enforcer) {
 	seen := make(map[string]bool)
 	for _, e := range all {
 		if seen[e.Name] {
@@ -173,7 +174,7 @@ func (s sink) enforcers(all []Enforcer) {
 }
 
 // state sends what is on disk: snapshot and config.
-func (s sink) state(stats *Stats) {
+func (s sink) state(stats *admin.Stats) {
 	if snap := stats.Snapshot; snap != nil {
 		s.counter(descSnapshots, snap.Written, "ok")
 		s.counter(descSnapshots, snap.Failures, "error")
@@ -188,23 +189,23 @@ func (s sink) state(stats *Stats) {
 
 func (s sink) standing(count map[standingBy]int, action string) {
 	for by, n := range count {
-		s.gauge(descBlocked, float64(n), by.rule, action, by.origin, by.family)
+		s.gauge(descBlocked, float64(n), by.Rule, action, by.Origin, by.family)
 	}
 }
 
-func (s sink) happened(h happened, action string) {
-	for by, n := range h.made {
-		s.counter(descBlocks, n, by.rule, action, by.origin)
+func (s sink) happened(h admin.Happened, action string) {
+	for by, n := range h.Made {
+		s.counter(descBlocks, n, by.Rule, action, by.Origin)
 	}
-	for reason, n := range h.lifted {
+	for reason, n := range h.Lifted {
 		s.counter(descUnblocks, n, reason)
 	}
-	for kind, n := range h.alarms {
+	for kind, n := range h.Alarms {
 		s.counter(descAlarms, n, kind)
-		if former := FormerAlarm(kind); former != "" {
+		if former := admin.FormerAlarm(kind); former != "" {
 			s.counter(descAlarms, n, former)
 		}
 	}
-	s.counter(descDropped, h.dropped)
-	s.gauge(descStreams, float64(h.streams))
+	s.counter(descDropped, h.Dropped)
+	s.gauge(descStreams, float64(h.Streams))
 }

@@ -1,4 +1,6 @@
-package admin
+package metrics
+
+import "edgeguard/admin"
 
 // The fleet's metrics; a node alone has none of them. `edgeguard fleet status`
 // asks Redis and shows the nodes one by one.
@@ -40,7 +42,7 @@ var redisOps = []string{"beat", "connect", "forget", "install", "publish", "push
 
 // fleet sends the state of the node in its fleet. A latency that was never
 // measured is left out: 0 would be good news.
-func (s sink) fleet(f *Fleet) {
+func (s sink) fleet(f *admin.Fleet) {
 	if f == nil {
 		return
 	}
@@ -100,5 +102,5 @@ func (s sink) redisErrors(errors map[string]uint64) {
 		s.counter(descRedisErrors, errors[op], op)
 		other -= errors[op]
 	}
-	s.counter(descRedisErrors, other, otherLabel)
+	s.counter(descRedisErrors, other, admin.OtherLabel)
 }
