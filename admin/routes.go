@@ -16,7 +16,7 @@ type answer func(http.ResponseWriter, *http.Request) *Problem
 type methods map[string]answer
 
 func (s *Server) routes() http.Handler {
-	reads := &reads{reader: s.config.Reader, events: s.config.Events, tokenless: !s.access.HasToken(), scan: make(chan struct{}, 1)}
+	reads := &reads{View: s.view, tokenless: !s.access.HasToken()}
 	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
 	mux := http.NewServeMux()
 	for path, m := range map[string]methods{

@@ -59,6 +59,7 @@ type Metrics interface {
 // [New].
 type Server struct {
 	config Config
+	view   *View
 	access *access.Policy
 	http   *serve.Bounded
 }
@@ -69,7 +70,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, access: policy}
+	s := &Server{config: c, view: NewView(c.Reader, c.Events), access: policy}
 	if s.config.Connections == 0 {
 		s.config.Connections = defaultConnections
 	}
