@@ -3,6 +3,7 @@ package aggregator
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard/aggregator/sign"
@@ -11,6 +12,9 @@ import (
 
 // MaxHeartbeat is the most bytes that the library accepts of one node.
 const MaxHeartbeat = 1024
+
+// MostWaits is how many held records a heartbeat names at most.
+const MostWaits = 8
 
 // Heartbeat is what a node reports of itself every two seconds.
 type Heartbeat struct {
@@ -33,6 +37,13 @@ type Heartbeat struct {
 	Monitor bool   `json:"monitor,omitempty"`
 	// Own are the node's addresses, which no other node must block.
 	Own []netip.Addr `json:"own,omitempty"`
+	// Held is how many of the fleet's records the node holds: they wait for an
+	// operator, or for room. It is of the list's version Changes; nil is a node that
+	// does not say, as of the version before. Waits are some of their prefixes, see
+	// quarantine.Quarantine.Waits. In a fleet without a key, anybody who can write to
+	// Redis may have written them.
+	Held  *uint32        `json:"held,omitempty"`
+	Waits []netip.Prefix `json:"waits,omitempty"`
 	// Run is 8 random hex digits of the process, and Seq grows with each of its
 	// heartbeats: one that is read a second time has no greater Seq.
 	Run string `json:"run,omitempty"`
@@ -51,12 +62,18 @@ func (h *Heartbeat) ID() [8]byte { return NodeID(h.Node, h.Boot) }
 // Field returns the heartbeat's field in the hash of nodes.
 func (h *Heartbeat) Field() string { return h.Node + "/" + h.Boot }
 
-// Encode returns the heartbeat's JSON, with as many addresses as fit.
+// Hold sets how many records the node holds, and which it names.
+func (h *Heartbeat) Hold(held int, first []netip.Prefix) {
+	n := uint32(held)
+	h.Held, h.Waits = &n, first
+}
+
+// Encode returns the heartbeat's JSON, with as many addresses, and then held
+// records, as fit.
 func (h Heartbeat) Encode() string { return h.encode(MaxHeartbeat) }
 
-// EncodeSigned returns the heartbeat's JSON with the ID of the key that signs
-// and a MAC, and with as many addresses as fit. For nil it is as
-// [Heartbeat.Encode].
+// EncodeSigned returns what [Heartbeat.Encode] does, with the ID of the key that
+// signs and a MAC. For nil it is as [Heartbeat.Encode].
 func (h Heartbeat) EncodeSigned(k *sign.Keys, namespace string) string {
 	if k == nil {
 		return h.Encode()
@@ -66,27 +83,35 @@ func (h Heartbeat) EncodeSigned(k *sign.Keys, namespace string) string {
 }
 
 func (h Heartbeat) encode(most int) string {
+	h.Waits = h.Waits[:min(len(h.Waits), MostWaits)]
 	for {
 		text, err := json.Marshal(h)
 		if err == nil && len(text) <= most {
 			return string(text)
 		}
-		if len(h.Own) == 0 {
-			h.Version = "" // the rest fits with a name of 100 bytes
+		switch {
+		case len(h.Waits) > 0: // others decide by the addresses
+			h.Waits = h.Waits[:len(h.Waits)/2]
+		case len(h.Own) > 0:
+			h.Own = h.Own[:len(h.Own)/2]
+		default:
+			h.Version, h.Held = "", nil // the rest fits with a name of 100 bytes
 			text, _ = json.Marshal(h)
 			return string(text)
 		}
-		h.Own = h.Own[:len(h.Own)/2]
 	}
 }
 
 // ParseHeartbeat reads a field of the hash of nodes. It rejects a heartbeat that
-// is not stored under the name it contains, and one with control characters.
+// is not stored under the name it contains, and one with control characters. It
+// drops held records beyond [MostWaits], and those without a prefix.
 func ParseHeartbeat(field, value string) (Heartbeat, bool) {
 	var h Heartbeat
 	if len(value) > MaxHeartbeat || json.Unmarshal([]byte(value), &h) != nil {
 		return h, false
 	}
+	h.Waits = slices.DeleteFunc(h.Waits, func(p netip.Prefix) bool { return !p.IsValid() })
+	h.Waits = h.Waits[:min(len(h.Waits), MostWaits)]
 	return h, h.Field() == field && h.Node != "" && h.clean()
 }
 

@@ -2,12 +2,15 @@ package aggregator
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"edgeguard/aggregator/sign"
+	"edgeguard/internal/safetext"
 )
 
 // TestHeartbeatFits: a heartbeat with too many addresses is cut to fit, and is read
@@ -174,4 +177,103 @@ func TestHeartbeatText(t *testing.T) {
 	if _, ok := ParseHeartbeat("edge-1/0123456789abcdef", strings.Replace(plain, `"changes"`, `"own":["fe80::1%eth0"],"changes"`, 1)); !ok {
 		t.Error("a zone is refused")
 	}
+}
+
+// longPrefixes returns n of them, as long as they can be.
+func longPrefixes(n int) (out []netip.Prefix) {
+	for i := range n {
+		out = append(out, netip.PrefixFrom(netip.MustParseAddr(fmt.Sprintf("2001:1db8:1111:2222:3333:4444:5555:%x", 0xf000+i)), 128))
+	}
+	return out
+}
+
+// TestHeartbeatWaits: what is held is signed, read by both versions, bounded, and
+// gives way to the node's addresses.
+func TestHeartbeatWaits(t *testing.T) {
+	k, held := testKeys(t, keyA), uint32(70_000)
+	h := goldenHeartbeat()
+	h.Held, h.Waits = &held, longPrefixes(20)
+	text := h.EncodeSigned(k, "edge")
+	back, signed, ok := VerifyHeartbeat(k, "edge", h.Field(), text)
+	if !ok || !signed || *back.Held != held || !slices.Equal(back.Waits, h.Waits[:MostWaits]) {
+		t.Errorf("%s: signed %v, ok %v, read %+v", text, signed, ok, back)
+	}
+	var before heartbeatBefore
+	if err := json.Unmarshal([]byte(text), &before); err != nil || before.Changes != 7 {
+		t.Errorf("the version before reads %+v, %v", before, err)
+	}
+	for _, changed := range []string{strings.Replace(text, "70000", "70001", 1), strings.Replace(text, ":f000/", ":f00f/", 1)} {
+		if _, signed, _ := VerifyHeartbeat(k, "edge", h.Field(), changed); signed || changed == text {
+			t.Errorf("signed although it was changed: %s", changed)
+		}
+	}
+	none := uint32(0)
+	h.Held, h.Waits = &none, nil
+	if back, _ := ParseHeartbeat(h.Field(), h.Encode()); back.Held == nil || *back.Held != 0 || len(back.Waits) != 0 {
+		t.Errorf("nothing is held: %s", h.Encode())
+	}
+	h.Held, h.Waits = &held, longPrefixes(MostWaits)
+	for i := range 40 {
+		h.Own = append(h.Own, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+	}
+	if back, _, ok := VerifyHeartbeat(k, "edge", h.Field(), h.EncodeSigned(k, "edge")); !ok || len(back.Own) != 40 || len(back.Waits) >= MostWaits || *back.Held != held {
+		t.Errorf("%d addresses and %d prefixes of %v", len(back.Own), len(back.Waits), back.Held)
+	}
+	h.Node = strings.Repeat("<", 100)
+	h.Digest, h.Cutoff, h.Changes, h.Seq, h.Monitor, h.Mode = strings.Repeat("f", 16), 1<<40, 1<<52, 1<<63, true, "require"
+	if text := h.EncodeSigned(k, "edge"); len(text) > MaxHeartbeat {
+		t.Errorf("with the longest name: %d bytes", len(text))
+	}
+}
+
+// TestForgedWaits: whoever can write heartbeats makes a node say no more than a
+// number and eight prefixes.
+func TestForgedWaits(t *testing.T) {
+	plain := goldenHeartbeat().Encode()
+	for forged, want := range map[string]string{
+		`"held":1,"waits":["203.0.113.0/24"],`:                            "[203.0.113.0/24]",
+		`"held":1,"waits":["",null,"203.0.113.0/24"],`:                    "[203.0.113.0/24]",
+		`"held":9,"waits":[` + strings.Repeat(`"::/0",`, 40) + `"::/0"],`: "[" + strings.Repeat("::/0 ", MostWaits-1) + "::/0]",
+		`"held":4294967295,`:                                              "[]",
+		`"held":null,"waits":null,`:                                       "[]",
+		`"held":-1,`:                                                      "refused",
+		`"held":1e99,`:                                                    "refused",
+		`"held":"1",`:                                                     "refused",
+		`"waits":"203.0.113.0/24",`:                                       "refused",
+		`"waits":["203.0.113.0/24\u001b"],`:                               "refused",
+		`"waits":["fe80::%\u001b/64"],`:                                   "refused",
+		`"waits":["edge-1"],`:                                             "refused",
+	} {
+		got := "refused"
+		if h, ok := ParseHeartbeat("edge-1/0123456789abcdef", strings.Replace(plain, `"run"`, forged+`"run"`, 1)); ok {
+			got = fmt.Sprint(h.Waits)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", forged, got, want)
+		}
+	}
+}
+
+// What a heartbeat is parsed into is bounded, can be printed, and is encoded
+// within the bound and to what is parsed to the same.
+func FuzzHeartbeat(f *testing.F) {
+	h, held := goldenHeartbeat(), uint32(9)
+	f.Add(h.Encode())
+	h.Held, h.Waits, h.Own = &held, longPrefixes(8), []netip.Addr{netip.MustParseAddr("fe80::1%eth0")}
+	f.Add(h.Encode())
+	f.Add(goldenBeat)
+	f.Fuzz(func(t *testing.T, text string) {
+		h, ok := ParseHeartbeat("edge-1/0123456789abcdef", text)
+		if !ok {
+			return
+		}
+		if len(h.Waits) > MostWaits || !safetext.Clean(fmt.Sprint(h.Waits, h.Own, h.Version, h.Mode, h.Key, h.Run, h.Digest)) {
+			t.Errorf("%q is parsed into %+v", text, h)
+		}
+		h.Digest, h.Run, h.Key, h.Mode = "", "", "", "" // a node's own are short
+		again := h.Encode()
+		if back, ok := ParseHeartbeat(h.Field(), again); !ok || len(again) > MaxHeartbeat || back.Encode() != again {
+			t.Errorf("%q is encoded to %d bytes: %q", text, len(again), again)
+		}
+	})
 }

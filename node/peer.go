@@ -40,6 +40,7 @@ func (p *peer) Now() time.Time                           { return p.clock.Now() 
 func (p *peer) Epoch(t time.Time) time.Time              { return p.clock.Epoch(t) }
 func (p *peer) Local(t time.Time) time.Time              { return p.clock.Local(t) }
 func (p *peer) Own() []netip.Addr                        { return p.protected.own() }
+func (p *peer) Waits(n int) (int, []netip.Prefix)        { return p.quarantine.Waits(n) }
 func (p *peer) Cleared(prefix netip.Prefix, _ time.Time) { p.pipeline.Clear(p.clock.Now(), prefix) }
 func (p *peer) Calm(kind, about string)                  { p.alarms.Recovers(fleetAlarm(kind), about) }
 func (p *peer) Alarm(kind, about, text string) {

@@ -17,6 +17,7 @@ type Mirror struct {
 	mu      sync.Mutex // guards the fields below
 	ledger  *aggregator.Ledger
 	version int64
+	merging bool
 	pace    authority.Pace
 }
 
@@ -28,7 +29,7 @@ func (m *Mirror) Begin(version int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Begin()
-	m.version = version
+	m.version, m.merging = version, true
 }
 
 // Apply adds a record that was read.
@@ -43,6 +44,7 @@ func (m *Mirror) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.End()
+	m.merging = false
 }
 
 // Follow applies the change that made this version of the list: a record, or,
@@ -59,8 +61,23 @@ func (m *Mirror) Follow(prefix, record string, j aggregator.Judged, gone bool, v
 	} else {
 		m.ledger.Apply(prefix, record, j)
 	}
-	m.version = version
+	m.version, m.merging = version, true
 	return true
+}
+
+// Merged says that the node has merged the change that [Mirror.Follow] applied.
+func (m *Mirror) Merged() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.merging = false
+}
+
+// Merging reports whether the node has still to merge something of this version:
+// during a full read, and between [Mirror.Follow] and [Mirror.Merged].
+func (m *Mirror) Merging() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.merging
 }
 
 // Len returns how many records the fleet's list has.

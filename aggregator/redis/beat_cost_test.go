@@ -66,7 +66,7 @@ func (c *choir) field(i int) string { return fmt.Sprintf("edge-fra-%04d/%016x", 
 func (c *choir) text(i int) string {
 	return fmt.Sprintf(`{"node":"edge-fra-%04d","boot":"%016x","version":"1.0.0","started":"2026-01-02T03:04:05.678Z","at":"2026-01-02T03:04:05.678Z",`+
 		`"ahead_ms":1.234,"within_ms":0.567,"measured":true,"push_lag_ms":431,"changes":123456,"digest":"0123456789abcdef","cutoff":1790000000,`+
-		`"own":["203.0.113.17","2001:db8:17::1"],"key":"01234567","mode":"accept","run":"%08x","seq":1234,"mac":"0123456789abcdef0123456789abcdef0123456789"}`,
+		`"own":["203.0.113.17","2001:db8:17::1"],"key":"01234567","mode":"accept","held":0,"run":"%08x","seq":1234,"mac":"0123456789abcdef0123456789abcdef0123456789"}`,
 		i, c.boots[i], i)
 }
 

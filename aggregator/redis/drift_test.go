@@ -146,3 +146,18 @@ func TestListThatWentBackIsReconciled(t *testing.T) {
 		t.Errorf("after the list went back: %v", again)
 	}
 }
+
+// A heartbeat says what the node holds, but not while the node reads a list whose
+// version the heartbeat names already.
+func TestHeldOfTheVersion(t *testing.T) {
+	t.Parallel()
+	l := alone(t, startRedis(t, redistest.Options{}))
+	l.mirror.Begin(5)
+	if h := l.ownHeartbeat(); h.Held != nil || h.Changes != 5 {
+		t.Errorf("during a full read: %v held at version %d", h.Held, h.Changes)
+	}
+	l.mirror.End()
+	if h := l.ownHeartbeat(); h.Held == nil || *h.Held != 0 || h.Changes != 5 {
+		t.Errorf("after it: %v held at version %d", h.Held, h.Changes)
+	}
+}

@@ -141,7 +141,7 @@ func (l *Link) farewell(ctx context.Context) error {
 func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 	digest, changes := l.mirror.Digest(l.drift.cutoff.Load())
 	now := l.fleetNow()
-	return aggregator.Heartbeat{
+	h := aggregator.Heartbeat{
 		Node: l.config.Node, Boot: l.config.Boot, Version: l.config.Version, Monitor: l.config.Monitor,
 		Started: now.Add(-time.Since(l.started)).Round(time.Millisecond).UTC(),
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(l.ahead().Microseconds()) / 1000,
@@ -149,6 +149,10 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 		Changes:   changes, Digest: digest, Cutoff: l.drift.cutoff.Load(), Own: l.node.Own(),
 		Run: l.config.Run, Seq: l.seq.Add(1),
 	}
+	if !l.mirror.Merging() { // else what waits may be of an earlier version
+		h.Hold(l.node.Waits(aggregator.MostWaits))
+	}
+	return h
 }
 
 // updateNodes applies what Redis says of the fleet's nodes. Clocks and names

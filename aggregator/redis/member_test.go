@@ -144,6 +144,7 @@ func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
 func (p testPeer) Rebooted(boot string) bool                          { return p.reboot(boot) }
 func (p testPeer) Own() []netip.Addr                                  { return nil }
+func (p testPeer) Waits(int) (int, []netip.Prefix)                    { return 0, nil }
 func (p testPeer) Fleet(b []aggregator.Heartbeat)                     { p.met(b) }
 func (p testPeer) Skew(d time.Duration, ok bool)                      { p.skew(d, ok) }
 func (p testPeer) Alarm(kind, about, text string)                     { p.alarm(kind, about, text) }

@@ -65,6 +65,9 @@ type List interface {
 type Membership interface {
 	// Own returns this node's addresses, for which others take no wider block.
 	Own() []netip.Addr
+	// Waits returns how many records this node holds, and at most n of their
+	// prefixes.
+	Waits(n int) (held int, first []netip.Prefix)
 	// Fleet is called every two seconds with all live nodes, this one included:
 	// of each the newest heartbeat that was read, which is minutes old in a
 	// large fleet.

@@ -151,6 +151,7 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 		if !gone {
 			l.merge(prefix, j, true)
 		}
+		l.mirror.Merged()
 	}
 	return last
 }
