@@ -139,14 +139,14 @@ func (l *Link) farewell(ctx context.Context) error {
 
 // ownHeartbeat returns this node's heartbeat.
 func (l *Link) ownHeartbeat() aggregator.Heartbeat {
-	digest, changes := l.mirror.Digest(l.drift.cutoff.Load())
+	digest, changes := l.mirror.Digest(l.cutoff.Load())
 	now := l.fleetNow()
 	h := aggregator.Heartbeat{
 		Node: l.config.Node, Boot: l.config.Boot, Version: l.config.Version, Monitor: l.config.Monitor,
 		Started: now.Add(-time.Since(l.started)).Round(time.Millisecond).UTC(),
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(l.ahead().Microseconds()) / 1000,
 		PushLagMS: l.stats.pushLag().Milliseconds(),
-		Changes:   changes, Digest: digest, Cutoff: l.drift.cutoff.Load(), Own: l.node.Own(),
+		Changes:   changes, Digest: digest, Cutoff: l.cutoff.Load(), Own: l.node.Own(),
 		Run: l.config.Run, Seq: l.seq.Add(1),
 	}
 	if !l.mirror.Merging() { // else what waits may be of an earlier version

@@ -14,6 +14,7 @@ import (
 	"edgeguard/aggregator/authority"
 	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/crowded"
+	"edgeguard/aggregator/drift"
 	"edgeguard/aggregator/health"
 	"edgeguard/aggregator/mirror"
 	"edgeguard/aggregator/outbox"
@@ -48,8 +49,8 @@ type Link struct {
 	started time.Time
 	loaded  time.Time // when loading the library was last tried
 	pusher  *Pusher   // its rounds are the push loop's
-	drift   drift     // the heartbeat loop's
 	alarms  heartbeatAlarms
+	drift   drift.Drift // the heartbeat loop's
 
 	evictions health.Evictions // the heartbeat loop's
 	seq       atomic.Uint64    // heartbeats that were sent
@@ -59,6 +60,7 @@ type Link struct {
 
 	skew   clockguard.Skew // Redis' clock against this host's
 	mirror *mirror.Mirror  // the fleet's list as it was read
+	cutoff atomic.Int64    // of the newest heartbeat, unix seconds
 	asked  recentAsks      // keys whose node counts were asked for
 	resync chan struct{}   // read the whole list again
 
@@ -200,7 +202,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 	if err != nil {
 		return position{}, err
 	}
-	l.drift.born = s.Born
+	l.drift.Joined(s.Born)
 	// What operators changed is in the list, too, which the sync publishes.
 	l.outbox.Operators()
 	if err := l.fullSync(ctx, s); err != nil {

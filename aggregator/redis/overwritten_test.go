@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/aggregator/drift"
 	"edgeguard/aggregator/roster"
 	"edgeguard/internal/redistest"
 )
@@ -68,7 +69,7 @@ func TestNoDigestForLong(t *testing.T) {
 	t.Cleanup(func() { _ = l.client.Close() })
 	ctx := context.Background()
 	for range 2 {
-		for range mostBlind - 1 {
+		for range drift.MostBlind - 1 {
 			l.compareLists(ctx, roster.State{})
 		}
 		if len(l.resync) != 0 {
@@ -76,7 +77,7 @@ func TestNoDigestForLong(t *testing.T) {
 		}
 		l.compareLists(ctx, roster.State{Digest: "0000000000000000"})
 	}
-	for range mostBlind {
+	for range drift.MostBlind {
 		l.compareLists(ctx, roster.State{})
 	}
 	if len(l.resync) != 1 {
