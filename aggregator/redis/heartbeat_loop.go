@@ -43,6 +43,7 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 		}
 		l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
 		l.compareLists(ctx, s)
+		l.exchangeMACs(ctx, &s)
 		l.calmCrowded()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/ask"
 	"edgeguard/aggregator/authority"
 	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/crowded"
@@ -44,6 +45,7 @@ type Link struct {
 	health *health.Health
 	stats  counters
 	nodes  *roster.Roster
+	draw   func() float64 // random numbers from 0 to 1
 
 	// Of Run's goroutine, or of the loop that it starts.
 	started time.Time
@@ -51,6 +53,8 @@ type Link struct {
 	pusher  *Pusher   // its rounds are the push loop's
 	alarms  heartbeatAlarms
 	drift   drift.Drift // the heartbeat loop's
+	asks    ask.Asks    // the heartbeat loop's
+	answers ask.Answers // the heartbeat loop's
 
 	evictions health.Evictions // the heartbeat loop's
 	seq       atomic.Uint64    // heartbeats that were sent
@@ -98,7 +102,7 @@ func New(c Config, node Peer) (*Link, error) {
 	}
 	_ = c.check() // fills in the defaults; Dial has refused what is wrong
 	l := &Link{
-		config: c, node: node, client: client, started: time.Now(),
+		config: c, node: node, client: client, started: time.Now(), draw: rand.Float64,
 		outbox: outbox.New(outbox.Pace, node.Refused), news: make(chan struct{}, 1),
 		watched: make(chan aggregator.Key, maxWatched),
 		wake:    make(chan struct{}, 1), resync: make(chan struct{}, 1),
@@ -106,7 +110,7 @@ func New(c Config, node Peer) (*Link, error) {
 	}
 	l.health = health.New(l.started, node.Alarm, node.Calm)
 	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
-	l.nodes = roster.New(l.config.Node, l.config.Boot, rand.Float64)
+	l.nodes = roster.New(l.config.Node, l.config.Boot, l.draw)
 	l.pusher = newPusher(client, &l.config, l.node, l.nodes, &l.stats)
 	l.pusher.live, l.pusher.forged = true, l.forged
 	l.pusher.refreshNames = func(ctx context.Context) { _, _ = l.heartbeat(ctx, false) } // it counts its errors
@@ -203,6 +207,8 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		return position{}, err
 	}
 	l.drift.Joined(s.Born)
+	l.asks.Joined()
+	l.answers.Seen(s.Ask)
 	// What operators changed is in the list, too, which the sync publishes.
 	l.outbox.Operators()
 	if err := l.fullSync(ctx, s); err != nil {

@@ -26,9 +26,9 @@ type State struct {
 	// there was none.
 	Other  bool
 	Before int64
-	// Ask is how often nodes asked for MACs that they lack; MACs is how many
-	// Redis has.
-	Ask, MACs int64
+	// Ask is another number after each time that a node asked for MACs that it
+	// lacks.
+	Ask int64
 }
 
 // The lengths of answers before the nodes.
@@ -61,7 +61,7 @@ func ParseState(answer []any) (State, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Version, s.Other, s.Before, s.More, s.Whole, s.Ask, s.MACs = n[0], n[1] != 0, n[2], n[3] != 0, n[4] != 0, n[5], n[6]
+	s.Version, s.Other, s.Before, s.More, s.Whole, s.Ask = n[0], n[1] != 0, n[2], n[3] != 0, n[4] != 0, n[5]
 	for rest := answer[parts:]; len(rest) >= 3; rest = rest[3:] {
 		alive, _ := number(rest[1])
 		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[2]), Alive: alive == 1})
