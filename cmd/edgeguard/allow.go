@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 func allowCommand(e *env) *cobra.Command {
@@ -86,7 +87,7 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 			t.Row(prefixText(a.Prefix), "config", "", "", "")
 			continue
 		}
-		t.Row(prefixText(a.Prefix), a.Origin, output.Instant(a.Since), allowedUntil(a), a.Reason)
+		t.Row(prefixText(a.Prefix), a.Origin, words.Instant(a.Since), allowedUntil(a), a.Reason)
 	}
 	t.Print(e.stdout, e.colour)
 	return nil
@@ -97,7 +98,7 @@ func allowedUntil(a admin.Allowance) string {
 	if a.Until.IsZero() {
 		return "removed"
 	}
-	return output.Instant(a.Until)
+	return words.Instant(a.Until)
 }
 
 func allowAddCommand(e *env) *cobra.Command {

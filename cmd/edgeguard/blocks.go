@@ -14,6 +14,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 func blocksCommand(e *env) *cobra.Command {
@@ -105,7 +106,7 @@ func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.P
 		}
 		if b.Prefix.Bits() <= prefix.Bits() {
 			fmt.Fprintf(e.stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
-				prefixText(b.Prefix), safetext.Strip(b.Rule), output.Instant(b.Until), prefixText(b.Prefix))
+				prefixText(b.Prefix), safetext.Strip(b.Rule), words.Instant(b.Until), prefixText(b.Prefix))
 		}
 	}
 	return nil
@@ -126,11 +127,11 @@ func blockTable(head string) *output.Table {
 }
 
 func blockRow(t *output.Table, b admin.Block, now time.Time) {
-	count, limit := output.Number(b.Count), output.Number(b.Limit)
+	count, limit := words.Number(b.Count), words.Number(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.Row(prefixText(b.Prefix), b.Rule, count, limit, output.Instant(b.Since), output.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
+	t.Row(prefixText(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
 }
 
 func blocksAddCommand(e *env) *cobra.Command {
@@ -154,7 +155,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 				if !aggregator.Travels(b.Prefix) {
 					alone = ", on this node only: so wide a block is not sent to other nodes"
 				}
-				fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), output.Instant(b.Until), alone)
+				fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), words.Instant(b.Until), alone)
 				if request.Force && alone == "" {
 					warnUnsigned(ctx, e, node)
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 	"edgeguard/tuning"
 )
 
@@ -30,12 +31,12 @@ func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
 	}
 	for i := first; i <= last; i++ {
 		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
-		label := output.Number(low)
+		label := words.Number(low)
 		if high > low {
-			label += "–" + output.Number(high)
+			label += "–" + words.Number(high)
 		}
 		n := doublings[i]
-		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, output.Number(n), output.Paint(output.Amber, bar(n, most), e.colour))
+		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, words.Number(n), output.Paint(output.Amber, bar(n, most), e.colour))
 	}
 }
 

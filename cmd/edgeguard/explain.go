@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 func explainCommand(e *env) *cobra.Command {
@@ -59,9 +60,9 @@ func printExplanation(e *env, x *admin.Explanation) {
 		b := x.Block
 		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, output.Paint(output.Red, "blocked", e.colour), safetext.Strip(b.Rule))
 		if b.Limit > 0 {
-			fmt.Fprintf(out, " (%s, limit %s)", output.Number(b.Count), output.Number(b.Limit))
+			fmt.Fprintf(out, " (%s, limit %s)", words.Number(b.Count), words.Number(b.Limit))
 		}
-		fmt.Fprintf(out, " from %s until %s, %s remaining\n", output.Instant(b.Since), output.Instant(b.Until), output.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
+		fmt.Fprintf(out, " from %s until %s, %s remaining\n", words.Instant(b.Since), words.Instant(b.Until), words.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
 		if b.Reason != "" {
 			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
 		}
@@ -86,7 +87,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		case event.Allowance != nil:
 			about = ", " + prefixText(event.Allowance.Prefix) + " on " + event.Allowance.Origin
 		}
-		fmt.Fprintf(out, "  %s  %s%s\n", output.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
+		fmt.Fprintf(out, "  %s  %s%s\n", words.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
 	}
 }
 
@@ -94,7 +95,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 func printRuleCount(e *env, r *admin.RuleCount) {
 	out := e.stdout
 	window := time.Duration(r.Window) * time.Second
-	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", safetext.Strip(r.Rule), output.Number(r.Count), output.Number(r.Limit), output.Span(window), output.Number(r.Threshold), safetext.Strip(r.Does))
+	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", safetext.Strip(r.Rule), words.Number(r.Count), words.Number(r.Limit), words.Span(window), words.Number(r.Threshold), safetext.Strip(r.Does))
 	if r.Scope == "fleet" {
 		fmt.Fprint(out, ", counted on this node")
 	}
@@ -103,21 +104,21 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	}
 	fmt.Fprintln(out)
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
-		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", output.Paint(output.Amber, spark(r.Slots), e.colour), output.Span(window/time.Duration(len(r.Slots))))
+		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", output.Paint(output.Amber, spark(r.Slots), e.colour), words.Span(window/time.Duration(len(r.Slots))))
 	}
 	printFleetCount(e, r)
 	if r.Under > 0 {
-		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", output.Span(time.Duration(r.Under)*time.Second))
+		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", words.Span(time.Duration(r.Under)*time.Second))
 	}
 	for _, w := range r.Wide {
-		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, output.Number(w.Count), output.Number(w.Limit), w.Times, safetext.Strip(w.Action))
+		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, words.Number(w.Count), words.Number(w.Limit), w.Times, safetext.Strip(w.Action))
 	}
 	for _, c := range r.Candidates {
 		over := "under"
 		if c.Over {
 			over = "over"
 		}
-		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, output.Number(c.Threshold), output.Number(c.Limit))
+		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, words.Number(c.Threshold), words.Number(c.Limit))
 	}
 }
 
@@ -128,12 +129,12 @@ func printFleetCount(e *env, r *admin.RuleCount) {
 	case r.Fleet == nil && r.Scope == "fleet":
 		fmt.Fprintln(e.stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
-		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", output.Number(r.Fleet.Count), output.Number(r.Limit), output.Percent(r.Fleet.Count, r.Limit))
+		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", words.Number(r.Fleet.Count), words.Number(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
 		for i, n := range limitRows(r.Fleet.Nodes, most) {
-			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), output.Number(n.Count))
+			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), words.Number(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {
-			fmt.Fprintf(e.stdout, " and %s more", output.Number(left))
+			fmt.Fprintf(e.stdout, " and %s more", words.Number(left))
 		}
 		fmt.Fprintln(e.stdout)
 	}

@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 func blocksHeldCommand(e *env) *cobra.Command {
@@ -56,7 +57,7 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 		}
 		if !asJSON {
 			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.Row(prefixText(b.Prefix), kindText(b.Kind), whyText(b.Why), output.PercentShare(b.Share), b.Rule, b.Origin, output.Span(left), b.Reason)
+			t.Row(prefixText(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Span(left), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ without a key, confirm on each node that 'edgeguard blocks held' lists them on.`
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(e.stdout, "%s in force\n", output.Plural(done.Confirmed, "block is", "blocks are"))
+				fmt.Fprintf(e.stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
 				if done.Confirmed > 0 {
 					warnUnsigned(ctx, e, node)
 				}

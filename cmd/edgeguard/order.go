@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"edgeguard"
-	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
 
@@ -44,7 +44,7 @@ func (j *job) mayRepeat() bool {
 // first report where that cannot be. They are opened without a look at strays:
 // in the order of time no line makes a later one late.
 func (j *job) runSorted(ctx context.Context, first *replay.Report) (*replay.Report, error) {
-	j.lateShare = output.Percent(first.Late, first.Events)
+	j.lateShare = words.Percent(first.Late, first.Events)
 	switch {
 	case !j.mayRepeat():
 		j.order = orderOnce
@@ -99,7 +99,7 @@ func (j *job) printOrder(out io.Writer) {
 		fmt.Fprintln(out, tooLow+"use --sort")
 	case orderTooLarge:
 		fmt.Fprintf(out, "%sthey do not fit into `memory` (%s MiB) for sorting: raise it in the config, or use --sort, which has no limit\n",
-			tooLow, output.Number(j.limits.Memory>>20))
+			tooLow, words.Number(j.limits.Memory>>20))
 	}
 }
 

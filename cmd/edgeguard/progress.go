@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 // progress draws how far a long input has been read: one line on a terminal,
@@ -53,7 +53,7 @@ func (p *progress) draw(events uint64, read, total int64) {
 // progressLine is what is drawn after so long.
 func progressLine(elapsed time.Duration, events uint64, read, total int64) string {
 	rate := float64(events) / elapsed.Seconds()
-	line := fmt.Sprintf("%s events, %s/s", output.Number(events), output.Number(int64(rate)))
+	line := fmt.Sprintf("%s events, %s/s", words.Number(events), words.Number(int64(rate)))
 	if total <= 0 || read <= 0 {
 		return line
 	}

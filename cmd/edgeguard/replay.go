@@ -13,6 +13,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
 
@@ -205,14 +206,14 @@ func (j *job) printInputs(r *replay.Report) {
 		if in.what == "capture" {
 			units = "packets"
 		}
-		fmt.Fprintf(out, "%s: %s, %s %s", in.name, in.what, output.Number(s.units), units)
+		fmt.Fprintf(out, "%s: %s, %s %s", in.name, in.what, words.Number(s.units), units)
 		if s.skipped > 0 {
-			fmt.Fprintf(out, ", %s skipped", output.Number(s.skipped))
+			fmt.Fprintf(out, ", %s skipped", words.Number(s.skipped))
 		}
 		fmt.Fprintln(out)
 	}
 	if r.Events > 0 {
-		fmt.Fprintf(out, "%s from %s to %s\n", output.Plural(r.Events, "event", "events"), output.Instant(r.First), output.Instant(r.Last))
+		fmt.Fprintf(out, "%s from %s to %s\n", words.Plural(r.Events, "event", "events"), words.Instant(r.First), words.Instant(r.Last))
 	}
 	j.printOrder(out)
 }
@@ -222,10 +223,10 @@ func (j *job) printRule(rr *replay.RuleReport) {
 	r := rr.Rule
 	what := r.Action.String()
 	if r.Action == edgeguard.ActionBlock {
-		what += " for " + output.Span(r.BlockFor)
+		what += " for " + words.Span(r.BlockFor)
 	}
 	fmt.Fprintf(j.env.stdout, "rule %s: over %s in %s (threshold %s × guard %s): %s\n", r.Name,
-		output.Number(r.Limit), output.Span(rr.Meter.Window), output.Number(r.Threshold), r.Guard, what)
+		words.Number(r.Limit), words.Span(rr.Meter.Window), words.Number(r.Threshold), r.Guard, what)
 }
 
 // printOffenders lists the keys that crossed a limit, or says that none did.
@@ -252,18 +253,18 @@ func (j *job) printOffenders(r *replay.Report) {
 	t.Column("refused", true, output.Amber)
 	shown := limitRows(all, j.settings.rows)
 	for _, o := range shown {
-		t.Row(output.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, output.Number(o.Count), output.Number(o.Limit),
-			output.Number(o.Crossings), output.Number(o.Peak), output.Number(o.Refused))
+		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Number(o.Count), words.Number(o.Limit),
+			words.Number(o.Crossings), words.Number(o.Peak), words.Number(o.Refused))
 	}
 	if r.RowsDropped > 0 {
 		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped because `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+
 			"A key that returned after its row was dropped is listed from then on. Numbers of keys are estimates; all other totals are exact.\n",
-			output.Plural(r.RowsDropped, "row was", "rows were"), output.Number(j.limits.Memory>>20), output.Number(j.config.MaxRows))
+			words.Plural(r.RowsDropped, "row was", "rows were"), words.Number(j.limits.Memory>>20), words.Number(j.config.MaxRows))
 	}
 	fmt.Fprintln(out)
 	t.Print(out, j.env.colour)
 	if len(shown) < len(all) {
-		fmt.Fprintf(out, "… and %s more (--rows 0 shows all)\n", output.Number(len(all)-len(shown)))
+		fmt.Fprintf(out, "… and %s more (--rows 0 shows all)\n", words.Number(len(all)-len(shown)))
 	}
 	fmt.Fprintf(out, "\n%s\n", summarySentence(r))
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"edgeguard"
-	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
+	"edgeguard/internal/words"
 )
 
 // printStart prints what was started: which limits apply, where it listens, and a
@@ -51,10 +51,10 @@ func printLimits(e *env, c *config.Config) {
 		m := &c.Rules.Meters[r.Meter]
 		what := r.Action.String()
 		if r.Action == edgeguard.ActionBlock {
-			what += " for " + output.Span(r.BlockFor)
+			what += " for " + words.Span(r.BlockFor)
 		}
 		fmt.Fprintf(e.stdout, "rule %s: over %s %ss in %s (threshold %s × guard %s): %s\n", r.Name,
-			output.Number(r.Limit), m.Kind, output.Span(m.Window), output.Number(r.Threshold), r.Guard, what)
+			words.Number(r.Limit), m.Kind, words.Span(m.Window), words.Number(r.Threshold), r.Guard, what)
 	}
 }
 

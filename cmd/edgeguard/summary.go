@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
 
@@ -70,9 +70,9 @@ func keysOf(r *replay.Report, pick func(*replay.Offender) bool) (keys []edgeguar
 // about writes a number of keys, as an estimate where rows were dropped.
 func about(r *replay.Report, n int, one, many string) string {
 	if r.Keys.About {
-		return "about " + output.Plural(n, one, many)
+		return "about " + words.Plural(n, one, many)
 	}
-	return output.Plural(n, one, many)
+	return words.Plural(n, one, many)
 }
 
 // summarySentence returns what the rules would have done, in a sentence.
@@ -82,7 +82,7 @@ func summarySentence(r *replay.Report) string {
 	if k.Blocked > 0 {
 		part := about(r, k.Blocked, "address", "addresses") + " would have been blocked"
 		if k.AddedUp > 0 {
-			part += ", " + output.Number(k.AddedUp) + " of them found only by adding up the nodes"
+			part += ", " + words.Number(k.AddedUp) + " of them found only by adding up the nodes"
 		}
 		parts = append(parts, part)
 	}
@@ -110,7 +110,7 @@ func summarySentence(r *replay.Report) string {
 	}
 	sentence := strings.Join(parts, "; ") + "."
 	if r.Denied > 0 {
-		sentence += fmt.Sprintf(" %s of %s events (%s) would have been refused.", output.Number(r.Denied), output.Number(r.Events), output.Percent(r.Denied, r.Events))
+		sentence += fmt.Sprintf(" %s of %s events (%s) would have been refused.", words.Number(r.Denied), words.Number(r.Events), words.Percent(r.Denied, r.Events))
 	}
 	return sentence
 }
@@ -134,7 +134,7 @@ func (j *job) printNobody(r *replay.Report) {
 	}
 	fmt.Fprintf(out, "\nNo address exceeded a limit.")
 	if key, peak, ok := highest(r); ok {
-		fmt.Fprintf(out, " The highest count was %s, of %s.", output.Number(peak), key)
+		fmt.Fprintf(out, " The highest count was %s, of %s.", words.Number(peak), key)
 	} else {
 		fmt.Fprintf(out, " No rule matched an event.")
 	}
@@ -152,14 +152,14 @@ func (j *job) printWarnings(r *replay.Report) {
 		if s.skipped == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "warning: %s: %s skipped", in.name, output.Number(s.skipped))
+		fmt.Fprintf(out, "warning: %s: %s skipped", in.name, words.Number(s.skipped))
 		if len(s.first) > 0 {
 			fmt.Fprintf(out, ", the first:\n  %s", strings.Join(limitRows(s.first, 3), "\n  "))
 		}
 		fmt.Fprintln(out)
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(out, "warning: %s older than the window on arrival and not counted", output.Plural(r.Late, "event was", "events were"))
+		fmt.Fprintf(out, "warning: %s older than the window on arrival and not counted", words.Plural(r.Late, "event was", "events were"))
 		if !j.settings.sort && j.order == orderKept {
 			fmt.Fprint(out, "; --sort sorts all events first")
 		}
@@ -167,9 +167,9 @@ func (j *job) printWarnings(r *replay.Report) {
 	}
 	if r.BlocksEvicted > 0 {
 		fmt.Fprintf(out, "warning: the block list was full and %s evicted, as on a live node: raise `max_blocks` or `memory` in the config\n",
-			output.Plural(r.BlocksEvicted, "block was", "blocks were"))
+			words.Plural(r.BlocksEvicted, "block was", "blocks were"))
 	}
 	if r.Evicted > 0 {
-		fmt.Fprintf(out, "warning: memory was full and %s evicted, so counts may be too low: raise `memory` in the config\n", output.Plural(r.Evicted, "key was", "keys were"))
+		fmt.Fprintf(out, "warning: memory was full and %s evicted, so counts may be too low: raise `memory` in the config\n", words.Plural(r.Evicted, "key was", "keys were"))
 	}
 }

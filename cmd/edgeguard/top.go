@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 // topEvery is how often the screen is drawn, and the span that rates are of.
@@ -95,16 +96,16 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	if now.Monitor {
 		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.colour)
 	}
-	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", safetext.Strip(now.Version), safetext.Strip(now.Node), mode, output.Span(now.Time.Sub(now.Started).Round(time.Second)))
+	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", safetext.Strip(now.Version), safetext.Strip(now.Node), mode, words.Span(now.Time.Sub(now.Started).Round(time.Second)))
 	seconds := max(now.Time.Sub(before.Time).Seconds(), 0.001)
-	rate := func(a, b uint64) string { return output.Number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
+	rate := func(a, b uint64) string { return words.Number(uint64(float64(b-min(a, b))/seconds + 0.5)) }
 	fmt.Fprintf(out, "%s events/s, %s denied/s, %s would be denied/s; %s events so far\n",
 		rate(before.Events.Decided, now.Events.Decided), rate(before.Events.Denied, now.Events.Denied),
-		rate(before.Events.Shadowed, now.Events.Shadowed), output.Number(now.Events.Decided))
-	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", output.Number(now.V4+now.V6), output.Number(now.Tables.Keys),
-		output.Number(now.Tables.Used>>20), output.Number(now.Tables.Limit>>20))
+		rate(before.Events.Shadowed, now.Events.Shadowed), words.Number(now.Events.Decided))
+	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", words.Number(now.V4+now.V6), words.Number(now.Tables.Keys),
+		words.Number(now.Tables.Used>>20), words.Number(now.Tables.Limit>>20))
 	if n := uncountedSince(before, now); n > 0 {
-		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", output.Number(n)), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", words.Number(n)), e.colour))
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
@@ -147,7 +148,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	if !f.Up {
 		lost := "fleet " + safetext.Strip(f.Namespace) + " degraded"
 		if !f.Since.IsZero() {
-			lost += " for " + output.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
+			lost += " for " + words.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
 		}
 		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+safetext.Strip(f.Fix), e.width), e.colour))
 		return
@@ -158,13 +159,13 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	}
 	held := ""
 	if f.Held > 0 {
-		held = ", " + output.Paint(output.Amber, output.Plural(f.Held, "block", "blocks")+" held", e.colour)
+		held = ", " + output.Paint(output.Amber, words.Plural(f.Held, "block", "blocks")+" held", e.colour)
 	}
 	if f.Unpublished > 0 {
-		held += ", " + output.Plural(f.Unpublished, "block", "blocks") + " to be sent"
+		held += ", " + words.Plural(f.Unpublished, "block", "blocks") + " to be sent"
 	}
 	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", safetext.Strip(f.Namespace),
-		output.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), output.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
+		words.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), words.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }
 
 // drawKeys writes the keys nearest to their limits.
@@ -186,10 +187,10 @@ func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
 		t.Column("nodes", true, output.Faint)
 	}
 	for _, k := range keys {
-		row := []string{k.Shown, k.Rule, output.Number(k.Count), output.Number(k.Limit), output.Percent(k.Count, k.Limit)}
+		row := []string{k.Shown, k.Rule, words.Number(k.Count), words.Number(k.Limit), words.Percent(k.Count, k.Limit)}
 		switch {
 		case k.Fleet != nil:
-			row = append(row, output.Number(k.Fleet.Count), output.Percent(k.Fleet.Count, k.Limit), output.Number(len(k.Fleet.Nodes)))
+			row = append(row, words.Number(k.Fleet.Count), words.Percent(k.Fleet.Count, k.Limit), words.Number(len(k.Fleet.Nodes)))
 		case inFleet:
 			row = append(row, "", "", "")
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 )
@@ -78,14 +79,14 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 		fmt.Fprintf(out, "no event matched\n")
 		return
 	}
-	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", output.Plural(t.Peaks.Total(), "key", "keys"), output.Span(rr.Meter.Window))
+	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", words.Plural(t.Peaks.Total(), "key", "keys"), words.Span(rr.Meter.Window))
 	drawDistribution(out, &t.Peaks, j.env)
 	fmt.Fprintf(out, "\nhighest:\n")
 	leaders := &output.Table{}
 	leaders.Column("  key", false, "")
 	leaders.Column("highest count", true, "")
 	for _, p := range limitRows(t.Top.Sorted(), min(j.topRows(), 10)) {
-		leaders.Row("  "+p.Key.String(), output.Number(p.Peak))
+		leaders.Row("  "+p.Key.String(), words.Number(p.Peak))
 	}
 	leaders.Print(out, j.env.colour)
 	j.printWide(rr)
@@ -97,7 +98,7 @@ func (j *job) tuneRule(rr *replay.RuleReport) {
 		fmt.Fprintf(out, "\nno suggestion: %s\n", s.Reason)
 		return
 	}
-	fmt.Fprintf(out, "\nsuggestion: %s\n", output.Paint(output.Bold, "threshold "+output.Number(s.Threshold), j.env.colour))
+	fmt.Fprintf(out, "\nsuggestion: %s\n", output.Paint(output.Bold, "threshold "+words.Number(s.Threshold), j.env.colour))
 	fmt.Fprintf(out, "  %s\n", s.Reason)
 }
 
@@ -130,7 +131,7 @@ func (j *job) printOutcomes(rr *replay.RuleReport, ladder []tuning.Outcome) {
 				note = "← candidate"
 			}
 		}
-		t.Row("  "+output.Number(o.Threshold), output.Number(o.Limit), output.Number(o.Keys), output.PercentShare(o.KeyShare), output.Number(o.Events), output.PercentShare(o.EventShare), note)
+		t.Row("  "+words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare), note)
 	}
 	t.Print(j.env.stdout, j.env.colour)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
 
@@ -22,7 +23,7 @@ func (j *job) printWide(rr *replay.RuleReport) {
 			continue
 		}
 		rows++
-		t.Row("  "+w.Key.String(), output.Number(w.Peak), fmt.Sprintf("%s (%d × the limit)", output.Number(w.Limit), w.Times), w.Does())
+		t.Row("  "+w.Key.String(), words.Number(w.Peak), fmt.Sprintf("%s (%d × the limit)", words.Number(w.Limit), w.Times), w.Does())
 	}
 	if rows == 0 {
 		return

@@ -16,6 +16,7 @@ import (
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/aggregator/sign"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 // atOnce is about how many fields one HSCAN returns.
@@ -99,9 +100,9 @@ func printKeys(out io.Writer, f *redis.Fleet, r *Records, colour bool) {
 	}
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(r.Signed)) {
-		parts = append(parts, fmt.Sprintf("%s signed by key %s", output.Number(r.Signed[id]), id))
+		parts = append(parts, fmt.Sprintf("%s signed by key %s", words.Number(r.Signed[id]), id))
 	}
-	parts = append(parts, output.Number(r.Unsigned)+" unsigned")
+	parts = append(parts, words.Number(r.Unsigned)+" unsigned")
 	line := "records: " + strings.Join(parts, ", ")
 	if !r.Verified {
 		line += " (by what the MACs say: no key of this config verifies them)"

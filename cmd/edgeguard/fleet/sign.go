@@ -8,7 +8,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 func signCommand(e *Env) *cobra.Command {
@@ -39,10 +39,10 @@ records these are. Look at 'edgeguard blocks' and 'edgeguard allow' first.`,
 }
 
 func printSigned(e *Env, s admin.Signed, done bool) {
-	records := output.Plural(s.Records, "record", "records")
+	records := words.Plural(s.Records, "record", "records")
 	if done {
-		fmt.Fprintf(e.Stdout, "signed %s, %s of them unsigned before; edgeguard fleet status shows when the fleet has them\n", records, output.Number(s.Unsigned))
+		fmt.Fprintf(e.Stdout, "signed %s, %s of them unsigned before; edgeguard fleet status shows when the fleet has them\n", records, words.Number(s.Unsigned))
 		return
 	}
-	fmt.Fprintf(e.Stdout, "%s, %s of them unsigned: run edgeguard fleet sign --yes to sign all\n", records, output.Number(s.Unsigned))
+	fmt.Fprintf(e.Stdout, "%s, %s of them unsigned: run edgeguard fleet sign --yes to sign all\n", records, words.Number(s.Unsigned))
 }

@@ -13,6 +13,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 func statusCommand(e *Env) *cobra.Command {
@@ -59,7 +60,7 @@ func printStatus(e *Env, f *redis.Fleet, r *Records, rc redis.Config) {
 		server = "Redis (version unknown: the user may not run INFO)"
 	}
 	fmt.Fprintf(e.Stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
-		output.Plural(f.Partitions, "partition", "partitions"), f.Changes, output.Plural(f.Blocks, "block record", "block records"))
+		words.Plural(f.Partitions, "partition", "partitions"), f.Changes, words.Plural(f.Blocks, "block record", "block records"))
 	if f.Policy != "" && f.Policy != "noeviction" {
 		fmt.Fprintf(e.Stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.Colour), safetext.Strip(f.Policy))
 	}
@@ -80,7 +81,7 @@ func printStatus(e *Env, f *redis.Fleet, r *Records, rc redis.Config) {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		t.Row(n.Node, nodeState(n), n.Version, output.Span(f.Now.Sub(n.Started).Round(time.Second)), output.Span(n.Age.Round(time.Second))+" ago",
+		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(n.Age.Round(time.Second))+" ago",
 			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, keyText(n))
 	}
 	fmt.Fprintln(e.Stdout)

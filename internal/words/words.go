@@ -1,4 +1,6 @@
-package output
+// Package words writes numbers, shares, spans and times as people read them: the
+// command and the pages of the console write them alike.
+package words
 
 import (
 	"fmt"
