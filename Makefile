@@ -31,6 +31,9 @@ lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full s
 	@scripts/errcheck $(ERRCHECK)
 	@found=$$(go run $(GODOT) .); test -z "$$found" || { echo "$$found"; exit 1; }
 
+generate: ## deploy/: Prometheus's rules and Grafana's dashboard
+	go generate ./...
+
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
 
@@ -49,4 +52,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -f edgeguard
 
-.PHONY: build test bare race lint fuzz bench bench-fleet torture clean
+.PHONY: build test bare race lint generate fuzz bench bench-fleet torture clean

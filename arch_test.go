@@ -102,6 +102,7 @@ var floors = map[string]floor{
 	"internal/words":            {pure: true},
 	"internal/unsafetext":       {pure: true},
 	"internal/house":            {},
+	"internal/monitoring":       {},
 	"internal/realdata":         {},
 	"internal/freeport":         {},
 	"internal/nodetest":         {},
