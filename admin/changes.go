@@ -15,7 +15,7 @@ type changes struct {
 
 // audited reports a manual action and its end, and returns the problem.
 func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
-	record.Time, record.Who, record.Result = s.reader.Now(), access.PeerOf(r).Who, "ok"
+	record.Time, record.Who, record.Result = s.reader.Now(), access.CallerOf(r).Who, "ok"
 	if p != nil {
 		record.Result = p.Error()
 	}

@@ -3,15 +3,23 @@ package admin
 import (
 	"net/http"
 	"time"
+
+	"edgeguard/admin/access"
 )
 
-// guard passes on the requests that the policy accepts. It counts and answers
-// the others.
-func (s *Server) guard(next http.Handler) http.Handler {
+// guard passes on the requests that the policy accepts: to full, or to discreet
+// where the caller has no login. It counts and answers the others. Both have the
+// same patterns.
+func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refusal := s.access.Check(r)
+		_, pattern := full.Handler(r)
+		caller, refusal := s.access.Check(r, pattern)
 		if refusal == nil {
-			next.ServeHTTP(w, r)
+			next := discreet
+			if caller.Role >= access.Reader {
+				next = full
+			}
+			next.ServeHTTP(w, r.WithContext(access.WithCaller(r.Context(), caller)))
 			return
 		}
 		s.config.Metrics.Refused(refusal.Reason)

@@ -13,7 +13,11 @@ import (
 
 func newServer(t testing.TB, c admin.Config) *admin.Server {
 	t.Helper()
-	n := newNode()
+	return serverOf(t, newNode(), c)
+}
+
+func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
+	t.Helper()
 	c.Reader, c.Operator, c.Events, c.Metrics = n, n, n.events, metrics.New(n, n.events, nil)
 	s, err := admin.New(c)
 	if err != nil {

@@ -13,6 +13,8 @@ type View struct {
 	reader Reader
 	events *Events
 	scan   chan struct{} // holds one while a request looks at every key
+	// discreet leaves out what operators wrote.
+	discreet bool
 }
 
 // NewView returns a view of a node and of what happened on it.
@@ -33,6 +35,11 @@ func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
 	}
 	v.addFleet(ctx, &e)
 	e.History = v.events.history(addr, historyLength)
+	if v.discreet {
+		for i := range e.History {
+			e.History[i] = *e.History[i].withoutNote()
+		}
+	}
 	return e
 }
 

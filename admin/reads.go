@@ -8,10 +8,7 @@ import (
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
 // its own cannot change anything.
-type reads struct {
-	*View
-	tokenless bool // TCP clients show no token
-}
+type reads struct{ *View }
 
 // getHealth says that the process runs and answers.
 func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {

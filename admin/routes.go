@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/pprof"
 	"slices"
 	"strings"
+
+	"edgeguard/admin/serve"
 )
 
 // answer is one method of one resource; what it returns is sent.
@@ -15,11 +16,11 @@ type answer func(http.ResponseWriter, *http.Request) *Problem
 // methods are those of one resource.
 type methods map[string]answer
 
-func (s *Server) routes() http.Handler {
-	reads := &reads{View: s.view, tokenless: !s.access.HasToken()}
+// resources returns all resources of the API by their paths.
+func (s *Server) resources(view *View) map[string]methods {
+	reads := &reads{View: view}
 	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
-	mux := http.NewServeMux()
-	for path, m := range map[string]methods{
+	return map[string]methods{
 		"/healthz":                   {"GET": reads.getHealth},
 		"/readyz":                    {"GET": reads.getReady},
 		"/api/v1/status":             {"GET": reads.getStatus},
@@ -37,15 +38,19 @@ func (s *Server) routes() http.Handler {
 		"/api/v1/top":                {"GET": reads.getTop},
 		"/api/v1/events":             {"GET": reads.streamEvents},
 		"/api/v1/reload":             {"POST": changes.reload},
-	} {
+	}
+}
+
+// routes returns the routes to what a view shows.
+func (s *Server) routes(view *View) *http.ServeMux {
+	mux := http.NewServeMux()
+	for path, m := range s.resources(view) {
 		mux.Handle(path, m)
 	}
 	mux.Handle("GET /metrics", s.config.Metrics)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // also heap, goroutine and the other named ones
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	for pattern, profile := range serve.Profiles {
+		mux.Handle(pattern, profile)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusNotFound, "", fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path), "see docs/api.md").send(w)
 	})

@@ -9,21 +9,19 @@
 //
 // Who may do what depends on how they come. Over a unix socket the file's mode
 // decides, and all is allowed. Over TCP a token is asked for, if there is one;
-// without one the node listens on loopback only and no client can change
-// anything. A browser is kept out of it: changes require a JSON content type and
-// no foreign origin, loopback requires a local Host, and there are no cookies.
-// Package access decides it.
+// without one the node listens on loopback only, and no client can change
+// anything or see what operators wrote. A foreign page is kept out of it: changes
+// require a JSON content type, nothing is answered to another origin's page,
+// loopback requires a local Host, and there are no cookies. Package access decides
+// it, by a role for each route.
 package admin
 
 import (
-	"context"
 	"log/slog"
-	"net"
 	"net/http"
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/serve"
-	"edgeguard/internal/lobby"
 )
 
 // defaultConnections is twice the streams that there may be.
@@ -55,13 +53,12 @@ type Metrics interface {
 	Refused(reason string)
 }
 
-// Server answers the admin API. It is safe for concurrent use. Make one with
-// [New].
+// Server answers the admin API on its listeners; it refuses one that strangers
+// could reach without a token. It is safe for concurrent use. Make one with [New].
 type Server struct {
+	*serve.Bounded
 	config Config
-	view   *View
 	access *access.Policy
-	http   *serve.Bounded
 }
 
 // New makes a server and reads its token. It does not listen yet.
@@ -70,40 +67,21 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, view: NewView(c.Reader, c.Events), access: policy}
+	s := &Server{config: c, access: policy}
 	if s.config.Connections == 0 {
 		s.config.Connections = defaultConnections
 	}
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
-	s.http = &serve.Bounded{Handler: s.guard(s.routes()), Connections: s.config.Connections, Connected: access.WithPeer, Log: c.Log}
+	view := NewView(c.Reader, c.Events)
+	s.Bounded = &serve.Bounded{
+		Handler: s.guard(s.routes(view), s.routes(view.forGuests())), MayListen: policy.MayListen,
+		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
+	}
 	return s, nil
 }
 
 // ReadToken reads the token file again; call it on every reload. On an error
 // the previous token stays in use.
 func (s *Server) ReadToken() error { return s.access.ReadToken() }
-
-// Connections says what was done on all listeners to keep the connections within
-// their bound.
-func (s *Server) Connections() lobby.Stats { return s.http.Counted() }
-
-// Serve answers on the listeners until ctx is done, and has closed them and
-// ended every goroutine and stream when it returns. It refuses a listener that
-// strangers could reach without a token. It is called once.
-func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	for _, l := range listeners {
-		if err := s.access.MayListen(l.Addr()); err != nil {
-			closeAll(listeners)
-			return err
-		}
-	}
-	return s.http.Serve(ctx, listeners...)
-}
-
-func closeAll(listeners []net.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-}

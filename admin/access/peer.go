@@ -17,6 +17,9 @@ type Peer struct {
 	loopback bool // over TCP from this host
 }
 
+// local reports whether a peer is on this host.
+func (p *Peer) local() bool { return p.Unix || p.loopback }
+
 type peerKey struct{}
 
 // WithPeer keeps a connection's peer for its requests. The connection is one of

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// Policy decides which requests are accepted, before anything is parsed:
+// Policy decides which requests are accepted, before anything is parsed. A way to
+// connect makes a client's role, and each route requires one:
 //
-//	                 unix socket   TCP, token set        loopback, no token
-//	/healthz, /readyz   yes            yes                    yes
-//	reading             yes            with the token         yes
-//	writing             yes            with the token         no
-//	profiles            yes            loopback and token     no
+//	unix socket           operator
+//	TCP, token set        operator with the token, else stranger
+//	loopback, no token    guest
+//
+// Profiles over TCP are for loopback only.
 //
 // It is safe for concurrent use. Make one with [New].
 type Policy struct {
@@ -54,40 +55,80 @@ type Refusal struct {
 	Fix    string // what to do about it
 }
 
-// Check returns why a request is refused, nil if it is accepted.
-func (p *Policy) Check(r *http.Request) *Refusal {
-	if refusal := p.refusal(r); refusal != nil {
-		return refusal
+// Check returns who sends a request, and why it is refused: nil if it is accepted.
+// pattern is that of the route.
+func (p *Policy) Check(r *http.Request, pattern string) (Caller, *Refusal) {
+	needs := Least(r.Method, pattern)
+	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if refusal := p.foreign(r, reading); refusal != nil {
+		return Caller{}, refusal
 	}
-	if p.origins.Check(r) != nil {
+	if needs == Stranger {
+		return Caller{}, nil
+	}
+	c, refusal := p.caller(r)
+	switch {
+	case refusal != nil:
+	case c.Role < needs:
+		refusal = tooLow(c.Role, needs, r.URL.Path)
+	case strings.HasPrefix(r.URL.Path, "/debug/") && (!PeerOf(r).local() || proxied(r) != ""):
+		refusal = noProfile
+	case !reading && !isJSON(r.Header.Get("Content-Type")):
+		refusal = &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`"}
+	}
+	return c, refusal
+}
+
+// foreign returns why a request from another site's page is refused.
+func (p *Policy) foreign(r *http.Request, reading bool) *Refusal {
+	switch {
+	case reading && foreignPage(r):
+		return &Refusal{"origin", http.StatusForbidden, "Sec-Fetch-Site", "a page of another site asks", "open the address in a tab of its own, or use `edgeguard` or curl"}
+	case !reading && p.origins.Check(r) != nil:
 		return &Refusal{"origin", http.StatusForbidden, "", "changes from a page of another site are refused", "use `edgeguard` or curl"}
 	}
 	return nil
 }
 
-func (p *Policy) refusal(r *http.Request) *Refusal {
-	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
-		return nil
-	}
+// caller finds who sends a request.
+func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	from := PeerOf(r)
-	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+	c := Caller{Who: from.Who}
+	if from.loopback && !isLocalHost(r.Host) {
+		return c, &Refusal{"host", http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
+	}
+	if p.token != nil && !from.Unix {
+		if !p.token.is(r.Header.Get("Authorization")) {
+			return c, &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
+		}
+		c.Role = Operator
+		return c, nil
+	}
+	if !from.local() {
+		return c, &Refusal{"token", http.StatusForbidden, "", "no token is set, so only requests from this host are accepted", "set token_file"}
+	}
+	if sign := proxied(r); sign != "" {
+		return c, &Refusal{"proxied", http.StatusForbidden, "", sign + " shows that a proxy forwards this request, and all of the proxy's clients would be admitted as users of this host",
+			"set token_file for this address, and have the clients send the token"}
+	}
+	c.Role = Guest
+	if from.Unix {
+		c.Role = Operator
+	}
+	return c, nil
+}
+
+var noProfile = &Refusal{"profile", http.StatusForbidden, "", "profiles require the unix socket, or a token on loopback", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or set token_file and ask on loopback"}
+
+// tooLow returns the refusal of a role that may not use a route.
+func tooLow(has, needs Role, path string) *Refusal {
 	switch {
-	case from.loopback && !isLocalHost(r.Host):
-		return &Refusal{"host", http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
-	case from.Unix:
-	case p.token != nil && !p.token.is(r.Header.Get("Authorization")):
-		return &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
-	case p.token == nil && !from.loopback:
-		return &Refusal{"token", http.StatusForbidden, "", "no token is set, so only requests from this host are accepted", "set token_file"}
-	case p.token == nil && !reading:
+	case strings.HasPrefix(path, "/debug/"):
+		return noProfile
+	case needs == Operator:
 		return &Refusal{"readonly", http.StatusForbidden, "", "changes over TCP require a token", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address"}
-	case strings.HasPrefix(r.URL.Path, "/debug/") && (p.token == nil || !from.loopback):
-		return &Refusal{"profile", http.StatusForbidden, "", "profiles require the unix socket, or a token on loopback", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or set token_file and ask on loopback"}
 	}
-	if !reading && !isJSON(r.Header.Get("Content-Type")) {
-		return &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`"}
-	}
-	return nil
+	return &Refusal{"login", http.StatusForbidden, "", "what operators wrote is not shown without a token", "use the unix socket, or set token_file for this address"}
 }
 
 func isJSON(contentType string) bool {

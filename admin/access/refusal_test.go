@@ -34,6 +34,7 @@ func TestRefusalOfStrangers(t *testing.T) {
 		{"right token, profile", secret, "0123456789abcdef", "GET", "/debug/pprof/heap", true, "profile"},
 		{"right token, write as a form", secret, "0123456789abcdef", "POST", "/api/v1/reload", true, "content"},
 		{"something that only begins like health", secret, "", "GET", "/healthz/../metrics", true, "token"},
+		{"no route", open, "", "GET", "/", true, "token"},
 	} {
 		r := httptest.NewRequest(c.method, c.path, nil)
 		r.Host = "edge.example"
@@ -44,7 +45,7 @@ func TestRefusalOfStrangers(t *testing.T) {
 			r = r.WithContext(context.WithValue(r.Context(), peerKey{}, &Peer{Who: "198.51.100.1:1234"}))
 		}
 		reason := ""
-		if refusal := c.policy.Check(r); refusal != nil {
+		if _, refusal := c.policy.Check(r, c.path); refusal != nil {
 			reason = refusal.Reason
 		}
 		if reason != c.want {

@@ -34,9 +34,11 @@ const (
 // Bounded answers with Handler. The other fields are set before it serves, too.
 type Bounded struct {
 	Handler http.Handler
-	// Connections bounds the open connections of each listener. For one more
-	// another is closed, see package lobby.
-	Connections int
+	// MayListen returns why an address is not to be listened at, or nil.
+	MayListen func(net.Addr) error
+	// Places bounds the open connections of each listener. For one more another
+	// is closed, see package lobby.
+	Places int
 	// Connected returns the context of a connection's requests. The connection
 	// is one of package lobby.
 	Connected func(context.Context, net.Conn) context.Context
@@ -46,9 +48,9 @@ type Bounded struct {
 	lobbies atomic.Pointer[[]*lobby.Listener]
 }
 
-// Counted says what was done on all listeners to keep the connections within
+// Connections says what was done on all listeners to keep the connections within
 // their bound.
-func (b *Bounded) Counted() lobby.Stats {
+func (b *Bounded) Connections() lobby.Stats {
 	var sum lobby.Stats
 	if lobbies := b.lobbies.Load(); lobbies != nil {
 		for _, l := range *lobbies {
@@ -60,15 +62,22 @@ func (b *Bounded) Counted() lobby.Stats {
 }
 
 // Serve answers on the listeners until ctx is done, and has closed them and ended
-// every goroutine and stream when it returns. It is called once.
+// every goroutine and stream when it returns. It refuses them all if one may not
+// listen. It is called once.
 func (b *Bounded) Serve(ctx context.Context, listeners ...net.Listener) error {
+	for _, l := range listeners {
+		if err := b.MayListen(l.Addr()); err != nil {
+			closeAll(listeners)
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := b.httpServer(ctx)
 	failed := make(chan error, len(listeners))
 	var lobbies []*lobby.Listener
 	for _, l := range listeners {
-		lobbies = append(lobbies, lobby.Listen(l, b.Connections, full))
+		lobbies = append(lobbies, lobby.Listen(l, b.Places, full))
 	}
 	b.lobbies.Store(&lobbies)
 	var serving sync.WaitGroup
@@ -123,5 +132,11 @@ func connState(c net.Conn, state http.ConnState) {
 		in.Answered()
 	case http.StateClosed:
 		in.Leave()
+	}
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
 	}
 }

@@ -1,0 +1,96 @@
+package access
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Role is what a client may do: all that the roles before it may, and more.
+type Role uint8
+
+const (
+	// Stranger may ask for the node's health.
+	Stranger Role = iota
+	// Guest is a client from this host without a login. It may read, but not what
+	// operators wrote: notes can hold names and contracts.
+	Guest
+	// Reader has a login and may read everything.
+	Reader
+	// Operator may change the node, too.
+	Operator
+)
+
+// least is the least role that may use a route: a method and a pattern of
+// http.ServeMux. HEAD is as GET. A route that is not listed requires an operator,
+// so that a forgotten row opens nothing; a test lists all routes.
+var least = map[string]Role{
+	"GET /healthz": Stranger,
+	"GET /readyz":  Stranger,
+
+	"GET /metrics":                   Guest,
+	"GET /api/v1/status":             Guest,
+	"GET /api/v1/fleet":              Guest,
+	"GET /api/v1/blocks":             Guest,
+	"GET /api/v1/blocks/{prefix...}": Guest,
+	"GET /api/v1/held":               Guest,
+	"GET /api/v1/allow":              Guest,
+	"GET /api/v1/explain/{address}":  Guest,
+	"GET /api/v1/rules":              Guest,
+	"GET /api/v1/rules/{name}":       Guest,
+	"GET /api/v1/top":                Guest,
+	"GET /api/v1/events":             Guest,
+	"GET /":                          Guest, // what does not exist
+
+	"POST /api/v1/fleet/sign":           Operator,
+	"POST /api/v1/blocks":               Operator,
+	"PATCH /api/v1/blocks/{prefix...}":  Operator,
+	"DELETE /api/v1/blocks/{prefix...}": Operator,
+	"POST /api/v1/held/confirm":         Operator,
+	"POST /api/v1/allow":                Operator,
+	"DELETE /api/v1/allow/{prefix...}":  Operator,
+	"POST /api/v1/reload":               Operator,
+
+	// Profiles show addresses of memory: also from this host only.
+	"GET /debug/pprof/":        Operator,
+	"GET /debug/pprof/cmdline": Operator,
+	"GET /debug/pprof/profile": Operator,
+	"GET /debug/pprof/symbol":  Operator,
+	"GET /debug/pprof/trace":   Operator,
+}
+
+// Least returns the least role that may use a route: the method of a request and
+// the pattern that matches it, with or without a method before the path.
+func Least(method, pattern string) Role {
+	if _, path, ok := strings.Cut(pattern, " "); ok {
+		pattern = path
+	}
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if role, ok := least[method+" "+pattern]; ok {
+		return role
+	}
+	return Operator
+}
+
+// Caller is who sends a request.
+type Caller struct {
+	Role Role
+	// Who names the caller in the audit: as Peer.Who, and the user where it is
+	// known.
+	Who string
+}
+
+type callerKey struct{}
+
+// WithCaller keeps a request's caller.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerOf returns a request's caller; a stranger where nothing is known.
+func CallerOf(r *http.Request) Caller {
+	c, _ := r.Context().Value(callerKey{}).(Caller)
+	return c
+}
