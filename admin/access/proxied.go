@@ -16,8 +16,8 @@ var proxyHeaders = map[string]bool{
 // for nothing. HTTP/1.0 is one such sign: nginx speaks it by default, and then
 // sends no other.
 func proxied(r *http.Request) string {
-	for name := range r.Header {
-		if proxyHeaders[name] || strings.HasPrefix(name, "X-Forwarded-") {
+	for name, values := range r.Header {
+		if (proxyHeaders[name] || strings.HasPrefix(name, "X-Forwarded-")) && strings.Join(values, "") != "" {
 			return name
 		}
 	}

@@ -53,3 +53,19 @@ func TestRefusalOfStrangers(t *testing.T) {
 		}
 	}
 }
+
+// A repeated header counts where one of its values does, and an empty one not.
+func TestSignsOfAProxy(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		want   string
+	}{
+		{[]string{""}, ""}, {[]string{"", ""}, ""}, {[]string{"", "198.51.100.1"}, "X-Real-Ip"}, {[]string{"198.51.100.1"}, "X-Real-Ip"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header["X-Real-Ip"] = c.values
+		if got := proxied(r); got != c.want {
+			t.Errorf("%q: %q, want %q", c.values, got, c.want)
+		}
+	}
+}
