@@ -108,7 +108,7 @@ func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
 func (v *View) Newest(n int) []Block {
 	now := v.reader.Now()
 	blocks, seen := []Block{}, make(map[netip.Prefix]bool)
-	v.events.newest(n, func(e *Event) bool {
+	v.events.hub.Newest(n, func(e *Event) bool {
 		if e.Kind != EventBlock || seen[e.Block.Prefix] {
 			return false
 		}

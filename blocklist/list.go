@@ -66,7 +66,7 @@ type List struct {
 	remembered    map[netip.Prefix]*entry // tombstones, and blocks and allowances that have ended
 	expiries      expiries                // the blocks and allowances
 	ended, lifted expiries                // of those in remembered
-	rules         map[string]int          // blocks in force, by rule
+	newest        arrivals                // the blocks in force
 	budget        budget
 	signs         bool // this node has a fleet key
 	notify        notifier
@@ -78,7 +78,7 @@ func New(c Config) *List {
 	l := &List{
 		retention:  c.Retention,
 		remembered: make(map[netip.Prefix]*entry),
-		rules:      make(map[string]int),
+		newest:     newArrivals(),
 		budget:     newBudget(c.Most),
 	}
 	if l.retention <= 0 {

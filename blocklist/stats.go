@@ -1,7 +1,5 @@
 package blocklist
 
-import "maps"
-
 // Stats is the size of a list.
 type Stats struct {
 	V4, V6     int // active blocks by family
@@ -30,7 +28,7 @@ func (l *List) Stats() Stats {
 		V6:         l.blocks.Size6(),
 		Allowances: l.current.allowances.Size(),
 		Remembered: len(l.remembered),
-		Rules:      maps.Clone(l.rules),
+		Rules:      l.newest.counts(),
 		ByHand:     l.budget.byHand,
 		Most:       l.budget.most,
 		Evicted:    l.budget.evicted,

@@ -101,7 +101,7 @@ func (l *List) stood(e, old *entry, now time.Time) {
 	if old != nil {
 		l.unbook(old)
 	}
-	l.rules[e.block.Rule]++
+	l.newest.add(e)
 	l.expiries.push(e)
 }
 
@@ -177,10 +177,7 @@ func (l *List) unbook(e *entry) {
 		delete(l.remembered, e.block.Prefix)
 		return
 	}
-	if e.block.Allow {
-		return
-	}
-	if l.rules[e.block.Rule]--; l.rules[e.block.Rule] == 0 {
-		delete(l.rules, e.block.Rule)
+	if !e.block.Allow {
+		l.newest.remove(e)
 	}
 }

@@ -1,0 +1,155 @@
+package blocklist
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"edgeguard"
+)
+
+// slowNewest is Newest as one would write it first: all blocks, sorted.
+func slowNewest(l *List, now time.Time, rule string, after Place) (out []netip.Prefix) {
+	newer := func(a, b Place) int {
+		if by := b.Since.Compare(a.Since); by != 0 {
+			return by
+		}
+		return b.Prefix.Compare(a.Prefix)
+	}
+	all := slices.SortedFunc(l.All(now), func(a, b edgeguard.Block) int { return newer(PlaceOf(&a), PlaceOf(&b)) })
+	for i := range all {
+		if (rule == "" || all[i].Rule == rule) && (!after.Prefix.IsValid() || newer(after, PlaceOf(&all[i])) < 0) {
+			out = append(out, all[i].Prefix)
+		}
+	}
+	return out
+}
+
+func prefixesOf(l *List, now time.Time, rule string, after Place) (out []netip.Prefix) {
+	for b := range l.Newest(now, rule, after) {
+		out = append(out, b.Prefix)
+	}
+	return out
+}
+
+// The newest blocks are those of a sorted list, whatever was merged, extended,
+// replaced, lifted, evicted, restored and swept before.
+func TestNewestOracle(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	rules := []string{"site", "login", edgeguard.ManualRule}
+	for range 10 {
+		l, now := New(Config{Most: 900}), epoch
+		for step := range 4000 {
+			p := host(random.IntN(1200))
+			switch random.IntN(10) {
+			case 0:
+				l.Lift(p, now, "", "n1")
+			case 1:
+				now = now.Add(time.Duration(random.IntN(3)) * time.Second)
+				l.Sweep(now)
+			case 2:
+				a := edgeguard.Block{Prefix: p, Allow: true, Rule: edgeguard.ManualRule, Since: now, Until: now.Add(time.Minute)}
+				_, _, _ = l.Add(a, false, now) // may be refused: then nothing changes
+			case 3:
+				b := edgeguard.Block{Prefix: p, Rule: "site", Since: now.Add(-time.Minute), Until: now.Add(time.Hour), Version: 1 << 40}
+				l.Restore(maps.All(map[edgeguard.Block]Trust{b: {}}), now)
+			default:
+				since := now.Add(-time.Duration(random.IntN(5)) * time.Second) // the fleet's come late
+				b := edgeguard.Block{Prefix: p, Rule: rules[random.IntN(3)], Since: since, Until: now.Add(time.Duration(random.IntN(600)) * time.Second)}
+				_, _, _ = l.Add(b, random.IntN(9) == 0, now)
+			}
+			if step == 2000 {
+				l.SetMost(500)
+			}
+			if step%400 != 0 {
+				continue
+			}
+			for _, rule := range []string{"", "site", "manual", "none"} {
+				after := Place{}
+				if all := slowNewest(l, now, "", Place{}); random.IntN(2) == 0 && len(all) > 0 {
+					after = Place{now.Add(-time.Duration(random.IntN(100)) * time.Second), all[random.IntN(len(all))]}
+				}
+				if diff := gocmp.Diff(slowNewest(l, now, rule, after), prefixesOf(l, now, rule, after), gocmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+					t.Fatalf("rule %q after %v: %s", rule, after, diff)
+				}
+			}
+			counted := 0
+			for rule, n := range l.Stats().Rules {
+				if listed := slowNewest(l, epoch, rule, Place{}); n < len(listed) || n == 0 {
+					t.Fatalf("%d blocks of rule %s are counted, %d listed", n, rule, len(listed))
+				}
+				counted += n
+			}
+			if counted != l.Len() {
+				t.Fatalf("%d blocks are counted by rule, Len is %d", counted, l.Len())
+			}
+		}
+	}
+}
+
+// Every block that stays is returned once, while others come and go between the
+// steps and within them.
+func TestNewestWhileOthersChange(t *testing.T) {
+	const many = 5 * newestStep
+	l := New(Config{})
+	for i := range many {
+		mustMerge(t, l, edgeguard.Block{Prefix: host(2 * i), Rule: "site", Since: epoch.Add(time.Duration(i%7) * time.Millisecond), Until: epoch.Add(time.Hour), Version: 1})
+	}
+	var others sync.WaitGroup
+	done := make(chan struct{})
+	others.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			b := edgeguard.Block{Prefix: host(2*(i%many) + 1), Rule: "site", Since: epoch.Add(time.Duration(i%9) * time.Millisecond), Until: epoch.Add(time.Hour)}
+			if _, _, err := l.Add(b, false, epoch); err != nil {
+				t.Error(err)
+			}
+			l.Lift(b.Prefix, epoch, "", "n1")
+		}
+	})
+	for range 20 {
+		seen := make(map[netip.Prefix]int)
+		for b := range l.Newest(epoch, "site", Place{}) {
+			seen[b.Prefix]++
+		}
+		for i := range many {
+			if seen[host(2*i)] != 1 {
+				t.Errorf("%v was returned %d times", host(2*i), seen[host(2*i)])
+			}
+		}
+	}
+	close(done)
+	others.Wait()
+}
+
+// BenchmarkNewest reads a page of 100 in the middle of a million blocks.
+func BenchmarkNewest(b *testing.B) {
+	l := New(Config{})
+	l.Restore(func(yield func(edgeguard.Block, Trust) bool) {
+		for i := range 1_000_000 {
+			if !yield(edgeguard.Block{Prefix: host(i), Rule: "site", Since: epoch.Add(time.Duration(i)), Until: epoch.Add(time.Hour), Version: 1}, Trust{}) {
+				return
+			}
+		}
+	}, epoch)
+	for b.Loop() {
+		n := 0
+		for range l.Newest(epoch, "site", Place{epoch.Add(500_000), host(0)}) {
+			if n++; n == 100 {
+				break
+			}
+		}
+	}
+}
