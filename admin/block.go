@@ -30,11 +30,32 @@ func NewBlock(b edgeguard.Block) Block {
 	}
 }
 
-// BlockPage is one page of a list of blocks, in the order of their prefixes.
+// ActiveBlock is a block in force, with what this node refused because of it.
+type ActiveBlock struct {
+	Block
+	// Refused is how many events this node's own verdicts refused, and LastRefused
+	// when it refused the last one. Refused is null where an enforcer refuses
+	// them before this node sees them: RefusedBy is its name.
+	Refused     *uint32   `json:"refused"`
+	LastRefused time.Time `json:"last_refused,omitzero"`
+	RefusedBy   string    `json:"refused_by,omitempty"`
+}
+
+// BlockPage is one page of a list of blocks.
 type BlockPage struct {
-	Blocks []Block `json:"blocks"`
+	Blocks []ActiveBlock `json:"blocks"`
 	// Next is the cursor of the next page, empty on the last.
 	Next string `json:"next,omitempty"`
+	// Total is how many blocks are in force, of all that match or not.
+	Total int `json:"total"`
+	// Matched is how many blocks match; on the first page only. Where it would
+	// take too long to count them, it is absent, and MatchedAtLeast is set.
+	Matched        *int `json:"matched,omitempty"`
+	MatchedAtLeast int  `json:"matched_at_least,omitempty"`
+	// Looked is how many blocks were looked at, where there are more to look at
+	// than one answer may.
+	Looked int       `json:"looked,omitempty"`
+	AsOf   time.Time `json:"as_of"`
 }
 
 // BlockRequest asks for a block.

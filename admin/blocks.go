@@ -3,10 +3,8 @@ package admin
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,35 +18,8 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	if p != nil {
 		return p
 	}
-	page := BlockPage{Blocks: []Block{}}
-	for b := range s.from(&f) {
-		if f.past(b.Prefix) {
-			break
-		}
-		if !f.wants(&b) {
-			continue
-		}
-		if len(page.Blocks) == limit {
-			page.Next = page.Blocks[limit-1].Prefix.String()
-			break
-		}
-		page.Blocks = append(page.Blocks, NewBlock(b))
-	}
-	sendJSON(w, http.StatusOK, page)
+	sendJSON(w, http.StatusOK, s.BlockPage(f, limit))
 	return nil
-}
-
-// from returns the blocks from the filter's beginning on, in order. Those that
-// hold an address are few and found without a walk through all.
-func (s *reads) from(f *filter) iter.Seq[edgeguard.Block] {
-	now, first := s.reader.Now(), f.from()
-	if !f.contains.IsValid() {
-		return s.reader.Blocks(now, first)
-	}
-	found := s.reader.Find(now, netip.PrefixFrom(f.contains, f.contains.BitLen()))
-	found = slices.DeleteFunc(found, func(b edgeguard.Block) bool { return b.Prefix.Compare(first) < 0 })
-	slices.SortFunc(found, func(a, b edgeguard.Block) int { return a.Prefix.Compare(b.Prefix) })
-	return slices.Values(found)
 }
 
 // getBlock sends the block of exactly a prefix.
@@ -57,7 +28,7 @@ func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *Problem {
 	if p != nil {
 		return p
 	}
-	sendJSON(w, http.StatusOK, NewBlock(b))
+	sendJSON(w, http.StatusOK, s.reader.Active([]edgeguard.Block{b})[0])
 	return nil
 }
 

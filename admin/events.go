@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/listing"
 	"edgeguard/admin/live"
 )
 
@@ -61,7 +62,7 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 	if b.Lifted {
 		kind = EventUnblock
 		reason := e.Origin(b)
-		if reason == "local" { // this node lifts nothing but by hand
+		if reason == listing.Local { // this node lifts nothing but by hand
 			reason = edgeguard.ManualRule
 		}
 		e.lifted[reason]++
@@ -102,15 +103,7 @@ func (e *Events) State(now time.Time, name, text string) {
 }
 
 // Origin returns where a block was made, as in MadeBy.
-func (e *Events) Origin(b edgeguard.Block) string {
-	switch {
-	case b.Origin != "" && b.Origin != e.node:
-		return "fleet"
-	case b.Rule == edgeguard.ManualRule:
-		return "manual"
-	}
-	return "local"
-}
+func (e *Events) Origin(b edgeguard.Block) string { return listing.MadeBy(&b, e.node) }
 
 // publish keeps an event and sends it to the streams.
 func (e *Events) publish(event *Event) {

@@ -17,7 +17,7 @@ type Explanation struct {
 	// "interface eth0" or "allowance of 192.0.2.0/24, made on edge-1: office".
 	Because string `json:"because,omitempty"`
 	// Block is the one in force.
-	Block *Block `json:"block,omitempty"`
+	Block *ActiveBlock `json:"block,omitempty"`
 	// Rules has an entry for each rule in the order of the config.
 	Rules []RuleCount `json:"rules"`
 	// History is the changes of blocks and allowances that hold the address, the

@@ -3,58 +3,59 @@ package admin
 import (
 	"net/http"
 	"net/netip"
+	"strconv"
+	"time"
 
-	"edgeguard"
+	"edgeguard/admin/listing"
 )
 
 // zeroPrefix is before all others.
 var zeroPrefix netip.Prefix
 
-// filter says which blocks a list shows.
-type filter struct {
-	rule, origin string
-	within       netip.Prefix // only blocks inside it; zero for all
-	contains     netip.Addr   // only blocks that hold it; zero for all
-	cursor       netip.Prefix // only blocks behind it; zero for all
-}
-
-func readFilter(r *http.Request) (f filter, limit int, p *Problem) {
-	q, p := readQuery(r, "rule", "origin", "prefix", "contains", "limit", "cursor")
+func readFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
+	q, p := readQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")
 	if p != nil {
 		return f, 0, p
 	}
-	f.rule, f.origin = q["rule"], q["origin"]
-	if f.within, p = q.prefix("prefix"); p != nil {
-		return f, 0, p
-	}
-	if f.cursor, p = q.prefix("cursor"); p != nil {
-		return f, 0, p
-	}
-	if text, given := q["contains"]; given {
-		if f.contains, p = parseAddr("contains", text); p != nil {
+	f = listing.Filter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Newest: q["order"] == "newest"}
+	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", listing.Local, listing.Manual, listing.Fleet}, {"proxied", "true", "false"}, {"order", "prefix", "newest"}} {
+		if p := q.oneOf(word[0], word[1:]...); p != nil {
 			return f, 0, p
 		}
+	}
+	if text, given := q["proxied"]; given {
+		yes := text == "true"
+		f.Proxied = &yes
+	}
+	if p := readPlaces(q, &f); p != nil {
+		return f, 0, p
 	}
 	limit, p = q.limit()
 	return f, limit, p
 }
 
-// from is where the list begins: what is inside a prefix lies together and
-// begins with the prefix itself.
-func (f *filter) from() netip.Prefix {
-	if f.cursor.Compare(f.within) > 0 {
-		return f.cursor
+// readPlaces reads the parameters that are addresses, prefixes and times.
+func readPlaces(q query, f *listing.Filter) (p *Problem) {
+	if f.Within, p = q.prefix("prefix"); p != nil {
+		return p
 	}
-	return f.within
-}
-
-// past reports whether no block from this one on is inside the prefix.
-func (f *filter) past(prefix netip.Prefix) bool {
-	return f.within.IsValid() && !f.within.Contains(prefix.Addr())
-}
-
-func (f *filter) wants(b *edgeguard.Block) bool {
-	return b.Prefix != f.cursor &&
-		(f.rule == "" || b.Rule == f.rule) &&
-		(f.origin == "" || b.Origin == f.origin)
+	if text, given := q["contains"]; given {
+		if f.Contains, p = parseAddr("contains", text); p != nil {
+			return p
+		}
+	}
+	if text, given := q["since_after"]; given {
+		var err error
+		if f.Since, err = time.Parse(time.RFC3339, text); err != nil {
+			return problem(http.StatusBadRequest, "since_after", strconv.Quote(clip(text))+" is not a time", "use 2026-03-01T12:00:00Z")
+		}
+	}
+	if text, given := q["cursor"]; given {
+		prefix, err := f.ReadCursor(text)
+		if err != nil {
+			return problem(http.StatusBadRequest, "cursor", strconv.Quote(clip(text))+" is not a cursor of this order", "use next of the previous page")
+		}
+		f.After.Prefix, p = parsePrefix("cursor", prefix)
+	}
+	return p
 }

@@ -6,11 +6,13 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"edgeguard"
 )
 
 // Whatever the query, what is read of it is in bounds and reads the same again.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"", "limit=10", "cursor=203.0.113.0/24&rule=site", "prefix=2001:db8::/32&contains=::1", "limit=-1", "%zz", "rule=a&rule=b", "prefix=::ffff:1.2.3.4/120", "a;b"} {
+	for _, seed := range []string{"", "limit=10", "cursor=203.0.113.0/24&rule=site", "prefix=2001:db8::/32&contains=::1", "limit=-1", "%zz", "rule=a&rule=b", "prefix=::ffff:1.2.3.4/120", "a;b", "order=newest&cursor=2026-03-01T12:00:00.5Z,203.0.113.7/32", "order=newest&cursor=9999-12-31T23:59:59-23:00,::/0", "family=ipv6&made_by=fleet&proxied=true&since_after=2026-03-01T12:00:00Z"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -25,22 +27,26 @@ func FuzzQuery(f *testing.F) {
 		if limit < 1 || limit > maxLimit {
 			t.Fatalf("limit %d", limit)
 		}
-		for _, prefix := range []netip.Prefix{filter.within, filter.cursor} {
+		for _, prefix := range []netip.Prefix{filter.Within, filter.After.Prefix} {
 			if prefix.IsValid() && (prefix != prefix.Masked() || prefix.Addr().Is4In6() || prefix.Addr().Zone() != "") {
 				t.Fatalf("%v is not in its one form", prefix)
 			}
 		}
-		if a := filter.contains; a.IsValid() && (a.Is4In6() || a.Zone() != "") {
+		if a := filter.Contains; a.IsValid() && (a.Is4In6() || a.Zone() != "") {
 			t.Fatalf("%v is not in its one form", a)
 		}
 		again := url.Values{}
-		for name, prefix := range map[string]netip.Prefix{"prefix": filter.within, "cursor": filter.cursor} {
-			if prefix.IsValid() {
-				again.Set(name, prefix.String())
-			}
+		if filter.Within.IsValid() {
+			again.Set("prefix", filter.Within.String())
+		}
+		if !filter.First() {
+			again.Set("cursor", filter.Cursor(&edgeguard.Block{Prefix: filter.After.Prefix, Since: filter.After.Since}))
+		}
+		if filter.Newest {
+			again.Set("order", "newest")
 		}
 		second, _, p := readFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
-		if p != nil || second.within != filter.within || second.cursor != filter.cursor {
+		if p != nil || second.Within != filter.Within || second.After.Prefix != filter.After.Prefix || !second.After.Since.Equal(filter.After.Since) {
 			t.Fatalf("%q became %+v, and that %+v, %v", raw, filter, second, p)
 		}
 	})

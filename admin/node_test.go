@@ -78,6 +78,28 @@ func (n *node) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block
 	}
 }
 
+func (n *node) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
+	return n.list.Newest(now, rule, after)
+}
+
+func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
+	out := make([]admin.ActiveBlock, len(blocks))
+	for i, b := range blocks {
+		out[i].Block = admin.NewBlock(b)
+		if b.Proxied {
+			out[i].RefusedBy = "nft"
+			continue
+		}
+		refused, last, _ := n.list.Refusals(b.Prefix)
+		if out[i].Refused = &refused; refused > 0 {
+			out[i].LastRefused = last
+		}
+	}
+	return out
+}
+
+func (n *node) Blocklist() blocklist.Stats { return n.list.Stats() }
+
 func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block) {
 	for b := range n.list.All(now) {
 		if b.Prefix.Bits() <= prefix.Bits() && b.Prefix.Contains(prefix.Addr()) {
@@ -158,8 +180,7 @@ func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	standing, b := n.list.Find(now, addr)
 	e := admin.Explanation{Address: addr, Time: now, Standing: standing.String()}
 	if standing == blocklist.Blocked {
-		shown := admin.NewBlock(*b)
-		e.Block = &shown
+		e.Block = &n.Active([]edgeguard.Block{*b})[0]
 	}
 	e.Rules = []admin.RuleCount{{Rule: "site", Key: addr.String(), Action: edgeguard.ActionBlock, Count: 3, Limit: 1900, Threshold: 2000, Window: 300, Slots: make([]uint16, 60)}}
 	return e
@@ -361,7 +382,7 @@ func asProblem(t testing.TB, err error) *admin.Problem {
 	return p
 }
 
-func collect(t testing.TB, blocks iter.Seq2[admin.Block, error]) (prefixes []string) {
+func collect(t testing.TB, blocks iter.Seq2[admin.ActiveBlock, error]) (prefixes []string) {
 	t.Helper()
 	for b, err := range blocks {
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 // forGuests returns the same view without what operators wrote.
@@ -24,6 +25,11 @@ type withoutNotes struct{ Reader }
 // Blocks implements Reader.
 func (r withoutNotes) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return withoutReasons(r.Reader.Blocks(now, from))
+}
+
+// Newest implements Reader.
+func (r withoutNotes) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
+	return withoutReasons(r.Reader.Newest(now, rule, after))
 }
 
 // Allowances implements Reader.

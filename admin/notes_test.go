@@ -80,7 +80,7 @@ func TestNotesNeedALogin(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/top"} {
+	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/top"} {
 		if !seen[route] {
 			t.Errorf("%s: shows no note over the unix socket", route)
 		}

@@ -57,6 +57,14 @@ func (q query) limit() (int, *Problem) {
 	return n, nil
 }
 
+// oneOf refuses a parameter that is given and none of the words.
+func (q query) oneOf(name string, words ...string) *Problem {
+	if text, given := q[name]; given && !slices.Contains(words, text) {
+		return problem(http.StatusBadRequest, name, strconv.Quote(clip(text))+" is not known", "use "+strings.Join(words, " or "))
+	}
+	return nil
+}
+
 // prefix returns the prefix of a parameter, the zero prefix if it is not given.
 func (q query) prefix(name string) (netip.Prefix, *Problem) {
 	text, given := q[name]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 // Reader is the running node as this package shows it. No method changes the
@@ -21,6 +22,15 @@ type Reader interface {
 	// than from (netip.Prefix.Compare), in that order; the zero prefix begins
 	// at the first.
 	Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
+
+	// Newest returns the blocks that are live at now, or those of one rule unless
+	// it is empty, the newest first, from behind a place on.
+	Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block]
+
+	// Active returns blocks with what this node refused because of them, in their
+	// order. Blocklist returns how many there are.
+	Active(blocks []edgeguard.Block) []ActiveBlock
+	Blocklist() blocklist.Stats
 
 	// Find returns the live blocks of exactly this prefix or of one around it,
 	// the narrowest first.

@@ -96,7 +96,7 @@ func (n *Node) sources() status.Sources {
 		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
-		Conditions: n.alarms.Lasting, Report: n.report, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
+		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
 	}
 }
 

@@ -24,14 +24,14 @@ const pageSize = 1000
 
 // Blocks lists the active blocks in the order of their prefixes, page by
 // page. It ends after the first error.
-func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.Block, error] {
+func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.ActiveBlock, error] {
 	query := url.Values{}
 	for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	return pages(ctx, c, "/api/v1/blocks", query, func(p admin.BlockPage) ([]admin.Block, string) { return p.Blocks, p.Next })
+	return pages(ctx, c, "/api/v1/blocks", query, func(p admin.BlockPage) ([]admin.ActiveBlock, string) { return p.Blocks, p.Next })
 }
 
 // Block requests a block and returns the one that is in force.

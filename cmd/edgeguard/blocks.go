@@ -83,7 +83,7 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 		}
 		shown++
 		if !asJSON {
-			blockRow(t, b, time.Now())
+			blockRow(t, b.Block, time.Now())
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (n *node) blocks() map[netip.Prefix]admin.Block {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		found[b.Prefix] = b
+		found[b.Prefix] = b.Block
 	}
 	return found
 }

@@ -68,6 +68,26 @@ func (e *Enforcers) Stop() {
 // Report adds the figures of all.
 func (e *Enforcers) Report(s *admin.Stats) { e.running.Report(s) }
 
+// Refuses returns a function that returns the name of the first list that refuses
+// what a block is about; empty for none. A list that has not been written yet
+// refuses nothing, and no list does in mode monitor.
+func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
+	var inForce []*enforcer
+	for _, f := range e.running.All() {
+		if !f.runner.Stats().LastSuccess.IsZero() && !e.config.Current().Monitor {
+			inForce = append(inForce, f)
+		}
+	}
+	return func(b *edgeguard.Block) string {
+		for _, f := range inForce {
+			if !b.Proxied || !f.list.Traits().Kernel {
+				return f.name
+			}
+		}
+		return ""
+	}
+}
+
 // want returns the enforcers of the config. One that cannot be made is an
 // alarm: the node's own verdicts are in force without it.
 func (e *Enforcers) want(wanted []listOf) []*enforcer {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
@@ -19,8 +20,7 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	e := g.Detector.Explain(s.from.Clock.Local(now), addr)
 	out := admin.Explanation{Address: e.Addr, Time: now, Standing: e.Standing.String(), Because: s.because(g.Config, e.Standing, e.Addr)}
 	if e.Standing == blocklist.Blocked {
-		b := admin.NewBlock(s.Outward(e.Block))
-		out.Block = &b
+		out.Block = &s.Active([]edgeguard.Block{s.Outward(e.Block)})[0]
 	}
 	for i := range e.Rules {
 		count := ruleCount(&e.Rules[i])

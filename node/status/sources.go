@@ -43,6 +43,9 @@ type Sources struct {
 	Conditions func() []edgeguard.Alarm
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
+	// Refuses returns a function that returns the name of the enforcer that refuses
+	// what a block is about before the node sees it; empty for none.
+	Refuses func() func(*edgeguard.Block) string
 	// Why returns why an address is protected.
 	Why func(netip.Addr) string
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
@@ -61,6 +64,8 @@ type Clock interface {
 // List is what is read of the blocklist.
 type List interface {
 	AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
+	Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block]
+	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
 	Allowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)

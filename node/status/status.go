@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/blocklist"
 	"edgeguard/node/pipeline"
 )
 
@@ -33,6 +34,32 @@ func (s *Status) Outward(b edgeguard.Block) edgeguard.Block {
 func (s *Status) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return s.outward(s.from.List.AllFrom(s.from.Clock.Local(now), from))
 }
+
+// Newest implements admin.Reader.
+func (s *Status) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
+	after.Since = s.from.Clock.Local(after.Since)
+	return s.outward(s.from.List.Newest(s.from.Clock.Local(now), rule, after))
+}
+
+// Active implements admin.Reader.
+func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
+	out := make([]admin.ActiveBlock, len(blocks))
+	by := s.from.Refuses()
+	for i := range blocks {
+		out[i].Block = admin.NewBlock(blocks[i])
+		if out[i].RefusedBy = by(&blocks[i]); out[i].RefusedBy != "" {
+			continue
+		}
+		refused, last, _ := s.from.List.Refusals(blocks[i].Prefix)
+		if out[i].Refused = &refused; refused > 0 {
+			out[i].LastRefused = s.from.Clock.Epoch(last).UTC()
+		}
+	}
+	return out
+}
+
+// Blocklist implements admin.Reader.
+func (s *Status) Blocklist() blocklist.Stats { return s.from.List.Stats() }
 
 func (s *Status) outward(blocks iter.Seq[edgeguard.Block]) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
