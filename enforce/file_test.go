@@ -270,7 +270,7 @@ func TestHangingReloadIsKilledWithItsChildren(t *testing.T) {
 	dir := t.TempDir()
 	pids := filepath.Join(dir, "pid")
 	script := "sleep 1000 & echo $! >" + pids + "; echo wait''ing; wait" // the error names the command, too
-	for timeout := 300 * time.Millisecond; ; timeout *= 4 { // more, where the shell had no time to begin
+	for timeout := 300 * time.Millisecond; ; timeout *= 4 {              // more, where the shell had no time to begin
 		f := newTestFile(t, FileConfig{Path: filepath.Join(dir, timeout.String()), Reload: []string{"sh", "-c", script}, Timeout: timeout})
 		err := f.Replace(t.Context(), epoch, nil)
 		if err == nil || !strings.Contains(err.Error(), "no answer after "+timeout.String()) {
