@@ -1,24 +1,31 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-
-	"edgeguard"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
 // its own cannot change anything.
 type reads struct{ *View }
 
+// Health is the answer of a process that runs.
+type Health struct {
+	OK bool `json:"ok"`
+}
+
+// Readiness is whether a node has restored its state and listens, and what
+// degrades it, without an address.
+type Readiness struct {
+	Ready    bool   `json:"ready"`
+	Degraded bool   `json:"degraded"`
+	Reason   string `json:"reason,omitempty"`
+}
+
 // getHealth says that the process runs and answers.
 func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, struct {
-		OK bool `json:"ok"`
-	}{true})
+	sendJSON(w, http.StatusOK, Health{OK: true})
 	return nil
 }
 
@@ -38,11 +45,7 @@ func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	if !stats.Ready && !degraded {
 		reason = "starting or ending"
 	}
-	sendJSON(w, status, struct {
-		Ready    bool   `json:"ready"`
-		Degraded bool   `json:"degraded"`
-		Reason   string `json:"reason,omitempty"`
-	}{stats.Ready, degraded, reason})
+	sendJSON(w, status, Readiness{stats.Ready, degraded, reason})
 	return nil
 }
 
@@ -94,27 +97,6 @@ func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 		return noRule(r.PathValue("name"))
 	default:
 		sendJSON(w, http.StatusOK, detail)
-	}
-	return nil
-}
-
-// getOutcome sends what a threshold would do.
-func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "threshold")
-	if p != nil {
-		return p
-	}
-	threshold, err := strconv.ParseUint(q["threshold"], 10, 32)
-	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
-		return problem(http.StatusBadRequest, "threshold", strconv.Quote(clip(q["threshold"]))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
-	}
-	outcome, found := s.Outcome(r.Context(), r.PathValue("name"), uint32(threshold))
-	switch {
-	case r.Context().Err() != nil: // it has gone
-	case !found:
-		return noRule(r.PathValue("name"))
-	default:
-		sendJSON(w, http.StatusOK, outcome)
 	}
 	return nil
 }

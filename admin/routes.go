@@ -21,25 +21,40 @@ func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
 	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
 	return map[string]methods{
-		"/healthz":                     {"GET": reads.getHealth},
-		"/readyz":                      {"GET": reads.getReady},
-		"/api/v1/status":               {"GET": reads.getStatus},
-		"/api/v1/fleet":                {"GET": reads.getFleet},
-		"/api/v1/fleet/sign":           {"POST": changes.sign},
-		"/api/v1/blocks":               {"GET": reads.listBlocks, "POST": changes.addBlock},
-		"/api/v1/blocks/{prefix...}":   {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
-		"/api/v1/held":                 {"GET": reads.listHeld},
-		"/api/v1/held/confirm":         {"POST": changes.confirm},
-		"/api/v1/allow":                {"GET": reads.listAllowances, "POST": changes.addAllowance},
-		"/api/v1/allow/{prefix...}":    {"DELETE": changes.removeAllowance},
-		"/api/v1/explain/{address}":    {"GET": reads.explain},
-		"/api/v1/rules":                {"GET": reads.listRules},
-		"/api/v1/rules/{name}":         {"GET": reads.getRule},
-		"/api/v1/rules/{name}/outcome": {"GET": reads.getOutcome},
-		"/api/v1/top":                  {"GET": reads.getTop},
-		"/api/v1/events":               {"GET": reads.streamEvents},
-		"/api/v1/reload":               {"POST": changes.reload},
+		"/healthz":                   {"GET": reads.getHealth},
+		"/readyz":                    {"GET": reads.getReady},
+		"/api/v1/openapi.json":       {"GET": s.getDocument},
+		"/api/v1/status":             {"GET": reads.getStatus},
+		"/api/v1/fleet":              {"GET": reads.getFleet},
+		"/api/v1/fleet/sign":         {"POST": changes.sign},
+		"/api/v1/blocks":             {"GET": reads.listBlocks, "POST": changes.addBlock},
+		"/api/v1/blocks/{prefix...}": {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
+		"/api/v1/held":               {"GET": reads.listHeld},
+		"/api/v1/held/confirm":       {"POST": changes.confirm},
+		"/api/v1/allow":              {"GET": reads.listAllowances, "POST": changes.addAllowance},
+		"/api/v1/allow/{prefix...}":  {"DELETE": changes.removeAllowance},
+		"/api/v1/explain/{address}":  {"GET": reads.explain},
+		"/api/v1/rules":              {"GET": reads.listRules},
+		"/api/v1/rules/{name}":       {"GET": reads.getRule},
+		"/api/v1/top":                {"GET": reads.getTop},
+		"/api/v1/events":             {"GET": reads.streamEvents},
+		"/api/v1/reload":             {"POST": changes.reload},
 	}
+}
+
+// Routes returns all routes, each as its method and its pattern.
+func (s *Server) Routes() []string {
+	all := []string{"GET /metrics", "GET /"}
+	for path, m := range s.resources(nil) {
+		for method := range m {
+			all = append(all, method+" "+path)
+		}
+	}
+	for pattern := range serve.Profiles {
+		all = append(all, pattern)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // routes returns the routes to what a view shows.

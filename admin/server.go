@@ -17,6 +17,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 
@@ -39,6 +40,9 @@ type Config struct {
 	Audit func(Audit)
 	// Metrics answers /metrics.
 	Metrics Metrics
+	// Document makes the answer of /api/v1/openapi.json of all routes, which is JSON.
+	// Nil leaves it out.
+	Document func(routes []string) ([]byte, error)
 	// Connections bounds the open connections of each listener. For one more
 	// another is closed, see package lobby. 0 means 128.
 	Connections int
@@ -57,8 +61,9 @@ type Metrics interface {
 // could reach without a token. It is safe for concurrent use. Make one with [New].
 type Server struct {
 	*serve.Bounded
-	config Config
-	access *access.Policy
+	config   Config
+	access   *access.Policy
+	document []byte // nil for none
 }
 
 // New makes a server and reads its token. It does not listen yet.
@@ -74,6 +79,11 @@ func New(c Config) (*Server, error) {
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
+	if c.Document != nil {
+		if s.document, err = c.Document(s.Routes()); err != nil {
+			return nil, err
+		}
+	}
 	view := NewView(c.Reader, c.Events)
 	s.Bounded = &serve.Bounded{
 		Handler: s.guard(s.routes(view), s.routes(view.forGuests())), MayListen: policy.MayListen,
@@ -85,3 +95,12 @@ func New(c Config) (*Server, error) {
 // ReadToken reads the token file again; call it on every reload. On an error
 // the previous token stays in use.
 func (s *Server) ReadToken() error { return s.access.ReadToken() }
+
+// getDocument sends the description of the API for programs.
+func (s *Server) getDocument(w http.ResponseWriter, _ *http.Request) *Problem {
+	if s.document == nil {
+		return problem(http.StatusNotFound, "", "this server does not describe its API", "see docs/api.md")
+	}
+	sendJSON(w, http.StatusOK, json.RawMessage(s.document))
+	return nil
+}

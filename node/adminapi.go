@@ -9,6 +9,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/metrics"
+	"edgeguard/admin/openapi"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -62,7 +63,7 @@ func (l *adminListener) Report(*admin.Stats)     {}
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	server, err := admin.New(admin.Config{
 		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, Connections: l.config.Connections,
-		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log,
+		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
 	})
 	if err != nil {
 		return err

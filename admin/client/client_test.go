@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -16,7 +17,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/freeport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -110,7 +110,12 @@ func TestForeignAnswers(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
-	free := freeport.Address(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := l.Addr().String()
+	l.Close()
 	for _, address := range []string{free, "unix:" + filepath.Join(t.TempDir(), "none.sock")} {
 		c, err := client.New(client.Config{Address: address})
 		if err != nil {

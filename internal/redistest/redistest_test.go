@@ -70,12 +70,11 @@ func TestUsersAndTLS(t *testing.T) {
 	}
 }
 
-// client is a connection through the proxy that retries nothing, and waits so long
-// for an answer.
-func client(t *testing.T, p *Proxy, timeout time.Duration) *goredis.Client {
+// client is a connection through the proxy that retries nothing.
+func client(t *testing.T, p *Proxy) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{
 		Addr: p.Addr, MaxRetries: -1, PoolSize: 1, DialerRetries: 1, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: timeout,
+		ReadTimeout: 200 * time.Millisecond,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -84,7 +83,7 @@ func client(t *testing.T, p *Proxy, timeout time.Duration) *goredis.Client {
 func TestProxy(t *testing.T) {
 	s := Start(t, Options{})
 	p := NewProxy(t, s.Addr)
-	c := client(t, p, 200*time.Millisecond)
+	c := client(t, p)
 	value := func() string { return s.Client().Get(ctx, "n").Val() }
 	good := func() {
 		t.Helper()
@@ -121,7 +120,7 @@ func TestProxy(t *testing.T) {
 func TestProxyRefusesAndCuts(t *testing.T) {
 	s := Start(t, Options{})
 	p := NewProxy(t, s.Addr)
-	c := client(t, p, patience)
+	c := client(t, p)
 	if err := c.Ping(ctx).Err(); err != nil || p.Connections() != 1 || p.Live() != 1 {
 		t.Fatalf("%v, %d connections, %d live", err, p.Connections(), p.Live())
 	}

@@ -1,0 +1,355 @@
+package openapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/nodetest"
+	"edgeguard/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	nodetest.Clean()
+	os.Exit(code)
+}
+
+// nodeConfig has every part that an answer can show.
+const nodeConfig = `
+node: a
+state: $DIR/state
+listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
+allowlist: [198.51.100.0/24]
+rules:
+  - {name: site, threshold: 20, guard: 1, candidates: [10, 15], escalate: [1h]}
+  - {name: hosts, threshold: 20, key: {with: [host]}, action: shadow}
+sensors: {accesslog: [{file: $DIR/access.log, format: combined, emit: response}]}
+enforce: {files: [{file: $DIR/geo.conf, format: nginx-geo}]}
+fleet: {redis: "redis://%s", namespace: test, key_file: $DIR/fleet.key}
+`
+
+// server is a running node, and what it says of its API.
+type server struct {
+	*validator
+	t      *testing.T
+	admin  *http.Client
+	node   *nodetest.Process
+	called map[string]bool // the operations that succeeded
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	redis := redistest.Start(t, redistest.Options{})
+	if _, err := library.Install(t.Context(), redis.Client()); err != nil {
+		t.Fatal(err)
+	}
+	n := nodetest.New(t, fmt.Sprintf(nodeConfig, redis.Addr))
+	program, err := nodetest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := exec.CommandContext(t.Context(), program, "fleet", "key").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"fleet.key": key, "access.log": nil} {
+		if err := os.WriteFile(n.Path(name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Launch()
+	t.Cleanup(n.Stop)
+	s := &server{t: t, node: n, called: make(map[string]bool), validator: new(validator)}
+	s.admin = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", n.Path("admin.sock"))
+	}}}
+	t.Cleanup(s.admin.CloseIdleConnections)
+	n.Until("the node is ready and in its fleet", func() bool {
+		answer, err := s.admin.Get("http://node/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode == http.StatusOK && !strings.Contains(string(text), "fleet")
+	})
+	answer := s.send("GET", "/api/v1/openapi.json", "")
+	s.document = parse(t, answer.body)
+	return s
+}
+
+// answer is one answer, read to its end.
+type answer struct {
+	status int
+	media  string
+	body   []byte
+}
+
+func (s *server) send(method, path, body string) answer {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, "http://node"+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" || method != "GET" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	got, err := s.admin.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	media, _, _ := strings.Cut(got.Header.Get("Content-Type"), ";")
+	return answer{got.StatusCode, media, text}
+}
+
+// call sends a request and compares the answer with the document. route is as
+// in the document.
+func (s *server) call(route, path, body string, status int) []byte {
+	s.t.Helper()
+	method, _, _ := strings.Cut(route, " ")
+	got := s.send(method, path, body)
+	if got.status != status {
+		s.t.Errorf("%s %s: %d, want %d: %s", method, path, got.status, status, got.body)
+		return nil
+	}
+	s.compare(route, got)
+	return got.body
+}
+
+func (s *server) compare(route string, got answer) {
+	s.t.Helper()
+	o, ok := operationsOf(s.document)[route]
+	if !ok {
+		s.t.Fatalf("%s is not in the document", route)
+	}
+	response, ok := o["responses"].(map[string]value)[strconv.Itoa(got.status)].(map[string]value)
+	if !ok {
+		s.t.Errorf("%s: the document has no status %d: %s", route, got.status, got.body)
+		return
+	}
+	if ref, ok := response["$ref"].(string); ok {
+		response = s.resolve(ref)
+	}
+	media, ok := response["content"].(map[string]value)[got.media].(map[string]value)
+	if !ok {
+		s.t.Errorf("%s: %d is of type %q, which the document does not have", route, got.status, got.media)
+		return
+	}
+	s.called[route] = s.called[route] || got.status < 300
+	schema, ok := media["schema"].(map[string]value)
+	if !ok {
+		return // not JSON of a type
+	}
+	var body value
+	if err := json.Unmarshal(got.body, &body); err != nil {
+		s.t.Errorf("%s: %v: %s", route, err, got.body)
+		return
+	}
+	for _, wrong := range s.check(route, schema, body) {
+		s.t.Errorf("%s\n%s", wrong, got.body)
+	}
+}
+
+// ask asks forward auth about a client, a number of times.
+func (s *server) ask(client string, times int) {
+	s.t.Helper()
+	conn, err := net.Dial("unix", s.node.Path("auth.sock"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	for range times {
+		if _, err := fmt.Fprintf(conn, "GET /auth/nginx HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: %s\r\nX-Original-URI: /\r\nX-Original-Method: GET\r\n\r\n", client); err != nil {
+			s.t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+}
+
+// Every operation, called on a real node, answers and fails as the document
+// says, and no field is missing there.
+func TestAnswers(t *testing.T) {
+	s := startServer(t)
+	s.ask("203.0.113.9", 30)
+	s.ask("2001:db8::1", 15)
+	const block, allow, explain = "/api/v1/blocks/{prefix}", "/api/v1/allow/{prefix}", "GET /api/v1/explain/{address}"
+	for _, c := range []struct {
+		route, path, body string
+		status            int
+	}{
+		{"GET /healthz", "/healthz", "", 200},
+		{"GET /readyz", "/readyz", "", 200},
+		{"GET /metrics", "/metrics", "", 200},
+		{"GET /debug/pprof/", "/debug/pprof/", "", 200},
+		{"GET /debug/pprof/cmdline", "/debug/pprof/cmdline", "", 200},
+		{"GET /debug/pprof/symbol", "/debug/pprof/symbol", "", 200},
+		{"GET /debug/pprof/profile", "/debug/pprof/profile?seconds=1", "", 200},
+		{"GET /debug/pprof/trace", "/debug/pprof/trace?seconds=1", "", 200},
+		{"GET /api/v1/openapi.json", "/api/v1/openapi.json", "", 200},
+		{"POST /api/v1/reload", "/api/v1/reload", "{}", 200},
+		{"GET /api/v1/status", "/api/v1/status", "", 200},
+
+		{"GET /api/v1/blocks", "/api/v1/blocks", "", 200},
+		{"GET /api/v1/blocks", "/api/v1/blocks?limit=1&rule=site", "", 200},
+		{"GET /api/v1/blocks", "/api/v1/blocks?limit=many", "", 400},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"203.0.113.77","for":"2h","reason":"test"}`, 201},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"203.0.113.77","for":"1h"}`, 409},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"127.0.0.1"}`, 422},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":7}`, 400},
+		{"POST /api/v1/blocks", "/api/v1/blocks", strings.Repeat(" ", 65<<10) + "{}", 413},
+		{"GET " + block, "/api/v1/blocks/203.0.113.77", "", 200},
+		{"GET " + block, "/api/v1/blocks/203.0.113.77/32", "", 200},
+		{"GET " + block, "/api/v1/blocks/203.0.113.77%2f32", "", 200},
+		{"GET " + block, "/api/v1/blocks/203.0.113.78", "", 404},
+		{"GET " + block, "/api/v1/blocks/nothing", "", 400},
+		{"PATCH " + block, "/api/v1/blocks/203.0.113.77", `{"for":"3h"}`, 200},
+		{"PATCH " + block, "/api/v1/blocks/203.0.113.77", `{}`, 400},
+		{"PATCH " + block, "/api/v1/blocks/203.0.113.78", `{"for":"3h"}`, 404},
+		{explain, "/api/v1/explain/203.0.113.77", "", 200},
+		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?reason=test", "", 200},
+		{"DELETE " + block, "/api/v1/blocks/203.0.113.77", "", 404},
+
+		{"POST /api/v1/allow", "/api/v1/allow", `{"prefix":"192.0.2.128/25","for":"2h","reason":"test"}`, 201},
+		{"POST /api/v1/allow", "/api/v1/allow", `{"prefix":"192.0.2.128/25","for":"1h"}`, 409},
+		{"POST /api/v1/allow", "/api/v1/allow", `{"prefix":"10.0.0.0/7"}`, 422},
+		{"POST /api/v1/allow", "/api/v1/allow", `{}`, 400},
+		{"GET /api/v1/allow", "/api/v1/allow", "", 200},
+		{"DELETE " + allow, "/api/v1/allow/192.0.2.128/25", "", 200},
+		{"DELETE " + allow, "/api/v1/allow/192.0.2.128/25", "", 404},
+		{"DELETE " + allow, "/api/v1/allow/198.51.100.0/24", "", 409},
+		{"DELETE " + allow, "/api/v1/allow/nothing", "", 400},
+
+		{"GET /api/v1/held", "/api/v1/held", "", 200},
+		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{"all":true}`, 200},
+		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{}`, 400},
+		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{"prefixes":["203.0.113.78"]}`, 404},
+
+		{explain, "/api/v1/explain/203.0.113.9", "", 200},
+		{explain, "/api/v1/explain/2001:db8::1", "", 200},
+		{explain, "/api/v1/explain/198.51.100.7", "", 200},
+		{explain, "/api/v1/explain/nothing", "", 400},
+		{"GET /api/v1/rules", "/api/v1/rules", "", 200},
+		{"GET /api/v1/rules/{name}", "/api/v1/rules/site", "", 200},
+		{"GET /api/v1/rules/{name}", "/api/v1/rules/nothing", "", 404},
+		{"GET /api/v1/rules/{name}", "/api/v1/rules/site?limit=0", "", 400},
+		{"GET /api/v1/top", "/api/v1/top", "", 200},
+		{"GET /api/v1/top", "/api/v1/top?limit=0", "", 400},
+
+		{"GET /api/v1/fleet", "/api/v1/fleet", "", 200},
+		{"POST /api/v1/fleet/sign", "/api/v1/fleet/sign", `{"yes":true}`, 200},
+		{"GET /api/v1/events", "/api/v1/events?kind=nothing", "", 400},
+	} {
+		s.call(c.route, c.path, c.body, c.status)
+	}
+	s.stream()
+	for route := range operationsOf(s.document) {
+		if !s.called[route] {
+			t.Errorf("%s was not called: add it to the table above", route)
+		}
+	}
+	s.refusals()
+}
+
+// stream compares events, from the node's start on, until each kind that this
+// node has had was there.
+func (s *server) stream() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, "GET", "http://node/api/v1/events?after=an-earlier-run", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got, err := s.admin.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	s.compare("GET /api/v1/events", answer{status: got.StatusCode, media: got.Header.Get("Content-Type")})
+	s.ask("203.0.113.10", 30) // makes a block
+	want := []string{"block"}
+	for lines := bufio.NewScanner(got.Body); len(want) > 0 && lines.Scan(); {
+		text, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		event := parse(s.t, []byte(text))
+		if kind, ok := event["kind"].(string); ok {
+			for _, wrong := range s.check("event", s.resolve("#/components/schemas/Event"), event) {
+				s.t.Errorf("%s\n%s", wrong, text)
+			}
+			want = slices.DeleteFunc(want, func(k string) bool { return k == kind })
+		}
+	}
+	if len(want) > 0 {
+		s.t.Errorf("the stream ended without %v", want)
+	}
+}
+
+// refusals compares the parameters and fields of the document with those that
+// the node accepts: it refuses others, and names what it knows.
+func (s *server) refusals() {
+	s.t.Helper()
+	for route, o := range operationsOf(s.document) {
+		method, path, _ := strings.Cut(route, " ")
+		if !strings.HasPrefix(path, "/api/") {
+			continue
+		}
+		path = strings.NewReplacer("{prefix}", "203.0.113.99", "{address}", "203.0.113.99", "{name}", "site").Replace(path)
+		if o["requestBody"] != nil {
+			got := s.send(method, path, `{"no_such_field":1}`)
+			if p := problemOf(got.body); got.status != 400 || p.Field != "no_such_field" {
+				s.t.Errorf("%s with an unknown field: %d %s", route, got.status, got.body)
+			}
+			continue
+		}
+		if method == "POST" {
+			continue
+		}
+		got := s.send(method, path+"?no_such_parameter=1", "")
+		accepted := []string{}
+		if names, ok := strings.CutPrefix(problemOf(got.body).Fix, "use one of "); ok {
+			accepted = strings.Split(names, ", ")
+		}
+		described := []string{}
+		parameters, _ := o["parameters"].([]value)
+		for _, p := range parameters {
+			if p := p.(map[string]value); p["in"] == "query" {
+				described = append(described, p["name"].(string))
+			}
+		}
+		slices.Sort(accepted)
+		slices.Sort(described)
+		if !slices.Equal(accepted, described) {
+			s.t.Errorf("%s: the document has the parameters %v, the node %v: change admin/openapi/operations.go", route, described, accepted)
+		}
+	}
+}
+
+func problemOf(body []byte) (p struct{ Field, Fix string }) {
+	_ = json.Unmarshal(body, &p) // an answer that is not a problem has neither
+	return p
+}

@@ -1,0 +1,84 @@
+package openapi
+
+import "edgeguard/admin"
+
+// operation is what a route does, as far as its Go types do not say it.
+type operation struct {
+	id      string // a name for programs
+	summary string
+	query   []string // names of parameters
+	body    any      // a value of the request's type; nil for none
+	status  int      // of success; 0 means 200
+	answer  any      // a value of the answer's type; nil for none
+	also    int      // another status with the same answer; 0 for none
+	media   string   // of an answer that is not of a type
+	fails   []int    // statuses of problems beside those that any route has
+}
+
+// operations are the routes of the API, each by its method and its pattern.
+var operations = map[string]operation{
+	"GET /healthz": {id: "getHealth", summary: "Whether the process answers", answer: admin.Health{}},
+	"GET /readyz":  {id: "getReadiness", summary: "Whether the node has restored its state and listens. Not ready is 503, with the same answer", answer: admin.Readiness{}, also: 503},
+	"GET /metrics": {id: "getMetrics", summary: "Figures for Prometheus", media: "text/plain"},
+
+	"GET /debug/pprof/":        {id: "listProfiles", summary: "Go's profiles of the process", media: "text/html"},
+	"GET /debug/pprof/cmdline": {id: "getCommandLine", summary: "The process's command line", media: "text/plain"},
+	"GET /debug/pprof/profile": {id: "getProfile", summary: "A profile of the processor's time", query: []string{"seconds"}, media: "application/octet-stream"},
+	"GET /debug/pprof/symbol":  {id: "getSymbol", summary: "Names of addresses in the program", media: "text/plain"},
+	"GET /debug/pprof/trace":   {id: "getTrace", summary: "A trace of the process", query: []string{"seconds"}, media: "application/octet-stream"},
+
+	"GET /api/v1/openapi.json": {id: "getDocument", summary: "This document", media: "application/json"},
+	"GET /api/v1/status":       {id: "getStatus", summary: "The node's figures", answer: admin.Stats{}},
+	"POST /api/v1/reload":      {id: "reload", summary: "Reads the config again. On an error the previous one stays in use", answer: admin.Reloaded{}, fails: []int{422}},
+	"GET /api/v1/events": {id: "streamEvents", summary: "Events as they happen, as server-sent events. The data of each is an Event as JSON",
+		query: []string{"kind", "after"}, media: "text/event-stream", fails: []int{400, 503}},
+
+	"GET /api/v1/blocks": {id: "listBlocks", summary: "Active blocks, page by page",
+		query: []string{"rule", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "limit", "cursor"}, answer: admin.BlockPage{}, fails: []int{400}},
+	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
+		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
+	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},
+	"PATCH /api/v1/blocks/{prefix...}": {id: "extendBlock", summary: "Moves the end of a block, to later or sooner",
+		body: admin.ExtendRequest{}, answer: admin.Block{}, fails: []int{400, 404, 409, 413, 422}},
+	"DELETE /api/v1/blocks/{prefix...}": {id: "removeBlock", summary: "Lifts a block and resets the counts of its addresses",
+		query: []string{"reason"}, answer: admin.Block{}, fails: []int{400, 404}},
+
+	"GET /api/v1/held":          {id: "listHeld", summary: "Records of other nodes that are not in force here", query: []string{"limit", "cursor"}, answer: admin.HeldPage{}, fails: []int{400}},
+	"POST /api/v1/held/confirm": {id: "confirmHeld", summary: "Puts held records in force in the whole fleet", body: admin.ConfirmRequest{}, answer: admin.Confirmed{}, fails: []int{400, 404, 409, 413, 422}},
+
+	"GET /api/v1/allow": {id: "listAllowances", summary: "Prefixes that are never blocked: those of the config, and those made at run time", answer: admin.AllowanceList{}, fails: []int{400}},
+	"POST /api/v1/allow": {id: "addAllowance", summary: "Exempts a prefix from blocks",
+		body: admin.AllowRequest{}, status: 201, answer: admin.Allowance{}, fails: []int{400, 409, 413, 422}},
+	"DELETE /api/v1/allow/{prefix...}": {id: "removeAllowance", summary: "Removes an allowance that was made at run time",
+		query: []string{"reason"}, answer: admin.Allowance{}, fails: []int{400, 404, 409}},
+
+	"GET /api/v1/explain/{address}": {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
+	"GET /api/v1/rules":             {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
+	"GET /api/v1/rules/{name}":      {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
+	"GET /api/v1/top":               {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
+
+	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
+	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},
+}
+
+// parameters are those of the operations, by their names.
+var parameters = map[string]object{
+	"address":      {"in": "path", "description": "without port or zone", "example": "203.0.113.7", "schema": object{"type": "string"}},
+	"prefix":       {"in": "path", "description": "an address or a prefix; its slash may be escaped or not", "example": "203.0.113.0/24", "schema": object{"type": "string"}},
+	"name":         {"in": "path", "description": "a rule's name", "example": "site", "schema": object{"type": "string"}},
+	"?limit":       {"description": "how many", "schema": object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+	"?cursor":      {"description": "`next` of the previous page", "schema": object{"type": "string"}},
+	"?rule":        {"description": "only of this rule; `manual` for those made by hand", "schema": object{"type": "string"}},
+	"?origin":      {"description": "only of this node", "schema": object{"type": "string"}},
+	"?made_by":     {"description": "only those that this node's rules made, an operator of this node, or another node", "schema": object{"type": "string", "enum": []string{"local", "manual", "fleet"}}},
+	"?family":      {"description": "only of IPv4 or IPv6", "schema": object{"type": "string", "enum": []string{"ipv4", "ipv6"}}},
+	"?proxied":     {"description": "only those that were learned from behind a trusted proxy, or only others", "schema": object{"type": "boolean"}},
+	"?since_after": {"description": "only those that began after this time", "schema": object{"type": "string", "format": "date-time"}},
+	"?order":       {"description": "by prefix, or the newest first", "schema": object{"type": "string", "enum": []string{"prefix", "newest"}, "default": "prefix"}},
+	"?prefix":      {"description": "only inside this prefix", "schema": object{"type": "string"}},
+	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},
+	"?reason":      {"description": "one line of at most 256 bytes", "schema": object{"type": "string", "maxLength": 256}},
+	"?kind":        {"description": "only events of these kinds, with commas between them", "schema": object{"type": "string"}},
+	"?seconds":     {"description": "for how long", "schema": object{"type": "integer", "minimum": 1}},
+	"?after":       {"description": "continues behind the event of this ID, as the header Last-Event-ID", "schema": object{"type": "string"}},
+}
