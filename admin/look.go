@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"time"
+
+	"edgeguard/admin/scan"
 )
 
 // View is what the API answers, before it is JSON: the pages of the console show
@@ -12,14 +15,14 @@ import (
 type View struct {
 	reader Reader
 	events *Events
-	scan   chan struct{} // holds one while a request looks at every key
+	scans  *scan.Shared[scanned]
 	// discreet leaves out what operators wrote.
 	discreet bool
 }
 
 // NewView returns a view of a node and of what happened on it.
 func NewView(reader Reader, events *Events) *View {
-	return &View{reader: reader, events: events, scan: make(chan struct{}, 1)}
+	return &View{reader: reader, events: events, scans: scan.New[scanned](reader.Now)}
 }
 
 // historyLength is how many events of an address are shown.
@@ -69,28 +72,68 @@ func keyPrefix(key string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
-// RuleDetail returns a rule with the distribution of its counts and the n keys
-// that count most; false if there is no such rule, or if ctx ended first.
-func (v *View) RuleDetail(ctx context.Context, name string, n int) (d RuleDetail, found bool) {
+// scanned names what is shared of a look at every key: a rule with its limit, or
+// with neither the keys nearest to a limit.
+type scanned struct {
+	rule  string
+	limit uint32
+}
+
+// counts returns what a rule's keys count, by the look that all share.
+func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf time.Time, found bool) {
 	rules := v.reader.Rules()
 	i := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Name == name })
 	if i < 0 {
+		return r, c, asOf, false
+	}
+	r = rules[i]
+	c, asOf, found = scan.Look(ctx, v.scans, scanned{name, r.Limit}, func(now time.Time) Counts {
+		c, _ := v.reader.Counts(now, name, maxLimit)
+		return c
+	})
+	return r, c, asOf, found && c.Tally != nil // nil: a reload dropped it since
+}
+
+// RuleDetail returns a rule with the distribution of its counts and the n keys
+// that count most; false if there is no such rule, or if ctx ended first.
+func (v *View) RuleDetail(ctx context.Context, name string, n int) (d RuleDetail, found bool) {
+	r, c, asOf, found := v.counts(ctx, name)
+	if !found {
 		return d, false
 	}
-	v.scanning(ctx, func() {
-		var counts Counts
-		if counts, found = v.reader.Counts(v.reader.Now(), name, n); found { // else a reload dropped it since
-			d = newRuleDetail(rules[i], counts)
+	d = newRuleDetail(r, c, n)
+	d.AsOf = asOf.UTC()
+	return d, true
+}
+
+// Outcome returns what a threshold of a rule would do now; false as of RuleDetail.
+func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out Outcome, found bool) {
+	r, c, asOf, found := v.counts(ctx, name)
+	if !found {
+		return out, false
+	}
+	o := c.Tally.Outcome(threshold, c.LimitOf)
+	out = Outcome{
+		Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, KeyShare: o.KeyShare,
+		Requests: o.Events, RequestShare: o.EventShare, Exact: o.Exact, AsOf: asOf.UTC(),
+	}
+	if o.Keys <= maxLimit {
+		fresh, now := 0, v.reader.Now()
+		for _, k := range topOf(r, c, int(o.Keys)) {
+			if len(v.reader.Find(now, k.Key.Prefix)) == 0 {
+				fresh++
+			}
 		}
-	})
-	return d, found
+		out.NewKeys = &fresh
+	}
+	return out, true
 }
 
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,
 // with the fleet's counts; none if ctx ended first.
 func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
-	var keys []KeyCount
-	v.scanning(ctx, func() { keys = shown(v.reader.Top(v.reader.Now(), n)) })
+	all, _, _ := scan.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, maxLimit) })
+	keys := shown(all[:min(n, len(all))])
 	var of []FleetKey
 	for _, k := range keys {
 		of = append(of, FleetKey{k.Rule, k.Key.Prefix})
@@ -120,16 +163,4 @@ func (v *View) Newest(n int) []Block {
 		return active
 	})
 	return blocks
-}
-
-// scanning runs what may look at every key, one at a time, so that clients cannot
-// keep all cores busy by asking. It does not if the client goes away while it
-// waits.
-func (v *View) scanning(ctx context.Context, look func()) {
-	select {
-	case v.scan <- struct{}{}:
-		defer func() { <-v.scan }()
-		look()
-	case <-ctx.Done():
-	}
 }

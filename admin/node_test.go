@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,8 @@ type node struct {
 	// keyless: there is no fleet key. unsigned records have no signature.
 	keyless  bool
 	unsigned int
+
+	looks atomic.Int64 // at all keys of a rule
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -189,15 +192,15 @@ func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 func (n *node) Rules() []admin.Rule { return n.rules }
 
 func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
-	var d tuning.Distribution
-	var keys []admin.KeyCount
+	n.looks.Add(1)
+	c := admin.Counts{Tally: tuning.NewTally(tuning.Config{Live: true, Top: top}), LimitOf: func(threshold uint32) uint32 { return (threshold*95 + 99) / 100 }}
 	for i := range uint32(1000) {
-		d.Add(i)
-		if int(i) < top {
-			keys = append(keys, admin.KeyCount{Rule: rule, Key: key(i), Count: 999 - i, Limit: 1900})
-		}
+		c.Tally.Key(key(i), 1000-i, 1000-i)
 	}
-	return admin.Counts{Distribution: &d, Top: keys}, rule == "site"
+	if rule != "site" {
+		return admin.Counts{}, false
+	}
+	return c, true
 }
 
 func (n *node) Top(_ time.Time, top int) []admin.KeyCount {

@@ -1,9 +1,13 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+
+	"edgeguard"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -97,6 +101,27 @@ func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 		return noRule(r.PathValue("name"))
 	default:
 		sendJSON(w, http.StatusOK, detail)
+	}
+	return nil
+}
+
+// getOutcome sends what a threshold would do.
+func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *Problem {
+	q, p := readQuery(r, "threshold")
+	if p != nil {
+		return p
+	}
+	threshold, err := strconv.ParseUint(q["threshold"], 10, 32)
+	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
+		return problem(http.StatusBadRequest, "threshold", strconv.Quote(clip(q["threshold"]))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
+	}
+	outcome, found := s.Outcome(r.Context(), r.PathValue("name"), uint32(threshold))
+	switch {
+	case r.Context().Err() != nil: // it has gone
+	case !found:
+		return noRule(r.PathValue("name"))
+	default:
+		sendJSON(w, http.StatusOK, outcome)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"time"
+
 	"edgeguard"
 	"edgeguard/tuning"
 )
@@ -64,10 +66,11 @@ type RuleList struct {
 
 // Counts is what the keys of one rule count at an instant.
 type Counts struct {
-	// Distribution holds each key's count once.
-	Distribution *tuning.Distribution
-	// Top holds the keys that count most, the highest first.
-	Top []KeyCount
+	// Tally is a live one: it holds each key's count once, and the keys that count
+	// most.
+	Tally *tuning.Tally
+	// LimitOf returns the limit of a threshold by the rule's guard.
+	LimitOf tuning.LimitOf
 }
 
 // KeyCount is a key and its count beside the limit of a rule.
@@ -84,10 +87,51 @@ type KeyCount struct {
 // RuleDetail is one rule with the distribution of its counts.
 type RuleDetail struct {
 	Rule
-	Keys      uint64     `json:"keys"`
-	Quantiles Quantiles  `json:"quantiles"`
-	Histogram []Bucket   `json:"histogram"` // those that are not empty, lowest first
-	Top       []KeyCount `json:"top"`
+	Keys uint64 `json:"keys"`
+	// Requests is what all keys count together.
+	Requests   uint64     `json:"requests"`
+	Quantiles  Quantiles  `json:"quantiles"`
+	Histogram  []Bucket   `json:"histogram"` // those that are not empty, lowest first
+	Top        []KeyCount `json:"top"`
+	Suggestion Suggestion `json:"suggestion"`
+	// AsOf is when the keys were looked at, for all who ask within a second or
+	// ten times as long as it took.
+	AsOf time.Time `json:"as_of"`
+}
+
+// Outcome is what a threshold would do to what the keys count now.
+type Outcome struct {
+	Threshold uint32 `json:"threshold"`
+	Limit     uint32 `json:"limit"`
+	// Keys are above the limit, and Requests is what they count above it: what a
+	// rule that denies would refuse. Shares are parts of all, from 0 to 1.
+	Keys         uint64  `json:"keys"`
+	KeyShare     float64 `json:"key_share"`
+	Requests     uint64  `json:"requests"`
+	RequestShare float64 `json:"request_share"`
+	// NewKeys are those of Keys that are not blocked now; null where more than a
+	// thousand keys are above the limit.
+	NewKeys *int `json:"new_keys"`
+	// Exact says that the figures are exact, and not within 1/32 of the limit.
+	Exact bool      `json:"exact"`
+	AsOf  time.Time `json:"as_of"`
+}
+
+// Suggestion is a threshold for what the keys count now, and why.
+type Suggestion struct {
+	// Threshold is 0 if nothing was counted.
+	Threshold uint32 `json:"threshold"`
+	Limit     uint32 `json:"limit"`
+	// Gap is the one that the limit lies in, if there is one.
+	Gap    *Gap   `json:"gap,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Gap is a space between two neighbouring counts; Keys are above it.
+type Gap struct {
+	Low  uint32 `json:"low"`
+	High uint32 `json:"high"`
+	Keys int    `json:"keys"`
 }
 
 // Quantiles are counts that a part of all keys is at or under.
@@ -99,26 +143,43 @@ type Quantiles struct {
 	Max  uint32 `json:"max"`
 }
 
-// Bucket is how many keys have a count from Low to High, both included.
+// Bucket is how many keys have a count from Low to High, both included, and what
+// they count together.
 type Bucket struct {
-	Low  uint32 `json:"low"`
-	High uint32 `json:"high"`
-	Keys uint64 `json:"keys"`
+	Low      uint32 `json:"low"`
+	High     uint32 `json:"high"`
+	Keys     uint64 `json:"keys"`
+	Requests uint64 `json:"requests"`
 }
 
-// newRuleDetail puts a rule and its counts into one answer.
-func newRuleDetail(r Rule, c Counts) RuleDetail {
-	d := RuleDetail{Rule: r, Histogram: []Bucket{}, Top: shown(c.Top)}
-	if c.Distribution == nil {
-		return d
+// newRuleDetail puts a rule and its counts into one answer, with the n keys that
+// count most.
+func newRuleDetail(r Rule, c Counts, n int) RuleDetail {
+	counts := &c.Tally.Peaks
+	q := counts.Quantile
+	d := RuleDetail{
+		Rule: r, Keys: counts.Total(), Requests: counts.Sum(), Histogram: []Bucket{},
+		Quantiles: Quantiles{P50: q(.5), P90: q(.9), P99: q(.99), P999: q(.999), Max: counts.Max()}, Top: topOf(r, c, n),
 	}
-	d.Keys = c.Distribution.Total()
-	q := c.Distribution.Quantile
-	d.Quantiles = Quantiles{P50: q(.5), P90: q(.9), P99: q(.99), P999: q(.999), Max: c.Distribution.Max()}
-	for b := range c.Distribution.Buckets() {
-		d.Histogram = append(d.Histogram, Bucket{Low: b.Low, High: b.High, Keys: b.Count})
+	for b := range counts.Buckets() {
+		d.Histogram = append(d.Histogram, Bucket{Low: b.Low, High: b.High, Keys: b.Count, Requests: b.Sum})
+	}
+	s := c.Tally.Suggest(c.LimitOf)
+	d.Suggestion = Suggestion{Threshold: s.Threshold, Limit: s.Limit, Reason: s.Reason}
+	if s.Gap.Keys > 0 {
+		d.Suggestion.Gap = &Gap{Low: s.Gap.Low, High: s.Gap.High, Keys: s.Gap.Keys}
 	}
 	return d
+}
+
+// topOf returns the n keys that count most.
+func topOf(r Rule, c Counts, n int) []KeyCount {
+	sorted := c.Tally.Top.Sorted()
+	top := make([]KeyCount, 0, n)
+	for _, p := range sorted[:min(n, len(sorted))] {
+		top = append(top, KeyCount{Rule: r.Name, Key: p.Key, Count: p.Peak, Limit: r.Limit})
+	}
+	return shown(top)
 }
 
 // shown fills in the keys' words.

@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds what is waited for, not what is measured.
-const patience = 10 * time.Second
+const patience = 60 * time.Second
 
 // block publishes the i-th block of a test.
 func (n *node) block(i int) {

@@ -59,9 +59,9 @@ type Reader interface {
 	// Rules returns the rules in the order of the config.
 	Rules() []Rule
 
-	// Counts returns the distribution of what the rule's keys count at now, and
-	// the n that count most; false if there is no such rule. It may look at
-	// every key, so this package calls it once at a time.
+	// Counts returns what the rule's keys count at now, with n at least of those
+	// that count most; false if there is no such rule. It may look at every key,
+	// so this package calls it once at a time, for all who ask.
 	Counts(now time.Time, rule string, n int) (Counts, bool)
 
 	// Top returns the n keys nearest to the limit of a rule, or furthest above

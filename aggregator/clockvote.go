@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -44,6 +45,25 @@ func Vote(skews []Skew, allowed time.Duration) Judgement {
 	}
 	slices.SortFunc(j.Wrong, func(a, b Skew) int { return cmp.Compare(a.Node, b.Node) })
 	return j
+}
+
+// Texts returns the texts of the alarms, by the node's name or "redis".
+func (j *Judgement) Texts() map[string]string {
+	texts := map[string]string{}
+	if j.Redis {
+		texts["redis"] = fmt.Sprintf("most nodes agree that Redis' clock is wrong: it is %s them, and is not followed: set the clock of its host", aheadOf(-j.By))
+	}
+	for _, s := range j.Wrong {
+		texts[s.Node] = fmt.Sprintf("the clock of node %q is %s the fleet's: set it (chrony, systemd-timesyncd)", s.Node, aheadOf(s.Ahead))
+	}
+	return texts
+}
+
+func aheadOf(d time.Duration) string {
+	if d < 0 {
+		return (-d).Round(time.Millisecond).String() + " behind"
+	}
+	return d.Round(time.Millisecond).String() + " ahead of"
 }
 
 // largestGroup returns the most nodes that are within allowed of each other,

@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,5 +45,20 @@ func TestVote(t *testing.T) {
 		if j.Redis != c.redis || j.By != time.Duration(c.by)*time.Millisecond || wrong != c.wrong {
 			t.Errorf("%s: Redis %t by %s, wrong %q; want %t by %d ms, %q", c.name, j.Redis, j.By, wrong, c.redis, c.by, c.wrong)
 		}
+	}
+}
+
+// TestVoteTexts: each wrong clock has a text that says by how much and in which
+// direction.
+func TestVoteTexts(t *testing.T) {
+	j := Judgement{Redis: true, By: 3 * time.Second, Wrong: []Skew{{"a", 1500 * time.Millisecond}, {"b", -2 * time.Second}}}
+	got := j.Texts()
+	for about, words := range map[string]string{"redis": "it is 3s behind them", "a": `"a" is 1.5s ahead of the fleet's`, "b": `"b" is 2s behind the fleet's`} {
+		if !strings.Contains(got[about], words) {
+			t.Errorf("%s: %q lacks %q", about, got[about], words)
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("%d texts", len(got))
 	}
 }

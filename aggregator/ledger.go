@@ -49,6 +49,12 @@ func NewLedger() *Ledger { return &Ledger{entries: make(map[string]ledgerEntry)}
 // Len returns how many records there are.
 func (l *Ledger) Len() int { return len(l.entries) }
 
+// Has reports whether there is a record of a prefix.
+func (l *Ledger) Has(prefix string) bool {
+	_, ok := l.entries[prefix]
+	return ok
+}
+
 // Unsigned returns how many records are not signed.
 func (l *Ledger) Unsigned() int { return l.unsigned }
 

@@ -44,7 +44,7 @@ func daemon(t testing.TB, argv ...string) (stop func()) {
 	}
 	stop = sync.OnceFunc(func() {
 		_ = c.Process.Signal(os.Interrupt)
-		kill := time.AfterFunc(5*time.Second, func() { _ = c.Process.Kill() })
+		kill := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
 		defer kill.Stop()
 		_ = c.Wait()
 		if t.Failed() {
@@ -55,12 +55,16 @@ func daemon(t testing.TB, argv ...string) (stop func()) {
 	return stop
 }
 
+// patience bounds every wait for something that must happen. Nothing is measured
+// by it.
+const patience = 60 * time.Second
+
 // eventually polls: a reload takes effect when the new workers listen.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 15 s", what)
+			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }
@@ -68,8 +72,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // status asks once, from a loopback address and on a connection of its own;
 // 0 while nobody answers.
 func status(server, from, header string) int {
-	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Second}
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
 	req, err := http.NewRequest("GET", "http://"+server+"/", nil)
 	if err != nil {
 		return 0

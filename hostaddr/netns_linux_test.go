@@ -70,7 +70,7 @@ func testInNamespace(t *testing.T) {
 	// until waits for a set in which the line stands, or no longer stands.
 	until := func(line string, there bool) {
 		t.Helper()
-		deadline := time.After(10 * time.Second)
+		deadline := time.After(time.Minute)
 		for {
 			select {
 			case s := <-news:

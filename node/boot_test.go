@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,9 +97,14 @@ func TestRestartsThenEmptiedRedis(t *testing.T) {
 	for i, u := range all {
 		u.eventually(fmt.Sprint("node ", i, " blocks it"), func() bool { return u.blocked(addr) })
 	}
-	if block := all[0].standing(addr); block.Count != 1920 {
-		t.Errorf("the block counts %d, want 1920", block.Count)
-	}
+	// The block counts what had been pushed when it was made.
+	all[0].eventually("all is in the fleet's count", func() bool {
+		x, err := all[0].desk().Explain(t.Context(), netip.MustParseAddr(addr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Rules[0].Fleet != nil && x.Rules[0].Fleet.Count == 1920
+	})
 }
 
 // A node that did not end cleanly, whose state is not its last, or that starts

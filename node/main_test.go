@@ -22,8 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds the wait for something that other goroutines do.
-const patience = 20 * time.Second
+// patience bounds the wait for something that other goroutines do. Nothing is
+// measured by it.
+const patience = 60 * time.Second
 
 // logged collects a log. Safe for concurrent use.
 type logged struct {

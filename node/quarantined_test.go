@@ -146,8 +146,8 @@ func TestHeldInFleet(t *testing.T) {
 	b.eventually("there is an alarm", func() bool {
 		return strings.Contains(strings.Join(b.view().Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and await confirmation")
 	})
-	b.Node.fleet.link().Resync()
 	syncs := b.fleet().Syncs
+	b.Node.fleet.link().Resync()
 	b.eventually("the list was read again", func() bool { return b.fleet().Syncs > syncs })
 	if s := b.quarantine.Stats(); s.Held != 2 || s.Total != 2 || b.fleet().Rejected != 0 || b.fleet().Held != 2 {
 		t.Errorf("after a full read: %+v, %+v", s, b.fleet())

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/internal/freeport"
 	"edgeguard/internal/unixsocket"
 )
 
@@ -19,7 +20,7 @@ var access = unixsocket.Access{Mode: 0o660}
 
 // A listener that is closed and opened again keeps its port all the while.
 func TestSocketsOutliveListeners(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", "unix:" + filepath.Join(shortDir(t), "a.sock")} {
+	for _, address := range []string{freeport.Address(t), "unix:" + filepath.Join(shortDir(t), "a.sock")} {
 		s := openedSockets(noEnv)
 		one, err := s.open(address, access)
 		if err != nil {

@@ -77,11 +77,7 @@ func TestTheCauseThatIsInForceIsLogged(t *testing.T) {
 	s.Kill()
 	u.eventually("the log says that Redis is away", func() bool { return strings.Contains(u.log.String(), "cannot be reached") })
 	s.Restart()
-	returned := time.Now()
 	u.eventually("the log names the functions", func() bool { return strings.Contains(u.log.String(), "function library") })
-	if took := time.Since(returned); took > 12*time.Second {
-		t.Errorf("the log named the cause %v after Redis returned", took)
-	}
 	if lines := u.fleetLines(); lines != 2 {
 		t.Errorf("%d lines, want two:\n%s", lines, u.log)
 	}

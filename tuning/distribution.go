@@ -20,6 +20,7 @@ const (
 // value is empty and ready; copies are independent.
 type Distribution struct {
 	counts   [numBuckets]uint64
+	sums     [numBuckets]uint64
 	total    uint64
 	sum      uint64
 	min, max uint32
@@ -29,6 +30,7 @@ type Distribution struct {
 type Bucket struct {
 	Low, High uint32 // both included
 	Count     uint64
+	Sum       uint64 // of the values, exactly
 }
 
 // Add adds one value.
@@ -44,6 +46,7 @@ func (d *Distribution) AddN(v uint32, n uint64) {
 	}
 	d.max = max(d.max, v)
 	d.counts[bucketOf(v)] += n
+	d.sums[bucketOf(v)] += uint64(v) * n
 	d.total += n
 	d.sum += uint64(v) * n
 }
@@ -60,6 +63,7 @@ func (d *Distribution) Merge(other *Distribution) {
 	d.max = max(d.max, other.max)
 	for i, n := range other.counts {
 		d.counts[i] += n
+		d.sums[i] += other.sums[i]
 	}
 	d.total += other.total
 	d.sum += other.sum
@@ -113,6 +117,22 @@ func (d *Distribution) Above(n uint32) uint64 {
 	return above
 }
 
+// Excess is the sum of what each value has above n: exact where n is below 64 or ends
+// a bucket; inside a bucket its values are taken to be spread evenly.
+func (d *Distribution) Excess(n uint32) uint64 {
+	excess := 0.0
+	for b := range d.Buckets() {
+		switch {
+		case b.Low > n:
+			excess += float64(b.Sum) - float64(n)*float64(b.Count)
+		case b.High > n:
+			above := float64(b.High - n)
+			excess += above / (float64(b.High-b.Low) + 1) * float64(b.Count) * (above + 1) / 2
+		}
+	}
+	return uint64(math.Round(excess))
+}
+
 // Buckets returns the buckets that are not empty, lowest first. The first and
 // the last are cut to the least and the greatest value.
 func (d *Distribution) Buckets() iter.Seq[Bucket] {
@@ -125,7 +145,7 @@ func (d *Distribution) Buckets() iter.Seq[Bucket] {
 				continue
 			}
 			low, high := boundsOf(i)
-			if !yield(Bucket{max(low, d.min), min(high, d.max), d.counts[i]}) {
+			if !yield(Bucket{max(low, d.min), min(high, d.max), d.counts[i], d.sums[i]}) {
 				return
 			}
 		}

@@ -21,6 +21,8 @@ type Outcome struct {
 	Keys, Events uint64
 	// KeyShare and EventShare are the same as parts of all, 0 to 1.
 	KeyShare, EventShare float64
+	// Exact says that Keys is exact, and Events too in a live tally.
+	Exact bool
 }
 
 // Outcome returns what a threshold would have done. Keys is exact if the limit
@@ -28,14 +30,24 @@ type Outcome struct {
 // exact below 64. Beyond, both are within 1/32 of the limit.
 func (t *Tally) Outcome(threshold uint32, limitOf LimitOf) Outcome {
 	o := Outcome{Threshold: threshold, Limit: limitOf.of(threshold)}
-	if t.Top.complete(o.Limit) {
+	complete := t.Top.complete(o.Limit)
+	o.Exact = complete || o.Limit < exactBelow
+	if complete {
 		o.Keys = t.Top.above(o.Limit)
 	} else {
 		o.Keys = t.Peaks.Above(o.Limit)
 	}
-	o.Events = t.Events.Above(o.Limit)
+	all := t.Events.Total()
+	switch {
+	case !t.live:
+		o.Events = t.Events.Above(o.Limit)
+	case complete:
+		o.Events, all = t.Top.excess(o.Limit), t.Peaks.Sum()
+	default:
+		o.Events, all = t.Peaks.Excess(o.Limit), t.Peaks.Sum()
+	}
 	o.KeyShare = share(o.Keys, t.Peaks.Total())
-	o.EventShare = share(o.Events, t.Events.Total())
+	o.EventShare = share(o.Events, all)
 	return o
 }
 

@@ -25,6 +25,9 @@ type Config struct {
 	Events string
 	// Keys is what the keys are called; empty means "address", "addresses".
 	Keys Noun
+	// Live says that keys are recorded as they are at one instant, and no event is:
+	// an outcome's events are then what the keys have above the limit now.
+	Live bool
 }
 
 // Noun is a word in its two numbers.
@@ -44,6 +47,7 @@ type Tally struct {
 
 	events string
 	keys   Noun
+	live   bool
 }
 
 // NewTally makes an empty tally.
@@ -57,7 +61,7 @@ func NewTally(c Config) *Tally {
 	if c.Keys == (Noun{}) {
 		c.Keys = Noun{"address", "addresses"}
 	}
-	return &Tally{Top: NewTop(c.Top), events: c.Events, keys: c.Keys}
+	return &Tally{Top: NewTop(c.Top), events: c.Events, keys: c.Keys, live: c.Live}
 }
 
 // Event records the count that an event brought its key to. It allocates

@@ -69,6 +69,14 @@ func (t *Top) above(n uint32) (count uint64) {
 	return count
 }
 
+// excess is the sum of what the peaks kept have above n.
+func (t *Top) excess(n uint32) (sum uint64) {
+	for _, p := range t.peaks {
+		sum += uint64(p.Peak - min(p.Peak, n))
+	}
+	return sum
+}
+
 // peakHeap has the peak that goes next on top.
 type peakHeap []Peak
 

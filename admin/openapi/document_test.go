@@ -139,7 +139,7 @@ func TestSchemasAreOfTheTypes(t *testing.T) {
 	v := &validator{document}
 	components := document["components"].(map[string]value)["schemas"].(map[string]value)
 	for _, example := range []value{
-		admin.Health{}, admin.Readiness{}, admin.Stats{}, admin.Reloaded{}, admin.BlockPage{}, admin.ActiveBlock{}, admin.Block{}, admin.HeldPage{}, admin.Confirmed{},
+		admin.Health{}, admin.Readiness{}, admin.Stats{}, admin.Reloaded{}, admin.BlockPage{}, admin.Block{}, admin.HeldPage{}, admin.Confirmed{},
 		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Top{}, admin.FleetDetail{},
 		admin.Signed{}, admin.Event{}, admin.Problem{},
 		admin.BlockRequest{}, admin.ExtendRequest{}, admin.AllowRequest{}, admin.ConfirmRequest{}, admin.SignRequest{},

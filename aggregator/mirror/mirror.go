@@ -87,6 +87,13 @@ func (m *Mirror) Len() int {
 	return m.ledger.Len()
 }
 
+// Has reports whether it has a record of a prefix.
+func (m *Mirror) Has(prefix string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Has(prefix)
+}
+
 // Unsigned returns how many of them are not signed.
 func (m *Mirror) Unsigned() int {
 	m.mu.Lock()

@@ -101,6 +101,7 @@ func (l *Link) housekeep(ctx context.Context) error {
 	} else {
 		l.node.Calm("version", "record")
 	}
+	l.calmRejected(l.mirror.Has)
 	if !l.older.Load() {
 		if err := l.refloor(ctx, time.Now()); err != nil {
 			return err

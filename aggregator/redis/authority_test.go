@@ -195,6 +195,53 @@ func TestWrongDoesNotOutrank(t *testing.T) {
 	}
 }
 
+// TestRejectedEnds: the alarm about a rejected record ends when the record was
+// replaced, removed or deleted, and with the link.
+func TestRejectedEnds(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, redistest.Options{})
+	ctx, c, n := context.Background(), thief(t, s), newNames("test", 4)
+	m := keyed(t, s, "edge-a", false)
+	later := func(r *aggregator.Record) {
+		r.Block.Since, r.Block.Until = r.Block.Since.Add(time.Hour), r.Block.Until.Add(2*time.Hour)
+	}
+	rejected := func(prefix string) string {
+		t.Helper()
+		record := forged(t, prefix, 1, later)
+		publishAs(t, c, prefix, record)
+		m.eventually(t, "the alarm", func() bool { return m.alarmed("rejected/"+prefix) != "" })
+		return record
+	}
+	const removed, deleted, stays = "203.0.113.8/32", "203.0.113.9/32", "203.0.113.10/32"
+	for what, end := range map[string]func() string{
+		"replaced": func() string {
+			rejected(somewhere)
+			m.blockByHand(t, somewhere)
+			return somewhere
+		},
+		"removed": func() string {
+			if err := c.FCall(ctx, library.Function("replace"), n.signedKeys(), removed, rejected(removed), "", "").Err(); err != nil {
+				t.Fatal(err)
+			}
+			return removed
+		},
+		"deleted, and read again": func() string {
+			rejected(deleted)
+			c.HDel(ctx, n.blocks, deleted)
+			m.link.Resync()
+			return deleted
+		},
+	} {
+		prefix := end()
+		m.eventually(t, "the end of the alarm: "+what, func() bool { return m.alarmed("rejected/"+prefix) == "" })
+	}
+	rejected(stays)
+	m.stop()
+	if m.alarmed("rejected/"+stays) != "" {
+		t.Error("it is there after the link has ended")
+	}
+}
+
 // TestRubbishIsRemoved: an unsigned record of which no node knows better goes
 // after a minute, so that rubbish does not fill the list.
 func TestRubbishIsRemoved(t *testing.T) {

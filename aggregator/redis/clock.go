@@ -77,13 +77,7 @@ func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
 		}
 	}
 	verdict := aggregator.Vote(skews, l.config.MaxSkew)
-	wrong := map[string]string{}
-	if verdict.Redis {
-		wrong["redis"] = fmt.Sprintf("most nodes agree that Redis' clock is wrong: it is %s them, and is not followed: set the clock of its host", behindOf(verdict.By))
-	}
-	for _, s := range verdict.Wrong {
-		wrong[s.Node] = fmt.Sprintf("the clock of node %q is %s the fleet's: set it (chrony, systemd-timesyncd)", s.Node, aheadOf(s.Ahead))
-	}
+	wrong := verdict.Texts()
 	for about, text := range wrong {
 		l.node.Alarm("clock", about, text)
 	}
@@ -101,12 +95,3 @@ func (l *Link) followClock() {
 		l.node.Skew(offset, !l.alarms.redis)
 	}
 }
-
-func aheadOf(d time.Duration) string {
-	if d < 0 {
-		return (-d).Round(time.Millisecond).String() + " behind"
-	}
-	return d.Round(time.Millisecond).String() + " ahead of"
-}
-
-func behindOf(d time.Duration) string { return aheadOf(-d) }

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,15 +41,12 @@ func TestReturnIsSpread(t *testing.T) {
 		}
 		return len(joined) == members
 	})
-	early, last := 0, time.Duration(0)
-	for _, after := range joined {
-		if last = max(last, after); after < time.Second {
-			early++
-		}
-	}
-	t.Logf("%d of %d joined within a second, the last after %v", early, members, last)
-	if early > members*3/4 || last > 5*time.Second {
-		t.Errorf("%d of %d joined within a second, the last after %v; want three quarters at most, and 5 s", early, members, last)
+	after := slices.Sorted(maps.Values(joined))
+	first, last := after[0], after[members-1]
+	t.Logf("the first joined after %v, the last after %v", first, last)
+	// Of 30 that wait up to 2 s each, all wait about as long once in 10^11 runs.
+	if last-first < 700*time.Millisecond {
+		t.Errorf("the first joined after %v, the last after %v: they are not spread out", first, last)
 	}
 }
 
@@ -66,7 +65,8 @@ func TestCatchingUpIsPaced(t *testing.T) {
 	before, begun := m.counts.Stats().Reconciled, time.Now()
 	m.link.lost()
 	m.eventually(t, "some compared", func() bool { return m.counts.Stats().Reconciled >= before+200 })
-	took, n := time.Since(begun), m.counts.Stats().Reconciled-before
+	n := m.counts.Stats().Reconciled - before
+	took := time.Since(begun)
 	if most := 50 + 100*(took.Seconds()+0.5); float64(n) > most {
 		t.Errorf("%d sums compared in %v, want %.0f at most", n, took, most)
 	}

@@ -223,9 +223,6 @@ func (s *script) run(calls int) {
 		switch s.r.IntN(20) {
 		case 0:
 			floor := int(s.slot()) + s.r.IntN(70) - 66
-			if s.r.IntN(10) == 0 { // the server's time is far later than what is claimed
-				floor = int(s.began.Unix())/int(s.width) + 1000
-			}
 			args := []string{strconv.Itoa(floor), strconv.Itoa(int(s.width))}
 			if len(s.floors) > 0 && s.r.IntN(3) == 0 { // a floor that was set before, and a lower one in its place
 				args = append(args, s.floors[s.r.IntN(len(s.floors))])

@@ -89,8 +89,8 @@ type Link struct {
 	probed  time.Time   // when that was looked at; the publish loop's
 
 	// Of receiving.
-	alarmed authority.Once // prefixes whose record was rejected
-	noRoom  atomic.Bool    // an operator's block of the fleet found no room here
+	rejected authority.Rejected // prefixes whose record was rejected
+	noRoom   atomic.Bool        // an operator's block of the fleet found no room here
 }
 
 // New returns a link, which does not connect before Run. It reports everything
@@ -145,6 +145,7 @@ func (l *Link) Run(ctx context.Context) {
 		sleep(ctx, wait/2+rand.N(wait/2+1))
 	}
 	l.lastPush(context.WithoutCancel(ctx))
+	l.calmRejected(func(string) bool { return false }) // the next link reads them itself
 }
 
 // reloadCluster makes a Cluster's client look up its masters again: otherwise

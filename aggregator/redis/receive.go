@@ -182,6 +182,7 @@ func (l *Link) merge(prefix string, j judged, fresh bool) {
 			shorten(err.Error())+": raise memory or max_blocks here, or remove blocks that are not needed")
 	case err != nil:
 		l.reject(prefix, err)
+		return
 	case changed:
 		l.stats.received.Add(1)
 		if forgets(&b) {
@@ -189,19 +190,33 @@ func (l *Link) merge(prefix string, j judged, fresh bool) {
 			l.node.Cleared(b.Prefix, b.Since)
 		}
 	}
+	l.accepted(prefix)
 }
 
 // reject counts an invalid record, and raises one alarm for each prefix. Those of a
 // later version and those that are not signed have an alarm of their own.
 func (l *Link) reject(prefix string, err error) {
-	if errors.Is(err, aggregator.ErrNewer) {
-		return
+	newer := errors.Is(err, aggregator.ErrNewer)
+	if !newer {
+		l.stats.rejected.Add(1)
 	}
-	l.stats.rejected.Add(1)
-	if errors.Is(err, authority.ErrUnsigned) {
-		return
-	}
-	if l.alarmed.First(prefix) {
+	if newer || errors.Is(err, authority.ErrUnsigned) {
+		l.accepted(prefix)
+	} else if l.rejected.First(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))
+	}
+}
+
+// accepted ends the alarm about a rejected record of a prefix.
+func (l *Link) accepted(prefix string) {
+	if l.rejected.Over(prefix) {
+		l.node.Calm("rejected", shorten(prefix))
+	}
+}
+
+// calmRejected ends the alarms about records that are gone.
+func (l *Link) calmRejected(has func(prefix string) bool) {
+	for _, prefix := range l.rejected.Gone(has) {
+		l.accepted(prefix)
 	}
 }

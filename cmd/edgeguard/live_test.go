@@ -20,9 +20,9 @@ import (
 	"edgeguard/internal/freeport"
 )
 
-// patience is how long a script waits for a program to come up or to see
-// something. Nothing is measured by it.
-const patience = 20 * time.Second
+// patience bounds every wait for something that must happen. Nothing is measured
+// by it.
+const patience = 60 * time.Second
 
 // TestLive runs nodes as their operators do: each script in testdata/live is a
 // session with a real process.
@@ -72,12 +72,12 @@ func scriptExpand(ts *testscript.TestScript, _ bool, args []string) {
 func clientOf(address string) (*http.Client, string) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
-		return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}, "http://" + address
+		return &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}, "http://" + address
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}
-	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://localhost"
+	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://localhost"
 }
 
 // status asks for a path and gives the answer's status and body.

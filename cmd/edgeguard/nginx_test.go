@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +26,7 @@ type site struct {
 	t           testing.TB
 	dir         string
 	front, auth string
-	node        *exec.Cmd
+	nginx, node *exec.Cmd
 	log         *bytes.Buffer // of the node, to be read when it has ended
 	client      *http.Client
 	files       int // that the node may have open; 0 for no limit of its own
@@ -85,7 +87,7 @@ func emptySite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &site{t: t, dir: dir, front: freeport.Address(t), auth: freeport.Address(t), client: &http.Client{Timeout: 5 * time.Second}}
+	s := &site{t: t, dir: dir, front: freeport.Address(t), auth: freeport.Address(t), client: &http.Client{Timeout: patience}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	return s
 }
@@ -102,6 +104,7 @@ func (s *site) startNginx(backend string) {
 	if err := nginx.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.nginx = nginx
 	s.t.Cleanup(func() {
 		_ = nginx.Process.Signal(syscall.SIGTERM)
 		_ = nginx.Wait()
@@ -135,6 +138,28 @@ func (s *site) eventually(what string, f func() bool) {
 func (s *site) nginxLog() string {
 	text, _ := os.ReadFile(filepath.Join(s.dir, "nginx.log"))
 	return string(text)
+}
+
+// reload has nginx read its config again, and waits until all who had read the
+// one before are gone.
+func (s *site) reload() {
+	s.t.Helper()
+	children := func() []string {
+		pid := s.nginx.Process.Pid
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return strings.Fields(string(list))
+	}
+	before := children()
+	if err := s.nginx.Process.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
+	s.eventually("new workers only", func() bool {
+		now := children()
+		return len(now) > 0 && !slices.ContainsFunc(now, func(pid string) bool { return slices.Contains(before, pid) })
+	})
 }
 
 // start starts a node and waits until it is ready.
@@ -214,10 +239,24 @@ func (s *site) hang() {
 	})
 }
 
+// patient has nginx wait for a node that a busy machine makes slow, where it
+// would let the request pass after 100 ms. It returns the snippet as it is.
+func (s *site) patient() (snippet string) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "site.conf"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write("site.conf", regexp.MustCompile(` (50|100)ms;`).ReplaceAllString(string(text), " 60s;"))
+	s.reload()
+	return string(text)
+}
+
 // The life of a node behind nginx: pass, refuse, reload, hang, end, be killed,
 // and come back with every block.
 func TestBehindNginx(t *testing.T) {
 	s := newSite(t, 20)
+	snippet := s.patient()
 	s.start()
 	s.want("203.0.113.9", 20, http.StatusOK)
 	header := s.want("203.0.113.9", 1, http.StatusTooManyRequests)
@@ -237,6 +276,8 @@ func TestBehindNginx(t *testing.T) {
 	s.want("203.0.113.10", 24, http.StatusOK)
 	s.want("203.0.113.10", 1, http.StatusTooManyRequests)
 
+	s.write("site.conf", snippet)
+	s.reload()
 	s.hang() // nginx waits 100 ms, and passes
 	s.want("203.0.113.9", 3, http.StatusOK)
 	_ = s.node.Process.Signal(syscall.SIGCONT)

@@ -70,11 +70,12 @@ func TestUsersAndTLS(t *testing.T) {
 	}
 }
 
-// client is a connection through the proxy that retries nothing.
-func client(t *testing.T, p *Proxy) *goredis.Client {
+// client is a connection through the proxy that retries nothing, and waits so long
+// for an answer.
+func client(t *testing.T, p *Proxy, timeout time.Duration) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{
 		Addr: p.Addr, MaxRetries: -1, PoolSize: 1, DialerRetries: 1, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: 200 * time.Millisecond,
+		ReadTimeout: timeout,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -83,7 +84,7 @@ func client(t *testing.T, p *Proxy) *goredis.Client {
 func TestProxy(t *testing.T) {
 	s := Start(t, Options{})
 	p := NewProxy(t, s.Addr)
-	c := client(t, p)
+	c := client(t, p, 200*time.Millisecond)
 	value := func() string { return s.Client().Get(ctx, "n").Val() }
 	good := func() {
 		t.Helper()
@@ -120,7 +121,7 @@ func TestProxy(t *testing.T) {
 func TestProxyRefusesAndCuts(t *testing.T) {
 	s := Start(t, Options{})
 	p := NewProxy(t, s.Addr)
-	c := client(t, p)
+	c := client(t, p, patience)
 	if err := c.Ping(ctx).Err(); err != nil || p.Connections() != 1 || p.Live() != 1 {
 		t.Fatalf("%v, %d connections, %d live", err, p.Connections(), p.Live())
 	}

@@ -87,8 +87,8 @@ func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
 
 // forget empties keys and sets from which slot on they count. A key that has
 // this mark already stays as it is: every node that learns of an unblock calls
-// this, and what was counted since the first call is kept. A mark in the future
-// changes nothing. With a third argument only keys that have exactly that mark
+// this, and what was counted since the first call is kept. Of a mark in the future
+// the server's time is set. With a third argument only keys that have exactly that mark
 // are emptied, and the new one may be lower. It answers with how many keys it
 // emptied.
 func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
@@ -102,9 +102,7 @@ func (r *Redis) forget(now time.Time, keys, args []string) (any, error) {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	emptied := int64(0)
-	if int64(floor) > (now.Unix()+mostAhead)/int64(width)+2 {
-		return emptied, nil
-	}
+	floor = min(floor, uint64(now.Unix()+mostAhead)/width+2)
 	for _, k := range keys {
 		s := r.suspect(k, now)
 		if int64(s.fleet.head) > now.Unix()/int64(width)+kept+1 {

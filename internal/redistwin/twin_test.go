@@ -139,7 +139,7 @@ func TestForgetSetsTheMark(t *testing.T) {
 }
 
 // TestForgetTakesAMarkBack: a mark that no unblock explains goes only where
-// exactly that is, and one in the future is never set.
+// exactly that is, and of one in the future the server's time is set.
 func TestForgetTakesAMarkBack(t *testing.T) {
 	r := &rig{t, New()}
 	forget := func(want int64, args ...string) {
@@ -149,8 +149,9 @@ func TestForgetTakesAMarkBack(t *testing.T) {
 		}
 	}
 	mark := func(slots int) string { return fmt.Sprint(int(slot0) + slots) }
-	forget(0, mark(4), strconv.Itoa(width))
-	forget(1, mark(2), strconv.Itoa(width))
+	forget(1, mark(4), strconv.Itoa(width))
+	r.want(r.push("a", start, slot0, 5, 5), aggregator.StatusCleared|aggregator.StatusSendFull, 0, 0, slot0+3)
+	forget(1, mark(2), strconv.Itoa(width), mark(3))
 	forget(0, mark(0), strconv.Itoa(width), mark(1))
 	r.want(r.push("a", start, slot0, 5, 5), aggregator.StatusCleared|aggregator.StatusSendFull, 0, 0, slot0+2)
 	forget(1, "0", strconv.Itoa(width), mark(2))

@@ -75,13 +75,15 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 		return admin.Counts{}, false
 	}
 	r := &g.Config.Rules.Rules[i]
-	out := admin.Counts{Distribution: &tuning.Distribution{}}
-	top := leaders{most: n}
-	for key, count := range proven(g.Tables(), &g.Config.Rules.Meters[r.Meter], s.from.Clock.Local(now)) {
-		out.Distribution.Add(count)
-		top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
+	m := &g.Config.Rules.Meters[r.Meter]
+	words := tuning.Config{Live: true, Top: max(n, tuning.DefaultTop), Events: m.Kind.String() + "s"}
+	if keyName(m) != "address" {
+		words.Keys = tuning.Noun{One: "key", Many: "keys"}
 	}
-	out.Top = top.sorted()
+	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit}
+	for key, count := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
+		out.Tally.Key(key, count, count)
+	}
 	return out, true
 }
 

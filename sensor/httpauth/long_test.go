@@ -180,7 +180,7 @@ func rawInPieces(t *testing.T, l net.Listener, r *rand.Rand, request string) {
 		}
 		request = request[n:]
 	}
-	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(patience))
 	buf := make([]byte, 1024)
 	for {
 		if _, err := c.Read(buf); err != nil {

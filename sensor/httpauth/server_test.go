@@ -74,7 +74,7 @@ func raw(t *testing.T, l net.Listener, request string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Write([]byte(request)); err != nil {

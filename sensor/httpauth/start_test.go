@@ -84,6 +84,10 @@ func (d *desk) config() Config {
 		Policy: func(rule string) (Policy, bool) { return Policy{100, 5 * time.Minute}, rule == "site" }}
 }
 
+// patience bounds every wait for something that must happen. Nothing is measured
+// by it.
+const patience = 60 * time.Second
+
 // start serves on a listener until the test ends.
 func start(tb testing.TB, c Config, l net.Listener) *Server {
 	tb.Helper()
@@ -94,7 +98,7 @@ func start(tb testing.TB, c Config, l net.Listener) *Server {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			tb.Error(err)
@@ -131,7 +135,7 @@ func client(tb testing.TB, l net.Listener) *http.Client {
 		return new(net.Dialer).DialContext(ctx, l.Addr().Network(), l.Addr().String())
 	}}
 	tb.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: patience}
 }
 
 // ask sends a GET with header lines "Name: value" and reads the whole answer.

@@ -391,19 +391,21 @@ end
 -- forget: KEYS suspect…; ARGV floor, width, and maybe a bad floor. Drops what was
 -- counted, and has slots below the floor ignored. Every node that hears of an
 -- unblock calls it: a suspect whose floor is there already stays as it is, with
--- what was counted since. A floor in the future is for no unblock, and changes
--- nothing. With a bad floor, which no unblock explains, only suspects that have
--- exactly that are emptied, and the floor may be lower. The fleet's head stays,
--- since it never goes back; a suspect that is not there is made, to hold the
--- floor. Answers with the number of keys emptied.
+-- what was counted since. Of a floor in the future the server's own time is set,
+-- with the tolerance of pushes: the clock of the node that unblocked may be ahead,
+-- and a mistaken call keeps no key at 0 for long. With a bad floor, which no
+-- unblock explains, only suspects that have exactly that are emptied, and the
+-- floor may be lower. The fleet's head stays, since it never goes back; a suspect
+-- that is not there is made, to hold the floor. Answers with the number of keys
+-- emptied.
 local function forget(keys, args)
   if not call then bind() end
   if #keys < 1 or #args < 2 or #args > 3 or not whole(args[1], 2 ^ 32) or not whole(args[2], 2 ^ 32) or tonumber(args[2]) == 0
       or args[3] and not whole(args[3], 2 ^ 32) then
     return fail('arguments: forget takes suspects, a floor, a width and maybe a bad floor')
   end
-  local bottom, emptied, bad, second = tonumber(args[1]), 0, args[3] and tonumber(args[3]), call('TIME')[1]
-  if bottom > floor((second + AHEAD) / args[2]) + 2 then return 0 end
+  local emptied, bad, second = 0, args[3] and tonumber(args[3]), call('TIME')[1]
+  local bottom = min(tonumber(args[1]), floor((second + AHEAD) / args[2]) + 2)
   local reached = second / args[2] + KEPT + 1
   for _, key in ipairs(keys) do
     local ring = try('HGET', key, 'f')

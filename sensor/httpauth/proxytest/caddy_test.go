@@ -12,8 +12,8 @@ import (
 	"edgeguard/sensor/httpauth/snippets"
 )
 
-// startCaddy runs the snippet and returns the port.
-func startCaddy(t *testing.T, v snippets.Values) string {
+// startCaddy runs the snippet, with its deadlines or others, and returns the port.
+func startCaddy(t *testing.T, v snippets.Values, deadlines func(string) string) string {
 	t.Helper()
 	need(t, "caddy", "caddy")
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func startCaddy(t *testing.T, v snippets.Values) string {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(conf, []byte(b.String()), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte(deadlines(b.String())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run(t, port, []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir}, "caddy", "run", "--adapter", "caddyfile", "--config", conf)
@@ -37,7 +37,7 @@ func TestCaddy(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			g, _ := startGuard(t, network, 2)
-			port := startCaddy(t, snippets.Values{Auth: g.auth, Backend: startBackend(t)})
+			port := startCaddy(t, snippets.Values{Auth: g.auth, Backend: startBackend(t)}, patient)
 			for _, method := range []string{"GET", "POST"} {
 				if a := get(t, port, "127.0.0.5", method, "/login?a=1", "X-Forwarded-For", "1.1.1.1", "X-Forwarded-Uri", "/forged"); a.status != 200 || a.body != "backend /login" {
 					t.Fatalf("%s: %+v", method, a)
@@ -69,7 +69,7 @@ func TestCaddyWithoutEdgeguard(t *testing.T) {
 	}{{"open", false, 200, 200}, {"closed", true, 502, 504}} {
 		t.Run("stopped/"+c.name, func(t *testing.T) {
 			g, stop := startGuard(t, "tcp", 100)
-			port := startCaddy(t, snippets.Values{Auth: g.auth, Backend: startBackend(t), Closed: c.closed})
+			port := startCaddy(t, snippets.Values{Auth: g.auth, Backend: startBackend(t), Closed: c.closed}, patient)
 			if a := get(t, port, "127.0.0.5", "GET", "/"); a.status != 200 {
 				t.Fatalf("before: %+v", a)
 			}
@@ -79,7 +79,7 @@ func TestCaddyWithoutEdgeguard(t *testing.T) {
 			}
 		})
 		t.Run("hung/"+c.name, func(t *testing.T) {
-			port := startCaddy(t, snippets.Values{Auth: startHung(t), Backend: startBackend(t), Closed: c.closed})
+			port := startCaddy(t, snippets.Values{Auth: startHung(t), Backend: startBackend(t), Closed: c.closed}, asItIs)
 			if a := get(t, port, "127.0.0.5", "GET", "/x"); a.status != c.whenHung || a.status == 200 && a.body != "backend /x" {
 				t.Errorf("%+v", a)
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
+	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth"
 )
 
@@ -77,7 +79,7 @@ func startGuard(t *testing.T, network string, limit int) (g *guard, stop func())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -92,7 +94,7 @@ func startGuard(t *testing.T, network string, limit int) (g *guard, stop func())
 
 func listen(t *testing.T, network string) net.Listener {
 	t.Helper()
-	address := "127.0.0.1:0"
+	address := freeport.Address(t) // nobody else's after it is closed
 	if network == "unix" {
 		dir, err := os.MkdirTemp("", "eg") // t.TempDir is too long a path for a socket, and the worker's user may not enter it
 		if err != nil {
@@ -158,6 +160,21 @@ func startHung(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// patience bounds every wait for something that must happen. Nothing is measured
+// by it.
+const patience = 60 * time.Second
+
+var deadline = regexp.MustCompile(` (50|100)ms\b`)
+
+// patient has a proxy wait for an edgeguard that a busy machine makes slow. As the
+// snippets are, a request passes after 100 ms.
+func patient(snippet string) string {
+	return deadline.ReplaceAllString(snippet, " 60s")
+}
+
+// asItIs leaves a snippet's deadlines as they are.
+func asItIs(snippet string) string { return snippet }
+
 // need skips the test where a program is not installed.
 func need(t *testing.T, program, debianPackage string) {
 	t.Helper()
@@ -181,7 +198,7 @@ func run(t *testing.T, port string, env []string, name string, args ...string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			_ = cmd.Process.Kill()
 			<-ended
 		}
@@ -189,7 +206,7 @@ func run(t *testing.T, port string, env []string, name string, args ...string) {
 			t.Logf("%s said:\n%s", name, &output)
 		}
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
@@ -223,7 +240,7 @@ func get(t *testing.T, port, from, method, path string, header ...string) answer
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	resp, err := (&http.Client{Transport: tr, Timeout: 20 * time.Second}).Do(r)
+	resp, err := (&http.Client{Transport: tr, Timeout: patience}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
