@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -146,13 +145,4 @@ func randomHex(size int) string {
 	b := make([]byte, size)
 	rand.Read(b) // never fails: crypto/rand ends the program instead
 	return hex.EncodeToString(b)
-}
-
-// readPassword reads the file, at each connection: see Config.
-func readPassword(file string) (string, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("fleet.password_file: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"edgeguard/aggregator/redis/bounds"
 	"edgeguard/aggregator/redis/endpoint"
 )
 
@@ -24,7 +25,7 @@ var quiet = sync.OnceFunc(func() { goredis.SetLogger(&logging.VoidLogger{}) })
 
 // Dial returns a client for a config and does not connect. The client never
 // retries by itself: a push that is tried again is a new push. Each command
-// obeys its context and the config's timeout.
+// obeys its context and the config's timeout, and its answer is bounded.
 func Dial(c Config) (goredis.UniversalClient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -47,6 +48,7 @@ func Dial(c Config) (goredis.UniversalClient, error) {
 	if err := errors.Join(addressed(o, c), c.TLS.Apply(o)); err != nil {
 		return nil, err
 	}
+	o.Dialer = bounds.Dialer(&goredis.Options{DialTimeout: c.Timeout, TLSConfig: o.TLSConfig})
 	quiet()
 	if c.isCluster() {
 		cluster := o.Cluster()
@@ -90,7 +92,7 @@ func addressed(o *goredis.UniversalOptions, c Config) error {
 	if c.PasswordFile != "" {
 		user := o.Username
 		o.CredentialsProviderContext = func(context.Context) (string, string, error) {
-			password, err := readPassword(c.PasswordFile)
+			password, err := endpoint.Password(c.PasswordFile)
 			return user, password, err
 		}
 	}

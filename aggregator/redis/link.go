@@ -91,6 +91,8 @@ type Link struct {
 	// Of receiving.
 	rejected authority.Rejected // prefixes whose record was rejected
 	noRoom   atomic.Bool        // an operator's block of the fleet found no room here
+
+	scanFailed bool // the last step of a full read; of one goroutine at a time
 }
 
 // New returns a link, which does not connect before Run. It reports everything
@@ -137,8 +139,11 @@ func (l *Link) Run(ctx context.Context) {
 			continue
 		}
 		t := l.config.diagnose(err)
-		if t.Kind == "library" {
+		switch t.Kind {
+		case "library":
 			l.load(ctx)
+		case "too large":
+			l.empty(ctx)
 		}
 		l.reloadCluster(ctx)
 		wait := l.health.Failed(time.Now(), t)
@@ -146,6 +151,15 @@ func (l *Link) Run(ctx context.Context) {
 	}
 	l.lastPush(context.WithoutCancel(ctx))
 	l.calmRejected(func(string) bool { return false }) // the next link reads them itself
+}
+
+// empty deletes the list and the heartbeats, of which an answer was larger than
+// nodes can have made it: it would fail each try. All nodes fill Redis again.
+func (l *Link) empty(ctx context.Context) {
+	n := &l.pusher.names
+	if err := l.client.Del(ctx, n.blocks, n.ends, n.stream, n.state, n.macs, n.nodes, n.seen, n.moved, n.watch).Err(); err != nil {
+		l.stats.note(err)
+	}
 }
 
 // reloadCluster makes a Cluster's client look up its masters again: otherwise

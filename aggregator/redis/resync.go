@@ -5,15 +5,18 @@ import (
 	"fmt"
 
 	"edgeguard/aggregator/outbox"
+	"edgeguard/aggregator/redis/bounds"
 	"edgeguard/aggregator/roster"
 )
 
 const (
-	// scanned is about how many records one step of a full read requests.
-	scanned = 1000
-	// mostRecords bounds a full read: a Redis with more is not the fleet's, or
-	// another client wrote to it.
-	mostRecords = 1 << 21
+	// scanned is about how many records one step of a full read requests, and
+	// scannedAgain after one that failed: for an answer that is larger than a node
+	// reads, Redis may take longer than a node waits.
+	scanned, scannedAgain = 1000, 100
+	// mostRecords bounds a full read: Redis keeps half as many, so another client
+	// wrote to it.
+	mostRecords = 1 << 20
 )
 
 // fullSync reads and merges the whole list, then publishes what this node knows
@@ -22,6 +25,9 @@ const (
 func (l *Link) fullSync(ctx context.Context, s roster.State) error {
 	l.mirror.Begin(s.Changes)
 	l.noRoom.Store(false)
+	if l.scanFailed && !l.older.Load() {
+		bounds.Shrink(ctx, l.client, l.config.Timeout, l.pusher.names.macs, l.pusher.names.blocks)
+	}
 	if err := l.readList(ctx); err != nil {
 		l.stats.failed("sync")
 		return err
@@ -81,11 +87,15 @@ func (l *Link) readList(ctx context.Context) error {
 // nor fills this node's memory.
 func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value string)) error {
 	read := 0
+	step := int64(scanned)
+	if l.scanFailed {
+		step = scannedAgain
+	}
 	for cursor := uint64(0); ; {
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		pairs, next, err := l.client.HScan(bounded, hash, cursor, "", scanned).Result()
+		pairs, next, err := l.client.HScan(bounded, hash, cursor, "", step).Result()
 		cancel()
-		if err != nil {
+		if l.scanFailed = err != nil; err != nil {
 			return fmt.Errorf("read the fleet's blocks: %w", err)
 		}
 		for ; len(pairs) >= 2; pairs = pairs[2:] {
@@ -93,7 +103,7 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list has over %d records: check which clients write to %s", mostRecords, hash)
+			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, bounds.ErrLarge)
 		}
 		if cursor = next; cursor == 0 {
 			return nil

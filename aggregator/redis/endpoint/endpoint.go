@@ -80,6 +80,15 @@ func Parse(address string) (*goredis.Options, error) {
 	return &goredis.Options{Addr: address}, nil
 }
 
+// Password reads the password in a file, without the space around it.
+func Password(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("fleet.password_file: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
 // hidePassword keeps a URL, which may contain a password, out of an error.
 func hidePassword(err error, address string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), address, "the address"))

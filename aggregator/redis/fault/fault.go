@@ -39,6 +39,7 @@ var signs = []struct{ sign, kind, text string }{
 	{"heartbeat: an answer of", "library", "the function library " + library.Name + " in Redis is of an older build: run `edgeguard fleet install`"},
 	{"EDGEGUARD partitions", "partitions", "the fleet uses another number of partitions than this node: set the same fleet.partitions on all nodes"},
 	{"EDGEGUARD clock", "clock", "this node's clock and the fleet's differ by more than 5 s, and its counts are refused: set the clock (chrony, systemd-timesyncd), here or on Redis' host"},
+	{"answer of Redis is too large", "too large", "another client wrote more to Redis than nodes do: the list and the heartbeats there are deleted, and all nodes fill them again; change the nodes' Redis password"},
 	{"LOADING", "loading", "Redis is loading its data: waiting"},
 	{"OOM", "full", "Redis is full: raise maxmemory (edgeguard needs about 1 KiB a suspect)"},
 	{"READONLY", "read only", "this Redis is a replica: it was the master before a fail-over, or fleet.redis is wrong"},
@@ -75,7 +76,8 @@ func Of(err error, user, namespace string) health.Fault {
 		if strings.Contains(fix, "%s") {
 			fix = fmt.Sprintf(fix, library.ACL(user, namespace))
 		}
-		return health.Fault{Kind: s.kind, Text: fix + " (" + Shorten(text) + ")", Patience: answering, Answered: true}
+		// After what is too large was deleted, nothing keeps a node out for long.
+		return health.Fault{Kind: s.kind, Text: fix + " (" + Shorten(text) + ")", Patience: answering, Answered: s.kind != "too large"}
 	}
 	return health.Fault{Kind: connectKind(err), Text: connectText(err) + " (" + Shorten(text) + ")", Patience: unreachable, Answered: connectKind(err) == "refused"}
 }

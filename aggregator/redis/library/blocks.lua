@@ -417,6 +417,10 @@ end
 local BEAT = 3600 -- seconds after which a beat is forgotten
 local SILENT = 10 -- seconds after which a node is not alive
 local NEWS = 32   -- changes that one call makes or returns at most
+local NODES = 2 ^ 15 -- heartbeats that no fleet has, nor a node keeps
+local LONG = 1200 -- bytes that no heartbeat has, with its second
+local SHORT = 64  -- bytes that tip and born never have
+local SPARE = 1024 -- records above twice FULL that a publish may have added
 
 local function changed(keys, field)
   call('ZADD', keys[6], count(keys[2], 'members'), field)
@@ -424,13 +428,30 @@ end
 
 -- parsed returns the second and the text of a heartbeat, or nothing.
 local function parsed(value)
-  local space = value and find(value, ' ', 1, true)
+  local space = value and #value <= LONG and find(value, ' ', 1, true)
   local came = space and sub(value, 1, space - 1)
   if came and whole(came, 2 ^ 53) then return tonumber(came), sub(value, space + 1) end
 end
 
 local function near(came, second)
   return math.abs(second - came) < SILENT
+end
+
+-- beyond reports whether a sorted set has more than NODES members.
+local function beyond(key)
+  return #call('ZRANGEBYSCORE', key, '-inf', '+inf', 'LIMIT', NODES, 1) > 0
+end
+
+-- overfull empties what holds more than these functions put there: to read it would
+-- take longer than a node waits. All nodes fill it again. A list that goes takes
+-- state with it, as where Redis lost its data.
+local function overfull(keys)
+  if call('HLEN', keys[4]) > 2 * FULL + SPARE or call('HLEN', keys[7]) > 2 * FULL + SPARE then
+    call('DEL', keys[2], keys[3], keys[4], keys[7])
+  end
+  if call('HLEN', keys[1]) > NODES or beyond(keys[5]) or beyond(keys[6]) then
+    call('DEL', keys[1], keys[5], keys[6])
+  end
 end
 
 -- allBeats appends field and text of all heartbeats, and forgets those that are
@@ -454,7 +475,7 @@ local function wholeList(keys, out, second)
   for _, field in ipairs(call('ZRANGEBYSCORE', keys[5], '-inf', '+inf')) do seen[field] = true end
   for i = 1, #beats, 2 do
     local field, came, text = beats[i], parsed(beats[i + 1])
-    if not came or not seen[field] and math.abs(second - came) > BEAT then
+    if not came or #field > LONG or not seen[field] and math.abs(second - came) > BEAT then
       call('HDEL', keys[1], field)
       if came and came < second then call('ZREM', keys[6], field) end -- all have read that it went
     else
@@ -529,6 +550,7 @@ local function members(keys, args, out, second)
     end
   end
   out[12] = 1
+  overfull(keys)
   wholeList(keys, out, second)
   return out
 end
@@ -562,12 +584,16 @@ local function beat(keys, args)
   local state, time = keys[2], call('TIME')
   local second = tonumber(time[1])
   local known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
+  if #(known[2] or '') > SHORT or #(known[4] or '') > SHORT then
+    call('HDEL', state, 'tip', 'born')
+    known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
+  end
   if not (known[3] and known[4]) then
     call('HSETNX', state, 'partitions', args[3])
     call('HSETNX', state, 'born', time[1] .. '.' .. time[2])
     known = call('HMGET', state, 'version', 'tip', 'partitions', 'born')
   end
-  if known[3] ~= args[3] then return fail('partitions ', known[3]) end
+  if known[3] ~= args[3] then return fail('partitions ', sub(known[3], 1, SHORT)) end
   local all, digest = removeEnded(keys[4], keys[3], state, second, keys[7]), ''
   if all then
     local words = digestOf(state)
@@ -598,6 +624,24 @@ local function repair(keys, args)
   return 1
 end
 
+-- shrink: KEYS blocks or macs; ARGV a cursor. Drops those of some fields that are
+-- longer than any of a fleet: to read them takes longer than a node waits, and a call
+-- goes on when its node has left. Answers with the next cursor, 0 at the end.
+local function shrink(keys, args)
+  if not call then bind() end
+  if #keys ~= 1 or #args ~= 1 or not find(args[1], '^%d+$') or #args[1] > 20 then
+    return fail('arguments: shrink takes blocks or macs, and a cursor')
+  end
+  local wrong = mistyped(keys, { 'hash' })
+  if wrong then return wrong end
+  local got = call('HSCAN', keys[1], args[1], 'COUNT', SAMPLE)
+  for i = 1, #got[2], 2 do
+    if #got[2][i] > SHORT or #got[2][i + 1] > LONGEST then call('HDEL', keys[1], got[2][i]) end
+  end
+  return got[1]
+end
+
+redis.register_function('edgeguard1_shrink', shrink)
 redis.register_function('edgeguard1_repair', repair)
 redis.register_function('edgeguard1_publish', publish)
 redis.register_function('edgeguard1_replace', replace)
