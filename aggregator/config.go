@@ -18,8 +18,8 @@ type Config struct {
 	// older slots stay local; see [Totals.Restored].
 	Boot time.Time
 	// Since is what [Totals.Since] returned at the clean end of the process
-	// before, whose boot this one keeps and whose counts the tables have again.
-	// Nil: the boot is new.
+	// before, whose boot this one keeps and whose counts the tables have again; or
+	// when this process left the fleet, which it joins again. Nil: the boot is new.
 	Since map[uint64]uint32
 	// Offset is added to local time to get the epoch's, a multiple of every
 	// width. Previous' offset takes precedence. See [Totals.SetOffset].

@@ -204,3 +204,38 @@ func TestTwoProcessesWithOneBoot(t *testing.T) {
 		t.Errorf("the block counts %d of 60", block.Count)
 	}
 }
+
+// A node that leaves its fleet and joins it again by reloads, under a kept boot,
+// pushes what the boot had counted before: Redis has no more of it than that, and
+// so nothing that looks forged.
+func TestLeaveAndRejoin(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr).Replace(oneOfThree)
+	u := newNode(t, shortDir(t), yaml).start()
+	const addr = "203.0.113.9"
+	u.eventually("it is joined", func() bool { f := u.fleet(); return f.Up && f.Rounds > 0 })
+	u.requests(addr, 700)
+	pass(4, u)
+	slot := u.clock.Now().Unix() / 5
+	u = u.restart()
+	if _, kept := u.kept(); !kept {
+		t.Fatal("the boot is new")
+	}
+	u.eventually("a slot is over", func() bool { return u.clock.Now().Unix()/5 > slot+1 })
+	alone := regexp.MustCompile(`(?m)^fleet:.*\n`).ReplaceAllString(yaml, "")
+	for _, u.yaml = range []string{alone, yaml} {
+		if err := u.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.eventually("it is joined again", func() bool { f := u.fleet(); return f != nil && f.Up && f.Rounds > 0 })
+	u.requests(addr, 10)
+	pass(4, u)
+	if strings.Contains(u.log.String(), "fleet_forged") {
+		t.Errorf("its own counts look forged:\n%s", u.log)
+	}
+}

@@ -34,7 +34,8 @@ type Generation struct {
 	Detector *detector.Detector
 	Member   *member.Member // nil for a node alone
 
-	rules map[string]int // by name
+	rules map[string]int    // by name
+	since map[uint64]uint32 // from which slots the boot pushes, while the node has left its fleet
 }
 
 // Pipeline decides. It is safe for concurrent use.
@@ -93,19 +94,23 @@ func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
 	}
 	var counts *aggregator.Totals
 	if before != nil {
-		dc.Previous = before.Detector
+		dc.Previous, g.since = before.Detector, before.since
 		if before.Member != nil {
 			counts = before.Member.Totals
 		}
 	}
 	if c.Fleet == nil {
+		if counts != nil {
+			g.since = counts.Since()
+		}
 		g.Detector = detector.New(dc)
 		return g
 	}
 	g.Member = member.New(dc, aggregator.Config{
 		Boot: p.made.Boot, Offset: p.made.Offset(), Quiet: c.Fleet.Quiet, MaxNodes: c.Fleet.MaxNodes, Nodes: 1,
-		Share: c.Fleet.Share, MaxSuspects: c.Fleet.MaxSuspects, Previous: counts,
+		Share: c.Fleet.Share, MaxSuspects: c.Fleet.MaxSuspects, Previous: counts, Since: g.since,
 	})
+	g.since = nil
 	g.Detector = g.Member.Detector
 	return g
 }
