@@ -96,7 +96,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}
 	}
-	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c), r.brief(c)))
+	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c), r.brief(c), r.unshared(c)))
 	return c, nil
 }
 

@@ -280,6 +280,37 @@ func TestBriefWarnings(t *testing.T) {
 	}
 }
 
+// TestUnsharedWarnings holds when a rule is said to report each address to the fleet.
+func TestUnsharedWarnings(t *testing.T) {
+	const r = "threshold: 40, guard: 1"
+	for _, row := range []struct {
+		fleet, rule, want string
+	}{
+		{"max_nodes: 20", r, "share 0.5 × limit 40 / max_nodes 20 = 1 requests on"},
+		{"max_nodes: 19", r, ""},
+		{"max_nodes: 40", r, "= 0.5 requests on; set max_nodes to the number of nodes, at most 19;"},
+		{"share: 0.25", r, "share 0.25 × limit 40 / max_nodes 10 = 1 requests on"},
+		{"quiet: true", "threshold: 20, guard: 1", "limit 20 / max_nodes 10 = 1 requests on"},
+		{"max_nodes: 40, quiet: false", r, ""},
+		{"max_nodes: 40", r + ", scope: node", ""},
+		{"max_nodes: 40", r + ", match: {path: /login}", ""},
+		{"max_nodes: 40", r + `, when: 'path == "/login"'`, ""},
+		{"max_nodes: 40", r + ", match: {not: {path: /static}}", ""},
+	} {
+		c, err := config.Parse("c", []byte("fleet: {redis: \"redis://127.0.0.1\", "+row.fleet+"}\nrules:\n  - {name: r, block_for: 1h, "+row.rule+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, w := range c.Warnings {
+			got += w.String()
+		}
+		if row.want == "" && got != "" || !strings.Contains(got, row.want) || row.want != "" && !strings.Contains(got, "c:3") {
+			t.Errorf("%s, %s: %q, want %q", row.fleet, row.rule, got, row.want)
+		}
+	}
+}
+
 // TestUnsuppliedWarnings holds when a rule is said to count nothing.
 func TestUnsuppliedWarnings(t *testing.T) {
 	const combined, other = "accesslog: {file: a, format: combined}", "accesslog: {file: a, format: nginx-json}"
