@@ -164,7 +164,6 @@ func (o *Outbox) Next(now time.Time, most int) []netip.Prefix {
 type candidate struct {
 	entry
 	refused uint32
-	place   int // in the queue
 }
 
 // look returns the most blocks of a sample that refused most, and puts the rest
@@ -173,8 +172,8 @@ func (o *Outbox) look(most int) []candidate {
 	if most <= 0 {
 		return nil
 	}
-	some := make([]candidate, 0, min(sample, o.queue.len()))
-	for looked := 0; o.queue.len() > 0 && looked < sample; {
+	top := make([]candidate, 0, most+1)
+	for looked, left := 0, o.queue.len(); min(left, o.queue.len()) > 0 && looked < sample; left-- {
 		e := o.queue.pop()
 		if !o.valid(e) {
 			continue
@@ -185,16 +184,20 @@ func (o *Outbox) look(most int) []candidate {
 			o.drop(e.prefix)
 			continue
 		}
-		some = append(some, candidate{e, refused, looked})
+		// Sorting the whole sample would take longer than the rest of a turn.
+		at, _ := slices.BinarySearchFunc(top, refused, func(c candidate, refused uint32) int {
+			return cmp.Or(cmp.Compare(refused, c.refused), -1) // of equal ones the earlier goes first
+		})
+		if at == most {
+			o.queue.push(e)
+			continue
+		}
+		if top = slices.Insert(top, at, candidate{e, refused}); len(top) > most {
+			o.queue.push(top[most].entry)
+			top = top[:most]
+		}
 	}
-	slices.SortFunc(some, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.refused, a.refused), cmp.Compare(a.place, b.place))
-	})
-	most = min(most, len(some))
-	for _, c := range some[most:] {
-		o.queue.push(c.entry)
-	}
-	return some[:most]
+	return top
 }
 
 // Return gives back the turns of n blocks that [Outbox.Next] returned and that
