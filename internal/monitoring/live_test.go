@@ -235,7 +235,7 @@ func follow(said io.Reader, listens chan<- string) string {
 	return all.String()
 }
 
-var yamlBlock = regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```")
+var yamlBlock = regexp.MustCompile("(?s)```yml\n(scrape_configs:.*?)```")
 
 // documentedConfig is that of the page with the test's addresses, paths and
 // pace.
