@@ -76,7 +76,7 @@ var floors = map[string]floor{
 	"admin/listing":             {imports: []string{"", "blocklist"}, pure: true},
 	"admin/scan":                {},
 	"admin/live":                {},
-	"admin/access":              {imports: []string{"internal/lobby"}},
+	"admin/access":              {imports: []string{"internal/lobby", "internal/safetext"}},
 	"admin/serve":               {imports: []string{"internal/lobby"}},
 	"admin/client":              {imports: []string{"", "admin", "internal/unixsocket"}},
 	"admin/openapi":             {imports: []string{"admin"}, pure: true},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/internal/freeport"
 )
 
@@ -119,5 +121,49 @@ func TestProxiesBeforeTheOpenPort(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A real nginx that names its user, as docs/operations.md has it: what the client
+// sends under the same names reaches nobody.
+func TestProxyNamesTheUser(t *testing.T) {
+	s := serve(t, newNode(), admin.Config{ProxyAuth: access.ProxyAuth{
+		Set: true, From: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, SecretFile: tokenFile(t, proxySecret), User: "X-Forwarded-User", Role: "X-Edgeguard-Role",
+	}})
+	front := frontConf{"nginx", "nginx", "-p DIR -c CONF", nginxConf(`
+		proxy_http_version 1.1;
+		proxy_set_header Host $http_host;
+		proxy_set_header X-Forwarded-For $remote_addr;
+		proxy_set_header X-Forwarded-User $arg_as;
+		proxy_set_header X-Edgeguard-Role $arg_role;
+		proxy_set_header X-Edgeguard-Proxy-Secret ` + proxySecret + `;
+	`)}
+	address := front.start(t, s.tcp)
+	for _, c := range []struct {
+		query string
+		want  int
+		who   string
+	}{
+		{"as=alice&role=operator", http.StatusOK, "alice, by the proxy 127.0.0.1:"},
+		{"as=bob&role=reader", http.StatusForbidden, ""},
+		{"as=bob", http.StatusForbidden, ""},
+		{"role=operator", http.StatusForbidden, ""},
+	} {
+		r, err := http.NewRequest("POST", "http://"+address+"/api/v1/reload?"+c.query, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "X-Forwarded-User": {"mallory"}, "X-Edgeguard-Role": {"operator"},
+			"X_forwarded_user": {"mallory"}, "Connection": {"close, X-Forwarded-User, X-Edgeguard-Role, X-Edgeguard-Proxy-Secret"}}
+		before := s.lastAudit()
+		answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		after := s.lastAudit()
+		if answer.StatusCode != c.want || c.who == "" && after != before || !strings.HasPrefix(after.Who, c.who) {
+			t.Errorf("%s: %d, want %d: %+v", c.query, answer.StatusCode, c.want, after)
+		}
 	}
 }

@@ -36,6 +36,9 @@ type Config struct {
 	// TokenFile holds the token that TCP clients show; empty for none. It is
 	// read by New and by ReadToken.
 	TokenFile string
+	// ProxyAuth is the reverse proxy that logs people in. Its secret is read with
+	// the token.
+	ProxyAuth access.ProxyAuth
 	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
 	// Metrics answers /metrics.
@@ -68,7 +71,7 @@ type Server struct {
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
-	policy, err := access.New(c.TokenFile)
+	policy, err := access.New(c.TokenFile, c.ProxyAuth)
 	if err != nil {
 		return nil, err
 	}

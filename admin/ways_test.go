@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,14 +68,28 @@ var routes = map[string]sort{
 type way struct {
 	name    string
 	token   bool   // the listener has a token
+	proxy   bool   // a proxy logs people in at the listener
 	from    string // "unix", or the address
 	host    string
-	header  map[string]string
-	old     bool // HTTP/1.0
+	header  map[string]string // a line break is between two of one name
+	old     bool              // HTTP/1.0
 	answers [4]int
 }
 
 const stranger = "198.51.100.1"
+
+// user is what the proxy sends.
+func user(role, secret string) map[string]string {
+	return map[string]string{"X-Forwarded-User": "alice", "X-Edgeguard-Role": role, "X-Edgeguard-Proxy-Secret": secret, "X-Forwarded-For": "198.51.100.1"}
+}
+
+const proxySecret = "the-secret-of-the-proxy"
+
+// with returns m with another value.
+func with(m map[string]string, name, value string) map[string]string {
+	m[name] = value
+	return m
+}
 
 func bearer(token string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
@@ -102,6 +117,36 @@ var ways = []way{
 	{name: "another host, no token", from: stranger, answers: [4]int{0, 403, 403, 403}},
 	{name: "another host, token missing", token: true, from: stranger, answers: [4]int{0, 401, 401, 401}},
 	{name: "another host, token", token: true, from: stranger, host: "edge.example", header: bearer(secret), answers: [4]int{0, 0, 0, 403}},
+	{name: "proxy, operator", proxy: true, from: "127.0.0.1", host: "edge.example", header: user("operator", proxySecret), answers: [4]int{0, 0, 0, 403}},
+	{name: "proxy, reader", proxy: true, from: "127.0.0.1", header: user("reader", proxySecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "proxy, unknown role", proxy: true, from: "127.0.0.1", header: user("Operator", proxySecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "proxy, role dropped", proxy: true, from: "127.0.0.1", header: user("", proxySecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "proxy, two roles", proxy: true, from: "127.0.0.1", header: user("reader\noperator", proxySecret), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, two users", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", "mallory\nalice"), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, no user", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", ""), answers: [4]int{0, 403, 403, 403}},
+	{name: "proxy, a user of blanks", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", " \t"), answers: [4]int{0, 403, 403, 403}},
+	{name: "proxy, a user that turns the text around", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", "a\u202eb"), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, a long user", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", strings.Repeat("a", 200)), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, from a foreign page", proxy: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "Sec-Fetch-Site", "cross-site"), answers: [4]int{403, 403, 403, 403}},
+	{name: "proxy, a link of a foreign page", proxy: true, from: "127.0.0.1", header: with(with(with(user("operator", proxySecret), "Sec-Fetch-Site", "cross-site"), "Sec-Fetch-Mode", "navigate"), "Sec-Fetch-Dest", "document"), answers: [4]int{0, 0, 403, 403}},
+	{name: "proxy, secret wrong", proxy: true, from: "127.0.0.1", header: user("operator", proxySecret+"0"), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, secret missing", proxy: true, from: "127.0.0.1", header: user("operator", ""), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, two secrets", proxy: true, from: "127.0.0.1", header: user("operator", proxySecret+"\n"+proxySecret), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, from another local address", proxy: true, from: "127.0.0.2", header: user("operator", proxySecret), answers: [4]int{0, 400, 400, 400}},
+	{name: "proxy, from another host", proxy: true, from: stranger, header: user("operator", proxySecret), answers: [4]int{0, 400, 400, 400}},
+	{name: "past the proxy on loopback", proxy: true, from: "127.0.0.1", answers: [4]int{0, 403, 403, 403}},
+	{name: "past the proxy, rebound name", proxy: true, from: "127.0.0.1", host: "evil.example", answers: [4]int{0, 421, 421, 421}},
+	{name: "past the proxy from another host", proxy: true, from: stranger, answers: [4]int{0, 403, 403, 403}},
+	{name: "past the proxy with a token", proxy: true, token: true, from: "127.0.0.1", header: bearer(secret), answers: [4]int{0, 0, 0, 0}},
+	{name: "past the proxy, token missing", proxy: true, token: true, from: "127.0.0.1", answers: [4]int{0, 401, 401, 401}},
+	{name: "past the proxy with a token and a user", proxy: true, token: true, from: "127.0.0.1", header: with(bearer(secret), "X-Forwarded-User", "alice"), answers: [4]int{0, 400, 400, 400}},
+	{name: "by the proxy with a token", proxy: true, token: true, from: "127.0.0.1", host: "edge.example", header: with(bearer(secret), "X-Edgeguard-Proxy-Secret", proxySecret), answers: [4]int{0, 0, 0, 403}},
+	{name: "by the proxy, token missing", proxy: true, token: true, from: "127.0.0.1", header: with(user("operator", proxySecret), "X-Forwarded-User", ""), answers: [4]int{0, 401, 401, 401}},
+	{name: "the proxy's unix socket, operator", proxy: true, from: "unix", host: "edge.example", header: user("operator", ""), answers: [4]int{0, 0, 0, 403}},
+	{name: "the proxy's unix socket, reader", proxy: true, from: "unix", header: user("reader", ""), answers: [4]int{0, 0, 403, 403}},
+	{name: "the proxy's unix socket, no user", proxy: true, from: "unix", answers: [4]int{0, 403, 403, 403}},
+	{name: "the proxy's headers where no proxy is configured", from: "unix", header: user("operator", proxySecret), answers: [4]int{0, 403, 403, 403}},
+	{name: "the proxy's headers beside a token", token: true, from: "127.0.0.1", header: user("operator", proxySecret), answers: [4]int{0, 401, 401, 401}},
 	{name: "a foreign page's fetch", from: "127.0.0.1", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty"}, answers: [4]int{403, 403, 403, 403}},
 	{name: "a foreign page's image over the unix socket", from: "unix", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, answers: [4]int{403, 403, 403, 403}},
 	{name: "a foreign page's frame", token: true, from: "127.0.0.1", header: map[string]string{"Authorization": "Bearer " + secret, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, answers: [4]int{403, 403, 403, 403}},
@@ -113,8 +158,8 @@ var ways = []way{
 
 // Every route by every way.
 func TestEveryRouteByEveryWay(t *testing.T) {
-	open, closed := newServer(t, admin.Config{}), newServer(t, admin.Config{TokenFile: tokenFile(t, secret)})
-	all := open.Routes()
+	listeners := make(map[kind]*admin.Server)
+	all := newServer(t, admin.Config{}).Routes()
 	for route := range routes {
 		if !slices.Contains(all, route) {
 			t.Errorf("%s has a row and does not exist", route)
@@ -127,16 +172,36 @@ func TestEveryRouteByEveryWay(t *testing.T) {
 			continue
 		}
 		for _, w := range ways {
-			s := open
-			if w.token {
-				s = closed
-			}
-			got, body := w.ask(s, route)
-			if refused := got == 401 || got == 403 || got == 421; w.answers[sort] != 0 && got != w.answers[sort] || w.answers[sort] == 0 && refused {
+			got, body := w.ask(w.listener(t, listeners), route)
+			if refused := got == 401 || got == 403 || got == 421 || got == 400 && strings.Contains(body, "proxy"); w.answers[sort] != 0 && got != w.answers[sort] || w.answers[sort] == 0 && refused {
 				t.Errorf("%s: %s: %d, want %d: %s", w.name, route, got, w.answers[sort], body)
 			}
 		}
 	}
+}
+
+// kind is what tells one listener from another.
+type kind struct{ token, proxy, unix bool }
+
+// listener returns the server of the listener at which w comes.
+func (w *way) listener(t *testing.T, known map[kind]*admin.Server) *admin.Server {
+	t.Helper()
+	k := kind{w.token, w.proxy, w.from == "unix"}
+	if known[k] != nil {
+		return known[k]
+	}
+	var c admin.Config
+	if k.token {
+		c.TokenFile = tokenFile(t, secret)
+	}
+	if k.proxy {
+		c.ProxyAuth = access.ProxyAuth{Set: true, User: "X-Forwarded-User", Role: "X-Edgeguard-Role"}
+		if !k.unix {
+			c.ProxyAuth.From, c.ProxyAuth.SecretFile = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, tokenFile(t, proxySecret)
+		}
+	}
+	known[k] = newServer(t, c)
+	return known[k]
 }
 
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
@@ -157,8 +222,10 @@ func (w *way) ask(s *admin.Server, route string) (int, string) {
 		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
 	}
 	r.Header.Set("Content-Type", "application/json")
-	for name, value := range w.header {
-		r.Header.Set(name, value)
+	for name, values := range w.header {
+		for value := range strings.SplitSeq(values, "\n") {
+			r.Header.Add(name, value)
+		}
 	}
 	ctx, cancel := context.WithCancel(access.WithPeer(r.Context(), &lobby.Conn{Conn: wire{from: w.from}}))
 	cancel()

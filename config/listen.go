@@ -18,17 +18,21 @@ type Listen struct {
 }
 
 // Preferred returns the admin listener that a command of this host goes to: a
-// unix socket first, because it may change things. ok is false if there is none.
+// unix socket first, because it may change things, and never one that only a proxy
+// may use. ok is false if there is none.
 func (l *Listen) Preferred() (listener Admin, ok bool) {
 	for _, a := range l.Admin {
-		if a.Address.Network == "unix" {
+		if a.ProxyAuth.Set && a.TokenFile == "" {
+			continue
+		}
+		if a.Address.Network == "unix" && !a.ProxyAuth.Set {
 			return a, true
 		}
+		if !ok {
+			listener, ok = a, true
+		}
 	}
-	if len(l.Admin) == 0 {
-		return Admin{}, false
-	}
-	return l.Admin[0], true
+	return listener, ok
 }
 
 // Access is who of this host may connect to a unix socket: any user who may write
@@ -79,6 +83,7 @@ type Admin struct {
 	Access
 	Connections int    // open at most
 	TokenFile   string // holds the token that is asked for; empty for none
+	ProxyAuth   ProxyAuth
 }
 
 func (l *Listen) read(n node) {
@@ -115,18 +120,21 @@ func readAuth(n node) Auth {
 
 func readAdmin(n node) Admin {
 	admin := Admin{Connections: adminConnections}
+	var proxy node
 	n.listener(&admin.Address, fields{
 		"connections": func(n node) { admin.Connections = n.connections() },
 		"mode":        func(n node) { admin.Mode = n.mode() },
 		"group":       func(n node) { admin.Group = n.group() },
 		"token_file":  func(n node) { admin.TokenFile = n.folder() },
+		"proxy_auth":  func(n node) { proxy, admin.ProxyAuth = n, n.proxyAuth() },
 	})
+	proxy.checkProxyAuth(&admin)
 	usual := ownMode
 	if admin.Group != "" {
 		usual = socketMode
 	}
 	admin.Access = n.access(admin.Address, admin.Access, usual, "any user can block and allow any address")
-	if !admin.Address.Local() && admin.TokenFile == "" && !n.r.touched(n.path, "token_file") {
+	if !admin.Address.Local() && admin.TokenFile == "" && !admin.ProxyAuth.Set && !n.r.touched(n.path, "token_file") {
 		n.wrong(fmt.Sprintf("%s is reachable from other hosts and has no token", admin.Address),
 			"set token_file, or listen at 127.0.0.1 or on a unix socket")
 	}

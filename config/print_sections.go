@@ -40,9 +40,25 @@ func (p *printer) listen(l *Listen) {
 		if admin.TokenFile != "" {
 			text += ", token_file: " + quote(admin.TokenFile)
 		}
+		text += admin.ProxyAuth.text()
 		text += admin.Access.text() + fmt.Sprintf(", connections: %d", admin.Connections)
 		p.field(2, "- {address", text+"}")
 	}
+}
+
+// text is empty where no proxy logs people in.
+func (p *ProxyAuth) text() string {
+	if !p.Set {
+		return ""
+	}
+	text := fmt.Sprintf(", proxy_auth: {user: %s, role: %s", quote(p.User), quote(p.Role))
+	if len(p.From) > 0 {
+		text += ", from: " + flow(prefixTexts(p.From))
+	}
+	if p.SecretFile != "" {
+		text += ", secret_file: " + quote(p.SecretFile)
+	}
+	return text + "}"
 }
 
 // text is empty for TCP.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
 	"edgeguard/config"
@@ -62,7 +63,7 @@ func (l *adminListener) Report(*admin.Stats)     {}
 // Run answers until ctx is done.
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	server, err := admin.New(admin.Config{
-		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, Connections: l.config.Connections,
+		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
 	})
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 func noEnv(string) string { return "" }
 
-var access = unixsocket.Access{Mode: 0o660}
+var groupAccess = unixsocket.Access{Mode: 0o660}
 
 // A listener that is closed and opened again keeps its port all the while.
 func TestSocketsOutliveListeners(t *testing.T) {
 	for _, address := range []string{freeport.Address(t), "unix:" + filepath.Join(shortDir(t), "a.sock")} {
 		s := openedSockets(noEnv)
-		one, err := s.open(address, access)
+		one, err := s.open(address, groupAccess)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: connections fail between two servers: %v", address, err)
 		}
-		two, err := s.open(address, access)
+		two, err := s.open(address, groupAccess)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +66,12 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	_ = l.Close()
 	s := openedSockets(noEnv)
 	defer s.close()
-	if l, err := s.open("unix:"+stale, access); err != nil {
+	if l, err := s.open("unix:"+stale, groupAccess); err != nil {
 		t.Errorf("a socket that a killed node left: %v", err)
 	} else {
 		_ = l.Close()
 	}
-	if info, err := os.Stat(stale); err != nil || info.Mode().Perm() != access.Mode {
+	if info, err := os.Stat(stale); err != nil || info.Mode().Perm() != groupAccess.Mode {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	file := filepath.Join(dir, "file")
@@ -88,7 +88,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 		"192.0.2.1:9180":         "does not have that address",
 		"unix:" + dir + "/file/": "file",
 	} {
-		l, err := other.open(address, access)
+		l, err := other.open(address, groupAccess)
 		if err == nil {
 			_ = l.Close()
 			t.Errorf("%s: opened", address)
@@ -106,7 +106,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 func TestSocketsFromSystemd(t *testing.T) {
 	if address := os.Getenv("EDGEGUARD_TEST_PASSED"); address != "" {
 		s := openedSockets(os.Getenv)
-		l, err := s.open(address, access)
+		l, err := s.open(address, groupAccess)
 		fmt.Printf("passed: %v %v\n", err, len(s.passed))
 		if err == nil {
 			_ = l.Close()

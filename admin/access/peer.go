@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 
 	"edgeguard/internal/lobby"
 )
@@ -15,10 +17,16 @@ type Peer struct {
 	// the remote address otherwise.
 	Who      string
 	loopback bool // over TCP from this host
+	addr     netip.Addr
 }
 
 // local reports whether a peer is on this host.
 func (p *Peer) local() bool { return p.Unix || p.loopback }
+
+// within reports whether a peer's address is in one of the prefixes.
+func (p *Peer) within(prefixes []netip.Prefix) bool {
+	return slices.ContainsFunc(prefixes, func(one netip.Prefix) bool { return one.Contains(p.addr) })
+}
 
 type peerKey struct{}
 
@@ -31,7 +39,8 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 		p.Unix = true
 		p.Who = unixPeer(c.(*lobby.Conn).Conn)
 	case *net.TCPAddr:
-		p.loopback = remote.IP.IsLoopback()
+		p.addr = remote.AddrPort().Addr().Unmap()
+		p.loopback = p.addr.IsLoopback()
 	}
 	return context.WithValue(ctx, peerKey{}, p)
 }

@@ -16,35 +16,43 @@ import (
 //	unix socket           operator
 //	TCP, token set        operator with the token, else stranger
 //	loopback, no token    guest
+//	the proxy             as it says: reader or operator
 //
 // Profiles over TCP are for loopback only.
 //
 // It is safe for concurrent use. Make one with [New].
 type Policy struct {
 	token   *token // nil for none
+	proxy   ProxyAuth
+	secret  *token // the proxy's; nil for none
 	origins *http.CrossOriginProtection
 }
 
 // New returns a policy with the token of a file; an empty name means no token.
-func New(tokenFile string) (*Policy, error) {
-	p := &Policy{origins: http.NewCrossOriginProtection()}
+func New(tokenFile string, proxy ProxyAuth) (*Policy, error) {
+	p := &Policy{proxy: proxy, origins: http.NewCrossOriginProtection()}
 	if tokenFile != "" {
-		p.token = &token{file: tokenFile}
+		p.token = &token{what: "admin token", file: tokenFile}
+	}
+	if proxy.SecretFile != "" {
+		p.secret = &token{what: "secret of the proxy", file: proxy.SecretFile}
 	}
 	return p, p.ReadToken()
 }
 
-// ReadToken reads the token file again. On an error the previous token stays in
-// use.
+// ReadToken reads the token and the proxy's secret again. On an error the previous
+// ones stay in use.
 func (p *Policy) ReadToken() error {
-	if p.token == nil {
-		return nil
+	for _, t := range []*token{p.token, p.secret} {
+		if t == nil {
+			continue
+		}
+		if err := t.read(); err != nil {
+			return err
+		}
 	}
-	return p.token.read()
+	return nil
 }
-
-// HasToken reports whether TCP clients must show a token.
-func (p *Policy) HasToken() bool { return p.token != nil }
 
 // Refusal is why a request is not accepted.
 type Refusal struct {
@@ -71,7 +79,7 @@ func (p *Policy) Check(r *http.Request, pattern string) (Caller, *Refusal) {
 	case refusal != nil:
 	case c.Role < needs:
 		refusal = tooLow(c.Role, needs, r.URL.Path)
-	case strings.HasPrefix(r.URL.Path, "/debug/") && (!PeerOf(r).local() || proxied(r) != ""):
+	case strings.HasPrefix(r.URL.Path, "/debug/") && (!PeerOf(r).local() || p.isProxy(r) || proxied(r) != ""):
 		refusal = noProfile
 	case !reading && !isJSON(r.Header.Get("Content-Type")):
 		refusal = &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`"}
@@ -94,22 +102,33 @@ func (p *Policy) foreign(r *http.Request, reading bool) *Refusal {
 func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	from := PeerOf(r)
 	c := Caller{Who: from.Who}
-	if from.loopback && !isLocalHost(r.Host) {
+	byProxy := p.isProxy(r)
+	if byProxy {
+		if c, refusal := p.named(r); refusal != nil || c.Role > Stranger {
+			return c, refusal
+		}
+	} else if refusal := p.pretends(r); refusal != nil {
+		return c, refusal
+	}
+	if !byProxy && from.loopback && !isLocalHost(r.Host) {
 		return c, &Refusal{"host", http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
 	}
-	if p.token != nil && !from.Unix {
+	if p.token != nil && (byProxy || !from.Unix) {
 		if !p.token.is(r.Header.Get("Authorization")) {
 			return c, &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
 		}
 		c.Role = Operator
 		return c, nil
 	}
+	if p.proxy.Set {
+		return c, &Refusal{"login", http.StatusForbidden, p.proxy.User, "only the proxy's users are admitted here, and this request names none", "ask through the proxy, or over the unix socket of the operators"}
+	}
 	if !from.local() {
 		return c, &Refusal{"token", http.StatusForbidden, "", "no token is set, so only requests from this host are accepted", "set token_file"}
 	}
 	if sign := proxied(r); sign != "" {
 		return c, &Refusal{"proxied", http.StatusForbidden, "", sign + " shows that a proxy forwards this request, and all of the proxy's clients would be admitted as users of this host",
-			"set token_file for this address, and have the clients send the token"}
+			"set proxy_auth for this address, or token_file, and have the clients send the token"}
 	}
 	c.Role = Guest
 	if from.Unix {
@@ -125,6 +144,8 @@ func tooLow(has, needs Role, path string) *Refusal {
 	switch {
 	case strings.HasPrefix(path, "/debug/"):
 		return noProfile
+	case has == Reader:
+		return &Refusal{"role", http.StatusForbidden, "", "this requires the role operator, and this login is a reader's", "log in as an operator, or use the unix socket"}
 	case needs == Operator:
 		return &Refusal{"readonly", http.StatusForbidden, "", "changes over TCP require a token", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address"}
 	}

@@ -8,11 +8,11 @@ import (
 
 // What a peer beyond loopback may do, which no test on one machine can be.
 func TestRefusalOfStrangers(t *testing.T) {
-	secret, err := New(tokenFile(t, "0123456789abcdef"))
+	secret, err := New(tokenFile(t, "0123456789abcdef"), ProxyAuth{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := New("")
+	open, err := New("", ProxyAuth{})
 	if err != nil {
 		t.Fatal(err)
 	}

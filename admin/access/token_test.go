@@ -20,7 +20,7 @@ func TestBadTokenFile(t *testing.T) {
 	for name, file := range map[string]string{
 		"missing": filepath.Join(t.TempDir(), "none"), "short": tokenFile(t, "short"), "a folder": t.TempDir(),
 	} {
-		if _, err := New(file); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := New(file, ProxyAuth{}); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestBadTokenFile(t *testing.T) {
 func TestTokenIsReadAgain(t *testing.T) {
 	const first, next = "0123456789abcdef", "another-token-of-enough-length"
 	file := tokenFile(t, first+"\n")
-	p, err := New(file)
+	p, err := New(file, ProxyAuth{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +49,27 @@ func TestTokenIsReadAgain(t *testing.T) {
 		}
 		if !accepted(next) {
 			t.Errorf("%.20q: the previous token is gone", bad)
+		}
+	}
+}
+
+func TestProxySecretIsReadAgain(t *testing.T) {
+	const first, next = "0123456789abcdef", "another-secret-of-enough-length"
+	file := tokenFile(t, first)
+	p, err := New("", ProxyAuth{Set: true, SecretFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ content, inUse string }{{next, next}, {"short", next}} {
+		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := p.ReadToken()
+		if (err == nil) != (c.content == c.inUse) || err != nil && !strings.Contains(err.Error(), "secret of the proxy: "+file) {
+			t.Errorf("%s: %v", c.content, err)
+		}
+		if !p.secret.equals(c.inUse) || p.secret.equals(first) {
+			t.Errorf("%s: %s is not in use", c.content, c.inUse)
 		}
 	}
 }

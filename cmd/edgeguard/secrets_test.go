@@ -19,6 +19,7 @@ import (
 const (
 	secretToken    = "tok-7Qx1admin-0123456789"
 	secretPassword = "pw-7Qx2redis"
+	secretProxy    = "proxy-7Qx8nginx-0123456789"
 	secretWrong    = "pw-7Qx3wrong"
 	secretLoader   = "pw-7Qx4loader"
 	secretURL      = "pw-7Qx5url"
@@ -30,7 +31,7 @@ const (
 const secretsConfig = `
 listen:
   auth: ["%[2]s"]
-  admin: ["unix:%[1]s/admin.sock", {address: "%[3]s", token_file: %[1]s/token}]
+  admin: ["unix:%[1]s/admin.sock", {address: "%[3]s", token_file: %[1]s/token, proxy_auth: {from: [127.0.0.1], secret_file: %[1]s/proxy}}]
 state: %[1]s/state
 rules:
   - {name: small, threshold: 3}
@@ -47,6 +48,7 @@ func TestSecretsStayInside(t *testing.T) {
 	desk := freeport.Address(t)
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	s.write("token", secretToken+"\n")
+	s.write("proxy", secretProxy+"\n")
 	s.write("password", secretPassword+"\n")
 	s.write("loader", "default\n"+secretPassword+"\n")
 	s.write("config.yaml", fmt.Sprintf(secretsConfig, s.dir, s.auth, desk, server.Addr))
@@ -152,7 +154,7 @@ func TestSecretsStayInside(t *testing.T) {
 func TestOpenSecrets(t *testing.T) {
 	for mode, want := range map[os.FileMode]bool{0o644: true, 0o640: false} {
 		s := &site{t: t, dir: openFolder(t)}
-		for _, name := range []string{"token", "password"} {
+		for _, name := range []string{"token", "password", "proxy"} {
 			s.write(name, secretToken+"\n")
 			if err := os.Chmod(filepath.Join(s.dir, name), mode); err != nil {
 				t.Fatal(err)
@@ -168,7 +170,7 @@ func TestOpenSecrets(t *testing.T) {
 			}
 			return strings.Count(errs.String(), "chmod 0640"), errs.String()
 		}
-		if got, text := look(); (got == 2) != want || (got == 0) == want {
+		if got, text := look(); (got == 3) != want || (got == 0) == want {
 			t.Errorf("mode %v: %s", mode, text)
 		}
 		if err := os.Chmod(s.dir, 0o750); err != nil {

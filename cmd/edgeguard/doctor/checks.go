@@ -36,15 +36,21 @@ func (x *examination) listeners(c *config.Config) {
 	for _, l := range c.Listen.Admin {
 		x.listener("admin "+l.Address.String(), l.Address)
 		x.access("admin "+l.Address.String(), l.Access)
-		if l.TokenFile == "" {
-			continue
-		}
-		if f, err := os.Open(l.TokenFile); err != nil {
-			x.note(Wrong, "admin token", "%v", err)
-		} else {
-			_ = f.Close()
-			x.note(OK, "admin token", "%s is readable", l.TokenFile)
-		}
+		x.readable("admin token", l.TokenFile)
+		x.readable("secret of the proxy", l.ProxyAuth.SecretFile)
+	}
+}
+
+// readable checks whether a file can be opened; an empty name is none.
+func (x *examination) readable(about, file string) {
+	if file == "" {
+		return
+	}
+	if f, err := os.Open(file); err != nil {
+		x.note(Wrong, about, "%v", err)
+	} else {
+		_ = f.Close()
+		x.note(OK, about, "%s is readable", file)
 	}
 }
 

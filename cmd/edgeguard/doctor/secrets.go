@@ -14,7 +14,8 @@ type secret struct{ key, file string }
 func secretsOf(c *config.Config) []secret {
 	var all []secret
 	for i, l := range c.Listen.Admin {
-		all = append(all, secret{fmt.Sprintf("listen.admin[%d].token_file", i), l.TokenFile})
+		all = append(all, secret{fmt.Sprintf("listen.admin[%d].token_file", i), l.TokenFile},
+			secret{fmt.Sprintf("listen.admin[%d].proxy_auth.secret_file", i), l.ProxyAuth.SecretFile})
 	}
 	if f := c.Fleet; f != nil {
 		all = append(all, secret{"fleet.password_file", f.PasswordFile}, secret{"fleet.loader_file", f.LoaderFile},
