@@ -95,7 +95,7 @@ func TestTokenIsReadAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return s.server.ReadToken()
+		return s.server.ReadTokens()
 	}
 	const next = "another-token-of-enough-length"
 	if err := replace(next); err != nil || status(next) != 200 || status(secret) != 401 {

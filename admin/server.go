@@ -33,12 +33,11 @@ type Config struct {
 	Reader   Reader
 	Operator Operator
 	Events   *Events
-	// TokenFile holds the token that TCP clients show; empty for none. It is
-	// read by New and by ReadToken.
-	TokenFile string
-	// ProxyAuth is the reverse proxy that logs people in. Its secret is read with
-	// the token.
-	ProxyAuth access.ProxyAuth
+	// TokenFile holds the token of operators that come over TCP, ReaderTokenFile
+	// that of readers; empty for none. ProxyAuth is the reverse proxy that logs
+	// people in. New and ReadTokens read the files.
+	TokenFile, ReaderTokenFile string
+	ProxyAuth                  access.ProxyAuth
 	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
 	// Metrics answers /metrics.
@@ -71,7 +70,7 @@ type Server struct {
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
-	policy, err := access.New(c.TokenFile, c.ProxyAuth)
+	policy, err := access.New(access.Admitted{TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth})
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +94,9 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// ReadToken reads the token file again; call it on every reload. On an error
-// the previous token stays in use.
-func (s *Server) ReadToken() error { return s.access.ReadToken() }
+// ReadTokens reads the tokens again; call it on every reload. On an error the
+// previous ones stay in use.
+func (s *Server) ReadTokens() error { return s.access.ReadTokens() }
 
 // getDocument sends the description of the API for programs.
 func (s *Server) getDocument(w http.ResponseWriter, _ *http.Request) *Problem {

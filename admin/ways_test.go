@@ -83,6 +83,8 @@ func user(role, secret string) map[string]string {
 	return map[string]string{"X-Forwarded-User": "alice", "X-Edgeguard-Role": role, "X-Edgeguard-Proxy-Secret": secret, "X-Forwarded-For": "198.51.100.1"}
 }
 
+const readerSecret = "the-token-of-readers"
+
 const proxySecret = "the-secret-of-the-proxy"
 
 // with returns m with another value.
@@ -114,6 +116,9 @@ var ways = []way{
 	{name: "loopback, token wrong", token: true, from: "127.0.0.1", header: bearer(secret + "0"), answers: [4]int{0, 401, 401, 401}},
 	{name: "loopback, token", token: true, from: "127.0.0.1", header: bearer(secret), answers: [4]int{0, 0, 0, 0}},
 	{name: "loopback, token behind a proxy", token: true, from: "127.0.0.1", header: map[string]string{"Authorization": "Bearer " + secret, "Via": "1.1 x"}, answers: [4]int{0, 0, 0, 403}},
+	{name: "loopback, readers' token", token: true, from: "127.0.0.1", header: bearer(readerSecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "another host, readers' token", token: true, from: stranger, header: bearer(readerSecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "past the proxy, readers' token", token: true, proxy: true, from: "127.0.0.1", header: bearer(readerSecret), answers: [4]int{0, 0, 403, 403}},
 	{name: "another host, no token", from: stranger, answers: [4]int{0, 403, 403, 403}},
 	{name: "another host, token missing", token: true, from: stranger, answers: [4]int{0, 401, 401, 401}},
 	{name: "another host, token", token: true, from: stranger, host: "edge.example", header: bearer(secret), answers: [4]int{0, 0, 0, 403}},
@@ -192,7 +197,7 @@ func (w *way) listener(t *testing.T, known map[kind]*admin.Server) *admin.Server
 	}
 	var c admin.Config
 	if k.token {
-		c.TokenFile = tokenFile(t, secret)
+		c.TokenFile, c.ReaderTokenFile = tokenFile(t, secret), tokenFile(t, readerSecret)
 	}
 	if k.proxy {
 		c.ProxyAuth = access.ProxyAuth{Set: true, User: "X-Forwarded-User", Role: "X-Edgeguard-Role"}

@@ -81,9 +81,11 @@ type Auth struct {
 type Admin struct {
 	Address Address // tcp or unix
 	Access
-	Connections int    // open at most
-	TokenFile   string // holds the token that is asked for; empty for none
-	ProxyAuth   ProxyAuth
+	Connections int // open at most
+	// TokenFile holds the token of operators and ReaderTokenFile that of readers;
+	// empty for none.
+	TokenFile, ReaderTokenFile string
+	ProxyAuth                  ProxyAuth
 }
 
 func (l *Listen) read(n node) {
@@ -122,19 +124,24 @@ func readAdmin(n node) Admin {
 	admin := Admin{Connections: adminConnections}
 	var proxy node
 	n.listener(&admin.Address, fields{
-		"connections": func(n node) { admin.Connections = n.connections() },
-		"mode":        func(n node) { admin.Mode = n.mode() },
-		"group":       func(n node) { admin.Group = n.group() },
-		"token_file":  func(n node) { admin.TokenFile = n.folder() },
-		"proxy_auth":  func(n node) { proxy, admin.ProxyAuth = n, n.proxyAuth() },
+		"connections":       func(n node) { admin.Connections = n.connections() },
+		"mode":              func(n node) { admin.Mode = n.mode() },
+		"group":             func(n node) { admin.Group = n.group() },
+		"token_file":        func(n node) { admin.TokenFile = n.folder() },
+		"reader_token_file": func(n node) { admin.ReaderTokenFile = n.folder() },
+		"proxy_auth":        func(n node) { proxy, admin.ProxyAuth = n, n.proxyAuth() },
 	})
 	proxy.checkProxyAuth(&admin)
+	if admin.TokenFile != "" && admin.TokenFile == admin.ReaderTokenFile {
+		n.wrong("has one file for both tokens, so that readers would be operators", "set reader_token_file to another file")
+	}
 	usual := ownMode
 	if admin.Group != "" {
 		usual = socketMode
 	}
 	admin.Access = n.access(admin.Address, admin.Access, usual, "any user can block and allow any address")
-	if !admin.Address.Local() && admin.TokenFile == "" && !admin.ProxyAuth.Set && !n.r.touched(n.path, "token_file") {
+	open := admin.TokenFile == "" && admin.ReaderTokenFile == "" && !admin.ProxyAuth.Set
+	if open && !admin.Address.Local() && !n.r.touched(n.path, "token_file", "reader_token_file") {
 		n.wrong(fmt.Sprintf("%s is reachable from other hosts and has no token", admin.Address),
 			"set token_file, or listen at 127.0.0.1 or on a unix socket")
 	}

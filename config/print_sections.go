@@ -40,6 +40,9 @@ func (p *printer) listen(l *Listen) {
 		if admin.TokenFile != "" {
 			text += ", token_file: " + quote(admin.TokenFile)
 		}
+		if admin.ReaderTokenFile != "" {
+			text += ", reader_token_file: " + quote(admin.ReaderTokenFile)
+		}
 		text += admin.ProxyAuth.text()
 		text += admin.Access.text() + fmt.Sprintf(", connections: %d", admin.Connections)
 		p.field(2, "- {address", text+"}")

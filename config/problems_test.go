@@ -60,6 +60,7 @@ func TestProblems(t *testing.T) {
 		{"packet kind", "sensors: {packet: {interface: a, kinds: [sin]}}\n", "1:42", `did you mean "syn"?`},
 		{"two listeners at one address", "listen: {auth: ['127.0.0.1:9180', 'tcp:127.0.0.1:9180']}\n", "1:35", "already in use by listen.auth[0]"},
 		{"admin for everybody", "listen: {admin: '0.0.0.0:9190'}\n", "1:17", "set token_file"},
+		{"one token for two roles", "listen: {admin: {address: '127.0.0.1:1', token_file: /a, reader_token_file: /a}}\n", "1:10", "another file"},
 		{"proxy without addresses", "listen: {admin: {address: '127.0.0.1:1', proxy_auth: {secret_file: /a}}}\n", "1:42", "set from"},
 		{"proxy without a secret", "listen: {admin: {address: '127.0.0.1:1', proxy_auth: {from: 127.0.0.1}}}\n", "1:42", "a unix socket of its own"},
 		{"proxy on a unix socket with addresses", "listen: {admin: {address: 'unix:/a', proxy_auth: {from: 127.0.0.1}}}\n", "1:38", "remove from"},

@@ -63,7 +63,8 @@ func (l *adminListener) Report(*admin.Stats)     {}
 // Run answers until ctx is done.
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	server, err := admin.New(admin.Config{
-		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
+		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
+		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
 	})
 	if err != nil {
@@ -92,7 +93,7 @@ func (l *adminListener) audit(a admin.Audit) {
 func (a *adminAPI) readTokens() error {
 	for _, l := range a.listeners.All() {
 		if server := l.server.Load(); server != nil {
-			if err := server.ReadToken(); err != nil {
+			if err := server.ReadTokens(); err != nil {
 				return fmt.Errorf("the previous token of %s stays in use: %w", l.address, err)
 			}
 		}

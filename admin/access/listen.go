@@ -10,7 +10,7 @@ import (
 // MayListen returns an error for an address beyond loopback, if there is no token.
 func (p *Policy) MayListen(address net.Addr) error {
 	tcp, ok := address.(*net.TCPAddr)
-	if !ok || p.token != nil || p.proxy.Set || tcp.IP.IsLoopback() {
+	if !ok || len(p.tokens) > 0 || p.proxy.Set || tcp.IP.IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("admin %s: listening beyond loopback requires a token, or any host could read the list of blocks; set token_file, or listen at 127.0.0.1 or on a unix socket", address)

@@ -14,7 +14,7 @@ import (
 // connect makes a client's role, and each route requires one:
 //
 //	unix socket           operator
-//	TCP, token set        operator with the token, else stranger
+//	TCP, tokens set       operator or reader with that token, else stranger
 //	loopback, no token    guest
 //	the proxy             as it says: reader or operator
 //
@@ -22,36 +22,59 @@ import (
 //
 // It is safe for concurrent use. Make one with [New].
 type Policy struct {
-	token   *token // nil for none
+	tokens  []*token // at most one of each role
 	proxy   ProxyAuth
 	secret  *token // the proxy's; nil for none
 	origins *http.CrossOriginProtection
 }
 
-// New returns a policy with the token of a file; an empty name means no token.
-func New(tokenFile string, proxy ProxyAuth) (*Policy, error) {
-	p := &Policy{proxy: proxy, origins: http.NewCrossOriginProtection()}
-	if tokenFile != "" {
-		p.token = &token{what: "admin token", file: tokenFile}
-	}
-	if proxy.SecretFile != "" {
-		p.secret = &token{what: "secret of the proxy", file: proxy.SecretFile}
-	}
-	return p, p.ReadToken()
+// Admitted are the clients that are known beside those of a unix socket.
+type Admitted struct {
+	// TokenFile holds the token of operators and ReaderTokenFile that of readers;
+	// empty for none.
+	TokenFile, ReaderTokenFile string
+	ProxyAuth                  ProxyAuth
 }
 
-// ReadToken reads the token and the proxy's secret again. On an error the previous
-// ones stay in use.
-func (p *Policy) ReadToken() error {
-	for _, t := range []*token{p.token, p.secret} {
-		if t == nil {
-			continue
-		}
+// New returns a policy, and reads its tokens and the proxy's secret.
+func New(c Admitted) (*Policy, error) {
+	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection()}
+	if c.TokenFile != "" {
+		p.tokens = append(p.tokens, &token{what: "admin token", file: c.TokenFile, role: Operator})
+	}
+	if c.ReaderTokenFile != "" {
+		p.tokens = append(p.tokens, &token{what: "admin token of readers", file: c.ReaderTokenFile, role: Reader})
+	}
+	if c.ProxyAuth.SecretFile != "" {
+		p.secret = &token{what: "secret of the proxy", file: c.ProxyAuth.SecretFile}
+	}
+	return p, p.ReadTokens()
+}
+
+// ReadTokens reads the tokens and the proxy's secret again. On an error the
+// previous one of that file, and of those after it, stays in use.
+func (p *Policy) ReadTokens() error {
+	for _, t := range p.tokens {
 		if err := t.read(); err != nil {
 			return err
 		}
 	}
+	if p.secret != nil {
+		return p.secret.read()
+	}
 	return nil
+}
+
+// shown returns the role of the token in an Authorization header: that of readers,
+// should both be the same word. All tokens are compared, whichever it is.
+func (p *Policy) shown(authorization string) Role {
+	role := Stranger
+	for _, t := range p.tokens {
+		if t.is(authorization) {
+			role = t.role
+		}
+	}
+	return role
 }
 
 // Refusal is why a request is not accepted.
@@ -113,11 +136,10 @@ func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	if !byProxy && from.loopback && !isLocalHost(r.Host) {
 		return c, &Refusal{"host", http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
 	}
-	if p.token != nil && (byProxy || !from.Unix) {
-		if !p.token.is(r.Header.Get("Authorization")) {
+	if len(p.tokens) > 0 && (byProxy || !from.Unix) {
+		if c.Role = p.shown(r.Header.Get("Authorization")); c.Role == Stranger {
 			return c, &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
 		}
-		c.Role = Operator
 		return c, nil
 	}
 	if p.proxy.Set {

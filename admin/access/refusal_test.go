@@ -8,11 +8,11 @@ import (
 
 // What a peer beyond loopback may do, which no test on one machine can be.
 func TestRefusalOfStrangers(t *testing.T) {
-	secret, err := New(tokenFile(t, "0123456789abcdef"), ProxyAuth{})
+	secret, err := New(Admitted{TokenFile: tokenFile(t, "0123456789abcdef")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := New("", ProxyAuth{})
+	open, err := New(Admitted{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ const (
 type token struct {
 	what string // for errors
 	file string
+	role Role // of who shows it
 	hash atomic.Pointer[[sha256.Size]byte]
 }
 

@@ -20,7 +20,7 @@ func TestBadTokenFile(t *testing.T) {
 	for name, file := range map[string]string{
 		"missing": filepath.Join(t.TempDir(), "none"), "short": tokenFile(t, "short"), "a folder": t.TempDir(),
 	} {
-		if _, err := New(file, ProxyAuth{}); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := New(Admitted{TokenFile: file}); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestBadTokenFile(t *testing.T) {
 func TestTokenIsReadAgain(t *testing.T) {
 	const first, next = "0123456789abcdef", "another-token-of-enough-length"
 	file := tokenFile(t, first+"\n")
-	p, err := New(file, ProxyAuth{})
+	p, err := New(Admitted{TokenFile: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func TestTokenIsReadAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return p.ReadToken()
+		return p.ReadTokens()
 	}
-	accepted := func(token string) bool { return p.token.is("bearer " + token) }
+	accepted := func(token string) bool { return p.tokens[0].is("bearer " + token) }
 	if err := replace(next); err != nil || !accepted(next) || accepted(first) {
 		t.Errorf("%v: new token %t, old %t", err, accepted(next), accepted(first))
 	}
@@ -56,7 +56,7 @@ func TestTokenIsReadAgain(t *testing.T) {
 func TestProxySecretIsReadAgain(t *testing.T) {
 	const first, next = "0123456789abcdef", "another-secret-of-enough-length"
 	file := tokenFile(t, first)
-	p, err := New("", ProxyAuth{Set: true, SecretFile: file})
+	p, err := New(Admitted{ProxyAuth: ProxyAuth{Set: true, SecretFile: file}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +64,23 @@ func TestProxySecretIsReadAgain(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := p.ReadToken()
+		err := p.ReadTokens()
 		if (err == nil) != (c.content == c.inUse) || err != nil && !strings.Contains(err.Error(), "secret of the proxy: "+file) {
 			t.Errorf("%s: %v", c.content, err)
 		}
 		if !p.secret.equals(c.inUse) || p.secret.equals(first) {
 			t.Errorf("%s: %s is not in use", c.content, c.inUse)
 		}
+	}
+}
+
+// One word in both files makes no operator of a reader.
+func TestOneTokenForBoth(t *testing.T) {
+	p, err := New(Admitted{TokenFile: tokenFile(t, "0123456789abcdef"), ReaderTokenFile: tokenFile(t, "0123456789abcdef\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if role := p.shown("Bearer 0123456789abcdef"); role != Reader {
+		t.Errorf("role %d", role)
 	}
 }

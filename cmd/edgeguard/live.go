@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (r *reach) client() (*client.Client, error) {
 		}
 		at.Address = listener.Address.String()
 		if at.TokenFile == "" {
-			at.TokenFile = listener.TokenFile
+			at.TokenFile = cmp.Or(listener.TokenFile, listener.ReaderTokenFile)
 		}
 	}
 	return client.New(at)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -37,6 +38,7 @@ func (x *examination) listeners(c *config.Config) {
 		x.listener("admin "+l.Address.String(), l.Address)
 		x.access("admin "+l.Address.String(), l.Access)
 		x.readable("admin token", l.TokenFile)
+		x.readable("admin token of readers", l.ReaderTokenFile)
 		x.readable("secret of the proxy", l.ProxyAuth.SecretFile)
 	}
 }
@@ -228,7 +230,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	if !ok {
 		return
 	}
-	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: listener.TokenFile})
+	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: cmp.Or(listener.TokenFile, listener.ReaderTokenFile)})
 	if err != nil {
 		return // reported by the listener's check
 	}

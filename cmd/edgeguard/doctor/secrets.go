@@ -15,6 +15,7 @@ func secretsOf(c *config.Config) []secret {
 	var all []secret
 	for i, l := range c.Listen.Admin {
 		all = append(all, secret{fmt.Sprintf("listen.admin[%d].token_file", i), l.TokenFile},
+			secret{fmt.Sprintf("listen.admin[%d].reader_token_file", i), l.ReaderTokenFile},
 			secret{fmt.Sprintf("listen.admin[%d].proxy_auth.secret_file", i), l.ProxyAuth.SecretFile})
 	}
 	if f := c.Fleet; f != nil {
