@@ -78,10 +78,11 @@ func (n *Node) housekeeping() *housekeeping {
 	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync}
 	nodes := &checks.Nodes{Current: n.pipeline.Current, Alarms: n.alarms}
 	claims := &checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}
+	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.peer.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
-		slow: []func(time.Time){dominant.Check, hidden.Check},
+		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,

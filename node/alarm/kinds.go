@@ -22,6 +22,7 @@ const (
 	Held             = "fleet_held"
 	Nodes            = "fleet_nodes"
 	Forged           = "fleet_forged"
+	Unsigned         = "fleet_unsigned"
 	Claimed          = "fleet_own_blocked"
 	Blocks           = "blocks_full"
 	Files            = "open_files"
