@@ -184,7 +184,7 @@ func (o *Outbox) look(most int) []candidate {
 			o.drop(e.prefix)
 			continue
 		}
-		// Sorting the whole sample would take longer than the rest of a turn.
+		// Sorting the whole sample took a third of a turn.
 		at, _ := slices.BinarySearchFunc(top, refused, func(c candidate, refused uint32) int {
 			return cmp.Or(cmp.Compare(refused, c.refused), -1) // of equal ones the earlier goes first
 		})
