@@ -117,7 +117,7 @@ func TestStartWithoutRedis(t *testing.T) {
 func TestStartWhileRedisLoads(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
-	const records, wait = 25_000, 200 // each takes so many microseconds to load, and Redis answers between every thousand
+	const records, wait = 15_000, 200 // each takes so many microseconds to load, and Redis answers between every thousand
 	server := redistest.Start(t, redistest.Options{AOF: true, Args: []string{
 		"--key-load-delay", strconv.Itoa(wait),
 	}})

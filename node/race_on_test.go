@@ -1,0 +1,6 @@
+//go:build race
+
+package node
+
+// underRace says that the race detector slows everything.
+const underRace = true
