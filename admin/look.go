@@ -22,7 +22,7 @@ type View struct {
 
 // NewView returns a view of a node and of what happened on it.
 func NewView(reader Reader, events *Events) *View {
-	return &View{reader: reader, events: events, scans: scan.New[scanned](reader.Now)}
+	return &View{reader: reader, events: events, scans: scan.New[scanned](func() time.Time { return reader.Now() })}
 }
 
 // historyLength is how many events of an address are shown.

@@ -19,13 +19,10 @@ type noMetrics struct{ http.Handler }
 
 func (noMetrics) Refused(string) {}
 
-// noReader is never asked.
-type noReader struct{ admin.Reader }
-
 // routes are those of a real server.
 func routes(t *testing.T) []string {
 	t.Helper()
-	s, err := admin.New(admin.Config{Reader: noReader{}, Events: admin.NewEvents("a"), Metrics: noMetrics{http.NotFoundHandler()}})
+	s, err := admin.New(admin.Config{Metrics: noMetrics{http.NotFoundHandler()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +140,7 @@ func TestSchemasAreOfTheTypes(t *testing.T) {
 	components := document["components"].(map[string]value)["schemas"].(map[string]value)
 	for _, example := range []value{
 		admin.Health{}, admin.Readiness{}, admin.Stats{}, admin.Reloaded{}, admin.BlockPage{}, admin.ActiveBlock{}, admin.Block{}, admin.HeldPage{}, admin.Confirmed{},
-		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Outcome{}, admin.Top{}, admin.FleetDetail{},
+		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Top{}, admin.FleetDetail{},
 		admin.Signed{}, admin.Event{}, admin.Problem{},
 		admin.BlockRequest{}, admin.ExtendRequest{}, admin.AllowRequest{}, admin.ConfirmRequest{}, admin.SignRequest{},
 	} {
