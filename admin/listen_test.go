@@ -18,7 +18,7 @@ func newServer(t testing.TB, c admin.Config) *admin.Server {
 
 func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
 	t.Helper()
-	c.Reader, c.Operator, c.Events, c.Metrics = n, n, n.events, metrics.New(n, n.events, nil)
+	c.View, c.Operator, c.Metrics = admin.NewView(n, n.events), n, metrics.New(n, n.events, nil)
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestRefusesToListenBeyondLoopback(t *testing.T) {
 func TestBadTokenFile(t *testing.T) {
 	n := newNode()
 	file := tokenFile(t, "short")
-	_, err := admin.New(admin.Config{Reader: n, Operator: n, Events: n.events, Metrics: metrics.New(n, n.events, nil), TokenFile: file})
+	_, err := admin.New(admin.Config{View: admin.NewView(n, n.events), Operator: n, Metrics: metrics.New(n, n.events, nil), TokenFile: file})
 	if err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/admin/metrics"
+	"edgeguard/admin/rates"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
 )
@@ -189,6 +190,8 @@ func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	return e
 }
 
+func (n *node) Rates() []rates.Series { return []rates.Series{{Step: 5, Requests: []uint64{7}}} }
+
 func (n *node) Rules() []admin.Rule { return n.rules }
 
 func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
@@ -270,7 +273,7 @@ type served struct {
 // serve runs a server until the test ends.
 func serve(t testing.TB, n *node, c admin.Config) *served {
 	t.Helper()
-	c.Reader, c.Operator, c.Events, c.Audit = n, n, n.events, n.audit
+	c.View, c.Operator, c.Audit = admin.NewView(n, n.events), n, n.audit
 	if c.Metrics == nil {
 		c.Metrics = metrics.New(n, n.events, nil)
 	}

@@ -83,6 +83,12 @@ func (s *reads) explain(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
+// getRates sends what the node did lately.
+func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *Problem {
+	sendJSON(w, http.StatusOK, RateList{AsOf: s.reader.Now().UTC(), Series: s.reader.Rates()})
+	return nil
+}
+
 func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
 	sendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...)})
 	return nil

@@ -30,9 +30,9 @@ const defaultConnections = 128
 
 // Config is what a server shows, and who may see it.
 type Config struct {
-	Reader   Reader
+	// View is shared by all servers of a node, and so are its looks at every key.
+	View     *View
 	Operator Operator
-	Events   *Events
 	// TokenFile holds the token of operators that come over TCP, ReaderTokenFile
 	// that of readers; empty for none. ProxyAuth is the reverse proxy that logs
 	// people in. New and ReadTokens read the files.
@@ -86,9 +86,8 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	view := NewView(c.Reader, c.Events)
 	s.Bounded = &serve.Bounded{
-		Handler: s.guard(s.routes(view), s.routes(view.forGuests())), MayListen: policy.MayListen,
+		Handler: s.guard(s.routes(c.View), s.routes(c.View.forGuests())), MayListen: policy.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}
 	return s, nil

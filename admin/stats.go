@@ -1,6 +1,10 @@
 package admin
 
-import "time"
+import (
+	"time"
+
+	"edgeguard/admin/rates"
+)
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
 // of. Counters begin at the start of the node. A part that a node does not
@@ -168,6 +172,13 @@ type Reload struct {
 // Reloaded is the answer to a reload that succeeded.
 type Reloaded struct {
 	OK bool `json:"ok"`
+}
+
+// RateList is what the node did in each 5 seconds of the last five minutes, and in
+// each minute of the last hour.
+type RateList struct {
+	AsOf   time.Time      `json:"as_of"`
+	Series []rates.Series `json:"series"`
 }
 
 // Top is what `edgeguard top` shows beside Stats.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/rates"
 	"edgeguard/blocklist"
 )
 
@@ -67,6 +68,9 @@ type Reader interface {
 	// Top returns the n keys nearest to the limit of a rule, or furthest above
 	// it, over all rules. It may look at every key, as Counts.
 	Top(now time.Time, n int) []KeyCount
+
+	// Rates returns what the node did lately, step by step.
+	Rates() []rates.Series
 
 	// Stats returns the node's figures.
 	Stats() Stats

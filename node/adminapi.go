@@ -7,14 +7,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
+	"edgeguard/admin/rates"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 )
@@ -22,12 +25,14 @@ import (
 // adminAPI is what operators and programs use of a node.
 type adminAPI struct {
 	adminDeps
+	rates     rates.Rates
 	listeners supervisor.Group[*adminListener]
 }
 
 // adminDeps is what an admin listener uses of a node.
 type adminDeps struct {
 	status   *status.Status
+	view     *admin.View
 	operator *operator
 	events   *admin.Events
 	latency  *metrics.Latency
@@ -63,7 +68,7 @@ func (l *adminListener) Report(*admin.Stats)     {}
 // Run answers until ctx is done.
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	server, err := admin.New(admin.Config{
-		Reader: l.status, Operator: l.operator, Events: l.events, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
+		View: l.view, Operator: l.operator, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
 		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
 	})
@@ -114,6 +119,28 @@ func (a *adminAPI) publish(e entry) {
 
 // state passes a change of the node's state to the API's streams.
 func (a *adminAPI) state(state, text string) { a.events.State(a.status.Now(), state, text) }
+
+// noteRates reads the counters that the API shows as rates.
+func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
+	a.rates.Note(now, func() rates.Counters {
+		all := p.Current().Detector.Stats()
+		t := rates.Counters{Requests: all.Events, Denied: all.Denied, Rules: make(map[string]rates.RuleCounters)}
+		p.Verdicts.Each(func(by pipeline.Ruling, n uint64) {
+			if by.Action == edgeguard.ActionDeny {
+				rule := t.Rules[by.Rule]
+				rule.Denied += n
+				t.Rules[by.Rule] = rule
+			}
+		})
+		for by, n := range a.events.Counted().Made {
+			rule := t.Rules[by.Rule]
+			rule.Blocks += n
+			t.Rules[by.Rule] = rule
+			t.Blocks += n
+		}
+		return t
+	})
+}
 
 // check raises the alarm about listeners that are full.
 func (a *adminAPI) check(now time.Time) {

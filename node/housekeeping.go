@@ -86,6 +86,7 @@ func (n *Node) housekeeping() *housekeeping {
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
+			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},
 	}
 }

@@ -10,21 +10,18 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// reloads counts the reloads.
+// reloads is how the last reload went.
 type reloads struct {
-	done, failed atomic.Uint64
 	// last is when the config was last replaced, in Unix nanoseconds.
 	last atomic.Int64
 	// error is that of the last reload, nil if it succeeded.
 	error atomic.Pointer[string]
 }
 
-// figures returns how the last reload went; nil where there was none.
-func (r *reloads) figures(clock *clockguard.Clock) *admin.Reload {
-	if r.done.Load()+r.failed.Load() == 0 {
-		return nil
-	}
-	out := &admin.Reload{OK: true}
+// figures returns how the config was last read: at the start, unless it was
+// reloaded.
+func (r *reloads) figures(clock *clockguard.Clock, begun time.Time) *admin.Reload {
+	out := &admin.Reload{OK: true, Success: clock.Epoch(begun)}
 	if failed := r.error.Load(); failed != nil {
 		out.OK, out.Error = false, *failed
 	}
@@ -48,11 +45,9 @@ func (n *Node) Reload() error {
 	if err != nil {
 		text := err.Error()
 		n.lifecycle.reloads.error.Store(&text)
-		n.lifecycle.reloads.failed.Add(1)
 		n.alarms.Begins(now, alarm.Reload, "", "the config was not reloaded, and the previous one stays in use: "+err.Error())
 	} else {
 		n.lifecycle.reloads.error.Store(nil)
-		n.lifecycle.reloads.done.Add(1)
 		n.lifecycle.reloads.last.Store(now.UnixNano())
 		n.alarms.Ends(alarm.Reload, "")
 		n.admin.state("reloaded", n.line())

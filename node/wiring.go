@@ -7,6 +7,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/metrics"
+	"edgeguard/admin/rates"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -75,15 +76,15 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 
 // wireAdmin makes what the admin API shows and changes.
 func (n *Node) wireAdmin(s supervisor.Config, name string) {
-	shown := status.New(n.sources())
+	shown, events := status.New(n.sources()), admin.NewEvents(name)
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
-			status: shown,
+			status: shown, view: admin.NewView(shown, events),
 			operator: &operator{
 				pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.sign() },
 			},
-			events: admin.NewEvents(name), latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
+			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
 		},
 		listeners: supervisor.Group[*adminListener]{Config: s},
 	}
@@ -96,7 +97,7 @@ func (n *Node) sources() status.Sources {
 		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
-		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
+		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses, Rates: func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
 	}
 }
 
@@ -116,7 +117,7 @@ func generation(g *pipeline.Generation) status.Generation {
 
 // report adds the figures of all parts.
 func (n *Node) report(s *admin.Stats) {
-	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock)
+	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
 	n.sensors.report(s)
 	n.enforcers.Report(s)

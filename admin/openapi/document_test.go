@@ -22,7 +22,7 @@ func (noMetrics) Refused(string) {}
 // routes are those of a real server.
 func routes(t *testing.T) []string {
 	t.Helper()
-	s, err := admin.New(admin.Config{Metrics: noMetrics{http.NotFoundHandler()}})
+	s, err := admin.New(admin.Config{View: admin.NewView(nil, nil), Metrics: noMetrics{http.NotFoundHandler()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,12 +52,12 @@ var operations = map[string]operation{
 	"DELETE /api/v1/allow/{prefix...}": {id: "removeAllowance", summary: "Removes an allowance that was made at run time",
 		query: []string{"reason"}, answer: admin.Allowance{}, fails: []int{400, 404, 409}},
 
-	"GET /api/v1/explain/{address}": {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
-	"GET /api/v1/rules":             {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
-	"GET /api/v1/rules/{name}":      {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
-	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what is counted now",
-		query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},
-	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
+	"GET /api/v1/explain/{address}":    {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
+	"GET /api/v1/rates":                {id: "getRates", summary: "Requests, refusals and blocks of the last five minutes and the last hour", answer: admin.RateList{}},
+	"GET /api/v1/rules":                {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
+	"GET /api/v1/rules/{name}":         {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
+	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},
+	"GET /api/v1/top":                  {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
 	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
 	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},

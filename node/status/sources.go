@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/rates"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
@@ -43,6 +44,8 @@ type Sources struct {
 	Conditions func() []edgeguard.Alarm
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
+	// Rates returns what the node did lately.
+	Rates func() []rates.Series
 	// Refuses returns a function that returns the name of the enforcer that refuses
 	// what a block is about before the node sees it; empty for none.
 	Refuses func() func(*edgeguard.Block) string

@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/rates"
 	"edgeguard/blocklist"
 	"edgeguard/node/pipeline"
 )
@@ -109,6 +110,9 @@ func (s *Status) Allowlist() []netip.Prefix { return s.from.Current().Config.All
 func (s *Status) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 	return s.outward(s.from.List.Allowances(s.from.Clock.Local(now)))
 }
+
+// Rates implements admin.Reader.
+func (s *Status) Rates() []rates.Series { return s.from.Rates() }
 
 // Stats implements admin.Reader.
 func (s *Status) Stats() admin.Stats {
