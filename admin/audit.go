@@ -6,7 +6,7 @@ import "time"
 // that were refused before are only counted.
 type Audit struct {
 	Time time.Time
-	Who  string // as in access.Peer
+	Who  string // as in access.Caller
 	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow",
 	// "sign" or "reload".
 	Action string

@@ -2,15 +2,11 @@ package admin
 
 import (
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
 	"edgeguard/admin/listing"
 )
-
-// zeroPrefix is before all others.
-var zeroPrefix netip.Prefix
 
 func readFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
 	q, p := readQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -66,6 +67,25 @@ func TestSignsOfAProxy(t *testing.T) {
 		r.Header["X-Real-Ip"] = c.values
 		if got := proxied(r); got != c.want {
 			t.Errorf("%q: %q, want %q", c.values, got, c.want)
+		}
+	}
+}
+
+// Each refusal for a role that is too low says what would do.
+func TestTooLow(t *testing.T) {
+	for _, c := range []struct {
+		has, needs  Role
+		path        string
+		reason, fix string
+	}{
+		{Guest, Reader, "/api/v1/notes", "login", "set token_file"},
+		{Guest, Operator, "/api/v1/blocks", "readonly", "set token_file"},
+		{Reader, Operator, "/api/v1/blocks", "role", "as an operator"},
+		{Guest, Operator, "/debug/pprof/heap", "profile", "--unix-socket"},
+		{Reader, Operator, "/debug/pprof/heap", "profile", "--unix-socket"},
+	} {
+		if refusal := tooLow(c.has, c.needs, c.path); refusal.Reason != c.reason || !strings.Contains(refusal.Fix, c.fix) {
+			t.Errorf("%+v: %+v", c, refusal)
 		}
 	}
 }
