@@ -83,9 +83,10 @@ func TestSuggest(t *testing.T) {
 }
 
 // TestSuggestSeldomFooled draws tails without abusers, and counts how often
-// chance alone passes for a gap.
+// chance alone passes for a gap. The seed is fixed: of random ones, one in some
+// 100,000 exceeds the bound.
 func TestSuggestSeldomFooled(t *testing.T) {
-	r := newRand(t)
+	r := rand.New(rand.NewPCG(1, 1))
 	tails := map[string]func() float64{
 		"pareto":      func() float64 { return 5 * math.Pow(1-r.Float64(), -0.5) },
 		"exponential": func() float64 { return 1 + r.ExpFloat64()*40 },
