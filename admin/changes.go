@@ -19,6 +19,7 @@ func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
 	if p != nil {
 		record.Result = p.Error()
 	}
+	s.audits.add(record)
 	s.audit(record)
 	return p
 }

@@ -16,13 +16,14 @@ type View struct {
 	reader Reader
 	events *Events
 	scans  *scan.Shared[scanned]
+	audits *audits
 	// discreet leaves out what operators wrote.
 	discreet bool
 }
 
 // NewView returns a view of a node and of what happened on it.
 func NewView(reader Reader, events *Events) *View {
-	return &View{reader: reader, events: events, scans: scan.New[scanned](func() time.Time { return reader.Now() })}
+	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](func() time.Time { return reader.Now() })}
 }
 
 // historyLength is how many events of an address are shown.

@@ -240,6 +240,13 @@ func (n *node) audit(a admin.Audit) {
 	n.audits = append(n.audits, a)
 }
 
+// allAudits returns all audits, the oldest first.
+func (n *node) allAudits() []admin.Audit {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.audits)
+}
+
 // lastAudit returns the newest audit without its time.
 func (n *node) lastAudit() admin.Audit {
 	n.mu.Lock()

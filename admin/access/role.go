@@ -45,6 +45,8 @@ var least = map[string]Role{
 	"GET /api/v1/events":               Guest,
 	"GET /":                            Guest, // what does not exist
 
+	"GET /api/v1/audit": Reader, // notes, and who wrote them
+
 	"POST /api/v1/fleet/sign":           Operator,
 	"POST /api/v1/blocks":               Operator,
 	"PATCH /api/v1/blocks/{prefix...}":  Operator,

@@ -256,6 +256,8 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/rules/{name}", "/api/v1/rules/nothing", "", 404},
 		{"GET /api/v1/rules/{name}", "/api/v1/rules/site?limit=0", "", 400},
 		{"GET /api/v1/rates", "/api/v1/rates", "", 200},
+		{"GET /api/v1/audit", "/api/v1/audit?limit=1", "", 200},
+		{"GET /api/v1/audit", "/api/v1/audit?cursor=x", "", 400},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/site/outcome?threshold=10", "", 200},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/nothing/outcome?threshold=10", "", 404},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/site/outcome", "", 400},
