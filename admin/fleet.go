@@ -133,7 +133,7 @@ type FleetDetail struct {
 func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
 	fleet := s.reader.Stats().Fleet
 	if fleet == nil {
-		return problem(http.StatusNotFound, "", "this node is not in a fleet", "set fleet.redis in the config")
+		return noFleet()
 	}
 	detail := FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)}
 	detail.BothNames()

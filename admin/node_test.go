@@ -37,6 +37,8 @@ type node struct {
 	rules  []admin.Rule
 	nodes  []admin.FleetNode
 	held   []admin.HeldBlock
+	others admin.FleetHeld // what the other nodes hold, or why they cannot be asked
+	cutOff error
 	// keyless: there is no fleet key. unsigned records have no signature.
 	keyless  bool
 	unsigned int
@@ -226,6 +228,8 @@ func (n *node) Stats() admin.Stats {
 }
 
 func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
+
+func (n *node) FleetHeld(context.Context) (admin.FleetHeld, error) { return n.others, n.cutOff }
 
 func (n *node) Reload(context.Context) error {
 	n.mu.Lock()

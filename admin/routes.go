@@ -26,6 +26,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/openapi.json":         {"GET": s.getDocument},
 		"/api/v1/status":               {"GET": reads.getStatus},
 		"/api/v1/fleet":                {"GET": reads.getFleet},
+		"/api/v1/fleet/held":           {"GET": reads.getFleetHeld},
 		"/api/v1/fleet/sign":           {"POST": changes.sign},
 		"/api/v1/blocks":               {"GET": reads.listBlocks, "POST": changes.addBlock},
 		"/api/v1/blocks/{prefix...}":   {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},

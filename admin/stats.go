@@ -22,7 +22,7 @@ type Stats struct {
 	// than it should be, such as "accesslog /var/log/x: permission denied".
 	Conditions []string `json:"conditions,omitempty"`
 	// Kinds are the kinds of these alarms: words that name no address.
-	Kinds []string `json:"-"`
+	Kinds []string `json:"kinds,omitempty"`
 
 	Events Totals `json:"events"`
 	// V4 and V6 are the active blocks.

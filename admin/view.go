@@ -13,8 +13,8 @@ import (
 
 // Reader is the running node as this package shows it. No method changes the
 // node. All are called from many goroutines together, none is on the path of a
-// request, and only FleetCounts may wait for the network. Package node/status
-// implements it.
+// request, and only FleetCounts and FleetHeld may wait for the network. Package
+// node/status implements it.
 type Reader interface {
 	// Now is the node's time, which blocks and slots are measured by.
 	Now() time.Time
@@ -53,7 +53,7 @@ type Reader interface {
 
 	// FleetCounts returns what the whole fleet counts of keys, in their order:
 	// nil for a key that the fleet does not add up, or where Redis cannot be
-	// asked. It alone may wait for the network: where settle is set, for a
+	// asked. It may wait for the network: where settle is set, for a
 	// moment in which the nodes push what they count, and a timeout at most.
 	FleetCounts(ctx context.Context, keys []FleetKey, settle bool) []*FleetCount
 
@@ -78,6 +78,11 @@ type Reader interface {
 	// FleetNodes returns the fleet's nodes as this one last received them, by
 	// name; none for a node alone.
 	FleetNodes() []FleetNode
+
+	// FleetHeld asks the fleet's other nodes which records they hold. It waits for
+	// their next heartbeats, for some seconds at most. The error says why they
+	// cannot be asked.
+	FleetHeld(ctx context.Context) (FleetHeld, error)
 }
 
 // Operator is what an operator changes by hand. All methods are called from

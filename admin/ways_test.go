@@ -37,6 +37,7 @@ var routes = map[string]sort{
 	"GET /api/v1/openapi.json":         read,
 	"GET /api/v1/status":               read,
 	"GET /api/v1/fleet":                read,
+	"GET /api/v1/fleet/held":           read,
 	"GET /api/v1/rates":                read,
 	"GET /api/v1/blocks":               read,
 	"GET /api/v1/rules/{name}/outcome": read,

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,8 +12,10 @@ import (
 	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/roster"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
+	"edgeguard/node/heldon"
 	"edgeguard/node/supervisor"
 	"edgeguard/rules"
 )
@@ -24,6 +27,7 @@ type fleet struct {
 	boot    *boot
 	run     string // tells this process from another under its boot
 	links   supervisor.Group[*fleetLink]
+	asker   heldon.Asker
 	log     *slog.Logger
 }
 
@@ -140,6 +144,19 @@ func (f *fleet) shares(ctx context.Context, keys []aggregator.Key, settle bool) 
 		}
 	}
 	return out
+}
+
+// held asks the other nodes which records they hold.
+func (f *fleet) held(ctx context.Context) (admin.FleetHeld, error) {
+	return f.asker.Ask(ctx, f.peer.pipeline.Current().Config.Node)
+}
+
+func (f *fleet) look(ctx context.Context) (roster.Look, error) {
+	link := f.link()
+	if link == nil || !link.Up() {
+		return roster.Look{}, errors.New("this node is cut off from its fleet: /readyz names the fault")
+	}
+	return link.Look(ctx)
 }
 
 // isFleets reports whether a record concerns the other nodes: all but blocks of

@@ -53,6 +53,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 			touch: n.store.touch, boot: name,
 		},
 	}
+	n.fleet.asker.Look = n.fleet.look
 	n.wireAdmin(s, c.Node)
 }
 
@@ -97,7 +98,9 @@ func (n *Node) sources() status.Sources {
 		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
-		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses, Rates: func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why, Nodes: n.fleet.nodes, Shares: n.fleet.shares,
+		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
+		Rates: func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
+		Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }
 

@@ -32,6 +32,7 @@ var least = map[string]Role{
 	"GET /api/v1/openapi.json":         Guest,
 	"GET /api/v1/status":               Guest,
 	"GET /api/v1/fleet":                Guest,
+	"GET /api/v1/fleet/held":           Guest,
 	"GET /api/v1/blocks":               Guest,
 	"GET /api/v1/blocks/{prefix...}":   Guest,
 	"GET /api/v1/held":                 Guest,

@@ -51,6 +51,12 @@ func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 	return pages(ctx, c, "/api/v1/held", url.Values{}, func(p admin.HeldPage) ([]admin.HeldBlock, string) { return p.Held, p.Next })
 }
 
+// FleetHeld asks the other nodes of the fleet what they hold. It takes until their
+// next heartbeats, six seconds at most.
+func (c *Client) FleetHeld(ctx context.Context) (admin.FleetHeld, error) {
+	return ask[admin.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
+}
+
 // pages yields the items of all pages; split returns those of one and the cursor
 // of the next.
 func pages[Page, Item any](ctx context.Context, c *Client, path string, query url.Values, split func(Page) ([]Item, string)) iter.Seq2[Item, error] {

@@ -60,6 +60,7 @@ func TestWhatIsSent(t *testing.T) {
 	_, _ = c.Top(ctx, 7)
 	_, _ = c.Confirm(ctx, admin.ConfirmRequest{All: true})
 	_, _ = c.Sign(ctx, admin.SignRequest{})
+	_, _ = c.FleetHeld(ctx)
 	for range c.Held(ctx) {
 	}
 	for range c.Blocks(ctx, client.Filter{Rule: "site", Contains: "203.0.113.7"}) {
@@ -73,6 +74,7 @@ GET /api/v1/explain/2001:db8::1
 GET /api/v1/top?limit=7
 POST /api/v1/held/confirm
 POST /api/v1/fleet/sign
+GET /api/v1/fleet/held
 GET /api/v1/held?limit=1000
 GET /api/v1/blocks?contains=203.0.113.7&limit=1000&rule=site`
 	if got := strings.Join(got, "\n"); got != want {

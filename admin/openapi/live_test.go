@@ -265,6 +265,7 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/top", "/api/v1/top?limit=0", "", 400},
 
 		{"GET /api/v1/fleet", "/api/v1/fleet", "", 200},
+		{"GET /api/v1/fleet/held", "/api/v1/fleet/held?prefix=203.0.113.0/24", "", 200},
 		{"POST /api/v1/fleet/sign", "/api/v1/fleet/sign", `{"yes":true}`, 200},
 		{"GET /api/v1/events", "/api/v1/events?kind=nothing", "", 400},
 	} {

@@ -61,6 +61,7 @@ var operations = map[string]operation{
 	"GET /api/v1/top":                  {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
 	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
+	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: admin.FleetHeld{}, fails: []int{400, 404, 503}},
 	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},
 }
 
@@ -79,7 +80,7 @@ var parameters = map[string]object{
 	"?proxied":     {"description": "only those that were learned from behind a trusted proxy, or only others", "schema": object{"type": "boolean"}},
 	"?since_after": {"description": "only those that began after this time", "schema": object{"type": "string", "format": "date-time"}},
 	"?order":       {"description": "by prefix, or the newest first", "schema": object{"type": "string", "enum": []string{"prefix", "newest"}, "default": "prefix"}},
-	"?prefix":      {"description": "only inside this prefix", "schema": object{"type": "string"}},
+	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one", "schema": object{"type": "string"}},
 	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},
 	"?reason":      {"description": "one line of at most 256 bytes", "schema": object{"type": "string", "maxLength": 256}},
 	"?kind":        {"description": "only events of these kinds, with commas between them", "schema": object{"type": "string"}},

@@ -66,6 +66,7 @@ type Outbox struct {
 
 	mu        sync.Mutex // guards the fields below
 	operators []Change
+	sending   bool                    // operators' changes are on their way
 	queue     queue                   // of the blocks, in the order in which they are looked at
 	waiting   map[netip.Prefix]uint64 // the number of the prefix's entry in the queue; others are void
 	number    uint64
@@ -134,13 +135,28 @@ func (o *Outbox) drop(p netip.Prefix) {
 	}
 }
 
-// Operators returns and removes the operators' changes, in their order.
+// Operators returns and removes the operators' changes, in their order. [Outbox.Sent]
+// says that they were sent.
 func (o *Outbox) Operators() []Change {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.operators
-	o.operators = nil
+	o.operators, o.sending = nil, o.sending || len(all) > 0
 	return all
+}
+
+// Sent says that what [Outbox.Operators] returned was sent.
+func (o *Outbox) Sent() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sending = false
+}
+
+// Unsent reports whether an operator's change waits, or is on its way.
+func (o *Outbox) Unsent() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sending || len(o.operators) > 0
 }
 
 // Next returns and removes the blocks that go at now: at most most, and no more

@@ -327,3 +327,32 @@ func BenchmarkAdd(b *testing.B) {
 		i++
 	}
 }
+
+// An operator's change is unsent until it was sent: also while it is on its way.
+func TestUnsent(t *testing.T) {
+	o := New(Pace, list{}.refused)
+	is := func(when string, want bool) {
+		t.Helper()
+		if o.Unsent() != want {
+			t.Errorf("%s: unsent %v", when, !want)
+		}
+	}
+	is("empty", false)
+	o.Add(byRule(1))
+	is("with a rule's block", false)
+	o.Operators()
+	is("when there was nothing to send", false)
+	forced := Change{Block: edgeguard.Block{Prefix: prefix(2)}, Trust: blocklist.Trust{Forced: true}}
+	o.Add(forced)
+	is("with an operator's", true)
+	o.Operators()
+	is("on its way", true)
+	o.Operators()
+	is("still on its way", true)
+	o.Sent()
+	is("sent", false)
+	o.Operators()
+	o.Add(forced)
+	o.Sent()
+	is("with one that came since", true)
+}

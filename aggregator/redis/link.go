@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/ask"
+	"edgeguard/aggregator/asked"
 	"edgeguard/aggregator/authority"
 	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/crowded"
@@ -37,7 +38,7 @@ const (
 )
 
 // Link joins one node to its fleet. Its methods are safe for concurrent use
-// and, except Run, never wait for Redis.
+// and, except Run, Look and NodeCounts, never wait for Redis.
 type Link struct {
 	config Config
 	node   Peer
@@ -65,7 +66,7 @@ type Link struct {
 	skew   clockguard.Skew // Redis' clock against this host's
 	mirror *mirror.Mirror  // the fleet's list as it was read
 	cutoff atomic.Int64    // of the newest heartbeat, unix seconds
-	asked  recentAsks      // keys whose node counts were asked for
+	asked  asked.Keys      // keys whose node counts were asked for
 	resync chan struct{}   // read the whole list again
 
 	// Of pushing.
@@ -229,6 +230,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 	if err := l.fullSync(ctx, s); err != nil {
 		return position{}, err
 	}
+	l.outbox.Sent()
 	l.clearLifted()
 	if err := l.forget(ctx); err != nil {
 		return position{}, err
@@ -270,6 +272,21 @@ func (l *Link) lastPush(ctx context.Context) {
 func (l *Link) Up() bool {
 	t, _ := l.health.State()
 	return t.Kind == ""
+}
+
+// Look reads the newest heartbeats of all living nodes. It waits for Redis, at
+// most the config's timeout.
+func (l *Link) Look(ctx context.Context) (look roster.Look, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	unsent := l.outbox.Unsent() // before the version that the answer has
+	s, err := l.callBeat(ctx, "", "", "0", "0")
+	if err != nil {
+		return look, errors.New(l.config.diagnose(err).Text)
+	}
+	look = s.Look(l.judge.Load().Beat)
+	look.Unsent = unsent
+	return look, nil
 }
 
 // Resync reads and publishes the whole list again: after a change of the

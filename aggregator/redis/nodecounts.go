@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -11,40 +10,9 @@ import (
 	"edgeguard/aggregator/redis/library"
 )
 
-const (
-	// askAgain is after how long a key is added to the watch list again: a node
-	// may have missed it.
-	askAgain = 15 * time.Second
-	// mostAsked bounds the keys that are remembered for this.
-	mostAsked = 1024
-	// settling is how long the nodes have to push what they have of a key that
-	// was just added to the watch list.
-	settling = 300 * time.Millisecond
-)
-
-// recentAsks are the keys that were added to the watch list for NodeCounts, and
-// when.
-type recentAsks struct {
-	mu   sync.Mutex // guards last
-	last map[aggregator.Key]time.Time
-}
-
-// fresh returns the keys that were not asked for lately, and remembers them.
-func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Key {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.last == nil || len(a.last)+len(keys) > mostAsked {
-		a.last = make(map[aggregator.Key]time.Time)
-	}
-	var out []aggregator.Key
-	for _, k := range keys {
-		if last, ok := a.last[k]; !ok || now.Sub(last) >= askAgain {
-			a.last[k] = now
-			out = append(out, k)
-		}
-	}
-	return out
-}
+// settling is how long the nodes have to push what they have of a key that was
+// just added to the watch list.
+const settling = 300 * time.Millisecond
 
 // NodeCounts returns what each node counts of keys, the greatest count first. A
 // node that is far from the limit does not report what it counts: so the keys
@@ -54,7 +22,7 @@ func (a *recentAsks) fresh(keys []aggregator.Key, now time.Time) []aggregator.Ke
 func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	if fresh := l.asked.fresh(keys, time.Now()); len(fresh) > 0 {
+	if fresh := l.asked.New(keys, time.Now()); len(fresh) > 0 {
 		if err := l.pusher.addWatches(ctx, fresh); err != nil {
 			return nil, err
 		}

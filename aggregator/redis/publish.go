@@ -85,6 +85,9 @@ func (l *Link) publishLoop(ctx context.Context) error {
 // publishOperators publishes what operators changed, in their order.
 func (l *Link) publishOperators(ctx context.Context) error {
 	_, err := l.publish(ctx, l.outbox.Operators())
+	if err == nil {
+		l.outbox.Sent()
+	}
 	return err
 }
 

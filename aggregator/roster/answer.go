@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"edgeguard/aggregator"
 )
 
 // State is an answer of the library's beat function: the state of a namespace,
@@ -29,6 +31,29 @@ type State struct {
 	// Ask is another number after each time that a node asked for MACs that it
 	// lacks.
 	Ask int64
+}
+
+// Look is what Redis has of a fleet at one moment.
+type Look struct {
+	Now     time.Time // Redis' clock
+	Changes int64     // the version of the fleet's list
+	Alive   []aggregator.Heartbeat
+	// Unsent says that changes of the node that looks were not yet published.
+	Unsent bool
+}
+
+// Look returns what an answer with the whole list of nodes says of them. Of a node
+// that was alive a moment ago the newest heartbeat may be [Fresh] no more: it is
+// left out.
+func (s *State) Look(verify Verify) Look {
+	look := Look{Now: s.Now, Changes: s.Changes}
+	for _, one := range s.News {
+		if h, signed, ok := verify(one.Field, one.Value); ok && one.Alive && s.Now.Sub(h.At).Abs() < Fresh {
+			h.Signed = signed
+			look.Alive = append(look.Alive, h)
+		}
+	}
+	return look
 }
 
 // The lengths of answers before the nodes.

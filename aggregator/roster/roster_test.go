@@ -249,3 +249,29 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("alone and without a heartbeat: %d names", got)
 	}
 }
+
+// A look at Redis has the heartbeats that count, of the nodes that are alive.
+func TestLook(t *testing.T) {
+	keys, err := sign.ParseKeys(sign.NewKey([32]byte{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, old, forged := beat("a", "1", 0, 1), beat("b", "2", -Fresh, 1), beat("c", "3", 0, 1)
+	s := State{Now: at(0), Changes: 7, News: []News{
+		{signed.Field(), signed.EncodeSigned(keys, "ns"), true}, {old.Field(), old.EncodeSigned(keys, "ns"), true}, came(forged),
+		{"d/4", signed.EncodeSigned(keys, "ns"), true}, {"a/0", "", false}, {"e/5", beat("e", "5", 0, 1).EncodeSigned(keys, "ns"), false},
+	}}
+	for _, required := range []bool{false, true} {
+		got := s.Look(func(field, value string) (aggregator.Heartbeat, bool, bool) {
+			h, signed, ok := aggregator.VerifyHeartbeat(keys, "ns", field, value)
+			return h, signed, ok && (signed || !required)
+		})
+		var names string
+		for _, h := range got.Alive {
+			names += fmt.Sprint(h.Node, h.Signed, " ")
+		}
+		if want := map[bool]string{false: "atrue cfalse ", true: "atrue "}[required]; names != want || got.Changes != 7 || !got.Now.Equal(at(0)) || got.Unsent {
+			t.Errorf("required %v: %s, want %s", required, names, want)
+		}
+	}
+}

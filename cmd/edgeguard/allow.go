@@ -122,8 +122,8 @@ func allowAddCommand(e *env) *cobra.Command {
 					alone = ", on this node only: so wide an allowance is not sent to other nodes"
 				}
 				fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
-				if alone == "" && (a.Prefix.Addr().Is4() && a.Prefix.Bits() < 24 || a.Prefix.Bits() < 48 && !a.Prefix.Addr().Is4()) { // quarantine holds wider ones
-					warnUnsigned(ctx, e, node)
+				if alone == "" && wider(a.Prefix, 24, 48) { // quarantine holds wider ones
+					at.sayHeld(ctx, e, node, a.Prefix.String())
 				}
 				return nil
 			})
@@ -131,6 +131,7 @@ func allowAddCommand(e *env) *cobra.Command {
 	}
 	at.flags(c)
 	f := c.Flags()
+	at.waitFlag(c)
 	f.StringVar(&request.For, "for", "", "duration as `TIME`, such as 12h or 30d (default until removed)")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the allowance")
 	f.BoolVar(&request.Force, "force", false, "also accept a prefix wider than /16 (IPv4) or /32 (IPv6)")

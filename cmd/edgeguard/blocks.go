@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
@@ -157,7 +158,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 				}
 				fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), words.Instant(b.Until), alone)
 				if request.Force && alone == "" {
-					warnUnsigned(ctx, e, node)
+					at.sayHeld(ctx, e, node, b.Prefix.String())
 				}
 				return nil
 			})
@@ -165,6 +166,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 	}
 	at.flags(c)
 	f := c.Flags()
+	at.waitFlag(c)
 	f.DurationVar(&length, "for", time.Hour, "how long")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block")
 	f.BoolVar(&request.Force, "force", false, "also block a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or the source of many requests")
@@ -187,11 +189,15 @@ func blocksRemoveCommand(e *env) *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(e.stdout, "%s is no longer blocked, and its counts restart at 0\n", prefixText(b.Prefix))
+				if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
+					at.sayHeld(ctx, e, node, b.Prefix.String())
+				}
 				return listAround(ctx, e, node, b.Prefix)
 			})
 		},
 	}
 	at.flags(c)
+	at.waitFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	return c
 }

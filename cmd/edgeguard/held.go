@@ -99,7 +99,7 @@ func blocksConfirmCommand(e *env) *cobra.Command {
 		Short: "Confirm held blocks",
 		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. A node asks
 for no other confirmation of what is signed with the fleet's key. In a fleet
-without a key, confirm on each node that 'edgeguard blocks held' lists them on.`,
+without a key, confirm on each node that holds them: the command names these.`,
 		Example: `  edgeguard blocks confirm 203.0.0.0/16
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -117,13 +117,14 @@ without a key, confirm on each node that 'edgeguard blocks held' lists them on.`
 				}
 				fmt.Fprintf(e.stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
 				if done.Confirmed > 0 {
-					warnUnsigned(ctx, e, node)
+					at.sayHeld(ctx, e, node, args...)
 				}
 				return nil
 			})
 		},
 	}
 	at.flags(c)
+	at.waitFlag(c)
 	c.Flags().BoolVar(&request.All, "all", false, "all held blocks")
 	return c
 }

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/fleet"
+	"edgeguard/cmd/edgeguard/heldon"
 	"edgeguard/config"
 )
 
@@ -39,6 +40,7 @@ func fleetEnv(e *env) *fleet.Env {
 // reach are the flags that say where the node is.
 type reach struct {
 	configFile, address, tokenFile string
+	noWait                         bool
 }
 
 // flags declares them on c.
@@ -47,6 +49,17 @@ func (r *reach) flags(c *cobra.Command) {
 	f.StringVar(&r.configFile, "config", "", "config `FILE` with the node's admin address (default "+defaultConfig+" if it is there)")
 	f.StringVar(&r.address, "admin", "", "admin `ADDRESS` of the node, host:port or unix:/path, instead of the config's")
 	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token instead of the config's")
+}
+
+// waitFlag declares on c the flag of a command after which other nodes may hold
+// something.
+func (r *reach) waitFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&r.noWait, "no-wait", false, "in a fleet without a key, do not ask which other nodes hold it")
+}
+
+// sayHeld says on which other nodes a change of these prefixes waits.
+func (r *reach) sayHeld(ctx context.Context, e *env, node *client.Client, prefixes ...string) {
+	heldon.Say(ctx, e.stdout, node, !r.noWait, prefixes...)
 }
 
 // client returns a client for the node: at the given address, or else at the

@@ -55,6 +55,8 @@ type Sources struct {
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode
 	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
+	// Held asks the fleet's other nodes which records they hold.
+	Held func(context.Context) (admin.FleetHeld, error)
 }
 
 // Clock is what is read of the node's clock.

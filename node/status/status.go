@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"net/netip"
 	"slices"
@@ -189,3 +190,6 @@ func (s *Status) FleetNodes() []admin.FleetNode {
 	}
 	return s.from.Nodes()
 }
+
+// FleetHeld implements admin.Reader.
+func (s *Status) FleetHeld(ctx context.Context) (admin.FleetHeld, error) { return s.from.Held(ctx) }

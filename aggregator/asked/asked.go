@@ -1,0 +1,42 @@
+// Package asked remembers which keys a node has just added to the fleet's watch list,
+// so that it does not add them at each question.
+package asked
+
+import (
+	"sync"
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+const (
+	// again is after how long a key is added to the watch list again: a node may
+	// have missed it.
+	again = 15 * time.Second
+	// most bounds the keys that are remembered for this.
+	most = 1024
+)
+
+// Keys are the keys that were added to the watch list, and when. The zero value is
+// ready. It is safe for concurrent use.
+type Keys struct {
+	mu   sync.Mutex // guards last
+	last map[aggregator.Key]time.Time
+}
+
+// New returns the keys that were not asked for lately, and remembers them.
+func (a *Keys) New(keys []aggregator.Key, now time.Time) []aggregator.Key {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil || len(a.last)+len(keys) > most {
+		a.last = make(map[aggregator.Key]time.Time)
+	}
+	var out []aggregator.Key
+	for _, k := range keys {
+		if last, ok := a.last[k]; !ok || now.Sub(last) >= again {
+			a.last[k] = now
+			out = append(out, k)
+		}
+	}
+	return out
+}
