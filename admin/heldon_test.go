@@ -18,7 +18,7 @@ func TestFleetHeld(t *testing.T) {
 		{Name: "n2", State: admin.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
 		{Name: "n3", State: admin.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
 		{Name: "n4", State: admin.NodeSilent},
-		{Name: "n5", State: admin.NodeOlder},
+		{Name: "n5", State: admin.NodeEarlier},
 	}}
 	s := serve(t, n, admin.Config{})
 	got, err := s.overUnix(t).FleetHeld(t.Context())

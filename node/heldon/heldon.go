@@ -123,7 +123,7 @@ func said(h *aggregator.Heartbeat, from *roster.Look) admin.NodeHeld {
 	n := admin.NodeHeld{Name: h.Node, State: admin.NodeSilent}
 	switch {
 	case h.Run == "":
-		n.State = admin.NodeOlder
+		n.State = admin.NodeEarlier
 	case h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now):
 		n.State, n.Held, n.Waits = admin.NodeHolds, *h.Held, h.Waits
 	}
@@ -139,7 +139,7 @@ func rank(n *admin.NodeHeld) int {
 		return 3
 	case n.State == admin.NodeHolds:
 		return 2
-	case n.State == admin.NodeOlder:
+	case n.State == admin.NodeEarlier:
 		return 1
 	}
 	return 0

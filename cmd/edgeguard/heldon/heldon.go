@@ -100,7 +100,7 @@ func because(state string) string {
 	switch state {
 	case admin.NodeMore:
 		return "holds more records than it names"
-	case admin.NodeOlder:
+	case admin.NodeEarlier:
 		return "of an earlier version"
 	}
 	return "has not answered"

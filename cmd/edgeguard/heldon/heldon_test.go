@@ -45,7 +45,7 @@ const (
 
 func TestSay(t *testing.T) {
 	keyless := admin.Stats{Fleet: &admin.Fleet{}}
-	silent, older := admin.NodeHeld{Name: "edge-4", State: admin.NodeSilent}, admin.NodeHeld{Name: "edge-5", State: admin.NodeOlder}
+	silent, older := admin.NodeHeld{Name: "edge-4", State: admin.NodeSilent}, admin.NodeHeld{Name: "edge-5", State: admin.NodeEarlier}
 	three := admin.FleetHeld{Alive: 3}
 	for _, c := range []struct {
 		name     string
