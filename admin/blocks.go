@@ -18,6 +18,10 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
 	if p != nil {
 		return p
 	}
+	if wantsCSV(r) {
+		s.exportBlocks(w, f)
+		return nil
+	}
 	sendJSON(w, http.StatusOK, s.BlockPage(f, limit))
 	return nil
 }
