@@ -8,7 +8,8 @@ import (
 	"edgeguard/config"
 )
 
-// Every example of the pages that are about a running node is a good config.
+// Every example of the pages that are about a running node is a good config. Those of
+// other programs' configs are marked yml.
 func TestDocsExamples(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	for _, page := range []string{"configuration.md", "operations.md"} {

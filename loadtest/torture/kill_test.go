@@ -74,7 +74,8 @@ rules:
 	stop := load(t, crowd, log)
 	var slowest time.Duration
 	saved := 0
-	for i := range size(10, 100) {
+	kills := size(10, 100)
+	for i := range kills {
 		// A second after its start it saves what is new, and until then it reads
 		// again what it had not saved: killed in both.
 		moment := time.Duration(rng.Int64N(int64(300 * time.Millisecond)))
@@ -82,6 +83,9 @@ rules:
 			moment = time.Second + 2*moment
 		}
 		time.Sleep(moment)
+		if i == kills-1 { // a busy machine may never have come to it
+			n.Until("some blocks are saved", func() bool { return len(n.saved(time.Now()).blocks) >= 3 })
+		}
 		n.Lives()
 		n.Kill()
 		blocks := n.saved(time.Now()).blocks
@@ -97,9 +101,6 @@ rules:
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
 	t.Logf("slowest from start to the last of at most %d blocks enforced: %v", saved, slowest.Round(time.Millisecond))
-	if saved < 3 {
-		t.Error("no block of the log was ever saved: nothing was tested")
-	}
 }
 
 // load writes to the log, 20 times a second, until the function is called that

@@ -105,8 +105,11 @@ rules:
 	each := size(5000, 1_000_000)
 	send := func(conn net.Conn, end string, line func(time.Time, string, func() string) string) {
 		t.Helper()
-		for range each {
-			i := rng.IntN(len(clients))
+		for k := range each {
+			i := k // each sends something
+			if k >= len(clients) {
+				i = rng.IntN(len(clients))
+			}
 			text := line(time.Now(), clients[i].String(), func() string { return hostileText(rng) })
 			if _, err := conn.Write([]byte(text + end)); err != nil {
 				t.Fatal(err)
