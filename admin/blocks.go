@@ -14,7 +14,7 @@ import (
 
 // listBlocks sends one page of the active blocks, filtered.
 func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *Problem {
-	f, limit, p := readFilter(r)
+	f, limit, p := ReadFilter(r)
 	if p != nil {
 		return p
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -44,3 +45,6 @@ type Event struct {
 func (e *Event) touches(addr netip.Addr) bool {
 	return e.Block != nil && e.Block.Prefix.Contains(addr) || e.Allowance != nil && e.Allowance.Prefix.Contains(addr)
 }
+
+// EventKinds returns the kinds of events that a node keeps.
+func EventKinds() []string { return slices.Clone(eventKinds) }

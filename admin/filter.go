@@ -8,7 +8,8 @@ import (
 	"edgeguard/admin/listing"
 )
 
-func readFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
+// ReadFilter reads the parameters of a list of blocks.
+func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
 	q, p := readQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")
 	if p != nil {
 		return f, 0, p

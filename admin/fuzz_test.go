@@ -17,7 +17,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := &http.Request{URL: &url.URL{RawQuery: raw}}
-		filter, limit, p := readFilter(r)
+		filter, limit, p := ReadFilter(r)
 		if p != nil {
 			if p.Status != http.StatusBadRequest || p.Detail == "" {
 				t.Fatalf("%+v", p)
@@ -45,7 +45,7 @@ func FuzzQuery(f *testing.F) {
 		if filter.Newest {
 			again.Set("order", "newest")
 		}
-		second, _, p := readFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
+		second, _, p := ReadFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
 		if p != nil || second.Within != filter.Within || second.After.Prefix != filter.After.Prefix || !second.After.Since.Equal(filter.After.Since) {
 			t.Fatalf("%q became %+v, and that %+v, %v", raw, filter, second, p)
 		}

@@ -26,6 +26,10 @@ func NewView(reader Reader, events *Events) *View {
 	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](func() time.Time { return reader.Now() })}
 }
 
+// Reader returns the node that the view shows, without what operators wrote where
+// the view leaves it out.
+func (v *View) Reader() Reader { return v.reader }
+
 // historyLength is how many events of an address are shown.
 const historyLength = 20
 
@@ -164,4 +168,16 @@ func (v *View) Newest(n int) []Block {
 		return active
 	})
 	return blocks
+}
+
+// Recent returns at most n events, of one kind unless it is empty, the newest first.
+func (v *View) Recent(n int, kind string) []Event {
+	recent := []Event{}
+	for _, e := range v.events.hub.Newest(n, func(e *Event) bool { return kind == "" || e.Kind == kind }) {
+		if v.discreet {
+			e = e.withoutNote()
+		}
+		recent = append(recent, *e)
+	}
+	return recent
 }

@@ -67,8 +67,8 @@ func answerOf(s *admin.Server, route, address, from string) string {
 func TestNotesNeedALogin(t *testing.T) {
 	s := noted(t)
 	seen := make(map[string]bool)
-	for _, route := range append(s.Routes(), "GET /api/v1/blocks?order=newest") {
-		if !strings.HasPrefix(route, "GET /api/") {
+	for _, route := range append(append(s.Routes(), pages()...), "GET /api/v1/blocks?order=newest") {
+		if !strings.HasPrefix(route, "GET /") || strings.HasPrefix(route, "GET /debug/") {
 			continue
 		}
 		for _, address := range []string{"203.0.113.7", "198.51.100.7"} {
@@ -80,7 +80,7 @@ func TestNotesNeedALogin(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/top"} {
+	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/top", "GET /blocked", "GET /address/{address}", "GET /allowed", "GET /held", "GET /activity"} {
 		if !seen[route] {
 			t.Errorf("%s: shows no note over the unix socket", route)
 		}

@@ -67,6 +67,11 @@ func (s *Server) routes(view *View) *http.ServeMux {
 	for path, m := range s.resources(view) {
 		mux.Handle(path, m)
 	}
+	if s.config.Pages != nil {
+		for pattern, pages := range s.config.Pages(view) {
+			mux.Handle(pattern, pages)
+		}
+	}
 	mux.Handle("GET /metrics", s.config.Metrics)
 	for pattern, profile := range serve.Profiles {
 		mux.Handle(pattern, profile)

@@ -45,6 +45,10 @@ type Config struct {
 	// Document makes the answer of /api/v1/openapi.json of all routes, which is JSON.
 	// Nil leaves it out.
 	Document func(routes []string) ([]byte, error)
+	// Pages returns more routes by their patterns: pages that show a view. It is
+	// called for what everybody may see, and for clients without a login. Nil for
+	// none.
+	Pages func(*View) map[string]http.Handler
 	// Connections bounds the open connections of each listener. For one more
 	// another is closed, see package lobby. 0 means 128.
 	Connections int

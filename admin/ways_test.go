@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
+	"edgeguard/admin/console"
 	"edgeguard/internal/lobby"
 )
 
@@ -51,6 +53,21 @@ var routes = map[string]sort{
 	"GET /api/v1/events":               read,
 
 	"GET /api/v1/audit": private,
+
+	"GET /{$}":                             read,
+	"GET /find":                            read,
+	"GET /console/assets/{version}/{name}": read,
+	"GET /blocked":                         read,
+	"GET /near":                            read,
+	"GET /address/{address}":               read,
+	"GET /network/{prefix...}":             read,
+	"GET /rules":                           read,
+	"GET /rules/{name}":                    read,
+	"GET /allowed":                         read,
+	"GET /held":                            read,
+	"GET /fleet":                           read,
+	"GET /activity":                        read,
+	"GET /about":                           read,
 
 	"POST /api/v1/fleet/sign":           change,
 	"POST /api/v1/blocks":               change,
@@ -166,10 +183,17 @@ var ways = []way{
 	{name: "an old browser's foreign page", token: true, from: "127.0.0.1", header: map[string]string{"Authorization": "Bearer " + secret, "Origin": "https://evil.example"}, answers: [4]int{0, 0, 403, 0}},
 }
 
+// pages returns the routes of the console.
+func pages() []string {
+	n := newNode()
+	return slices.Collect(maps.Keys(console.New(admin.NewView(n, n.events)).Routes()))
+}
+
 // Every route by every way.
 func TestEveryRouteByEveryWay(t *testing.T) {
 	listeners := make(map[kind]*admin.Server)
 	all := newServer(t, admin.Config{}).Routes()
+	all = append(all, pages()...)
 	for route := range routes {
 		if !slices.Contains(all, route) {
 			t.Errorf("%s has a row and does not exist", route)
@@ -236,6 +260,7 @@ func (w *way) ask(s *admin.Server, route string) (int, string) {
 	if path == "/" {
 		path = "/nothing/there"
 	}
+	path = strings.TrimSuffix(path, "{$}")
 	r := httptest.NewRequest(method, wildcard.ReplaceAllString(path, "203.0.113.7"), strings.NewReader("{}"))
 	r.Host = "localhost:9190"
 	if w.host != "" {

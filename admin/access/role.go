@@ -48,6 +48,21 @@ var least = map[string]Role{
 
 	"GET /api/v1/audit": Reader, // notes, and who wrote them
 
+	"GET /{$}":                             Guest,
+	"GET /find":                            Guest,
+	"GET /console/assets/{version}/{name}": Guest,
+	"GET /blocked":                         Guest,
+	"GET /near":                            Guest,
+	"GET /address/{address}":               Guest,
+	"GET /network/{prefix...}":             Guest,
+	"GET /rules":                           Guest,
+	"GET /rules/{name}":                    Guest,
+	"GET /allowed":                         Guest,
+	"GET /held":                            Guest,
+	"GET /fleet":                           Guest,
+	"GET /activity":                        Guest,
+	"GET /about":                           Guest,
+
 	"POST /api/v1/fleet/sign":           Operator,
 	"POST /api/v1/blocks":               Operator,
 	"PATCH /api/v1/blocks/{prefix...}":  Operator,

@@ -33,6 +33,9 @@ func printStart(e *env, c *config.Config, named bool) {
 		fmt.Fprintf(out, "access log %s\n", place)
 	}
 	for _, l := range c.Listen.Admin {
+		if l.Address.Network == "tcp" {
+			fmt.Fprintf(out, "console at http://%s: who is blocked and why, who is near a limit\n", l.Address)
+		}
 		fmt.Fprintf(out, "admin at %s: edgeguard top, edgeguard blocks, edgeguard explain ADDRESS\n", l.Address)
 	}
 	if c.State == "" {

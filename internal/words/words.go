@@ -68,3 +68,24 @@ func PercentShare(share float64) string {
 	const whole = 1 << 50
 	return Percent(uint64(share*whole), uint64(whole))
 }
+
+// Length writes a duration in its two largest units, such as "6 min 49 s" or
+// "1 d 4 h". Less than a second is "0 s".
+func Length(d time.Duration) string {
+	s := int64(d / time.Second)
+	units := []struct {
+		name string
+		size int64
+	}{{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}}
+	for i, u := range units {
+		if s < u.size && u.size > 1 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", s/u.size, u.name)
+		if i+1 < len(units) && s%u.size/units[i+1].size > 0 {
+			text += fmt.Sprintf(" %d %s", s%u.size/units[i+1].size, units[i+1].name)
+		}
+		return text
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+)
+
+// addressPage is all that a node knows of an address.
+type addressPage struct {
+	frame
+	Address  string
+	Standing string
+	Tag      string // in short
+	Bad      bool
+	Sentence []clause
+	Rule     string // the rule that is drawn
+	Chart    *chart
+	Slots    []slotRow
+	Rules    []ruleRow
+	Fleet    []admin.NodeCount
+	History  []happening
+}
+
+// slotRow is a slot in numbers.
+type slotRow struct {
+	Begins     string
+	Count, Sum uint64
+}
+
+// ruleRow is what a rule counts of an address.
+type ruleRow struct {
+	Rule, Path   string
+	Shown        bool // in the chart
+	Action       string
+	Count, Limit uint32
+}
+
+func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
+	addr, err := netip.ParseAddr(r.PathValue("address"))
+	if err != nil || addr.Zone() != "" {
+		return "", &notFound{Text: r.PathValue("address") + " is not an address.", Fix: "Try 203.0.113.7 or 2001:db8::7."}
+	}
+	if addr.Unmap() != addr || addr.String() != r.PathValue("address") {
+		http.Redirect(w, r, "/address/"+addr.Unmap().String(), http.StatusSeeOther)
+		return "", nil
+	}
+	e := p.view.Explanation(r.Context(), addr)
+	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String(), Standing: e.Standing}
+	shown.Sentence = sentence(&e, shown.Monitor, p.waiting(addr))
+	shown.Tag, shown.Bad = tag(&e), e.Block != nil
+	rule := r.URL.Query().Get("rule")
+	if rule == "" && e.Block != nil && e.Block.Rule != edgeguard.ManualRule {
+		rule = e.Block.Rule
+	}
+	shown.draw(&e, rule)
+	for i := range e.History {
+		shown.History = append(shown.History, happened(&e.History[i], e.Time))
+	}
+	return "address.html", shown
+}
+
+// waiting returns the narrowest held block that contains an address.
+func (p *Pages) waiting(addr netip.Addr) (found *admin.HeldBlock) {
+	for _, h := range p.reader.Held() {
+		if h.Kind == "block" && h.Prefix.Contains(addr) && (found == nil || h.Prefix.Bits() > found.Prefix.Bits()) {
+			found = &h
+		}
+	}
+	return found
+}
+
+func tag(e *admin.Explanation) string {
+	if e.Block != nil {
+		return "blocked · ends " + at(e.Block.Until, e.Time).Ago
+	}
+	return strings.ReplaceAll(e.Standing, "none", "not blocked")
+}
+
+// draw fills in the rules and the chart of one of them: of the one asked for, else
+// of the one that the address is nearest to or blocked by.
+func (a *addressPage) draw(e *admin.Explanation, rule string) {
+	chosen := -1
+	for i := range e.Rules {
+		c := &e.Rules[i]
+		a.Rules = append(a.Rules, ruleRow{Rule: c.Rule, Path: "/address/" + a.Address + "?rule=" + c.Rule, Action: c.Does, Count: c.Count, Limit: c.Limit})
+		better := chosen < 0 || ratio(c) > ratio(&e.Rules[chosen])
+		if c.Rule == rule || rule == "" && len(c.Slots) > 0 && better {
+			chosen = i
+		}
+	}
+	if chosen < 0 {
+		return
+	}
+	c := &e.Rules[chosen]
+	a.Rules[chosen].Shown, a.Rule = true, c.Rule
+	if c.Fleet != nil {
+		a.Fleet = c.Fleet.Nodes
+	}
+	if len(c.Slots) == 0 {
+		return
+	}
+	levels := []limitLine{{c.Limit, "limit", "limit", 13}}
+	if c.Threshold != c.Limit {
+		levels = append(levels, limitLine{c.Threshold, "threshold", "threshold", -4})
+	}
+	for _, other := range c.Candidates {
+		levels = append(levels, limitLine{other.Threshold, "candidate", "candidate", -4})
+	}
+	drawn := newChart(c.Slots, c.Window, levels)
+	a.Chart, a.Slots = &drawn, slotRows(c, e.Time)
+}
+
+// slotRows returns the slots with the time at which each begins: slots are aligned
+// to the epoch, and the last one holds the present.
+func slotRows(c *admin.RuleCount, now time.Time) []slotRow {
+	width := time.Duration(c.Window/len(c.Slots)) * time.Second
+	first := now.Truncate(width).Add(-time.Duration(len(c.Slots)-1) * width)
+	sum, rows := uint64(0), make([]slotRow, 0, len(c.Slots))
+	for i, n := range c.Slots {
+		sum += uint64(n)
+		rows = append(rows, slotRow{first.Add(time.Duration(i) * width).UTC().Format("15:04:05"), uint64(n), sum})
+	}
+	return rows
+}

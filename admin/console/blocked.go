@@ -1,0 +1,198 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/listing"
+	"edgeguard/internal/words"
+)
+
+// pageLength is how many blocks a page shows.
+const pageLength = "50"
+
+// blockedPage is who is blocked.
+type blockedPage struct {
+	frame
+	Blocked, V4, V6, ByHand int
+	Allowed                 int
+	Denied                  string // the share of all events that was refused
+	Refused                 uint64
+	Filters                 []filter
+	Network                 string // only blocks inside it
+	Filtered                bool
+	Problem                 *admin.Problem // of the filters
+	Rows                    []blockRow
+	Matches                 string // how many, in words
+	First, Older            string // pages
+}
+
+// filter is a choice of what is shown.
+type filter struct {
+	Name, Label string
+	Options     []option
+}
+
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// blockRow is one block of a list.
+type blockRow struct {
+	Prefix, Path string
+	Ends, Since  moment
+	Left         string // until its end
+	Rule, Reason string
+	ByHand       bool
+	// Count, Limit and Slots are what the block's rule counts now, where Counted
+	// says that it counts this prefix.
+	Counted      bool
+	Count, Limit uint32
+	Slots        []uint16
+	Window       int
+	// Refused is what this node refused; empty where RefusedBy refuses unseen.
+	Refused, RefusedBy string
+	Origin             string
+}
+
+func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
+	stats := p.reader.Stats()
+	asked := given(r.URL.Query())
+	shown := &blockedPage{
+		frame: p.frame(r, "blocked", "Blocked"), Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
+		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
+		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked),
+	}
+	if asked.Get("order") == "" {
+		asked.Set("order", "newest")
+	}
+	asked.Set("limit", pageLength)
+	f, limit, problem := admin.ReadFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
+	if problem != nil {
+		shown.Problem = problem
+		return "blocked.html", shown
+	}
+	page, now := p.view.BlockPage(f, limit), p.reader.Now()
+	for i := range page.Blocks {
+		shown.Rows = append(shown.Rows, p.row(now, &page.Blocks[i]))
+	}
+	shown.Matches = matches(&page)
+	if asked.Has("cursor") {
+		shown.First = "/blocked?" + without(asked, "cursor").Encode()
+	}
+	if page.Next != "" {
+		next := without(asked, "cursor")
+		next.Set("cursor", page.Next)
+		shown.Older = "/blocked?" + next.Encode()
+	}
+	return "blocked.html", shown
+}
+
+// given returns the parameters that say something: a form sends empty ones too.
+func given(asked url.Values) url.Values {
+	for name, values := range asked {
+		if strings.TrimSpace(values[0]) == "" {
+			delete(asked, name)
+		}
+	}
+	return asked
+}
+
+// without returns the parameters without one, and without what the page adds.
+func without(asked url.Values, name string) url.Values {
+	rest := make(url.Values)
+	for other, values := range asked {
+		if other != name && other != "limit" {
+			rest[other] = values
+		}
+	}
+	return rest
+}
+
+// narrows reports whether the parameters leave out some blocks.
+func narrows(asked url.Values) bool {
+	for name := range asked {
+		if name != "order" && name != "cursor" {
+			return true
+		}
+	}
+	return false
+}
+
+// matches says how many blocks match.
+func matches(page *admin.BlockPage) string {
+	of := " of " + words.Number(page.Total)
+	switch {
+	case page.Matched != nil && *page.Matched == page.Total:
+		return words.Number(page.Total) + " in all."
+	case page.Matched != nil:
+		return words.Number(*page.Matched) + of + " match."
+	case page.MatchedAtLeast > 0:
+		return "At least " + words.Number(page.MatchedAtLeast) + of + " match."
+	case page.Looked > 0:
+		return "Looked at " + words.Number(page.Looked) + of + ": go on for more."
+	}
+	return words.Number(page.Total) + " in all."
+}
+
+// filters returns the choices with those that were made.
+func (p *Pages) filters(asked url.Values) []filter {
+	rules := []option{{Label: "all rules"}}
+	for _, r := range p.reader.Rules() {
+		rules = append(rules, option{Value: r.Name, Label: r.Name})
+	}
+	all := []filter{
+		{"rule", "Rule", append(rules, option{Value: edgeguard.ManualRule, Label: "by hand"})},
+		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: listing.Local, Label: "rules, on this node"}, {Value: listing.Manual, Label: "by hand, on this node"}, {Value: listing.Fleet, Label: "other nodes"}}},
+		{"family", "Family", []option{{Label: "IPv4 and IPv6"}, {Value: "ipv4", Label: "IPv4"}, {Value: "ipv6", Label: "IPv6"}}},
+		{"order", "Order", []option{{Label: "newest first"}, {Value: "prefix", Label: "by address"}}},
+	}
+	for _, f := range all {
+		for i := range f.Options {
+			f.Options[i].Chosen = f.Options[i].Value == asked.Get(f.Name)
+		}
+	}
+	return all
+}
+
+// row returns a block with what its rule counts of it now.
+func (p *Pages) row(now time.Time, b *admin.ActiveBlock) blockRow {
+	row := blockRow{
+		Prefix: shortest(b.Prefix), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
+		Rule: b.Rule, Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
+	}
+	if b.Refused != nil {
+		row.Refused = words.Number(*b.Refused)
+	}
+	if row.ByHand {
+		return row
+	}
+	for _, c := range p.reader.Explain(now, b.Prefix.Addr()).Rules {
+		if c.Rule == b.Rule && c.Key == shortest(b.Prefix) {
+			row.Counted, row.Count, row.Limit, row.Slots, row.Window = true, c.Count, c.Limit, c.Slots, c.Window
+		}
+	}
+	return row
+}
+
+// shortest writes a prefix without its length where it is one address.
+func shortest(prefix netip.Prefix) string {
+	if prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	return prefix.String()
+}
+
+// pathOf returns the page of an address or a network.
+func pathOf(prefix netip.Prefix) string {
+	if prefix.IsSingleIP() {
+		return "/address/" + prefix.Addr().String()
+	}
+	return "/network/" + prefix.String()
+}

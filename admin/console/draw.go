@@ -1,0 +1,154 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"edgeguard/internal/words"
+)
+
+// meter is a count beside its limit: a bar with the limit at half its width.
+type meter struct {
+	Fill  int // of 96
+	Over  bool
+	Times string // "×16" from twice the limit on
+}
+
+// meterWidth is in pixels.
+const meterWidth = 96
+
+func newMeter(count, limit uint32) meter {
+	m := meter{Over: count > limit}
+	if limit == 0 {
+		return m
+	}
+	m.Fill = int(min(uint64(meterWidth), uint64(count)*meterWidth/2/uint64(limit)))
+	if times := count / limit; times >= 2 {
+		m.Times = fmt.Sprintf("×%d", times)
+	}
+	return m
+}
+
+// rect is a bar of a drawing.
+type rect struct{ X, Y, W, H string }
+
+func newRect(x, y, w, h float64) rect { return rect{px(x), px(y), px(w), px(h)} }
+
+func px(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+// spark is a small drawing of the slots of a window.
+type spark struct {
+	Bars  []rect
+	Label string
+}
+
+const sparkWidth, sparkHeight = 120, 22
+
+// newSpark draws slots, the oldest first. A slot without events has no bar.
+func newSpark(slots []uint16, window int) spark {
+	highest := uint16(0)
+	for _, n := range slots {
+		highest = max(highest, n)
+	}
+	s := spark{Label: fmt.Sprintf("the last %s, at most %s in %d s", spanOf(window), words.Number(int(highest)), window/max(len(slots), 1))}
+	step := float64(sparkWidth) / float64(max(len(slots), 1))
+	for i, n := range slots {
+		if n > 0 {
+			h := max(1, float64(n)/float64(highest)*sparkHeight)
+			s.Bars = append(s.Bars, newRect(float64(i)*step, sparkHeight-h, step*0.8, h))
+		}
+	}
+	return s
+}
+
+// level is a horizontal line of a chart.
+type level struct{ Y, LabelY, Class, Label string }
+
+// tick is a mark of an axis.
+type tick struct{ At, Label string }
+
+// chart is what an address counted: bars of the slots, and their sum so far as a
+// line against the limits.
+type chart struct {
+	Bars   []rect
+	Sum    string // points of a polyline
+	Levels []level
+	Left   []tick
+	Below  []tick
+	Label  string
+}
+
+// The chart's size and the margins of its plot, in pixels.
+const (
+	chartWidth, chartHeight = 780.0, 300.0
+	plotLeft, plotRight     = 56.0, 756.0
+	plotTop, plotBottom     = 12.0, 272.0
+)
+
+// newChart draws the slots of a rule's window and its limits.
+func newChart(slots []uint16, window int, levels []limitLine) chart {
+	sum, highest := uint64(0), uint16(1)
+	for _, n := range slots {
+		sum += uint64(n)
+		highest = max(highest, n)
+	}
+	top := float64(max(sum, 1))
+	for _, l := range levels {
+		top = max(top, float64(l.at))
+	}
+	top *= 1.08
+	y := func(v float64) float64 { return plotBottom - v/top*(plotBottom-plotTop) }
+	c := chart{Label: fmt.Sprintf("%d slots of %d seconds that add up to %s", len(slots), window/max(len(slots), 1), words.Number(sum))}
+	step := (plotRight - plotLeft) / float64(max(len(slots), 1))
+	var line strings.Builder
+	sum = 0
+	for i, n := range slots {
+		x := plotLeft + float64(i)*step
+		if n > 0 {
+			h := float64(n) / float64(highest) * (plotBottom - plotTop) * 0.3
+			c.Bars = append(c.Bars, newRect(x, plotBottom-h, step*0.8, h))
+		}
+		fmt.Fprintf(&line, "%.1f,%.1f ", x, y(float64(sum)))
+		sum += uint64(n)
+		fmt.Fprintf(&line, "%.1f,%.1f ", x, y(float64(sum)))
+	}
+	fmt.Fprintf(&line, "%.1f,%.1f", plotRight, y(float64(sum)))
+	c.Sum = line.String()
+	for _, l := range levels {
+		c.Levels = append(c.Levels, level{px(y(float64(l.at))), px(y(float64(l.at)) + l.below), l.class, l.label + " " + words.Number(l.at)})
+	}
+	c.Left = ticks(top, y)
+	for i := 0; i <= 4; i++ {
+		label := "now"
+		if i < 4 {
+			label = "−" + words.Length(time.Duration(window*(4-i)/4)*time.Second)
+		}
+		c.Below = append(c.Below, tick{px(plotLeft + (plotRight-plotLeft)*float64(i)/4), label})
+	}
+	return c
+}
+
+// limitLine is a limit that a chart shows.
+type limitLine struct {
+	at           uint32
+	class, label string
+	below        float64 // where its label is, in pixels under the line
+}
+
+// ticks marks an axis from 0 to top at round numbers.
+func ticks(top float64, at func(float64) float64) []tick {
+	step := math.Pow(10, math.Floor(math.Log10(max(top/5, 1))))
+	for _, times := range []float64{1, 2, 5, 10} {
+		if top/(step*times) <= 6 {
+			step *= times
+			break
+		}
+	}
+	var all []tick
+	for v := 0.0; v <= top; v += step {
+		all = append(all, tick{px(at(v)), words.Number(int64(v))})
+	}
+	return all
+}

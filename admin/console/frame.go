@@ -1,0 +1,129 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+)
+
+// frame is what every page shows around its own content.
+type frame struct {
+	Page, Title string
+	Path        string // of the page, to reload it
+	Node        string
+	Version     string
+	Now         moment
+	Monitor     bool
+	Links       []link
+	State       string
+	Well        bool
+	Banners     []banner
+}
+
+// link is an entry of the navigation. Count is empty where it says nothing.
+type link struct {
+	Name, Path, Count string
+	Current           bool
+}
+
+// banner is something that an operator should act on.
+type banner struct {
+	Bad         bool // else a warning
+	Strong      string
+	Text        string
+	Link, Label string
+}
+
+// frame returns the frame of a page.
+func (p *Pages) frame(r *http.Request, page, title string) frame {
+	stats := p.reader.Stats()
+	f := frame{
+		Page: page, Title: title, Path: r.URL.Path, Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
+		Now: at(stats.Time, stats.Time), Links: links(&stats, page),
+	}
+	f.Banners = banners(&stats)
+	f.State, f.Well = state(&stats), len(f.Banners) == 0 && stats.Ready
+	return f
+}
+
+func links(stats *admin.Stats, page string) []link {
+	all := []link{
+		{Name: "Blocked", Path: "/blocked", Count: words.Number(stats.V4 + stats.V6)},
+		{Name: "Near a limit", Path: "/near"},
+		{Name: "Rules", Path: "/rules"},
+		{Name: "Allowed", Path: "/allowed"},
+		{Name: "Activity", Path: "/activity"},
+	}
+	if f := stats.Fleet; f != nil {
+		all = append(all, link{Name: "Fleet", Path: "/fleet", Count: words.Number(f.Alive)})
+	}
+	for i := range all {
+		all[i].Current = all[i].Path == "/"+page
+	}
+	return all
+}
+
+// state says in one line whether the node enforces, and whether its fleet is
+// reached.
+func state(stats *admin.Stats) string {
+	text := "Enforcing."
+	switch {
+	case !stats.Ready:
+		text = "Starting: not everything is read or listens yet."
+	case stats.Monitor:
+		text = "Monitor mode."
+	}
+	if f := stats.Fleet; f != nil && f.Up {
+		text += " " + words.Plural(f.Alive, "node is", "nodes are") + " in the fleet."
+	}
+	return text
+}
+
+// banners returns what needs an operator, the worst first.
+func banners(stats *admin.Stats) []banner {
+	var all []banner
+	for _, e := range stats.Enforcers {
+		if e.Failing > 0 {
+			all = append(all, banner{Bad: true, Strong: e.Name + " does not take the list.",
+				Text: fmt.Sprintf("%s: %s decided and not in force there.", e.Error, words.Plural(e.Intended-e.Installed, "block is", "blocks are"))})
+		}
+	}
+	if stats.Monitor {
+		all = append(all, banner{Strong: "Monitor mode: nothing is refused.", Text: words.Plural(stats.V4+stats.V6, "address or network", "addresses and networks") + " would be."})
+	}
+	if f := stats.Fleet; f != nil && !f.Up {
+		all = append(all, banner{Strong: "Cut off from the fleet.", Text: "This node decides alone; the counts of other nodes are missing. " + f.Fix})
+	}
+	if f := stats.Fleet; f != nil && f.Held > 0 {
+		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/held", Label: "Look at them"})
+	}
+	for _, text := range stats.Conditions {
+		all = append(all, banner{Text: text})
+	}
+	return all
+}
+
+// moment is an instant as a page shows it.
+type moment struct {
+	Machine string // RFC 3339
+	Clock   string // 12:04:31, with the date if it is not today's
+	Ago     string // 3 min ago
+}
+
+// at returns an instant beside the present one.
+func at(t, now time.Time) moment {
+	t, now = t.UTC(), now.UTC()
+	m := moment{Machine: t.Format(time.RFC3339), Clock: t.Format("15:04:05")}
+	if t.Truncate(24*time.Hour) != now.Truncate(24*time.Hour) {
+		m.Clock = t.Format("2 Jan 2006 15:04:05")
+	}
+	if d := now.Sub(t); d >= 0 {
+		m.Ago = words.Length(d) + " ago"
+	} else {
+		m.Ago = "in " + words.Length(-d)
+	}
+	return m
+}

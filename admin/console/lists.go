@@ -1,0 +1,170 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+)
+
+// allowedPage is who is never blocked.
+type allowedPage struct {
+	frame
+	Rows []allowedRow
+}
+
+type allowedRow struct {
+	Prefix, Path, Reason, Origin string
+	Config                       bool
+	Since, Until                 moment
+	Endless                      bool
+}
+
+func (p *Pages) allowed(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown, now := &allowedPage{frame: p.frame(r, "allowed", "Allowed")}, p.reader.Now()
+	for _, prefix := range p.reader.Allowlist() {
+		shown.Rows = append(shown.Rows, allowedRow{Prefix: shortest(prefix), Path: pathOf(prefix), Config: true})
+	}
+	for b := range p.reader.Allowances(now) {
+		a := admin.NewAllowance(b)
+		shown.Rows = append(shown.Rows, allowedRow{Prefix: shortest(a.Prefix), Path: pathOf(a.Prefix), Reason: a.Reason, Origin: a.Origin,
+			Since: at(a.Since, now), Until: at(a.Until, now), Endless: a.Until.IsZero()})
+	}
+	return "allowed.html", shown
+}
+
+// heldPage is what awaits confirmation.
+type heldPage struct {
+	frame
+	Rows []heldRow
+	More int
+}
+
+type heldRow struct {
+	admin.HeldBlock
+	Name, Path, Share, Since string
+}
+
+// heldLength is how many the page shows.
+const heldLength = 200
+
+func (p *Pages) held(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown, now := &heldPage{frame: p.frame(r, "held", "Awaiting confirmation")}, p.reader.Now()
+	all := p.reader.Held()
+	for _, h := range all[:min(len(all), heldLength)] {
+		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago})
+	}
+	shown.More = len(all) - len(shown.Rows)
+	return "held.html", shown
+}
+
+// fleetPage is the fleet as this node sees it.
+type fleetPage struct {
+	frame
+	Fleet *admin.Fleet
+	Nodes []nodeRow
+	Agree int
+}
+
+type nodeRow struct {
+	admin.FleetNode
+	Seen         string
+	Agrees, Ours bool // on the list; runs the version of this node
+}
+
+func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown := &fleetPage{frame: p.frame(r, "fleet", "Fleet"), Fleet: p.reader.Stats().Fleet}
+	if shown.Fleet == nil {
+		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
+	}
+	nodes, now := p.reader.FleetNodes(), p.reader.Now()
+	own := slices.IndexFunc(nodes, func(n admin.FleetNode) bool { return n.Name == shown.Node && n.Alive })
+	for _, n := range nodes {
+		row := nodeRow{FleetNode: n, Seen: at(n.LastSeen, now).Ago, Ours: n.Version == shown.Version}
+		row.Agrees = own >= 0 && n.List == nodes[own].List && n.Digest == nodes[own].Digest
+		if row.Agrees && n.Alive {
+			shown.Agree++
+		}
+		shown.Nodes = append(shown.Nodes, row)
+	}
+	return "fleet.html", shown
+}
+
+// networkPage is the blocks inside a network, and those around it.
+type networkPage struct {
+	frame
+	Network      string
+	Around, Rows []blockRow
+	More         bool
+}
+
+// networkLength is how many blocks the page of a network shows.
+const networkLength = 100
+
+func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
+	prefix, err := netip.ParsePrefix(r.PathValue("prefix"))
+	if err != nil {
+		return "", &notFound{Text: r.PathValue("prefix") + " is not a network.", Fix: "Try 203.0.113.0/24 or 2001:db8::/64."}
+	}
+	if prefix.IsSingleIP() || prefix != prefix.Masked() {
+		http.Redirect(w, r, pathOf(prefix.Masked()), http.StatusSeeOther)
+		return "", nil
+	}
+	shown, now := &networkPage{frame: p.frame(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
+	for _, b := range p.reader.Active(p.reader.Find(now, prefix)) {
+		shown.Around = append(shown.Around, p.row(now, &b))
+	}
+	var inside []edgeguard.Block
+	for b := range p.reader.Blocks(now, prefix) {
+		if !prefix.Contains(b.Prefix.Addr()) || b.Prefix.Bits() < prefix.Bits() {
+			break
+		}
+		if b.Prefix == prefix {
+			continue // it is among those around
+		}
+		if shown.More = len(inside) == networkLength; shown.More {
+			break
+		}
+		inside = append(inside, b)
+	}
+	for _, b := range p.reader.Active(inside) {
+		shown.Rows = append(shown.Rows, p.row(now, &b))
+	}
+	return "network.html", shown
+}
+
+// find sends a browser to what it searches: an address, a network or a rule.
+func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		http.Redirect(w, r, "/address/"+addr.Unmap().String(), http.StatusSeeOther)
+		return
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		http.Redirect(w, r, pathOf(prefix.Masked()), http.StatusSeeOther)
+		return
+	}
+	for _, rule := range p.reader.Rules() {
+		if rule.Name == text {
+			http.Redirect(w, r, "/rules/"+rule.Name, http.StatusSeeOther)
+			return
+		}
+	}
+	p.html(func(http.ResponseWriter, *http.Request) (string, any) {
+		return "", &notFound{Text: "“" + text + "” is not an address, a network or a rule.", Fix: "Try 203.0.113.7 or 203.0.113.0/24."}
+	}).ServeHTTP(w, r)
+}
+
+// about is what this node is.
+func (p *Pages) about(_ http.ResponseWriter, r *http.Request) (string, any) {
+	stats := p.reader.Stats()
+	return "about.html", &struct {
+		frame
+		Stats   admin.Stats
+		Started moment
+	}{p.frame(r, "about", "About"), stats, at(stats.Started, stats.Time)}
+}

@@ -1,0 +1,130 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+)
+
+// clause is a part of a sentence. Strong is what the eye has to find.
+type clause struct {
+	Text   string
+	Strong bool
+}
+
+// sentence says why an address is blocked or not, from the facts of its
+// explanation. A clause whose fact is missing is left out.
+func sentence(e *admin.Explanation, monitor bool, waits *admin.HeldBlock) []clause {
+	switch {
+	case e.Block != nil:
+		return blockedSentence(e, monitor)
+	case waits != nil:
+		return []clause{{"Not blocked: the block awaits confirmation", true}, {because(waits), false}}
+	case e.Standing == "allowed":
+		return []clause{{"Never blocked", true}, {": " + e.Because + ". Its requests are not counted.", false}}
+	case e.Standing == "protected":
+		return []clause{{"Protected", true}, {": " + e.Because + ". It is blocked by force only.", false}}
+	}
+	return quietSentence(e)
+}
+
+// because says why a record is held.
+func because(h *admin.HeldBlock) string {
+	if h.Share > 0 {
+		return fmt.Sprintf(", because it would refuse %s of this node's requests.", words.PercentShare(h.Share))
+	}
+	return ". " + h.Origin + " made it; an operator has to confirm it here."
+}
+
+func blockedSentence(e *admin.Explanation, monitor bool) []clause {
+	b := e.Block
+	until := at(b.Until, e.Time).Clock
+	verb := "Blocked by "
+	if monitor {
+		verb = "Would be blocked by "
+	}
+	var all []clause
+	switch {
+	case !b.Prefix.IsSingleIP() && b.Rule == edgeguard.ManualRule:
+		all = append(all, clause{fmt.Sprintf("%s is inside %s, which was blocked by hand", e.Address, b.Prefix), true},
+			clause{fmt.Sprintf(" on %s at %s%s.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
+	case b.Rule == edgeguard.ManualRule:
+		all = append(all, clause{verb + "hand", true}, clause{fmt.Sprintf(" on %s at %s%s. No rule is involved.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
+	default:
+		all = append(all, clause{fmt.Sprintf("%srule %s: %s", verb, b.Rule, crossing(e, &b.Block)), true},
+			clause{fmt.Sprintf(". %s made the block at %s.", b.Origin, at(b.Since, e.Time).Clock), false})
+	}
+	if monitor {
+		all = append(all, clause{" This node is in monitor mode: nothing is refused.", true})
+	}
+	all = append(all, refused(b)...)
+	return append(all, clause{fmt.Sprintf(" It ends at %s on its own.", until), false})
+}
+
+// refused says what came since the block began, as far as this node saw it.
+func refused(b *admin.ActiveBlock) []clause {
+	switch {
+	case b.Refused == nil:
+		return []clause{{" What it sends is refused by " + b.RefusedBy + ", before this node sees it.", false}}
+	case *b.Refused == 0:
+		return []clause{{" Since then nothing of it came to this node.", false}}
+	}
+	return []clause{{" Since then this node refused ", false}, {words.Plural(*b.Refused, "event", "events") + " of it", true}, {".", false}}
+}
+
+// crossing says how many were counted and how many the limit allows.
+func crossing(e *admin.Explanation, b *admin.Block) string {
+	window := ""
+	for _, c := range e.Rules {
+		if c.Rule == b.Rule {
+			window = " in " + spanOf(c.Window)
+		}
+	}
+	return fmt.Sprintf("%s counted%s, and the limit is %s", words.Number(b.Count), window, words.Number(b.Limit))
+}
+
+func quoted(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": “" + reason + "”"
+}
+
+// quietSentence names the rule that an address is nearest to.
+func quietSentence(e *admin.Explanation) []clause {
+	nearest := -1
+	for i := range e.Rules {
+		if c := &e.Rules[i]; c.Count > 0 && (nearest < 0 || ratio(c) > ratio(&e.Rules[nearest])) {
+			nearest = i
+		}
+	}
+	if nearest < 0 {
+		return []clause{{"Not blocked, and nothing is counted.", true}}
+	}
+	c := &e.Rules[nearest]
+	text := fmt.Sprintf(" The nearest is rule %s: %s of %s, %s.", c.Rule, words.Number(c.Count), words.Number(c.Limit), words.Percent(c.Count, c.Limit))
+	switch {
+	case c.Forgeable:
+		text += " These are packets that anybody can forge: they raise alarms and block no address."
+	case c.Action == edgeguard.ActionShadow:
+		text += " That rule only reports."
+	case ratio(c) > 1 && c.Fleet == nil:
+		text += " It is over: its requests are refused until it is under the limit."
+	}
+	return []clause{{"Not blocked.", true}, {text, false}}
+}
+
+func ratio(c *admin.RuleCount) float64 { return float64(c.Count) / float64(max(c.Limit, 1)) }
+
+// spanOf writes a number of seconds, such as "5 minutes".
+func spanOf(seconds int) string {
+	d := time.Duration(seconds) * time.Second
+	if d >= time.Minute && d%time.Minute == 0 && d < time.Hour {
+		return strings.TrimSpace(words.Plural(seconds/60, "minute", "minutes"))
+	}
+	return words.Length(d)
+}

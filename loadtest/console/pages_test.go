@@ -1,0 +1,221 @@
+package console
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	offender = "203.0.113.45"
+	nearby   = "198.51.100.17"
+	quiet    = "198.51.100.200"
+)
+
+// busy starts a node on which one address is blocked, one is near the limit, and a
+// network is blocked by hand.
+func busy(t *testing.T) *node {
+	n := start(t, "")
+	n.ask(offender, "/x", limit+11)
+	n.ask(nearby, "/x", limit*9/10)
+	n.block("198.51.100.64/26", "abuse report")
+	n.Until("the block of the rule is in force", func() bool { return n.explain(offender).Block != nil })
+	return n
+}
+
+var pages = []string{
+	"/blocked", "/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/held", "/activity", "/activity?kind=block", "/about",
+	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
+	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
+}
+
+// Every page is whole, keeps to its policy and has no script.
+func TestEveryPage(t *testing.T) {
+	n := busy(t)
+	inline := regexp.MustCompile(`(?i)<script|<style|\sstyle=|\son[a-z]+=|javascript:|<iframe|<no value>|ZgotmplZ`)
+	for _, path := range pages {
+		for _, operator := range []bool{false, true} {
+			p := n.get(path, operator)
+			if p.status != http.StatusOK || !strings.HasSuffix(p.body, "</html>\n") {
+				t.Errorf("%s: %d\n%s", path, p.status, p.body)
+				continue
+			}
+			if found := inline.FindString(p.body); found != "" {
+				t.Errorf("%s has %q", path, found)
+			}
+			if !strings.Contains(p.header.Get("Content-Security-Policy"), "default-src 'none'") || p.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %v", path, p.header)
+			}
+		}
+	}
+}
+
+// What the pages say is what the API says.
+func TestPagesAgreeWithTheAPI(t *testing.T) {
+	n := busy(t)
+	status, err := n.admin.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.has("/blocked", fmt.Sprintf(`<span class="big">%d</span>`, status.V4+status.V6), ">"+offender+"</a>", ">198.51.100.64/26</a>")
+	n.has("/address/"+offender, fmt.Sprintf("Blocked by rule site: %d counted in 5 minutes, and the limit is %d", limit+1, limit), "edge-1 made the block at")
+	n.has("/address/198.51.100.70", "198.51.100.70 is inside 198.51.100.64/26, which was blocked by hand")
+	n.has("/address/"+nearby, "Not blocked.", fmt.Sprintf("The nearest is rule site: %d of %d, 90.0 %%.", limit*9/10, limit))
+	n.has("/address/"+quiet, "Not blocked, and nothing is counted.")
+	n.has("/address/192.0.2.1", "Never blocked", "allowlist 192.0.2.0/24")
+	n.has("/address/127.0.0.1", "Protected")
+	n.has("/near", ">"+nearby+"</a>", ">"+offender+"</a>")
+	n.has("/rules", fmt.Sprintf(`<td class="num mono">%d</td>`, limit), "/rules/login")
+	n.has("/rules/site", "2 keys are counted now. The limit of 190 (threshold 200) is exceeded by 1.")
+	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
+	n.has("/network/198.51.100.64/26", "Blocks that contain it")
+	n.has("/allowed", ">192.0.2.0/24</a>", "in the config")
+	n.has("/activity?kind=block", "blocked for 2 h by manual on edge-1")
+}
+
+// has requires texts of a page, as an operator sees it.
+func (n *node) has(path string, texts ...string) {
+	n.t.Helper()
+	body := n.get(path, true).body
+	for _, text := range texts {
+		if !strings.Contains(body, text) {
+			n.t.Errorf("%s lacks %q:\n%s", path, text, body)
+		}
+	}
+}
+
+// The numbers of the chart are those of explain.
+func TestSlots(t *testing.T) {
+	n := busy(t)
+	cell := regexp.MustCompile(`<tr><td class="mono">\d\d:\d\d:\d\d</td><td class="num mono">(\d+)</td><td class="num mono">(\d+)</td></tr>`)
+	n.Until("the page and explain were asked in the same slot, and agree", func() bool {
+		before := n.explain(nearby)
+		rows := cell.FindAllStringSubmatch(n.get("/address/"+nearby, false).body, -1)
+		after := n.explain(nearby)
+		slots := before.Rules[0].Slots
+		if len(rows) != 60 || fmt.Sprint(slots) != fmt.Sprint(after.Rules[0].Slots) {
+			return false
+		}
+		sum := 0
+		for i, row := range rows {
+			count, _ := strconv.Atoi(row[1])
+			sum += count
+			if count != int(slots[i]) || row[2] != strconv.Itoa(sum) {
+				t.Fatalf("slot %d is %v on the page and %d for explain", i, row[1:], slots[i])
+			}
+		}
+		return sum == limit*9/10
+	})
+}
+
+// A search leads to the address, the network or the rule.
+func TestFind(t *testing.T) {
+	n := start(t, "")
+	for text, to := range map[string]string{
+		offender: "/address/" + offender, "+203.0.113.45+": "/address/" + offender, "2001:DB8::1": "/address/2001:db8::1", "::ffff:203.0.113.45": "/address/" + offender,
+		"203.0.113.77/24": "/network/203.0.113.0/24", "203.0.113.45/32": "/address/" + offender, "site": "/rules/site",
+	} {
+		if p := n.get("/find?q="+text, false); p.status != http.StatusSeeOther || p.header.Get("Location") != to {
+			t.Errorf("%q: %d %s", text, p.status, p.header.Get("Location"))
+		}
+	}
+	for _, path := range []string{"/find?q=", "/find?q=nothing", "/find?q=%3Cscript%3E", "/find?q=fe80::1%25eth0", "/address/nobody", "/network/203.0.113.1", "/rules/none", "/fleet", "/address/%3Cimg%3E"} {
+		if p := n.get(path, false); p.status != http.StatusNotFound || !strings.Contains(p.body, "<h1>Not found</h1>") || strings.Contains(p.body, "<script") || strings.Contains(p.body, "<img") {
+			t.Errorf("%s: %d\n%s", path, p.status, p.body)
+		}
+	}
+	if p := n.get("/", false); p.status != http.StatusSeeOther || p.header.Get("Location") != "/blocked" {
+		t.Errorf("/: %d", p.status)
+	}
+}
+
+// What an operator or a client wrote makes no element, and a client without a login
+// does not see it.
+func TestHostileText(t *testing.T) {
+	harmless, hostile := start(t, ""), start(t, "")
+	text := `</bdi></script><script>alert(1)</script>"><img src=x onerror=alert(1)>{{.Node}}&lt;b&gt;'`
+	harmless.block(offender, "a note")
+	hostile.block(offender, text)
+	for _, n := range []*node{harmless, hostile} {
+		n.ask(nearby, "/<script>alert(1)</script>", 3)
+	}
+	elements := regexp.MustCompile(`<[a-zA-Z!]`)
+	for _, path := range []string{"/blocked", "/address/" + offender, "/activity?kind=block"} {
+		a, b := harmless.get(path, true).body, hostile.get(path, true).body
+		if x, y := len(elements.FindAllString(a, -1)), len(elements.FindAllString(b, -1)); x != y {
+			t.Errorf("%s: %d elements, %d with the hostile text:\n%s", path, x, y, b)
+		}
+		if !strings.Contains(a, "a note") || !strings.Contains(b, "alert(1)") {
+			t.Errorf("%s does not show an operator the note", path)
+		}
+		for _, n := range []*node{harmless, hostile} {
+			if guest := n.get(path, false).body; strings.Contains(guest, "a note") || strings.Contains(guest, "alert(1)") {
+				t.Errorf("%s shows the note without a login", path)
+			}
+		}
+	}
+}
+
+// A page's files are named by their bytes, so that a browser can keep them.
+func TestAssets(t *testing.T) {
+	n := start(t, "")
+	found := regexp.MustCompile(`"(/console/assets/[^"]+)"`).FindAllStringSubmatch(n.get("/about", false).body, -1)
+	if len(found) < 2 {
+		t.Fatalf("only %v", found)
+	}
+	for _, path := range found {
+		p := n.get(path[1], false)
+		if p.status != http.StatusOK || !strings.Contains(p.header.Get("Cache-Control"), "immutable") || p.header.Get("Content-Type") == "" {
+			t.Errorf("%s: %d %v", path[1], p.status, p.header)
+		}
+	}
+	if p := n.get("/console/assets/000000000000/console.css", false); p.status != http.StatusNotFound {
+		t.Errorf("another version: %d", p.status)
+	}
+}
+
+// The pages of a long list show every block once, and a filter those that match.
+func TestPaging(t *testing.T) {
+	n := start(t, "")
+	const v4, v6 = 110, 15
+	for i := range v4 {
+		n.block(fmt.Sprintf("203.0.113.%d", i), "")
+	}
+	for i := range v6 {
+		n.block(fmt.Sprintf("2001:db8:%x::/64", i), "")
+	}
+	row, next := regexp.MustCompile(`<td class="who"><a class="mono" href="([^"]+)"`), regexp.MustCompile(`<a class="button" href="([^"]+)">Next page`)
+	for filters, want := range map[string]int{
+		"": v4 + v6, "?order=prefix": v4 + v6, "?family=ipv6": v6, "?made_by=manual&family=ipv4": v4, "?rule=site": 0,
+		"?rule=&made_by=&family=&order=&prefix=": v4 + v6, "?prefix=203.0.113.64%2F26": v4 - 64, "?made_by=fleet": 0,
+	} {
+		seen, path := make(map[string]int), "/blocked"+filters
+		for pages := 1; path != ""; pages++ {
+			body := n.get(path, false).body
+			for _, found := range row.FindAllStringSubmatch(body, -1) {
+				seen[found[1]]++
+			}
+			path = ""
+			if found := next.FindStringSubmatch(body); found != nil && pages < 10 {
+				path = html.UnescapeString(found[1])
+			}
+		}
+		for block, times := range seen {
+			if times != 1 {
+				t.Errorf("%s: %s is listed %d times", filters, block, times)
+			}
+		}
+		if len(seen) != want {
+			t.Errorf("%s lists %d blocks, want %d", filters, len(seen), want)
+		}
+	}
+	for _, wrong := range []string{"?order=size", "?cursor=x", "?prefix=x", "?family=ipv5", "?colour=red"} {
+		if p := n.get("/blocked"+wrong, false); p.status != http.StatusOK || !strings.Contains(p.body, `role="alert"`) {
+			t.Errorf("%s: %d\n%s", wrong, p.status, p.body)
+		}
+	}
+}
