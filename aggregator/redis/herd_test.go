@@ -17,7 +17,7 @@ func TestReturnIsSpread(t *testing.T) {
 	t.Parallel()
 	const members, believed = 30, 400
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, members, func(c *Config) { c.Push = 500 * time.Millisecond })
+	fleet := join(t, s.Addr, members, func(c *Config) { c.Push, c.Timeout = 500*time.Millisecond, time.Second })
 	for _, m := range fleet {
 		m.link.health.Lasts(time.Now(), believed)
 	}

@@ -54,10 +54,11 @@ func install(t testing.TB, s *redistest.Server) {
 	}
 }
 
+// testConfig is a node's. It waits long for an answer: a busy machine is no fault.
 func testConfig(addr, name string) Config {
 	return Config{
 		Addresses: []string{addr}, User: "edge", Password: secret, Namespace: "test", Partitions: 4,
-		Push: 50 * time.Millisecond, Timeout: time.Second, Node: name, Version: "test",
+		Push: 50 * time.Millisecond, Timeout: 10 * time.Second, Node: name, Version: "test",
 	}
 }
 

@@ -55,7 +55,6 @@ func TestFullSync(t *testing.T) {
 			s := startRedis(t, redistest.Options{})
 			patient := func(name string) Config {
 				c := testConfig(s.Addr, name)
-				c.Timeout = 10 * time.Second // a busy machine is not to cut it off
 				if c.Require = row.signed; row.signed {
 					c.KeyFile = keyFile(t, keyOne)
 				}
