@@ -19,14 +19,19 @@ type Outcome struct {
 	Again bool
 	// Watch: ask the fleet to watch the key.
 	Watch bool
-	// Over: the peak is over the lowest limit of the meter's rules.
+	// Over: the peak is over the lowest limit of the meter's rules. Nothing follows
+	// before the split proves it (see [Totals.Prove]).
 	Over bool
+	// Renew: a rule refuses each event by the total, and less of the others' part
+	// is proven in the present slot than Redis has.
+	Renew bool
 	// Forget, if not 0, is a cleared-before mark that Redis does not have: the
 	// slots below it were forgotten here by an unblock, and Redis still counts
 	// them. Forget the key there, then push all its slots.
 	Forget uint32
-	// Forged: Redis holds counts in this node's name that are not this node's.
-	Forged bool
+	// More: of what Redis holds in this node's name, only the push's Sum is this
+	// node's, as far as this answer shows. Forged: so it is.
+	More, Forged bool
 	// Floor, if not 0, is a cleared-before mark in Redis that no unblock known
 	// here explains, of the time since the node joined: of older ones, a later
 	// block may have taken the record's place. It is not taken, and the node goes
@@ -73,16 +78,14 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		return out, false
 	}
 	if floor := n.localSlot(m, a.ClearedBefore); a.Status&StatusCleared != 0 {
-		// Marks move with the clock. One that lies ahead of all that is counted is
-		// no unblock's: it would keep the key from being pushed for ever.
-		unsure := m.partial(p.head) && int64(floor) <= int64(p.head)+lateSlots
-		if floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || unsure {
+		if n.explained(id, m, floor, p.head) {
 			s.clearedBefore = max(s.clearedBefore, floor)
 		} else {
 			out.Floor = a.ClearedBefore
 		}
 	}
-	out.Forged = n.forged(&s, m, p, a)
+	out.More = n.holdsMore(&s, m, p, a)
+	out.Forged = out.More && p.sent == s.sent
 	s.rank = p.Sum
 	n.countRequest(p, a)
 	switch {
@@ -110,6 +113,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		if here && head == p.head {
 			own := (*ring.Counts)(&counts).Sum()
 			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
+			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
 		out.Over = a.Peak > m.Limit
 		// An offer of nothing asks nobody: a watch was its cause.
@@ -119,6 +123,14 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	}
 	part.known[id] = s
 	return out, true
+}
+
+// explained reports whether an unblock explains a mark in Redis.
+func (n *Totals) explained(id suspectID, m *meter, floor, head uint32) bool {
+	// Marks move with the clock. One that lies ahead of all that is counted is no
+	// unblock's: it would keep the key from being pushed for ever.
+	unsure := m.partial(head) && int64(floor) <= int64(head)+lateSlots
+	return floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || unsure
 }
 
 // countRequest counts what shows whether Redis has lost most of what it had.

@@ -18,7 +18,9 @@ func (s *sim) felt(d time.Duration) {
 func (s *sim) fault() {
 	n := s.nodes[s.rnd.IntN(len(s.nodes))]
 	c := s.clients[s.rnd.IntN(len(s.clients))]
-	switch s.rnd.IntN(1200) {
+	switch s.rnd.IntN(1250) {
+	case 1200, 1201, 1202, 1203:
+		s.raise(c)
 	case 0, 1, 2, 3, 4, 5, 6:
 		s.loseRedis()
 	case 7, 8:

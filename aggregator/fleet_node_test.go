@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/evidence"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -30,6 +31,7 @@ type simNode struct {
 	heard  []simHeard    // how many nodes there are
 	// shareBy is the number of nodes by which it computes its share.
 	shareBy int
+	doubts  *evidence.Doubts
 }
 
 // simSaved is a window in a snapshot.
@@ -59,7 +61,7 @@ func (s *sim) config(n *simNode) aggregator.Config {
 
 // join starts a node of a new name.
 func (s *sim) join() {
-	n := &simNode{phase: s.rnd.IntN(2), skew: time.Duration(s.rnd.Int64N(int64(2*simSkew))) - simSkew, offset: s.ahead, tables: s.newTables()}
+	n := &simNode{phase: s.rnd.IntN(2), skew: time.Duration(s.rnd.Int64N(int64(2*simSkew))) - simSkew, offset: s.ahead, tables: s.newTables(), doubts: new(evidence.Doubts)}
 	s.newBoot(n)
 	n.name = fmt.Sprintf("node-%d", s.boots)
 	s.nodes = append(s.nodes, n)
@@ -72,6 +74,7 @@ func (s *sim) join() {
 func (s *sim) newBoot(n *simNode) {
 	s.boots++
 	n.id = aggregator.NodeID(n.name, fmt.Sprint(s.seed, s.boots))
+	s.ids[n.id] = true
 	n.began = s.local(n)
 	n.since = n.since[:0:0]
 	for _, m := range s.meters {

@@ -74,9 +74,10 @@ type sim struct {
 	stream   []aggregator.Key // the watch list, with the time of each entry
 	when     []time.Time
 	late     []delayed
-	holding  bool        // answers wait until they are released
-	calm     time.Time   // the last moment of which a fault may still be felt
-	calls    hash.Hash64 // of all calls to Redis and their answers
+	holding  bool             // answers wait until they are released
+	calm     time.Time        // the last moment of which a fault may still be felt
+	calls    hash.Hash64      // of all calls to Redis and their answers
+	ids      map[[8]byte]bool // of all nodes that ever sent a heartbeat
 }
 
 // delayed is a call that reaches Redis later than it was made or, with answers,
@@ -110,6 +111,7 @@ func newSim(t *testing.T, seed uint64) *sim {
 		faults: rnd.IntN(3) > 0,
 		index:  make(map[aggregator.Key]*simClient),
 		calls:  fnv.New64a(),
+		ids:    make(map[[8]byte]bool),
 	}
 	s.meters = []*simMeter{s.newMeter(0xfeed, false)}
 	if rnd.IntN(4) == 0 {
@@ -183,6 +185,7 @@ func (s *sim) step() {
 		if s.rnd.IntN(400) == 0 {
 			n.fleet.Sweep(s.local(n))
 		}
+		s.lookAgain(n)
 	}
 	s.readWatches()
 	if s.round%8 == 0 { // heartbeats
@@ -346,7 +349,7 @@ func (s *sim) answered(n *simNode, call simCall, answers []aggregator.Answer) {
 			}
 		}
 		if out.Over && !n.fleet.Forgotten(p.Key, p.Head()) { // as the pusher asks
-			s.block(s.index[p.Key], "fleet", a.Peak)
+			s.prove(n, call.fleet, p)
 		}
 		if out.Watch {
 			s.stream, s.when = append(s.stream, p.Key), append(s.when, s.now)

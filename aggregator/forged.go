@@ -6,11 +6,11 @@ import (
 	"edgeguard/ring"
 )
 
-// forged reports whether an answer shows counts in this node's name that are
-// not this node's. Redis holds more of a node than it claims in an honest fleet,
-// too, where
+// holdsMore reports whether an answer shows counts in this node's name that are
+// not this node's, if it is to the newest push: else what was counted since may
+// be stored. Redis holds more of a node than it claims in an honest fleet, too,
+// where
 //
-//   - the answer is not to the newest push: what was counted since may be stored;
 //   - the clock stepped within the window: slots have numbers for the second
 //     time;
 //   - an unblock is on its way to Redis;
@@ -19,8 +19,8 @@ import (
 //     another process may have pushed under it.
 //
 // The caller holds the lock of the suspect's part.
-func (n *Totals) forged(s *suspect, m *meter, p *Push, a Answer) bool {
-	return a.Status&StatusMore != 0 && p.sent == s.sent && !m.partial(p.head) &&
+func (n *Totals) holdsMore(s *suspect, m *meter, p *Push, a Answer) bool {
+	return a.Status&StatusMore != 0 && !m.partial(p.head) &&
 		s.clearedBefore <= n.localSlot(m, a.ClearedBefore) &&
 		!within(m.redrawn.Load(), p.head) && !m.short(p.head)
 }

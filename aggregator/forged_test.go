@@ -82,7 +82,7 @@ func TestForgedWhileMemoryIsFull(t *testing.T) {
 func TestForgedInTheNameOfANodeThatSawNothing(t *testing.T) {
 	b := newBench(t, nil)
 	p, ok := b.Watch(Key{Meter: 7, Prefix: netip.PrefixFrom(visitor, 32)}, boot)
-	if out := b.Answered(&p, Answer{Status: StatusMore, Peak: 99, Total: 99}, boot); !ok || out != (Outcome{Forged: true}) {
+	if out := b.Answered(&p, Answer{Status: StatusMore, Peak: 99, Total: 99}, boot); !ok || out != (Outcome{More: true, Forged: true}) {
 		t.Errorf("%+v, %t", out, ok)
 	}
 	b = newBench(t, nil)

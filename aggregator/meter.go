@@ -19,6 +19,9 @@ type Meter struct {
 	// Limit is the lowest limit of its rules with scope fleet; 0: there is
 	// none, and the meter is not reported.
 	Limit uint32
+	// Refuses says that one of them refuses each event while the total is over its
+	// limit, so that the total has to be proven again and again.
+	Refuses bool
 	// V4 and V6 are the prefix lengths of its keys, as in shard.Config; 0 means
 	// 32 and 64.
 	V4, V6 uint8

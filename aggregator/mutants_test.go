@@ -33,6 +33,10 @@ func TestMutants(t *testing.T) {
 			"s.watchedUntil == 0", "true"},
 		{"held back by any answer", "answer_taken.go",
 			"		// The answer to an older push says nothing of the newest, which may be", "s.base, s.waiting = p.base, false"},
+		{"a total proves itself", "proof.go",
+			"return max(s.proof(slot), limit-min(count, limit))", "return s.rest"},
+		{"every field of a split counts", "fleet_strangers_test.go",
+			"return s.ids[id]", "return true"},
 		{"a reload forgets what it took over", "reload.go",
 			"p.mark(id, &s)", ""},
 	} {

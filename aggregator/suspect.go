@@ -58,6 +58,9 @@ type suspect struct {
 	acked         uint32 // head of the newest stored push; 0: push all slots
 	clearedBefore uint32 // slots below it were forgotten by an unblock
 	rest, restAt  uint32 // what the other nodes had in the window that ends at restAt
+	proven        uint32 // how much of it a split proved in the window that ends at provenAt
+	provenAt      uint32
+	asked         uint32 // the unix second, local, when the split was last read
 	watchedUntil  uint32 // slot at which watching ends
 	watchSent     uint32 // slot in which the fleet was asked to watch it
 	sent          uint32 // number of the newest push
@@ -68,6 +71,7 @@ type suspect struct {
 	waiting       bool   // pushed, and not answered
 	listed        bool   // in the list that Collect visits
 	compared      bool   // an answer since the last visit showed that Redis stores all of it
+	refuted       uint8  // how often in a row the split proved too little
 }
 
 // suspects is one of the parts into which a node's suspects are split, so that

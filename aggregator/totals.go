@@ -135,7 +135,8 @@ func (n *Totals) Restored(now time.Time) {
 // and the key's count. If the key is a suspect or watched, Count marks it to be
 // pushed and returns what the other nodes had of it in the window that ends at
 // op.Now, if Redis has answered for that slot; else 0. Count plus rest never
-// exceed what the fleet counted in that window.
+// exceed what the fleet counted in that window, and exceed the lowest limit of the
+// meter's rules only by what is proven (see [Totals.Prove]).
 //
 // It is on the request path: for a key that is not a suspect, and while nothing
 // is watched, it takes no lock and computes no hash.
@@ -176,10 +177,7 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 		p.enlist(id, &s)
 		p.known[id] = s
 	}
-	if s.restAt == op.Now {
-		return s.rest
-	}
-	return 0
+	return s.allowed(count, m.Limit, op.Now)
 }
 
 // hash spreads the suspects over the parts and the filter. It folds products,

@@ -57,18 +57,18 @@ func (p *peer) Width(meter uint64) uint32 {
 }
 
 // Over implements redis.Peer.
-func (p *peer) Over(k aggregator.Key, peak uint32, reason string) {
-	p.pipeline.Over(p.clock.Now(), k, peak, reason)
-}
-
-// Settled implements redis.Peer. A held block that the node's own rules
-// confirm is released.
-func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
-	member, now := p.pipeline.Current().Member, p.clock.Now()
-	if member.Blocked(now, k) {
+func (p *peer) Over(k aggregator.Key, count uint32, reason string) {
+	now := p.clock.Now()
+	p.pipeline.Over(now, k, count, reason)
+	if p.pipeline.Current().Member.Blocked(now, k) {
 		p.quarantine.Found(k.Prefix)
 	}
-	return member.Settled(now, k, peak)
+}
+
+// Settled implements redis.Peer. A block of another node that used some of the
+// budget is not settled: what the nodes counted may confirm it.
+func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
+	return p.pipeline.Current().Member.Settled(p.clock.Now(), k, peak) && !p.quarantine.Charged(k.Prefix)
 }
 
 // Merge implements redis.Peer. A block that would refuse too much is held.

@@ -8,9 +8,11 @@ package member
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
@@ -43,7 +45,7 @@ func New(d detector.Config, c aggregator.Config) *Member {
 		id := fingerprint(meter)
 		m.index[id] = i
 		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
-			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter)}
+			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Refuses: m.refuses(i)}
 	}
 	m.Totals = aggregator.New(c)
 	return m
@@ -54,6 +56,14 @@ func New(d detector.Config, c aggregator.Config) *Member {
 func fingerprint(m *rules.Meter) uint64 {
 	id, _ := strconv.ParseUint(m.Fingerprint, 16, 64)
 	return id
+}
+
+// refuses reports whether a rule of scope fleet refuses each event of a meter that
+// is over its limit: the others block, or report.
+func (m *Member) refuses(meter int) bool {
+	return slices.ContainsFunc(m.rules, func(r rules.Rule) bool {
+		return r.Meter == meter && r.Scope == rules.ScopeFleet && r.Action == edgeguard.ActionDeny
+	})
 }
 
 // proven returns the table that counts a meter's proven evidence.

@@ -40,11 +40,10 @@ func (b *budget) add(now time.Time, prefix netip.Prefix, share float64) {
 		b.forget(number)
 	}
 	s.share += share
-	was := b.charges[prefix]
-	if was.number != number {
-		was = charge{number: number}
+	if was := b.charges[prefix]; was.number == number {
+		share += was.share
 	}
-	b.charges[prefix] = charge{number, was.share + share}
+	b.charges[prefix] = charge{number, share}
 }
 
 // forget drops the charges that have left the budget when the slot last begins.
@@ -58,10 +57,7 @@ func (b *budget) forget(last int64) {
 
 // refund subtracts what was last added for a prefix.
 func (b *budget) refund(prefix netip.Prefix) {
-	c, ok := b.charges[prefix]
-	if !ok {
-		return
-	}
+	c := b.charges[prefix]
 	delete(b.charges, prefix)
 	if s := &b.slots[uint64(c.number)%budgetSlots]; s.number == c.number {
 		s.share = max(0, s.share-c.share)

@@ -127,13 +127,19 @@ func (q *Quarantine) TooMuch(now time.Time, d *detector.Detector, prefix netip.P
 	return share, q.limit, share > q.limit
 }
 
-// Found is called when the fleet's totals, with this node's own counts, confirm
-// that a prefix is rightly blocked. Its share is refunded, which makes room for
-// others.
+// Found is called when what the fleet's nodes counted confirms that a prefix is
+// rightly blocked. Its share is refunded, which makes room for others.
 func (q *Quarantine) Found(prefix netip.Prefix) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.budget.refund(prefix)
+}
+
+// Charged reports whether a block of exactly this prefix used some of the budget.
+func (q *Quarantine) Charged(prefix netip.Prefix) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.budget.charges[prefix] != charge{}
 }
 
 // Changed is called with each change of the list. A block that is in force,

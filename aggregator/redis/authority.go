@@ -87,8 +87,8 @@ func (l *Link) probe(ctx context.Context) error {
 }
 
 // housekeep is called each second: it replaces what is wrong, takes back marks
-// without an unblock, and raises and ends the alarms about unsigned records, those
-// of a later version and older functions.
+// without an unblock, looks again at totals in doubt, and raises and ends the alarms
+// about unsigned records, those of a later version and older functions.
 func (l *Link) housekeep(ctx context.Context) error {
 	if l.older.Load() && time.Since(l.probed) >= time.Minute {
 		if err := l.probe(ctx); err != nil {
@@ -102,6 +102,9 @@ func (l *Link) housekeep(ctx context.Context) error {
 		l.node.Calm("version", "record")
 	}
 	l.calmRejected(l.mirror.Has)
+	for _, k := range l.pusher.doubts.Report(l.node.Now(), l.node) {
+		l.PushNow(k)
+	}
 	if !l.older.Load() {
 		if err := l.refloor(ctx, time.Now()); err != nil {
 			return err

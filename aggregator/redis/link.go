@@ -17,6 +17,7 @@ import (
 	"edgeguard/aggregator/cleared"
 	"edgeguard/aggregator/crowded"
 	"edgeguard/aggregator/drift"
+	"edgeguard/aggregator/evidence"
 	"edgeguard/aggregator/health"
 	"edgeguard/aggregator/mirror"
 	"edgeguard/aggregator/outbox"
@@ -114,6 +115,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.health = health.New(l.started, node.Alarm, node.Calm)
 	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
 	l.nodes = roster.New(l.config.Node, l.config.Boot, l.draw)
+	l.nodes.Keep(evidence.Remembered(l.config.Retention))
 	l.pusher = newPusher(client, &l.config, l.node, l.nodes, &l.stats)
 	l.pusher.live, l.pusher.forged = true, l.forged
 	l.pusher.refreshNames = func(ctx context.Context) { _, _ = l.heartbeat(ctx, false) } // it counts its errors

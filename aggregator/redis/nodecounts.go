@@ -2,12 +2,12 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/evidence"
+	"edgeguard/clockguard"
 )
 
 // settling is how long the nodes have to push what they have of a key that was
@@ -33,26 +33,34 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 	if settle {
 		sleep(ctx, settling)
 	}
-	pipe := l.client.Pipeline()
-	cmds := make([]*goredis.Cmd, len(keys))
-	for i, k := range keys {
-		width := l.node.Width(k.Meter)
-		if width == 0 {
-			continue // a reload dropped it
-		}
-		cmds[i] = pipe.FCallRO(ctx, library.Function("split"), []string{l.pusher.names.suspect(k)}, l.fleetNow().Unix()/int64(width))
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		l.stats.failed("split")
+	splits, err := l.presentSplits(ctx, keys)
+	if err != nil {
 		return nil, err
 	}
 	out := make([][]aggregator.NodeCount, len(keys))
-	for i, cmd := range cmds {
-		if cmd == nil {
-			continue
+	for i, fields := range splits {
+		out[i] = evidence.ByNode(fields, l.nodes.Name)
+	}
+	return out, nil
+}
+
+// presentSplits returns the split of each key in the present window; that of a key
+// whose meter a reload dropped is empty.
+func (l *Link) presentSplits(ctx context.Context, keys []aggregator.Key) ([][]evidence.Field, error) {
+	looks := make([]evidence.Look, len(keys))
+	for i, k := range keys {
+		if looks[i].Key = k; l.node.Width(k.Meter) != 0 {
+			looks[i].Heads = []uint32{clockguard.Slot(l.fleetNow(), l.node.Width(k.Meter))}
 		}
-		answer, _ := cmd.Slice() // Exec has returned the errors
-		out[i] = l.pusher.nodeCounts(answer)
+	}
+	splits, err := l.pusher.splits(ctx, looks)
+	if err != nil {
+		l.stats.failed("split")
+		return nil, err
+	}
+	out := make([][]evidence.Field, len(keys))
+	for i := range splits {
+		out[i] = slices.Concat(splits[i]...)
 	}
 	return out, nil
 }

@@ -1,78 +1,95 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/evidence"
 	"edgeguard/aggregator/redis/library"
 )
 
-// reportOver reads the split of each key that is over the limit, and passes the
-// key to the node. Without the split the key is still passed on.
-func (p *Pusher) reportOver(ctx context.Context, keys []overLimit) {
-	keys = slices.DeleteFunc(keys, func(o overLimit) bool { return p.node.Settled(o.key, o.peak) })
-	if len(keys) == 0 {
-		return
-	}
-	bounded, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	pipe := p.client.Pipeline()
-	cmds := make([]*goredis.Cmd, len(keys))
-	for i, o := range keys {
-		cmds[i] = pipe.FCallRO(bounded, library.Function("split"), []string{p.names.suspect(o.key)}, o.head)
-	}
-	_, err := pipe.Exec(bounded)
-	if p.refreshNames != nil && slices.ContainsFunc(cmds, p.hasUnknownNode) {
-		p.refreshNames(ctx)
-	}
-	counts := p.node.Counts()
-	for i, o := range keys {
-		if counts.Forgotten(o.key, o.head) {
-			continue // an unblock came while the split was read
-		}
-		p.node.Over(o.key, o.peak, p.reason(cmds[i]))
-	}
-	if err != nil {
-		p.stats.failed("split")
-		p.stats.note(fmt.Errorf("split over the nodes: %w", err))
-	}
-}
-
-// hasUnknownNode reports whether a split names a node that is not known: one
-// that joined since the last heartbeat.
-func (p *Pusher) hasUnknownNode(cmd *goredis.Cmd) bool {
-	answer, _ := cmd.Slice()
-	for ; len(answer) >= 2; answer = answer[2:] {
-		if id, _ := answer[0].(string); len(id) == 8 && p.nodes.Name([8]byte([]byte(id))) == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// reason returns a block's reason: which node counted how much.
-func (p *Pusher) reason(cmd *goredis.Cmd) string {
-	answer, err := cmd.Slice()
-	if err != nil {
-		return aggregator.SplitReason(nil)
-	}
-	return aggregator.SplitReason(p.nodeCounts(answer))
-}
-
-func (p *Pusher) nodeCounts(answer []any) []aggregator.NodeCount {
-	var parts []aggregator.NodeCount
-	for ; len(answer) >= 2; answer = answer[2:] {
-		id, isText := answer[0].(string)
-		count, isNumber := answer[1].(int64)
-		if !isText || !isNumber || len(id) != 8 || count <= 0 {
+// prove passes on the keys of which nodes counted more than the limit. The others
+// wait for another push: a total alone is no evidence.
+func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered []evidence.Look, now time.Time) {
+	var keys []evidence.Look
+	for _, o := range answered {
+		o.Act = o.Act && !p.node.Settled(o.Key, o.Peak)
+		if !o.Act && !o.Renew {
 			continue
 		}
-		parts = append(parts, aggregator.NodeCount{Node: cmp.Or(p.nodes.Name([8]byte([]byte(id))), fmt.Sprintf("unknown node (%x)", id[:3])), Count: uint32(count)})
+		if due, first := counts.Ask(o.Key, !o.Act, now); due && (first || p.budget.Take(1, now)) {
+			keys = append(keys, o)
+		}
 	}
-	return aggregator.SumByNode(parts)
+	for some := range slices.Chunk(keys, callKeys) {
+		moved, err := p.proveSome(ctx, counts, some, now)
+		if err == nil && len(moved) > 0 {
+			_, err = p.proveSome(ctx, counts, moved, now)
+		}
+		if err != nil {
+			p.stats.failed("split")
+			p.stats.note(fmt.Errorf("split over the nodes: %w", err))
+			return
+		}
+	}
+}
+
+// proveSome proves some keys. It returns those to look at again, with other windows.
+func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys []evidence.Look, now time.Time) (moved []evidence.Look, err error) {
+	splits, err := p.splits(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	since := evidence.Since(p.node.Epoch(now), p.window)
+	judge := evidence.Judge{Own: p.id, Known: func(id [8]byte) bool { return p.nodes.Evidence(id, since) }}
+	if p.refreshNames != nil && now.Sub(p.refreshed) >= time.Second && slices.ContainsFunc(splits, judge.Strange) {
+		p.refreshed = now
+		p.refreshNames(ctx)
+	}
+	for i, o := range keys {
+		most := judge.Most(splits[i], o.Own)
+		switch {
+		case counts.Prove(o.Key, o.Heads[most.At], most.Counted):
+			p.doubts.Settle(o.Key)
+			// An unblock may have come while the split was read, and a reload.
+			if o.Act && !p.node.Counts().Forgotten(o.Key, o.Heads[most.At]) {
+				p.node.Over(o.Key, most.Counted, aggregator.SplitReason(evidence.ByNode(most.Fields, p.nodes.Name)))
+			}
+		case o.Act && o.Moved && len(o.Heads) == 1 && p.budget.Take(evidence.Windows, now):
+			o.Heads = evidence.Around(o.Heads[0], p.node.Width(o.Key.Meter))
+			moved = append(moved, o)
+		default:
+			p.doubts.See(o.Key, most.Stranger, now)
+		}
+	}
+	return moved, nil
+}
+
+// splits returns the fields of each key in each of its windows.
+func (p *Pusher) splits(ctx context.Context, keys []evidence.Look) ([][][]evidence.Field, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	var cmds []*goredis.Cmd
+	for _, o := range keys {
+		for _, head := range o.Heads {
+			cmds = append(cmds, pipe.FCallRO(ctx, library.Function("split"), []string{p.names.suspect(o.Key)}, head))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	splits := make([][][]evidence.Field, len(keys))
+	for i, o := range keys {
+		for range o.Heads {
+			answer, _ := cmds[0].Slice() // Exec has returned the errors
+			splits[i], cmds = append(splits[i], evidence.Fields(answer)), cmds[1:]
+		}
+	}
+	return splits, nil
 }

@@ -19,12 +19,12 @@ type Counter interface {
 	// Width returns the slot of a meter in seconds, by its fingerprint; 0 if
 	// this node has no such meter.
 	Width(meter uint64) uint32
-	// Over is called when the fleet's count of a key is over the lowest limit
-	// of its meter: peak is the count, reason the split over the nodes in
-	// words. It is called again with each push while that lasts.
-	Over(key aggregator.Key, peak uint32, reason string)
+	// Over is called when what the fleet's nodes counted of a key is over the
+	// lowest limit of its meter: reason is the split over the nodes in words. It is
+	// called again with each push while that lasts.
+	Over(key aggregator.Key, count uint32, reason string)
 	// Settled reports whether Over would change nothing for this key, so that
-	// its split need not be read.
+	// its split need not be read. peak is what Redis says, which proves nothing.
 	Settled(key aggregator.Key, peak uint32) bool
 }
 

@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/evidence"
 	"edgeguard/aggregator/roster"
 )
 
@@ -41,13 +42,17 @@ type Pusher struct {
 	forged func(*aggregator.Push, aggregator.Outcome, time.Time)
 	// live makes each call claim the node's time when it is sent: a round of very
 	// many keys takes Redis seconds, and that is not a wrong clock.
-	live bool
+	live      bool
+	window    time.Duration // the longest of the rules
+	doubts    evidence.Doubts
+	budget    evidence.Budget
+	refreshed time.Time // when the names were last read again
 }
 
 // NewPusher returns the pusher of one node for a caller that keeps its own
 // time, such as a replay. It calls Counts, Width, Epoch, Over and Settled of
-// the node. named are the names of the fleet's nodes by ID, for the reasons of
-// blocks.
+// the node. named are the names of the fleet's nodes by ID: whose counts block, and the
+// reasons of blocks say so. The caller adds nodes as they come.
 func NewPusher(client goredis.UniversalClient, c Config, node Counting, named map[[8]byte]string) (*Pusher, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -58,7 +63,7 @@ func NewPusher(client goredis.UniversalClient, c Config, node Counting, named ma
 func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster.Roster, stats *counters) *Pusher {
 	return &Pusher{
 		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
-		id: aggregator.NodeID(c.Node, c.Boot), node: node, nodes: seen, stats: stats,
+		id: aggregator.NodeID(c.Node, c.Boot), node: node, nodes: seen, stats: stats, window: c.Retention,
 	}
 }
 

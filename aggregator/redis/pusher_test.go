@@ -13,7 +13,7 @@ import (
 )
 
 // pusherOf returns a member that pushes on request, at its own time.
-func pusherOf(t *testing.T, s *redistest.Server, name string, names map[[8]byte]string) (*member, *Pusher) {
+func pusherOf(t testing.TB, s *redistest.Server, name string, names map[[8]byte]string) (*member, *Pusher) {
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, name))
 	m.config.Boot = "00000000000000aa"

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/cleared"
+	"edgeguard/aggregator/evidence"
 	"edgeguard/aggregator/redis/library"
 )
 
@@ -52,12 +53,7 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 type followUps struct {
 	again, watch []aggregator.Key
 	forget       []cleared.Item // before again
-	over         []overLimit
-}
-
-type overLimit struct {
-	key        aggregator.Key
-	peak, head uint32
+	over         []evidence.Look
 }
 
 // followUp does what answers ask for.
@@ -69,7 +65,7 @@ func (p *Pusher) followUp(ctx context.Context, counts *aggregator.Totals, f *fol
 	if len(f.again) > 0 && err == nil {
 		err = p.repeat(ctx, counts, f, now)
 	}
-	p.reportOver(ctx, f.over)
+	p.prove(ctx, counts, f.over, now)
 	return errors.Join(err, p.addWatches(ctx, f.watch))
 }
 
@@ -198,8 +194,8 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 		if p.forged != nil {
 			p.forged(one, out, now)
 		}
-		if out.Over {
-			f.over = append(f.over, overLimit{one.Key, a.Peak, one.Head()})
+		if out.Over || out.Renew {
+			f.over = append(f.over, evidence.NewLook(one, a, out))
 		}
 	}
 	p.stats.keys.Add(uint64(len(c.answers)))

@@ -20,8 +20,8 @@ const (
 	// Fresh is how old the heartbeat of a node that is alive may be: ten seconds
 	// by Redis, which counts whole ones, and as long as it was on its way.
 	Fresh = 12 * time.Second
-	// kept is how long a node is remembered after its last heartbeat: its name
-	// is in the reasons of blocks.
+	// kept is how long a node is remembered at least after it was last alive: its
+	// name is in the reasons of blocks, and its counts are evidence.
 	kept = time.Hour
 	// most bounds what a client that writes into Redis can have a node remember.
 	most = 1 << 15
@@ -44,6 +44,9 @@ type Verify func(field, value string) (h aggregator.Heartbeat, signed, ok bool)
 type Roster struct {
 	own  aggregator.Heartbeat // name and boot of this node
 	draw func() float64
+	kept time.Duration
+	// named are the nodes of a replay.
+	named map[[8]byte]string
 
 	mu     sync.Mutex // guards the fields below
 	nodes  map[string]*node
@@ -54,17 +57,21 @@ type Roster struct {
 type node struct {
 	aggregator.Heartbeat
 	alive bool
-	heard time.Time // when its last good heartbeat was sent, by Redis' clock
+	heard time.Time // when it was last known to be alive, by Redis' clock
 }
 
 // New returns the roster of a node, empty. draw returns random numbers from 0
 // to 1.
 func New(name, boot string, draw func() float64) *Roster {
 	return &Roster{
-		own: aggregator.Heartbeat{Node: name, Boot: boot}, draw: draw,
+		own: aggregator.Heartbeat{Node: name, Boot: boot}, draw: draw, kept: kept,
 		nodes: map[string]*node{}, byID: map[[8]byte]*node{},
 	}
 }
+
+// Keep has nodes remembered for so long after they were last alive, and for an
+// hour at least. It is called before the first Apply.
+func (r *Roster) Keep(least time.Duration) { r.kept = max(kept, least) }
 
 // Reboot says that this node has another boot.
 func (r *Roster) Reboot(boot string) {
@@ -73,13 +80,11 @@ func (r *Roster) Reboot(boot string) {
 	r.own.Boot = boot
 }
 
-// Named returns a roster that knows these names by their IDs and is never
-// updated: a replay's.
+// Named returns a roster of these nodes, by their IDs, and is never updated by
+// heartbeats: a replay's, which adds nodes to names as they come.
 func Named(names map[[8]byte]string) *Roster {
 	r := New("", "", nil)
-	for id, name := range names {
-		r.byID[id] = &node{Heartbeat: aggregator.Heartbeat{Node: name}}
-	}
+	r.named = names
 	return r
 }
 
@@ -127,7 +132,7 @@ func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, who
 	// A last one from the future was taken before Redis' clock was set back.
 	newer := n == nil || h.At.After(n.At) || (h.Run == n.Run && h.Seq > n.Seq) || n.At.Sub(now) >= Fresh
 	switch {
-	case ok && newer && age > -Fresh && age < kept:
+	case ok && newer && age > -Fresh && age < r.kept:
 		if n == nil {
 			if len(r.nodes) >= most {
 				return false
@@ -139,11 +144,22 @@ func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, who
 		return true
 	case n == nil || !n.alive:
 		return false
-	case !one.Alive, whole && now.Sub(n.At).Abs() >= Fresh:
+	case !one.Alive:
+		n.leave(now)
+		return true
+	case whole && now.Sub(n.At).Abs() >= Fresh:
 		n.alive = false
 		return true
 	}
 	return false
+}
+
+// leave records that a node is no longer alive. The last heartbeat of it that was
+// read may be much older: in between only what changes is read.
+func (n *node) leave(now time.Time) {
+	if n.alive {
+		n.alive, n.heard = false, now
+	}
 }
 
 // drop ends the nodes that a whole list lacks, and forgets those that were last
@@ -151,9 +167,9 @@ func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, who
 func (r *Roster) drop(now time.Time, listed map[string]bool) {
 	for field, n := range r.nodes {
 		if !listed[field] {
-			n.alive = false
+			n.leave(now)
 		}
-		if !n.alive && now.Sub(n.heard).Abs() >= kept {
+		if !n.alive && now.Sub(n.heard).Abs() >= r.kept {
 			delete(r.nodes, field)
 			delete(r.byID, n.ID())
 		}
@@ -192,6 +208,9 @@ func (r *Roster) alive() []aggregator.Heartbeat {
 // Evidence reports whether counts under an ID are those of a node that was
 // alive at or after a time, by Redis' clock.
 func (r *Roster) Evidence(id [8]byte, since time.Time) bool {
+	if r.named[id] != "" {
+		return true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.byID[id]
@@ -201,6 +220,9 @@ func (r *Roster) Evidence(id [8]byte, since time.Time) bool {
 // Name returns the name of the node that counts under an ID; "" if it is not
 // known.
 func (r *Roster) Name(id [8]byte) string {
+	if name := r.named[id]; name != "" {
+		return name
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.byID[id]; n != nil {

@@ -156,10 +156,21 @@ func TestNamesAndEvidence(t *testing.T) {
 	check("gone for longer", 4*time.Minute+time.Second, dead.ID(), "b", false)
 	check("never seen", 0, [8]byte{1}, "", false)
 	r.Apply(at(59*time.Minute), &State{Now: at(59 * time.Minute), News: []News{came(beat("c", "3", 59*time.Minute, 1))}, Whole: true}, parse)
-	check("gone for 59 minutes", 59*time.Minute, a.ID(), "a", false)
-	r.Apply(at(60*time.Minute), &State{Now: at(60 * time.Minute), News: nil, Whole: true}, parse)
-	check("gone for an hour", 60*time.Minute, a.ID(), "", false)
-	if named := Named(map[[8]byte]string{a.ID(): "x"}); named.Name(a.ID()) != "x" || named.Name(dead.ID()) != "" {
+	check("its last heartbeat is old, and it has just gone", 59*time.Minute, a.ID(), "a", true)
+	check("gone for a window, its heartbeat for longer", 64*time.Minute, a.ID(), "a", true)
+	check("gone for longer than a window", 64*time.Minute+time.Second, a.ID(), "a", false)
+	r.Apply(at(118*time.Minute), &State{Now: at(118 * time.Minute), Whole: true}, parse)
+	check("gone for 59 minutes", 118*time.Minute, a.ID(), "a", false)
+	r.Apply(at(119*time.Minute), &State{Now: at(119 * time.Minute), Whole: true}, parse)
+	check("gone for an hour", 119*time.Minute, a.ID(), "", false)
+	r = newRoster()
+	r.Keep(3 * time.Hour)
+	r.Apply(at(0), &State{Now: at(0), News: []News{came(a)}, Whole: true}, parse)
+	r.Apply(at(time.Minute), &State{Now: at(time.Minute), News: []News{gone(a)}}, parse)
+	r.Apply(at(2*time.Hour), &State{Now: at(2 * time.Hour), Whole: true}, parse)
+	check("kept for a long window", 6*time.Minute, a.ID(), "a", true)
+	if named := Named(map[[8]byte]string{a.ID(): "x"}); named.Name(a.ID()) != "x" || named.Name(dead.ID()) != "" ||
+		!named.Evidence(a.ID(), at(0)) || named.Evidence(dead.ID(), at(0)) {
 		t.Error("a roster of names")
 	}
 }

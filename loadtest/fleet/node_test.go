@@ -142,13 +142,13 @@ func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b
 func (p peer) Over(k aggregator.Key, peak uint32, reason string) {
 	p.fleet.pass(beforeBlock)
 	p.member.Over(p.now(), k, peak, reason)
-}
-
-func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 	if p.member.Blocked(p.now(), k) {
 		p.quarantine.Found(k.Prefix)
 	}
-	return p.member.Settled(p.now(), k, peak)
+}
+
+func (p peer) Settled(k aggregator.Key, peak uint32) bool {
+	return p.member.Settled(p.now(), k, peak) && !p.quarantine.Charged(k.Prefix)
 }
 
 func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
