@@ -71,11 +71,11 @@ func (s *Shared[K]) claim(key K) (l *look, mine bool) {
 	defer s.mu.Unlock()
 	now := s.now()
 	for k, l := range s.looks {
-		if l.over(now, kept) {
+		if l.over(now, kept, 0) {
 			delete(s.looks, k)
 		}
 	}
-	if l = s.looks[key]; l != nil && !l.over(now, max(lifetime, rest*l.took)) {
+	if l = s.looks[key]; l != nil && !l.over(now, lifetime, rest) {
 		return l, false
 	}
 	l = &look{done: make(chan struct{})}
@@ -83,10 +83,12 @@ func (s *Shared[K]) claim(key K) (l *look, mine bool) {
 	return l, true
 }
 
-// over reports whether a look was made longer ago than this. One under way is not.
-func (l *look) over(now time.Time, ago time.Duration) bool {
+// over reports whether a look was made longer ago than this, and than so many times
+// as long as it took. One under way is not.
+func (l *look) over(now time.Time, ago, times time.Duration) bool {
 	select {
 	case <-l.done:
+		ago = max(ago, times*l.took)
 		age := now.Sub(l.asOf) - l.took
 		return age >= ago || age < -ago // the clock may have stepped
 	default:
