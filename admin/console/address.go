@@ -14,7 +14,6 @@ import (
 type addressPage struct {
 	frame
 	Address  string
-	Standing string
 	Tag      string // in short
 	Bad      bool
 	Sentence []clause
@@ -50,7 +49,7 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 		return "", nil
 	}
 	e := p.view.Explanation(r.Context(), addr)
-	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String(), Standing: e.Standing}
+	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String()}
 	shown.Sentence = sentence(&e, shown.Monitor, p.waiting(addr))
 	shown.Tag, shown.Bad = tag(&e), e.Block != nil
 	rule := r.URL.Query().Get("rule")

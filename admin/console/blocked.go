@@ -62,10 +62,10 @@ type blockRow struct {
 }
 
 func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	stats := p.reader.Stats()
-	asked := given(r.URL.Query())
+	asked, f := given(r.URL.Query()), p.frame(r, "blocked", "Blocked")
+	stats := &f.stats
 	shown := &blockedPage{
-		frame: p.frame(r, "blocked", "Blocked"), Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
+		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
 		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked),
 	}
@@ -73,12 +73,12 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		asked.Set("order", "newest")
 	}
 	asked.Set("limit", pageLength)
-	f, limit, problem := admin.ReadFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
+	wanted, limit, problem := admin.ReadFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
 	if problem != nil {
 		shown.Problem = problem
 		return "blocked.html", shown
 	}
-	page, now := p.view.BlockPage(f, limit), p.reader.Now()
+	page, now := p.view.BlockPage(wanted, limit), p.reader.Now()
 	for i := range page.Blocks {
 		shown.Rows = append(shown.Rows, p.row(now, &page.Blocks[i]))
 	}

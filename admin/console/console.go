@@ -54,8 +54,6 @@ func New(view *admin.View) *Pages {
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"number": func(n any) string { return words.Number(integer(n)) },
-		"plural": func(n any, one, many string) string { return words.Plural(integer(n), one, many) },
-		"share":  words.PercentShare,
 		"asset":  func(name string) string { return p.assets[name].path },
 		"meter":  newMeter,
 		"spark":  newSpark,

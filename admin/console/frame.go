@@ -11,16 +11,17 @@ import (
 
 // frame is what every page shows around its own content.
 type frame struct {
-	Page, Title string
-	Path        string // of the page, to reload it
-	Node        string
-	Version     string
-	Now         moment
-	Monitor     bool
-	Links       []link
-	State       string
-	Well        bool
-	Banners     []banner
+	Title   string
+	Path    string // of the page, to reload it
+	Node    string
+	Version string
+	Now     moment
+	Monitor bool
+	Links   []link
+	State   string
+	Well    bool
+	Banners []banner
+	stats   admin.Stats // read once for a page
 }
 
 // link is an entry of the navigation. Count is empty where it says nothing.
@@ -41,8 +42,8 @@ type banner struct {
 func (p *Pages) frame(r *http.Request, page, title string) frame {
 	stats := p.reader.Stats()
 	f := frame{
-		Page: page, Title: title, Path: r.URL.Path, Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
-		Now: at(stats.Time, stats.Time), Links: links(&stats, page),
+		Title: title, Path: r.URL.Path, Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
+		Now: at(stats.Time, stats.Time), Links: links(&stats, page), stats: stats,
 	}
 	f.Banners = banners(&stats)
 	f.State, f.Well = state(&stats), len(f.Banners) == 0 && stats.Ready

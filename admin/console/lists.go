@@ -77,7 +77,8 @@ type nodeRow struct {
 }
 
 func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown := &fleetPage{frame: p.frame(r, "fleet", "Fleet"), Fleet: p.reader.Stats().Fleet}
+	f := p.frame(r, "fleet", "Fleet")
+	shown := &fleetPage{frame: f, Fleet: f.stats.Fleet}
 	if shown.Fleet == nil {
 		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
 	}
@@ -161,10 +162,10 @@ func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
 
 // about is what this node is.
 func (p *Pages) about(_ http.ResponseWriter, r *http.Request) (string, any) {
-	stats := p.reader.Stats()
+	f := p.frame(r, "about", "About")
 	return "about.html", &struct {
 		frame
 		Stats   admin.Stats
 		Started moment
-	}{p.frame(r, "about", "About"), stats, at(stats.Started, stats.Time)}
+	}{f, f.stats, at(f.stats.Started, f.stats.Time)}
 }
