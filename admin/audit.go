@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"edgeguard/admin/call"
 )
 
 // maxAudit is how many manual actions are kept: about 300 kB.
@@ -64,12 +66,12 @@ func (a *audits) page(before uint64, most int) (page []Audit, next uint64) {
 }
 
 // listAudit sends one page of the manual actions.
-func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "limit", "cursor")
+func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "limit", "cursor")
 	if p != nil {
 		return p
 	}
-	limit, p := q.limit()
+	limit, p := q.Limit()
 	if p != nil {
 		return p
 	}
@@ -77,7 +79,7 @@ func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *Problem {
 	if text, given := q["cursor"]; given {
 		var err error
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return problem(http.StatusBadRequest, "cursor", strconv.Quote(clip(text))+" is not a cursor", "use next of the previous page")
+			return call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor", "use next of the previous page")
 		}
 	}
 	page := AuditPage{}
@@ -85,6 +87,6 @@ func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *Problem {
 	if page.Audit, next = s.audits.page(before, limit); next > 0 {
 		page.Next = strconv.FormatUint(next, 10)
 	}
-	sendJSON(w, http.StatusOK, page)
+	call.SendJSON(w, http.StatusOK, page)
 	return nil
 }

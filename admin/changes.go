@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/call"
 )
 
 // changes answers what an operator does by hand.
@@ -14,7 +15,7 @@ type changes struct {
 }
 
 // audited reports a manual action and its end, and returns the problem.
-func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
+func (s *changes) audited(r *http.Request, record Audit, p *call.Problem) *call.Problem {
 	record.Time, record.Who, record.Result = s.reader.Now(), access.CallerOf(r).Who, "ok"
 	if p != nil {
 		record.Result = p.Error()
@@ -25,12 +26,12 @@ func (s *changes) audited(r *http.Request, record Audit, p *Problem) *Problem {
 }
 
 // reload has the config read again.
-func (s *changes) reload(w http.ResponseWriter, r *http.Request) *Problem {
-	var p *Problem
+func (s *changes) reload(w http.ResponseWriter, r *http.Request) *call.Problem {
+	var p *call.Problem
 	if err := s.operator.Reload(r.Context()); err != nil {
-		p = problem(http.StatusUnprocessableEntity, "", err.Error(), "the previous config stays in use; fix the file and reload")
+		p = call.NewProblem(http.StatusUnprocessableEntity, "", err.Error(), "the previous config stays in use; fix the file and reload")
 	} else {
-		sendJSON(w, http.StatusOK, Reloaded{OK: true})
+		call.SendJSON(w, http.StatusOK, Reloaded{OK: true})
 	}
 	return s.audited(r, Audit{Action: "reload"}, p)
 }

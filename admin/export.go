@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
 	"edgeguard/blocklist"
 )
@@ -31,7 +32,7 @@ func (s *reads) exportBlocks(w http.ResponseWriter, f listing.Filter) {
 	out, now := csv.NewWriter(w), s.reader.Now()
 	_ = out.Write(exported) // who has gone away needs no answer: Error says so
 	for more := true; more && out.Error() == nil; out.Flush() {
-		picked := f.Pick(s.blocks(now, &f), maxLimit, false)
+		picked := f.Pick(s.blocks(now, &f), call.MaxLimit, false)
 		for _, b := range s.reader.Active(picked.Blocks) {
 			_ = out.Write(row(&b))
 		}

@@ -5,18 +5,19 @@ import (
 	"strconv"
 	"time"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
 )
 
 // ReadFilter reads the parameters of a list of blocks.
-func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
-	q, p := readQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")
+func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
+	q, p := call.ReadQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")
 	if p != nil {
 		return f, 0, p
 	}
 	f = listing.Filter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Newest: q["order"] == "newest"}
 	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", listing.Local, listing.Manual, listing.Fleet}, {"proxied", "true", "false"}, {"order", "prefix", "newest"}} {
-		if p := q.oneOf(word[0], word[1:]...); p != nil {
+		if p := q.OneOf(word[0], word[1:]...); p != nil {
 			return f, 0, p
 		}
 	}
@@ -27,32 +28,32 @@ func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *Problem) {
 	if p := readPlaces(q, &f); p != nil {
 		return f, 0, p
 	}
-	limit, p = q.limit()
+	limit, p = q.Limit()
 	return f, limit, p
 }
 
 // readPlaces reads the parameters that are addresses, prefixes and times.
-func readPlaces(q query, f *listing.Filter) (p *Problem) {
-	if f.Within, p = q.prefix("prefix"); p != nil {
+func readPlaces(q call.Query, f *listing.Filter) (p *call.Problem) {
+	if f.Within, p = q.Prefix("prefix"); p != nil {
 		return p
 	}
 	if text, given := q["contains"]; given {
-		if f.Contains, p = parseAddr("contains", text); p != nil {
+		if f.Contains, p = call.ParseAddr("contains", text); p != nil {
 			return p
 		}
 	}
 	if text, given := q["since_after"]; given {
 		var err error
 		if f.Since, err = time.Parse(time.RFC3339, text); err != nil {
-			return problem(http.StatusBadRequest, "since_after", strconv.Quote(clip(text))+" is not a time", "use 2026-03-01T12:00:00Z")
+			return call.NewProblem(http.StatusBadRequest, "since_after", strconv.Quote(call.Clip(text))+" is not a time", "use 2026-03-01T12:00:00Z")
 		}
 	}
 	if text, given := q["cursor"]; given {
 		prefix, err := f.ReadCursor(text)
 		if err != nil {
-			return problem(http.StatusBadRequest, "cursor", strconv.Quote(clip(text))+" is not a cursor of this order", "use next of the previous page")
+			return call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor of this order", "use next of the previous page")
 		}
-		f.After.Prefix, p = parsePrefix("cursor", prefix)
+		f.After.Prefix, p = call.ParsePrefix("cursor", prefix)
 	}
 	return p
 }

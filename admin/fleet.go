@@ -3,6 +3,8 @@ package admin
 import (
 	"net/http"
 	"time"
+
+	"edgeguard/admin/call"
 )
 
 // Fleet is the state of a node in its fleet, and its counters since the fleet's
@@ -130,13 +132,13 @@ type FleetDetail struct {
 }
 
 // getFleet sends the state of the node in its fleet.
-func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *Problem {
+func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	fleet := s.reader.Stats().Fleet
 	if fleet == nil {
 		return noFleet()
 	}
 	detail := FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)}
 	detail.BothNames()
-	sendJSON(w, http.StatusOK, detail)
+	call.SendJSON(w, http.StatusOK, detail)
 	return nil
 }

@@ -16,9 +16,6 @@ func FormerAlarm(kind string) string { return formerAlarms[kind] }
 
 // The fields of an answer under their former names.
 type (
-	formerProblem struct {
-		Mend string `json:"mend,omitempty"`
-	}
 	formerTables struct {
 		Squeezed uint64 `json:"squeezed"`
 	}
@@ -37,9 +34,6 @@ type (
 // BothNames sets each field that has a former name under both names, whichever
 // of the two is set. A server calls it on what it sends, so that older clients
 // find the names they know; a client on what an older server sent.
-func (p *Problem) BothNames() { both(&p.Fix, &p.Mend) }
-
-// BothNames is as of [Problem].
 func (s *Stats) BothNames() {
 	both(&s.Tables.Undercounted, &s.Tables.Squeezed)
 	if s.Fleet != nil {
@@ -49,7 +43,7 @@ func (s *Stats) BothNames() {
 	}
 }
 
-// BothNames is as of [Problem].
+// BothNames is as of [Stats].
 func (f *Fleet) BothNames() {
 	both(&f.Fix, &f.Mend)
 	both(&f.Reconciled, &f.Offered)
@@ -58,7 +52,7 @@ func (f *Fleet) BothNames() {
 	both(&f.NotRecorded, &f.Unkept)
 }
 
-// BothNames is as of [Problem].
+// BothNames is as of [Stats].
 func (d *FleetDetail) BothNames() {
 	d.Fleet.BothNames()
 	for i := range d.Nodes {

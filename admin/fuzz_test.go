@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/call"
 )
 
 // Whatever the query, what is read of it is in bounds and reads the same again.
@@ -24,7 +25,7 @@ func FuzzQuery(f *testing.F) {
 			}
 			return
 		}
-		if limit < 1 || limit > maxLimit {
+		if limit < 1 || limit > call.MaxLimit {
 			t.Fatalf("limit %d", limit)
 		}
 		for _, prefix := range []netip.Prefix{filter.Within, filter.After.Prefix} {
@@ -60,19 +61,19 @@ func FuzzBody(f *testing.F) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var request BlockRequest
-		if p := parseBody(body, &request); p != nil {
+		if p := call.ParseBody(body, &request); p != nil {
 			if p.Status/100 != 4 || p.Detail == "" {
 				t.Fatalf("%+v", p)
 			}
 			return
 		}
-		if until, p := end(now, request.For, request.Until, defaultFor); p == nil && (!until.After(now) || until.After(now.Add(maxFor))) {
+		if until, p := call.Until(now, request.For, request.Until, call.DefaultFor); p == nil && (!until.After(now) || until.After(now.Add(call.MaxFor))) {
 			t.Fatalf("%s ends at %v", body, until)
 		}
-		if prefix, p := parsePrefix("prefix", request.Prefix); p == nil && (!prefix.IsValid() || prefix != prefix.Masked() || prefix.Addr().Is4In6()) {
+		if prefix, p := call.ParsePrefix("prefix", request.Prefix); p == nil && (!prefix.IsValid() || prefix != prefix.Masked() || prefix.Addr().Is4In6()) {
 			t.Fatalf("%s is of %v", body, prefix)
 		}
-		if len(request.Reason) > maxReason && checkReason(request.Reason) == nil {
+		if len(request.Reason) > call.MaxReason && call.CheckReason(request.Reason) == nil {
 			t.Fatal("a long reason was taken")
 		}
 	})

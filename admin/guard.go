@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/call"
 )
 
 // guard passes on the requests that the policy accepts: to full, or to discreet
@@ -29,6 +30,6 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 		if refusal.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="edgeguard"`)
 		}
-		problem(refusal.Status, refusal.Field, refusal.Detail, refusal.Fix).send(w)
+		call.NewProblem(refusal.Status, refusal.Field, refusal.Detail, refusal.Fix).Send(w)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"edgeguard/admin/call"
 )
 
 // HeldBlock is a record of the fleet that is not in force here: a block, an allowance
@@ -50,16 +52,16 @@ func (e *TooMuchError) Error() string {
 }
 
 // listHeld sends one page of the held blocks.
-func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "limit", "cursor")
+func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "limit", "cursor")
 	if p != nil {
 		return p
 	}
-	limit, p := q.limit()
+	limit, p := q.Limit()
 	if p != nil {
 		return p
 	}
-	cursor, p := q.prefix("cursor")
+	cursor, p := q.Prefix("cursor")
 	if p != nil {
 		return p
 	}
@@ -72,14 +74,14 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	if first+limit < len(held) {
 		page.Next = held[first+limit-1].Prefix.String()
 	}
-	sendJSON(w, http.StatusOK, page)
+	call.SendJSON(w, http.StatusOK, page)
 	return nil
 }
 
 // confirm puts held blocks in force.
-func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request ConfirmRequest
-	if p := readBody(w, r, &request); p != nil {
+	if p := call.ReadBody(w, r, &request); p != nil {
 		return s.audited(r, Audit{Action: "confirm"}, p)
 	}
 	prefixes, p := s.meant(r, &request)
@@ -93,20 +95,20 @@ func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *Problem {
 			return p
 		}
 	}
-	sendJSON(w, http.StatusOK, Confirmed{len(prefixes)})
+	call.SendJSON(w, http.StatusOK, Confirmed{len(prefixes)})
 	return nil
 }
 
 // meant returns the prefixes that a request is about.
-func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *Problem) {
+func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *call.Problem) {
 	record := Audit{Action: "confirm"}
 	if request.All == (len(request.Prefixes) > 0) {
-		return nil, s.audited(r, record, problem(http.StatusBadRequest, "prefixes", "exactly one of prefixes and all is required", "list prefixes, or set all"))
+		return nil, s.audited(r, record, call.NewProblem(http.StatusBadRequest, "prefixes", "exactly one of prefixes and all is required", "list prefixes, or set all"))
 	}
 	for _, text := range request.Prefixes {
-		prefix, p := parsePrefix("prefixes", text)
+		prefix, p := call.ParsePrefix("prefixes", text)
 		if p != nil {
-			record.Target = clip(text)
+			record.Target = call.Clip(text)
 			return nil, s.audited(r, record, p)
 		}
 		prefixes = append(prefixes, prefix)
@@ -129,13 +131,13 @@ func comparePrefix(b HeldBlock, at netip.Prefix) int { return b.Prefix.Compare(a
 
 // confirmOne puts one in force. Where all are confirmed, one that has ended by
 // then is not a problem.
-func (s *changes) confirmOne(prefix netip.Prefix, all bool) *Problem {
+func (s *changes) confirmOne(prefix netip.Prefix, all bool) *call.Problem {
 	_, ok, err := s.operator.Confirm(prefix)
 	switch {
 	case err == nil && (ok || all):
 		return nil
 	case !ok:
-		return problem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
+		return call.NewProblem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
 	}
 	p := refused(err)
 	p.Field = "prefixes"

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+
+	"edgeguard/admin/call"
 )
 
 // FleetHeld says which other nodes of the fleet hold records, by their heartbeats.
@@ -51,12 +53,12 @@ func (f FleetHeld) Of(prefix netip.Prefix) FleetHeld {
 
 // getFleetHeld asks the other nodes what they hold, and sends it: the record of
 // one prefix, or all. It waits for their next heartbeats.
-func (s *reads) getFleetHeld(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "prefix")
+func (s *reads) getFleetHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "prefix")
 	if p != nil {
 		return p
 	}
-	prefix, p := q.prefix("prefix")
+	prefix, p := q.Prefix("prefix")
 	if p != nil {
 		return p
 	}
@@ -66,15 +68,15 @@ func (s *reads) getFleetHeld(w http.ResponseWriter, r *http.Request) *Problem {
 	}
 	held, err := s.reader.FleetHeld(r.Context())
 	if err != nil {
-		return problem(http.StatusServiceUnavailable, "", "the other nodes cannot be asked: "+err.Error(), "see `edgeguard blocks held` on each node")
+		return call.NewProblem(http.StatusServiceUnavailable, "", "the other nodes cannot be asked: "+err.Error(), "see `edgeguard blocks held` on each node")
 	}
 	if prefix.IsValid() {
 		held = held.Of(prefix)
 	}
-	sendJSON(w, http.StatusOK, held)
+	call.SendJSON(w, http.StatusOK, held)
 	return nil
 }
 
-func noFleet() *Problem {
-	return problem(http.StatusNotFound, "", "this node is not in a fleet", "set fleet.redis in the config")
+func noFleet() *call.Problem {
+	return call.NewProblem(http.StatusNotFound, "", "this node is not in a fleet", "set fleet.redis in the config")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/scan"
 )
 
@@ -93,7 +94,7 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf 
 	}
 	r = rules[i]
 	c, asOf, found = scan.Look(ctx, v.scans, scanned{name, r.Limit}, func(now time.Time) Counts {
-		c, _ := v.reader.Counts(now, name, maxLimit)
+		c, _ := v.reader.Counts(now, name, call.MaxLimit)
 		return c
 	})
 	return r, c, asOf, found && c.Tally != nil // nil: a reload dropped it since
@@ -122,7 +123,7 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 		Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, KeyShare: o.KeyShare,
 		Requests: o.Events, RequestShare: o.EventShare, Exact: o.Exact, AsOf: asOf.UTC(),
 	}
-	if o.Keys <= maxLimit {
+	if o.Keys <= call.MaxLimit {
 		fresh, now := 0, v.reader.Now()
 		for _, k := range topOf(r, c, int(o.Keys)) {
 			if len(v.reader.Find(now, k.Key.Prefix)) == 0 {
@@ -137,7 +138,7 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,
 // with the fleet's counts; none if ctx ended first.
 func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
-	all, _, _ := scan.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, maxLimit) })
+	all, _, _ := scan.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, call.MaxLimit) })
 	keys := shown(all[:min(n, len(all))])
 	var of []FleetKey
 	for _, k := range keys {

@@ -20,6 +20,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/rates"
@@ -374,10 +375,10 @@ func (s *served) ask(t testing.TB, r request) (int, []byte) {
 }
 
 // write sends a change over the unix socket.
-func (s *served) write(t testing.TB, method, path, body string) (int, admin.Problem) {
+func (s *served) write(t testing.TB, method, path, body string) (int, call.Problem) {
 	t.Helper()
 	status, answer := s.ask(t, request{method: method, path: path, body: body, unix: true, header: map[string]string{"Content-Type": "application/json"}})
-	var p admin.Problem
+	var p call.Problem
 	if status >= 400 {
 		if err := json.Unmarshal(answer, &p); err != nil {
 			t.Fatalf("%s %s: %d %s: %v", method, path, status, answer, err)
@@ -390,9 +391,9 @@ func (s *served) write(t testing.TB, method, path, body string) (int, admin.Prob
 }
 
 // asProblem returns the problem that an error is.
-func asProblem(t testing.TB, err error) *admin.Problem {
+func asProblem(t testing.TB, err error) *call.Problem {
 	t.Helper()
-	var p *admin.Problem
+	var p *call.Problem
 	if !errors.As(err, &p) {
 		t.Fatalf("got %v, want a problem", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/admin/call"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -28,8 +29,8 @@ type Readiness struct {
 }
 
 // getHealth says that the process runs and answers.
-func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, Health{OK: true})
+func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *call.Problem {
+	call.SendJSON(w, http.StatusOK, Health{OK: true})
 	return nil
 }
 
@@ -38,7 +39,7 @@ func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *Problem {
 // took all nodes out because their Redis is away would make it worse. What else
 // degrades it is named by the kinds of the alarms, with the sentences in the
 // status: any client may ask here, so the reason contains no address.
-func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
+func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	stats := s.reader.Stats()
 	status := http.StatusOK
 	if !stats.Ready {
@@ -49,7 +50,7 @@ func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *Problem {
 	if !stats.Ready && !degraded {
 		reason = "starting or ending"
 	}
-	sendJSON(w, status, Readiness{stats.Ready, degraded, reason})
+	call.SendJSON(w, status, Readiness{stats.Ready, degraded, reason})
 	return nil
 }
 
@@ -66,36 +67,36 @@ func degradedBy(stats *Stats) string {
 	return ""
 }
 
-func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *Problem {
+func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	stats := s.reader.Stats()
 	stats.BothNames()
-	sendJSON(w, http.StatusOK, stats)
+	call.SendJSON(w, http.StatusOK, stats)
 	return nil
 }
 
 // explain sends the state of an address.
-func (s *reads) explain(w http.ResponseWriter, r *http.Request) *Problem {
-	addr, p := parseAddr("address", r.PathValue("address"))
+func (s *reads) explain(w http.ResponseWriter, r *http.Request) *call.Problem {
+	addr, p := call.ParseAddr("address", r.PathValue("address"))
 	if p != nil {
 		return p
 	}
-	sendJSON(w, http.StatusOK, s.Explanation(r.Context(), addr))
+	call.SendJSON(w, http.StatusOK, s.Explanation(r.Context(), addr))
 	return nil
 }
 
 // getRates sends what the node did lately.
-func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, RateList{AsOf: s.reader.Now().UTC(), Series: s.reader.Rates()})
+func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
+	call.SendJSON(w, http.StatusOK, RateList{AsOf: s.reader.Now().UTC(), Series: s.reader.Rates()})
 	return nil
 }
 
-func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *Problem {
-	sendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...)})
+func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *call.Problem {
+	call.SendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...)})
 	return nil
 }
 
 // getRule sends a rule with the distribution of its counts.
-func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *call.Problem {
 	limit, p := readLimit(r)
 	if p != nil {
 		return p
@@ -106,20 +107,20 @@ func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *Problem {
 	case !found:
 		return noRule(r.PathValue("name"))
 	default:
-		sendJSON(w, http.StatusOK, detail)
+		call.SendJSON(w, http.StatusOK, detail)
 	}
 	return nil
 }
 
 // getOutcome sends what a threshold would do.
-func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "threshold")
+func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "threshold")
 	if p != nil {
 		return p
 	}
 	threshold, err := strconv.ParseUint(q["threshold"], 10, 32)
 	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
-		return problem(http.StatusBadRequest, "threshold", strconv.Quote(clip(q["threshold"]))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
+		return call.NewProblem(http.StatusBadRequest, "threshold", strconv.Quote(call.Clip(q["threshold"]))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
 	}
 	outcome, found := s.Outcome(r.Context(), r.PathValue("name"), uint32(threshold))
 	switch {
@@ -127,32 +128,32 @@ func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *Problem {
 	case !found:
 		return noRule(r.PathValue("name"))
 	default:
-		sendJSON(w, http.StatusOK, outcome)
+		call.SendJSON(w, http.StatusOK, outcome)
 	}
 	return nil
 }
 
-func noRule(name string) *Problem {
-	return problem(http.StatusNotFound, "name", "unknown rule "+clip(name), "GET /api/v1/rules lists them")
+func noRule(name string) *call.Problem {
+	return call.NewProblem(http.StatusNotFound, "name", "unknown rule "+call.Clip(name), "GET /api/v1/rules lists them")
 }
 
 // getTop sends the keys nearest to a limit and the newest blocks.
-func (s *reads) getTop(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *reads) getTop(w http.ResponseWriter, r *http.Request) *call.Problem {
 	limit, p := readLimit(r)
 	if p != nil {
 		return p
 	}
 	keys := s.Nearest(r.Context(), limit)
 	if r.Context().Err() == nil {
-		sendJSON(w, http.StatusOK, Top{Keys: keys, Newest: s.Newest(limit)})
+		call.SendJSON(w, http.StatusOK, Top{Keys: keys, Newest: s.Newest(limit)})
 	}
 	return nil
 }
 
-func readLimit(r *http.Request) (int, *Problem) {
-	q, p := readQuery(r, "limit")
+func readLimit(r *http.Request) (int, *call.Problem) {
+	q, p := call.ReadQuery(r, "limit")
 	if p != nil {
 		return 0, p
 	}
-	return q.limit()
+	return q.Limit()
 }

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/serve"
 )
 
 // answer is one method of one resource; what it returns is sent.
-type answer func(http.ResponseWriter, *http.Request) *Problem
+type answer func(http.ResponseWriter, *http.Request) *call.Problem
 
 // methods are those of one resource.
 type methods map[string]answer
@@ -77,7 +78,7 @@ func (s *Server) routes(view *View) *http.ServeMux {
 		mux.Handle(pattern, profile)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(http.StatusNotFound, "", fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path), "see docs/api.md").send(w)
+		call.NewProblem(http.StatusNotFound, "", fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path), "see docs/api.md").Send(w)
 	})
 	return mux
 }
@@ -92,10 +93,10 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		allowed := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 		w.Header().Set("Allow", allowed)
-		problem(http.StatusMethodNotAllowed, "", r.Method+" is not supported for this path", "use "+allowed).send(w)
+		call.NewProblem(http.StatusMethodNotAllowed, "", r.Method+" is not supported for this path", "use "+allowed).Send(w)
 		return
 	}
 	if p := handle(w, r); p != nil {
-		p.send(w)
+		p.Send(w)
 	}
 }

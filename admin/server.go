@@ -22,6 +22,7 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/call"
 	"edgeguard/admin/serve"
 )
 
@@ -102,10 +103,10 @@ func New(c Config) (*Server, error) {
 func (s *Server) ReadTokens() error { return s.access.ReadTokens() }
 
 // getDocument sends the description of the API for programs.
-func (s *Server) getDocument(w http.ResponseWriter, _ *http.Request) *Problem {
+func (s *Server) getDocument(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	if s.document == nil {
-		return problem(http.StatusNotFound, "", "this server does not describe its API", "see docs/api.md")
+		return call.NewProblem(http.StatusNotFound, "", "this server does not describe its API", "see docs/api.md")
 	}
-	sendJSON(w, http.StatusOK, json.RawMessage(s.document))
+	call.SendJSON(w, http.StatusOK, json.RawMessage(s.document))
 	return nil
 }

@@ -3,6 +3,8 @@ package admin
 import (
 	"fmt"
 	"net/http"
+
+	"edgeguard/admin/call"
 )
 
 // SignRequest asks a node to sign all records on its list. Unless Yes is set,
@@ -19,21 +21,21 @@ type Signed struct {
 }
 
 // sign has the node sign what is on its list.
-func (s *changes) sign(w http.ResponseWriter, r *http.Request) *Problem {
+func (s *changes) sign(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request SignRequest
-	if p := readBody(w, r, &request); p != nil {
+	if p := call.ReadBody(w, r, &request); p != nil {
 		return p
 	}
 	records, unsigned, err := s.operator.Sign(request.Yes)
-	var p *Problem
+	var p *call.Problem
 	if err != nil {
-		p = problem(http.StatusConflict, "", err.Error(), "set fleet.key_file on every node: `edgeguard fleet key` prints a key")
+		p = call.NewProblem(http.StatusConflict, "", err.Error(), "set fleet.key_file on every node: `edgeguard fleet key` prints a key")
 	}
 	if request.Yes {
 		p = s.audited(r, Audit{Action: "sign", Detail: fmt.Sprintf("%d records, %d of them unsigned", records, unsigned)}, p)
 	}
 	if p == nil {
-		sendJSON(w, http.StatusOK, Signed{Records: records, Unsigned: unsigned})
+		call.SendJSON(w, http.StatusOK, Signed{Records: records, Unsigned: unsigned})
 	}
 	return p
 }

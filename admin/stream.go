@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/live"
 )
 
@@ -13,8 +14,8 @@ import (
 // client goes, the node stops, or the client turns out to be too slow. With
 // Last-Event-ID, or the parameter `after` for clients that cannot set a header, it
 // begins with what was missed.
-func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
-	q, p := readQuery(r, "kind", "after")
+func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "kind", "after")
 	if p != nil {
 		return p
 	}
@@ -32,7 +33,7 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *Problem {
 	}
 	stream, start := s.events.hub.Listen(after, kinds, most)
 	if stream == nil {
-		return problem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are already open", most), "close one, or use the unix socket")
+		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are already open", most), "close one, or use the unix socket")
 	}
 	defer s.events.hub.Leave(stream)
 	out := eventWriter{live.NewWriter(w), s.discreet}
@@ -73,14 +74,14 @@ func (o *eventWriter) event(m live.Message[*Event]) bool {
 }
 
 // readKinds reads a list of kinds; nil stands for all.
-func readKinds(text string) (map[string]bool, *Problem) {
+func readKinds(text string) (map[string]bool, *call.Problem) {
 	if text == "" {
 		return nil, nil
 	}
 	kinds := make(map[string]bool)
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(eventKinds, name) {
-			return nil, problem(http.StatusBadRequest, "kind", clip(name)+" is not a kind of event", "use "+strings.Join(eventKinds, ", "))
+			return nil, call.NewProblem(http.StatusBadRequest, "kind", call.Clip(name)+" is not a kind of event", "use "+strings.Join(eventKinds, ", "))
 		}
 		kinds[name] = true
 	}

@@ -19,6 +19,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 )
 
 // patience bounds what is waited for, not what is measured.
@@ -66,7 +67,7 @@ func (s *served) stream(ctx context.Context, after string, kinds ...string) iter
 		}
 		defer answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
-			var p admin.Problem
+			var p call.Problem
 			_ = json.NewDecoder(answer.Body).Decode(&p)
 			yield(admin.Event{}, &p)
 			return

@@ -2,7 +2,7 @@
 // socket or over TCP with a token. The commands `blocks`, `explain` and `top`
 // use it.
 //
-// What the node refuses is an *[admin.Problem]: its text names the field and
+// What the node refuses is an *[call.Problem]: its text names the field and
 // the fix. A node that cannot be reached is an error that names the address
 // and what to try.
 package client
@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/internal/unixsocket"
 )
 
@@ -139,7 +139,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 
 // refused reads the problem of an answer.
 func (c *Client) refused(response *http.Response) error {
-	var problem admin.Problem
+	var problem call.Problem
 	if response.Header.Get("Content-Type") == "application/problem+json" {
 		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&problem); err == nil {
 			problem.BothNames()

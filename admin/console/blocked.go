@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
 	"edgeguard/internal/words"
 )
@@ -26,7 +27,7 @@ type blockedPage struct {
 	Filters                 []filter
 	Network                 string // only blocks inside it
 	Filtered                bool
-	Problem                 *admin.Problem // of the filters
+	Problem                 *call.Problem // of the filters
 	Rows                    []blockRow
 	Matches                 string // how many, in words
 	First, Older            string // pages

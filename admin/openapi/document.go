@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 )
 
 // Document returns the document of these routes, each a method and a pattern of
@@ -27,7 +28,7 @@ func Document(routes []string) ([]byte, error) {
 		paths:    object{},
 	}
 	d.answers.of(reflect.TypeFor[admin.Event]()) // of the stream
-	d.answers.of(reflect.TypeFor[admin.Problem]())
+	d.answers.of(reflect.TypeFor[call.Problem]())
 	for _, route := range routes {
 		d.add(route)
 	}
@@ -52,7 +53,7 @@ func Document(routes []string) ([]byte, error) {
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
 			"responses": object{"Problem": object{
 				"description": "What is wrong, where, and the fix (RFC 9457)",
-				"content":     object{"application/problem+json": object{"schema": d.answers.of(reflect.TypeFor[admin.Problem]())}},
+				"content":     object{"application/problem+json": object{"schema": d.answers.of(reflect.TypeFor[call.Problem]())}},
 			}},
 		},
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/admin/openapi"
 )
 
@@ -141,7 +142,7 @@ func TestSchemasAreOfTheTypes(t *testing.T) {
 	for _, example := range []value{
 		admin.Health{}, admin.Readiness{}, admin.Stats{}, admin.Reloaded{}, admin.BlockPage{}, admin.ActiveBlock{}, admin.Block{}, admin.HeldPage{}, admin.Confirmed{},
 		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Top{}, admin.FleetDetail{},
-		admin.Signed{}, admin.Event{}, admin.Problem{},
+		admin.Signed{}, admin.Event{}, call.Problem{},
 		admin.BlockRequest{}, admin.ExtendRequest{}, admin.AllowRequest{}, admin.ConfirmRequest{}, admin.SignRequest{},
 	} {
 		full := reflect.New(reflect.TypeOf(example)).Elem()

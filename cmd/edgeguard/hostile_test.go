@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/internal/safetext"
 )
 
@@ -72,7 +73,7 @@ func (yes hostileNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "198.51.100.1"):
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
-		answer = &admin.Problem{}
+		answer = &call.Problem{}
 	case path == "/api/v1/status":
 		answer = &admin.Stats{}
 	case path == "/api/v1/top":

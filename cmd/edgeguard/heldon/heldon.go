@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -52,7 +53,7 @@ func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...s
 	}
 	fmt.Fprintf(out, "unsigned, because %s: asking the other nodes whether they hold it, for up to 6 s\n", why)
 	held, err := node.FleetHeld(ctx)
-	var problem *admin.Problem
+	var problem *call.Problem
 	switch {
 	case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
 		fmt.Fprintf(out, "this node is of an earlier version and cannot ask: %s\n", unknown)

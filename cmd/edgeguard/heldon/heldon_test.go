@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/internal/safetext"
 )
 
@@ -78,7 +79,7 @@ func TestSay(t *testing.T) {
 		{"all, and none", fake{stats: keyless, held: admin.FleetHeld{Alive: 1}}, false, nil, asking + "a record waits on none of the 1 node alive\n"},
 		{"no wait", fake{stats: keyless}, true, []string{"203.0.0.0/16"}, unsigned + unknown},
 		{"cut off", fake{stats: keyless, err: errors.New("cut off")}, false, []string{"203.0.0.0/16"}, asking + "cut off: " + unknown},
-		{"an older node", fake{stats: keyless, err: &admin.Problem{Status: http.StatusNotFound}}, false, []string{"203.0.0.0/16"}, asking +
+		{"an older node", fake{stats: keyless, err: &call.Problem{Status: http.StatusNotFound}}, false, []string{"203.0.0.0/16"}, asking +
 			"this node is of an earlier version and cannot ask: " + unknown},
 	} {
 		var out bytes.Buffer

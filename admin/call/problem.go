@@ -1,4 +1,7 @@
-package admin
+// Package call reads a call of the admin API (its query, its JSON, prefixes and
+// spans of time) and answers it, with JSON or with a Problem that names the field
+// and the fix.
+package call
 
 import (
 	"encoding/json"
@@ -14,12 +17,22 @@ type Problem struct {
 	Detail string `json:"detail"` // what is wrong
 	Field  string `json:"field,omitempty"`
 	Fix    string `json:"fix,omitempty"` // what to do about it
-	formerProblem
+	// Mend is Fix under its former name, which is kept for one release.
+	Mend string `json:"mend,omitempty"`
 }
 
-// problem makes one of its parts.
-func problem(status int, field, detail, fix string) *Problem {
+// NewProblem makes one of its parts.
+func NewProblem(status int, field, detail, fix string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Fix: fix}
+}
+
+// BothNames sets Fix and its former name, whichever of the two is set. Send does
+// so for older clients; a client does with what an older server sent.
+func (p *Problem) BothNames() {
+	if p.Fix == "" {
+		p.Fix = p.Mend
+	}
+	p.Mend = p.Fix
 }
 
 // Error returns field, detail and fix in one line.
@@ -34,14 +47,14 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// send answers with the problem.
-func (p *Problem) send(w http.ResponseWriter) {
+// Send answers with the problem.
+func (p *Problem) Send(w http.ResponseWriter) {
 	p.BothNames()
 	send(w, p.Status, "application/problem+json", p)
 }
 
-// sendJSON answers with a value.
-func sendJSON(w http.ResponseWriter, status int, value any) {
+// SendJSON answers with a value.
+func SendJSON(w http.ResponseWriter, status int, value any) {
 	send(w, status, "application/json", value)
 }
 
@@ -49,7 +62,7 @@ func send(w http.ResponseWriter, status int, contentType string, value any) {
 	body, err := json.Marshal(value)
 	if err != nil { // every value sent is a plain struct; only a Reader's odd time can do this
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
-		body, _ = json.Marshal(problem(status, "", "the answer cannot be encoded: "+err.Error(), ""))
+		body, _ = json.Marshal(NewProblem(status, "", "the answer cannot be encoded: "+err.Error(), ""))
 	}
 	header := w.Header()
 	header.Set("Content-Type", contentType)
