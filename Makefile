@@ -34,6 +34,9 @@ lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full s
 generate: ## deploy/: Prometheus's rules and Grafana's dashboard
 	go generate ./...
 
+console-vendor: ## the console's chart library, out of npm's package; no diff is left where it is as committed
+	@scripts/console-vendor
+
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
 
@@ -52,4 +55,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -f edgeguard
 
-.PHONY: build test bare race lint generate fuzz bench bench-fleet torture clean
+.PHONY: build test bare race lint generate console-vendor fuzz bench bench-fleet torture clean

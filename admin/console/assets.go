@@ -2,9 +2,11 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -12,7 +14,8 @@ import (
 	"strings"
 )
 
-// asset is a file that pages refer to, by a path that changes with its bytes.
+// asset is a file that pages refer to. Its path changes with the bytes of any of
+// them: they share a folder, so that a module finds another as "./other.js".
 type asset struct {
 	path, kind    string
 	plain, zipped []byte
@@ -20,16 +23,19 @@ type asset struct {
 
 // newAssets reads the files and compresses each once.
 func newAssets() map[string]asset {
-	assets := make(map[string]asset)
-	names, _ := fs.Glob(files, "assets/*")
-	for _, name := range names {
+	assets, sum := make(map[string]asset), sha256.New()
+	own, _ := fs.Glob(files, "assets/*")
+	others, _ := fs.Glob(files, "thirdparty/*/*")
+	for _, name := range append(own, others...) {
 		plain, _ := files.ReadFile(name) // it is embedded
-		sum := sha256.Sum256(plain)
 		base := path.Base(name)
-		assets[base] = asset{
-			path: "/console/assets/" + hex.EncodeToString(sum[:6]) + "/" + base,
-			kind: mime.TypeByExtension(path.Ext(base)), plain: plain, zipped: zip(plain),
-		}
+		fmt.Fprintf(sum, "%s %d %s", base, len(plain), plain)
+		assets[base] = asset{kind: cmp.Or(mime.TypeByExtension(path.Ext(base)), "text/plain; charset=utf-8"), plain: plain, zipped: zip(plain)}
+	}
+	folder := "/console/assets/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
+	for base, a := range assets {
+		a.path = folder + base
+		assets[base] = a
 	}
 	return assets
 }

@@ -20,7 +20,7 @@ import (
 	"edgeguard/internal/words"
 )
 
-//go:embed templates assets
+//go:embed templates assets thirdparty
 var files embed.FS
 
 // policy is the content security policy of every page: nothing but the node's own

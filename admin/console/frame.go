@@ -12,6 +12,7 @@ import (
 // frame is what every page shows around its own content.
 type frame struct {
 	Title   string
+	Theme   string // "light" or "dark"; empty follows the system
 	Path    string // of the page, to reload it
 	Node    string
 	Version string
@@ -44,6 +45,9 @@ func (p *Pages) frame(r *http.Request, page, title string) frame {
 	f := frame{
 		Title: title, Path: r.URL.Path, Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
 		Now: at(stats.Time, stats.Time), Links: links(&stats, page), stats: stats,
+	}
+	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {
+		f.Theme = chosen.Value
 	}
 	f.Banners = banners(&stats)
 	f.State, f.Well = state(&stats), len(f.Banners) == 0 && stats.Ready
