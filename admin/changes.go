@@ -1,37 +1,84 @@
 package admin
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
 
-// changes answers what an operator does by hand.
-type changes struct {
-	*reads
+// Changes is what operators change by hand, for the API and for pages. Each method
+// checks that the caller is an operator, and records the change and its end. It
+// is safe for concurrent use. A [Server] makes it.
+type Changes struct {
+	view     *View // with what operators wrote
 	operator Operator
-	audit    func(Audit)
+	log      func(Audit)
 }
 
-// audited reports a manual action and its end, and returns the problem.
-func (s *changes) audited(r *http.Request, record Audit, p *call.Problem) *call.Problem {
-	record.Time, record.Who, record.Result = s.reader.Now(), access.CallerOf(r).Who, "ok"
+// audited makes a change if the caller may, and records it and its end.
+func (c *Changes) audited(by access.Caller, record Audit, change func(*Audit) *call.Problem) *call.Problem {
+	p := mayChange(by)
+	if p == nil {
+		p = change(&record)
+	}
+	record.Time, record.Who, record.Result = c.view.reader.Now(), by.Who, "ok"
 	if p != nil {
 		record.Result = p.Error()
 	}
-	s.audits.add(record)
-	s.audit(record)
+	c.view.audits.add(record)
+	c.log(record)
 	return p
 }
 
-// reload has the config read again.
-func (s *changes) reload(w http.ResponseWriter, r *http.Request) *call.Problem {
-	var p *call.Problem
-	if err := s.operator.Reload(r.Context()); err != nil {
-		p = call.NewProblem(http.StatusUnprocessableEntity, "", err.Error(), "the previous config stays in use; fix the file and reload")
-	} else {
-		call.SendJSON(w, http.StatusOK, Reloaded{OK: true})
+// mayChange refuses callers that are no operators, should the policy of the routes
+// have let one pass.
+func mayChange(by access.Caller) *call.Problem {
+	if by.Role >= access.Operator {
+		return nil
 	}
-	return s.audited(r, Audit{Action: "reload"}, p)
+	return call.NewProblem(http.StatusForbidden, "", "this requires the role operator", "log in as an operator, or use the unix socket")
+}
+
+// Reload has the config read again.
+func (c *Changes) Reload(ctx context.Context, by access.Caller) *call.Problem {
+	return c.audited(by, Audit{Action: "reload"}, func(*Audit) *call.Problem {
+		if err := c.operator.Reload(ctx); err != nil {
+			return call.NewProblem(http.StatusUnprocessableEntity, "", err.Error(), "the previous config stays in use; fix the file and reload")
+		}
+		return nil
+	})
+}
+
+// SignRequest asks a node to sign all records on its list. Unless Yes is set,
+// it is only asked how many these are.
+type SignRequest struct {
+	Yes bool `json:"yes,omitempty"`
+}
+
+// Signed is how many records the node's list has: blocks, allowances and what is
+// remembered of others. Unsigned of them had no signature before.
+type Signed struct {
+	Records  int `json:"records"`
+	Unsigned int `json:"unsigned"`
+}
+
+// Sign has the node sign what is on its list. What is only counted is not recorded.
+func (c *Changes) Sign(by access.Caller, request SignRequest) (signed Signed, p *call.Problem) {
+	sign := func(record *Audit) *call.Problem {
+		records, unsigned, err := c.operator.Sign(request.Yes)
+		signed, record.Detail = Signed{records, unsigned}, fmt.Sprintf("%d records, %d of them unsigned", records, unsigned)
+		if err != nil {
+			return call.NewProblem(http.StatusConflict, "", err.Error(), "set fleet.key_file on every node: `edgeguard fleet key` prints a key")
+		}
+		return nil
+	}
+	if request.Yes {
+		p = c.audited(by, Audit{Action: "sign"}, sign)
+	} else if p = mayChange(by); p == nil {
+		p = sign(new(Audit))
+	}
+	return signed, p
 }

@@ -78,68 +78,10 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return nil
 }
 
-// confirm puts held blocks in force.
-func (s *changes) confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
-	var request ConfirmRequest
-	if p := call.ReadBody(w, r, &request); p != nil {
-		return s.audited(r, Audit{Action: "confirm"}, p)
-	}
-	prefixes, p := s.meant(r, &request)
-	if p != nil {
-		return p
-	}
-	for i, prefix := range prefixes {
-		p := s.confirmOne(prefix, request.All)
-		if p = s.audited(r, Audit{Action: "confirm", Target: prefix.String()}, p); p != nil {
-			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before it", p.Detail, i, len(prefixes))
-			return p
-		}
-	}
-	call.SendJSON(w, http.StatusOK, Confirmed{len(prefixes)})
-	return nil
-}
-
-// meant returns the prefixes that a request is about.
-func (s *changes) meant(r *http.Request, request *ConfirmRequest) (prefixes []netip.Prefix, p *call.Problem) {
-	record := Audit{Action: "confirm"}
-	if request.All == (len(request.Prefixes) > 0) {
-		return nil, s.audited(r, record, call.NewProblem(http.StatusBadRequest, "prefixes", "exactly one of prefixes and all is required", "list prefixes, or set all"))
-	}
-	for _, text := range request.Prefixes {
-		prefix, p := call.ParsePrefix("prefixes", text)
-		if p != nil {
-			record.Target = call.Clip(text)
-			return nil, s.audited(r, record, p)
-		}
-		prefixes = append(prefixes, prefix)
-	}
-	if request.All {
-		for _, b := range s.reader.Held() {
-			prefixes = append(prefixes, b.Prefix)
-		}
-	}
-	return prefixes, nil
-}
-
 // waits reports whether a block of exactly this prefix awaits confirmation.
-func (s *reads) waits(prefix netip.Prefix) bool {
-	_, found := slices.BinarySearchFunc(s.reader.Held(), prefix, comparePrefix)
+func (v *View) waits(prefix netip.Prefix) bool {
+	_, found := slices.BinarySearchFunc(v.reader.Held(), prefix, comparePrefix)
 	return found
 }
 
 func comparePrefix(b HeldBlock, at netip.Prefix) int { return b.Prefix.Compare(at) }
-
-// confirmOne puts one in force. Where all are confirmed, one that has ended by
-// then is not a problem.
-func (s *changes) confirmOne(prefix netip.Prefix, all bool) *call.Problem {
-	_, ok, err := s.operator.Confirm(prefix)
-	switch {
-	case err == nil && (ok || all):
-		return nil
-	case !ok:
-		return call.NewProblem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
-	}
-	p := refused(err)
-	p.Field = "prefixes"
-	return p
-}

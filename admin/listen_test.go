@@ -21,7 +21,7 @@ func newServer(t testing.TB, c admin.Config) *admin.Server {
 func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
 	t.Helper()
 	c.View, c.Operator, c.Metrics = admin.NewView(n, n.events), n, metrics.New(n, n.events, nil)
-	c.Pages = func(view *admin.View) map[string]http.Handler { return console.New(view).Routes() }
+	c.Pages = func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() }
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)

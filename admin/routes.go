@@ -20,7 +20,7 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
-	changes := &changes{reads: reads, operator: s.config.Operator, audit: s.config.Audit}
+	changes := writes{s.changes}
 	return map[string]methods{
 		"/healthz":                     {"GET": reads.getHealth},
 		"/readyz":                      {"GET": reads.getReady},
@@ -62,14 +62,15 @@ func (s *Server) Routes() []string {
 	return all
 }
 
-// routes returns the routes to what a view shows.
-func (s *Server) routes(view *View) *http.ServeMux {
+// routes returns the routes to what a view shows. The pages for clients without a
+// login have no changes.
+func (s *Server) routes(view *View, changes *Changes) *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, m := range s.resources(view) {
 		mux.Handle(path, m)
 	}
 	if s.config.Pages != nil {
-		for pattern, pages := range s.config.Pages(view) {
+		for pattern, pages := range s.config.Pages(view, changes) {
 			mux.Handle(pattern, pages)
 		}
 	}

@@ -46,10 +46,10 @@ type Config struct {
 	// Document makes the answer of /api/v1/openapi.json of all routes, which is JSON.
 	// Nil leaves it out.
 	Document func(routes []string) ([]byte, error)
-	// Pages returns more routes by their patterns: pages that show a view. It is
-	// called for what everybody may see, and for clients without a login. Nil for
-	// none.
-	Pages func(*View) map[string]http.Handler
+	// Pages returns more routes by their patterns: pages that show a view and offer
+	// changes. It is called for what everybody may see, and for clients without a
+	// login, then without changes. Nil for none.
+	Pages func(*View, *Changes) map[string]http.Handler
 	// Connections bounds the open connections of each listener. For one more
 	// another is closed, see package lobby. 0 means 128.
 	Connections int
@@ -70,6 +70,7 @@ type Server struct {
 	*serve.Bounded
 	config   Config
 	access   *access.Policy
+	changes  *Changes
 	document []byte // nil for none
 }
 
@@ -86,13 +87,14 @@ func New(c Config) (*Server, error) {
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
+	s.changes = &Changes{view: c.View, operator: c.Operator, log: s.config.Audit}
 	if c.Document != nil {
 		if s.document, err = c.Document(s.Routes()); err != nil {
 			return nil, err
 		}
 	}
 	s.Bounded = &serve.Bounded{
-		Handler: s.guard(s.routes(c.View), s.routes(c.View.forGuests())), MayListen: policy.MayListen,
+		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.forGuests(), nil)), MayListen: policy.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}
 	return s, nil

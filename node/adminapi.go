@@ -73,7 +73,7 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 		View: l.view, Operator: l.operator, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
 		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
-		Pages: func(view *admin.View) map[string]http.Handler { return console.New(view).Routes() },
+		Pages: func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() },
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+)
+
+// Confirm puts held records in force, and returns how many. After the first that
+// cannot be, the others stay held.
+func (c *Changes) Confirm(by access.Caller, request ConfirmRequest) (done Confirmed, p *call.Problem) {
+	prefixes, p := c.meant(by, &request)
+	if p != nil {
+		return done, p
+	}
+	for _, prefix := range prefixes {
+		p := c.audited(by, Audit{Action: "confirm", Target: prefix.String()}, func(*Audit) *call.Problem { return c.confirmOne(prefix, request.All) })
+		if p != nil {
+			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before it", p.Detail, done.Confirmed, len(prefixes))
+			return done, p
+		}
+		done.Confirmed++
+	}
+	return done, nil
+}
+
+// meant returns the prefixes that a request is about.
+func (c *Changes) meant(by access.Caller, request *ConfirmRequest) (prefixes []netip.Prefix, p *call.Problem) {
+	refuse := func(target string, p *call.Problem) ([]netip.Prefix, *call.Problem) {
+		return nil, c.audited(by, Audit{Action: "confirm", Target: target}, func(*Audit) *call.Problem { return p })
+	}
+	if request.All == (len(request.Prefixes) > 0) {
+		return refuse("", call.NewProblem(http.StatusBadRequest, "prefixes", "exactly one of prefixes and all is required", "list prefixes, or set all"))
+	}
+	for _, text := range request.Prefixes {
+		prefix, p := call.ParsePrefix("prefixes", text)
+		if p != nil {
+			return refuse(call.Clip(text), p)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	if request.All {
+		for _, b := range c.view.reader.Held() {
+			prefixes = append(prefixes, b.Prefix)
+		}
+	}
+	return prefixes, nil
+}
+
+// confirmOne puts one in force. Where all are confirmed, one that has ended by
+// then is not a problem.
+func (c *Changes) confirmOne(prefix netip.Prefix, all bool) *call.Problem {
+	_, ok, err := c.operator.Confirm(prefix)
+	switch {
+	case err == nil && (ok || all):
+		return nil
+	case !ok:
+		return call.NewProblem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
+	}
+	p := refused(err)
+	p.Field = "prefixes"
+	return p
+}
