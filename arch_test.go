@@ -91,6 +91,7 @@ var floors = map[string]floor{
 	"node/checks":               {imports: []string{"", "admin", "blocklist", "detector", "internal/lobby", "node/alarm", "node/pipeline", "ring", "rules"}, pure: true},
 	"node/heldon":               {imports: []string{"admin", "aggregator", "aggregator/roster"}},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
+	"node/sockets":              {imports: []string{"internal/unixsocket"}},
 	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "enforce", "node/alarm", "node/supervisor"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "detector", "aggregator/member", "rules", "shard"}, pure: true},
 	"node/status":               {imports: []string{"", "admin", "admin/rates", "aggregator", "aggregator/quarantine", "blocklist", "clockguard", "config", "detector", "node/pipeline", "rules", "shard", "tuning"}},

@@ -6,6 +6,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/node/sockets"
 )
 
 // addresses returns where the config listens, and who may connect.
@@ -22,10 +23,10 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 
 // bind opens the sockets before anything runs, so that a node that could see
 // nothing ends with the reason. What else fails is tried again by its service.
-func (s *sockets) bind(c *config.Config) error {
+func bind(s *sockets.Sockets, c *config.Config) error {
 	var errs []error
 	for address, access := range addresses(c) {
-		l, err := s.open(address, access)
+		l, err := s.Open(address, access)
 		if err == nil {
 			_ = l.Close() // the socket stays open
 		}
@@ -42,7 +43,7 @@ func (s *sockets) bind(c *config.Config) error {
 
 // rehearse checks a config and opens what is new in it, before anything is
 // changed.
-func (s *sockets) rehearse(c, before *config.Config) error {
+func rehearse(s *sockets.Sockets, c, before *config.Config) error {
 	if err := Check(c); err != nil {
 		return err
 	}
@@ -51,9 +52,9 @@ func (s *sockets) rehearse(c, before *config.Config) error {
 		if _, is := known[address]; is {
 			continue // it is open, or its alarm is active and it is tried again
 		}
-		listener, err := s.open(address, access)
+		listener, err := s.Open(address, access)
 		if err != nil {
-			s.keep(known)
+			s.Keep(known)
 			return err
 		}
 		_ = listener.Close() // the socket stays open for settle

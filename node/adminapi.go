@@ -20,6 +20,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/sockets"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 )
@@ -38,7 +39,7 @@ type adminDeps struct {
 	operator *operator
 	events   *admin.Events
 	latency  *metrics.Latency
-	sockets  *sockets
+	sockets  *sockets.Sockets
 	alarms   *alarm.Tracker
 	log      *slog.Logger
 }
@@ -78,7 +79,7 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	listener, err := l.sockets.open(l.address, unixsocket.Access(l.config.Access))
+	listener, err := l.sockets.Open(l.address, unixsocket.Access(l.config.Access))
 	if err != nil {
 		return err
 	}

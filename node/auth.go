@@ -16,6 +16,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/sockets"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/httpauth"
 )
@@ -40,7 +41,7 @@ type authDeps struct {
 	clock    *clockguard.Clock
 	latency  *metrics.Latency
 	alarms   *alarm.Tracker
-	sockets  *sockets
+	sockets  *sockets.Sockets
 	log      *slog.Logger
 	// uncounter returns what a source calls with requests that it cannot count.
 	uncounter func(source string) edgeguard.Uncounter
@@ -115,7 +116,7 @@ func (a *auth) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	listener, err := a.sockets.open(address, unixsocket.Access(a.config.Access))
+	listener, err := a.sockets.Open(address, unixsocket.Access(a.config.Access))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/sockets"
 )
 
 // Locks are taken in this order; "→" is "held while taking":
@@ -33,8 +34,8 @@ import (
 // is never held while the list is changed, only while it is read.
 //
 // These are leaves: supervisor.Group.figures, alarm.Tracker.mu (its listener is
-// called after the unlock), positions.mu, heartbeats.mu, sockets.mu and those of
-// the lists' record, the runners and the link. The journal is a channel.
+// called after the unlock), positions.mu, heartbeats.mu, and those of the
+// sockets, the lists' record, the runners and the link. The journal is a channel.
 //
 // A reload through the admin API that changes its own listener waits for its own
 // answer, until that is cut off at the end of the drain time.
@@ -51,7 +52,7 @@ type Node struct {
 	journal    *journal
 	store      *store
 	protected  *protected
-	sockets    *sockets
+	sockets    *sockets.Sockets
 	sensors    *sensors
 	enforcers  *lists.Enforcers
 	fleet      *fleet
@@ -115,11 +116,11 @@ func align(c *config.Config) time.Duration {
 // under way, saves its state and ends. The error says why a node could not
 // start; one that ran returns nil.
 func (n *Node) Run(ctx context.Context) error {
-	n.sockets.takeOver(os.Getenv)
-	defer n.sockets.close()
+	n.sockets.TakeOver(os.Getenv)
+	defer n.sockets.Close()
 	defer n.pipeline.Close()
 	c := n.pipeline.Current().Config
-	if err := n.sockets.bind(c); err != nil {
+	if err := bind(n.sockets, c); err != nil {
 		return err
 	}
 	n.protected.look()
@@ -160,7 +161,7 @@ func (n *Node) settle(c *config.Config) {
 	n.sensors.settle(base, c, connections)
 	n.admin.settle(base, c)
 	n.fleet.settle(base, c)
-	n.sockets.keep(addresses(c))
+	n.sockets.Keep(addresses(c))
 }
 
 // drain ends the services in the order in which events pass them.

@@ -71,7 +71,7 @@ func (n *Node) reload() error {
 		return err
 	}
 	before := n.pipeline.Current().Config
-	if err := n.sockets.rehearse(c, before); err != nil {
+	if err := rehearse(n.sockets, c, before); err != nil {
 		return err
 	}
 	if c.Fleet == nil {

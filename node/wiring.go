@@ -17,6 +17,7 @@ import (
 	"edgeguard/node/checks"
 	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/sockets"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 )
@@ -29,8 +30,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.lifecycle.systemd = newNotifier(os.Getenv)
 	n.journal = newJournal(n.options.Log, n.clock.Epoch)
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
-	n.sockets = emptySockets()
-	n.sockets.warn = func(text string) { n.options.Log.Warn(text) }
+	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))

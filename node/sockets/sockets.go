@@ -1,4 +1,6 @@
-package node
+// Package sockets keeps listening sockets open while the servers on them change:
+// through a reload, and from systemd to the node.
+package sockets
 
 import (
 	"errors"
@@ -15,18 +17,17 @@ import (
 	"edgeguard/internal/unixsocket"
 )
 
-// sockets holds the listening sockets apart from the servers that use them, so
+// Sockets holds the listening sockets apart from the servers that use them, so
 // that a reload passes a port to the next server while clients can connect at
-// any moment. It is safe for concurrent use.
-type sockets struct {
+// any moment. It is safe for concurrent use. Make one with [New].
+type Sockets struct {
 	mu   sync.Mutex // guards all below
 	held map[string]held
 	// passed are those that systemd opened and that are not in use yet. theirs are
 	// the addresses of all that systemd opened: it sets their mode and group.
 	passed map[string]held
 	theirs map[string]bool
-	// warn is called about a passed socket that differs from the config.
-	warn func(text string)
+	warn   func(text string)
 }
 
 // held is a socket at which several servers can listen in turn.
@@ -35,14 +36,15 @@ type held interface {
 	File() (*os.File, error)
 }
 
-// emptySockets returns sockets of which none is open.
-func emptySockets() *sockets {
-	return &sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: func(string) {}}
+// New returns sockets of which none is open. warn is called about a socket of
+// systemd that differs from the config.
+func New(warn func(text string)) *Sockets {
+	return &Sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: warn}
 }
 
-// takeOver uses the sockets of sd_listen_fds(3): descriptors from 3 on,
+// TakeOver uses the sockets of sd_listen_fds(3): descriptors from 3 on,
 // LISTEN_FDS of them, if LISTEN_PID is us.
-func (s *sockets) takeOver(getenv func(string) string) {
+func (s *Sockets) TakeOver(getenv func(string) string) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return
 	}
@@ -66,9 +68,9 @@ func addressOf(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// open returns a listener at host:port or unix:PATH; access says who may connect
-// to the latter. Closing the listener does not close the port: see keep.
-func (s *sockets) open(address string, access unixsocket.Access) (net.Listener, error) {
+// Open returns a listener at host:port or unix:PATH; access says who may connect
+// to the latter. Closing the listener does not close the port: see [Sockets.Keep].
+func (s *Sockets) Open(address string, access unixsocket.Access) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, ok := s.held[address]
@@ -94,7 +96,7 @@ func (s *sockets) open(address string, access unixsocket.Access) (net.Listener, 
 
 // give sets a socket's mode and group, which a reload may have changed. About a
 // socket that systemd opened it only warns.
-func (s *sockets) give(address string, access unixsocket.Access) error {
+func (s *Sockets) give(address string, access unixsocket.Access) error {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
 		return nil
@@ -108,8 +110,8 @@ func (s *sockets) give(address string, access unixsocket.Access) error {
 	return nil
 }
 
-// keep closes the sockets that the config no longer has.
-func (s *sockets) keep(wanted map[string]unixsocket.Access) {
+// Keep closes the sockets that the config no longer has.
+func (s *Sockets) Keep(wanted map[string]unixsocket.Access) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for address, h := range s.held {
@@ -120,9 +122,9 @@ func (s *sockets) keep(wanted map[string]unixsocket.Access) {
 	}
 }
 
-// close closes all sockets, those too that were never used.
-func (s *sockets) close() {
-	s.keep(nil)
+// Close closes all sockets, those too that were never used.
+func (s *Sockets) Close() {
+	s.Keep(nil)
 	for _, h := range s.passed {
 		_ = h.Close()
 	}

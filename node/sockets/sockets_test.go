@@ -1,4 +1,4 @@
-package node
+package sockets
 
 import (
 	"bufio"
@@ -19,10 +19,10 @@ func noEnv(string) string { return "" }
 var groupAccess = unixsocket.Access{Mode: 0o660}
 
 // A listener that is closed and opened again keeps its port all the while.
-func TestSocketsOutliveListeners(t *testing.T) {
+func TestOutliveListeners(t *testing.T) {
 	for _, address := range []string{freeport.Address(t), "unix:" + filepath.Join(shortDir(t), "a.sock")} {
-		s := openedSockets(noEnv)
-		one, err := s.open(address, groupAccess)
+		s := opened(noEnv)
+		one, err := s.Open(address, groupAccess)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: connections fail between two servers: %v", address, err)
 		}
-		two, err := s.open(address, groupAccess)
+		two, err := s.Open(address, groupAccess)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 		_ = served.Close()
 		_ = c.Close()
 		_ = two.Close()
-		s.close()
+		s.Close()
 		if c, err := net.Dial(at.Network(), at.String()); err == nil {
 			_ = c.Close()
 			t.Errorf("%s: still open after the end", address)
@@ -55,7 +55,7 @@ func TestSocketsOutliveListeners(t *testing.T) {
 	}
 }
 
-func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
+func TestRefuseWhatIsNotTheirs(t *testing.T) {
 	dir := shortDir(t)
 	stale := filepath.Join(dir, "stale.sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"})
@@ -64,9 +64,9 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	_ = l.Close()
-	s := openedSockets(noEnv)
-	defer s.close()
-	if l, err := s.open("unix:"+stale, groupAccess); err != nil {
+	s := opened(noEnv)
+	defer s.Close()
+	if l, err := s.Open("unix:"+stale, groupAccess); err != nil {
 		t.Errorf("a socket that a killed node left: %v", err)
 	} else {
 		_ = l.Close()
@@ -78,8 +78,8 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	other := openedSockets(noEnv)
-	defer other.close()
+	other := opened(noEnv)
+	defer other.Close()
 	for address, want := range map[string]string{
 		"unix:" + file:           "not a socket",
 		"unix:" + stale:          "another program answers there",
@@ -88,7 +88,7 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 		"192.0.2.1:9180":         "does not have that address",
 		"unix:" + dir + "/file/": "file",
 	} {
-		l, err := other.open(address, groupAccess)
+		l, err := other.Open(address, groupAccess)
 		if err == nil {
 			_ = l.Close()
 			t.Errorf("%s: opened", address)
@@ -96,22 +96,22 @@ func TestSocketsRefuseWhatIsNotTheirs(t *testing.T) {
 			t.Errorf("%s: %v; want %q in it", address, err, want)
 		}
 	}
-	if read(t, file) != "precious" {
+	if content, err := os.ReadFile(file); err != nil || string(content) != "precious" {
 		t.Error("a file was lost")
 	}
 }
 
-// TestSocketsFromSystemd runs this test in a process that was handed a socket
+// TestFromSystemd runs this test in a process that was handed a socket
 // as systemd hands it over.
-func TestSocketsFromSystemd(t *testing.T) {
+func TestFromSystemd(t *testing.T) {
 	if address := os.Getenv("EDGEGUARD_TEST_PASSED"); address != "" {
-		s := openedSockets(os.Getenv)
-		l, err := s.open(address, groupAccess)
+		s := opened(os.Getenv)
+		l, err := s.Open(address, groupAccess)
 		fmt.Printf("passed: %v %v\n", err, len(s.passed))
 		if err == nil {
 			_ = l.Close()
 		}
-		s.close()
+		s.Close()
 		return
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,7 +125,7 @@ func TestSocketsFromSystemd(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	// The shell is there for LISTEN_PID: exec keeps its process id.
-	c := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" -test.run '^TestSocketsFromSystemd$'`, os.Args[0])
+	c := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" -test.run '^TestFromSystemd$'`, os.Args[0])
 	c.Env = append(os.Environ(), "EDGEGUARD_TEST_PASSED="+l.Addr().String())
 	c.ExtraFiles = []*os.File{file}
 	out, err := c.CombinedOutput()
@@ -134,9 +134,20 @@ func TestSocketsFromSystemd(t *testing.T) {
 	}
 }
 
-// openedSockets returns sockets that took over those of the environment.
-func openedSockets(getenv func(string) string) *sockets {
-	s := emptySockets()
-	s.takeOver(getenv)
+// opened returns sockets that took over those of the environment.
+func opened(getenv func(string) string) *Sockets {
+	s := New(func(string) {})
+	s.TakeOver(getenv)
 	return s
+}
+
+// shortDir returns a folder whose sockets have paths that are short enough.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "eg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
