@@ -16,7 +16,10 @@ const maxAudit = 1000
 // refused before are only counted.
 type Audit struct {
 	Time time.Time `json:"time"`
-	Who  string    `json:"who"` // as in access.Caller
+	Who  string    `json:"who"` // as in access.Caller, and so are the next three
+	User string    `json:"user,omitempty"`
+	Role string    `json:"role,omitempty"`
+	Way  string    `json:"way,omitempty"`
 	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow",
 	// "sign" or "reload".
 	Action string `json:"action"`

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -142,11 +143,11 @@ func TestBlockExtendUnblock(t *testing.T) {
 		t.Fatalf("got %+v, %v; want %+v", made, err, want)
 	}
 	audit := s.lastAudit()
-	if !strings.HasPrefix(audit.Who, "uid ") {
-		t.Errorf("audited as done by %q", audit.Who)
+	if uid := fmt.Sprint("uid ", os.Getuid()); !strings.HasPrefix(audit.Who, uid+", pid ") || audit.User != uid {
+		t.Errorf("audited as done by %q, user %q", audit.Who, audit.User)
 	}
-	audit.Who = ""
-	if diff := cmp.Diff(admin.Audit{Action: "block", Target: "203.0.113.7", Detail: "until 2026-03-01T12:10:00Z, reason: scraper", Result: "ok"}, audit); diff != "" {
+	audit.Who, audit.User = "", ""
+	if diff := cmp.Diff(admin.Audit{Role: "operator", Way: "socket", Action: "block", Target: "203.0.113.7", Detail: "until 2026-03-01T12:10:00Z, reason: scraper", Result: "ok"}, audit); diff != "" {
 		t.Error(diff)
 	}
 

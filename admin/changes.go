@@ -24,7 +24,8 @@ func (c *Changes) audited(by access.Caller, record Audit, change func(*Audit) *c
 	if p == nil {
 		p = change(&record)
 	}
-	record.Time, record.Who, record.Result = c.view.reader.Now(), by.Who, "ok"
+	record.Time, record.Result = c.view.reader.Now(), "ok"
+	record.Who, record.User, record.Role, record.Way = by.Who, by.User, by.Role.String(), by.Way
 	if p != nil {
 		record.Result = p.Error()
 	}

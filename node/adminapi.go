@@ -95,7 +95,7 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 
 // audit logs what an operator did by hand.
 func (l *adminListener) audit(a admin.Audit) {
-	l.log.Info("by hand", "who", a.Who, "action", a.Action, "target", a.Target, "detail", a.Detail, "result", a.Result)
+	l.log.Info("by hand", "who", a.Who, "user", a.User, "role", a.Role, "way", a.Way, "action", a.Action, "target", a.Target, "detail", a.Detail, "result", a.Result)
 }
 
 // readTokens has the admin listeners that stayed read their tokens again.

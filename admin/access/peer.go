@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"edgeguard/internal/lobby"
 )
@@ -16,7 +17,8 @@ type Peer struct {
 	// Who is "uid 0, pid 4711" over a unix socket, where the kernel says so, and
 	// the remote address otherwise.
 	Who      string
-	loopback bool // over TCP from this host
+	user     string // "uid 0" over a unix socket, where the kernel says so
+	loopback bool   // over TCP from this host
 	addr     netip.Addr
 }
 
@@ -38,6 +40,9 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	case *net.UnixAddr:
 		p.Unix = true
 		p.Who = unixPeer(c.(*lobby.Conn).Conn)
+		if uid, _, ok := strings.Cut(p.Who, ", pid "); ok {
+			p.user = uid
+		}
 	case *net.TCPAddr:
 		p.addr = remote.AddrPort().Addr().Unmap()
 		p.loopback = p.addr.IsLoopback()

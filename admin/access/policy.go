@@ -5,7 +5,6 @@
 package access
 
 import (
-	"mime"
 	"net/http"
 	"strings"
 )
@@ -26,6 +25,7 @@ type Policy struct {
 	proxy   ProxyAuth
 	secret  *token // the proxy's; nil for none
 	origins *http.CrossOriginProtection
+	formKey [32]byte // see FormToken
 }
 
 // Admitted are the clients that are known beside those of a unix socket.
@@ -38,7 +38,7 @@ type Admitted struct {
 
 // New returns a policy, and reads its tokens and the proxy's secret.
 func New(c Admitted) (*Policy, error) {
-	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection()}
+	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection(), formKey: newFormKey()}
 	if c.TokenFile != "" {
 		p.tokens = append(p.tokens, &token{what: "admin token", file: c.TokenFile, role: Operator})
 	}
@@ -98,14 +98,15 @@ func (p *Policy) Check(r *http.Request, pattern string) (Caller, *Refusal) {
 		return Caller{}, nil
 	}
 	c, refusal := p.caller(r)
+	c.policy = p
 	switch {
 	case refusal != nil:
 	case c.Role < needs:
 		refusal = tooLow(c.Role, needs, r.URL.Path)
 	case strings.HasPrefix(r.URL.Path, "/debug/") && (!PeerOf(r).local() || p.isProxy(r) || proxied(r) != ""):
 		refusal = noProfile
-	case !reading && !isJSON(r.Header.Get("Content-Type")):
-		refusal = &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`"}
+	case !reading:
+		refusal = p.content(r, pattern, &c)
 	}
 	return c, refusal
 }
@@ -124,7 +125,7 @@ func (p *Policy) foreign(r *http.Request, reading bool) *Refusal {
 // caller finds who sends a request.
 func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	from := PeerOf(r)
-	c := Caller{Who: from.Who}
+	c := Caller{Who: from.Who, holds: "nothing"}
 	byProxy := p.isProxy(r)
 	if byProxy {
 		if c, refusal := p.named(r); refusal != nil || c.Role > Stranger {
@@ -140,6 +141,7 @@ func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 		if c.Role = p.shown(r.Header.Get("Authorization")); c.Role == Stranger {
 			return c, &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
 		}
+		c.Way, c.holds = ByToken, "the token of "+c.Role.String()
 		return c, nil
 	}
 	if p.proxy.Set {
@@ -154,7 +156,7 @@ func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	}
 	c.Role = Guest
 	if from.Unix {
-		c.Role = Operator
+		c.Role, c.Way, c.User, c.holds = Operator, BySocket, from.user, "the socket"
 	}
 	return c, nil
 }
@@ -172,9 +174,4 @@ func tooLow(has, needs Role, path string) *Refusal {
 		return &Refusal{"readonly", http.StatusForbidden, "", "changes over TCP require a token", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address"}
 	}
 	return &Refusal{"login", http.StatusForbidden, "", "what operators wrote is not shown without a token", "use the unix socket, or set token_file for this address"}
-}
-
-func isJSON(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == "application/json"
 }

@@ -49,10 +49,10 @@ func (p *Policy) isProxy(r *http.Request) bool {
 func (p *Policy) named(r *http.Request) (Caller, *Refusal) {
 	user, refusal := single(r, p.proxy.User)
 	if refusal != nil || user == "" {
-		return Caller{Who: PeerOf(r).Who}, refusal
+		return Caller{Who: PeerOf(r).Who, holds: "nothing"}, refusal
 	}
 	role, refusal := single(r, p.proxy.Role)
-	c := Caller{Role: Reader, Who: fmt.Sprintf("%s, by the proxy %s", user, PeerOf(r).Who)}
+	c := Caller{Role: Reader, User: user, Way: ByProxy, Who: fmt.Sprintf("%s, by the proxy %s", user, PeerOf(r).Who), holds: "the proxy's user " + user}
 	if role == "operator" {
 		c.Role = Operator
 	}

@@ -95,12 +95,30 @@ func Least(method, pattern string) Role {
 	return Operator
 }
 
+// String returns a role's name.
+func (r Role) String() string {
+	return [...]string{"stranger", "guest", "reader", "operator"}[r]
+}
+
+// The ways in which a caller shows who it is. A guest has none.
+const (
+	BySocket = "socket"
+	ByToken  = "token"
+	ByProxy  = "proxy"
+)
+
 // Caller is who sends a request.
 type Caller struct {
 	Role Role
 	// Who names the caller in the audit: as Peer.Who, and the user where it is
 	// known.
 	Who string
+	// User is the proxy's user, or "uid 0" over a unix socket; empty where only
+	// the role is known. Way is one of the ways above, or empty.
+	User, Way string
+
+	policy *Policy
+	holds  string // the credential, to which forms are bound
 }
 
 type callerKey struct{}
