@@ -101,15 +101,19 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf 
 }
 
 // RuleDetail returns a rule with the distribution of its counts and the n keys
-// that count most; false if there is no such rule, or if ctx ended first.
-func (v *View) RuleDetail(ctx context.Context, name string, n int) (d RuleDetail, found bool) {
+// that count most, and what each of some thresholds would do, all by one look at
+// the keys; false if there is no such rule, or if ctx ended first.
+func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []Outcome, found bool) {
 	r, c, asOf, found := v.counts(ctx, name)
 	if !found {
-		return d, false
+		return d, nil, false
 	}
 	d = newRuleDetail(r, c, n)
 	d.AsOf = asOf.UTC()
-	return d, true
+	for _, threshold := range thresholds {
+		outcomes = append(outcomes, v.outcome(r, c, asOf, threshold))
+	}
+	return d, outcomes, true
 }
 
 // Outcome returns what a threshold of a rule would do now; false as of RuleDetail.
@@ -118,8 +122,12 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 	if !found {
 		return out, false
 	}
+	return v.outcome(r, c, asOf, threshold), true
+}
+
+func (v *View) outcome(r Rule, c Counts, asOf time.Time, threshold uint32) Outcome {
 	o := c.Tally.Outcome(threshold, c.LimitOf)
-	out = Outcome{
+	out := Outcome{
 		Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, KeyShare: o.KeyShare,
 		Requests: o.Events, RequestShare: o.EventShare, Exact: o.Exact, AsOf: asOf.UTC(),
 	}
@@ -132,7 +140,7 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 		}
 		out.NewKeys = &fresh
 	}
-	return out, true
+	return out
 }
 
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,

@@ -101,7 +101,7 @@ func (s *reads) getRule(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if p != nil {
 		return p
 	}
-	detail, found := s.RuleDetail(r.Context(), r.PathValue("name"), limit)
+	detail, _, found := s.RuleDetail(r.Context(), r.PathValue("name"), limit)
 	switch {
 	case r.Context().Err() != nil: // it has gone
 	case !found:

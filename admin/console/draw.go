@@ -66,8 +66,11 @@ func newSpark(slots []uint16, window int) spark {
 // level is a horizontal line of a chart.
 type level struct{ Y, LabelY, Class, Label string }
 
-// tick is a mark of an axis.
-type tick struct{ At, Label string }
+// tick is a mark of an axis. A minor one is left out where there is little room.
+type tick struct {
+	At, Label string
+	Minor     bool
+}
 
 // chart is what an address counted: bars of the slots, and their sum so far as a
 // line against the limits.
@@ -125,7 +128,7 @@ func newChart(slots []uint16, window int, levels []limitLine) chart {
 		if i < 4 {
 			label = "−" + words.Length(time.Duration(window*(4-i)/4)*time.Second)
 		}
-		c.Below = append(c.Below, tick{px(plotLeft + (plotRight-plotLeft)*float64(i)/4), label})
+		c.Below = append(c.Below, tick{At: px(plotLeft + (plotRight-plotLeft)*float64(i)/4), Label: label})
 	}
 	return c
 }
@@ -148,7 +151,7 @@ func ticks(top float64, at func(float64) float64) []tick {
 	}
 	var all []tick
 	for v := 0.0; v <= top; v += step {
-		all = append(all, tick{px(at(v)), words.Number(int64(v))})
+		all = append(all, tick{At: px(at(v)), Label: words.Number(int64(v))})
 	}
 	return all
 }

@@ -151,7 +151,7 @@ func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, rule := range p.reader.Rules() {
 		if rule.Name == text {
-			http.Redirect(w, r, "/rules/"+rule.Name, http.StatusSeeOther)
+			http.Redirect(w, r, rulePath(rule.Name), http.StatusSeeOther)
 			return
 		}
 	}

@@ -1,0 +1,238 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+)
+
+// tunePage is one rule, what its keys count now, and what a threshold would do.
+type tunePage struct {
+	frame
+	ruleLine
+	tuned
+	Typed   string // what the form was sent with
+	Problem string // of it
+	Curve   *curve
+	Over    []overRow
+	More    uint64 // over the limit and not in Over
+	Below   *overRow
+}
+
+// tuned is what a rule's keys count beside its limit and the one that is tried.
+type tuned struct {
+	admin.RuleDetail
+	Live, Tried admin.Outcome
+	Trying      bool // else Tried is Live
+	Buckets     []bucketRow
+}
+
+// bucketRow is how many keys count about so many.
+type bucketRow struct {
+	Low, High    uint32
+	Keys, AtMore uint64 // with this count; with this count or more
+}
+
+// overRow is a key that is over the limit, or the next below it.
+type overRow struct {
+	Key, Path  string
+	Count      uint32
+	Tag, Class string // what it is now
+}
+
+const (
+	// overLength is how many keys over a limit a page lists.
+	overLength = 50
+	// highestLength is how many are listed where none is over.
+	highestLength = 10
+	// looked is how many of the highest keys the page is made of: as many as an
+	// outcome tells blocked ones from, and the next below them.
+	looked = 1001
+)
+
+func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
+	name := r.PathValue("name")
+	thresholds, problem := []uint32{}, ""
+	for _, rule := range p.reader.Rules() {
+		if rule.Name == name {
+			thresholds = append(thresholds, rule.Threshold)
+		}
+	}
+	typed := strings.TrimSpace(r.URL.Query().Get("threshold"))
+	if typed != "" {
+		threshold, wrong := readThreshold(typed)
+		if problem = wrong; wrong == "" {
+			thresholds = append(thresholds, threshold)
+		}
+	}
+	d, outcomes, found := p.view.RuleDetail(r.Context(), name, looked, thresholds...)
+	if !found || len(outcomes) == 0 {
+		return "", &notFound{Text: "There is no rule of this name.", Fix: "The page Rules lists them."}
+	}
+	shown := &tunePage{frame: p.frame(r, "rules", "Rule "+d.Name), ruleLine: newRuleLine(d.Rule), Typed: typed, Problem: problem}
+	shown.tuned = newTuned(d, outcomes)
+	if typed == "" || problem == "" {
+		shown.Typed = strconv.FormatUint(uint64(shown.Tried.Threshold), 10)
+	}
+	if d.Keys > 0 {
+		shown.Curve = newCurve(&shown.tuned)
+	}
+	p.list(shown)
+	return "rule.html", shown
+}
+
+// readThreshold reads a threshold as a person writes it. wrong is empty or says why
+// it is none.
+func readThreshold(text string) (threshold uint32, wrong string) {
+	n, err := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 32)
+	if err != nil || n < 1 || n > edgeguard.MaxLimit {
+		return 0, fmt.Sprintf("%.40q is not a threshold. Use a number from 1 to %s.", text, words.Number(edgeguard.MaxLimit))
+	}
+	return uint32(n), ""
+}
+
+// newTuned returns what a rule's keys count. The first outcome is that of the
+// threshold in force; the second, where there is one, that of the one tried.
+func newTuned(d admin.RuleDetail, outcomes []admin.Outcome) tuned {
+	t := tuned{RuleDetail: d, Live: outcomes[0], Tried: outcomes[len(outcomes)-1], Trying: len(outcomes) > 1}
+	rest := d.Keys
+	for _, b := range d.Histogram {
+		t.Buckets = append(t.Buckets, bucketRow{b.Low, b.High, b.Keys, rest})
+		rest -= b.Keys
+	}
+	return t
+}
+
+// list fills in the keys over the limit that is tried and the next below it.
+func (p *Pages) list(t *tunePage) {
+	over := 0
+	for over < len(t.Top) && t.Top[over].Count > t.Tried.Limit {
+		over++
+	}
+	listed := min(over, overLength)
+	if over == 0 {
+		listed = min(len(t.Top), highestLength)
+	}
+	for i := range t.Top[:listed] {
+		t.Over = append(t.Over, p.overRow(&t.Top[i], t.Limit))
+	}
+	if over > 0 {
+		t.More = max(t.Tried.Keys, uint64(over)) - uint64(listed)
+	}
+	if over > 0 && over < len(t.Top) {
+		below := p.overRow(&t.Top[over], t.Limit)
+		t.Below = &below
+	}
+}
+
+// overRow returns a key with what it is now: what the API calls new is a key that
+// no block contains.
+func (p *Pages) overRow(k *admin.KeyCount, live uint32) overRow {
+	row := overRow{Key: k.Shown, Count: k.Count, Tag: "would be new", Class: "cand"}
+	now := p.reader.Now()
+	blocked := len(p.reader.Find(now, k.Key.Prefix)) > 0
+	if k.Key.Prefix.IsValid() {
+		row.Path = pathOf(k.Key.Prefix)
+		if standing := p.reader.Explain(now, k.Key.Prefix.Addr()).Standing; standing == "allowed" || standing == "protected" {
+			row.Tag, row.Class = standing, "ok"
+			return row
+		}
+	}
+	switch {
+	case blocked:
+		row.Tag, row.Class = "blocked", "over"
+	case k.Count > live:
+		row.Tag, row.Class = "over the live limit", "over"
+	}
+	return row
+}
+
+// count writes a number of keys.
+func (t *tuned) count(n uint64) string {
+	if t.Key == "address" {
+		return words.Plural(n, "address", "addresses")
+	}
+	return words.Plural(n, "key", "keys")
+}
+
+// Counted is what the keys are called.
+func (t *tuned) Counted() string {
+	if t.Key == "address" {
+		return "Addresses"
+	}
+	return "Keys"
+}
+
+// Says is how many are counted, and how many of them the limit in force refuses.
+func (t *tunePage) Says() string {
+	if t.Keys == 0 {
+		return "Nothing is counted now."
+	}
+	is := " are"
+	if t.Keys == 1 {
+		is = " is"
+	}
+	text := t.count(t.Keys) + is + " counted now"
+	if t.Scope == "fleet" {
+		text += " on this node"
+	}
+	return fmt.Sprintf("%s. The live limit of %s (threshold %s) is exceeded by %s.", text, words.Number(t.Limit), words.Number(t.Threshold), t.overLive())
+}
+
+func (t *tunePage) overLive() string {
+	about := ""
+	if !t.Live.Exact {
+		about = "about "
+	}
+	if t.Live.Keys == 0 {
+		return "none of them"
+	}
+	return about + words.Number(t.Live.Keys) + " of them"
+}
+
+// Suggests is the suggestion's reason as a sentence.
+func (t *tunePage) Suggests() string {
+	reason := t.Suggestion.Reason
+	return strings.ToUpper(reason[:1]) + reason[1:] + "."
+}
+
+// Suggested is the page with the suggestion tried; empty where there is none.
+func (t *tunePage) Suggested() string {
+	if t.Suggestion.Threshold == 0 || t.Suggestion.Threshold == t.Tried.Threshold {
+		return ""
+	}
+	return t.Link + "?" + url.Values{"threshold": {strconv.FormatUint(uint64(t.Suggestion.Threshold), 10)}}.Encode()
+}
+
+// Share is the part of all events that is over a limit.
+func (t *tuned) Share(o admin.Outcome) string { return words.PercentShare(o.RequestShare) }
+
+// Heading is what the list of keys shows.
+func (t *tunePage) Heading() string {
+	switch {
+	case t.Tried.Keys > 0:
+		return t.count(t.Tried.Keys) + " over it"
+	case len(t.Over) > 0:
+		return "None is over it: the highest counts"
+	}
+	return "None is over it"
+}
+
+// Events is what the keys count, in the plural.
+func (t *tuned) Events() string { return strings.ToUpper(t.Kind[:1]) + t.Kind[1:] + "s" }
+
+// YAML is the rule with the threshold that is tried, to be pasted into a config. The
+// name is always in quotes: Go's are YAML's, too.
+func (t *tunePage) YAML() string {
+	was := ""
+	if t.Tried.Threshold != t.Threshold {
+		was = fmt.Sprintf("; it was %d", t.Threshold)
+	}
+	return fmt.Sprintf("rules:\n  - name: %s\n    threshold: %d # limit %d%s", strconv.Quote(t.Name), t.Tried.Threshold, t.Tried.Limit, was)
+}
