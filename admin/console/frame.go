@@ -43,7 +43,7 @@ type banner struct {
 func (p *Pages) frame(r *http.Request, page, title string) frame {
 	stats := p.reader.Stats()
 	f := frame{
-		Title: title, Path: r.URL.Path, Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
+		Title: title, Path: r.URL.RequestURI(), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
 		Now: at(stats.Time, stats.Time), Links: links(&stats, page), stats: stats,
 	}
 	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {

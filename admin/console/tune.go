@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -196,9 +197,15 @@ func (t *tunePage) overLive() string {
 	return about + words.Number(t.Live.Keys) + " of them"
 }
 
+// long are the numbers of a text that have no comma yet.
+var long = regexp.MustCompile(`\b\d{4,}\b`)
+
 // Suggests is the suggestion's reason as a sentence.
 func (t *tunePage) Suggests() string {
-	reason := t.Suggestion.Reason
+	reason := long.ReplaceAllStringFunc(t.Suggestion.Reason, func(digits string) string {
+		n, _ := strconv.ParseInt(digits, 10, 64)
+		return words.Number(n)
+	})
 	return strings.ToUpper(reason[:1]) + reason[1:] + "."
 }
 
@@ -212,6 +219,15 @@ func (t *tunePage) Suggested() string {
 
 // Share is the part of all events that is over a limit.
 func (t *tuned) Share(o admin.Outcome) string { return words.PercentShare(o.RequestShare) }
+
+// Fresh is how many of the keys over the tried limit are not blocked; empty where so
+// many are over that it is not known.
+func (t *tunePage) Fresh() string {
+	if t.Tried.NewKeys == nil {
+		return ""
+	}
+	return words.Number(*t.Tried.NewKeys)
+}
 
 // Heading is what the list of keys shows.
 func (t *tunePage) Heading() string {

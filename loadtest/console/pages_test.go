@@ -71,7 +71,7 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 	n.has("/address/127.0.0.1", "Protected")
 	n.has("/near", ">"+nearby+"</a>", ">"+offender+"</a>")
 	n.has("/rules", fmt.Sprintf(`<td class="num mono">%d</td>`, limit), "/rules/login")
-	n.has("/rules/site", "2 keys are counted now. The limit of 190 (threshold 200) is exceeded by 1.")
+	n.has("/rules/site", "2 addresses are counted now. The live limit of 190 (threshold 200) is exceeded by 1 of them.")
 	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
 	n.has("/network/198.51.100.64/26", "Blocks that contain it")
 	n.has("/allowed", ">192.0.2.0/24</a>", "in the config")
