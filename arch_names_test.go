@@ -21,6 +21,7 @@ var sharedNames = map[string]string{
 // other. The importing package comes first.
 var homonyms = map[[2]string]string{
 	{"admin.Block", "edgeguard.Block"}:           "the API's form of it",
+	{"admin.Evidence", "edgeguard.Evidence"}:     "the API's form of it",
 	{"admin.Bucket", "tuning.Bucket"}:            "the API's form of it",
 	{"admin.Event", "edgeguard.Event"}:           "the stream's word (server-sent events); an API client never sees the other",
 	{"admin.Gap", "tuning.Gap"}:                  "the API's form of it",

@@ -89,6 +89,8 @@ var floors = map[string]floor{
 	"node":                      {imports: []string{"*"}},
 	"node/alarm":                {imports: []string{""}, pure: true},
 	"node/checks":               {imports: []string{"", "admin", "blocklist", "detector", "internal/lobby", "node/alarm", "node/pipeline", "ring", "rules"}, pure: true},
+	"node/evidence":             {imports: []string{"", "aggregator", "internal/safetext"}, pure: true},
+	"node/evidencefile":         {imports: []string{"node/evidence", "snapshot"}},
 	"node/heldon":               {imports: []string{"admin", "aggregator", "aggregator/roster"}},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/sockets":              {imports: []string{"internal/unixsocket"}},

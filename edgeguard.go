@@ -168,6 +168,33 @@ type Crossing struct {
 	Stands string
 }
 
+// Evidence is what a key had counted when a rule blocked it. The counts move on,
+// so that later nothing else shows why.
+type Evidence struct {
+	Prefix netip.Prefix // of the block
+	// With is the key's attributes as shown to people; a client wrote some of it.
+	With         string
+	Rule, Node   string    // the node is the one that made the block
+	Since, Until time.Time // of the block
+	// Count, Limit and Threshold are those of the crossing; Fleet says that Count
+	// is what several nodes counted, added up.
+	Count, Limit, Threshold uint32
+	Fleet                   bool
+	// Slots is what this node counted in the window that ended at Since, the
+	// oldest first; Width is the length of a slot in seconds.
+	Slots [Slots]uint16
+	Width uint32
+	// Split says which node counted how much of Count, the greatest first, where
+	// the fleet counted and the nodes' counts could be read.
+	Split []Part
+}
+
+// Part is one node's part of a count.
+type Part struct {
+	Node  string
+	Count uint32
+}
+
 // Alarm is something an operator should look at.
 type Alarm struct {
 	Time       time.Time

@@ -44,6 +44,8 @@ type node struct {
 	keyless  bool
 	unsigned int
 
+	evidence map[netip.Prefix]edgeguard.Evidence
+
 	looks atomic.Int64 // at all keys of a rule
 
 	mu      sync.Mutex
@@ -103,6 +105,11 @@ func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 		}
 	}
 	return out
+}
+
+func (n *node) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
+	e, ok := n.evidence[prefix]
+	return e, ok
 }
 
 func (n *node) Blocklist() blocklist.Stats { return n.list.Stats() }

@@ -51,6 +51,10 @@ type Reader interface {
 	// Explanation.History and RuleCount.Does to this package.
 	Explain(now time.Time, addr netip.Addr) Explanation
 
+	// Evidence returns what a key had counted when this node last blocked exactly
+	// this prefix; false if that is not kept.
+	Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool)
+
 	// FleetCounts returns what the whole fleet counts of keys, in their order:
 	// nil for a key that the fleet does not add up, or where Redis cannot be
 	// asked. It may wait for the network: where settle is set, for a

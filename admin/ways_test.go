@@ -47,6 +47,7 @@ var routes = map[string]sort{
 	"GET /api/v1/held":                 read,
 	"GET /api/v1/allow":                read,
 	"GET /api/v1/explain/{address}":    read,
+	"GET /api/v1/evidence/{prefix...}": read,
 	"GET /api/v1/rules":                read,
 	"GET /api/v1/rules/{name}":         read,
 	"GET /api/v1/top":                  read,

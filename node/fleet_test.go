@@ -80,10 +80,16 @@ func (u *underTest) standing(addr string) *edgeguard.Block {
 // askReady asks the node's admin as a balancer would.
 func (u *underTest) askReady() (status int, body string) {
 	u.t.Helper()
+	return u.get("/readyz")
+}
+
+// get asks the node's admin, over its socket.
+func (u *underTest) get(path string) (status int, body string) {
+	u.t.Helper()
 	desk := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(u.folder, "admin.sock"))
 	}}}
-	answer, err := desk.Get("http://localhost/readyz")
+	answer, err := desk.Get("http://localhost" + path)
 	if err != nil {
 		u.t.Fatal(err)
 	}
@@ -113,6 +119,7 @@ func TestFleetOfTwo(t *testing.T) {
 			return b != nil && b.Rule == "site" && b.Count > 20 && strings.Contains(b.Reason, "edge-a ") && strings.Contains(b.Reason, "edge-b ")
 		})
 	}
+	namesBoth(a, b, spread)
 	for range 6 {
 		now := a.clock.Now()
 		event := requestOf(owned, now)
@@ -326,11 +333,48 @@ func TestReasonOfACrossingHere(t *testing.T) {
 			return block != nil && strings.Contains(block.Reason, "edge-b 12") && strings.Contains(block.Reason, "edge-a ")
 		})
 	}
+	namesBoth(a, b, addr)
 	a.eventually("both lists say the same", func() bool {
 		x, y := *a.standing(addr), *b.standing(addr)
 		x.Since, x.Until = y.Since, y.Until // by each node's own clock
 		return x == y
 	})
+}
+
+// namesBoth checks the evidence of a block by the counts of both nodes: it is on the
+// node that made the block, and the other names that node.
+func namesBoth(a, b *underTest, addr string) {
+	a.t.Helper()
+	maker, other := a, b
+	if a.standing(addr).Origin == "edge-b" {
+		maker, other = b, a
+	}
+	var e admin.Evidence
+	maker.eventually("the evidence has the split", func() bool {
+		status, body := maker.get("/api/v1/evidence/" + addr)
+		if status != 200 || json.Unmarshal([]byte(body), &e) != nil {
+			a.t.Fatalf("evidence: %d %s", status, body)
+		}
+		return len(e.Split) == 2
+	})
+	nodes, total := []string{e.Split[0].Node, e.Split[1].Node}, e.Split[0].Count+e.Split[1].Count
+	slices.Sort(nodes)
+	if !slices.Equal(nodes, []string{"edge-a", "edge-b"}) || !e.Fleet || e.Count <= e.Limit || total <= e.Limit || e.Origin != maker.standing(addr).Origin {
+		a.t.Errorf("evidence: %+v", e)
+	}
+	here := uint32(0)
+	for _, n := range e.Slots {
+		here += uint32(n)
+	}
+	if here == 0 || here > e.Limit {
+		a.t.Errorf("this node alone counted %d in the evidence, the limit is %d", here, e.Limit)
+	}
+	// Both nodes may have crossed in the same moment: then the other has its own.
+	status, body := other.get("/api/v1/evidence/" + addr)
+	asked := status == 404 && strings.Contains(body, "ask node "+e.Origin)
+	if own := status == 200 && strings.Contains(body, `"origin":"`+other.pipeline.Current().Config.Node+`"`); !asked && !own {
+		a.t.Errorf("the other node: %d %s", status, body)
+	}
 }
 
 // desk is a client of the node's admin API.

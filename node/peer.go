@@ -16,6 +16,7 @@ import (
 	"edgeguard/detector"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/evidence"
 	"edgeguard/node/pipeline"
 )
 
@@ -24,6 +25,7 @@ type peer struct {
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine
+	evidence   *evidence.Kept
 	protected  *protected
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -57,9 +59,12 @@ func (p *peer) Width(meter uint64) uint32 {
 }
 
 // Over implements redis.Peer.
-func (p *peer) Over(k aggregator.Key, count uint32, reason string) {
+func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount) {
 	now := p.clock.Now()
-	p.pipeline.Over(now, k, count, reason)
+	p.pipeline.Over(now, k, count, aggregator.SplitReason(split))
+	if p.evidence.Split(k.Prefix, split) {
+		p.touch()
+	}
 	if p.pipeline.Current().Member.Blocked(now, k) {
 		p.quarantine.Found(k.Prefix)
 	}
@@ -126,8 +131,9 @@ func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok b
 }
 
 // Reword implements redis.Peer.
-func (p *peer) Reword(b edgeguard.Block, reason string) edgeguard.Block {
-	b = p.list.Reword(b, reason, p.clock.Now())
+func (p *peer) Reword(b edgeguard.Block, split []aggregator.NodeCount) edgeguard.Block {
+	b = p.list.Reword(b, aggregator.SplitReason(split), p.clock.Now())
+	p.evidence.Split(b.Prefix, split)
 	p.touch()
 	return b
 }

@@ -22,6 +22,7 @@ import (
 	"edgeguard/detector"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/alarm"
+	"edgeguard/node/evidencefile"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
 	"edgeguard/ring"
@@ -51,6 +52,7 @@ type store struct {
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine
+	evidence   evidencefile.File
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -68,6 +70,7 @@ func (s *store) in(folder string) *store {
 	s.changed = make(chan struct{}, 1)
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
+		s.evidence.Path = filepath.Join(folder, evidencefile.Name)
 	}
 	return s
 }
@@ -83,6 +86,9 @@ func (s *store) restore() *snapshot.Loaded {
 		return nil
 	}
 	now := s.clock.Now()
+	if err := s.evidence.Load(now); err != nil {
+		s.alarms.Happened(now, alarm.State, s.evidence.Path, err.Error())
+	}
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
@@ -247,14 +253,15 @@ func (s *store) save() (sum uint64) {
 func (s *store) write() (sum uint64, err error) {
 	now := s.clock.Now()
 	g := s.pipeline.Current()
-	w, err := snapshot.Create(s.path, snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()})
+	cut := snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()}
+	evidence := s.evidence.Save(cut) // before the blocks that it is about
+	w, err := snapshot.Create(s.path, cut)
 	if err != nil {
 		return 0, err
 	}
 	defer w.Close()
 	s.writeCut(w, g.Detector)
-	err = w.Commit()
-	return w.Sum(), err
+	return w.Sum(), errors.Join(w.Commit(), evidence)
 }
 
 // writeCut writes the records. No log line is decided during that time: a

@@ -15,6 +15,8 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/evidence"
+	"edgeguard/node/evidencefile"
 	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/sockets"
@@ -37,6 +39,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.quarantine.SetMost(c.MaxBlocks)
 	n.pipeline = pipeline.New(pipeline.Config{
 		Memory: hugepage.Memory(c.Memory), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
 	}, c)
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	n.wireSensors(s, c.State)
@@ -50,7 +53,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		version: n.options.Version, boot: name, run: fmt.Sprintf("%08x", uint32(boot)), links: supervisor.Group[*fleetLink]{Config: s}, log: n.options.Log,
 		peer: &peer{
 			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
-			touch: n.store.touch, boot: name,
+			evidence: n.store.evidence.Kept, touch: n.store.touch, boot: name,
 		},
 	}
 	n.fleet.asker.Look = n.fleet.look
@@ -70,6 +73,7 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
+		evidence: evidencefile.File{Kept: evidence.New()},
 	}).in(folder)
 	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
 	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
@@ -100,7 +104,7 @@ func (n *Node) sources() status.Sources {
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
 		Rates: func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
-		Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
+		Evidence: n.store.evidence.Kept.Of, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }
 
@@ -135,6 +139,7 @@ func (n *Node) changed(b edgeguard.Block) {
 		n.allowanceChanged(b)
 		return
 	}
+	n.store.evidence.Kept.Changed(b, n.clock.Now())
 	n.journal.add(entry{block: &b})
 	n.store.touch()
 	n.fleet.publish(b)

@@ -72,8 +72,8 @@ func (s pusherPeer) Counts() *aggregator.Totals  { return s.Member.Totals }
 func (s pusherPeer) Now() time.Time              { return s.run.now }
 func (s pusherPeer) Epoch(t time.Time) time.Time { return t }
 func (s pusherPeer) Local(t time.Time) time.Time { return t }
-func (s pusherPeer) Over(k aggregator.Key, peak uint32, reason string) {
-	s.Member.Over(s.run.now, k, peak, reason)
+func (s pusherPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
+	s.Member.Over(s.run.now, k, peak, aggregator.SplitReason(split))
 }
 func (s pusherPeer) Settled(k aggregator.Key, peak uint32) bool {
 	return s.Member.Settled(s.run.now, k, peak)

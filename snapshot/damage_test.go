@@ -105,6 +105,12 @@ func head() []byte {
 	return seal(kindHead, e.buf)
 }
 
+// evidenceOf is a record of evidence with slots of so many seconds, up to its slots,
+// which follow.
+func evidenceOf(width byte, slots ...byte) []byte {
+	return append([]byte{0, 32, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, width}, slots...)
+}
+
 // TestForged: a file whose checksums are right and whose content is not.
 func TestForged(t *testing.T) {
 	meter := frame(kindMeter, 1, 'm', 5, 0)
@@ -142,6 +148,10 @@ func TestForged(t *testing.T) {
 		"2 s of nanoseconds":  {frame(kindHead, 0, 0, 0x80, 0xa8, 0xd6, 0xb9, 7)},
 		"a year of 5 digits":  {frame(kindHead, append(binary.AppendVarint([]byte{0}, lastTime.Unix()+1), 0)...)},
 		"a short record":      {head(), frame(kindBlock, one...)},
+		"a slot of 0 seconds": {head(), frame(kindEvidence, evidenceOf(0, make([]byte, 61)...)...)},
+		"a slot of 65,536":    {head(), frame(kindEvidence, evidenceOf(5, 0x80, 0x80, 4)...)},
+		"17 parts":            {head(), frame(kindEvidence, evidenceOf(5, append(make([]byte, 60), 17)...)...)},
+		"a part that is cut":  {head(), frame(kindEvidence, evidenceOf(5, append(make([]byte, 60), 1, 9, 'e')...)...)},
 		"an empty frame":      {head(), frame(kindBlock)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ const (
 	kindOldStep  = 'S' // as it was written before Since and Counted
 	kindStep     = 'T'
 	kindPosition = 'P'
+	kindEvidence = 'V'
 	kindEnd      = 'E'
 )
 

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"testing"
 	"time"
+
+	"edgeguard"
 )
 
 // FuzzRead reads anything, as it is and with its checksums put right: it is
@@ -25,6 +27,7 @@ func FuzzRead(f *testing.F) {
 			Block:    func(*Block) { records++ },
 			Step:     func(Step) { records++ },
 			Position: func(Position) { records++ },
+			Evidence: func(*edgeguard.Evidence) { records++ },
 		}
 		l, err := readTwice(bytes.NewReader(data), noon, &sink)
 		if err != nil && records > 0 {
@@ -76,6 +79,11 @@ func FuzzRecord(f *testing.F) {
 	e = encoder{}
 	e.position(&s.positions[0])
 	f.Add(byte(kindPosition), bytes.Clone(e.buf))
+	for i := range s.evidence {
+		e = encoder{}
+		e.evidence(&s.evidence[i], 0)
+		f.Add(byte(kindEvidence), bytes.Clone(e.buf))
+	}
 	f.Fuzz(func(t *testing.T, kind byte, data []byte) {
 		once, ok := rewritten(kind, data)
 		if !ok {
@@ -116,6 +124,11 @@ func rewritten(kind byte, data []byte) ([]byte, bool) {
 		var p Position
 		if d.position(&p); d.err == nil {
 			e.position(&p)
+		}
+	case kindEvidence:
+		var v edgeguard.Evidence
+		if d.evidence(&v); d.err == nil {
+			e.evidence(&v, 0)
 		}
 	default:
 		c := Cut{Taken: time.Time{}}

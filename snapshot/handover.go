@@ -1,6 +1,10 @@
 package snapshot
 
-import "time"
+import (
+	"time"
+
+	"edgeguard"
+)
 
 // handover passes the records of one reading to the sink, without those that
 // are of no more use.
@@ -14,7 +18,7 @@ type handover struct {
 }
 
 func (h *handover) visit() *visit {
-	return &visit{h.meter, h.window, h.block, h.step, h.position}
+	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence}
 }
 
 func (h *handover) meter(m Meter) {
@@ -63,5 +67,11 @@ func (h *handover) position(p Position) {
 	if h.sink.Position != nil {
 		h.loaded.Positions++
 		h.sink.Position(p)
+	}
+}
+
+func (h *handover) evidence(e *edgeguard.Evidence) {
+	if h.sink.Evidence != nil {
+		h.sink.Evidence(e)
 	}
 }

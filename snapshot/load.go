@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"edgeguard"
 	"edgeguard/internal/safepath"
 )
 
@@ -39,6 +40,7 @@ type Sink struct {
 	Block    func(*Block)
 	Step     func(Step)
 	Position func(Position)
+	Evidence func(*edgeguard.Evidence)
 }
 
 // Loaded says what a file gave.

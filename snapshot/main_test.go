@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type state struct {
 	blocks    []Block
 	steps     []Step
 	positions []Position
+	evidence  []edgeguard.Evidence
 }
 
 type meterState struct {
@@ -67,6 +69,9 @@ func (s *state) write(w *Writer) {
 	for _, p := range s.positions {
 		w.Position(p)
 	}
+	for i := range s.evidence {
+		w.Evidence(&s.evidence[i])
+	}
 }
 
 // bytes is the state as a file's content.
@@ -90,6 +95,7 @@ func (s *state) sink() Sink {
 		Block:    func(b *Block) { s.blocks = append(s.blocks, *b) },
 		Step:     func(step Step) { s.steps = append(s.steps, step) },
 		Position: func(p Position) { p.Place = append([]byte(nil), p.Place...); s.positions = append(s.positions, p) },
+		Evidence: func(e *edgeguard.Evidence) { s.evidence = append(s.evidence, *e) },
 	}
 }
 
@@ -100,6 +106,7 @@ func untouchable(t testing.TB) Sink {
 		Block:    func(b *Block) { t.Errorf("got block %v", b) },
 		Step:     func(s Step) { t.Errorf("got step %v", s) },
 		Position: func(p Position) { t.Errorf("got position %v", p) },
+		Evidence: func(e *edgeguard.Evidence) { t.Errorf("got evidence %v", e) },
 	}
 }
 
@@ -117,6 +124,19 @@ func window(prefix string, head uint32, counts ...uint16) Window {
 func block(prefix string, until time.Time) Block {
 	return Block{Block: edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "site", Reason: "over limit",
 		Origin: "edge-1", Count: 1901, Limit: 1900, Since: noon.Add(-time.Minute), Until: until, Version: 7}}
+}
+
+// grounds is the evidence of a block that so many nodes counted.
+func grounds(prefix string, nodes int) edgeguard.Evidence {
+	e := edgeguard.Evidence{
+		Prefix: netip.MustParsePrefix(prefix), With: "host=example.org", Rule: "site", Node: "edge-1", Since: noon.Add(-time.Minute), Until: noon.Add(time.Hour),
+		Count: 1901, Limit: 1900, Threshold: 2000, Fleet: nodes > 0, Width: 5,
+	}
+	e.Slots[0], e.Slots[59] = 1, 65535
+	for i := range nodes {
+		e.Split = append(e.Split, edgeguard.Part{Node: string(rune('a' + i)), Count: uint32(i)})
+	}
+	return e
 }
 
 // small is one record or two of everything.
@@ -140,6 +160,7 @@ func small() *state {
 		blocks:    []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
 		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-2 * time.Hour), noon.Add(-time.Hour), 7}},
 		positions: []Position{{"/var/log/nginx/access.log", []byte(`{"offset":12345}`)}, {"empty", nil}},
+		evidence:  []edgeguard.Evidence{grounds("203.0.113.9/32", 2), grounds("2001:db8::/56", 0)},
 	}
 }
 
@@ -173,8 +194,22 @@ func random(rng *rand.Rand, n int) *state {
 		s.blocks = append(s.blocks, b)
 		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Since, b.Until, rng.Uint32N(100)})
 		s.positions = append(s.positions, Position{string(rune('a' + i%26)), make([]byte, rng.IntN(maxText+1))})
+		s.evidence = append(s.evidence, randomEvidence(rng))
 	}
 	return s
+}
+
+func randomEvidence(rng *rand.Rand) edgeguard.Evidence {
+	e := grounds(randomPrefix(rng).String(), rng.IntN(maxParts+1))
+	e.With = strings.Repeat("w", rng.IntN(maxWith+1))
+	e.Count, e.Limit, e.Threshold, e.Width = rng.Uint32(), rng.Uint32(), rng.Uint32(), 1+rng.Uint32N(3600)
+	for i := range e.Slots {
+		e.Slots[i] = uint16(rng.Uint32())
+	}
+	for i := range e.Split {
+		e.Split[i] = edgeguard.Part{Node: strings.Repeat("n", rng.IntN(maxName+1)), Count: rng.Uint32()}
+	}
+	return e
 }
 
 func randomPrefix(rng *rand.Rand) netip.Prefix {

@@ -9,6 +9,8 @@ import (
 	"io"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard"
 )
 
 // reader reads a snapshot frame by frame and checks everything that can be
@@ -33,6 +35,7 @@ type visit struct {
 	block    func(*Block)
 	step     func(Step)
 	position func(Position)
+	evidence func(*edgeguard.Evidence)
 }
 
 func newReader(r io.Reader) *reader {
@@ -104,6 +107,11 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 		if d.position(&p); d.err == nil {
 			r.count.positions++
 			v.position(p)
+		}
+	case kindEvidence:
+		var e edgeguard.Evidence
+		if d.evidence(&e); d.err == nil {
+			v.evidence(&e)
 		}
 	default:
 		d.fail("unknown kind")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"edgeguard"
 	"edgeguard/internal/atomicfile"
 	"edgeguard/internal/safepath"
 )
@@ -86,6 +87,12 @@ func (w *Writer) Step(s Step) {
 func (w *Writer) Position(p Position) {
 	w.open(kindPosition).position(&p)
 	w.count.positions++
+}
+
+// Evidence writes what a key had counted when it was blocked. The end's counts of
+// records leave it out, as an older version wrote them; its checksum covers it.
+func (w *Writer) Evidence(e *edgeguard.Evidence) {
+	w.open(kindEvidence).evidence(e, w.cut.Offset)
 }
 
 // Commit puts the snapshot in its place, and returns nil when it is safe on the

@@ -115,10 +115,12 @@ func (p testPeer) Width(meter uint64) uint32 {
 	}
 	return 0
 }
-func (p testPeer) Now() time.Time                                           { return time.Now() }
-func (p testPeer) Epoch(t time.Time) time.Time                              { return p.epoch(t) }
-func (p testPeer) Local(t time.Time) time.Time                              { return p.local(t) }
-func (p testPeer) Over(k aggregator.Key, peak uint32, reason string)        { p.block(k, peak, reason) }
+func (p testPeer) Now() time.Time              { return time.Now() }
+func (p testPeer) Epoch(t time.Time) time.Time { return p.epoch(t) }
+func (p testPeer) Local(t time.Time) time.Time { return p.local(t) }
+func (p testPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
+	p.block(k, peak, aggregator.SplitReason(split))
+}
 func (p testPeer) Settled(aggregator.Key, uint32) bool                      { return false }
 func (p testPeer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) { return p.merge(b, t) }
 func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust]     { return p.list.Records() }
@@ -142,14 +144,14 @@ func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 	c := outbox.Change{Block: b, Trust: t}
 	return c.ByRule() && p.list.Crowded(b.Prefix)
 }
-func (p testPeer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
-func (p testPeer) Rebooted(boot string) bool                          { return p.reboot(boot) }
-func (p testPeer) Own() []netip.Addr                                  { return nil }
-func (p testPeer) Waits(int) (int, []netip.Prefix)                    { return 0, nil }
-func (p testPeer) Fleet(b []aggregator.Heartbeat)                     { p.met(b) }
-func (p testPeer) Skew(d time.Duration, ok bool)                      { p.skew(d, ok) }
-func (p testPeer) Alarm(kind, about, text string)                     { p.alarm(kind, about, text) }
-func (p testPeer) Calm(kind, about string)                            { p.calm(kind, about) }
+func (p testPeer) Reword(b edgeguard.Block, _ []aggregator.NodeCount) edgeguard.Block { return b }
+func (p testPeer) Rebooted(boot string) bool                                          { return p.reboot(boot) }
+func (p testPeer) Own() []netip.Addr                                                  { return nil }
+func (p testPeer) Waits(int) (int, []netip.Prefix)                                    { return 0, nil }
+func (p testPeer) Fleet(b []aggregator.Heartbeat)                                     { p.met(b) }
+func (p testPeer) Skew(d time.Duration, ok bool)                                      { p.skew(d, ok) }
+func (p testPeer) Alarm(kind, about, text string)                                     { p.alarm(kind, about, text) }
+func (p testPeer) Calm(kind, about string)                                            { p.calm(kind, about) }
 
 // start runs a member's link until the test or stop ends it.
 func (m *member) start(t testing.TB) *member {

@@ -58,7 +58,7 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 			p.doubts.Settle(o.Key)
 			// An unblock may have come while the split was read, and a reload.
 			if o.Act && !p.node.Counts().Forgotten(o.Key, o.Heads[most.At]) {
-				p.node.Over(o.Key, most.Counted, aggregator.SplitReason(evidence.ByNode(most.Fields, p.nodes.Name)))
+				p.node.Over(o.Key, most.Counted, evidence.ByNode(most.Fields, p.nodes.Name))
 			}
 		case o.Act && o.Moved && len(o.Heads) == 1 && p.budget.Take(evidence.Windows, now):
 			o.Heads = evidence.Around(o.Heads[0], p.node.Width(o.Key.Meter))

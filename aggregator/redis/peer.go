@@ -20,9 +20,9 @@ type Counter interface {
 	// this node has no such meter.
 	Width(meter uint64) uint32
 	// Over is called when what the fleet's nodes counted of a key is over the
-	// lowest limit of its meter: reason is the split over the nodes in words. It is
+	// lowest limit of its meter: split is which node counted how much. It is
 	// called again with each push while that lasts.
-	Over(key aggregator.Key, count uint32, reason string)
+	Over(key aggregator.Key, count uint32, split []aggregator.NodeCount)
 	// Settled reports whether Over would change nothing for this key, so that
 	// its split need not be read. peak is what Redis says, which proves nothing.
 	Settled(key aggregator.Key, peak uint32) bool
@@ -57,8 +57,8 @@ type List interface {
 	// at its crossing.
 	Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok bool)
 	// Reword sets the reason of the node's own record of such a block to the
-	// one that is published, and returns the record to publish.
-	Reword(b edgeguard.Block, reason string) edgeguard.Block
+	// split over the nodes, and returns the record to publish.
+	Reword(b edgeguard.Block, split []aggregator.NodeCount) edgeguard.Block
 }
 
 // Membership is what nodes report to each other about themselves.

@@ -34,16 +34,16 @@ func (l *Link) reword(ctx context.Context, changes []outbox.Change) {
 		return
 	}
 	for i := range at {
-		if reason, ok := l.reason(splits[i], here[i]); ok {
+		if split := l.split(splits[i], here[i]); len(split) > 1 {
 			c := &changes[at[i]]
-			c.Block = l.node.Reword(c.Block, reason)
+			c.Block = l.node.Reword(c.Block, split)
 		}
 	}
 }
 
-// reason returns a block's reason with the split. What this node counted since
-// its last push is not in Redis yet, but known here.
-func (l *Link) reason(fields []evidence.Field, here uint32) (words string, ok bool) {
+// split returns which node counted how much. What this node counted since its last
+// push is not in Redis yet, but known here.
+func (l *Link) split(fields []evidence.Field, here uint32) []aggregator.NodeCount {
 	parts := evidence.ByNode(fields, l.nodes.Name)
 	own := slices.IndexFunc(parts, func(p aggregator.NodeCount) bool { return p.Node == l.config.Node })
 	if own < 0 {
@@ -51,5 +51,5 @@ func (l *Link) reason(fields []evidence.Field, here uint32) (words string, ok bo
 		parts = append(parts, aggregator.NodeCount{Node: l.config.Node})
 	}
 	parts[own].Count = max(parts[own].Count, here)
-	return aggregator.SplitReason(parts), len(parts) > 1
+	return parts
 }

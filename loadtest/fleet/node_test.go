@@ -139,9 +139,9 @@ func (p peer) Own() []netip.Addr                   { return nil }
 func (p peer) Waits(n int) (int, []netip.Prefix)   { return p.quarantine.Waits(n) }
 func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b) }
 
-func (p peer) Over(k aggregator.Key, peak uint32, reason string) {
+func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.fleet.pass(beforeBlock)
-	p.member.Over(p.now(), k, peak, reason)
+	p.member.Over(p.now(), k, peak, aggregator.SplitReason(split))
 	if p.member.Blocked(p.now(), k) {
 		p.quarantine.Found(k.Prefix)
 	}
@@ -175,8 +175,8 @@ func (p peer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }
 
-func (p peer) Crowded(edgeguard.Block, blocklist.Trust) bool      { return false }
-func (p peer) Reword(b edgeguard.Block, _ string) edgeguard.Block { return b }
+func (p peer) Crowded(edgeguard.Block, blocklist.Trust) bool                      { return false }
+func (p peer) Reword(b edgeguard.Block, _ []aggregator.NodeCount) edgeguard.Block { return b }
 
 func (p peer) Fleet(beats []aggregator.Heartbeat) {
 	p.mu.Lock()

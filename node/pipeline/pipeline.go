@@ -18,7 +18,8 @@ import (
 	"edgeguard/shard"
 )
 
-// Config is what a pipeline is made of. Only Offset and Crossed are called later.
+// Config is what a pipeline is made of. Only Offset, Crossed and Evidence are called
+// later.
 type Config struct {
 	Memory  *shard.Memory
 	List    *blocklist.List
@@ -26,6 +27,9 @@ type Config struct {
 	Boot    time.Time                // when this run began, local
 	Offset  func() time.Duration     // of the node's clock
 	Crossed func(edgeguard.Crossing) // called on the goroutine that decides
+	// Evidence is called with that of each block that a rule made, before Crossed.
+	// Nil for none.
+	Evidence func(edgeguard.Evidence)
 }
 
 // Generation is what a reload replaces in one step.
@@ -117,6 +121,11 @@ func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
 
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
 	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
+	if c.Action == edgeguard.ActionBlock && !c.Until.IsZero() && p.made.Evidence != nil {
+		if e, ok := p.current.Load().Detector.Evidence(&c); ok {
+			p.made.Evidence(e)
+		}
+	}
 	p.made.Crossed(c)
 }
 

@@ -51,6 +51,8 @@ type Sources struct {
 	Refuses func() func(*edgeguard.Block) string
 	// Why returns why an address is protected.
 	Why func(netip.Addr) string
+	// Evidence returns what a key had counted when this node blocked it.
+	Evidence func(prefix netip.Prefix, now time.Time) (edgeguard.Evidence, bool)
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode

@@ -112,6 +112,13 @@ func (s *Status) Allowances(now time.Time) iter.Seq[edgeguard.Block] {
 	return s.outward(s.from.List.Allowances(s.from.Clock.Local(now)))
 }
 
+// Evidence implements admin.Reader.
+func (s *Status) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
+	e, ok := s.from.Evidence(prefix, s.from.Clock.Now())
+	e.Since, e.Until = s.from.Clock.Epoch(e.Since), s.from.Clock.Epoch(e.Until)
+	return e, ok
+}
+
 // Rates implements admin.Reader.
 func (s *Status) Rates() []rates.Series { return s.from.Rates() }
 
