@@ -15,11 +15,11 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	if wantsCSV(r) {
-		s.exportBlocks(w, f)
+	if exports(r) != "" {
+		s.exportBlocks(w, r, f)
 		return nil
 	}
-	call.SendJSON(w, http.StatusOK, s.BlockPage(f, limit))
+	call.SendJSON(w, http.StatusOK, s.BlockPage(r.Context(), f, limit))
 	return nil
 }
 

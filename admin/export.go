@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,36 +10,78 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
-	"edgeguard/blocklist"
 )
 
 // exported are the columns of an export.
 var exported = []string{"prefix", "rule", "reason", "origin", "count", "limit", "since", "until", "proxied", "refused", "last_refused", "refused_by"}
 
-// wantsCSV reports whether a client asks for a table instead of JSON.
-func wantsCSV(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Accept"), "text/csv")
+// media are the types in which a list is exported.
+var media = []string{"text/csv", "application/x-ndjson"}
+
+// exports returns the type of the export that a client asks for; empty for a page.
+func exports(r *http.Request) string {
+	for _, one := range media {
+		if strings.HasPrefix(r.Header.Get("Accept"), one) {
+			return one
+		}
+	}
+	return ""
 }
 
-// exportBlocks sends all blocks that match as CSV, page by page as it is read: a
-// million rows are never in memory together.
-func (s *reads) exportBlocks(w http.ResponseWriter, f listing.Filter) {
+// lines is one format of an export.
+type lines interface {
+	head()
+	block(b *ActiveBlock)
+	// Flush sends what was written, and Error says whether the client has gone away.
+	Flush()
+	Error() error
+}
+
+// exportBlocks sends all blocks that match, page by page as it is read: a million
+// rows are never in memory together.
+func (s *reads) exportBlocks(w http.ResponseWriter, r *http.Request, f listing.Filter) {
 	f.Node = s.events.node
-	header := w.Header()
+	out, header := lines(&table{csv.NewWriter(w)}), w.Header()
 	header.Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	header.Set("Content-Disposition", `attachment; filename="blocks.csv"`)
+	if exports(r) != media[0] {
+		out = &objects{to: json.NewEncoder(w)}
+		header.Set("Content-Type", media[1])
+		header.Set("Content-Disposition", `attachment; filename="blocks.ndjson"`)
+	}
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	out, now := csv.NewWriter(w), s.reader.Now()
-	_ = out.Write(exported) // who has gone away needs no answer: Error says so
+	out.head()
 	for more := true; more && out.Error() == nil; out.Flush() {
-		picked := f.Pick(s.blocks(now, &f), call.MaxLimit, false)
+		picked, last, _ := s.pick(r.Context(), &f, call.MaxLimit, false)
 		for _, b := range s.reader.Active(picked.Blocks) {
-			_ = out.Write(row(&b))
+			out.block(&b)
 		}
-		more, f.After = picked.More || picked.Cut, blocklist.PlaceOf(&picked.Last)
+		more, f.After = picked.More || picked.Cut, last
 	}
 }
+
+// objects is an export of a JSON object a line. A field that is unknown to who reads
+// it is left alone, where another column would move the others.
+type objects struct {
+	to  *json.Encoder
+	err error
+}
+
+func (o *objects) head()        {}
+func (o *objects) Flush()       {}
+func (o *objects) Error() error { return o.err }
+func (o *objects) block(b *ActiveBlock) {
+	if o.err == nil {
+		o.err = o.to.Encode(b)
+	}
+}
+
+// table is an export of a line of cells for each block.
+type table struct{ *csv.Writer }
+
+func (t *table) head()                { _ = t.Write(exported) } // Error says so
+func (t *table) block(b *ActiveBlock) { _ = t.Write(row(b)) }
 
 func row(b *ActiveBlock) []string {
 	refused := ""

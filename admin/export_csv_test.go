@@ -2,6 +2,9 @@ package admin_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +29,7 @@ func TestExport(t *testing.T) {
 	n := newNode()
 	n.list.Restore(manyBlocks(2500), start)
 	s := serve(t, n, admin.Config{})
-	for _, query := range []string{"?order=newest", "?order=newest&rule=site", "?prefix=20.0.0.0/21", "?contains=20.0.0.9", "?rule=none", "?limit=1"} {
+	for _, query := range []string{"?order=newest", "?order=newest&rule=site", "?order=count", "?order=newest&dir=asc", "?prefix=20.0.0.0/21", "?contains=20.0.0.9", "?rule=none", "?limit=1"} {
 		var want []string
 		paged := strings.Replace(query, "?limit=1", "?limit=1000", 1)
 		for next, cursor := "-", ""; next != ""; cursor = "&cursor=" + next {
@@ -44,6 +47,34 @@ func TestExport(t *testing.T) {
 			if row[0] != want[i] || row[1] != "site" || row[6] != start.Add(-time.Duration(rowNumber(t, row[0])+1)*time.Millisecond).Format(time.RFC3339) {
 				t.Fatalf("%s: row %d is %q, want %s", query, i, row, want[i])
 			}
+		}
+	}
+}
+
+// As JSON lines, an export has the same blocks with all their fields, as a page has
+// them.
+func TestExportJSONLines(t *testing.T) {
+	n := newNode()
+	n.list.Restore(manyBlocks(2500), start)
+	n.mustBlock(t, "203.0.113.7/32", "a\nb\u2028\"", "n2")
+	s := serve(t, n, admin.Config{})
+	for _, query := range []string{"", "order=newest", "order=ends&dir=desc", "origin=n2", "rule=none"} {
+		var want []admin.ActiveBlock
+		for next, cursor := "-", ""; next != ""; cursor = "&cursor=" + url.QueryEscape(next) {
+			page := decode[admin.BlockPage](t, s, "/api/v1/blocks?limit=700&"+query+cursor)
+			want, next = append(want, page.Blocks...), page.Next
+		}
+		status, body := s.ask(t, request{method: "GET", path: "/api/v1/blocks?" + query, unix: true, header: map[string]string{"Accept": "application/x-ndjson"}})
+		var got []admin.ActiveBlock
+		for line := range strings.Lines(string(body)) {
+			var b admin.ActiveBlock
+			if err := json.Unmarshal([]byte(line), &b); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			got = append(got, b)
+		}
+		if status != 200 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d, %d blocks, want %d", query, status, len(got), len(want))
 		}
 	}
 }

@@ -11,16 +11,20 @@ import (
 
 // ReadFilter reads the parameters of a list of blocks.
 func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
-	q, p := call.ReadQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "limit", "cursor")
+	q, p := call.ReadQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "dir", "limit", "cursor")
 	if p != nil {
 		return f, 0, p
 	}
-	f = listing.Filter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Newest: q["order"] == "newest"}
-	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", listing.Local, listing.Manual, listing.Fleet}, {"proxied", "true", "false"}, {"order", "prefix", "newest"}} {
+	f = listing.Filter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Order: q["order"]}
+	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", listing.Local, listing.Manual, listing.Fleet}, {"proxied", "true", "false"}, {"order", listing.ByPrefix, listing.Newest, listing.ByEnd, listing.ByCount}, {"dir", "asc", "desc"}} {
 		if p := q.OneOf(word[0], word[1:]...); p != nil {
 			return f, 0, p
 		}
 	}
+	if f.Order == "" {
+		f.Order = listing.ByPrefix
+	}
+	f.Backwards = q["dir"] != "" && q["dir"] != listing.Orders[f.Order]
 	if text, given := q["proxied"]; given {
 		yes := text == "true"
 		f.Proxied = &yes

@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard"
 	"edgeguard/admin/call"
 )
 
 // Whatever the query, what is read of it is in bounds and reads the same again.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"", "limit=10", "cursor=203.0.113.0/24&rule=site", "prefix=2001:db8::/32&contains=::1", "limit=-1", "%zz", "rule=a&rule=b", "prefix=::ffff:1.2.3.4/120", "a;b", "order=newest&cursor=2026-03-01T12:00:00.5Z,203.0.113.7/32", "order=newest&cursor=9999-12-31T23:59:59-23:00,::/0", "family=ipv6&made_by=fleet&proxied=true&since_after=2026-03-01T12:00:00Z"} {
+	for _, seed := range []string{"", "limit=10", "cursor=203.0.113.0/24&rule=site", "prefix=2001:db8::/32&contains=::1", "limit=-1", "%zz", "rule=a&rule=b", "prefix=::ffff:1.2.3.4/120", "a;b", "order=newest&cursor=2026-03-01T12:00:00.5Z,203.0.113.7/32", "order=newest&cursor=9999-12-31T23:59:59-23:00,::/0", "order=ends&cursor=ends,-1,203.0.113.7/32,3", "order=count&dir=asc&cursor=count-,7,::/0,0", "order=newest&dir=asc", "dir=desc", "family=ipv6&made_by=fleet&proxied=true&since_after=2026-03-01T12:00:00Z"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -41,13 +40,13 @@ func FuzzQuery(f *testing.F) {
 			again.Set("prefix", filter.Within.String())
 		}
 		if !filter.First() {
-			again.Set("cursor", filter.Cursor(&edgeguard.Block{Prefix: filter.After.Prefix, Since: filter.After.Since}))
+			again.Set("cursor", filter.Cursor(filter.After))
 		}
-		if filter.Newest {
-			again.Set("order", "newest")
-		}
+		again.Set("order", filter.Order)
+		again.Set("dir", map[bool]string{true: "desc", false: "asc"}[filter.Descending()])
 		second, _, p := ReadFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
-		if p != nil || second.Within != filter.Within || second.After.Prefix != filter.After.Prefix || !second.After.Since.Equal(filter.After.Since) {
+		if p != nil || second.Within != filter.Within || second.Order != filter.Order || second.After.Key != filter.After.Key || second.After.Copy != filter.After.Copy ||
+			second.After.Prefix != filter.After.Prefix || !second.After.Since.Equal(filter.After.Since) {
 			t.Fatalf("%q became %+v, and that %+v, %v", raw, filter, second, p)
 		}
 	})

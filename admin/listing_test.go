@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	diffs "github.com/google/go-cmp/cmp"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -27,7 +28,8 @@ func random400(t *testing.T, n *node, random *rand.Rand) {
 		}
 		b := edgeguard.Block{
 			Prefix: netip.PrefixFrom(addr, addr.BitLen()-random.IntN(3)*4).Masked(), Rule: []string{"a", "b", edgeguard.ManualRule}[random.IntN(3)],
-			Origin: []string{"n1", "n2"}[random.IntN(2)], Proxied: random.IntN(2) == 0, Since: start.Add(-time.Duration(random.IntN(60)) * time.Second), Until: start.Add(time.Hour),
+			Origin: []string{"n1", "n2"}[random.IntN(2)], Proxied: random.IntN(2) == 0, Since: start.Add(-time.Duration(random.IntN(60)) * time.Second), Until: start.Add(time.Hour + time.Duration(random.IntN(60))*time.Second),
+			Count: uint32(random.IntN(9)),
 		}
 		if _, _, err := n.list.Add(b, true, start); err != nil {
 			t.Fatal(err)
@@ -84,7 +86,32 @@ func choose(random *rand.Rand, pick netip.Prefix) choice {
 	return c
 }
 
-// Pages in either order have what sorting and filtering all blocks gives, and the
+// randomOrder chooses an order and returns what it means.
+func randomOrder(random *rand.Rand, query url.Values) (order func(a, b edgeguard.Block) int, dir int) {
+	names := []string{"", "prefix", "newest", "ends", "count"}
+	chosen := random.IntN(len(names))
+	order = []func(a, b edgeguard.Block) int{
+		func(a, b edgeguard.Block) int { return 0 }, func(a, b edgeguard.Block) int { return 0 },
+		func(a, b edgeguard.Block) int { return a.Since.Compare(b.Since) },
+		func(a, b edgeguard.Block) int { return a.Until.Compare(b.Until) },
+		func(a, b edgeguard.Block) int { return int(a.Count) - int(b.Count) },
+	}[chosen]
+	if chosen > 0 {
+		query.Set("order", names[chosen])
+	}
+	dir = []int{1, 1, -1, 1, -1}[chosen]
+	switch random.IntN(3) {
+	case 0:
+		query.Set("dir", "asc")
+		return order, 1
+	case 1:
+		query.Set("dir", "desc")
+		return order, -1
+	}
+	return order, dir
+}
+
+// Pages in each order have what sorting and filtering all blocks gives, and the
 // first one says how many that is.
 func TestOrders(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -96,19 +123,11 @@ func TestOrders(t *testing.T) {
 	s := serve(t, n, admin.Config{})
 	for range 200 {
 		c := choose(random, all[random.IntN(len(all))].Prefix)
-		newest := random.IntN(3) > 0
+		order, dir := randomOrder(random, c.query)
 		want := slices.DeleteFunc(slices.Clone(all), func(b edgeguard.Block) bool {
 			return slices.ContainsFunc(c.wants, func(wants func(edgeguard.Block) bool) bool { return !wants(b) })
 		})
-		if newest {
-			c.query.Set("order", "newest")
-			slices.SortFunc(want, func(a, b edgeguard.Block) int {
-				if by := b.Since.Compare(a.Since); by != 0 {
-					return by
-				}
-				return b.Prefix.Compare(a.Prefix)
-			})
-		}
+		slices.SortFunc(want, func(a, b edgeguard.Block) int { return dir * cmp.Or(order(a, b), a.Prefix.Compare(b.Prefix)) })
 		var prefixes, got []string
 		for _, b := range want {
 			prefixes = append(prefixes, b.Prefix.String())
@@ -125,7 +144,7 @@ func TestOrders(t *testing.T) {
 			}
 			c.query.Set("cursor", next)
 		}
-		if diff := cmp.Diff(prefixes, got); diff != "" {
+		if diff := diffs.Diff(prefixes, got); diff != "" {
 			t.Fatalf("%s: %s", query, diff)
 		}
 	}
@@ -170,7 +189,9 @@ func TestOrderIsRefused(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
 	for query, field := range map[string]string{
 		"order=oldest": "order", "family=v4": "family", "made_by=me": "made_by", "proxied=yes": "proxied", "since_after=noon": "since_after",
-		"order=newest&cursor=203.0.113.7/32": "cursor", "order=newest&cursor=2026-03-01T12:00:00Z": "cursor", "cursor=2026-03-01T12:00:00Z,203.0.113.7/32": "cursor",
+		"order=newest&cursor=203.0.113.7/32": "cursor", "dir=up": "dir",
+		"order=ends&cursor=count,7,203.0.113.7/32,0": "cursor", "order=ends&dir=desc&cursor=ends,7,203.0.113.7/32,0": "cursor", "order=ends&cursor=ends,x,203.0.113.7/32,0": "cursor",
+		"order=ends&cursor=ends,7,203.0.113.7/32,-1": "cursor", "order=ends&cursor=ends,7,x,0": "cursor", "order=prefix&dir=desc&cursor=203.0.113.7/32": "cursor", "order=newest&cursor=2026-03-01T12:00:00Z": "cursor", "cursor=2026-03-01T12:00:00Z,203.0.113.7/32": "cursor",
 	} {
 		status, body := s.ask(t, request{method: "GET", path: "/api/v1/blocks?" + query, unix: true})
 		if status != http.StatusBadRequest || !strings.Contains(string(body), fmt.Sprintf(`"field":%q`, field)) {

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/scan"
+	"edgeguard/admin/sorted"
 )
 
 // View is what the API answers, before it is JSON: the pages of the console show
@@ -18,13 +19,15 @@ type View struct {
 	events *Events
 	scans  *scan.Shared[scanned]
 	audits *audits
+	sorted *sorted.Copies
 	// discreet leaves out what operators wrote.
 	discreet bool
 }
 
 // NewView returns a view of a node and of what happened on it.
 func NewView(reader Reader, events *Events) *View {
-	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](func() time.Time { return reader.Now() })}
+	now := func() time.Time { return reader.Now() }
+	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](now), sorted: sorted.New(now)}
 }
 
 // Reader returns the node that the view shows, without what operators wrote where
@@ -170,7 +173,7 @@ func (v *View) Newest(n int) []Block {
 			return false
 		}
 		seen[e.Block.Prefix] = true
-		b, active := exact(v.reader.Find(now, e.Block.Prefix), e.Block.Prefix)
+		b, active := v.reader.Exact(now, e.Block.Prefix)
 		if active {
 			blocks = append(blocks, NewBlock(b))
 		}

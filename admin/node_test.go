@@ -124,6 +124,13 @@ func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block
 	return found
 }
 
+func (n *node) Exact(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool) {
+	if found := n.list.Of(now, prefix); found != nil {
+		return *found, true
+	}
+	return b, false
+}
+
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Origin = "n1"
 	if !force && b.Prefix == crowded {

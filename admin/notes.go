@@ -46,6 +46,13 @@ func (r withoutNotes) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block
 	return found
 }
 
+// Exact implements Reader.
+func (r withoutNotes) Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool) {
+	b, ok := r.Reader.Exact(now, prefix)
+	b.Reason = shownReason(b.Rule, b.Reason)
+	return b, ok
+}
+
 // Held implements Reader.
 func (r withoutNotes) Held() []HeldBlock {
 	held := append([]HeldBlock{}, r.Reader.Held()...)

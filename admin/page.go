@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"iter"
 	"net/netip"
 	"slices"
@@ -8,17 +9,18 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/listing"
+	"edgeguard/admin/sorted"
 )
 
-// BlockPage returns one page of the active blocks that match a filter.
-func (v *View) BlockPage(f listing.Filter, limit int) BlockPage {
+// BlockPage returns one page of the active blocks that match a filter; an empty one
+// if ctx ended first.
+func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) BlockPage {
 	f.Node = v.events.node
-	now, stats := v.reader.Now(), v.reader.Blocklist()
-	page := BlockPage{Total: stats.V4 + stats.V6, AsOf: now.UTC()}
+	stats := v.reader.Blocklist()
 	known, isKnown := f.Known(&stats)
 	counts := f.First() && !isKnown
-	picked := f.Pick(v.blocks(now, &f), limit, counts)
-	page.Blocks = v.reader.Active(picked.Blocks)
+	picked, last, asOf := v.pick(ctx, &f, limit, counts)
+	page := BlockPage{Total: stats.V4 + stats.V6, AsOf: asOf.UTC(), Blocks: v.reader.Active(picked.Blocks)}
 	switch {
 	case f.First() && isKnown:
 		page.Matched = &known
@@ -28,7 +30,7 @@ func (v *View) BlockPage(f listing.Filter, limit int) BlockPage {
 		page.MatchedAtLeast = picked.Matched
 	}
 	if picked.More || picked.Cut {
-		page.Next = f.Cursor(&picked.Last)
+		page.Next = f.Cursor(last)
 	}
 	if picked.Cut && !picked.More {
 		page.Looked = picked.Looked
@@ -36,14 +38,56 @@ func (v *View) BlockPage(f listing.Filter, limit int) BlockPage {
 	return page
 }
 
-// blocks returns the blocks from the filter's beginning on, in order. Those that
-// hold an address are few and found without a walk through all.
-func (v *View) blocks(now time.Time, f *listing.Filter) iter.Seq[edgeguard.Block] {
+// pick takes a page out of the blocks in their order, and returns the place of the
+// last one that it looked at and the time of which the order is. Those that hold
+// an address are few and found without a walk through all.
+func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count bool) (p listing.Page, last listing.Position, asOf time.Time) {
+	now := v.reader.Now()
+	var blocks iter.Seq[edgeguard.Block]
 	switch {
 	case f.Contains.IsValid():
-		return slices.Values(f.Sort(v.reader.Find(now, netip.PrefixFrom(f.Contains, f.Contains.BitLen()))))
-	case f.Newest:
-		return v.reader.Newest(now, f.Rule, f.After)
+		blocks = slices.Values(f.Sort(v.reader.Find(now, netip.PrefixFrom(f.Contains, f.Contains.BitLen()))))
+	case f.Sorted():
+		return v.pickSorted(ctx, f, limit, count)
+	case f.Order == listing.Newest:
+		blocks = v.reader.Newest(now, f.Rule, f.After.Place)
+	default:
+		blocks = v.reader.Blocks(now, f.From())
 	}
-	return v.reader.Blocks(now, f.From())
+	p = f.Pick(blocks, limit, count)
+	return p, f.PlaceOf(&p.Last), now
+}
+
+// pickSorted is pick by an order that the list does not keep. A block is shown as it
+// is now, at the place that it had when the copy was made.
+func (v *View) pickSorted(ctx context.Context, f *listing.Filter, limit int, count bool) (p listing.Page, last listing.Position, asOf time.Time) {
+	c, ok := v.sorted.Of(ctx, f.Order, f.After.Copy, func(now time.Time) (refs []sorted.Ref) {
+		stats := v.reader.Blocklist()
+		refs = make([]sorted.Ref, 0, stats.V4+stats.V6)
+		for b := range v.reader.Blocks(now, netip.Prefix{}) {
+			refs = append(refs, sorted.NewRef(f.Key(&b), b.Prefix))
+		}
+		return refs
+	})
+	if !ok {
+		return p, last, v.reader.Now()
+	}
+	walk := c.List.All(f.Descending())
+	if !f.First() {
+		walk = c.List.Behind(sorted.NewRef(f.After.Key, f.After.Prefix), f.Descending())
+	}
+	now := v.reader.Now()
+	p = f.Pick(func(yield func(edgeguard.Block) bool) {
+		for i := range walk.Len() {
+			if b, _ := v.reader.Exact(now, walk.At(i).Prefix()); !yield(b) {
+				return
+			}
+		}
+	}, limit, count)
+	if walk.Len() > 0 {
+		ref := walk.At(p.LastAt)
+		last = listing.Position{Key: ref.Key(), Copy: c.Name}
+		last.Prefix = ref.Prefix()
+	}
+	return p, last, c.AsOf
 }

@@ -35,6 +35,9 @@ type Stats struct {
 	Evicted   uint64 `json:"blocks_evicted"`
 	// Forgotten unblocks and ended blocks found no room among what is remembered.
 	Forgotten uint64 `json:"blocks_forgotten"`
+	// SortedBytes is the memory of copies of the list in another order. A minute
+	// after they were last read there are none.
+	SortedBytes int64 `json:"sorted_bytes,omitempty"`
 	// Allowances are the active ones made at run time.
 	Allowances int `json:"allowances"`
 

@@ -37,6 +37,10 @@ type Reader interface {
 	// the narrowest first.
 	Find(now time.Time, prefix netip.Prefix) []edgeguard.Block
 
+	// Exact returns the live block of exactly this prefix; false if there is none. It
+	// takes no lock.
+	Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
+
 	// Held returns the blocks of the fleet that await confirmation, in the order
 	// of their prefixes.
 	Held() []HeldBlock

@@ -28,7 +28,7 @@ type blockedPage struct {
 	Network                 string // only blocks inside it
 	Filtered                bool
 	Problem                 *call.Problem // of the filters
-	Rows                    []blockRow
+	Table                   blockTable
 	Matches                 string // how many, in words
 	First, Older            string // pages
 }
@@ -44,6 +44,12 @@ type option struct {
 	Chosen       bool
 }
 
+// blockTable is blocks, with heads by which they can be put in another order.
+type blockTable struct {
+	Heads []columnHead
+	Rows  []blockRow
+}
+
 // blockRow is one block of a list.
 type blockRow struct {
 	Prefix, Path string
@@ -55,6 +61,7 @@ type blockRow struct {
 	// says that it counts this prefix.
 	Counted      bool
 	Count, Limit uint32
+	Crossed      uint32 // the count when it was blocked, where the rows are in its order
 	Slots        []uint16
 	Window       int
 	// Refused is what this node refused; empty where RefusedBy refuses unseen.
@@ -63,15 +70,12 @@ type blockRow struct {
 }
 
 func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	asked, f := given(r.URL.Query()), p.frame(r, "blocked", "Blocked")
+	asked, f := ordered(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
 		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked),
-	}
-	if asked.Get("order") == "" {
-		asked.Set("order", "newest")
 	}
 	asked.Set("limit", pageLength)
 	wanted, limit, problem := admin.ReadFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
@@ -79,11 +83,18 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Problem = problem
 		return "blocked.html", shown
 	}
-	page, now := p.view.BlockPage(wanted, limit), p.reader.Now()
+	page, now := p.view.BlockPage(r.Context(), wanted, limit), p.reader.Now()
+	shown.Table.Heads = heads(asked, &wanted)
 	for i := range page.Blocks {
-		shown.Rows = append(shown.Rows, p.row(now, &page.Blocks[i]))
+		row := p.row(now, &page.Blocks[i])
+		if wanted.Order == listing.ByCount {
+			row.Crossed = page.Blocks[i].Count
+		}
+		shown.Table.Rows = append(shown.Table.Rows, row)
 	}
-	shown.Matches = matches(&page)
+	if shown.Matches = matches(&page); now.Sub(page.AsOf) > time.Second {
+		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."
+	}
 	if asked.Has("cursor") {
 		shown.First = "/blocked?" + without(asked, "cursor").Encode()
 	}
@@ -119,7 +130,7 @@ func without(asked url.Values, name string) url.Values {
 // narrows reports whether the parameters leave out some blocks.
 func narrows(asked url.Values) bool {
 	for name := range asked {
-		if name != "order" && name != "cursor" {
+		if name != "order" && name != "dir" && name != "cursor" {
 			return true
 		}
 	}
@@ -152,11 +163,12 @@ func (p *Pages) filters(asked url.Values) []filter {
 		{"rule", "Rule", append(rules, option{Value: edgeguard.ManualRule, Label: "by hand"})},
 		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: listing.Local, Label: "rules, on this node"}, {Value: listing.Manual, Label: "by hand, on this node"}, {Value: listing.Fleet, Label: "other nodes"}}},
 		{"family", "Family", []option{{Label: "IPv4 and IPv6"}, {Value: "ipv4", Label: "IPv4"}, {Value: "ipv6", Label: "IPv6"}}},
-		{"order", "Order", []option{{Label: "newest first"}, {Value: "prefix", Label: "by address"}}},
+		{"order", "Order", []option{{Value: listing.Newest, Label: "newest first"}, {Value: "newest asc", Label: "oldest first"}, {Value: listing.ByEnd, Label: "ends soonest"},
+			{Value: "ends desc", Label: "ends last"}, {Value: listing.ByCount, Label: "highest count when blocked"}, {Value: listing.ByPrefix, Label: "by address"}}},
 	}
 	for _, f := range all {
 		for i := range f.Options {
-			f.Options[i].Chosen = f.Options[i].Value == asked.Get(f.Name)
+			f.Options[i].Chosen = f.Options[i].Value == chosen(asked, f.Name)
 		}
 	}
 	return all

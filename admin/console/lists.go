@@ -98,9 +98,9 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 // networkPage is the blocks inside a network, and those around it.
 type networkPage struct {
 	frame
-	Network      string
-	Around, Rows []blockRow
-	More         bool
+	Network        string
+	Around, Inside blockTable
+	More           bool
 }
 
 // networkLength is how many blocks the page of a network shows.
@@ -116,8 +116,9 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 		return "", nil
 	}
 	shown, now := &networkPage{frame: p.frame(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
+	shown.Around.Heads, shown.Inside.Heads = plainHeads(), plainHeads()
 	for _, b := range p.reader.Active(p.reader.Find(now, prefix)) {
-		shown.Around = append(shown.Around, p.row(now, &b))
+		shown.Around.Rows = append(shown.Around.Rows, p.row(now, &b))
 	}
 	var inside []edgeguard.Block
 	for b := range p.reader.Blocks(now, prefix) {
@@ -133,7 +134,7 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 		inside = append(inside, b)
 	}
 	for _, b := range p.reader.Active(inside) {
-		shown.Rows = append(shown.Rows, p.row(now, &b))
+		shown.Inside.Rows = append(shown.Inside.Rows, p.row(now, &b))
 	}
 	return "network.html", shown
 }

@@ -114,7 +114,11 @@ func (d *document) responses(o *operation) object {
 	success := object{"description": "success"}
 	switch {
 	case o.answer != nil:
-		success["content"] = object{"application/json": object{"schema": d.answers.of(reflect.TypeOf(o.answer))}}
+		content := object{"application/json": object{"schema": d.answers.of(reflect.TypeOf(o.answer))}}
+		for _, media := range o.exports {
+			content[media] = object{}
+		}
+		success["content"] = content
 	case o.media != "":
 		success["content"] = object{o.media: object{}}
 	}

@@ -99,6 +99,12 @@ type answer struct {
 
 func (s *server) send(method, path, body string) answer {
 	s.t.Helper()
+	return s.sendFor("", method, path, body)
+}
+
+// sendFor asks for an answer of a type.
+func (s *server) sendFor(accept, method, path, body string) answer {
+	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, "http://node"+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -106,6 +112,7 @@ func (s *server) send(method, path, body string) answer {
 	if body != "" || method != "GET" {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	request.Header.Set("Accept", accept)
 	got, err := s.admin.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
@@ -282,6 +289,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	s.refusals()
+	s.exports()
 }
 
 // stream compares events, from the node's start on, until each kind that this
@@ -317,6 +325,17 @@ func (s *server) stream() {
 	}
 	if len(want) > 0 {
 		s.t.Errorf("the stream ended without %v", want)
+	}
+}
+
+// exports asks for the blocks as other types, each of which the document has.
+func (s *server) exports() {
+	s.t.Helper()
+	for _, media := range []string{"text/csv", "application/x-ndjson"} {
+		got := s.sendFor(media, "GET", "/api/v1/blocks", "")
+		if s.compare("GET /api/v1/blocks", got); got.status != http.StatusOK || got.media != media || !strings.Contains(string(got.body), "203.0.113.9/32") {
+			s.t.Errorf("%s: %+v: %s", media, got.status, got.body)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ type operation struct {
 	answer  any      // a value of the answer's type; nil for none
 	also    int      // another status with the same answer; 0 for none
 	media   string   // of an answer that is not of a type
+	exports []string // other types of the answer, by the header Accept
 	fails   []int    // statuses of problems beside those that any route has
 }
 
@@ -34,7 +35,8 @@ var operations = map[string]operation{
 		query: []string{"kind", "after"}, media: "text/event-stream", fails: []int{400, 503}},
 
 	"GET /api/v1/blocks": {id: "listBlocks", summary: "Active blocks, page by page",
-		query: []string{"rule", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "limit", "cursor"}, answer: admin.BlockPage{}, fails: []int{400}},
+		query: []string{"rule", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "dir", "limit", "cursor"}, answer: admin.BlockPage{},
+		exports: []string{"text/csv", "application/x-ndjson"}, fails: []int{400}},
 	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
 		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
 	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},
@@ -80,7 +82,8 @@ var parameters = map[string]object{
 	"?family":      {"description": "only of IPv4 or IPv6", "schema": object{"type": "string", "enum": []string{"ipv4", "ipv6"}}},
 	"?proxied":     {"description": "only those that were learned from behind a trusted proxy, or only others", "schema": object{"type": "boolean"}},
 	"?since_after": {"description": "only those that began after this time", "schema": object{"type": "string", "format": "date-time"}},
-	"?order":       {"description": "by prefix, or the newest first", "schema": object{"type": "string", "enum": []string{"prefix", "newest"}, "default": "prefix"}},
+	"?order":       {"description": "by prefix, the newest first, by the end, or by the count of the crossing", "schema": object{"type": "string", "enum": []string{"prefix", "newest", "ends", "count"}, "default": "prefix"}},
+	"?dir":         {"description": "the direction; without it `newest` and `count` begin with the greatest, the others with the least", "schema": object{"type": "string", "enum": []string{"asc", "desc"}}},
 	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one", "schema": object{"type": "string"}},
 	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},
 	"?reason":      {"description": "one line of at most 256 bytes", "schema": object{"type": "string", "maxLength": 256}},

@@ -74,6 +74,7 @@ type List interface {
 	Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block]
 	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
+	Of(now time.Time, prefix netip.Prefix) *edgeguard.Block
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
 	Allowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
 	Stats() blocklist.Stats

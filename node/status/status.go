@@ -82,6 +82,14 @@ func (s *Status) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	return found
 }
 
+// Exact implements admin.Reader.
+func (s *Status) Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool) {
+	if b := s.from.List.Of(s.from.Clock.Local(now), prefix); b != nil {
+		return s.Outward(*b), true
+	}
+	return edgeguard.Block{}, false
+}
+
 // heldKind returns what a held record is.
 func heldKind(b *edgeguard.Block) string {
 	switch {
