@@ -119,8 +119,7 @@ func (p *Pages) html(answer page) http.Handler {
 			return
 		}
 		setHeaders(w.Header())
-		w.WriteHeader(status)
-		_, _ = body.WriteTo(w) // who has gone away needs no answer
+		send(w, r, status, &body)
 	})
 }
 
