@@ -34,6 +34,11 @@ lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full s
 generate: ## deploy/: Prometheus's rules and Grafana's dashboard
 	go generate ./...
 
+console-test: ## the console's pages in a real browser, at every width and in every colour
+	@scripts/need chromium redis-server nginx:nginx-light npm ip:iproute2 unshare:util-linux
+	@cd loadtest/console/e2e && npm ci --silent --ignore-scripts --no-audit --no-fund
+	cd loadtest/console/e2e && CONSOLE_FULL=yes go test -count=1 -v -timeout 40m .
+
 console-vendor: ## the console's chart library, out of npm's package; no diff is left where it is as committed
 	@scripts/console-vendor
 
@@ -55,4 +60,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -f edgeguard
 
-.PHONY: build test bare race lint generate console-vendor fuzz bench bench-fleet torture clean
+.PHONY: build test bare race lint generate console-test console-vendor fuzz bench bench-fleet torture clean

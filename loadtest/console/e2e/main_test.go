@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"edgeguard/internal/nodetest"
+)
+
+// patience bounds every wait for something that must happen. Nothing is measured
+// by it.
+const patience = 60 * time.Second
+
+// full makes the tests look at every page at every width, and longer.
+var full = os.Getenv("CONSOLE_FULL") != ""
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// browser is the one that all tabs are in; each tab has cookies of its own.
+var browser context.Context
+
+func run(m *testing.M) (int, error) {
+	if os.Getenv(nodetest.Built) == "" { // else a test has started itself again
+		program, err := build()
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = os.RemoveAll(filepath.Dir(program)) }()
+		if err := os.Setenv(nodetest.Built, program); err != nil {
+			return 0, err
+		}
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return 0, errors.New("chromium is not installed: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	defer end()
+	var closed context.CancelFunc
+	browser, closed = chromedp.NewContext(allocator)
+	defer closed()
+	if err := chromedp.Run(browser); err != nil {
+		return 0, fmt.Errorf("chromium does not start: %w", err)
+	}
+	return m.Run(), nil
+}
+
+// build builds the command with the product's own versions of its modules, which
+// are not always those of this module.
+func build() (string, error) {
+	folder, err := os.MkdirTemp("", "edgeguard")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(folder, "edgeguard")
+	c := exec.Command("go", "build", "-C", "../../..", "-o", program, "./cmd/edgeguard")
+	if out, err := c.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(folder)
+		return "", fmt.Errorf("%v: %w\n%s", c.Args, err, out)
+	}
+	return program, nil
+}

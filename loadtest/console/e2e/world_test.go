@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"edgeguard/internal/nodetest"
+	"edgeguard/internal/redistest"
+)
+
+// world is nodes in a state that an operator may find them in.
+type world struct {
+	name  string
+	node  *node // the one that is looked at
+	other *node // of the same fleet
+	pages []string
+}
+
+// everywhere are the pages that every node has.
+var everywhere = []string{"/blocked", "/near", "/rules", "/rules/site", "/allowed", "/held", "/activity", "/about", "/address/203.0.113.45", "/network/203.0.113.0/24"}
+
+const (
+	offender = "203.0.113.45" // blocked by the rule site
+	guesser  = "203.0.113.77" // blocked by the rule login
+	nearby   = "198.51.100.17"
+	prober   = "198.51.100.23" // over the limit of a rule that only reports
+	sixth    = "2001:db8:77::1"
+	spread   = "203.0.113.130" // over the limit on no node alone
+)
+
+func empty(t *testing.T) *world {
+	return &world{name: "empty", node: start(t, "edge-1", "rules: [{name: site, threshold: 200}]"), pages: everywhere}
+}
+
+// pair starts two nodes of a fleet, whose Redis is behind the proxies.
+func pair(t *testing.T, more string) (one, two *node, redis *redistest.Proxy) {
+	server := redistest.Start(t, redistest.Options{})
+	if out, err := exec.Command(os.Getenv(nodetest.Built), "fleet", "install", "--redis", "redis://"+server.Addr).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	redis = redistest.NewProxy(t, server.Addr)
+	one = start(t, "edge-1", fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: e2e, max_nodes: 2}\n%s", redis.Addr, more))
+	two = start(t, "edge-2", fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: e2e, max_nodes: 2}\n%s", server.Addr, rules))
+	one.Until("the nodes know each other", func() bool {
+		a, b := one.status().Fleet, two.status().Fleet
+		return a.Up && b.Up && a.Alive == 2 && b.Alive == 2
+	})
+	return one, two, redis
+}
+
+// usual is a fleet of two with offenders of each kind, behind an nginx.
+func usual(t *testing.T) *world {
+	one, two, _ := pair(t, rules)
+	offend(t, one, two)
+	return &world{name: "usual", node: one, other: two, pages: append([]string{
+		"/fleet", "/rules/login", "/rules/probing", "/activity?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
+		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/network/198.51.100.64/26",
+	}, everywhere...)}
+}
+
+func offend(t *testing.T, one, two *node) {
+	front := site(t, one)
+	ask(t, front, offender, "/x", limit+11)
+	asked := strings.TrimSuffix(front, "/") + "/login"
+	ask(t, asked, guesser, "/login", 40)
+	ask(t, front, nearby, "/x", limit*9/10)
+	one.ask(prober, "/wp-login.php", 60)
+	two.ask(sixth, "/x", limit+5)
+	for range 10 { // on each node half of what the limit allows
+		one.ask(spread, "/x", limit/20+1)
+		two.ask(spread, "/x", limit/20+1)
+	}
+	one.block("198.51.100.64/26", "abuse report")
+	two.block("203.0.113.9", "scraper, ticket 4711")
+	one.allow("198.51.100.128/25", "office")
+	for _, n := range []*node{one, two} {
+		n.blocked(offender, guesser, sixth, spread, "198.51.100.70", "203.0.113.9")
+	}
+}
+
+// crowded has as much as fits: long names and notes, many rules, many blocks.
+func crowded(t *testing.T) *world {
+	var all strings.Builder
+	all.WriteString("rules:\n")
+	for i := range 12 {
+		name := fmt.Sprintf("a-rule-with-the-longest-name-that-a-rule-can-have-which-is-%02d-xx", i)
+		fmt.Fprintf(&all, "  - {name: %s, threshold: %d, candidates: [65000, 1000, 2000, 3000, 4000, 5000, 6000, 7000], match: {path: [/%d]}, wide: strict}\n", name[:64], 60000+i, i)
+	}
+	all.WriteString("  - {name: site, threshold: 65000, candidates: [1, 10, 100, 1000, 10000, 20000, 30000, 40000, 50000]}\n  - {name: agents, threshold: 20, key: {with: [path]}, action: shadow}\n")
+	n := start(t, strings.Repeat("n", 60), all.String())
+	note := strings.Repeat("a note without an end ", 11)
+	for i := range 60 {
+		n.block(fmt.Sprintf("2001:db8:ffff:ffff:%x:ffff:ffff:%x", 0xf000+i, 0xf000+i), note)
+		n.block(fmt.Sprintf("203.0.113.%d", i), strings.Repeat("x", 250))
+	}
+	for i := range 20 {
+		n.allow(fmt.Sprintf("2001:db8:eeee:ffff:%x:ffff:ffff:ffff", 0xf000+i), note)
+	}
+	for i := range 30 {
+		n.ask(fmt.Sprintf("2001:db8:dddd:%x::1", 0xf000+i), "/3", 40+i)
+	}
+	return &world{name: "full", node: n, pages: append([]string{
+		"/blocked?order=prefix", "/address/2001:db8:ffff:ffff:f000:ffff:ffff:f000", "/address/2001:db8:dddd:f000::1", "/network/2001:db8:ffff:ffff::/64", "/rules/agents",
+	}, everywhere...)}
+}
+
+// degraded is cut off from its fleet, and a list of it is not taken.
+func degraded(t *testing.T) *world {
+	one, two, redis := pair(t, rules+"enforce: {files: [{file: $DIR/list.txt, format: plain, reload: [/bin/false]}]}\n")
+	two.block(offender, "scraper")
+	one.blocked(offender)
+	redis.Set(redistest.Fault{Refuse: true})
+	redis.Cut()
+	one.Until("it says what is wrong", func() bool {
+		s := one.status()
+		return !s.Fleet.Up && s.Enforcers[0].Failing > 0 && len(s.Conditions) > 0
+	})
+	return &world{name: "degraded", node: one, other: two, pages: append([]string{"/fleet"}, everywhere...)}
+}
+
+func monitor(t *testing.T) *world {
+	n := start(t, "edge-1", "mode: monitor\n"+rules)
+	n.ask(offender, "/x", limit+11)
+	n.ask(nearby, "/x", limit*9/10)
+	n.blocked(offender)
+	return &world{name: "monitor", node: n, pages: append([]string{"/address/" + nearby}, everywhere...)}
+}
+
+// worlds are the states, each started when a test comes to it.
+var worlds = map[string]func(*testing.T) *world{"empty": empty, "usual": usual, "full": crowded, "degraded": degraded, "monitor": monitor}
+
+// answersNotFound reports whether a page is one that is meant to be missing: the
+// browser logs its status.
+func answersNotFound(n *node, path string) bool {
+	answer, err := asker.Get(n.base + path)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusNotFound
+}
