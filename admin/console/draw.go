@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,9 +120,7 @@ func newChart(slots []uint16, window int, levels []limitLine) chart {
 	}
 	fmt.Fprintf(&line, "%.1f,%.1f", plotRight, y(float64(sum)))
 	c.Sum = line.String()
-	for _, l := range levels {
-		c.Levels = append(c.Levels, level{px(y(float64(l.at))), px(y(float64(l.at)) + l.below), l.class, l.label + " " + words.Number(l.at)})
-	}
+	c.Levels = newLevels(levels, y)
 	c.Left = ticks(top, y)
 	for i := 0; i <= 4; i++ {
 		label := "now"
@@ -138,6 +137,25 @@ type limitLine struct {
 	at           uint32
 	class, label string
 	below        float64 // where its label is, in pixels under the line
+}
+
+// newLevels draws limits, those that matter most first. One whose label has no room
+// beside the others' is a line without a label.
+func newLevels(levels []limitLine, at func(float64) float64) []level {
+	const room = 15 // of a label, in pixels
+	var all []level
+	var taken []float64
+	for _, l := range levels {
+		y := at(float64(l.at))
+		one := level{Y: px(y), LabelY: px(y + l.below), Class: l.class, Label: l.label + " " + words.Number(l.at)}
+		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-y-l.below) < room }) {
+			one.Label = ""
+		} else {
+			taken = append(taken, y+l.below)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // ticks marks an axis from 0 to top at round numbers.
