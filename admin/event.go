@@ -16,10 +16,11 @@ const (
 	EventDisallow = "disallow"
 	EventAlarm    = "alarm" // something an operator should look at
 	EventState    = "state" // the node changed: reloaded, degraded, stopping …
+	EventHeld     = "held"  // other records than before await confirmation
 	EventGap      = "gap"
 )
 
-var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState}
+var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState, EventHeld}
 
 // Event is one thing that happened on the node.
 type Event struct {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"sync"
@@ -12,8 +13,6 @@ import (
 )
 
 const (
-	// maxStreams is how many streams may be open.
-	maxStreams = 64
 	// MaxLabels is how many values of one label are counted apart; the rest go
 	// under OtherLabel, so that no input can grow the metrics without end.
 	MaxLabels  = 64
@@ -24,8 +23,9 @@ const (
 // waits: see [live.Hub]. It is safe for concurrent use. Make one with
 // [NewEvents].
 type Events struct {
-	node string
-	hub  *live.Hub[*Event]
+	node   string
+	hub    *live.Hub[*Event]
+	places live.Places
 
 	mu     sync.Mutex        // guards the fields below
 	made   map[MadeBy]uint64 // blocks by rule and origin
@@ -100,6 +100,15 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 // sentence.
 func (e *Events) State(now time.Time, name, text string) {
 	e.publish(&Event{Time: now.UTC(), Kind: EventState, Name: name, Text: text})
+}
+
+// Held publishes that the records which await confirmation are others than before.
+func (e *Events) Held(now time.Time, n int) {
+	text := "no record of the fleet awaits confirmation any more"
+	if n > 0 {
+		text = fmt.Sprintf("records of the fleet that await confirmation: %d", n)
+	}
+	e.publish(&Event{Time: now.UTC(), Kind: EventHeld, Name: "held", Text: text})
 }
 
 // Origin returns where a block was made, as in MadeBy.

@@ -9,6 +9,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/scan"
 	"edgeguard/admin/sorted"
+	"edgeguard/admin/watch"
 )
 
 // View is what the API answers, before it is JSON: the pages of the console show
@@ -20,6 +21,7 @@ type View struct {
 	scans  *scan.Shared[scanned]
 	audits *audits
 	sorted *sorted.Copies
+	board  *watch.Board
 	// discreet leaves out what operators wrote.
 	discreet bool
 }
@@ -27,7 +29,8 @@ type View struct {
 // NewView returns a view of a node and of what happened on it.
 func NewView(reader Reader, events *Events) *View {
 	now := func() time.Time { return reader.Now() }
-	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](now), sorted: sorted.New(now)}
+	look := func(now time.Time, k watch.Key) watch.Figures { return reader.Figures(now, k) } // the document of the API has no reader
+	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](now), sorted: sorted.New(now), board: watch.New(now, look)}
 }
 
 // Reader returns the node that the view shows, without what operators wrote where

@@ -24,6 +24,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
 )
@@ -208,6 +209,15 @@ func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 }
 
 func (n *node) Rates() []rates.Series { return []rates.Series{{Step: 5, Requests: []uint64{7}}} }
+
+// Figures returns made-up counts and the block that holds the prefix.
+func (n *node) Figures(now time.Time, k watch.Key) watch.Figures {
+	f := watch.Figures{Prefix: k.Prefix, Rule: "site", Count: 3, Limit: 1900, Window: 300, Slots: make([]uint16, k.Slots), SlotBegan: now}
+	if found := n.Find(now, k.Prefix); len(found) > 0 {
+		f.Until = found[0].Until
+	}
+	return f
+}
 
 func (n *node) Rules() []admin.Rule { return n.rules }
 

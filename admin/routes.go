@@ -44,6 +44,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/rules/{name}/outcome": {"GET": reads.getOutcome},
 		"/api/v1/top":                  {"GET": reads.getTop},
 		"/api/v1/events":               {"GET": reads.streamEvents},
+		"/api/v1/watch":                {"GET": reads.watch},
 		"/api/v1/reload":               {"POST": changes.reload},
 	}
 }

@@ -23,11 +23,12 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/live"
 	"edgeguard/admin/serve"
 )
 
 // defaultConnections is twice the streams that there may be.
-const defaultConnections = 128
+const defaultConnections = 2 * live.Most
 
 // Config is what a server shows, and who may see it.
 type Config struct {
@@ -51,7 +52,7 @@ type Config struct {
 	// login, then without changes. Nil for none.
 	Pages func(*View, *Changes) map[string]http.Handler
 	// Connections bounds the open connections of each listener. For one more
-	// another is closed, see package lobby. 0 means 128.
+	// another is closed, see package lobby. 0 means 512.
 	Connections int
 	// Log receives the errors of net/http. Nil discards them.
 	Log *slog.Logger

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/live"
+	"edgeguard/admin/watch"
 )
 
 // streamEvents sends events as they happen (text/event-stream) until the
@@ -23,23 +25,39 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *call.Probl
 	if p != nil {
 		return p
 	}
-	after := r.Header.Get("Last-Event-ID")
-	if after == "" {
-		after = q["after"]
+	return s.stream(w, r, streamed{kinds: kinds, after: q["after"]})
+}
+
+// streamed is what a stream sends: events of some kinds, nil for all, and the
+// figures of keys. After is the parameter of its name.
+type streamed struct {
+	kinds map[string]bool
+	keys  []watch.Key
+	after string
+}
+
+// stream answers with a stream, unless too many are open.
+func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) *call.Problem {
+	release := s.events.places.Take(live.Reader{Browser: r.Header.Get("Sec-Fetch-Mode") != "", Guest: s.discreet})
+	if release == nil {
+		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("the %d streams of the node, or those of its browsers or guests, are all open", live.Most), "close one, or use the unix socket")
 	}
-	most := maxStreams
-	if s.discreet {
-		most /= 2 // every user of this host may come so: the operator's own are kept
-	}
-	stream, start := s.events.hub.Listen(after, kinds, most)
-	if stream == nil {
-		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d streams are already open", most), "close one, or use the unix socket")
-	}
+	defer release()
+	stream, start := s.events.hub.Listen(cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after), wanted.kinds)
 	defer s.events.hub.Leave(stream)
 	out := eventWriter{live.NewWriter(w), s.discreet}
-	if r.Method != http.MethodHead && out.catchUp(start) {
-		live.Follow(r.Context(), out.Writer, stream, out.event)
+	if r.Method == http.MethodHead || !out.catchUp(start) {
+		return nil
 	}
+	var figures <-chan watch.Message
+	if wanted.keys != nil {
+		viewer := s.board.Join(wanted.keys)
+		defer s.board.Leave(viewer)
+		if figures = viewer.Messages; !out.figures(s.board.Look(wanted.keys)) {
+			return nil
+		}
+	}
+	live.Follow(r.Context(), out.Writer, stream.Messages, out.event, figures, out.figures)
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/live"
 )
 
 // patience bounds what is waited for, not what is measured.
@@ -228,13 +229,13 @@ func TestTooManyStreams(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var open sync.WaitGroup
-	for range 64 {
+	for range live.Most {
 		open.Go(func() {
 			for range s.stream(ctx, "") {
 			}
 		})
 	}
-	s.listening(t, 64)
+	s.listening(t, live.Most)
 	_, errs := take(t, t.Context(), s, 1, "")
 	if len(errs) != 1 || asProblem(t, errs[0]).Status != http.StatusServiceUnavailable {
 		t.Errorf("one more stream: %v", errs)

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 )
 
@@ -58,6 +59,9 @@ type Reader interface {
 	// Evidence returns what a key had counted when this node last blocked exactly
 	// this prefix; false if that is not kept.
 	Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool)
+
+	// Figures returns what a prefix counts now, and its block.
+	Figures(now time.Time, k watch.Key) watch.Figures
 
 	// FleetCounts returns what the whole fleet counts of keys, in their order:
 	// nil for a key that the fleet does not add up, or where Redis cannot be

@@ -53,7 +53,7 @@ const (
 // Bounds and defaults of the open connections of a listener.
 const (
 	authConnections  = 1024
-	adminConnections = 128
+	adminConnections = 512
 	leastConnections = 8
 	mostConnections  = 1_000_000
 )

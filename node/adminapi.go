@@ -124,6 +124,9 @@ func (a *adminAPI) publish(e entry) {
 // state passes a change of the node's state to the API's streams.
 func (a *adminAPI) state(state, text string) { a.events.State(a.status.Now(), state, text) }
 
+// held passes to the API's streams that other records than before are held.
+func (a *adminAPI) held(n int) { a.events.Held(a.status.Now(), n) }
+
 // noteRates reads the counters that the API shows as rates.
 func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 	a.rates.Note(now, func() rates.Counters {

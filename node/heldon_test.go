@@ -62,6 +62,10 @@ func TestHeldOnOneOfThree(t *testing.T) {
 	if held := a.others(); !reflect.DeepEqual(held, none) {
 		t.Errorf("after the confirmation: %+v", held)
 	}
+	b.eventually("the streams of edge-b have both changes", func() bool {
+		all := b.admin.view.Recent(10, admin.EventHeld)
+		return len(all) >= 2 && strings.HasSuffix(all[1].Text, ": 1") && strings.HasPrefix(all[0].Text, "no record")
+	})
 }
 
 // A node that is cut off from Redis says so, and does not wait for heartbeats.

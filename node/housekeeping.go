@@ -75,7 +75,7 @@ func (h *housekeeping) observeClock() {
 func (n *Node) housekeeping() *housekeeping {
 	hidden := &checks.Hidden{Current: n.pipeline.Current, Alarms: n.alarms}
 	dominant := &checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}
-	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync}
+	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync, changed: n.admin.held}
 	nodes := &checks.Nodes{Current: n.pipeline.Current, Alarms: n.alarms}
 	claims := &checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.peer.Records, Alarms: n.alarms}

@@ -33,7 +33,9 @@ type heldCheck struct {
 	alarms     *alarm.Tracker
 	log        *slog.Logger
 	resync     func() // reads the fleet's list again
+	changed    func(held int)
 	asked      time.Time
+	last       quarantine.Stats
 }
 
 func (h *heldCheck) check(now time.Time) {
@@ -43,6 +45,10 @@ func (h *heldCheck) check(now time.Time) {
 	}
 	if g.Config.Fleet == nil {
 		return
+	}
+	if s := h.quarantine.Stats(); s != h.last {
+		h.last = s
+		h.changed(s.Held)
 	}
 	if now.Sub(h.asked) >= resyncEvery && h.quarantine.Lacking() {
 		h.asked = now

@@ -45,6 +45,7 @@ var least = map[string]Role{
 	"GET /api/v1/rules/{name}/outcome": Guest,
 	"GET /api/v1/top":                  Guest,
 	"GET /api/v1/events":               Guest,
+	"GET /api/v1/watch":                Guest,
 	"GET /":                            Guest, // what does not exist
 
 	"GET /api/v1/audit": Reader, // notes, and who wrote them

@@ -81,14 +81,10 @@ func (h *Hub[T]) Publish(kind string, with func(id string) T) {
 }
 
 // Listen opens a stream of the kinds, nil for all, from now on or from behind the
-// message of an ID. The stream is nil if there are that many already. Whoever
-// opens one closes it with Leave.
-func (h *Hub[T]) Listen(after string, kinds map[string]bool, most int) (*Stream[T], Start[T]) {
+// message of an ID. Whoever opens one closes it with Leave.
+func (h *Hub[T]) Listen(after string, kinds map[string]bool) (*Stream[T], Start[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.streams) >= most {
-		return nil, Start[T]{}
-	}
 	queue := make(chan Message[T], queueSize)
 	s := &Stream[T]{Messages: queue, queue: queue, kinds: kinds}
 	h.streams[s] = true

@@ -44,9 +44,10 @@ func (o *Writer) Event(id, kind string, value any) bool {
 	return err == nil && o.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, kind, data))
 }
 
-// Follow has a stream's messages sent until ctx is done, the client is gone or the
-// stream is closed.
-func Follow[T any](ctx context.Context, o *Writer, s *Stream[T], send func(Message[T]) bool) {
+// Follow has a stream's messages sent, and those of another source unless that is
+// nil, until ctx is done, the client is gone or one of the two is closed: the client
+// was too slow, and can come back with the last ID that it has.
+func Follow[T, U any](ctx context.Context, o *Writer, messages <-chan Message[T], send func(Message[T]) bool, others <-chan U, sendOther func(U) bool) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for ok := true; ok; {
@@ -55,11 +56,10 @@ func Follow[T any](ctx context.Context, o *Writer, s *Stream[T], send func(Messa
 			return
 		case <-ticker.C:
 			ok = o.write(": alive\n\n")
-		case m, more := <-s.Messages:
-			if !more { // too slow; it can come back with the last ID that it has
-				return
-			}
-			ok = send(m)
+		case m, more := <-messages:
+			ok = more && send(m)
+		case m, more := <-others:
+			ok = more && sendOther(m)
 		}
 	}
 }

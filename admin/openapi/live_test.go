@@ -279,6 +279,8 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/fleet/held", "/api/v1/fleet/held?prefix=203.0.113.0/24", "", 200},
 		{"POST /api/v1/fleet/sign", "/api/v1/fleet/sign", `{"yes":true}`, 200},
 		{"GET /api/v1/events", "/api/v1/events?kind=nothing", "", 400},
+		{"GET /api/v1/watch", "/api/v1/watch?once=true&prefix=203.0.113.9&prefix=2001:db8::/64&prefix=198.51.100.7", "", 200},
+		{"GET /api/v1/watch", "/api/v1/watch?slots=61", "", 400},
 	} {
 		s.call(c.route, c.path, c.body, c.status)
 	}

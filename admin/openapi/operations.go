@@ -1,6 +1,9 @@
 package openapi
 
-import "edgeguard/admin"
+import (
+	"edgeguard/admin"
+	"edgeguard/admin/watch"
+)
 
 // operation is what a route does, as far as its Go types do not say it.
 type operation struct {
@@ -11,8 +14,8 @@ type operation struct {
 	status  int      // of success; 0 means 200
 	answer  any      // a value of the answer's type; nil for none
 	also    int      // another status with the same answer; 0 for none
-	media   string   // of an answer that is not of a type
-	exports []string // other types of the answer, by the header Accept
+	media   string   // of an answer that is not JSON
+	exports []string // other types of the answer, beside JSON
 	fails   []int    // statuses of problems beside those that any route has
 }
 
@@ -33,6 +36,8 @@ var operations = map[string]operation{
 	"POST /api/v1/reload":      {id: "reload", summary: "Reads the config again. On an error the previous one stays in use", answer: admin.Reloaded{}, fails: []int{422}},
 	"GET /api/v1/events": {id: "streamEvents", summary: "Events as they happen, as server-sent events. The data of each is an Event as JSON",
 		query: []string{"kind", "after"}, media: "text/event-stream", fails: []int{400, 503}},
+	"GET /api/v1/watch": {id: "watch", summary: "The figures of prefixes every five seconds, as server-sent events of the kind `figures`, and events of the kinds asked for. With once=true one message as JSON",
+		query: []string{"prefix", "rule", "slots", "kind", "after", "once"}, answer: watch.Watched{}, exports: []string{"text/event-stream"}, fails: []int{400, 503}},
 
 	"GET /api/v1/blocks": {id: "listBlocks", summary: "Active blocks, page by page",
 		query: []string{"rule", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "dir", "limit", "cursor"}, answer: admin.BlockPage{},
@@ -76,7 +81,7 @@ var parameters = map[string]object{
 	"?threshold":   {"description": "the threshold to try; required", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
 	"?limit":       {"description": "how many", "schema": object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
 	"?cursor":      {"description": "`next` of the previous page", "schema": object{"type": "string"}},
-	"?rule":        {"description": "only of this rule; `manual` for those made by hand", "schema": object{"type": "string"}},
+	"?rule":        {"description": "only of this rule; `manual` for those made by hand; of a watch, whose counts to send", "schema": object{"type": "string"}},
 	"?origin":      {"description": "only of this node", "schema": object{"type": "string"}},
 	"?made_by":     {"description": "only those that this node's rules made, an operator of this node, or another node", "schema": object{"type": "string", "enum": []string{"local", "manual", "fleet"}}},
 	"?family":      {"description": "only of IPv4 or IPv6", "schema": object{"type": "string", "enum": []string{"ipv4", "ipv6"}}},
@@ -84,10 +89,12 @@ var parameters = map[string]object{
 	"?since_after": {"description": "only those that began after this time", "schema": object{"type": "string", "format": "date-time"}},
 	"?order":       {"description": "by prefix, the newest first, by the end, or by the count of the crossing", "schema": object{"type": "string", "enum": []string{"prefix", "newest", "ends", "count"}, "default": "prefix"}},
 	"?dir":         {"description": "the direction; without it `newest` and `count` begin with the greatest, the others with the least", "schema": object{"type": "string", "enum": []string{"asc", "desc"}}},
-	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one", "schema": object{"type": "string"}},
+	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one; what to watch, up to 100 times", "schema": object{"type": "string"}},
 	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},
 	"?reason":      {"description": "one line of at most 256 bytes", "schema": object{"type": "string", "maxLength": 256}},
 	"?kind":        {"description": "only events of these kinds, with commas between them", "schema": object{"type": "string"}},
+	"?slots":       {"description": "how many of the newest slots to send", "schema": object{"type": "integer", "minimum": 1, "maximum": 60, "default": 3}},
+	"?once":        {"description": "one message as JSON instead of a stream", "schema": object{"type": "boolean"}},
 	"?seconds":     {"description": "for how long", "schema": object{"type": "integer", "minimum": 1}},
 	"?after":       {"description": "continues behind the event of this ID, as the header Last-Event-ID", "schema": object{"type": "string"}},
 }
