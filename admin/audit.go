@@ -21,7 +21,7 @@ type Audit struct {
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
 	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow",
-	// "sign" or "reload".
+	// "sign", "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"` // the prefix as asked for; empty for "sign" and "reload"
 	Detail string `json:"detail,omitempty"` // the end and the reason

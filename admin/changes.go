@@ -24,14 +24,24 @@ func (c *Changes) audited(by access.Caller, record Audit, change func(*Audit) *c
 	if p == nil {
 		p = change(&record)
 	}
-	record.Time, record.Result = c.view.reader.Now(), "ok"
-	record.Who, record.User, record.Role, record.Way = by.Who, by.User, by.Role.String(), by.Way
+	record.Result = "ok"
 	if p != nil {
 		record.Result = p.Error()
 	}
-	c.view.audits.add(record)
-	c.log(record)
+	c.record(by, record)
 	return p
+}
+
+// record keeps and logs what somebody did.
+func (c *Changes) record(by access.Caller, a Audit) {
+	a.Time, a.Who, a.User, a.Role, a.Way = c.view.reader.Now(), by.Who, by.User, by.Role.String(), by.Way
+	c.view.audits.add(a)
+	c.log(a)
+}
+
+// login records a login, a logout, or that somebody showed too many wrong tokens.
+func (c *Changes) login(by access.Caller, action, result string) {
+	c.record(by, Audit{Action: action, Result: result})
 }
 
 // mayChange refuses callers that are no operators, should the policy of the routes

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"edgeguard/admin/access"
@@ -20,7 +21,13 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 			if caller.Role >= access.Reader {
 				next = full
 			}
-			next.ServeHTTP(w, r.WithContext(access.WithCaller(r.Context(), caller)))
+			ctx, end := caller.During(access.WithCaller(r.Context(), caller))
+			defer end()
+			next.ServeHTTP(w, r.WithContext(ctx))
+			return
+		}
+		if page, ok := refusal.LoginPage(r, pattern); ok && s.config.Pages != nil {
+			http.Redirect(w, r, page, http.StatusSeeOther)
 			return
 		}
 		s.config.Metrics.Refused(refusal.Reason)
@@ -29,6 +36,9 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 		}
 		if refusal.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="edgeguard"`)
+		}
+		if after := refusal.RetryAfter(); after > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(after))
 		}
 		call.NewProblem(refusal.Status, refusal.Field, refusal.Detail, refusal.Fix).Send(w)
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/admin/console"
 	"edgeguard/admin/metrics"
 )
@@ -21,12 +22,24 @@ func newServer(t testing.TB, c admin.Config) *admin.Server {
 func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
 	t.Helper()
 	c.View, c.Operator, c.Metrics = admin.NewView(n, n.events), n, metrics.New(n, n.events, nil)
-	c.Pages = func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() }
+	c.Pages = consolePages
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// consolePages are the console's, which say in a header what their forms carry.
+func consolePages(view *admin.View, _ *admin.Changes) map[string]http.Handler {
+	routes := console.New(view).Routes()
+	for pattern, page := range routes {
+		routes[pattern] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Form-Token", access.FormToken(r))
+			page.ServeHTTP(w, r)
+		})
+	}
+	return routes
 }
 
 func TestRefusesToListenBeyondLoopback(t *testing.T) {

@@ -48,6 +48,7 @@ type node struct {
 	evidence map[netip.Prefix]edgeguard.Evidence
 
 	looks atomic.Int64 // at all keys of a rule
+	later atomic.Int64 // how long after start it is, in nanoseconds
 
 	mu      sync.Mutex
 	stats   admin.Stats
@@ -76,7 +77,7 @@ func newNode() *node {
 	return n
 }
 
-func (n *node) Now() time.Time { return start }
+func (n *node) Now() time.Time { return start.Add(time.Duration(n.later.Load())) }
 
 func (n *node) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {

@@ -12,7 +12,7 @@
 // without one the node listens on loopback only, and no client can change
 // anything or see what operators wrote. A foreign page is kept out of it: changes
 // require a JSON content type, nothing is answered to another origin's page,
-// loopback requires a local Host, and there are no cookies. Package access decides
+// loopback requires a local Host, and forms carry a token. Package access decides
 // it, by a role for each route.
 package admin
 
@@ -25,6 +25,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/live"
 	"edgeguard/admin/serve"
+	"edgeguard/admin/session"
 )
 
 // defaultConnections is twice the streams that there may be.
@@ -40,6 +41,8 @@ type Config struct {
 	// people in. New and ReadTokens read the files.
 	TokenFile, ReaderTokenFile string
 	ProxyAuth                  access.ProxyAuth
+	// Logins are shared by all servers of a node. Nil for its own.
+	Logins *session.Logins
 	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
 	// Metrics answers /metrics.
@@ -77,11 +80,7 @@ type Server struct {
 
 // New makes a server and reads its token. It does not listen yet.
 func New(c Config) (*Server, error) {
-	policy, err := access.New(access.Admitted{TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{config: c, access: policy}
+	s := &Server{config: c}
 	if s.config.Connections == 0 {
 		s.config.Connections = defaultConnections
 	}
@@ -89,13 +88,22 @@ func New(c Config) (*Server, error) {
 		s.config.Audit = func(Audit) {}
 	}
 	s.changes = &Changes{view: c.View, operator: c.Operator, log: s.config.Audit}
+	var err error
+	s.access, err = access.New(access.Admitted{
+		TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth,
+		Logins: c.Logins, Now: c.View.reader.Now, Audit: s.changes.login,
+		Refused: func(reason string) { s.config.Metrics.Refused(reason) },
+	})
+	if err != nil {
+		return nil, err
+	}
 	if c.Document != nil {
 		if s.document, err = c.Document(s.Routes()); err != nil {
 			return nil, err
 		}
 	}
 	s.Bounded = &serve.Bounded{
-		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.forGuests(), nil)), MayListen: policy.MayListen,
+		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.forGuests(), nil)), MayListen: s.access.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}
 	return s, nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console"
+	"edgeguard/admin/session"
 	"edgeguard/internal/lobby"
 )
 
@@ -28,6 +30,8 @@ const (
 	change
 	profile
 	private // reading that requires a login: as read, and refused without one
+	door    // for clients that would be admitted with a login
+	socket  // changing over the unix socket alone
 )
 
 var routes = map[string]sort{
@@ -58,7 +62,11 @@ var routes = map[string]sort{
 
 	"GET /{$}":                             read,
 	"GET /find":                            read,
-	"GET /console/assets/{version}/{name}": read,
+	"GET /console/assets/{version}/{name}": door,
+	"GET /login":                           door,
+	"POST /login":                          door,
+	"POST /logout":                         door,
+	"POST /sessions/end":                   change,
 	"GET /blocked":                         read,
 	"GET /near":                            read,
 	"GET /address/{address}":               read,
@@ -79,6 +87,8 @@ var routes = map[string]sort{
 	"POST /api/v1/allow":                change,
 	"DELETE /api/v1/allow/{prefix...}":  change,
 	"POST /api/v1/reload":               change,
+	"DELETE /api/v1/sessions":           change,
+	"POST /api/v1/login-links":          socket,
 
 	"GET /debug/pprof/":        profile,
 	"GET /debug/pprof/cmdline": profile,
@@ -97,7 +107,15 @@ type way struct {
 	host    string
 	header  map[string]string // a line break is between two of one name
 	old     bool              // HTTP/1.0
+	login   login             // before it asks
 	answers [4]int
+}
+
+// login is how a client has logged in.
+type login struct {
+	token string // by this token
+	link  bool   // by a link
+	out   bool   // and has logged out
 }
 
 const stranger = "198.51.100.1"
@@ -182,6 +200,29 @@ var ways = []way{
 	{name: "a foreign page's link", from: "127.0.0.1", header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, answers: [4]int{0, 0, 403, 403}},
 	{name: "a page of another port", from: "127.0.0.1", header: map[string]string{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, answers: [4]int{403, 403, 403, 403}},
 	{name: "typed into a browser", from: "127.0.0.1", header: map[string]string{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, answers: [4]int{0, 0, 403, 403}},
+	{name: "operator's session", token: true, from: "127.0.0.1", login: login{token: secret}, answers: [4]int{0, 0, 0, 0}},
+	{name: "reader's session", token: true, from: "127.0.0.1", login: login{token: readerSecret}, answers: [4]int{0, 0, 403, 403}},
+	{name: "operator's session from another host", token: true, from: stranger, host: "edge.example", login: login{token: secret}, answers: [4]int{0, 0, 0, 403}},
+	{name: "session of a wrong token", token: true, from: "127.0.0.1", login: login{token: secret + "0"}, answers: [4]int{0, 401, 401, 401}},
+	{name: "session by a link beside a token", token: true, from: "127.0.0.1", login: login{link: true}, answers: [4]int{0, 0, 0, 0}},
+	{name: "session by a link without token", from: "127.0.0.1", login: login{link: true}, answers: [4]int{0, 0, 0, 0}},
+	{name: "session by a link, past the proxy", proxy: true, from: "127.0.0.1", login: login{link: true}, answers: [4]int{0, 0, 0, 0}},
+	{name: "session, logged out", token: true, from: "127.0.0.1", login: login{token: secret, out: true}, answers: [4]int{0, 401, 401, 401}},
+	{name: "session without token, logged out", from: "127.0.0.1", login: login{link: true, out: true}, answers: [4]int{0, 0, 403, 403}},
+	{name: "session beside a wrong token", token: true, from: "127.0.0.1", login: login{token: secret}, header: bearer(secret + "0"), answers: [4]int{0, 401, 401, 401}},
+	{name: "operator's session beside a reader's token", token: true, from: "127.0.0.1", login: login{token: secret}, header: bearer(readerSecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "session beside a login of the proxy", token: true, from: stranger, host: "edge.example", login: login{token: secret}, header: map[string]string{"Authorization": "Basic YWxpY2U6c2VjcmV0"}, answers: [4]int{0, 0, 0, 403}},
+	{name: "session over TLS", token: true, from: stranger, host: "edge.example", login: login{token: secret}, header: map[string]string{"X-Forwarded-Proto": "https"}, answers: [4]int{0, 0, 0, 403}},
+	{name: "session by the proxy", token: true, proxy: true, from: "127.0.0.1", host: "edge.example", login: login{token: secret}, header: map[string]string{"X-Edgeguard-Proxy-Secret": proxySecret, "X-Forwarded-Proto": "https"}, answers: [4]int{0, 0, 0, 403}},
+	{name: "operator's session of a user of the proxy", token: true, proxy: true, from: "127.0.0.1", host: "edge.example", login: login{token: secret}, header: user("reader", proxySecret), answers: [4]int{0, 0, 403, 403}},
+	{name: "session, a foreign page's fetch", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, answers: [4]int{403, 403, 403, 403}},
+	{name: "session, a foreign page's image", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, answers: [4]int{403, 403, 403, 403}},
+	{name: "session, a foreign page's form", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, answers: [4]int{0, 0, 403, 0}},
+	{name: "session, a foreign page's websocket", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "websocket", "Sec-Fetch-Dest": "websocket", "Connection": "Upgrade", "Upgrade": "websocket"}, answers: [4]int{403, 403, 403, 403}},
+	{name: "session, a page of another port", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, answers: [4]int{403, 403, 403, 403}},
+	{name: "session, an old browser's foreign page", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Origin": "https://evil.example"}, answers: [4]int{0, 0, 403, 0}},
+	{name: "session, a page of nowhere", token: true, from: "127.0.0.1", login: login{token: secret}, header: map[string]string{"Origin": "null"}, answers: [4]int{0, 0, 403, 0}},
+	{name: "session, rebound name", token: true, from: "127.0.0.1", host: "evil.example", login: login{token: secret}, answers: [4]int{0, 421, 421, 421}},
 	{name: "an old browser's foreign page", token: true, from: "127.0.0.1", header: map[string]string{"Authorization": "Bearer " + secret, "Origin": "https://evil.example"}, answers: [4]int{0, 0, 403, 0}},
 }
 
@@ -194,6 +235,7 @@ func pages() []string {
 // Every route by every way.
 func TestEveryRouteByEveryWay(t *testing.T) {
 	listeners := make(map[kind]*admin.Server)
+	logins.SetPages([]string{"127.0.0.1:9190"})
 	all := newServer(t, admin.Config{}).Routes()
 	all = append(all, pages()...)
 	for route := range routes {
@@ -208,11 +250,12 @@ func TestEveryRouteByEveryWay(t *testing.T) {
 			continue
 		}
 		for _, w := range ways {
-			want := w.answers[sort%private]
-			if sort == private {
-				want = w.private()
+			want := w.answer(sort, strings.HasPrefix(route, "GET "))
+			server := w.listener(t, listeners)
+			got, body := w.ask(server, route, w.logIn(t, server, listeners))
+			if strings.Contains(body, "This did not log you in") {
+				got = http.StatusOK // the page's own answer
 			}
-			got, body := w.ask(w.listener(t, listeners), route)
 			if refused := got == 401 || got == 403 || got == 421 || got == 400 && strings.Contains(body, "proxy"); want != 0 && got != want || want == 0 && refused {
 				t.Errorf("%s: %s: %d, want %d: %s", w.name, route, got, want, body)
 			}
@@ -220,13 +263,72 @@ func TestEveryRouteByEveryWay(t *testing.T) {
 	}
 }
 
-// private returns the answer of a route that requires a login: without one, a
-// client of loopback may read all others.
-func (w *way) private() int {
-	if w.answers[read] == 0 && !w.token && !w.proxy && w.from != "unix" {
+// answer returns the answer of a sort of routes.
+func (w *way) answer(sort sort, reading bool) int {
+	site := w.header["Sec-Fetch-Site"]
+	foreign := site != "" && site != "none" || w.header["Origin"] != ""
+	open := !w.token && !w.proxy && w.from != "unix" // to any client of this host
+	switch {
+	case sort == door && !reading && foreign:
 		return 403
+	case sort == door && (w.answers[read] == 401 || w.answers[read] == 403 && w.proxy && !foreign):
+		return 0
+	case sort == door:
+		return w.answers[read]
+	case sort == socket && w.answers[change] == 0 && (w.from != "unix" || w.proxy):
+		return 403
+	case sort == socket:
+		return w.answers[change]
+	case sort == private && w.answers[read] == 0 && open && (!w.login.link || w.login.out):
+		return 403
+	case sort == private:
+		return w.answers[read]
 	}
-	return w.answers[read]
+	return w.answers[sort]
+}
+
+// logIn logs the way's client in, and returns its cookie: each time, because a
+// route can log it out.
+func (w *way) logIn(t *testing.T, server *admin.Server, known map[kind]*admin.Server) (cookie string) {
+	t.Helper()
+	if w.login == (login{}) {
+		return ""
+	}
+	browser := *w // as it comes in a tab of its own
+	browser.header = maps.Clone(w.header)
+	for _, name := range []string{"Authorization", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "X-Forwarded-User"} {
+		delete(browser.header, name)
+	}
+	if browser.host == "evil.example" {
+		browser.host = ""
+	}
+	answer := browser.post(server, "/login", "", url.Values{"token": {w.login.token}})
+	if w.login.link {
+		socket := way{from: "unix"}
+		links := socket.send(socket.listener(t, known), "POST /api/v1/login-links", "", "{}", "application/json")
+		_, link, _ := strings.Cut(strings.Trim(links.Body.String(), "\"\n]}"), "http://127.0.0.1:9190")
+		link, _, _ = strings.Cut(link, `"`)
+		answer = browser.send(server, "GET "+link, "", "", "")
+	}
+	cookie, _, _ = strings.Cut(answer.Header().Get("Set-Cookie"), ";")
+	if (cookie == "") != (w.login.token == secret+"0") {
+		t.Fatalf("%s: logged in with %d: %s", w.name, answer.Code, answer.Body)
+	}
+	if w.login.out {
+		browser.post(server, "/logout", cookie, nil)
+	}
+	return cookie
+}
+
+// post sends a form with the token that a page had for it.
+func (w *way) post(s *admin.Server, path, cookie string, form url.Values) *httptest.ResponseRecorder {
+	reading := *w
+	reading.header = maps.Clone(w.header)
+	delete(reading.header, "Origin")
+	page := reading.send(s, "GET /login", cookie, "", "")
+	all := url.Values{access.FormField: {page.Header().Get("Form-Token")}}
+	maps.Copy(all, form)
+	return w.send(s, "POST "+path, cookie, all.Encode(), "application/x-www-form-urlencoded")
 }
 
 // kind is what tells one listener from another.
@@ -239,7 +341,7 @@ func (w *way) listener(t *testing.T, known map[kind]*admin.Server) *admin.Server
 	if known[k] != nil {
 		return known[k]
 	}
-	var c admin.Config
+	c := admin.Config{Logins: logins}
 	if k.token {
 		c.TokenFile, c.ReaderTokenFile = tokenFile(t, secret), tokenFile(t, readerSecret)
 	}
@@ -253,17 +355,32 @@ func (w *way) listener(t *testing.T, known map[kind]*admin.Server) *admin.Server
 	return known[k]
 }
 
+// logins are those of all listeners.
+var logins = session.NewLogins()
+
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
-// ask sends one request for a route, without a network. Its context has ended, so
-// that streams and profiles end, too.
-func (w *way) ask(s *admin.Server, route string) (int, string) {
+// ask sends one request for a route: that of a page with its form.
+func (w *way) ask(s *admin.Server, route, cookie string) (int, string) {
 	method, path, _ := strings.Cut(route, " ")
 	if path == "/" {
 		path = "/nothing/there"
 	}
-	path = strings.TrimSuffix(path, "{$}")
-	r := httptest.NewRequest(method, wildcard.ReplaceAllString(path, "203.0.113.7"), strings.NewReader("{}"))
+	path = wildcard.ReplaceAllString(strings.TrimSuffix(path, "{$}"), "203.0.113.7")
+	var answer *httptest.ResponseRecorder
+	if method == "POST" && !strings.HasPrefix(path, "/api/") && routes[route] != 0 {
+		answer = w.post(s, path, cookie, nil)
+	} else {
+		answer = w.send(s, method+" "+path, cookie, "{}", "application/json")
+	}
+	return answer.Code, answer.Body.String()
+}
+
+// send sends one request, without a network. Its context has ended, so that streams
+// and profiles end, too.
+func (w *way) send(s *admin.Server, route, cookie, body, kind string) *httptest.ResponseRecorder {
+	method, path, _ := strings.Cut(route, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost:9190"
 	if w.host != "" {
 		r.Host = w.host
@@ -271,7 +388,10 @@ func (w *way) ask(s *admin.Server, route string) (int, string) {
 	if w.old {
 		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", kind)
+	if cookie != "" {
+		r.Header.Set("Cookie", cookie)
+	}
 	for name, values := range w.header {
 		for value := range strings.SplitSeq(values, "\n") {
 			r.Header.Add(name, value)
@@ -281,7 +401,7 @@ func (w *way) ask(s *admin.Server, route string) (int, string) {
 	cancel()
 	answer := httptest.NewRecorder()
 	s.Handler.ServeHTTP(answer, r.WithContext(ctx))
-	return answer.Code, answer.Body.String()
+	return answer
 }
 
 // wire is a connection of which only the peer is known.
@@ -305,7 +425,7 @@ func TestNoWayAround(t *testing.T) {
 		"HEAD /api/v1/status", "GET //api/v1/status", "GET /healthz/../metrics", "GET /healthz/", "GET /healthz%2f..%2fmetrics", "GET /readyz;/metrics",
 		"POST /healthz", "get /healthz", "OPTIONS /api/v1/blocks", "CONNECT /metrics", "TRACE /", "PUT /api/v1/blocks", "GET /debug/pprof", "GET /debug/pprof/heap",
 	} {
-		if status, body := w.ask(s, route); status != http.StatusUnauthorized {
+		if status, body := w.ask(s, route, ""); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", route, status, body)
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -33,6 +34,30 @@ func (l *Listen) Preferred() (listener Admin, ok bool) {
 		}
 	}
 	return listener, ok
+}
+
+// Pages returns the addresses at which a browser finds the console, host:port, first
+// those of loopback. An address that means all of the host's is its loopback address.
+func (l *Listen) Pages() []string {
+	var local, others []string
+	for _, a := range l.Admin {
+		host, port, err := net.SplitHostPort(a.Address.Address)
+		if a.NoConsole || a.Address.Network != "tcp" || err != nil {
+			continue
+		}
+		if addr, err := netip.ParseAddr(host); host == "" || err == nil && addr == netip.IPv4Unspecified() {
+			host = "127.0.0.1"
+		} else if err == nil && addr == netip.IPv6Unspecified() {
+			host = "::1"
+		}
+		at := Address{"tcp", net.JoinHostPort(host, port)}
+		if at.Local() {
+			local = append(local, at.Address)
+		} else {
+			others = append(others, at.Address)
+		}
+	}
+	return append(local, others...)
 }
 
 // Access is who of this host may connect to a unix socket: any user who may write
@@ -86,6 +111,7 @@ type Admin struct {
 	// empty for none.
 	TokenFile, ReaderTokenFile string
 	ProxyAuth                  ProxyAuth
+	NoConsole                  bool // serves no pages: the API alone
 }
 
 func (l *Listen) read(n node) {
@@ -129,6 +155,7 @@ func readAdmin(n node) Admin {
 		"group":             func(n node) { admin.Group = n.group() },
 		"token_file":        func(n node) { admin.TokenFile = n.folder() },
 		"reader_token_file": func(n node) { admin.ReaderTokenFile = n.folder() },
+		"console":           func(n node) { admin.NoConsole = !n.truth() },
 		"proxy_auth":        func(n node) { proxy, admin.ProxyAuth = n, n.proxyAuth() },
 	})
 	proxy.checkProxyAuth(&admin)

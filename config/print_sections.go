@@ -43,6 +43,9 @@ func (p *printer) listen(l *Listen) {
 		if admin.ReaderTokenFile != "" {
 			text += ", reader_token_file: " + quote(admin.ReaderTokenFile)
 		}
+		if admin.NoConsole {
+			text += ", console: false"
+		}
 		text += admin.ProxyAuth.text()
 		text += admin.Access.text() + fmt.Sprintf(", connections: %d", admin.Connections)
 		p.field(2, "- {address", text+"}")

@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/session"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -42,6 +43,7 @@ type adminDeps struct {
 	sockets  *sockets.Sockets
 	alarms   *alarm.Tracker
 	log      *slog.Logger
+	logins   *session.Logins
 }
 
 // adminListener is one address at which the admin API answers: a service.
@@ -56,6 +58,7 @@ type adminListener struct {
 // settle makes the listeners that run those of the config.
 func (a *adminAPI) settle(ctx context.Context, c *config.Config) {
 	var want []*adminListener
+	a.logins.SetPages(c.Listen.Pages())
 	for _, l := range c.Listen.Admin {
 		address := l.Address.String()
 		full := checks.Full{Alarms: a.alarms, Kind: alarm.AdminFull, Key: "listen.admin", Address: address, Places: l.Connections}
@@ -70,12 +73,15 @@ func (l *adminListener) Report(*admin.Stats)     {}
 
 // Run answers until ctx is done.
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
-	server, err := admin.New(admin.Config{
+	c := admin.Config{
 		View: l.view, Operator: l.operator, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
 		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
-		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document,
-		Pages: func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() },
-	})
+		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document, Logins: l.logins,
+	}
+	if !l.config.NoConsole {
+		c.Pages = func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() }
+	}
+	server, err := admin.New(c)
 	if err != nil {
 		return err
 	}

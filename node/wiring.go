@@ -8,6 +8,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/session"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -89,7 +90,7 @@ func (n *Node) wireAdmin(s supervisor.Config, name string) {
 				pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.sign() },
 			},
-			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log,
+			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(),
 		},
 		listeners: supervisor.Group[*adminListener]{Config: s},
 	}

@@ -2,8 +2,8 @@ package access
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"mime"
@@ -19,26 +19,35 @@ const mostForm = 64 << 10
 
 // FormToken returns what a form of a page carries in [FormField]. It is valid for
 // this caller, until the node ends: another page cannot make the caller's browser
-// send a form, because it cannot read the token.
+// send a form, because it cannot read the token. It is another each time, so that
+// the length of a compressed page says nothing of it.
 func FormToken(r *http.Request) string {
 	c := CallerOf(r)
 	if c.policy == nil {
 		return ""
 	}
-	return hex.EncodeToString(c.policy.formMAC(c.holds))
+	mac, pad := c.policy.formMAC(c.holds), newSecret()
+	masked := make([]byte, len(mac))
+	subtle.XORBytes(masked, mac, pad[:])
+	return hex.EncodeToString(pad[:]) + hex.EncodeToString(masked)
 }
 
-// formMAC returns the token of who holds a credential.
+// isForm reports whether shown is a token of who holds a credential.
+func (p *Policy) isForm(shown, holds string) bool {
+	raw, err := hex.DecodeString(shown)
+	if err != nil || len(raw) != 2*sha256.Size {
+		return false
+	}
+	mac := make([]byte, sha256.Size)
+	subtle.XORBytes(mac, raw[:sha256.Size], raw[sha256.Size:])
+	return hmac.Equal(mac, p.formMAC(holds))
+}
+
+// formMAC returns what the tokens of who holds a credential hide.
 func (p *Policy) formMAC(holds string) []byte {
 	mac := hmac.New(sha256.New, p.formKey[:])
 	mac.Write([]byte(holds))
 	return mac.Sum(nil)
-}
-
-// newFormKey returns a key that no other run of a node has.
-func newFormKey() (key [32]byte) {
-	_, _ = rand.Read(key[:]) // never fails: see crypto/rand
-	return key
 }
 
 // content returns the refusal of a change whose body is of a wrong kind: the API
@@ -48,28 +57,26 @@ func newFormKey() (key [32]byte) {
 func (p *Policy) content(r *http.Request, pattern string, c *Caller) *Refusal {
 	if !isPage(r, pattern) {
 		if !isMedia(r, "application/json") {
-			return &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "changes must be JSON", "send `Content-Type: application/json`"}
+			return &Refusal{Reason: "content", Status: http.StatusUnsupportedMediaType, Field: "Content-Type", Detail: "changes must be JSON", Fix: "send `Content-Type: application/json`"}
 		}
 		return nil
 	}
 	if !isMedia(r, "application/x-www-form-urlencoded") {
-		return &Refusal{"content", http.StatusUnsupportedMediaType, "Content-Type", "pages take forms", "send `Content-Type: application/x-www-form-urlencoded`, or use the API under /api/v1"}
+		return &Refusal{Reason: "content", Status: http.StatusUnsupportedMediaType, Field: "Content-Type", Detail: "pages take forms", Fix: "send `Content-Type: application/x-www-form-urlencoded`, or use the API under /api/v1"}
 	}
 	r.Body = http.MaxBytesReader(nil, r.Body, mostForm)
 	var tooLong *http.MaxBytesError
 	switch err := r.ParseForm(); {
 	case errors.As(err, &tooLong):
-		return &Refusal{"content", http.StatusRequestEntityTooLarge, "", "the form is larger than 64 KiB", "shorten it"}
+		return &Refusal{Reason: "content", Status: http.StatusRequestEntityTooLarge, Detail: "the form is larger than 64 KiB", Fix: "shorten it"}
 	case err != nil:
-		return &Refusal{"content", http.StatusBadRequest, "", "the form cannot be read", "send it again"}
+		return &Refusal{Reason: "content", Status: http.StatusBadRequest, Detail: "the form cannot be read", Fix: "send it again"}
 	}
 	shown := r.PostForm[FormField]
-	if len(shown) == 1 {
-		if mac, err := hex.DecodeString(shown[0]); err == nil && hmac.Equal(mac, p.formMAC(c.holds)) {
-			return nil
-		}
+	if len(shown) == 1 && p.isForm(shown[0], c.holds) {
+		return nil
 	}
-	return &Refusal{"form", http.StatusForbidden, FormField, "the form is out of date, or is not one of this node for this login", "reload the page, and send the form again"}
+	return &Refusal{Reason: "form", Status: http.StatusForbidden, Field: FormField, Detail: "the form is out of date, or is not one of this node for this login", Fix: "reload the page, and send the form again"}
 }
 
 // isPage reports whether a route is a page's: patterns of the API have no method,

@@ -49,8 +49,8 @@ func TestFormRequiresItsToken(t *testing.T) {
 	}
 	operator, reader := map[string]string{"Authorization": "Bearer " + operators}, map[string]string{"Authorization": "Bearer " + readers}
 	right := pageToken(t, one, false, operator)
-	if right != pageToken(t, one, false, operator) || len(right) != 64 {
-		t.Fatalf("the token of a caller is %q", right)
+	if again := pageToken(t, one, false, operator); right == again || len(right) != 128 {
+		t.Fatalf("the tokens of a caller are %q and %q", right, again)
 	}
 	for _, c := range []struct {
 		name, contentType, body string
@@ -60,8 +60,9 @@ func TestFormRequiresItsToken(t *testing.T) {
 		{"beside other fields", formType + "; charset=utf-8", "prefix=192.0.2.1&csrf=" + right, ""},
 		{"none", formType, "prefix=192.0.2.1", "form"},
 		{"empty", formType, "csrf=", "form"},
-		{"cut", formType, "csrf=" + right[:62], "form"},
-		{"no number", formType, "csrf=" + strings.Repeat("z", 64), "form"},
+		{"cut", formType, "csrf=" + right[:126], "form"},
+		{"no number", formType, "csrf=" + strings.Repeat("z", 128), "form"},
+		{"its second half twice", formType, "csrf=" + right[64:] + right[64:], "form"},
 		{"two", formType, "csrf=" + right + "&csrf=" + right, "form"},
 		{"a reader's", formType, "csrf=" + pageToken(t, one, false, reader), "form"},
 		{"that of the socket", formType, "csrf=" + pageToken(t, one, true, nil), "form"},
@@ -122,7 +123,17 @@ func TestFormTokensOfAProxysUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b, nobody := pageToken(t, p, true, alice), pageToken(t, p, true, bob), pageToken(t, open, false, nil)
-	if a == b || a == "" || nobody == "" {
-		t.Errorf("%q, %q, %q", a, b, nobody)
+	for _, c := range []struct {
+		policy *Policy
+		token  string
+		holds  string
+		want   bool
+	}{
+		{p, a, "the proxy's user alice", true}, {p, b, "the proxy's user bob", true}, {p, a, "the proxy's user bob", false},
+		{open, nobody, "nothing", true}, {p, nobody, "nothing", false},
+	} {
+		if c.policy.isForm(c.token, c.holds) != c.want {
+			t.Errorf("%s of %s: not %t", c.token, c.holds, c.want)
+		}
 	}
 }

@@ -7,6 +7,9 @@ package access
 import (
 	"net/http"
 	"strings"
+	"time"
+
+	"edgeguard/admin/session"
 )
 
 // Policy decides which requests are accepted, before anything is parsed. A way to
@@ -16,6 +19,7 @@ import (
 //	TCP, tokens set       operator or reader with that token, else stranger
 //	loopback, no token    guest
 //	the proxy             as it says: reader or operator
+//	a session's cookie    as the token that opened it; operator by a link
 //
 // Profiles over TCP are for loopback only.
 //
@@ -26,6 +30,11 @@ type Policy struct {
 	secret  *token // the proxy's; nil for none
 	origins *http.CrossOriginProtection
 	formKey [32]byte // see FormToken
+	logins  *session.Logins
+	links   [32]byte // the name of the sessions that links opened here
+	now     func() time.Time
+	audit   func(by Caller, action, result string)
+	refused func(reason string)
 }
 
 // Admitted are the clients that are known beside those of a unix socket.
@@ -34,11 +43,31 @@ type Admitted struct {
 	// empty for none.
 	TokenFile, ReaderTokenFile string
 	ProxyAuth                  ProxyAuth
+	// Logins are shared by all addresses of a node. Nil for its own.
+	Logins *session.Logins
+	// Refused counts a login that is refused, by its reason. Nil disables it.
+	Refused func(reason string)
+	// Now is the time, time.Now if nil. Audit is called on every login and logout,
+	// and on too many wrong tokens of one address. Nil disables it.
+	Now   func() time.Time
+	Audit func(by Caller, action, result string)
 }
 
 // New returns a policy, and reads its tokens and the proxy's secret.
 func New(c Admitted) (*Policy, error) {
-	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection(), formKey: newFormKey()}
+	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection(), formKey: newSecret(), links: newSecret(), logins: c.Logins, now: c.Now, audit: c.Audit, refused: c.Refused}
+	if p.logins == nil {
+		p.logins = session.NewLogins()
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if p.audit == nil {
+		p.audit = func(Caller, string, string) {}
+	}
+	if p.refused == nil {
+		p.refused = func(string) {}
+	}
 	if c.TokenFile != "" {
 		p.tokens = append(p.tokens, &token{what: "admin token", file: c.TokenFile, role: Operator})
 	}
@@ -51,12 +80,17 @@ func New(c Admitted) (*Policy, error) {
 	return p, p.ReadTokens()
 }
 
-// ReadTokens reads the tokens and the proxy's secret again. On an error the
-// previous one of that file, and of those after it, stays in use.
+// ReadTokens reads the tokens and the proxy's secret again, and ends the sessions
+// of a token that changed. On an error the previous one of that file, and of those
+// after it, stays in use.
 func (p *Policy) ReadTokens() error {
 	for _, t := range p.tokens {
+		before := t.hash.Load()
 		if err := t.read(); err != nil {
 			return err
+		}
+		if before != nil && *before != *t.hash.Load() {
+			p.logins.Sessions.CloseOf(*before)
 		}
 	}
 	if p.secret != nil {
@@ -65,26 +99,19 @@ func (p *Policy) ReadTokens() error {
 	return nil
 }
 
-// shown returns the role of the token in an Authorization header: that of readers,
-// should both be the same word. All tokens are compared, whichever it is.
-func (p *Policy) shown(authorization string) Role {
-	role := Stranger
-	for _, t := range p.tokens {
-		if t.is(authorization) {
-			role = t.role
-		}
-	}
-	return role
-}
-
 // Refusal is why a request is not accepted.
 type Refusal struct {
-	Reason string // one of a few words, for a metric
-	Status int    // of HTTP
-	Field  string // the header that is wrong, or ""
-	Detail string // what is wrong
-	Fix    string // what to do about it
+	Reason string        // one of a few words, for a metric
+	Status int           // of HTTP
+	Field  string        // the header that is wrong, or ""
+	Detail string        // what is wrong
+	Fix    string        // what to do about it
+	Login  bool          // a login would help
+	After  time.Duration // when to try again, or 0
 }
+
+// RetryAfter returns after how many seconds to try again, or 0.
+func (f *Refusal) RetryAfter() int { return int((f.After + time.Second - 1) / time.Second) }
 
 // Check returns who sends a request, and why it is refused: nil if it is accepted.
 // pattern is that of the route.
@@ -94,15 +121,21 @@ func (p *Policy) Check(r *http.Request, pattern string) (Caller, *Refusal) {
 	if refusal := p.foreign(r, reading); refusal != nil {
 		return Caller{}, refusal
 	}
-	if needs == Stranger {
+	door := doors[pattern]
+	if needs == Stranger && !door {
 		return Caller{}, nil
 	}
 	c, refusal := p.caller(r)
 	c.policy = p
+	if door && refusal != nil && refusal.Login {
+		refusal = nil
+	}
 	switch {
 	case refusal != nil:
 	case c.Role < needs:
 		refusal = tooLow(c.Role, needs, r.URL.Path)
+	case bySocket[pattern] && c.Way != BySocket:
+		refusal = &Refusal{Reason: "socket", Status: http.StatusForbidden, Detail: "this requires the unix socket of the operators", Fix: "use `edgeguard console` on the node's host"}
 	case strings.HasPrefix(r.URL.Path, "/debug/") && (!PeerOf(r).local() || p.isProxy(r) || proxied(r) != ""):
 		refusal = noProfile
 	case !reading:
@@ -115,9 +148,9 @@ func (p *Policy) Check(r *http.Request, pattern string) (Caller, *Refusal) {
 func (p *Policy) foreign(r *http.Request, reading bool) *Refusal {
 	switch {
 	case reading && foreignPage(r):
-		return &Refusal{"origin", http.StatusForbidden, "Sec-Fetch-Site", "a page of another site asks", "open the address in a tab of its own, or use `edgeguard` or curl"}
+		return &Refusal{Reason: "origin", Status: http.StatusForbidden, Field: "Sec-Fetch-Site", Detail: "a page of another site asks", Fix: "open the address in a tab of its own, or use `edgeguard` or curl"}
 	case !reading && p.origins.Check(r) != nil:
-		return &Refusal{"origin", http.StatusForbidden, "", "changes from a page of another site are refused", "use `edgeguard` or curl"}
+		return &Refusal{Reason: "origin", Status: http.StatusForbidden, Detail: "changes from a page of another site are refused", Fix: "use `edgeguard` or curl"}
 	}
 	return nil
 }
@@ -135,24 +168,22 @@ func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 		return c, refusal
 	}
 	if !byProxy && from.loopback && !isLocalHost(r.Host) {
-		return c, &Refusal{"host", http.StatusMisdirectedRequest, "Host", "is not a name of the loopback address", "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
+		return c, &Refusal{Reason: "host", Status: http.StatusMisdirectedRequest, Field: "Host", Detail: "is not a name of the loopback address", Fix: "use localhost or 127.0.0.1; a proxy in front must set the Host header"}
 	}
-	if len(p.tokens) > 0 && (byProxy || !from.Unix) {
-		if c.Role = p.shown(r.Header.Get("Authorization")); c.Role == Stranger {
-			return c, &Refusal{"token", http.StatusUnauthorized, "Authorization", "the token is missing or wrong", "send `Authorization: Bearer TOKEN`, or use the unix socket"}
+	if byProxy || !from.Unix {
+		if c, refusal, known := p.credential(r, c); known {
+			return c, refusal
 		}
-		c.Way, c.holds = ByToken, "the token of "+c.Role.String()
-		return c, nil
 	}
 	if p.proxy.Set {
-		return c, &Refusal{"login", http.StatusForbidden, p.proxy.User, "only the proxy's users are admitted here, and this request names none", "ask through the proxy, or over the unix socket of the operators"}
+		return c, &Refusal{Reason: "login", Status: http.StatusForbidden, Field: p.proxy.User, Detail: "only the proxy's users are admitted here, and this request names none",
+			Fix: "ask through the proxy, or over the unix socket of the operators", Login: true}
 	}
 	if !from.local() {
-		return c, &Refusal{"token", http.StatusForbidden, "", "no token is set, so only requests from this host are accepted", "set token_file"}
+		return c, &Refusal{Reason: "token", Status: http.StatusForbidden, Detail: "no token is set, so only requests from this host are accepted", Fix: "set token_file"}
 	}
 	if sign := proxied(r); sign != "" {
-		return c, &Refusal{"proxied", http.StatusForbidden, "", sign + " shows that a proxy forwards this request, and all of the proxy's clients would be admitted as users of this host",
-			"set proxy_auth for this address, or token_file, and have the clients send the token"}
+		return c, &Refusal{Reason: "proxied", Status: http.StatusForbidden, Detail: sign + " shows that a proxy forwards this request, and all of the proxy's clients would be admitted as users of this host", Fix: "set proxy_auth for this address, or token_file, and have the clients send the token"}
 	}
 	c.Role = Guest
 	if from.Unix {
@@ -161,7 +192,29 @@ func (p *Policy) caller(r *http.Request) (Caller, *Refusal) {
 	return c, nil
 }
 
-var noProfile = &Refusal{"profile", http.StatusForbidden, "", "profiles require the unix socket, or a token on loopback", "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or set token_file and ask on loopback"}
+// credential finds who a token or a cookie shows; known is false where neither is
+// required nor shown. A client that shows a token has no cookie read.
+func (p *Policy) credential(r *http.Request, c Caller) (_ Caller, refusal *Refusal, known bool) {
+	shown, isBearer := bearer(r)
+	if !isBearer {
+		if c, known = p.sessionOf(r, c); known {
+			return c, nil, true
+		}
+	}
+	switch {
+	case len(p.tokens) == 0:
+		return c, nil, false
+	case !isBearer:
+		return c, noToken, true
+	}
+	t, refusal := p.try(r, shown)
+	if refusal == nil {
+		c.Role, c.Way, c.holds = t.role, ByToken, "the token of "+t.role.String()
+	}
+	return c, refusal, true
+}
+
+var noProfile = &Refusal{Reason: "profile", Status: http.StatusForbidden, Detail: "profiles require the unix socket, or a token on loopback", Fix: "use `curl --unix-socket PATH http://localhost/debug/pprof/…`, or set token_file and ask on loopback"}
 
 // tooLow returns the refusal of a role that may not use a route.
 func tooLow(has, needs Role, path string) *Refusal {
@@ -169,9 +222,9 @@ func tooLow(has, needs Role, path string) *Refusal {
 	case strings.HasPrefix(path, "/debug/"):
 		return noProfile
 	case has == Reader:
-		return &Refusal{"role", http.StatusForbidden, "", "this requires the role operator, and this login is a reader's", "log in as an operator, or use the unix socket"}
+		return &Refusal{Reason: "role", Status: http.StatusForbidden, Detail: "this requires the role operator, and this login is a reader's", Fix: "log in as an operator, or use the unix socket"}
 	case needs == Operator:
-		return &Refusal{"readonly", http.StatusForbidden, "", "changes over TCP require a token", "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address"}
+		return &Refusal{Reason: "readonly", Status: http.StatusForbidden, Detail: "changes over TCP require a token", Fix: "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address", Login: true}
 	}
-	return &Refusal{"login", http.StatusForbidden, "", "what operators wrote is not shown without a token", "use the unix socket, or set token_file for this address"}
+	return &Refusal{Reason: "login", Status: http.StatusForbidden, Detail: "what operators wrote is not shown without a token", Fix: "use the unix socket, or set token_file for this address", Login: true}
 }

@@ -67,7 +67,7 @@ func single(r *http.Request, name string) (string, *Refusal) {
 	}
 	text := strings.TrimSpace(values[0])
 	if len(values) > 1 || len(text) > mostUser || !safetext.Clean(text) {
-		return "", &Refusal{"proxy", http.StatusBadRequest, name, "is given more than once, is longer than 128 bytes, or has control characters", "have the proxy set it, and remove what the client sends"}
+		return "", &Refusal{Reason: "proxy", Status: http.StatusBadRequest, Field: name, Detail: "is given more than once, is longer than 128 bytes, or has control characters", Fix: "have the proxy set it, and remove what the client sends"}
 	}
 	return text, nil
 }
@@ -80,8 +80,7 @@ func (p *Policy) pretends(r *http.Request) *Refusal {
 	}
 	for _, name := range []string{p.proxy.User, p.proxy.Role, secretHeader} {
 		if len(r.Header.Values(name)) > 0 {
-			return &Refusal{"proxy", http.StatusBadRequest, name, "is for the proxy, and this client is not the proxy",
-				"have the proxy ask from an address in proxy_auth.from, with the content of secret_file as " + secretHeader}
+			return &Refusal{Reason: "proxy", Status: http.StatusBadRequest, Field: name, Detail: "is for the proxy, and this client is not the proxy", Fix: "have the proxy ask from an address in proxy_auth.from, with the content of secret_file as " + secretHeader}
 		}
 	}
 	return nil

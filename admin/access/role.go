@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strings"
+
+	"edgeguard/admin/session"
 )
 
 // Role is what a client may do: all that the roles before it may, and more.
@@ -28,6 +30,11 @@ var least = map[string]Role{
 	"GET /healthz": Stranger,
 	"GET /readyz":  Stranger,
 
+	"GET /login":                           Stranger,
+	"POST /login":                          Stranger,
+	"POST /logout":                         Stranger,
+	"GET /console/assets/{version}/{name}": Stranger, // the same for all nodes of a version
+
 	"GET /metrics":                     Guest,
 	"GET /api/v1/openapi.json":         Guest,
 	"GET /api/v1/status":               Guest,
@@ -50,20 +57,19 @@ var least = map[string]Role{
 
 	"GET /api/v1/audit": Reader, // notes, and who wrote them
 
-	"GET /{$}":                             Guest,
-	"GET /find":                            Guest,
-	"GET /console/assets/{version}/{name}": Guest,
-	"GET /blocked":                         Guest,
-	"GET /near":                            Guest,
-	"GET /address/{address}":               Guest,
-	"GET /network/{prefix...}":             Guest,
-	"GET /rules":                           Guest,
-	"GET /rules/{name}":                    Guest,
-	"GET /allowed":                         Guest,
-	"GET /held":                            Guest,
-	"GET /fleet":                           Guest,
-	"GET /activity":                        Guest,
-	"GET /about":                           Guest,
+	"GET /{$}":                 Guest,
+	"GET /find":                Guest,
+	"GET /blocked":             Guest,
+	"GET /near":                Guest,
+	"GET /address/{address}":   Guest,
+	"GET /network/{prefix...}": Guest,
+	"GET /rules":               Guest,
+	"GET /rules/{name}":        Guest,
+	"GET /allowed":             Guest,
+	"GET /held":                Guest,
+	"GET /fleet":               Guest,
+	"GET /activity":            Guest,
+	"GET /about":               Guest,
 
 	"POST /api/v1/fleet/sign":           Operator,
 	"POST /api/v1/blocks":               Operator,
@@ -73,6 +79,10 @@ var least = map[string]Role{
 	"POST /api/v1/allow":                Operator,
 	"DELETE /api/v1/allow/{prefix...}":  Operator,
 	"POST /api/v1/reload":               Operator,
+	"POST /api/v1/login-links":          Operator,
+	"DELETE /api/v1/sessions":           Operator,
+
+	"POST /sessions/end": Operator,
 
 	// Profiles show addresses of memory: also from this host only.
 	"GET /debug/pprof/":        Operator,
@@ -81,6 +91,16 @@ var least = map[string]Role{
 	"GET /debug/pprof/symbol":  Operator,
 	"GET /debug/pprof/trace":   Operator,
 }
+
+// doors are the routes for clients that have no login yet. Other than health, they
+// are only for those that would be admitted with one.
+var doors = map[string]bool{
+	"GET /login": true, "POST /login": true, "POST /logout": true, "GET /console/assets/{version}/{name}": true,
+}
+
+// bySocket are the routes for operators over the unix socket alone: who stole a
+// token or a cookie must not be able to make logins that outlive it.
+var bySocket = map[string]bool{"/api/v1/login-links": true}
 
 // Least returns the least role that may use a route: the method of a request and
 // the pattern that matches it, with or without a method before the path.
@@ -104,9 +124,10 @@ func (r Role) String() string {
 
 // The ways in which a caller shows who it is. A guest has none.
 const (
-	BySocket = "socket"
-	ByToken  = "token"
-	ByProxy  = "proxy"
+	BySocket  = "socket"
+	ByToken   = "token"
+	BySession = "session"
+	ByProxy   = "proxy"
 )
 
 // Caller is who sends a request.
@@ -119,8 +140,9 @@ type Caller struct {
 	// the role is known. Way is one of the ways above, or empty.
 	User, Way string
 
-	policy *Policy
-	holds  string // the credential, to which forms are bound
+	policy  *Policy
+	holds   string          // the credential, to which forms are bound
+	session *session.Secret // nil for none
 }
 
 type callerKey struct{}

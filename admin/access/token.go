@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -39,22 +40,25 @@ func (t *token) read() error {
 	if len(text) < leastToken || len(content) > mostToken || strings.ContainsFunc(text, notVisible) {
 		return fmt.Errorf("%s: %s: expected one word of %d to %d visible ASCII characters; create one with `openssl rand -hex 32`", t.what, t.file, leastToken, mostToken)
 	}
-	hash := sha256.Sum256([]byte(text))
+	hash := hashOf(text)
 	t.hash.Store(&hash)
 	return nil
 }
 
 func notVisible(r rune) bool { return r <= ' ' || r > '~' }
 
-// is reports whether an Authorization header shows the token, in a time that
-// does not depend on how much of it is right.
-func (t *token) is(authorization string) bool {
-	scheme, shown, _ := strings.Cut(authorization, " ")
-	return t.equals(strings.TrimSpace(shown)) && strings.EqualFold(scheme, "Bearer")
+// equals reports whether shown is the token, in a time that does not depend on how
+// much of it is right.
+func (t *token) equals(shown string) bool {
+	hash := hashOf(shown)
+	return subtle.ConstantTimeCompare(hash[:], t.hash.Load()[:]) == 1
 }
 
-// equals compares in the same way.
-func (t *token) equals(shown string) bool {
-	hash := sha256.Sum256([]byte(shown))
-	return subtle.ConstantTimeCompare(hash[:], t.hash.Load()[:]) == 1
+func hashOf(shown string) [sha256.Size]byte { return sha256.Sum256([]byte(shown)) }
+
+// bearer returns the token that a request shows. Authorization of another scheme is
+// that of a proxy in front.
+func bearer(r *http.Request) (shown string, ok bool) {
+	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(shown), strings.EqualFold(scheme, "Bearer")
 }

@@ -39,7 +39,7 @@ func TestTokenIsReadAgain(t *testing.T) {
 		}
 		return p.ReadTokens()
 	}
-	accepted := func(token string) bool { return p.tokens[0].is("bearer " + token) }
+	accepted := func(token string) bool { return p.tokens[0].equals(token) }
 	if err := replace(next); err != nil || !accepted(next) || accepted(first) {
 		t.Errorf("%v: new token %t, old %t", err, accepted(next), accepted(first))
 	}
@@ -80,7 +80,8 @@ func TestOneTokenForBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if role := p.shown("Bearer 0123456789abcdef"); role != Reader {
-		t.Errorf("role %d", role)
+	r := from("GET", "/blocked", "", false, map[string]string{"Authorization": "bearer  0123456789abcdef "})
+	if c, refusal := p.Check(r, "GET /blocked"); refusal != nil || c.Role != Reader {
+		t.Errorf("role %s: %+v", c.Role, refusal)
 	}
 }

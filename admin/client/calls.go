@@ -57,6 +57,16 @@ func (c *Client) FleetHeld(ctx context.Context) (admin.FleetHeld, error) {
 	return ask[admin.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
 }
 
+// LoginLinks requests a link that logs a browser in as an operator, once.
+func (c *Client) LoginLinks(ctx context.Context) (admin.LoginLinks, error) {
+	return ask[admin.LoginLinks](ctx, c, http.MethodPost, "/api/v1/login-links", nil, nil)
+}
+
+// EndSessions logs all browsers out.
+func (c *Client) EndSessions(ctx context.Context) (admin.SessionsEnded, error) {
+	return ask[admin.SessionsEnded](ctx, c, http.MethodDelete, "/api/v1/sessions", nil, nil)
+}
+
 // pages yields the items of all pages; split returns those of one and the cursor
 // of the next.
 func pages[Page, Item any](ctx context.Context, c *Client, path string, query url.Values, split func(Page) ([]Item, string)) iter.Seq2[Item, error] {

@@ -13,10 +13,13 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 
 	"edgeguard/admin"
+	"edgeguard/admin/login"
 	"edgeguard/internal/words"
 )
 
@@ -40,10 +43,11 @@ type Pages struct {
 // New returns the pages that show a view.
 func New(view *admin.View) *Pages {
 	p := &Pages{reader: view.Reader(), view: view, assets: newAssets(), templates: make(map[string]*template.Template)}
-	layout := template.Must(template.New("layout.html").Funcs(p.funcs()).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	common := []string{"layout.html", "bare.html", "parts.html"}
+	layout := template.Must(template.New("layout.html").Funcs(p.funcs()).ParseFS(files, "templates/layout.html", "templates/bare.html", "templates/parts.html"))
 	names, _ := fs.Glob(files, "templates/*.html")
 	for _, name := range names {
-		if base := path.Base(name); base != "layout.html" && base != "parts.html" {
+		if base := path.Base(name); !slices.Contains(common, base) {
 			p.templates[base] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
 		}
 	}
@@ -99,6 +103,9 @@ func (p *Pages) Routes() map[string]http.Handler {
 	} {
 		routes[pattern] = p.html(answer)
 	}
+	maps.Copy(routes, login.Routes(func(w http.ResponseWriter, r *http.Request, status int, name string, shown any) {
+		p.send(w, r, status, name, "bare.html", shown)
+	}))
 	return routes
 }
 
@@ -113,14 +120,19 @@ func (p *Pages) html(answer page) http.Handler {
 			status, name = http.StatusNotFound, "notfound.html"
 			missing.frame = p.frame(r, "", "Not found")
 		}
-		var body bytes.Buffer
-		if err := p.templates[name].ExecuteTemplate(&body, "layout.html", shown); err != nil {
-			http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
-		setHeaders(w.Header())
-		send(w, r, status, &body)
+		p.send(w, r, status, name, "layout.html", shown)
 	})
+}
+
+// send makes a page of its template and of the layout around it.
+func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, name, layout string, shown any) {
+	var body bytes.Buffer
+	if err := p.templates[name].ExecuteTemplate(&body, layout, shown); err != nil {
+		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	setHeaders(w.Header())
+	send(w, r, status, &body)
 }
 
 func setHeaders(h http.Header) {

@@ -3,9 +3,11 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/internal/words"
 )
 
@@ -22,7 +24,26 @@ type frame struct {
 	State   string
 	Well    bool
 	Banners []banner
+	Me      me
 	stats   admin.Stats // read once for a page
+}
+
+// me is who looks at a page.
+type me struct {
+	Name      string // of a proxy's user
+	Role      string // empty without a login
+	Session   bool   // it can be ended here
+	Form      string // the token of forms
+	LoginPath string
+}
+
+func whoLooks(r *http.Request) me {
+	c := access.CallerOf(r)
+	m := me{Form: access.FormToken(r), LoginPath: "/login?next=" + url.QueryEscape(r.URL.RequestURI())}
+	if c.Role >= access.Reader {
+		m.Name, m.Role, m.Session = c.User, c.Role.String(), c.Way == access.BySession
+	}
+	return m
 }
 
 // link is an entry of the navigation. Count is empty where it says nothing.
@@ -44,7 +65,7 @@ func (p *Pages) frame(r *http.Request, page, title string) frame {
 	stats := p.reader.Stats()
 	f := frame{
 		Title: title, Path: r.URL.RequestURI(), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
-		Now: at(stats.Time, stats.Time), Links: links(&stats, page), stats: stats,
+		Now: at(stats.Time, stats.Time), Links: links(&stats, page), Me: whoLooks(r), stats: stats,
 	}
 	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {
 		f.Theme = chosen.Value

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 const nodeConfig = `
 node: a
 state: $DIR/state
-listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
+listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock", "%s"]}
 allowlist: [198.51.100.0/24]
 rules:
   - {name: site, threshold: 20, guard: 1, candidates: [10, 15], escalate: [1h]}
@@ -55,7 +56,7 @@ func startServer(t *testing.T) *server {
 	if _, err := library.Install(t.Context(), redis.Client()); err != nil {
 		t.Fatal(err)
 	}
-	n := nodetest.New(t, fmt.Sprintf(nodeConfig, redis.Addr))
+	n := nodetest.New(t, fmt.Sprintf(nodeConfig, freeport.Address(t), redis.Addr))
 	program, err := nodetest.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +218,8 @@ func TestAnswers(t *testing.T) {
 		{"GET /debug/pprof/trace", "/debug/pprof/trace?seconds=1", "", 200},
 		{"GET /api/v1/openapi.json", "/api/v1/openapi.json", "", 200},
 		{"POST /api/v1/reload", "/api/v1/reload", "{}", 200},
+		{"POST /api/v1/login-links", "/api/v1/login-links", "", 201},
+		{"DELETE /api/v1/sessions", "/api/v1/sessions", "", 200},
 		{"GET /api/v1/status", "/api/v1/status", "", 200},
 
 		{"GET /api/v1/blocks", "/api/v1/blocks", "", 200},

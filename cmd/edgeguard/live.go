@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/heldon"
 	"edgeguard/config"
@@ -20,7 +21,7 @@ import (
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
-		snippetsCommand(e), fleet.Command(fleetEnv(e)), doctorCommand(e), manCommand(e),
+		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 	}
 }
 
@@ -29,12 +30,15 @@ func fleetEnv(e *env) *fleet.Env {
 	return &fleet.Env{
 		Stdout: e.stdout, Colour: e.colour, Version: buildVersion(), DefaultConfig: defaultConfig,
 		Load: loadConfig, NoArguments: noArguments,
-		Node: func(c *cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error {
-			var r reach
-			r.flags(c)
-			return r.ask
-		},
+		Node: askNode,
 	}
+}
+
+// askNode declares on c the flags that say where the node is, and returns what asks it.
+func askNode(c *cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error {
+	var r reach
+	r.flags(c)
+	return r.ask
 }
 
 // reach are the flags that say where the node is.

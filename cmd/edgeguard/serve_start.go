@@ -32,10 +32,10 @@ func printStart(e *env, c *config.Config, named bool) {
 		}
 		fmt.Fprintf(out, "access log %s\n", place)
 	}
+	for _, address := range c.Listen.Pages() {
+		fmt.Fprintf(out, "console at http://%s: who is blocked and why, who is near a limit%s\n", address, loginHint(c))
+	}
 	for _, l := range c.Listen.Admin {
-		if l.Address.Network == "tcp" {
-			fmt.Fprintf(out, "console at http://%s: who is blocked and why, who is near a limit\n", l.Address)
-		}
 		fmt.Fprintf(out, "admin at %s: edgeguard top, edgeguard blocks, edgeguard explain ADDRESS\n", l.Address)
 	}
 	if c.State == "" {
@@ -45,6 +45,16 @@ func printStart(e *env, c *config.Config, named bool) {
 	if !named {
 		fmt.Fprintln(out, "no config: these are the defaults; edgeguard check prints them as a file to start from")
 	}
+}
+
+// loginHint says how a browser may change something, where it can.
+func loginHint(c *config.Config) string {
+	for _, l := range c.Listen.Admin {
+		if l.Address.Network == "unix" && !l.ProxyAuth.Set {
+			return "; log in with edgeguard console"
+		}
+	}
+	return ""
 }
 
 // printLimits prints the limits.

@@ -14,6 +14,7 @@ const (
 // reasons says, for each package of more than a thousand lines, why it is one.
 var reasons = map[string]string{
 	"admin":                 "the API and its event stream answer from the same figures",
+	"admin/access":          "who asks is decided in one place: tokens, sessions, the proxy and forms look at the same request",
 	"admin/console":         "a page is a file; all share the frame, the drawings and the words",
 	"aggregator":            "suspects, pushes and answers are one state machine over the same keys, tested whole without a network",
 	"aggregator/quarantine": "each record is judged by one budget and one bound under one lock; every way in and out of it is a file of its own",
