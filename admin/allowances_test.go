@@ -25,8 +25,8 @@ func TestAllowDisallow(t *testing.T) {
 		t.Fatalf("got %+v, %v; want %+v", made, err, want)
 	}
 	audit := s.lastAudit()
-	audit.Who = ""
-	if diff := cmp.Diff(admin.Audit{Action: "allow", Target: "203.0.113.0/24", Detail: "until 2026-03-31T12:00:00Z, reason: office", Result: "ok"}, audit); diff != "" {
+	audit.Who, audit.User = "", ""
+	if diff := cmp.Diff(admin.Audit{Role: "operator", Way: "socket", Action: "allow", Target: "203.0.113.0/24", Detail: "until 2026-03-31T12:00:00Z, reason: office", Result: "ok"}, audit); diff != "" {
 		t.Error(diff)
 	}
 	forEver, err := c.Allow(t.Context(), admin.AllowRequest{Prefix: "2001:db8::7"})

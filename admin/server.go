@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
@@ -91,7 +92,7 @@ func New(c Config) (*Server, error) {
 	var err error
 	s.access, err = access.New(access.Admitted{
 		TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth,
-		Logins: c.Logins, Now: c.View.reader.Now, Audit: s.changes.login,
+		Logins: c.Logins, Now: func() time.Time { return c.View.reader.Now() }, Audit: s.changes.login,
 		Refused: func(reason string) { s.config.Metrics.Refused(reason) },
 	})
 	if err != nil {
