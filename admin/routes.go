@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/login"
 	"edgeguard/admin/serve"
 )
 
@@ -46,8 +47,8 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/events":               {"GET": reads.streamEvents},
 		"/api/v1/watch":                {"GET": reads.watch},
 		"/api/v1/reload":               {"POST": changes.reload},
-		"/api/v1/login-links":          {"POST": s.addLoginLinks},
-		"/api/v1/sessions":             {"DELETE": s.endSessions},
+		"/api/v1/login-links":          {"POST": login.AddLinks},
+		"/api/v1/sessions":             {"DELETE": login.EndSessions},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"edgeguard/admin"
+	"edgeguard/admin/login"
 )
 
 // Filter says which blocks to list. Every field that is set must hold.
@@ -58,13 +59,13 @@ func (c *Client) FleetHeld(ctx context.Context) (admin.FleetHeld, error) {
 }
 
 // LoginLinks requests a link that logs a browser in as an operator, once.
-func (c *Client) LoginLinks(ctx context.Context) (admin.LoginLinks, error) {
-	return ask[admin.LoginLinks](ctx, c, http.MethodPost, "/api/v1/login-links", nil, nil)
+func (c *Client) LoginLinks(ctx context.Context) (login.Links, error) {
+	return ask[login.Links](ctx, c, http.MethodPost, "/api/v1/login-links", nil, nil)
 }
 
 // EndSessions logs all browsers out.
-func (c *Client) EndSessions(ctx context.Context) (admin.SessionsEnded, error) {
-	return ask[admin.SessionsEnded](ctx, c, http.MethodDelete, "/api/v1/sessions", nil, nil)
+func (c *Client) EndSessions(ctx context.Context) (login.Ended, error) {
+	return ask[login.Ended](ctx, c, http.MethodDelete, "/api/v1/sessions", nil, nil)
 }
 
 // pages yields the items of all pages; split returns those of one and the cursor

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"edgeguard/admin"
+	"edgeguard/admin/login"
 	"edgeguard/admin/watch"
 )
 
@@ -34,8 +35,8 @@ var operations = map[string]operation{
 	"GET /api/v1/openapi.json": {id: "getDocument", summary: "This document", media: "application/json"},
 	"GET /api/v1/status":       {id: "getStatus", summary: "The node's figures", answer: admin.Stats{}},
 	"POST /api/v1/reload":      {id: "reload", summary: "Reads the config again. On an error the previous one stays in use", answer: admin.Reloaded{}, fails: []int{422}},
-	"POST /api/v1/login-links": {id: "addLoginLinks", summary: "Makes links that log a browser in as an operator, once. Over the operators' unix socket only", status: 201, answer: admin.LoginLinks{}, fails: []int{409}},
-	"DELETE /api/v1/sessions":  {id: "endSessions", summary: "Logs all browsers out, and makes unused links useless", answer: admin.SessionsEnded{}},
+	"POST /api/v1/login-links": {id: "addLoginLinks", summary: "Makes links that log a browser in as an operator, once. Over the operators' unix socket only", status: 201, answer: login.Links{}, fails: []int{409}},
+	"DELETE /api/v1/sessions":  {id: "endSessions", summary: "Logs all browsers out, and makes unused links useless", answer: login.Ended{}},
 	"GET /api/v1/events": {id: "streamEvents", summary: "Events as they happen, as server-sent events. The data of each is an Event as JSON",
 		query: []string{"kind", "after"}, media: "text/event-stream", fails: []int{400, 503}},
 	"GET /api/v1/watch": {id: "watch", summary: "The figures of prefixes every five seconds, as server-sent events of the kind `figures`, and events of the kinds asked for. With once=true one message as JSON",

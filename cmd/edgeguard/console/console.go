@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/admin/login"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -59,8 +59,8 @@ With --end-sessions it logs all browsers out.`,
 
 // Node is the node that the command asks.
 type Node interface {
-	LoginLinks(context.Context) (admin.LoginLinks, error)
-	EndSessions(context.Context) (admin.SessionsEnded, error)
+	LoginLinks(context.Context) (login.Links, error)
+	EndSessions(context.Context) (login.Ended, error)
 }
 
 func printLink(ctx context.Context, out io.Writer, node Node) error {

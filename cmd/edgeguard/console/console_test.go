@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/login"
 )
 
 // fake is a node that answers so.
@@ -18,12 +18,12 @@ type fake struct {
 	err   error
 }
 
-func (f *fake) LoginLinks(context.Context) (admin.LoginLinks, error) {
-	return admin.LoginLinks{Links: f.links, Seconds: 120}, f.err
+func (f *fake) LoginLinks(context.Context) (login.Links, error) {
+	return login.Links{Links: f.links, Seconds: 120}, f.err
 }
 
-func (f *fake) EndSessions(context.Context) (admin.SessionsEnded, error) {
-	return admin.SessionsEnded{Sessions: f.ended}, f.err
+func (f *fake) EndSessions(context.Context) (login.Ended, error) {
+	return login.Ended{Sessions: f.ended}, f.err
 }
 
 func TestPrintLink(t *testing.T) {

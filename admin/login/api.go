@@ -1,0 +1,53 @@
+package login
+
+import (
+	"net/http"
+	"strconv"
+
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+)
+
+// Links log a browser in as an operator, once: they are one secret, at each
+// address at which the node serves pages.
+type Links struct {
+	Links   []string `json:"links"`
+	Seconds int      `json:"seconds"` // how long they can be used
+}
+
+// Ended says that all browsers are logged out.
+type Ended struct {
+	Sessions int `json:"sessions"` // how many there were
+}
+
+// AddLinks makes a login for who may open the unix socket.
+func AddLinks(w http.ResponseWriter, r *http.Request) *call.Problem {
+	links, lasts := access.NewLinks(r)
+	if len(links) == 0 {
+		return call.NewProblem(http.StatusConflict, "", "the node serves no pages over TCP", "add an address such as 127.0.0.1:9190 to listen.admin, without `console: false`")
+	}
+	call.SendJSON(w, http.StatusCreated, Links{Links: links, Seconds: int(lasts.Seconds())})
+	return nil
+}
+
+// EndSessions logs all browsers out.
+func EndSessions(w http.ResponseWriter, r *http.Request) *call.Problem {
+	call.SendJSON(w, http.StatusOK, Ended{Sessions: access.EndSessions(w, r)})
+	return nil
+}
+
+// Refuse sends why a request is refused: a browser that asks for a page that
+// requires a login is sent to the login, if there are pages.
+func Refuse(w http.ResponseWriter, r *http.Request, refusal *access.Refusal, pattern string, pages bool) {
+	if page, ok := refusal.LoginPage(r, pattern); ok && pages {
+		http.Redirect(w, r, page, http.StatusSeeOther)
+		return
+	}
+	if refusal.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="edgeguard"`)
+	}
+	if after := refusal.RetryAfter(); after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(after))
+	}
+	call.NewProblem(refusal.Status, refusal.Field, refusal.Detail, refusal.Fix).Send(w)
+}
