@@ -30,22 +30,26 @@ func looks() []look {
 // Every page of every state of a node is laid out right in every look, and axe
 // finds nothing.
 func TestLook(t *testing.T) {
-	axe := readAxe(t)
 	for name, world := range worlds {
-		t.Run(name, func(t *testing.T) {
-			w := world(t)
-			b := newTab(t)
-			b.operator()
-			for _, path := range w.pages {
-				for _, l := range looks() {
-					b.as(l)
-					b.visit(w.node, path)
-					b.wrong(path, l)
-					b.axe(axe, path, l)
-				}
-				b.named(path)
-			}
-		})
+		t.Run(name, func(t *testing.T) { layout(t, world(t)) })
+	}
+}
+
+func layout(t *testing.T, w *world) {
+	axe := readAxe(t)
+	b := newTab(t)
+	b.operator()
+	for _, path := range w.pages {
+		for _, l := range looks() {
+			b.as(l)
+			b.visit(w.node, path)
+			b.wrong(path, l)
+			b.axe(axe, path, l)
+		}
+		b.named(path)
+	}
+	if others := b.otherHosts(w.node.shown); len(others) > 0 || len(b.requests) < len(w.pages) {
+		t.Errorf("of %d requests these go to other hosts: %q", len(b.requests), others)
 	}
 }
 
@@ -130,8 +134,7 @@ func text(v *accessibility.Value) (s string) {
 
 // The Tab key goes through a page's controls in the order in which they are read,
 // beginning with the link that leads past the navigation.
-func TestTabKey(t *testing.T) {
-	w := usual(t)
+func tabKey(t *testing.T, w *world) {
 	for _, width := range []int64{360, 1440} {
 		b := newTab(t)
 		b.as(look{width: width, scheme: "light"})
@@ -150,11 +153,14 @@ func TestTabKey(t *testing.T) {
 
 // Pages hold together at twice the size, and on the narrowest screen that has to be
 // served. What charts draw stays visible in the system's own colours.
-func TestZoomAndForcedColours(t *testing.T) {
-	w := usual(t)
+func zoomed(t *testing.T, w *world) {
 	b := newTab(t)
 	b.operator()
-	for _, path := range w.pages {
+	pages := w.pages
+	if !full {
+		pages = everywhere
+	}
+	for _, path := range pages {
 		for _, l := range []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}} {
 			b.as(l)
 			b.visit(w.node, path)

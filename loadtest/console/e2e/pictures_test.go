@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,69 +21,76 @@ rules:
   - {name: search, threshold: 600, match: {path: [/search]}, action: shadow}
 `
 
-// actor is who sends to the pictured site: how many requests in which slot of sixty.
+// actor is who sends to the pictured site: how many requests in which slot, of which
+// the first 58 lie before the first picture.
 type actor struct {
 	addr, path string
 	in         func(slot int) float64
 }
 
+// history is how many slots an actor was there before it is seen.
+const history = 58
+
+// actors come one after the other: the last has the newest block.
 var actors = []actor{
-	{offender, "/", func(s int) float64 { return 39 }},
-	{"203.0.113.212", "/", func(s int) float64 { return 62 }},
-	{"2001:db8:77::1", "/", func(s int) float64 { return 42 * (1 + math.Sin(float64(s)/5)) }},
-	{guesser, "/login", func(s int) float64 { return 5 }},
-	{"198.51.100.201", "/login", func(s int) float64 { return 3 * float64(s/4%2) }},
-	{"2001:db8:4:2::9", "/login", func(s int) float64 { return 4 * float64(s/50) }},
-	{"198.51.100.23", "/wp-admin", func(s int) float64 { return 27 * float64(s/45) }},
-	{spread, "/wp-admin", func(s int) float64 { return 7 }},
-	{"198.51.100.8", "/search", func(s int) float64 { return 11 }},
-	{nearby, "/", func(s int) float64 { return 31 }},
+	{"203.0.113.9", "/", func(int) float64 { return 12 }},
+	{"198.51.100.70", "/", func(s int) float64 { return 9 * float64(s%2) }},
+	{"198.51.100.8", "/search", func(int) float64 { return 11 }},
+	{nearby, "/", func(int) float64 { return 31 }},
 	{"192.0.2.144", "/", func(s int) float64 { return 72 * (1 - float64(min(s, 27)/27)) }},
+	{"2001:db8:4:2::9", "/login", func(s int) float64 { return 4 * float64(min(s/50, 1)) }},
+	{"203.0.113.212", "/", func(int) float64 { return 62 }},
+	{"198.51.100.201", "/login", func(s int) float64 { return 3 * float64(s/4%2) }},
+	{spread, "/wp-admin", func(int) float64 { return 7 }},
+	{"2001:db8:77::1", "/", func(s int) float64 { return 42 * (1 + math.Sin(float64(s)/5)) }},
+	{"198.51.100.23", "/wp-admin", func(s int) float64 { return 27 * float64(min(s/45, 1)) }},
+	{guesser, "/login", func(int) float64 { return 5 }},
+	{offender, "/", func(int) float64 { return 38 }},
 }
 
-// traffic writes five minutes of the pictured site into a log: the actors, and
-// three thousand visitors. It is the same each time but for the hour.
-func traffic(t *testing.T, log *os.File) (lines uint64) {
+// traffic writes a site's log: the actors, and three thousand visitors. It is the
+// same each time but for the hour. With a pause, an actor comes in each slot, so that
+// blocks have different ages.
+func traffic(t *testing.T, log *os.File, pause time.Duration) (lines uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	first := time.Now().Truncate(width).Add(-58 * width)
-	var all []string
-	add := func(slot int, addr, path string) {
-		at := first.Add(time.Duration(slot) * width).Add(time.Duration(r.IntN(5)) * time.Second)
-		all = append(all, at.UTC().Format("2006-01-02T15:04:05Z")+line(addr, at, path))
-	}
-	for slot := range 58 {
-		for _, a := range actors {
-			for range int(a.in(slot) * (0.8 + 0.4*r.Float64())) {
-				add(slot, a.addr, a.path)
+	write := func(addr, path string, at time.Time, times float64) {
+		for range int(times * (0.8 + 0.4*r.Float64())) {
+			lines++
+			if _, err := log.WriteString(line(addr, at, path)); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
 	for i := range 3000 {
-		for range int(math.Exp(2 + r.NormFloat64())) {
-			add(r.IntN(58), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), "/")
+		at := time.Now().Add(-time.Duration(r.IntN(230)) * time.Second)
+		write(fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), "/", at, math.Exp(2+r.NormFloat64()))
+	}
+	for step, newest := range actors {
+		now := time.Now()
+		for slot := range history {
+			write(newest.addr, newest.path, now.Add(time.Duration(slot-history)*width), newest.in(slot))
 		}
+		for i, a := range actors[:step] {
+			write(a.addr, a.path, now, a.in(history+step-i))
+		}
+		time.Sleep(pause)
 	}
-	slices.Sort(all) // by time
-	var text strings.Builder
-	for _, entry := range all {
-		text.WriteString(entry[len("2006-01-02T15:04:05Z"):])
-	}
-	if _, err := log.WriteString(text.String()); err != nil {
-		t.Fatal(err)
-	}
-	return uint64(len(all))
+	return lines
 }
 
 // The pictures of docs/ are of a real node. CONSOLE_PICTURES names the folder that
 // they are written to; without it only their size is looked at.
 func TestPictures(t *testing.T) {
-	folder := os.Getenv("CONSOLE_PICTURES")
+	folder, pause := os.Getenv("CONSOLE_PICTURES"), time.Duration(0)
+	if folder != "" {
+		pause = width
+	}
 	n, log := follow(t, "edge-fra-1", picturedRules)
 	n.block("198.51.100.64/26", "abuse report")
 	n.block("203.0.113.9", "scraper, ticket 4711")
 	n.allow("198.51.100.128/25", "office")
-	want := traffic(t, log)
+	want := traffic(t, log, pause)
 	n.Until("all lines are counted", func() bool { return n.status().Events.Decided >= want })
 	b := newTab(t)
 	b.operator()

@@ -90,8 +90,7 @@ func TestSlots(t *testing.T) {
 const clock = `\d\d:\d\d:\d\d`
 
 // The sentence about an address says what was brought about.
-func TestSentences(t *testing.T) {
-	w := usual(t)
+func sentences(t *testing.T, w *world) {
 	w.other.block("11.0.0.0/8", "too wide")
 	w.node.Until("the wide block waits", func() bool { return w.node.status().Fleet.Held > 0 })
 	m := monitor(t)
@@ -174,7 +173,7 @@ func TestMarkup(t *testing.T) {
 			t.Errorf("%s: not isolated: %s", path, loose)
 		}
 	}
-	for _, path := range []string{"/address/%3Cscript%3Ealert(1)%3C/script%3E", "/find?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/rules/%3Cb%3E", "/blocked?rule=%3Cb%3E&prefix=%22%3E%3Cb%3E&order=%3Cb%3E", "/activity?kind=%3Cb%3E", "/network/%3Cimg%3E"} {
+	for _, path := range []string{"/address/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/find?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/rules/%3Cb%3E", "/blocked?rule=%3Cb%3E&prefix=%22%3E%3Cb%3E&order=%3Cb%3E", "/activity?kind=%3Cb%3E", "/network/%3Cimg%3E"} {
 		b.expects(strings.SplitN(path, "%", 2)[0])
 		b.open(twins[1].shown + path)
 		if made := eval[int](b, `document.querySelectorAll("main b:not([role] b), main img, main script:not([type])").length`); made != 0 {
@@ -185,8 +184,7 @@ func TestMarkup(t *testing.T) {
 
 // Without scripts a person finds an address, filters, turns a page, and reads the
 // chart and its numbers.
-func TestWithoutScripts(t *testing.T) {
-	w := usual(t)
+func withoutScripts(t *testing.T, w *world) {
 	for i := range 70 {
 		w.node.block(fmt.Sprintf("100.64.0.%d", i), "")
 	}

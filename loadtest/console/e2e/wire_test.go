@@ -53,21 +53,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// No page asks another host for anything.
-func TestNoOtherHost(t *testing.T) {
-	w := usual(t)
-	b := newTab(t)
-	for _, path := range w.pages {
-		if answersNotFound(w.node, path) {
-			b.expects(path)
-		}
-		b.open(w.node.base + path)
-	}
-	if others := b.otherHosts(w.node.base); len(others) > 0 || len(b.requests) < len(w.pages) {
-		t.Errorf("of %d requests to other hosts: %q", len(b.requests), others)
-	}
-}
-
 // How many are blocked is one number: on the page with and without a login, of the
 // API, of the command, of the metrics and in the list of the enforcer.
 func TestAgreement(t *testing.T) {

@@ -130,8 +130,22 @@ func monitor(t *testing.T) *world {
 	return &world{name: "monitor", node: n, pages: append([]string{"/address/" + nearby}, everywhere...)}
 }
 
-// worlds are the states, each started when a test comes to it.
-var worlds = map[string]func(*testing.T) *world{"empty": empty, "usual": usual, "full": crowded, "degraded": degraded, "monitor": monitor}
+// worlds are the states, each started when a test comes to it. TestUsual looks at
+// the usual one.
+var worlds = map[string]func(*testing.T) *world{"empty": empty, "full": crowded, "degraded": degraded, "monitor": monitor}
+
+// A fleet is looked at first, and then changed.
+func TestUsual(t *testing.T) {
+	w := usual(t)
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *world)
+	}{
+		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomed}, {"sentences", sentences}, {"without scripts", withoutScripts},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.test(t, w) })
+	}
+}
 
 // answersNotFound reports whether a page is one that is meant to be missing: the
 // browser logs its status.
