@@ -3,14 +3,10 @@ package admin
 import (
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"edgeguard/admin/call"
 )
-
-// maxAudit is how many manual actions are kept: about 300 kB.
-const maxAudit = 1000
 
 // Audit is one manual action, whether it succeeded or not. Requests that were
 // refused before are only counted.
@@ -21,10 +17,11 @@ type Audit struct {
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
 	// Action is "block", "extend", "unblock", "confirm", "allow", "disallow",
-	// "sign", "reload", "login", "logout", "login link" or "end sessions".
+	// "threshold", "end overlay", "add candidate", "remove candidate", "sign",
+	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`
-	Target string `json:"target,omitempty"` // the prefix as asked for; empty for "sign" and "reload"
-	Detail string `json:"detail,omitempty"` // the end and the reason
+	Target string `json:"target,omitempty"` // the prefix as asked for, or the rule; empty for "sign" and "reload"
+	Detail string `json:"detail,omitempty"` // the end and the reason; old and new threshold
 	Result string `json:"result"`           // "ok", or the problem
 }
 
@@ -35,37 +32,10 @@ type AuditPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// audits keeps the last manual actions. It is safe for concurrent use.
-type audits struct {
-	mu   sync.Mutex // guards the fields below
-	ring [maxAudit]Audit
-	next uint64 // the number of the next one; the first is 1
-}
-
-func (a *audits) add(one Audit) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.next = max(a.next, 1)
-	a.ring[a.next%maxAudit] = one
-	a.next++
-}
-
-// page returns the newest ones before a number, 0 for all, and the number of the
-// last of them, 0 if there are no more before it.
-func (a *audits) page(before uint64, most int) (page []Audit, next uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	page = []Audit{}
-	if before == 0 || before > a.next {
-		before = a.next
-	}
-	for n := before; n > 1 && a.next-(n-1) <= maxAudit; n-- {
-		if len(page) == most {
-			return page, n
-		}
-		page = append(page, a.ring[(n-1)%maxAudit])
-	}
-	return page, 0
+// Record adds a change that no operator asked for.
+func (v *View) Record(one Audit) {
+	one.Time = v.reader.Now()
+	v.audits.Add(one)
 }
 
 // listAudit sends one page of the manual actions.
@@ -87,7 +57,7 @@ func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *call.Problem 
 	}
 	page := AuditPage{}
 	var next uint64
-	if page.Audit, next = s.audits.page(before, limit); next > 0 {
+	if page.Audit, next = s.audits.Page(before, limit); next > 0 {
 		page.Next = strconv.FormatUint(next, 10)
 	}
 	call.SendJSON(w, http.StatusOK, page)

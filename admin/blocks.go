@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/call"
+	"edgeguard/admin/export"
 )
 
 // listBlocks sends one page of the active blocks, filtered.
@@ -15,7 +16,7 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	if exports(r) != "" {
+	if export.Media(r) != "" {
 		s.exportBlocks(w, r, f)
 		return nil
 	}

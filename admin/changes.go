@@ -7,15 +7,36 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
 )
 
 // Changes is what operators change by hand, for the API and for pages. Each method
 // checks that the caller is an operator, and records the change and its end. It
 // is safe for concurrent use. A [Server] makes it.
 type Changes struct {
+	*tune.RuleChanges[Rule]
 	view     *View // with what operators wrote
 	operator Operator
 	log      func(Audit)
+}
+
+func newChanges(view *View, o Operator, log func(Audit)) *Changes {
+	c := &Changes{view: view, operator: o, log: log}
+	audited := func(by access.Caller, action, target string, change func(*string) *call.Problem) *call.Problem {
+		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
+	}
+	c.RuleChanges = tune.New(o, audited, c.rule)
+	return c
+}
+
+// rule returns a rule as it is now.
+func (c *Changes) rule(name string) (none Rule) {
+	for _, r := range c.view.reader.Rules() {
+		if r.Name == name {
+			return r
+		}
+	}
+	return none
 }
 
 // audited makes a change if the caller may, and records it and its end.
@@ -35,7 +56,7 @@ func (c *Changes) audited(by access.Caller, record Audit, change func(*Audit) *c
 // record keeps and logs what somebody did.
 func (c *Changes) record(by access.Caller, a Audit) {
 	a.Time, a.Who, a.User, a.Role, a.Way = c.view.reader.Now(), by.Who, by.User, by.Role.String(), by.Way
-	c.view.audits.add(a)
+	c.view.audits.Add(a)
 	c.log(a)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/recent"
 	"edgeguard/admin/scan"
 	"edgeguard/admin/sorted"
 	"edgeguard/admin/watch"
@@ -19,7 +20,7 @@ type View struct {
 	reader Reader
 	events *Events
 	scans  *scan.Shared[scanned]
-	audits *audits
+	audits *recent.Ring[Audit]
 	sorted *sorted.Copies
 	board  *watch.Board
 	// discreet leaves out what operators wrote.
@@ -30,7 +31,7 @@ type View struct {
 func NewView(reader Reader, events *Events) *View {
 	now := func() time.Time { return reader.Now() }
 	look := func(now time.Time, k watch.Key) watch.Figures { return reader.Figures(now, k) } // the document of the API has no reader
-	return &View{reader: reader, events: events, audits: new(audits), scans: scan.New[scanned](now), sorted: sorted.New(now), board: watch.New(now, look)}
+	return &View{reader: reader, events: events, audits: new(recent.Ring[Audit]), scans: scan.New[scanned](now), sorted: sorted.New(now), board: watch.New(now, look)}
 }
 
 // Reader returns the node that the view shows, without what operators wrote where

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/tune"
 	"edgeguard/blocklist"
 )
 
@@ -51,6 +52,17 @@ func (r withoutNotes) Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block
 	b, ok := r.Reader.Exact(now, prefix)
 	b.Reason = shownReason(b.Rule, b.Reason)
 	return b, ok
+}
+
+// Rules implements Reader.
+func (r withoutNotes) Rules() []Rule {
+	rules := append([]Rule{}, r.Reader.Rules()...)
+	for i := range rules {
+		if o := rules[i].Overlay; o != nil {
+			rules[i].Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since}
+		}
+	}
+	return rules
 }
 
 // Held implements Reader.

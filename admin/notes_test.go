@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/access"
+	"edgeguard/admin/tune"
 	"edgeguard/internal/lobby"
 )
 
@@ -43,6 +44,7 @@ func noted(t *testing.T) *admin.Server {
 	if _, _, err := n.list.Add(allow, true, start); err != nil {
 		t.Fatal(err)
 	}
+	n.rules[0].Overlay = &tune.Overlay{Threshold: 800, Base: 2000, Since: start, By: note, Note: note}
 	n.held = []admin.HeldBlock{{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Rule: edgeguard.ManualRule, Reason: note}, Kind: "block"}}
 	return serverOf(t, n, admin.Config{})
 }
@@ -80,7 +82,7 @@ func TestNotesNeedALogin(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/top", "GET /blocked", "GET /address/{address}", "GET /allowed", "GET /held", "GET /activity"} {
+	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/rules", "GET /api/v1/top", "GET /blocked", "GET /address/{address}", "GET /allowed", "GET /held", "GET /activity"} {
 		if !seen[route] {
 			t.Errorf("%s: shows no note over the unix socket", route)
 		}

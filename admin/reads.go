@@ -1,14 +1,12 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
-	"edgeguard"
 	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -92,7 +90,7 @@ func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
 }
 
 func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	call.SendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...)})
+	call.SendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...), Unused: s.reader.Unused()})
 	return nil
 }
 
@@ -119,11 +117,11 @@ func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	threshold, err := strconv.ParseUint(q["threshold"], 10, 32)
-	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
-		return call.NewProblem(http.StatusBadRequest, "threshold", strconv.Quote(call.Clip(q["threshold"]))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
+	threshold, p := tune.ReadThreshold(q["threshold"])
+	if p != nil {
+		return p
 	}
-	outcome, found := s.Outcome(r.Context(), r.PathValue("name"), uint32(threshold))
+	outcome, found := s.Outcome(r.Context(), r.PathValue("name"), threshold)
 	switch {
 	case r.Context().Err() != nil: // it has gone
 	case !found:

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/login"
 	"edgeguard/admin/serve"
+	"edgeguard/admin/tune"
 )
 
 // answer is one method of one resource; what it returns is sent.
@@ -21,7 +22,7 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
-	changes := writes{s.changes}
+	changes, rules := writes{s.changes}, tune.Answers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                     {"GET": reads.getHealth},
 		"/readyz":                      {"GET": reads.getReady},
@@ -41,14 +42,17 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/audit":                {"GET": reads.listAudit},
 		"/api/v1/rates":                {"GET": reads.getRates},
 		"/api/v1/rules":                {"GET": reads.listRules},
-		"/api/v1/rules/{name}":         {"GET": reads.getRule},
+		"/api/v1/rules/{name}":         {"GET": reads.getRule, "PATCH": rules.SetThreshold},
 		"/api/v1/rules/{name}/outcome": {"GET": reads.getOutcome},
+		"/api/v1/rules/{name}/overlay": {"DELETE": rules.EndOverlay},
 		"/api/v1/top":                  {"GET": reads.getTop},
 		"/api/v1/events":               {"GET": reads.streamEvents},
 		"/api/v1/watch":                {"GET": reads.watch},
 		"/api/v1/reload":               {"POST": changes.reload},
 		"/api/v1/login-links":          {"POST": login.AddLinks},
 		"/api/v1/sessions":             {"DELETE": login.EndSessions},
+
+		"/api/v1/rules/{name}/candidates/{threshold}": {"PUT": rules.AddCandidate, "DELETE": rules.RemoveCandidate},
 	}
 }
 

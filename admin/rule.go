@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/tune"
 	"edgeguard/tuning"
 )
 
@@ -28,8 +29,10 @@ type Rule struct {
 	// Wide are the limits of the IPv6 networks around the rule's keys, the
 	// smallest first.
 	Wide []Wide `json:"wide,omitempty"`
-	// Candidates are what other thresholds would have done since the start.
+	// Candidates are what other thresholds would have done.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Overlay is set where the threshold is not the config's.
+	Overlay *tune.Overlay `json:"overlay,omitempty"`
 }
 
 // Crossings is how often a rule's limit was crossed with one outcome.
@@ -57,11 +60,17 @@ type Candidate struct {
 	// went over it.
 	Over      uint64 `json:"over"`
 	Crossings uint64 `json:"crossings"`
+	// Since is when these began to be counted.
+	Since time.Time `json:"since,omitzero"`
+	// Added says that an operator added it while the node ran, and can remove it.
+	Added bool `json:"added,omitempty"`
 }
 
 // RuleList is the answer to a question for all rules.
 type RuleList struct {
 	Rules []Rule `json:"rules"`
+	// Unused are overlays that are kept and not in force.
+	Unused []tune.Unused `json:"unused_overlays,omitempty"`
 }
 
 // Counts is what the keys of one rule count at an instant.

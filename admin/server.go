@@ -88,7 +88,7 @@ func New(c Config) (*Server, error) {
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
-	s.changes = &Changes{view: c.View, operator: c.Operator, log: s.config.Audit}
+	s.changes = newChanges(c.View, c.Operator, s.config.Audit)
 	var err error
 	s.access, err = access.New(access.Admitted{
 		TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth,

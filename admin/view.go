@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 )
@@ -69,8 +70,10 @@ type Reader interface {
 	// moment in which the nodes push what they count, and a timeout at most.
 	FleetCounts(ctx context.Context, keys []FleetKey, settle bool) []*FleetCount
 
-	// Rules returns the rules in the order of the config.
+	// Rules returns the rules in the order of the config, Unused the overlays of
+	// rules that are not in force.
 	Rules() []Rule
+	Unused() []tune.Unused
 
 	// Counts returns what the rule's keys count at now, with n at least of those
 	// that count most; false if there is no such rule. It may look at every key,
@@ -134,4 +137,6 @@ type Operator interface {
 
 	// Reload reads the config again. On an error the previous one stays in force.
 	Reload(ctx context.Context) error
+
+	tune.Tuner
 }

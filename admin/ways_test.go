@@ -90,6 +90,11 @@ var routes = map[string]sort{
 	"DELETE /api/v1/sessions":           change,
 	"POST /api/v1/login-links":          socket,
 
+	"PATCH /api/v1/rules/{name}":                         change,
+	"DELETE /api/v1/rules/{name}/overlay":                change,
+	"PUT /api/v1/rules/{name}/candidates/{threshold}":    change,
+	"DELETE /api/v1/rules/{name}/candidates/{threshold}": change,
+
 	"GET /debug/pprof/":        profile,
 	"GET /debug/pprof/cmdline": profile,
 	"GET /debug/pprof/profile": profile,

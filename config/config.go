@@ -29,6 +29,7 @@ type Config struct {
 	MaxBlocks      int            // active blocks at most; Memory / BlockBytes by default
 	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
+	Overlay        bool           // thresholds may be changed while the node runs
 	Specs          []rules.Spec   // the rules as written
 	Rules          *rules.Set     // the same, compiled
 	Sensors        Sensors
@@ -121,6 +122,7 @@ func defaults() *Config {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Memory:         512 << 20,
 		State:          "/var/lib/edgeguard",
+		Overlay:        true,
 		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},
 	}
 }

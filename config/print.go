@@ -32,6 +32,7 @@ func (c *Config) YAML() string {
 	p.field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
 	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
 	p.field(0, "state", quote(c.State))
+	p.field(0, "overlay", strconv.FormatBool(c.Overlay))
 	p.rules(c)
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)

@@ -28,6 +28,7 @@ func (c *Config) read(n node) {
 		"max_blocks":      func(n node) { c.MaxBlocks = int(n.whole(leastBlocks, mostBlocks)) },
 		"roll_up":         func(n node) { c.RollUp = n.truth() },
 		"state":           func(n node) { c.State = n.folder() },
+		"overlay":         func(n node) { c.Overlay = n.truth() },
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,

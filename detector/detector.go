@@ -42,6 +42,8 @@ type Config struct {
 	// the history of blocks. Both may decide for a while; then call
 	// [Detector.Close] on the previous one.
 	Previous *Detector
+	// Began is when the counters of candidates begin that Previous does not have.
+	Began time.Time
 	// Seed seeds the tables' hash: random in production, so that no client can
 	// choose keys that collide.
 	Seed uint64

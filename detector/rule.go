@@ -2,6 +2,7 @@ package detector
 
 import (
 	"sync/atomic"
+	"time"
 
 	"edgeguard/rules"
 )
@@ -14,6 +15,7 @@ type rule struct {
 
 // tally counts what a candidate threshold would have done.
 type tally struct {
+	since     time.Time
 	over      atomic.Uint64 // events over the candidate's limit
 	crossings atomic.Uint64 // times that a key went from under to over
 }
@@ -21,6 +23,8 @@ type tally struct {
 // Tally is what one candidate threshold would have done so far.
 type Tally struct {
 	rules.Candidate
+	// Since is when counting began, local.
+	Since time.Time
 	// Over is how many events were over the candidate's limit: what it would
 	// have refused as a `deny` rule.
 	Over uint64
@@ -32,7 +36,7 @@ func newRule(c *Config, r *rules.Rule) rule {
 	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates))}
 	for i, candidate := range r.Candidates {
 		if out.tallies[i] = formerTally(c, r, candidate); out.tallies[i] == nil {
-			out.tallies[i] = new(tally)
+			out.tallies[i] = &tally{since: c.Began}
 		}
 	}
 	return out
@@ -59,7 +63,7 @@ func (d *Detector) Tallies(i int) []Tally {
 	out := make([]Tally, len(r.tallies))
 	for k := range r.tallies {
 		t := r.tallies[k]
-		out[k] = Tally{Candidate: r.Candidates[k], Over: t.over.Load(), Crossings: t.crossings.Load()}
+		out[k] = Tally{Candidate: r.Candidates[k], Since: t.since, Over: t.over.Load(), Crossings: t.crossings.Load()}
 	}
 	return out
 }

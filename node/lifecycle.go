@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/config"
+	"edgeguard/node/overlay"
 )
 
 // lifecycle is whether the node runs, and how its reloads went.
@@ -16,8 +17,9 @@ type lifecycle struct {
 	reloads reloads
 	systemd notifier
 
-	changing sync.Mutex      // guards base; held by a reload, and at the start and the end
+	changing sync.Mutex      // guards base and overlay.On; held by a reload, and at the start and the end
 	base     context.Context // of all services; nil while the node is not running
+	overlay  *overlay.Control
 }
 
 // modeName returns the mode as the config writes it.

@@ -119,7 +119,8 @@ func (n *Node) Run(ctx context.Context) error {
 	n.sockets.TakeOver(os.Getenv)
 	defer n.sockets.Close()
 	defer n.pipeline.Close()
-	c := n.pipeline.Current().Config
+	c := n.lifecycle.overlay.On(n.pipeline.Current().Config)
+	n.pipeline.Replace(n.clock.Now(), c)
 	if err := bind(n.sockets, c); err != nil {
 		return err
 	}

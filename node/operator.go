@@ -10,6 +10,7 @@ import (
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
+	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
 )
@@ -17,6 +18,7 @@ import (
 // operator is what an operator changes by hand: an admin.Operator. As in the
 // admin API, its times are wall-clock times.
 type operator struct {
+	*overlay.Control
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/clockguard"
+	"edgeguard/config"
 	"edgeguard/node/alarm"
 )
 
@@ -77,7 +78,8 @@ func (n *Node) reload() error {
 	if c.Fleet == nil {
 		n.fleet.links.Stop() // it pushes what the next generation does not count
 	}
-	n.pipeline.Replace(c)
+	c = n.lifecycle.overlay.On(c)
+	n.pipeline.Replace(n.clock.Now(), c)
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
 	if c.MaxBlocks != before.MaxBlocks {
@@ -98,4 +100,19 @@ func (n *Node) reload() error {
 		n.options.Log.Warn("config: changes of memory and state need a restart")
 	}
 	return nil
+}
+
+// retune puts the config in force that f returns, with other thresholds or
+// candidates. No service is concerned.
+func (n *Node) retune(f func() (*config.Config, error)) error {
+	n.lifecycle.changing.Lock()
+	defer n.lifecycle.changing.Unlock()
+	if n.lifecycle.base == nil {
+		return errNotRunning
+	}
+	c, err := f()
+	if err == nil {
+		n.pipeline.Replace(n.clock.Now(), c)
+	}
+	return err
 }

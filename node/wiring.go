@@ -9,16 +9,19 @@ import (
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/session"
+	"edgeguard/admin/tune"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/detector"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
 	"edgeguard/node/lists"
+	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/sockets"
 	"edgeguard/node/status"
@@ -58,7 +61,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		},
 	}
 	n.fleet.asker.Look = n.fleet.look
-	n.wireAdmin(s, c.Node)
+	n.wireAdmin(s, c)
 }
 
 // wireSensors makes the sensors and the store, which keeps how far logs were
@@ -81,13 +84,21 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 }
 
 // wireAdmin makes what the admin API shows and changes.
-func (n *Node) wireAdmin(s supervisor.Config, name string) {
-	shown, events := status.New(n.sources()), admin.NewEvents(name)
+func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
+	shown, events := status.New(n.sources()), admin.NewEvents(c.Node)
+	view := admin.NewView(shown, events)
+	n.lifecycle.overlay = overlay.New(overlay.Deps{
+		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
+		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
+		Ended: func(rule, why string) {
+			view.Record(admin.Audit{Who: "config", Action: "end overlay", Target: rule, Detail: why, Result: "ok"})
+		},
+	})
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
-			status: shown, view: admin.NewView(shown, events),
+			status: shown, view: view,
 			operator: &operator{
-				pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(),
@@ -104,7 +115,9 @@ func (n *Node) sources() status.Sources {
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
-		Rates: func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
+		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
+		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
+		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
 		Evidence: n.store.evidence.Kept.Of, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }

@@ -76,7 +76,7 @@ func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return Loaded{}, fmt.Errorf("no state yet: %w", err)
 	case unusable(err):
-		err = fmt.Errorf("%w; %s", err, setAside(path))
+		err = fmt.Errorf("%w; %s", err, SetAside(path))
 	}
 	return Loaded{}, fmt.Errorf("state %s: %w", path, err)
 }
@@ -140,9 +140,9 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 // the disk.
 const maxAside = 9
 
-// setAside renames a file that cannot be used, so that it can be looked at
+// SetAside renames a file that cannot be used, so that it can be looked at
 // and the next snapshot does not overwrite it, and says what became of it.
-func setAside(path string) string {
+func SetAside(path string) string {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.aside-%d", path, n)
 		if _, err := os.Lstat(to); n < maxAside && !errors.Is(err, os.ErrNotExist) {

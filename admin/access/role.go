@@ -84,6 +84,11 @@ var least = map[string]Role{
 
 	"POST /sessions/end": Operator,
 
+	"PATCH /api/v1/rules/{name}":                         Operator,
+	"DELETE /api/v1/rules/{name}/overlay":                Operator,
+	"PUT /api/v1/rules/{name}/candidates/{threshold}":    Operator,
+	"DELETE /api/v1/rules/{name}/candidates/{threshold}": Operator,
+
 	// Profiles show addresses of memory: also from this host only.
 	"GET /debug/pprof/":        Operator,
 	"GET /debug/pprof/cmdline": Operator,

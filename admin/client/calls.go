@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/login"
+	"edgeguard/admin/tune"
 )
 
 // Filter says which blocks to list. Every field that is set must hold.
@@ -148,4 +149,19 @@ func (c *Client) Top(ctx context.Context, n int) (admin.Top, error) {
 // Status returns the node's figures. Rates are the differences of two.
 func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
 	return ask[admin.Stats](ctx, c, http.MethodGet, "/api/v1/status", nil, nil)
+}
+
+// Rules returns the rules, with what operators changed of them.
+func (c *Client) Rules(ctx context.Context) (admin.RuleList, error) {
+	return ask[admin.RuleList](ctx, c, http.MethodGet, "/api/v1/rules", nil, nil)
+}
+
+// SetThreshold puts another threshold of a rule in force, and returns the rule.
+func (c *Client) SetThreshold(ctx context.Context, rule string, r tune.ThresholdRequest) (admin.Rule, error) {
+	return ask[admin.Rule](ctx, c, http.MethodPatch, "/api/v1/rules/"+url.PathEscape(rule), nil, r)
+}
+
+// EndOverlay puts the config's threshold in force again, and returns the rule.
+func (c *Client) EndOverlay(ctx context.Context, rule string) (admin.Rule, error) {
+	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/overlay", nil, nil)
 }

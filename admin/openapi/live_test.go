@@ -204,6 +204,7 @@ func TestAnswers(t *testing.T) {
 	s.ask("203.0.113.9", 30)
 	s.ask("2001:db8::1", 15)
 	const block, allow, explain = "/api/v1/blocks/{prefix}", "/api/v1/allow/{prefix}", "GET /api/v1/explain/{address}"
+	const candidate = "/api/v1/rules/{name}/candidates/{threshold}"
 	for _, c := range []struct {
 		route, path, body string
 		status            int
@@ -275,6 +276,22 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/site/outcome?threshold=10", "", 200},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/nothing/outcome?threshold=10", "", 404},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/site/outcome", "", 400},
+		{"PATCH /api/v1/rules/{name}", "/api/v1/rules/site", `{"threshold":30,"if_threshold":20,"note":"test"}`, 200},
+		{"GET /api/v1/rules", "/api/v1/rules", "", 200},
+		{"PATCH /api/v1/rules/{name}", "/api/v1/rules/site", `{"threshold":30,"if_threshold":20}`, 409},
+		{"PATCH /api/v1/rules/{name}", "/api/v1/rules/site", `{"threshold":99999,"if_threshold":30}`, 422},
+		{"PATCH /api/v1/rules/{name}", "/api/v1/rules/site", `{"threshold":30}`, 400},
+		{"PATCH /api/v1/rules/{name}", "/api/v1/rules/nothing", `{"threshold":30,"if_threshold":20}`, 404},
+		{"PUT " + candidate, "/api/v1/rules/site/candidates/25", `{"note":"test"}`, 200},
+		{"PUT " + candidate, "/api/v1/rules/site/candidates/30", `{}`, 409},
+		{"PUT " + candidate, "/api/v1/rules/site/candidates/many", `{}`, 400},
+		{"PUT " + candidate, "/api/v1/rules/nothing/candidates/25", `{}`, 404},
+		{"DELETE " + candidate, "/api/v1/rules/site/candidates/25", "", 200},
+		{"DELETE " + candidate, "/api/v1/rules/site/candidates/25", "", 404},
+		{"DELETE " + candidate, "/api/v1/rules/site/candidates/10", "", 409},
+		{"DELETE " + candidate, "/api/v1/rules/site/candidates/many", "", 400},
+		{"DELETE /api/v1/rules/{name}/overlay", "/api/v1/rules/site/overlay", "", 200},
+		{"DELETE /api/v1/rules/{name}/overlay", "/api/v1/rules/site/overlay", "", 404},
 		{"GET /api/v1/top", "/api/v1/top", "", 200},
 		{"GET /api/v1/top", "/api/v1/top?limit=0", "", 400},
 

@@ -3,6 +3,7 @@ package openapi
 import (
 	"edgeguard/admin"
 	"edgeguard/admin/login"
+	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 )
 
@@ -69,7 +70,13 @@ var operations = map[string]operation{
 	"GET /api/v1/rules":                {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
 	"GET /api/v1/rules/{name}":         {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
 	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},
-	"GET /api/v1/top":                  {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
+	"PATCH /api/v1/rules/{name}": {id: "setThreshold", summary: "Puts another threshold in force, on top of the config",
+		body: tune.ThresholdRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
+	"DELETE /api/v1/rules/{name}/overlay": {id: "endOverlay", summary: "Puts the config's threshold in force again", answer: admin.Rule{}, fails: []int{404, 409, 500, 503}},
+	"PUT /api/v1/rules/{name}/candidates/{threshold}": {id: "addCandidate", summary: "Counts another threshold beside the one in force",
+		body: tune.CandidateRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
+	"DELETE /api/v1/rules/{name}/candidates/{threshold}": {id: "removeCandidate", summary: "Ends a candidate that was added while the node ran", answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
+	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
 	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
 	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: admin.FleetHeld{}, fails: []int{400, 404, 503}},
@@ -81,6 +88,7 @@ var parameters = map[string]object{
 	"address":      {"in": "path", "description": "without port or zone", "example": "203.0.113.7", "schema": object{"type": "string"}},
 	"prefix":       {"in": "path", "description": "an address or a prefix; its slash may be escaped or not", "example": "203.0.113.0/24", "schema": object{"type": "string"}},
 	"name":         {"in": "path", "description": "a rule's name", "example": "site", "schema": object{"type": "string"}},
+	"threshold":    {"in": "path", "description": "a threshold", "example": "800", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
 	"?threshold":   {"description": "the threshold to try; required", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
 	"?limit":       {"description": "how many", "schema": object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
 	"?cursor":      {"description": "`next` of the previous page", "schema": object{"type": "string"}},

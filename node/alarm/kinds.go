@@ -15,6 +15,7 @@ const (
 	Enforcer         = "enforcer"
 	State            = "state"
 	Reload           = "reload"
+	Overlay          = "overlay"
 	Spared           = "protected_over_limit"
 	Wide             = "wide_over_limit"
 	Addrs            = "host_addresses"

@@ -55,7 +55,7 @@ type Pipeline struct {
 // New makes a pipeline with its first generation.
 func New(made Config, c *config.Config) *Pipeline {
 	p := &Pipeline{made: made}
-	p.current.Store(p.make(c, nil))
+	p.current.Store(p.make(made.Boot, c, nil))
 	return p
 }
 
@@ -66,9 +66,9 @@ func (p *Pipeline) Current() *Generation { return p.current.Load() }
 // Replace puts a new generation in force, waits for the decisions under way and
 // closes the previous one. It waits for the scans before it stops decisions: a
 // scan of all tables takes too long for a decision to wait for.
-func (p *Pipeline) Replace(c *config.Config) {
+func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 	old := p.current.Load()
-	next := p.make(c, old)
+	next := p.make(now, c, old)
 	p.scans.Lock()
 	defer p.scans.Unlock()
 	p.reload.Lock()
@@ -88,13 +88,13 @@ func (p *Pipeline) Sweep(now time.Time) {
 // Close frees the memory of the last generation.
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 
-func (p *Pipeline) make(c *config.Config, before *Generation) *Generation {
+func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Generation {
 	g := &Generation{Config: c, rules: make(map[string]int, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
 	}
 	dc := detector.Config{
-		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Crossed: p.crossed,
+		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
 	}
 	var counts *aggregator.Totals
 	if before != nil {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
+	"time"
 
 	"edgeguard"
 	"edgeguard/blocklist"
@@ -27,7 +28,7 @@ func TestScanHoldsUpNoDecision(t *testing.T) {
 	replaced := make(chan struct{})
 	go func() {
 		defer close(replaced)
-		p.Replace(c)
+		p.Replace(time.Now(), c)
 	}()
 	for p.scans.TryRLock() { // until the reload waits
 		p.scans.RUnlock()

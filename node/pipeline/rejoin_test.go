@@ -44,7 +44,7 @@ func TestLeaveAndRejoin(t *testing.T) {
 			t.Fatalf("%d meters are pushed", len(want))
 		}
 		for _, c := range []*config.Config{alone, alone, joined, joined} {
-			p.Replace(c)
+			p.Replace(time.Now(), c)
 		}
 		if got := p.Current().Member.Totals.Since(); !maps.Equal(got, want) {
 			t.Errorf("%s: it pushes from slots %v on, before from %v", what, got, want)

@@ -8,7 +8,10 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/tune"
 	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/detector"
 	"edgeguard/node/pipeline"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -36,12 +39,27 @@ func (s *Status) Rules() []admin.Rule {
 			w := &r.Widths[k]
 			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.Does(), Crossings: s.crossingsOf(r, w.Bits)})
 		}
-		for _, t := range g.Detector.Tallies(i) {
-			shown.Candidates = append(shown.Candidates, admin.Candidate{Threshold: t.Threshold, Limit: t.Limit, Over: t.Over, Crossings: t.Crossings})
-		}
+		s.addOverlay(&shown, g.Detector.Tallies(i))
 		out = append(out, shown)
 	}
 	return out
+}
+
+// Unused implements admin.Reader.
+func (s *Status) Unused() []tune.Unused { return s.from.Unused() }
+
+// addOverlay adds a rule's candidates, and what operators changed of it.
+func (s *Status) addOverlay(shown *admin.Rule, candidates []detector.Tally) {
+	o := s.from.Overlay(shown.Name)
+	for _, t := range candidates {
+		added := slices.ContainsFunc(o.Candidates, func(c config.CandidateOverlay) bool { return c.Threshold == t.Threshold })
+		shown.Candidates = append(shown.Candidates, admin.Candidate{
+			Threshold: t.Threshold, Limit: t.Limit, Over: t.Over, Crossings: t.Crossings, Since: s.from.Clock.Epoch(t.Since).UTC(), Added: added,
+		})
+	}
+	if o.Threshold > 0 {
+		shown.Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since, By: o.By, Note: o.Note}
+	}
 }
 
 // crossingsOf returns how often keys of a rule went over, or networks of this

@@ -14,6 +14,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
@@ -46,6 +47,10 @@ type Sources struct {
 	Report func(*admin.Stats)
 	// Rates returns what the node did lately.
 	Rates func() []rates.Series
+	// Overlay returns what operators changed of a rule, Unused what of it is not in
+	// force.
+	Overlay func(rule string) config.RuleOverlay
+	Unused  func() []tune.Unused
 	// Refuses returns a function that returns the name of the enforcer that refuses
 	// what a block is about before the node sees it; empty for none.
 	Refuses func() func(*edgeguard.Block) string

@@ -1,0 +1,213 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard/internal/safetext"
+	"edgeguard/rules"
+)
+
+// MaxNote is how long a note of an overlay may be, in bytes, and who wrote it.
+const MaxNote = 256
+
+// Overlay is what operators changed of the rules while a node ran. It lies in a
+// file of its own beside the state, and is in force on top of the config.
+type Overlay struct{ Rules []RuleOverlay }
+
+// RuleOverlay is what was changed of one rule.
+type RuleOverlay struct {
+	Name string
+	// Meter is the fingerprint of what the rule counted: a threshold is of no use
+	// for another count.
+	Meter string
+	// Threshold is in force instead of Base, the config's, unless it is 0.
+	Threshold, Base uint32
+	Changed
+	Candidates []CandidateOverlay
+}
+
+// CandidateOverlay is a candidate that was added.
+type CandidateOverlay struct {
+	Threshold uint32
+	Changed
+}
+
+// Changed says when something was changed, by whom and why.
+type Changed struct {
+	Since    time.Time // wall clock, in whole seconds
+	By, Note string
+}
+
+// Of returns what was changed of a rule; the zero value if nothing was.
+func (o *Overlay) Of(rule string) RuleOverlay {
+	for _, r := range o.Rules {
+		if r.Name == rule {
+			return r
+		}
+	}
+	return RuleOverlay{}
+}
+
+// Empty reports whether nothing of the rule is changed.
+func (r RuleOverlay) Empty() bool { return r.Threshold == 0 && len(r.Candidates) == 0 }
+
+// With returns an overlay that has r instead of what it has of that rule, and
+// leaves out a rule of which nothing is changed.
+func (o *Overlay) With(r RuleOverlay) *Overlay {
+	next := &Overlay{Rules: slices.Clone(o.Rules)}
+	i := slices.IndexFunc(next.Rules, func(old RuleOverlay) bool { return old.Name == r.Name })
+	switch {
+	case r.Empty() && i < 0:
+	case r.Empty():
+		next.Rules = slices.Delete(next.Rules, i, i+1)
+	case i < 0:
+		next.Rules = append(next.Rules, r)
+	default:
+		next.Rules[i] = r
+	}
+	return next
+}
+
+// ParseOverlay checks the content of an overlay's file; name is what problems
+// call it. The error is always an [*Errors].
+func ParseOverlay(name string, data []byte) (*Overlay, error) {
+	r, o := newReader(name), &Overlay{}
+	if root, ok := r.document(data); ok {
+		root.mapping(fields{"rules": func(n node) { n.list(func(n node) { o.read(n) }) }})
+	}
+	if len(r.problems) > 0 {
+		return nil, &Errors{Problems: sorted(r.problems)}
+	}
+	return o, nil
+}
+
+func (o *Overlay) read(n node) {
+	var rule RuleOverlay
+	known := rule.Changed.fields()
+	known["rule"] = func(n node) { rule.Name, _ = n.text() }
+	known["meter"] = func(n node) { rule.Meter, _ = n.text() }
+	known["base"] = func(n node) { rule.Base = n.whole(1, math.MaxUint32) }
+	known["threshold"] = func(n node) { rule.Threshold = n.whole(1, math.MaxUint32) }
+	known["candidates"] = func(n node) {
+		n.list(func(n node) {
+			var c CandidateOverlay
+			known := c.Changed.fields()
+			known["threshold"] = func(n node) { c.Threshold = n.whole(1, math.MaxUint32) }
+			n.mapping(known)
+			if c.Threshold == 0 {
+				n.wrong("has no threshold", "remove it")
+			}
+			rule.Candidates = append(rule.Candidates, c)
+		})
+	}
+	n.mapping(known)
+	switch {
+	case rule.Name == "" || rule.Meter == "":
+		n.wrong("has no rule or no meter", "remove it")
+	case (rule.Threshold == 0) != (rule.Base == 0):
+		n.wrong("requires both threshold and base, or neither", "remove it")
+	case rule.Empty():
+		n.wrong("changes nothing", "remove it")
+	case len(rule.Candidates) > rules.MaxCandidates:
+		n.wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
+	}
+	if !o.Of(rule.Name).Empty() {
+		n.wrong(fmt.Sprintf("rule %q is given twice", clip(rule.Name)), "remove one of them")
+	}
+	o.Rules = append(o.Rules, rule)
+}
+
+func (c *Changed) fields() fields {
+	line := func(into *string) func(node) {
+		return func(n node) {
+			text, ok := n.text()
+			if ok && (len(text) > MaxNote || !safetext.Clean(text)) {
+				n.wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
+			}
+			*into = text
+		}
+	}
+	return fields{
+		"since": func(n node) {
+			text, ok := n.text()
+			at, err := time.Parse(time.RFC3339, text)
+			at = at.UTC().Truncate(time.Second)
+			if ok && (err != nil || at.Year() < 1 || at.Year() > 9999) {
+				n.wrong(fmt.Sprintf("%q is not a time", clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
+				return
+			}
+			c.Since = at
+		},
+		"by":   line(&c.By),
+		"note": line(&c.Note),
+	}
+}
+
+// overlayHead begins the file.
+const overlayHead = `# What operators changed of the rules while the node ran. It is in force on top of
+# the config, and edgeguard writes it. Print it for the config with
+# "edgeguard overlay export", undo it with "edgeguard overlay clear".
+`
+
+// YAML writes the overlay as a file that ParseOverlay reads back to the same.
+func (o *Overlay) YAML() string {
+	var p printer
+	p.WriteString(overlayHead)
+	if len(o.Rules) == 0 {
+		p.field(0, "rules", "[]")
+		return p.String()
+	}
+	p.field(0, "rules", "")
+	for _, r := range o.Rules {
+		p.field(1, "- rule", quote(r.Name))
+		p.field(2, "meter", quote(r.Meter))
+		if r.Threshold > 0 {
+			p.field(2, "threshold", fmt.Sprint(r.Threshold))
+			p.field(2, "base", fmt.Sprint(r.Base))
+			for _, f := range r.Changed.texts() {
+				p.field(2, f[0], f[1])
+			}
+		}
+		if len(r.Candidates) > 0 {
+			p.field(2, "candidates", "")
+		}
+		for _, c := range r.Candidates {
+			fields := []string{fmt.Sprintf("threshold: %d", c.Threshold)}
+			for _, f := range c.Changed.texts() {
+				fields = append(fields, f[0]+": "+f[1])
+			}
+			p.WriteString("      - {" + strings.Join(fields, ", ") + "}\n")
+		}
+	}
+	return p.String()
+}
+
+// texts returns the fields that are set and their values.
+func (c *Changed) texts() (out [][2]string) {
+	if !c.Since.IsZero() {
+		out = append(out, [2]string{"since", quote(c.Since.Format(time.RFC3339))})
+	}
+	if c.By != "" {
+		out = append(out, [2]string{"by", quote(c.By)})
+	}
+	if c.Note != "" {
+		out = append(out, [2]string{"note", quote(c.Note)})
+	}
+	return out
+}
+
+// WithRules returns the config with other rules. The problems are those of
+// [rules.Compile], and then there is no config.
+func (c *Config) WithRules(specs []rules.Spec) (*Config, []rules.Problem) {
+	set, problems := rules.Compile(specs)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	next := *c
+	next.Specs, next.Rules = specs, set
+	return &next, nil
+}

@@ -1,0 +1,170 @@
+package overlay
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/detector"
+	"edgeguard/internal/safetext"
+	"edgeguard/rules"
+)
+
+// mostCandidates is how many candidates of one rule may be added while the node
+// runs: each is compared at each event over the lowest.
+const mostCandidates = 8
+
+// changed returns who changes something now.
+func (o *Control) changed(by, note string) config.Changed {
+	return config.Changed{Since: o.from.Epoch(o.from.Now()).UTC().Truncate(time.Second), By: safetext.Strip(call.Clip(by)), Note: note}
+}
+
+// SetThreshold implements admin.Tuner.
+func (o *Control) SetThreshold(ctx context.Context, rule, by string, request tune.ThresholdRequest) (was uint32, p *call.Problem) {
+	if p := o.tooMuch(ctx, rule, request); p != nil {
+		return 0, p
+	}
+	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
+		was = spec.Threshold
+		switch {
+		case request.Threshold == 0:
+			return r, call.NewProblem(http.StatusBadRequest, "threshold", "is missing or 0", "use the cost that a window may reach: at least 1")
+		case request.IfThreshold != was:
+			return r, outdated(spec, r, request.IfThreshold)
+		case request.Threshold == was:
+			return r, call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("%d is in force already", was), "")
+		}
+		base := o.base.Specs[slices.IndexFunc(o.base.Specs, func(s rules.Spec) bool { return s.Name == rule })].Threshold
+		if r = withoutThreshold(r); request.Threshold != base {
+			r.Threshold, r.Base, r.Changed = request.Threshold, base, o.changed(by, request.Note)
+		}
+		return r, nil
+	})
+	return was, p
+}
+
+// outdated says that the threshold in force is not the one that a client saw.
+func outdated(spec *rules.Spec, r config.RuleOverlay, seen uint32) *call.Problem {
+	text := fmt.Sprintf("the threshold of rule %s is %d and not %d", spec.Name, spec.Threshold, seen)
+	if r.Threshold > 0 {
+		text += ": changed at " + r.Since.Format(time.RFC3339)
+		if r.By != "" {
+			text += " by " + r.By
+		}
+	} else {
+		text += ", by the config"
+	}
+	return call.NewProblem(http.StatusConflict, "if_threshold", text, "look at the rule again, and decide by what it is now")
+}
+
+// tooMuch refuses a threshold that would newly refuse a large share of the requests,
+// unless that was confirmed. What else is wrong with it change finds.
+func (o *Control) tooMuch(ctx context.Context, rule string, request tune.ThresholdRequest) *call.Problem {
+	c := o.now.Load().config
+	if o.forbidden() != nil || request.Force {
+		return nil
+	}
+	i := slices.IndexFunc(c.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
+	if i < 0 || request.Threshold >= c.Rules.Rules[i].Threshold || request.IfThreshold != c.Rules.Rules[i].Threshold {
+		return nil
+	}
+	share, most := o.refuses(ctx, c, &c.Rules.Rules[i], request.Threshold), o.from.ConfirmShare(c)
+	if share <= most {
+		return nil
+	}
+	return call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("a threshold of %d would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%",
+		request.Threshold, 100*share, 100*most), "use force if this is intended")
+}
+
+// refuses returns the share of the requests that a lower threshold would newly
+// refuse, by what this node counts: of a rule that blocks, all requests of the keys
+// over it; of one that denies, what they count above it. With little traffic it is
+// 0, as for blocks by hand.
+func (o *Control) refuses(ctx context.Context, c *config.Config, r *rules.Rule, threshold uint32) float64 {
+	now, d := o.from.Now(), o.from.Detector()
+	sample := d.Sample(now)
+	switch {
+	case !sample.Enough(), r.Action == edgeguard.ActionShadow:
+		return 0
+	case r.Action == edgeguard.ActionDeny:
+		outcome, _ := o.from.Outcome(ctx, r.Name, threshold)
+		return outcome.RequestShare
+	}
+	limit, counts := r.Guard.Limit(threshold), counter(d, now, &c.Rules.Meters[r.Meter])
+	return sample.ShareOf(func(addr netip.Addr) bool {
+		standing, _ := o.from.List.Find(now, addr)
+		return standing == blocklist.None && counts(addr) > limit
+	})
+}
+
+// counter returns what counts an address for a meter that has no attributes: a rule
+// that blocks has none.
+func counter(d *detector.Detector, now time.Time, m *rules.Meter) func(netip.Addr) uint32 {
+	for _, t := range d.Tables() {
+		if t.Meter.Fingerprint == m.Fingerprint && !t.Forgeable && t.Wide == 0 {
+			slot := clockguard.Slot(now, m.Width)
+			return func(addr netip.Addr) uint32 { return t.Count(addr, "", slot) }
+		}
+	}
+	return func(netip.Addr) uint32 { return 0 }
+}
+
+// EndOverlay implements admin.Tuner. The candidates stay.
+func (o *Control) EndOverlay(rule string) (was, now uint32, p *call.Problem) {
+	if slices.ContainsFunc(o.now.Load().out, func(n note) bool { return n.rule == rule }) {
+		return 0, 0, o.put(func() (merged, *call.Problem) {
+			return merge(o.base, o.kept.With(config.RuleOverlay{Name: rule})), nil
+		})
+	}
+	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
+		if r.Threshold == 0 {
+			return r, call.NewProblem(http.StatusNotFound, "name", "the threshold of rule "+call.Clip(rule)+" is the config's: there is nothing to undo", "")
+		}
+		was, now = spec.Threshold, r.Base
+		return withoutThreshold(r), nil
+	})
+	return was, now, p
+}
+
+// AddCandidate implements admin.Tuner.
+func (o *Control) AddCandidate(rule, by string, threshold uint32, note string) *call.Problem {
+	return o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
+		refuse := func(text, fix string) (config.RuleOverlay, *call.Problem) {
+			return r, call.NewProblem(http.StatusConflict, "threshold", text, fix)
+		}
+		switch {
+		case threshold == spec.Threshold:
+			return refuse(fmt.Sprintf("%d is the threshold in force", threshold), "use another")
+		case slices.Contains(spec.Candidates, threshold):
+			return r, nil // it goes on counting
+		case len(r.Candidates) >= mostCandidates:
+			return refuse(fmt.Sprintf("rule %s has %d candidates that were added already", rule, mostCandidates), "remove one of them")
+		}
+		r.Candidates = append(slices.Clone(r.Candidates), config.CandidateOverlay{Threshold: threshold, Changed: o.changed(by, note)})
+		return r, nil
+	})
+}
+
+// RemoveCandidate implements admin.Tuner.
+func (o *Control) RemoveCandidate(rule string, threshold uint32) *call.Problem {
+	return o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
+		left := slices.DeleteFunc(slices.Clone(r.Candidates), func(c config.CandidateOverlay) bool { return c.Threshold == threshold })
+		if len(left) < len(r.Candidates) {
+			r.Candidates = left
+			return r, nil
+		}
+		if slices.Contains(spec.Candidates, threshold) {
+			return r, call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("candidate %d is the config's", threshold), "remove it there, and reload")
+		}
+		return r, call.NewProblem(http.StatusNotFound, "threshold", fmt.Sprintf("rule %s has no candidate %d", call.Clip(rule), threshold), "")
+	})
+}

@@ -1,0 +1,87 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"edgeguard/config"
+	"edgeguard/internal/atomicfile"
+	"edgeguard/internal/safepath"
+	"edgeguard/snapshot"
+)
+
+// fileName is the overlay's file in the state folder.
+const fileName = "overlay.yaml"
+
+// mostBytes is more than a file has that the config's reader accepts.
+const mostBytes = 2 << 20
+
+// FileIn returns the overlay's file in a state folder; empty for none.
+func FileIn(folder string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, fileName)
+}
+
+// Read reads a file; one that is not there has an empty overlay.
+func Read(path string) (*config.Overlay, error) {
+	place, err := safepath.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &config.Overlay{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = place.Close() }()
+	f, err := place.OpenOwn()
+	if errors.Is(err, fs.ErrNotExist) {
+		return &config.Overlay{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	if err != nil {
+		return nil, err
+	}
+	return config.ParseOverlay(path, text)
+}
+
+// readOrSetAside is Read, but a file that cannot be used is renamed, so that it can
+// be looked at and the node starts without it. The error says to what.
+func readOrSetAside(path string) (*config.Overlay, error) {
+	o, err := Read(path)
+	if err != nil {
+		return &config.Overlay{}, fmt.Errorf("overlay %s cannot be used: %w; %s", path, err, snapshot.SetAside(path))
+	}
+	return o, nil
+}
+
+// Write replaces a file as a whole. It refuses what Read would not read: a node must
+// not write a file that its next start sets aside.
+func Write(path string, o *config.Overlay) error {
+	text := o.YAML()
+	if _, err := config.ParseOverlay(path, []byte(text)); err != nil {
+		return fmt.Errorf("the overlay would be too large or invalid: %w", err)
+	}
+	place, err := safepath.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }()
+	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o600})
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write([]byte(text)); err != nil {
+		return err
+	}
+	_, err = f.Commit()
+	return err
+}
