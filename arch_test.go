@@ -73,6 +73,7 @@ var floors = map[string]floor{
 	"hostaddr":                  {imports: []string{""}},
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
 	"loadtest/console":          {imports: []string{"*"}},
+	"loadtest/scale":            {imports: []string{"*"}},
 	"loadtest/authhop":          {imports: []string{"*"}},
 	"admin":                     {imports: []string{"", "admin/access", "admin/call", "admin/listing", "admin/live", "admin/login", "admin/rates", "admin/scan", "admin/serve", "admin/session", "admin/sorted", "admin/watch", "tuning", "blocklist", "internal/lobby", "internal/safetext", "admin/tune", "admin/export", "admin/recent"}},
 	"admin/login":               {imports: []string{"admin/access", "admin/call"}},

@@ -159,15 +159,15 @@ func TestLooksAreBounded(t *testing.T) {
 	n.mustBlock(t, "203.0.113.7/32", "rare", "n2")
 	n.list.Restore(manyBlocks(many+3), start) // three older ones, found last
 	s := serve(t, n, admin.Config{})
-	first := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&origin=n2&limit=10")
+	first := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=fleet&limit=10")
 	if len(first.Blocks) != 1 || first.Next == "" || first.Looked != 100_000 || first.Matched != nil || first.MatchedAtLeast != 1 {
 		t.Fatalf("first: %d blocks, next %q, looked %d, at least %d", len(first.Blocks), first.Next, first.Looked, first.MatchedAtLeast)
 	}
-	second := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&origin=n2&limit=10&cursor="+url.QueryEscape(first.Next))
+	second := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=fleet&limit=10&cursor="+url.QueryEscape(first.Next))
 	if len(second.Blocks) != 0 || second.Next != "" || second.Looked != 0 {
 		t.Fatalf("second: %d blocks, next %q, looked %d", len(second.Blocks), second.Next, second.Looked)
 	}
-	mostly := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&origin=n1&limit=10")
+	mostly := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=local&limit=10")
 	if len(mostly.Blocks) != 10 || mostly.Next == "" || mostly.MatchedAtLeast < 10_000 || mostly.Looked != 0 {
 		t.Fatalf("of nearly all: %d blocks, at least %d", len(mostly.Blocks), mostly.MatchedAtLeast)
 	}

@@ -89,8 +89,8 @@ func (n *node) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block
 	}
 }
 
-func (n *node) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
-	return n.list.Newest(now, rule, after)
+func (n *node) Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block] {
+	return n.list.Newest(now, only, after)
 }
 
 func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {

@@ -29,8 +29,8 @@ func (r withoutNotes) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguar
 }
 
 // Newest implements Reader.
-func (r withoutNotes) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
-	return withoutReasons(r.Reader.Newest(now, rule, after))
+func (r withoutNotes) Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block] {
+	return withoutReasons(r.Reader.Newest(now, only, after))
 }
 
 // Allowances implements Reader.

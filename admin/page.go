@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/listing"
 	"edgeguard/admin/sorted"
+	"edgeguard/blocklist"
 )
 
 // BlockPage returns one page of the active blocks that match a filter; an empty one
@@ -50,7 +51,7 @@ func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count boo
 	case f.Sorted():
 		return v.pickSorted(ctx, f, limit, count)
 	case f.Order == listing.Newest:
-		blocks = v.reader.Newest(now, f.Rule, f.After.Place)
+		blocks = v.reader.Newest(now, blocklist.Only{Rule: f.Rule, Origin: f.Origin}, f.After.Place)
 	default:
 		blocks = v.reader.Blocks(now, f.From())
 	}

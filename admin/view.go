@@ -26,9 +26,9 @@ type Reader interface {
 	// at the first.
 	Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
 
-	// Newest returns the blocks that are live at now, or those of one rule unless
-	// it is empty, the newest first, from behind a place on.
-	Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block]
+	// Newest returns the chosen blocks that are live at now, the newest first, from
+	// behind a place on.
+	Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block]
 
 	// Active returns blocks with what this node refused because of them, in their
 	// order. Blocklist returns how many there are.

@@ -15,7 +15,7 @@ import (
 )
 
 // slowNewest is Newest as one would write it first: all blocks, sorted.
-func slowNewest(l *List, now time.Time, rule string, after Place) (out []netip.Prefix) {
+func slowNewest(l *List, now time.Time, only Only, after Place) (out []netip.Prefix) {
 	newer := func(a, b Place) int {
 		if by := b.Since.Compare(a.Since); by != 0 {
 			return by
@@ -24,16 +24,20 @@ func slowNewest(l *List, now time.Time, rule string, after Place) (out []netip.P
 	}
 	all := slices.SortedFunc(l.All(now), func(a, b edgeguard.Block) int { return newer(PlaceOf(&a), PlaceOf(&b)) })
 	for i := range all {
-		if (rule == "" || all[i].Rule == rule) && (!after.Prefix.IsValid() || newer(after, PlaceOf(&all[i])) < 0) {
+		if (only.Rule == "" || all[i].Rule == only.Rule) && (only.Origin == "" || all[i].Origin == only.Origin) && (!after.Prefix.IsValid() || newer(after, PlaceOf(&all[i])) < 0) {
 			out = append(out, all[i].Prefix)
 		}
 	}
 	return out
 }
 
-func prefixesOf(l *List, now time.Time, rule string, after Place) (out []netip.Prefix) {
-	for b := range l.Newest(now, rule, after) {
-		out = append(out, b.Prefix)
+func prefixesOf(l *List, now time.Time, only Only, after Place) (out []netip.Prefix) {
+	for b := range l.Newest(now, only, after) {
+		if (only.Rule == "" || b.Rule == only.Rule) && (only.Origin == "" || b.Origin == only.Origin) {
+			out = append(out, b.Prefix)
+		} else if only.Rule == "" || only.Origin == "" {
+			return nil // not looked for
+		}
 	}
 	return out
 }
@@ -63,7 +67,7 @@ func TestNewestOracle(t *testing.T) {
 				l.Restore(maps.All(map[edgeguard.Block]Trust{b: {}}), now)
 			default:
 				since := now.Add(-time.Duration(random.IntN(5)) * time.Second) // the fleet's come late
-				b := edgeguard.Block{Prefix: p, Rule: rules[random.IntN(3)], Since: since, Until: now.Add(time.Duration(random.IntN(600)) * time.Second)}
+				b := edgeguard.Block{Prefix: p, Rule: rules[random.IntN(3)], Origin: []string{"n1", "n2"}[random.IntN(2)], Since: since, Until: now.Add(time.Duration(random.IntN(600)) * time.Second)}
 				_, _, _ = l.Add(b, random.IntN(9) == 0, now)
 			}
 			if step == 2000 {
@@ -72,18 +76,18 @@ func TestNewestOracle(t *testing.T) {
 			if step%400 != 0 {
 				continue
 			}
-			for _, rule := range []string{"", "site", "manual", "none"} {
+			for _, only := range []Only{{}, {Rule: "site"}, {Rule: "manual"}, {Rule: "none"}, {Origin: "n1"}, {Origin: "n2"}, {"site", "n2"}, {"manual", "n1"}, {"site", "n3"}} {
 				after := Place{}
-				if all := slowNewest(l, now, "", Place{}); random.IntN(2) == 0 && len(all) > 0 {
+				if all := slowNewest(l, now, Only{}, Place{}); random.IntN(2) == 0 && len(all) > 0 {
 					after = Place{now.Add(-time.Duration(random.IntN(100)) * time.Second), all[random.IntN(len(all))]}
 				}
-				if diff := gocmp.Diff(slowNewest(l, now, rule, after), prefixesOf(l, now, rule, after), gocmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
-					t.Fatalf("rule %q after %v: %s", rule, after, diff)
+				if diff := gocmp.Diff(slowNewest(l, now, only, after), prefixesOf(l, now, only, after), gocmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+					t.Fatalf("only %+v after %v: %s", only, after, diff)
 				}
 			}
 			counted := 0
 			for rule, n := range l.Stats().Rules {
-				if listed := slowNewest(l, epoch, rule, Place{}); n < len(listed) || n == 0 {
+				if listed := slowNewest(l, epoch, Only{Rule: rule}, Place{}); n < len(listed) || n == 0 {
 					t.Fatalf("%d blocks of rule %s are counted, %d listed", n, rule, len(listed))
 				}
 				counted += n
@@ -121,7 +125,7 @@ func TestNewestWhileOthersChange(t *testing.T) {
 	})
 	for range 20 {
 		seen := make(map[netip.Prefix]int)
-		for b := range l.Newest(epoch, "site", Place{}) {
+		for b := range l.Newest(epoch, Only{Rule: "site"}, Place{}) {
 			seen[b.Prefix]++
 		}
 		for i := range many {
@@ -146,7 +150,7 @@ func BenchmarkNewest(b *testing.B) {
 	}, epoch)
 	for b.Loop() {
 		n := 0
-		for range l.Newest(epoch, "site", Place{epoch.Add(500_000), host(0)}) {
+		for range l.Newest(epoch, Only{Rule: "site"}, Place{epoch.Add(500_000), host(0)}) {
 			if n++; n == 100 {
 				break
 			}

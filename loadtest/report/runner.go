@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"edgeguard/loadtest/scale"
 )
 
 // runner measures, and remembers what it has measured, so that several figures
@@ -26,6 +28,9 @@ type runner struct {
 	benches map[benchRun]benched
 	races   map[string]raced
 	binary  string // the program, once it is built
+
+	scale       *scale.Figures // once they are measured
+	scaleFailed error
 }
 
 // conditions says under what the figures were taken.

@@ -76,7 +76,7 @@ type Clock interface {
 // List is what is read of the blocklist.
 type List interface {
 	AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
-	Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block]
+	Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block]
 	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
 	Of(now time.Time, prefix netip.Prefix) *edgeguard.Block

@@ -38,9 +38,9 @@ func (s *Status) Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Blo
 }
 
 // Newest implements admin.Reader.
-func (s *Status) Newest(now time.Time, rule string, after blocklist.Place) iter.Seq[edgeguard.Block] {
+func (s *Status) Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block] {
 	after.Since = s.from.Clock.Local(after.Since)
-	return s.outward(s.from.List.Newest(s.from.Clock.Local(now), rule, after))
+	return s.outward(s.from.List.Newest(s.from.Clock.Local(now), only, after))
 }
 
 // Active implements admin.Reader.

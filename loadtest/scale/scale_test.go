@@ -1,0 +1,160 @@
+package scale
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/internal/nodetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if underRace {
+		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
+		return 0
+	}
+	defer nodetest.Clean()
+	return m.Run()
+}
+
+// small is what a test measures: all of it, of a small node.
+func small(t *testing.T) *Options {
+	t.Helper()
+	program, err := nodetest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Usual()
+	o.Program, o.Blocks, o.Keys, o.Asked, o.Pages, o.Rounds, o.Turn, o.Connections, o.Notes = program, 3000, 30_000, 10, 10, 1, 300*time.Millisecond, 4, t.Output()
+	return &o
+}
+
+// Each figure is measured, on a node that has what it is to have, and after the last
+// page is closed nothing remains.
+func TestMeasure(t *testing.T) {
+	o := small(t)
+	f, err := Measure(t.Context(), *o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{Newest, OfRule, OfOrigin, OrderFirst, OrderThen, Address, RuleFirst, RuleThen, Outcome, Live} {
+		if f.Answers[name] <= 0 {
+			t.Errorf("%s took %v", name, f.Answers[name])
+		}
+	}
+	if len(f.Decision) != 1 || len(f.Throughput) != 1 || len(f.Memory) != 1 || f.Throughput[0] <= 0 || f.Decision[0] <= 0 || f.Requests <= 0 || f.Seconds <= 0 || f.Goroutines > 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// begin starts a small node, and checks that it has what was written for it.
+func begin(t *testing.T) (*node, *Options) {
+	t.Helper()
+	o := small(t)
+	n, err := startNode(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.stop)
+	var s admin.Stats
+	n.decode(t, "/api/v1/status", &s)
+	if s.V4 != o.Blocks || s.Tables.Keys < o.Keys {
+		t.Fatalf("the node has %d blocks and %d keys", s.V4, s.Tables.Keys)
+	}
+	return n, o
+}
+
+func (n *node) decode(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := n.get(t.Context(), path)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// From the first page to the last, each block of a rule that stays is shown exactly
+// once, while others are made and lifted as fast as the node does it.
+func TestWalkByRule(t *testing.T) {
+	n, o := begin(t)
+	stays := n.walk(t, "rule="+rule) // nobody has changed anything yet
+	if len(stays) < o.Blocks/2 {
+		t.Fatalf("%d blocks are of the rule", len(stays))
+	}
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	changed := 0
+	all.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			prefix := fmt.Sprintf("10.0.%d.%d", i>>8&255, i&255)
+			if _, err := n.send(t.Context(), "POST", "/api/v1/blocks", fmt.Sprintf(`{"prefix":%q,"for":"1h"}`, prefix)); err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := n.send(t.Context(), "DELETE", "/api/v1/blocks/"+prefix, ""); err != nil {
+				t.Error(err)
+				return
+			}
+			changed += 2
+		}
+	})
+	for _, order := range []string{"newest", "newest&dir=asc", "prefix", "prefix&dir=desc", "ends", "count&dir=asc"} {
+		for _, of := range []string{"&rule=" + rule, ""} {
+			seen := n.walk(t, "order="+order+of)
+			for prefix := range stays {
+				if seen[prefix] != 1 {
+					t.Errorf("%s%s: %s was shown %d times", order, of, prefix, seen[prefix])
+				}
+			}
+		}
+	}
+	close(stop)
+	if all.Wait(); changed == 0 {
+		t.Error("nothing was made or lifted")
+	}
+}
+
+// walk reads all pages and returns how often each prefix was shown.
+func (n *node) walk(t *testing.T, query string) map[netip.Prefix]int {
+	t.Helper()
+	seen := make(map[netip.Prefix]int)
+	for cursor := ""; ; {
+		var page admin.BlockPage
+		n.decode(t, "/api/v1/blocks?limit=97&"+query+cursor, &page)
+		for _, b := range page.Blocks {
+			seen[b.Prefix]++
+		}
+		if page.Next == "" {
+			return seen
+		}
+		cursor = "&cursor=" + url.QueryEscape(page.Next)
+	}
+}
+
+// The quantile of a histogram is where a straight line in its bucket has it.
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		counts []float64
+		want   float64
+	}{{[]float64{100, 100, 100}, 0.99}, {[]float64{0, 100, 100}, 1.99}, {[]float64{98, 100, 100}, 1.5}, {[]float64{0, 0, 100}, 2}, {nil, 0}} {
+		h := histogram{bounds: []float64{1, 2, 1e9}[:len(c.counts)], counts: c.counts}
+		if got := h.quantile(0.99); got < c.want-1e-9 || got > c.want+1e-9 {
+			t.Errorf("%v: %v, want %v", c.counts, got, c.want)
+		}
+	}
+}
