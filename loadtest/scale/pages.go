@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ import (
 type pages struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
+	// streams are the pages that have one. The others load themselves again.
+	streams atomic.Int64
 }
 
 // step is how often a page that has no stream asks again, and a page of a rule asks
@@ -30,7 +33,7 @@ func (n *node) open(ctx context.Context, o *Options) (*pages, error) {
 	p := &pages{cancel: cancel}
 	errs := make(chan error, o.Pages)
 	for i := range o.Pages {
-		p.all.Go(func() { n.watch(ctx, o, i, errs) })
+		p.all.Go(func() { p.watch(ctx, n, o, i, errs) })
 	}
 	for range o.Pages {
 		if err := <-errs; err != nil {
@@ -51,7 +54,7 @@ var row = regexp.MustCompile(`<td class="who"><a class="mono" href="/(?:address|
 
 // watch is the i-th page: it is shown, and is then open until ctx ends. It reports
 // once, when it was shown.
-func (n *node) watch(ctx context.Context, o *Options, i int, shown chan<- error) {
+func (p *pages) watch(ctx context.Context, n *node, o *Options, i int, shown chan<- error) {
 	switch i % 5 {
 	case 0, 1:
 		path := "/blocked"
@@ -64,12 +67,12 @@ func (n *node) watch(ctx context.Context, o *Options, i int, shown chan<- error)
 		for _, found := range row.FindAllStringSubmatch(string(body), -1) {
 			prefixes.Add("prefix", found[1])
 		}
-		n.stay(ctx, prefixes, path)
+		p.stay(ctx, n, prefixes, path)
 	case 2, 3:
 		addr := address(rand.IntN(o.Keys)).String()
 		_, err := n.get(ctx, "/address/"+addr)
 		shown <- err
-		n.stay(ctx, url.Values{"prefix": {addr}, "kind": {"block,unblock"}}, "/address/"+addr)
+		p.stay(ctx, n, url.Values{"prefix": {addr}, "kind": {"block,unblock"}}, "/address/"+addr)
 	default:
 		_, err := n.get(ctx, "/rules/"+rule)
 		shown <- err
@@ -81,7 +84,7 @@ func (n *node) watch(ctx context.Context, o *Options, i int, shown chan<- error)
 
 // stay reads a page's stream; where the node has none, or no place for one, it loads
 // the page again and again.
-func (n *node) stay(ctx context.Context, watched url.Values, path string) {
+func (p *pages) stay(ctx context.Context, n *node, watched url.Values, path string) {
 	r, err := http.NewRequestWithContext(ctx, "GET", "http://localhost/api/v1/watch?"+watched.Encode(), nil)
 	if err != nil {
 		return
@@ -89,6 +92,7 @@ func (n *node) stay(ctx context.Context, watched url.Values, path string) {
 	if answer, err := n.http.Do(r); err == nil {
 		defer answer.Body.Close()
 		if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+			p.streams.Add(1)
 			for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 			}
 			return

@@ -41,6 +41,8 @@ type Figures struct {
 	// Without is the median without a page: requests a second, and seconds of the
 	// 99th percentile of decisions.
 	Requests, Seconds float64
+	// Streams is how many of the open pages had one at the end.
+	Streams int
 	// Goroutines remain after all pages are closed.
 	Goroutines int
 }
@@ -78,6 +80,7 @@ func (n *node) turns(ctx context.Context, o *Options, f *Figures) error {
 			return err
 		}
 		with, err := n.load(ctx, o)
+		f.Streams = int(open.streams.Load())
 		open.close()
 		if err != nil {
 			return err
