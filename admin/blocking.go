@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/blocklist"
+	"edgeguard/admin/refused"
 )
 
 // Block puts a block in force and returns it.
@@ -44,9 +43,33 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 		return edgeguard.Block{}, p
 	}
 	if old, ok := exact(c.view.reader.Find(now, prefix), prefix); ok && old.Until.After(until) {
-		return edgeguard.Block{}, call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "PATCH it to change its end")
+		return edgeguard.Block{}, call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "extend it instead: PATCH changes its end")
 	}
 	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
+}
+
+// Restore puts a block in force again as it was: with its rule, count and end. It
+// is the way back from a change, and refused unless the block of its prefix is still
+// the one that the change left; none where that has no prefix. force is that of
+// the change.
+func (c *Changes) Restore(by access.Caller, was, left Block, force bool) (made Block, p *call.Problem) {
+	p = c.audited(by, Audit{Action: "restore", Target: was.Prefix.String()}, func(record *Audit) *call.Problem {
+		b := edgeguard.Block{Prefix: was.Prefix, Rule: was.Rule, Reason: was.Reason, Count: was.Count, Limit: was.Limit,
+			Since: c.view.reader.Now(), Until: was.Until, Proxied: was.Proxied}
+		now, active := exact(c.view.reader.Find(b.Since, b.Prefix), b.Prefix)
+		if active != left.Prefix.IsValid() || active && !isStill(now, left) {
+			return call.NewProblem(http.StatusConflict, "prefix", b.Prefix.String()+" was changed since", "look at it, and change it as it is now")
+		}
+		made, p = c.put(b, force, record)
+		return p
+	})
+	return made, p
+}
+
+// isStill reports whether a block is the one that a change left. Its end may have
+// moved with a correction of the clock.
+func isStill(b edgeguard.Block, left Block) bool {
+	return b.Rule == left.Rule && b.Reason == left.Reason && b.Until.Sub(left.Until).Abs() < time.Second
 }
 
 // Extend moves the end of the active block of exactly a prefix, and returns it.
@@ -63,7 +86,7 @@ func (c *Changes) Extend(by access.Caller, prefix string, request ExtendRequest)
 }
 
 func (c *Changes) planExtension(prefix string, request *ExtendRequest) (b edgeguard.Block, p *call.Problem) {
-	if b, p = c.view.standing(prefix); p != nil {
+	if b, p = c.view.Standing(prefix); p != nil {
 		return b, p
 	}
 	if b.Until, p = call.Until(c.view.reader.Now(), request.For, request.Until, 0); p != nil {
@@ -83,7 +106,7 @@ func (c *Changes) Unblock(by access.Caller, prefix, reason string) (lifted Block
 		if p := call.CheckReason(reason); p != nil {
 			return p
 		}
-		b, p := c.view.standing(prefix)
+		b, p := c.view.Standing(prefix)
 		if p != nil && !c.view.waits(b.Prefix) {
 			return p
 		}
@@ -102,34 +125,10 @@ func (c *Changes) Unblock(by access.Caller, prefix, reason string) (lifted Block
 func (c *Changes) put(b edgeguard.Block, force bool, record *Audit) (Block, *call.Problem) {
 	record.Detail = detail(b, force)
 	b, err := c.operator.Block(b, force)
-	if p := refused(err); p != nil {
+	if p := refused.Problem(err); p != nil {
 		return Block{}, p
 	}
 	return NewBlock(b), nil
-}
-
-// refused makes a problem of the node's error; nil if there is none.
-func refused(err error) *call.Problem {
-	var tooMuch *TooMuchError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &tooMuch):
-		return call.NewProblem(http.StatusConflict, "prefix", err.Error(), "use force if this is intended")
-	case errors.Is(err, blocklist.ErrFull):
-		return call.NewProblem(http.StatusConflict, "prefix", err.Error(), "remove some blocks, or raise max_blocks in the config and reload")
-	case errors.Is(err, blocklist.ErrTooWide):
-		return call.NewProblem(http.StatusUnprocessableEntity, "prefix", err.Error(), "use narrower prefixes, or force")
-	case errors.Is(err, blocklist.ErrProtected):
-		return call.NewProblem(http.StatusUnprocessableEntity, "prefix", err.Error(), "use force if this is intended")
-	case errors.Is(err, blocklist.ErrAllowed):
-		return call.NewProblem(http.StatusUnprocessableEntity, "prefix", err.Error(), "remove it from the allowlist first, in the config or with `edgeguard allow remove`")
-	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
-		return call.NewProblem(http.StatusBadRequest, "prefix", err.Error(), "")
-	case errors.Is(err, blocklist.ErrExpired):
-		return call.NewProblem(http.StatusBadRequest, "until", err.Error(), "use a later end")
-	}
-	return call.NewProblem(http.StatusInternalServerError, "", err.Error(), "")
 }
 
 // detail describes a block or an allowance for the audit.

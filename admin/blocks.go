@@ -8,11 +8,12 @@ import (
 	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/admin/export"
+	"edgeguard/admin/query"
 )
 
 // listBlocks sends one page of the active blocks, filtered.
 func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	f, limit, p := ReadFilter(r)
+	f, limit, p := query.Blocks(r)
 	if p != nil {
 		return p
 	}
@@ -26,7 +27,7 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 
 // getBlock sends the block of exactly a prefix.
 func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
-	b, p := s.standing(r.PathValue("prefix"))
+	b, p := s.Standing(r.PathValue("prefix"))
 	if p != nil {
 		return p
 	}
@@ -34,11 +35,11 @@ func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return nil
 }
 
-// standing returns the block of exactly a prefix. If there is none, the problem
+// Standing returns the block of exactly a prefix. If there is none, the problem
 // names the block that contains the prefix: to unblock an address of a blocked
 // network, an operator has to decide about the network. The block returned with a
 // problem has the prefix alone.
-func (v *View) standing(text string) (edgeguard.Block, *call.Problem) {
+func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 	prefix, p := call.ParsePrefix("prefix", text)
 	if p != nil {
 		return edgeguard.Block{}, p

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -38,17 +37,6 @@ type ConfirmRequest struct {
 // Confirmed is how many blocks a confirmation put in force.
 type Confirmed struct {
 	Confirmed int `json:"confirmed"`
-}
-
-// TooMuchError is why Operator.Block refuses a block that was not forced.
-type TooMuchError struct {
-	Prefix       netip.Prefix
-	Share, Limit float64
-}
-
-// Error names the share.
-func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
 }
 
 // listHeld sends one page of the held blocks.

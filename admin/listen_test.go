@@ -31,8 +31,8 @@ func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
 }
 
 // consolePages are the console's, which say in a header what their forms carry.
-func consolePages(view *admin.View, _ *admin.Changes) map[string]http.Handler {
-	routes := console.New(view).Routes()
+func consolePages(view *admin.View, changes *admin.Changes) map[string]http.Handler {
+	routes := console.New(view, changes).Routes()
 	for pattern, page := range routes {
 		routes[pattern] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Form-Token", access.FormToken(r))

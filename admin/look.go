@@ -85,11 +85,12 @@ func keyPrefix(key string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
-// scanned names what is shared of a look at every key: a rule with its limit, or
-// with neither the keys nearest to a limit.
+// scanned names what is shared of a look at every key: a rule with its limit, a
+// prefix, or with neither the keys nearest to a limit.
 type scanned struct {
-	rule  string
-	limit uint32
+	rule   string
+	limit  uint32
+	inside netip.Prefix
 }
 
 // counts returns what a rule's keys count, by the look that all share.
@@ -100,7 +101,7 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf 
 		return r, c, asOf, false
 	}
 	r = rules[i]
-	c, asOf, found = scan.Look(ctx, v.scans, scanned{name, r.Limit}, func(now time.Time) Counts {
+	c, asOf, found = scan.Look(ctx, v.scans, scanned{rule: name, limit: r.Limit}, func(now time.Time) Counts {
 		c, _ := v.reader.Counts(now, name, call.MaxLimit)
 		return c
 	})

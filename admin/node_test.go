@@ -24,6 +24,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/refused"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
@@ -136,10 +137,22 @@ func (n *node) Exact(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok 
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Origin = "n1"
 	if !force && b.Prefix == crowded {
-		return b, &admin.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
+		return b, &refused.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
 	b, _, err := n.list.Add(b, force, start)
 	return b, err
+}
+
+func (n *node) Weigh(b edgeguard.Block) (float64, error) {
+	if b.Prefix == crowded {
+		return 0.41, &refused.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
+	}
+	return 0, n.list.Check(b, start)
+}
+
+func (n *node) Inside(_ time.Time, prefix netip.Prefix) admin.Inside {
+	n.looks.Add(1)
+	return admin.Inside{Keys: 3, Window: 300, Protected: n.list.ProtectedIn(prefix, admin.MostExempt)}
 }
 
 func (n *node) Allowlist() []netip.Prefix {

@@ -84,6 +84,10 @@ type Reader interface {
 	// it, over all rules. It may look at every key, as Counts.
 	Top(now time.Time, n int) []KeyCount
 
+	// Inside returns what the node counts in a prefix. It may look at every key, as
+	// Counts.
+	Inside(now time.Time, prefix netip.Prefix) Inside
+
 	// Rates returns what the node did lately, step by step.
 	Rates() []rates.Series
 
@@ -106,9 +110,15 @@ type Operator interface {
 	// Block puts a block in force, or replaces that of the same prefix. The node
 	// sets Origin and Version and returns the block that is in force. force
 	// confirms that a wide or protected prefix is meant. The error wraps one of
-	// package blocklist where the list refuses, or is a *TooMuchError where a
+	// package blocklist where the list refuses, or is a
+	// *refused.TooMuchError where a
 	// block that was not forced would refuse too much.
 	Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
+
+	// Weigh returns the part of the last five minutes' requests that a block would
+	// newly refuse, and the error by which Block would refuse it without force. It
+	// changes nothing.
+	Weigh(b edgeguard.Block) (share float64, err error)
 
 	// Unblock takes back the block of exactly this prefix and clears the counts
 	// of its addresses, so that it sticks. It returns what was lifted; false if

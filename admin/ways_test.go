@@ -32,6 +32,7 @@ const (
 	private // reading that requires a login: as read, and refused without one
 	door    // for clients that would be admitted with a login
 	socket  // changing over the unix socket alone
+	ask     // a page that asks before a change: as change, and it is read
 )
 
 var routes = map[string]sort{
@@ -94,6 +95,22 @@ var routes = map[string]sort{
 	"DELETE /api/v1/rules/{name}/overlay":                change,
 	"PUT /api/v1/rules/{name}/candidates/{threshold}":    change,
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": change,
+
+	"GET /allow":     ask,
+	"POST /allow":    change,
+	"GET /block":     ask,
+	"POST /block":    change,
+	"GET /confirm":   ask,
+	"POST /confirm":  change,
+	"GET /disallow":  ask,
+	"POST /disallow": change,
+	"GET /extend":    ask,
+	"POST /extend":   change,
+	"GET /unblock":   ask,
+	"POST /unblock":  change,
+	"GET /withdraw":  ask,
+	"POST /withdraw": change,
+	"POST /undo":     change,
 
 	"GET /debug/pprof/":        profile,
 	"GET /debug/pprof/cmdline": profile,
@@ -234,7 +251,7 @@ var ways = []way{
 // pages returns the routes of the console.
 func pages() []string {
 	n := newNode()
-	return slices.Collect(maps.Keys(console.New(admin.NewView(n, n.events)).Routes()))
+	return slices.Collect(maps.Keys(console.New(admin.NewView(n, n.events), nil).Routes()))
 }
 
 // Every route by every way.
@@ -284,6 +301,8 @@ func (w *way) answer(sort sort, reading bool) int {
 		return 403
 	case sort == socket:
 		return w.answers[change]
+	case sort == ask:
+		return w.asking()
 	case sort == private && w.answers[read] == 0 && open && (!w.login.link || w.login.out):
 		return 403
 	case sort == private:
@@ -334,6 +353,16 @@ func (w *way) post(s *admin.Server, path, cookie string, form url.Values) *httpt
 	all := url.Values{access.FormField: {page.Header().Get("Form-Token")}}
 	maps.Copy(all, form)
 	return w.send(s, "POST "+path, cookie, all.Encode(), "application/x-www-form-urlencoded")
+}
+
+// asking returns the answer of a page that asks before a change: that of a change, but
+// a foreign page may lead an operator there by a link.
+func (w *way) asking() int {
+	operator := w.header["X-Edgeguard-Role"] == "operator" || w.header["Authorization"] == "Bearer "+secret || w.login.token == secret || w.login.link
+	if operator && (w.header["Origin"] != "" || w.header["Sec-Fetch-Mode"] == "navigate") {
+		return w.answers[read]
+	}
+	return w.answers[change]
 }
 
 // kind is what tells one listener from another.

@@ -39,6 +39,24 @@ func (l *List) HoldsProtected(prefix netip.Prefix) bool {
 	return v != nil && (v.protected.OverlapsPrefix(prefix) || v.peers.OverlapsPrefix(prefix))
 }
 
+// ProtectedIn returns at most so many of the protected prefixes, and of other nodes'
+// addresses, that lie in prefix.
+func (l *List) ProtectedIn(prefix netip.Prefix, most int) (found []netip.Prefix) {
+	v := l.view.Load()
+	if v == nil {
+		return nil
+	}
+	for _, table := range []*bart.Lite{v.protected, v.peers} {
+		for p := range table.Subnets(prefix) {
+			if len(found) == most {
+				return found
+			}
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
 // HasExempt reports whether blocks do not apply to some address of prefix, or only some
 // do: it is allowed, protected or another node's. It takes no lock.
 func (l *List) HasExempt(prefix netip.Prefix) bool {

@@ -71,10 +71,8 @@ func (l *List) add(e *entry, now time.Time) (_ edgeguard.Block, changed bool, er
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	if b := &e.block; !b.Allow && !b.Lifted {
-		if a := l.current.allowance(now, b.Prefix); a != nil {
-			return e.block, false, fmt.Errorf("%s: %w: it is inside the allowance of %s", b.Prefix, ErrAllowed, a.block.Prefix)
-		}
+	if err := l.checkAllowance(e, now); err != nil {
+		return e.block, false, err
 	}
 	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
 	e.trust = l.made(e.trust)
@@ -194,6 +192,18 @@ func (l *List) checkExempt(e *entry) error {
 		return fmt.Errorf("%s: %w: it is an address of this host or of one that it relies on", p, ErrProtected)
 	case !e.trust.has(here) && l.current.peers.LookupPrefix(p):
 		return fmt.Errorf("%s: %w: it is an address of another node of the fleet", p, ErrProtected)
+	}
+	return nil
+}
+
+// checkAllowance refuses a block inside an active allowance. It needs the lock.
+func (l *List) checkAllowance(e *entry, now time.Time) error {
+	b := &e.block
+	if b.Allow || b.Lifted {
+		return nil
+	}
+	if a := l.current.allowance(now, b.Prefix); a != nil {
+		return fmt.Errorf("%s: %w: it is inside the allowance of %s", b.Prefix, ErrAllowed, a.block.Prefix)
 	}
 	return nil
 }

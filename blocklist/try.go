@@ -19,6 +19,22 @@ func (l *List) Try(b edgeguard.Block, t Trust, now time.Time) (news bool, err er
 	return news, err
 }
 
+// Check returns why Add would refuse a block or an allowance without force, other
+// than for want of room, and changes nothing.
+func (l *List) Check(b edgeguard.Block, now time.Time) error {
+	e := &entry{block: normalize(b)}
+	if err := l.checkPrefix(e); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.checkAllowance(e, now); err != nil {
+		return err
+	}
+	_, _, err := l.weigh(e, now)
+	return err
+}
+
 // Greater reports whether a list keeps record a of a prefix rather than b, be
 // neither forced.
 func Greater(a, b edgeguard.Block) bool {

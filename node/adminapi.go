@@ -79,7 +79,9 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document, Logins: l.logins,
 	}
 	if !l.config.NoConsole {
-		c.Pages = func(view *admin.View, _ *admin.Changes) map[string]http.Handler { return console.New(view).Routes() }
+		c.Pages = func(view *admin.View, changes *admin.Changes) map[string]http.Handler {
+			return console.New(view, changes).Routes()
+		}
 	}
 	server, err := admin.New(c)
 	if err != nil {

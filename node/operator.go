@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
-	"edgeguard/admin"
+	"edgeguard/admin/refused"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -33,11 +33,21 @@ func (o *operator) Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 	if !force {
 		share, limit, yes := o.quarantine.TooMuch(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
 		if yes {
-			return b, &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+			return b, &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 		}
 	}
 	b.Allow, b.Version = false, o.quarantine.Version(b.Prefix)+1
 	return o.add(b, force)
+}
+
+// Weigh implements admin.Operator.
+func (o *operator) Weigh(b edgeguard.Block) (share float64, err error) {
+	share, limit, yes := o.quarantine.TooMuch(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+	b.Since, b.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
+	if err = o.list.Check(b, o.clock.Now()); err == nil && yes && !b.Allow {
+		err = &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+	}
+	return share, err
 }
 
 // Allow implements admin.Operator.

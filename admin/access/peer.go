@@ -30,6 +30,9 @@ func (p *Peer) within(prefixes []netip.Prefix) bool {
 	return slices.ContainsFunc(prefixes, func(one netip.Prefix) bool { return one.Contains(p.addr) })
 }
 
+// Addr returns the address of the other end; the zero address over a unix socket.
+func (p *Peer) Addr() netip.Addr { return p.addr }
+
 type peerKey struct{}
 
 // WithPeer keeps a connection's peer for its requests. The connection is one of

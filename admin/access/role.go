@@ -89,6 +89,23 @@ var least = map[string]Role{
 	"PUT /api/v1/rules/{name}/candidates/{threshold}":    Operator,
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": Operator,
 
+	// Each is a page that asks, and the form that it sends.
+	"GET /allow":     Operator,
+	"POST /allow":    Operator,
+	"GET /block":     Operator,
+	"POST /block":    Operator,
+	"GET /confirm":   Operator,
+	"POST /confirm":  Operator,
+	"GET /disallow":  Operator,
+	"POST /disallow": Operator,
+	"GET /extend":    Operator,
+	"POST /extend":   Operator,
+	"GET /unblock":   Operator,
+	"POST /unblock":  Operator,
+	"GET /withdraw":  Operator,
+	"POST /withdraw": Operator,
+	"POST /undo":     Operator,
+
 	// Profiles show addresses of memory: also from this host only.
 	"GET /debug/pprof/":        Operator,
 	"GET /debug/pprof/cmdline": Operator,

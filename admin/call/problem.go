@@ -19,6 +19,8 @@ type Problem struct {
 	Fix    string `json:"fix,omitempty"` // what to do about it
 	// Mend is Fix under its former name, which is kept for one release.
 	Mend string `json:"mend,omitempty"`
+	// Forceable says, to a page, that the same with force would be accepted.
+	Forceable bool `json:"-"`
 }
 
 // NewProblem makes one of its parts.

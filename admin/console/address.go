@@ -23,6 +23,7 @@ type addressPage struct {
 	Rules    []ruleRow
 	Fleet    []admin.NodeCount
 	History  []happening
+	Acts     []link
 }
 
 // slotRow is a slot in numbers.
@@ -51,6 +52,7 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 	e := p.view.Explanation(r.Context(), addr)
 	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String()}
 	shown.Sentence = sentence(&e, shown.Monitor, p.waiting(addr))
+	shown.Acts = p.offers(&shown.frame, netip.PrefixFrom(addr, addr.BitLen()))
 	shown.Tag, shown.Bad = tag(&e), e.Block != nil
 	rule := r.URL.Query().Get("rule")
 	if rule == "" && e.Block != nil && e.Block.Rule != edgeguard.ManualRule {

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
+	"edgeguard/admin/query"
 	"edgeguard/internal/words"
 )
 
@@ -29,6 +30,7 @@ type blockedPage struct {
 	Filtered                bool
 	Problem                 *call.Problem // of the filters
 	Table                   blockTable
+	Acts                    []link
 	Matches                 string // how many, in words
 	First, Older            string // pages
 }
@@ -44,10 +46,12 @@ type option struct {
 	Chosen       bool
 }
 
-// blockTable is blocks, with heads by which they can be put in another order.
+// blockTable is blocks, with heads by which they can be put in another order. May says
+// that their rows have what changes them, Ticks that several are changed together.
 type blockTable struct {
-	Heads []columnHead
-	Rows  []blockRow
+	Heads      []columnHead
+	Rows       []blockRow
+	May, Ticks bool
 }
 
 // blockRow is one block of a list.
@@ -67,6 +71,7 @@ type blockRow struct {
 	// Refused is what this node refused; empty where RefusedBy refuses unseen.
 	Refused, RefusedBy string
 	Origin             string
+	Acts               []link
 }
 
 func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
@@ -75,10 +80,10 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
 		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
-		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked),
+		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Acts: f.offer("", "block"),
 	}
 	asked.Set("limit", pageLength)
-	wanted, limit, problem := admin.ReadFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
+	wanted, limit, problem := query.Blocks(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
 	if problem != nil {
 		shown.Problem = problem
 		return "blocked.html", shown
@@ -86,7 +91,7 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 	page, now := p.view.BlockPage(r.Context(), wanted, limit), p.reader.Now()
 	shown.Table.Heads = heads(asked, &wanted)
 	for i := range page.Blocks {
-		row := p.row(now, &page.Blocks[i])
+		row := p.row(&f, now, &page.Blocks[i])
 		if wanted.Order == listing.ByCount {
 			row.Crossed = page.Blocks[i].Count
 		}
@@ -95,6 +100,7 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 	if shown.Matches = matches(&page); now.Sub(page.AsOf) > time.Second {
 		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."
 	}
+	shown.Table.May, shown.Table.Ticks = f.May, f.May
 	if asked.Has("cursor") {
 		shown.First = "/blocked?" + without(asked, "cursor").Encode()
 	}
@@ -106,10 +112,10 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 	return "blocked.html", shown
 }
 
-// given returns the parameters that say something: a form sends empty ones too.
+// given returns the parameters that say what is shown: a form sends empty ones, too.
 func given(asked url.Values) url.Values {
 	for name, values := range asked {
-		if strings.TrimSpace(values[0]) == "" {
+		if strings.TrimSpace(values[0]) == "" || name == "done" {
 			delete(asked, name)
 		}
 	}
@@ -175,10 +181,11 @@ func (p *Pages) filters(asked url.Values) []filter {
 }
 
 // row returns a block with what its rule counts of it now.
-func (p *Pages) row(now time.Time, b *admin.ActiveBlock) blockRow {
+func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
 		Rule: b.Rule, Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
+		Acts: f.offer(shortest(b.Prefix), "unblock", "extend", "allow"),
 	}
 	if b.Refused != nil {
 		row.Refused = words.Number(*b.Refused)

@@ -31,18 +31,20 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Pages are the pages of a node. They change nothing. They are safe for
-// concurrent use. Make them with [New].
+// Pages are the pages of a node. They are safe for concurrent use. Make them with
+// [New].
 type Pages struct {
 	reader    admin.Reader
 	view      *admin.View
 	templates map[string]*template.Template
 	assets    map[string]asset
+	changes   *admin.Changes // nil for clients without a login
+	outcomes  outcomes
 }
 
-// New returns the pages that show a view.
-func New(view *admin.View) *Pages {
-	p := &Pages{reader: view.Reader(), view: view, assets: newAssets(), templates: make(map[string]*template.Template)}
+// New returns the pages that show a view and offer changes; none where changes is nil.
+func New(view *admin.View, changes *admin.Changes) *Pages {
+	p := &Pages{reader: view.Reader(), view: view, changes: changes, assets: newAssets(), templates: make(map[string]*template.Template)}
 	common := []string{"layout.html", "bare.html", "parts.html"}
 	layout := template.Must(template.New("layout.html").Funcs(p.funcs()).ParseFS(files, "templates/layout.html", "templates/bare.html", "templates/parts.html"))
 	names, _ := fs.Glob(files, "templates/*.html")
@@ -57,10 +59,11 @@ func New(view *admin.View) *Pages {
 // funcs are what the templates write values with.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"number": func(n any) string { return words.Number(integer(n)) },
-		"asset":  func(name string) string { return p.assets[name].path },
-		"meter":  newMeter,
-		"spark":  newSpark,
+		"number":     func(n any) string { return words.Number(integer(n)) },
+		"sentenceOf": func(text string) string { return upper(text) + "." },
+		"asset":      func(name string) string { return p.assets[name].path },
+		"meter":      newMeter,
+		"spark":      newSpark,
 	}
 }
 
@@ -106,6 +109,10 @@ func (p *Pages) Routes() map[string]http.Handler {
 	maps.Copy(routes, login.Routes(func(w http.ResponseWriter, r *http.Request, status int, name string, shown any) {
 		p.send(w, r, status, name, "bare.html", shown)
 	}))
+	for name := range actions {
+		routes["GET /"+name], routes["POST /"+name] = p.html(p.ask(name)), p.html(p.act(name))
+	}
+	routes["POST /undo"] = p.html(p.undo)
 	return routes
 }
 
@@ -119,6 +126,9 @@ func (p *Pages) html(answer page) http.Handler {
 		if missing, ok := shown.(*notFound); ok {
 			status, name = http.StatusNotFound, "notfound.html"
 			missing.frame = p.frame(r, "", "Not found")
+		}
+		if asks, ok := shown.(*actPage); ok {
+			status = asks.status
 		}
 		p.send(w, r, status, name, "layout.html", shown)
 	})

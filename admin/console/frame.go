@@ -25,6 +25,8 @@ type frame struct {
 	Well    bool
 	Banners []banner
 	Me      me
+	Notice  *notice     // what came of the last form
+	May     bool        // the caller may change the node
 	stats   admin.Stats // read once for a page
 }
 
@@ -63,16 +65,34 @@ type banner struct {
 // frame returns the frame of a page.
 func (p *Pages) frame(r *http.Request, page, title string) frame {
 	stats := p.reader.Stats()
+	return p.frameOf(r, &stats, page, title)
+}
+
+// frameOf returns the frame of a page whose figures are read already.
+func (p *Pages) frameOf(r *http.Request, stats *admin.Stats, page, title string) frame {
 	f := frame{
-		Title: title, Path: r.URL.RequestURI(), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
-		Now: at(stats.Time, stats.Time), Links: links(&stats, page), Me: whoLooks(r), stats: stats,
+		Title: title, Path: here(r), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
+		Now: at(stats.Time, stats.Time), Links: links(stats, page), Me: whoLooks(r), stats: *stats,
+		May: p.changes != nil && access.CallerOf(r).Role >= access.Operator,
 	}
 	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {
 		f.Theme = chosen.Value
 	}
-	f.Banners = banners(&stats)
-	f.State, f.Well = state(&stats), len(f.Banners) == 0 && stats.Ready
+	f.Banners = banners(stats)
+	f.State, f.Well = state(stats), len(f.Banners) == 0 && stats.Ready
+	f.Notice = p.notice(r, &f)
 	return f
+}
+
+// here returns the address of a page without the outcome that it shows.
+func here(r *http.Request) string {
+	q := r.URL.Query()
+	if !q.Has("done") {
+		return r.URL.RequestURI()
+	}
+	q.Del("done")
+	u := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}
+	return u.RequestURI()
 }
 
 func links(stats *admin.Stats, page string) []link {

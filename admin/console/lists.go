@@ -15,6 +15,7 @@ import (
 type allowedPage struct {
 	frame
 	Rows []allowedRow
+	Acts []link
 }
 
 type allowedRow struct {
@@ -22,17 +23,19 @@ type allowedRow struct {
 	Config                       bool
 	Since, Until                 moment
 	Endless                      bool
+	TakeBack                     string // the page that does; empty for none
 }
 
 func (p *Pages) allowed(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown, now := &allowedPage{frame: p.frame(r, "allowed", "Allowed")}, p.reader.Now()
+	shown.Acts = shown.offer("", "allow")
 	for _, prefix := range p.reader.Allowlist() {
 		shown.Rows = append(shown.Rows, allowedRow{Prefix: shortest(prefix), Path: pathOf(prefix), Config: true})
 	}
 	for b := range p.reader.Allowances(now) {
 		a := admin.NewAllowance(b)
 		shown.Rows = append(shown.Rows, allowedRow{Prefix: shortest(a.Prefix), Path: pathOf(a.Prefix), Reason: a.Reason, Origin: a.Origin,
-			Since: at(a.Since, now), Until: at(a.Until, now), Endless: a.Until.IsZero()})
+			Since: at(a.Since, now), Until: at(a.Until, now), Endless: a.Until.IsZero(), TakeBack: actPath("disallow", shortest(a.Prefix), shown.Path)})
 	}
 	return "allowed.html", shown
 }
@@ -42,11 +45,13 @@ type heldPage struct {
 	frame
 	Rows []heldRow
 	More int
+	Acts []link // none: a row has them
 }
 
 type heldRow struct {
 	admin.HeldBlock
 	Name, Path, Share, Since string
+	Acts                     []link
 }
 
 // heldLength is how many the page shows.
@@ -56,7 +61,7 @@ func (p *Pages) held(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown, now := &heldPage{frame: p.frame(r, "held", "Awaiting confirmation")}, p.reader.Now()
 	all := p.reader.Held()
 	for _, h := range all[:min(len(all), heldLength)] {
-		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago})
+		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago, shown.offer(shortest(h.Prefix), "confirm", "withdraw")})
 	}
 	shown.More = len(all) - len(shown.Rows)
 	return "held.html", shown
@@ -101,6 +106,7 @@ type networkPage struct {
 	Network        string
 	Around, Inside blockTable
 	More           bool
+	Acts           []link
 }
 
 // networkLength is how many blocks the page of a network shows.
@@ -117,8 +123,10 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 	}
 	shown, now := &networkPage{frame: p.frame(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
 	shown.Around.Heads, shown.Inside.Heads = plainHeads(), plainHeads()
+	shown.Around.May, shown.Inside.May = shown.May, shown.May
+	shown.Acts = p.offers(&shown.frame, prefix)
 	for _, b := range p.reader.Active(p.reader.Find(now, prefix)) {
-		shown.Around.Rows = append(shown.Around.Rows, p.row(now, &b))
+		shown.Around.Rows = append(shown.Around.Rows, p.row(&shown.frame, now, &b))
 	}
 	var inside []edgeguard.Block
 	for b := range p.reader.Blocks(now, prefix) {
@@ -134,7 +142,7 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 		inside = append(inside, b)
 	}
 	for _, b := range p.reader.Active(inside) {
-		shown.Inside.Rows = append(shown.Inside.Rows, p.row(now, &b))
+		shown.Inside.Rows = append(shown.Inside.Rows, p.row(&shown.frame, now, &b))
 	}
 	return "network.html", shown
 }

@@ -41,17 +41,22 @@ const limit = 190 // of the rule site: 0.95 times its threshold
 
 func start(t *testing.T, more string) *node {
 	t.Helper()
+	return startAs(t, "edge-1", more)
+}
+
+func startAs(t *testing.T, name, more string) *node {
+	t.Helper()
 	pages, auth := freeport.Port(t), freeport.Port(t)
 	n := &node{t: t, base: fmt.Sprintf("http://127.0.0.1:%d", pages), auth: fmt.Sprintf("http://127.0.0.1:%d/auth/nginx", auth)}
 	n.Process = nodetest.New(t, fmt.Sprintf(`
-node: edge-1
+node: %s
 state: $DIR/state
 listen: {auth: ["127.0.0.1:%d"], admin: ["127.0.0.1:%d", "unix:$DIR/admin.sock"]}
 allowlist: [192.0.2.0/24]
 rules:
   - {name: site, threshold: 200, candidates: [100]}
   - {name: login, threshold: 20, match: {path: [/login]}, action: shadow}
-%s`, auth, pages, more))
+%s`, name, auth, pages, more))
 	var err error
 	if n.admin, err = client.New(client.Config{Address: "unix:" + n.Path("admin.sock")}); err != nil {
 		t.Fatal(err)

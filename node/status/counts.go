@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -119,6 +120,29 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 		}
 	}
 	return top.sorted()
+}
+
+// Inside implements admin.Reader. Of the rules that count addresses by themselves, it
+// goes by the one that counts most in the prefix.
+func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
+	g := s.from.Current()
+	most := admin.Inside{Protected: s.from.List.ProtectedIn(prefix, admin.MostExempt)}
+	for i := range g.Config.Rules.Meters {
+		m := &g.Config.Rules.Meters[i]
+		if len(m.Attributes) > 0 {
+			continue
+		}
+		keys := 0
+		for key := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
+			if key.Prefix.Overlaps(prefix) {
+				keys++
+			}
+		}
+		if keys > most.Keys {
+			most.Keys, most.Window = keys, int(m.Window/time.Second)
+		}
+	}
+	return most
 }
 
 // proven returns the keys of a meter and their counts of evidence that cannot be

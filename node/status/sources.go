@@ -82,6 +82,7 @@ type List interface {
 	Of(now time.Time, prefix netip.Prefix) *edgeguard.Block
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
 	Allowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
+	ProtectedIn(prefix netip.Prefix, most int) []netip.Prefix
 	Stats() blocklist.Stats
 }
 

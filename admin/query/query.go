@@ -1,4 +1,6 @@
-package admin
+// Package query reads which blocks a list is asked for, from the parameters of a
+// request: the API's and the pages'.
+package query
 
 import (
 	"net/http"
@@ -9,8 +11,8 @@ import (
 	"edgeguard/admin/listing"
 )
 
-// ReadFilter reads the parameters of a list of blocks.
-func ReadFilter(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
+// Blocks reads the parameters of a list of blocks.
+func Blocks(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
 	q, p := call.ReadQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "dir", "limit", "cursor")
 	if p != nil {
 		return f, 0, p

@@ -1,0 +1,51 @@
+// Package refused says in the API's words why a node refuses a block or an allowance,
+// and whether force would change that.
+package refused
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"edgeguard/admin/call"
+	"edgeguard/blocklist"
+)
+
+// TooMuchError is why a node refuses a block that was not forced.
+type TooMuchError struct {
+	Prefix       netip.Prefix
+	Share, Limit float64
+}
+
+// Error names the share.
+func (e *TooMuchError) Error() string {
+	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
+}
+
+// Problem makes a problem of the node's error; nil if there is none.
+func Problem(err error) *call.Problem {
+	var tooMuch *TooMuchError
+	status, field, fix, forceable := http.StatusInternalServerError, "", "", false
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooMuch):
+		status, field, fix, forceable = http.StatusConflict, "prefix", "use force if this is intended", true
+	case errors.Is(err, blocklist.ErrFull):
+		status, field, fix = http.StatusConflict, "prefix", "remove some blocks, or raise max_blocks in the config and reload"
+	case errors.Is(err, blocklist.ErrTooWide):
+		status, field, fix, forceable = http.StatusUnprocessableEntity, "prefix", "use narrower prefixes, or force", true
+	case errors.Is(err, blocklist.ErrProtected):
+		status, field, fix, forceable = http.StatusUnprocessableEntity, "prefix", "use force if this is intended", true
+	case errors.Is(err, blocklist.ErrAllowed):
+		status, field, fix = http.StatusUnprocessableEntity, "prefix", "remove it from the allowlist first, in the config or with `edgeguard allow remove`"
+	case errors.Is(err, blocklist.ErrInvalid), errors.Is(err, blocklist.ErrUnspecified):
+		status, field = http.StatusBadRequest, "prefix"
+	case errors.Is(err, blocklist.ErrExpired):
+		status, field, fix = http.StatusBadRequest, "until", "use a later end"
+	}
+	p := call.NewProblem(status, field, err.Error(), fix)
+	p.Forceable = forceable
+	return p
+}
