@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/recent"
 	"edgeguard/admin/scan"
 	"edgeguard/admin/sorted"
@@ -111,13 +112,12 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf 
 // RuleDetail returns a rule with the distribution of its counts and the n keys
 // that count most, and what each of some thresholds would do, all by one look at
 // the keys; false if there is no such rule, or if ctx ended first.
-func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []Outcome, found bool) {
+func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []outcome.Outcome, found bool) {
 	r, c, asOf, found := v.counts(ctx, name)
 	if !found {
 		return d, nil, false
 	}
-	d = newRuleDetail(r, c, n)
-	d.AsOf = asOf.UTC()
+	d = RuleDetail{Rule: r, Counted: outcome.NewCounted(c.Tally, c.LimitOf), Top: topOf(r, c, n), AsOf: asOf.UTC()}
 	for _, threshold := range thresholds {
 		outcomes = append(outcomes, v.outcome(r, c, asOf, threshold))
 	}
@@ -125,7 +125,7 @@ func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ..
 }
 
 // Outcome returns what a threshold of a rule would do now; false as of RuleDetail.
-func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out Outcome, found bool) {
+func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out outcome.Outcome, found bool) {
 	r, c, asOf, found := v.counts(ctx, name)
 	if !found {
 		return out, false
@@ -133,12 +133,8 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 	return v.outcome(r, c, asOf, threshold), true
 }
 
-func (v *View) outcome(r Rule, c Counts, asOf time.Time, threshold uint32) Outcome {
-	o := c.Tally.Outcome(threshold, c.LimitOf)
-	out := Outcome{
-		Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, KeyShare: o.KeyShare,
-		Requests: o.Events, RequestShare: o.EventShare, Exact: o.Exact, AsOf: asOf.UTC(),
-	}
+func (v *View) outcome(r Rule, c Counts, asOf time.Time, threshold uint32) outcome.Outcome {
+	o := outcome.NewOutcome(c.Tally, c.LimitOf, threshold, asOf)
 	if o.Keys <= call.MaxLimit {
 		fresh, now := 0, v.reader.Now()
 		for _, k := range topOf(r, c, int(o.Keys)) {
@@ -146,9 +142,22 @@ func (v *View) outcome(r Rule, c Counts, asOf time.Time, threshold uint32) Outco
 				fresh++
 			}
 		}
-		out.NewKeys = &fresh
+		o.NewKeys = &fresh
 	}
-	return out
+	return o
+}
+
+// History returns what the threshold in force and another one, unless it is 0, would
+// have done in the last hours; false if there is no such rule.
+func (v *View) History(name string, hours int, tried uint32) (h outcome.RuleHistory, found bool) {
+	now := v.reader.Now()
+	windows, found := v.reader.Past(now, name, time.Duration(hours)*time.Hour)
+	for _, r := range v.reader.Rules() {
+		if r.Name == name && found {
+			return outcome.NewRuleHistory(name, r.Threshold, r.Limit, tried, windows, now), true
+		}
+	}
+	return h, false
 }
 
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,

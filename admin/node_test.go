@@ -23,11 +23,13 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/admin/metrics"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/refused"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
+	"edgeguard/tuning/history"
 )
 
 // start is the time of every test's node.
@@ -245,6 +247,19 @@ func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
 		return admin.Counts{}, false
 	}
 	return c, true
+}
+
+// Past returns a window every five minutes of the last hour, but for one, each with
+// the keys of Counts.
+func (n *node) Past(now time.Time, rule string, length time.Duration) (outcome.Windows, bool) {
+	c, found := n.Counts(now, rule, 1)
+	windows := outcome.Windows{Step: 5 * time.Minute, LimitOf: c.LimitOf}
+	for ago := min(length, time.Hour); found && ago > 0; ago -= windows.Step {
+		if ago != 20*time.Minute {
+			windows.All = append(windows.All, history.Window{From: now.Add(-ago), At: now.Add(windows.Step - ago), Counts: c.Tally.Peaks.Sparse()})
+		}
+	}
+	return windows, found
 }
 
 func (n *node) Top(_ time.Time, top int) []admin.KeyCount {

@@ -9,6 +9,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/login"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/serve"
 	"edgeguard/admin/tune"
 )
@@ -45,6 +46,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/rules/{name}":         {"GET": reads.getRule, "PATCH": rules.SetThreshold},
 		"/api/v1/rules/{name}/outcome": {"GET": reads.getOutcome},
 		"/api/v1/rules/{name}/overlay": {"DELETE": rules.EndOverlay},
+		"/api/v1/rules/{name}/history": {"GET": outcome.Handler(reads.History, noRule)},
 		"/api/v1/top":                  {"GET": reads.getTop},
 		"/api/v1/events":               {"GET": reads.streamEvents},
 		"/api/v1/watch":                {"GET": reads.watch},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
 	"edgeguard/tuning"
 )
@@ -96,89 +97,11 @@ type KeyCount struct {
 // RuleDetail is one rule with the distribution of its counts.
 type RuleDetail struct {
 	Rule
-	Keys uint64 `json:"keys"`
-	// Requests is what all keys count together.
-	Requests   uint64     `json:"requests"`
-	Quantiles  Quantiles  `json:"quantiles"`
-	Histogram  []Bucket   `json:"histogram"` // those that are not empty, lowest first
-	Top        []KeyCount `json:"top"`
-	Suggestion Suggestion `json:"suggestion"`
+	outcome.Counted
+	Top []KeyCount `json:"top"`
 	// AsOf is when the keys were looked at, for all who ask within a second or
 	// ten times as long as it took.
 	AsOf time.Time `json:"as_of"`
-}
-
-// Outcome is what a threshold would do to what the keys count now.
-type Outcome struct {
-	Threshold uint32 `json:"threshold"`
-	Limit     uint32 `json:"limit"`
-	// Keys are above the limit, and Requests is what they count above it: what a
-	// rule that denies would refuse. Shares are parts of all, from 0 to 1.
-	Keys         uint64  `json:"keys"`
-	KeyShare     float64 `json:"key_share"`
-	Requests     uint64  `json:"requests"`
-	RequestShare float64 `json:"request_share"`
-	// NewKeys are those of Keys that are not blocked now; null where more than a
-	// thousand keys are above the limit.
-	NewKeys *int `json:"new_keys"`
-	// Exact says that the figures are exact, and not within 1/32 of the limit.
-	Exact bool      `json:"exact"`
-	AsOf  time.Time `json:"as_of"`
-}
-
-// Suggestion is a threshold for what the keys count now, and why.
-type Suggestion struct {
-	// Threshold is 0 if nothing was counted.
-	Threshold uint32 `json:"threshold"`
-	Limit     uint32 `json:"limit"`
-	// Gap is the one that the limit lies in, if there is one.
-	Gap    *Gap   `json:"gap,omitempty"`
-	Reason string `json:"reason"`
-}
-
-// Gap is a space between two neighbouring counts; Keys are above it.
-type Gap struct {
-	Low  uint32 `json:"low"`
-	High uint32 `json:"high"`
-	Keys int    `json:"keys"`
-}
-
-// Quantiles are counts that a part of all keys is at or under.
-type Quantiles struct {
-	P50  uint32 `json:"p50"`
-	P90  uint32 `json:"p90"`
-	P99  uint32 `json:"p99"`
-	P999 uint32 `json:"p999"`
-	Max  uint32 `json:"max"`
-}
-
-// Bucket is how many keys have a count from Low to High, both included, and what
-// they count together.
-type Bucket struct {
-	Low      uint32 `json:"low"`
-	High     uint32 `json:"high"`
-	Keys     uint64 `json:"keys"`
-	Requests uint64 `json:"requests"`
-}
-
-// newRuleDetail puts a rule and its counts into one answer, with the n keys that
-// count most.
-func newRuleDetail(r Rule, c Counts, n int) RuleDetail {
-	counts := &c.Tally.Peaks
-	q := counts.Quantile
-	d := RuleDetail{
-		Rule: r, Keys: counts.Total(), Requests: counts.Sum(), Histogram: []Bucket{},
-		Quantiles: Quantiles{P50: q(.5), P90: q(.9), P99: q(.99), P999: q(.999), Max: counts.Max()}, Top: topOf(r, c, n),
-	}
-	for b := range counts.Buckets() {
-		d.Histogram = append(d.Histogram, Bucket{Low: b.Low, High: b.High, Keys: b.Count, Requests: b.Sum})
-	}
-	s := c.Tally.Suggest(c.LimitOf)
-	d.Suggestion = Suggestion{Threshold: s.Threshold, Limit: s.Limit, Reason: s.Reason}
-	if s.Gap.Keys > 0 {
-		d.Suggestion.Gap = &Gap{Low: s.Gap.Low, High: s.Gap.High, Keys: s.Gap.Keys}
-	}
-	return d
 }
 
 // topOf returns the n keys that count most.

@@ -77,7 +77,7 @@ type Tables struct {
 	Refused      uint64 `json:"refused"`
 	Undercounted uint64 `json:"undercounted"`
 	// Limit and Used are bytes; Parts of Used by name, such as "keys", "rings"
-	// and "sketch".
+	// and "sketch", and beside it "history".
 	Limit int64            `json:"limit_bytes"`
 	Used  int64            `json:"used_bytes"`
 	Parts map[string]int64 `json:"parts,omitempty"`

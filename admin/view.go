@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
@@ -79,6 +80,10 @@ type Reader interface {
 	// that count most; false if there is no such rule. It may look at every key,
 	// so this package calls it once at a time, for all who ask.
 	Counts(now time.Time, rule string, n int) (Counts, bool)
+
+	// Past returns what the rule's keys counted in windows that ended at most this
+	// long before now; false if there is no such rule. It looks at no key.
+	Past(now time.Time, rule string, length time.Duration) (outcome.Windows, bool)
 
 	// Top returns the n keys nearest to the limit of a rule, or furthest above
 	// it, over all rules. It may look at every key, as Counts.

@@ -48,6 +48,7 @@ var routes = map[string]sort{
 	"GET /api/v1/rates":                read,
 	"GET /api/v1/blocks":               read,
 	"GET /api/v1/rules/{name}/outcome": read,
+	"GET /api/v1/rules/{name}/history": read,
 	"GET /api/v1/blocks/{prefix...}":   read,
 	"GET /api/v1/held":                 read,
 	"GET /api/v1/allow":                read,

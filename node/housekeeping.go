@@ -85,7 +85,7 @@ func (n *Node) housekeeping() *housekeeping {
 		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, n.enforcers.Check,
-			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check,
+			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},
 	}

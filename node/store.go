@@ -23,6 +23,7 @@ import (
 	"edgeguard/internal/safetext"
 	"edgeguard/node/alarm"
 	"edgeguard/node/evidencefile"
+	"edgeguard/node/historyfile"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
 	"edgeguard/ring"
@@ -53,6 +54,7 @@ type store struct {
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine
 	evidence   evidencefile.File
+	history    historyfile.File
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -71,6 +73,7 @@ func (s *store) in(folder string) *store {
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
 		s.evidence.Path = filepath.Join(folder, evidencefile.Name)
+		s.history.Path = filepath.Join(folder, historyfile.Name)
 	}
 	return s
 }
@@ -88,6 +91,9 @@ func (s *store) restore() *snapshot.Loaded {
 	now := s.clock.Now()
 	if err := s.evidence.Load(now); err != nil {
 		s.alarms.Happened(now, alarm.State, s.evidence.Path, err.Error())
+	}
+	if err := s.history.Load(now); err != nil {
+		s.alarms.Happened(now, alarm.State, s.history.Path, err.Error())
 	}
 	var steps []detector.Step
 	var blocks []snapshot.Block
@@ -254,14 +260,15 @@ func (s *store) write() (sum uint64, err error) {
 	now := s.clock.Now()
 	g := s.pipeline.Current()
 	cut := snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()}
-	evidence := s.evidence.Save(cut) // before the blocks that it is about
+	beside := errors.Join(s.evidence.Save(cut), s.history.Save(cut)) // before the blocks that the evidence is about
 	w, err := snapshot.Create(s.path, cut)
 	if err != nil {
 		return 0, err
 	}
 	defer w.Close()
 	s.writeCut(w, g.Detector)
-	return w.Sum(), errors.Join(w.Commit(), evidence)
+	err = w.Commit() // before its sum
+	return w.Sum(), errors.Join(err, beside)
 }
 
 // writeCut writes the records. No log line is decided during that time: a

@@ -20,12 +20,14 @@ import (
 	"edgeguard/node/checks"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
+	"edgeguard/node/historyfile"
 	"edgeguard/node/lists"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/sockets"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
+	"edgeguard/tuning/history"
 )
 
 // wire makes the parts of a node and connects them. The seed is that of the
@@ -77,7 +79,7 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidencefile.File{Kept: evidence.New()},
+		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)},
 	}).in(folder)
 	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
 	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
@@ -118,7 +120,7 @@ func (n *Node) sources() status.Sources {
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
 		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
-		Evidence: n.store.evidence.Kept.Of, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
+		Evidence: n.store.evidence.Kept.Of, History: n.store.history.Kept, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }
 

@@ -17,15 +17,16 @@ const (
 
 // The kinds of frames.
 const (
-	kindHead     = 'H'
-	kindMeter    = 'M'
-	kindWindow   = 'W'
-	kindBlock    = 'B'
-	kindOldStep  = 'S' // as it was written before Since and Counted
-	kindStep     = 'T'
-	kindPosition = 'P'
-	kindEvidence = 'V'
-	kindEnd      = 'E'
+	kindHead         = 'H'
+	kindMeter        = 'M'
+	kindWindow       = 'W'
+	kindBlock        = 'B'
+	kindOldStep      = 'S' // as it was written before Since and Counted
+	kindStep         = 'T'
+	kindPosition     = 'P'
+	kindEvidence     = 'V'
+	kindEnd          = 'E'
+	kindDistribution = 'D'
 )
 
 // castagnoli is CRC-32C, which processors have an instruction for.

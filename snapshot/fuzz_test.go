@@ -23,11 +23,12 @@ func FuzzRead(f *testing.F) {
 		}
 		records := 0
 		sink := Sink{
-			Meter:    func(Meter) func(*Window) { records++; return func(*Window) { records++ } },
-			Block:    func(*Block) { records++ },
-			Step:     func(Step) { records++ },
-			Position: func(Position) { records++ },
-			Evidence: func(*edgeguard.Evidence) { records++ },
+			Meter:        func(Meter) func(*Window) { records++; return func(*Window) { records++ } },
+			Block:        func(*Block) { records++ },
+			Step:         func(Step) { records++ },
+			Position:     func(Position) { records++ },
+			Evidence:     func(*edgeguard.Evidence) { records++ },
+			Distribution: func(Distribution) { records++ },
 		}
 		l, err := readTwice(bytes.NewReader(data), noon, &sink)
 		if err != nil && records > 0 {
@@ -84,6 +85,9 @@ func FuzzRecord(f *testing.F) {
 		e.evidence(&s.evidence[i], 0)
 		f.Add(byte(kindEvidence), bytes.Clone(e.buf))
 	}
+	e = encoder{}
+	e.distribution(&s.distributions[0], 0)
+	f.Add(byte(kindDistribution), bytes.Clone(e.buf))
 	f.Fuzz(func(t *testing.T, kind byte, data []byte) {
 		once, ok := rewritten(kind, data)
 		if !ok {
@@ -129,6 +133,11 @@ func rewritten(kind byte, data []byte) ([]byte, bool) {
 		var v edgeguard.Evidence
 		if d.evidence(&v); d.err == nil {
 			e.evidence(&v, 0)
+		}
+	case kindDistribution:
+		var one Distribution
+		if d.distribution(&one); d.err == nil {
+			e.distribution(&one, 0)
 		}
 	default:
 		c := Cut{Taken: time.Time{}}

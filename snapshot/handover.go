@@ -18,7 +18,7 @@ type handover struct {
 }
 
 func (h *handover) visit() *visit {
-	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence}
+	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence, h.distribution}
 }
 
 func (h *handover) meter(m Meter) {
@@ -73,5 +73,11 @@ func (h *handover) position(p Position) {
 func (h *handover) evidence(e *edgeguard.Evidence) {
 	if h.sink.Evidence != nil {
 		h.sink.Evidence(e)
+	}
+}
+
+func (h *handover) distribution(one Distribution) {
+	if h.sink.Distribution != nil {
+		h.sink.Distribution(one)
 	}
 }

@@ -37,10 +37,11 @@ type Sink struct {
 	// rule counts by it any more.
 	Meter func(Meter) func(*Window)
 	// Block takes a block that is in force, or a tombstone however old.
-	Block    func(*Block)
-	Step     func(Step)
-	Position func(Position)
-	Evidence func(*edgeguard.Evidence)
+	Block        func(*Block)
+	Step         func(Step)
+	Position     func(Position)
+	Evidence     func(*edgeguard.Evidence)
+	Distribution func(Distribution)
 }
 
 // Loaded says what a file gave.

@@ -25,12 +25,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // state is all that one file holds, in the order of the file.
 type state struct {
-	cut       Cut
-	meters    []meterState
-	blocks    []Block
-	steps     []Step
-	positions []Position
-	evidence  []edgeguard.Evidence
+	cut           Cut
+	meters        []meterState
+	blocks        []Block
+	steps         []Step
+	positions     []Position
+	evidence      []edgeguard.Evidence
+	distributions []Distribution
 }
 
 type meterState struct {
@@ -72,6 +73,9 @@ func (s *state) write(w *Writer) {
 	for i := range s.evidence {
 		w.Evidence(&s.evidence[i])
 	}
+	for _, one := range s.distributions {
+		w.Distribution(one)
+	}
 }
 
 // bytes is the state as a file's content.
@@ -96,17 +100,22 @@ func (s *state) sink() Sink {
 		Step:     func(step Step) { s.steps = append(s.steps, step) },
 		Position: func(p Position) { p.Place = append([]byte(nil), p.Place...); s.positions = append(s.positions, p) },
 		Evidence: func(e *edgeguard.Evidence) { s.evidence = append(s.evidence, *e) },
+		Distribution: func(one Distribution) {
+			one.Form = append([]byte(nil), one.Form...)
+			s.distributions = append(s.distributions, one)
+		},
 	}
 }
 
 // untouchable fails the test when anything is passed on.
 func untouchable(t testing.TB) Sink {
 	return Sink{
-		Meter:    func(m Meter) func(*Window) { t.Errorf("got meter %v", m); return nil },
-		Block:    func(b *Block) { t.Errorf("got block %v", b) },
-		Step:     func(s Step) { t.Errorf("got step %v", s) },
-		Position: func(p Position) { t.Errorf("got position %v", p) },
-		Evidence: func(e *edgeguard.Evidence) { t.Errorf("got evidence %v", e) },
+		Meter:        func(m Meter) func(*Window) { t.Errorf("got meter %v", m); return nil },
+		Block:        func(b *Block) { t.Errorf("got block %v", b) },
+		Step:         func(s Step) { t.Errorf("got step %v", s) },
+		Position:     func(p Position) { t.Errorf("got position %v", p) },
+		Evidence:     func(e *edgeguard.Evidence) { t.Errorf("got evidence %v", e) },
+		Distribution: func(one Distribution) { t.Errorf("got distribution %v", one) },
 	}
 }
 
@@ -157,10 +166,11 @@ func small() *state {
 			{Meter{"0123456789abcdef", 5}, []Window{window("203.0.113.9/32", head, 1900, 1), window("2001:db8:1:2::/64", head-59, 65535)}},
 			{Meter{"fedcba9876543210", 60}, []Window{with, window("0.0.0.0/0", minute, 1), window("::/0", minute, 2)}},
 		},
-		blocks:    []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
-		steps:     []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-2 * time.Hour), noon.Add(-time.Hour), 7}},
-		positions: []Position{{"/var/log/nginx/access.log", []byte(`{"offset":12345}`)}, {"empty", nil}},
-		evidence:  []edgeguard.Evidence{grounds("203.0.113.9/32", 2), grounds("2001:db8::/56", 0)},
+		blocks:        []Block{block("203.0.113.10/32", noon.Add(time.Second)), forced, proxied, lifted},
+		steps:         []Step{{"site", netip.MustParsePrefix("203.0.113.9/32"), 2, noon.Add(-2 * time.Hour), noon.Add(-time.Hour), 7}},
+		positions:     []Position{{"/var/log/nginx/access.log", []byte(`{"offset":12345}`)}, {"empty", nil}},
+		evidence:      []edgeguard.Evidence{grounds("203.0.113.9/32", 2), grounds("2001:db8::/56", 0)},
+		distributions: []Distribution{{"0123456789abcdef", 5 * time.Minute, noon.Add(-time.Hour), []byte{0, 1, 2, 3}}, {"fedcba9876543210", time.Hour, noon.Add(-time.Minute), nil}},
 	}
 }
 
@@ -195,6 +205,7 @@ func random(rng *rand.Rand, n int) *state {
 		s.steps = append(s.steps, Step{"site", b.Prefix, rng.IntN(10), b.Since, b.Until, rng.Uint32N(100)})
 		s.positions = append(s.positions, Position{string(rune('a' + i%26)), make([]byte, rng.IntN(maxText+1))})
 		s.evidence = append(s.evidence, randomEvidence(rng))
+		s.distributions = append(s.distributions, Distribution{string(rune('a' + i%26)), time.Duration(rng.IntN(3600)) * time.Second, b.Since, append([]byte(nil), make([]byte, rng.IntN(maxText+1))...)})
 	}
 	return s
 }

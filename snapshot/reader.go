@@ -30,12 +30,13 @@ type reader struct {
 
 // visit is what is done with the records; its functions are not nil.
 type visit struct {
-	meter    func(Meter)
-	window   func(*Window)
-	block    func(*Block)
-	step     func(Step)
-	position func(Position)
-	evidence func(*edgeguard.Evidence)
+	meter        func(Meter)
+	window       func(*Window)
+	block        func(*Block)
+	step         func(Step)
+	position     func(Position)
+	evidence     func(*edgeguard.Evidence)
+	distribution func(Distribution)
 }
 
 func newReader(r io.Reader) *reader {
@@ -112,6 +113,11 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 		var e edgeguard.Evidence
 		if d.evidence(&e); d.err == nil {
 			v.evidence(&e)
+		}
+	case kindDistribution:
+		var one Distribution
+		if d.distribution(&one); d.err == nil {
+			v.distribution(one)
 		}
 	default:
 		d.fail("unknown kind")

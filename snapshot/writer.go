@@ -95,6 +95,11 @@ func (w *Writer) Evidence(e *edgeguard.Evidence) {
 	w.open(kindEvidence).evidence(e, w.cut.Offset)
 }
 
+// Distribution writes how a meter's counts were distributed. Its form is copied.
+func (w *Writer) Distribution(one Distribution) {
+	w.open(kindDistribution).distribution(&one, w.cut.Offset)
+}
+
 // Commit puts the snapshot in its place, and returns nil when it is safe on the
 // disk, or else the first error. After an error the old file is in place, unless it
 // was the folder that could not be synced. The writer is used up either way.

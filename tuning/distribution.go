@@ -103,9 +103,11 @@ func (d *Distribution) Quantile(q float64) uint32 {
 
 // Above is how many values are greater than n: exact where n is below 64 or
 // ends a bucket; inside a bucket its values are taken to be spread evenly.
-func (d *Distribution) Above(n uint32) uint64 {
+func (d *Distribution) Above(n uint32) uint64 { return above(d.Buckets(), n) }
+
+func above(buckets iter.Seq[Bucket], n uint32) uint64 {
 	var above uint64
-	for b := range d.Buckets() {
+	for b := range buckets {
 		switch {
 		case b.Low > n:
 			above += b.Count
@@ -119,9 +121,11 @@ func (d *Distribution) Above(n uint32) uint64 {
 
 // Excess is the sum of what each value has above n: exact where n is below 64 or ends
 // a bucket; inside a bucket its values are taken to be spread evenly.
-func (d *Distribution) Excess(n uint32) uint64 {
+func (d *Distribution) Excess(n uint32) uint64 { return excess(d.Buckets(), n) }
+
+func excess(buckets iter.Seq[Bucket], n uint32) uint64 {
 	excess := 0.0
-	for b := range d.Buckets() {
+	for b := range buckets {
 		switch {
 		case b.Low > n:
 			excess += float64(b.Sum) - float64(n)*float64(b.Count)

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -56,6 +57,15 @@ func (q Query) Limit() (int, *Problem) {
 		return 0, NewProblem(http.StatusBadRequest, "limit", strconv.Quote(Clip(text))+" is not a number from 1 to 1000", "use cursor for the next page")
 	}
 	return n, nil
+}
+
+// Number returns a parameter that is a number from 1 on.
+func (q Query) Number(name string, most uint32) (uint32, *Problem) {
+	n, err := strconv.ParseUint(q[name], 10, 32)
+	if err != nil || n < 1 || n > uint64(most) {
+		return 0, NewProblem(http.StatusBadRequest, name, strconv.Quote(Clip(q[name]))+" is not such a number", fmt.Sprintf("use one from 1 to %d", most))
+	}
+	return uint32(n), nil
 }
 
 // OneOf refuses a parameter that is given and none of the words.

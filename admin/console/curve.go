@@ -56,7 +56,7 @@ var (
 const barWidth = 0.075
 
 // newCurve draws a distribution, the lowest counts first, and the limits.
-func newCurve(t *tuned) *curve {
+func newCurve(t *shape) *curve {
 	last := t.Buckets[len(t.Buckets)-1]
 	furthest := max(last.High, t.Limit, t.Tried.Limit)
 	for _, c := range t.Candidates {

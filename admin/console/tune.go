@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 )
 
@@ -17,7 +18,7 @@ import (
 type tunePage struct {
 	frame
 	ruleLine
-	tuned
+	shape
 	Typed   string // what the form was sent with
 	Problem string // of it
 	Curve   *curve
@@ -26,10 +27,10 @@ type tunePage struct {
 	Below   *overRow
 }
 
-// tuned is what a rule's keys count beside its limit and the one that is tried.
-type tuned struct {
+// shape is what a rule's keys count beside its limit and the one that is tried.
+type shape struct {
 	admin.RuleDetail
-	Live, Tried admin.Outcome
+	Live, Tried answers.Outcome
 	Trying      bool // else Tried is Live
 	Buckets     []bucketRow
 }
@@ -77,12 +78,12 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		return "", &notFound{Text: "There is no rule of this name.", Fix: "The page Rules lists them."}
 	}
 	shown := &tunePage{frame: p.frame(r, "rules", "Rule "+d.Name), ruleLine: newRuleLine(d.Rule), Typed: typed, Problem: problem}
-	shown.tuned = newTuned(d, outcomes)
+	shown.shape = newShape(d, outcomes)
 	if typed == "" || problem == "" {
 		shown.Typed = strconv.FormatUint(uint64(shown.Tried.Threshold), 10)
 	}
 	if d.Keys > 0 {
-		shown.Curve = newCurve(&shown.tuned)
+		shown.Curve = newCurve(&shown.shape)
 	}
 	p.list(shown)
 	return "rule.html", shown
@@ -98,10 +99,10 @@ func readThreshold(text string) (threshold uint32, wrong string) {
 	return uint32(n), ""
 }
 
-// newTuned returns what a rule's keys count. The first outcome is that of the
+// newShape returns what a rule's keys count. The first outcome is that of the
 // threshold in force; the second, where there is one, that of the one tried.
-func newTuned(d admin.RuleDetail, outcomes []admin.Outcome) tuned {
-	t := tuned{RuleDetail: d, Live: outcomes[0], Tried: outcomes[len(outcomes)-1], Trying: len(outcomes) > 1}
+func newShape(d admin.RuleDetail, outcomes []answers.Outcome) shape {
+	t := shape{RuleDetail: d, Live: outcomes[0], Tried: outcomes[len(outcomes)-1], Trying: len(outcomes) > 1}
 	rest := d.Keys
 	for _, b := range d.Histogram {
 		t.Buckets = append(t.Buckets, bucketRow{b.Low, b.High, b.Keys, rest})
@@ -155,15 +156,15 @@ func (p *Pages) overRow(k *admin.KeyCount, live uint32) overRow {
 }
 
 // count writes a number of keys.
-func (t *tuned) count(n uint64) string {
+func (t *shape) count(n uint64) string {
 	if t.Key == "address" {
 		return words.Plural(n, "address", "addresses")
 	}
 	return words.Plural(n, "key", "keys")
 }
 
-// Counted is what the keys are called.
-func (t *tuned) Counted() string {
+// Noun is what the keys are called.
+func (t *shape) Noun() string {
 	if t.Key == "address" {
 		return "Addresses"
 	}
@@ -218,7 +219,7 @@ func (t *tunePage) Suggested() string {
 }
 
 // Share is the part of all events that is over a limit.
-func (t *tuned) Share(o admin.Outcome) string { return words.PercentShare(o.RequestShare) }
+func (t *shape) Share(o answers.Outcome) string { return words.PercentShare(o.RequestShare) }
 
 // Fresh is how many of the keys over the tried limit are not blocked; empty where so
 // many are over that it is not known.
@@ -241,7 +242,7 @@ func (t *tunePage) Heading() string {
 }
 
 // Events is what the keys count, in the plural.
-func (t *tuned) Events() string { return strings.ToUpper(t.Kind[:1]) + t.Kind[1:] + "s" }
+func (t *shape) Events() string { return strings.ToUpper(t.Kind[:1]) + t.Kind[1:] + "s" }
 
 // YAML is the rule with the threshold that is tried, to be pasted into a config. The
 // name is always in quotes: Go's are YAML's, too.

@@ -292,6 +292,10 @@ func TestAnswers(t *testing.T) {
 		{"DELETE " + candidate, "/api/v1/rules/site/candidates/many", "", 400},
 		{"DELETE /api/v1/rules/{name}/overlay", "/api/v1/rules/site/overlay", "", 200},
 		{"DELETE /api/v1/rules/{name}/overlay", "/api/v1/rules/site/overlay", "", 404},
+		{"GET /api/v1/rules/{name}/history", "/api/v1/rules/site/history?hours=3&threshold=10", "", 200},
+		{"GET /api/v1/rules/{name}/history", "/api/v1/rules/site/history", "", 200},
+		{"GET /api/v1/rules/{name}/history", "/api/v1/rules/nothing/history", "", 404},
+		{"GET /api/v1/rules/{name}/history", "/api/v1/rules/site/history?hours=25", "", 400},
 		{"GET /api/v1/top", "/api/v1/top", "", 200},
 		{"GET /api/v1/top", "/api/v1/top?limit=0", "", 400},
 

@@ -3,6 +3,7 @@ package openapi
 import (
 	"edgeguard/admin"
 	"edgeguard/admin/login"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 )
@@ -69,7 +70,8 @@ var operations = map[string]operation{
 	"GET /api/v1/rates":                {id: "getRates", summary: "Requests, refusals and blocks of the last five minutes and the last hour", answer: admin.RateList{}},
 	"GET /api/v1/rules":                {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
 	"GET /api/v1/rules/{name}":         {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
-	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},
+	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: outcome.Outcome{}, fails: []int{400, 404}},
+	"GET /api/v1/rules/{name}/history": {id: "getHistory", summary: "What the threshold in force and another one would have done in each window of the last day", query: []string{"hours", "threshold"}, answer: outcome.RuleHistory{}, fails: []int{400, 404}},
 	"PATCH /api/v1/rules/{name}": {id: "setThreshold", summary: "Puts another threshold in force, on top of the config",
 		body: tune.ThresholdRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
 	"DELETE /api/v1/rules/{name}/overlay": {id: "endOverlay", summary: "Puts the config's threshold in force again", answer: admin.Rule{}, fails: []int{404, 409, 500, 503}},
@@ -89,7 +91,8 @@ var parameters = map[string]object{
 	"prefix":       {"in": "path", "description": "an address or a prefix; its slash may be escaped or not", "example": "203.0.113.0/24", "schema": object{"type": "string"}},
 	"name":         {"in": "path", "description": "a rule's name", "example": "site", "schema": object{"type": "string"}},
 	"threshold":    {"in": "path", "description": "a threshold", "example": "800", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
-	"?threshold":   {"description": "the threshold to try; required", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
+	"?threshold":   {"description": "the threshold to try; required for an outcome", "schema": object{"type": "integer", "minimum": 1, "maximum": 65534}},
+	"?hours":       {"description": "of how many hours", "schema": object{"type": "integer", "minimum": 1, "maximum": 24, "default": 24}},
 	"?limit":       {"description": "how many", "schema": object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
 	"?cursor":      {"description": "`next` of the previous page", "schema": object{"type": "string"}},
 	"?rule":        {"description": "only of this rule; `manual` for those made by hand; of a watch, whose counts to send", "schema": object{"type": "string"}},

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -36,7 +36,7 @@ type Deps struct {
 	Detector func() *detector.Detector
 	List     *blocklist.List
 	// Outcome returns what a threshold would do; false where it cannot be said.
-	Outcome func(ctx context.Context, rule string, threshold uint32) (admin.Outcome, bool)
+	Outcome func(ctx context.Context, rule string, threshold uint32) (outcome.Outcome, bool)
 	// ConfirmShare returns the share of the requests above which a threshold that
 	// would newly refuse them has to be confirmed.
 	ConfirmShare func(*config.Config) float64

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -100,8 +101,8 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 		words.Keys = tuning.Noun{One: "key", Many: "keys"}
 	}
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit}
-	for key, count := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
-		out.Tally.Key(key, count, count)
+	for e := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
+		out.Tally.Key(keyOf(m, &e), e.Count, e.Count)
 	}
 	return out, true
 }
@@ -112,10 +113,11 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	top := leaders{most: n}
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
-		for key, count := range proven(g.Tables(), meter, s.from.Clock.Local(now)) {
+		for e := range proven(g.Tables(), meter, s.from.Clock.Local(now)) {
+			key := keyOf(meter, &e)
 			for _, i := range meter.Rules {
 				r := &g.Config.Rules.Rules[i]
-				top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: count, Limit: r.Limit})
+				top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: e.Count, Limit: r.Limit})
 			}
 		}
 	}
@@ -133,8 +135,8 @@ func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
 			continue
 		}
 		keys := 0
-		for key := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
-			if key.Prefix.Overlaps(prefix) {
+		for e := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
+			if e.Key.Prefix.Overlaps(prefix) {
 				keys++
 			}
 		}
@@ -145,28 +147,27 @@ func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
 	return most
 }
 
-// proven returns the keys of a meter and their counts of evidence that cannot be
-// forged.
-func proven(tables []MeterTable, m *rules.Meter, now time.Time) func(yield func(edgeguard.Key, uint32) bool) {
-	return func(yield func(edgeguard.Key, uint32) bool) {
+// proven returns the keys of a meter that count something, by evidence that cannot
+// be forged.
+func proven(tables []MeterTable, m *rules.Meter, now time.Time) iter.Seq[shard.Entry] {
+	return func(yield func(shard.Entry) bool) {
 		for i := range tables {
 			t := &tables[i]
 			if t.Forgeable || t.Wide > 0 || t.Meter != m {
 				continue
 			}
-			t.Counts.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool {
-				if e.Count == 0 {
-					return true
-				}
-				if len(m.Attributes) > 0 {
-					// The table holds a fingerprint of the attributes: a client
-					// writes the text and can make it as long as it likes.
-					e.Key.With = fmt.Sprintf("%s#%08x", attributes(m), uint32(e.With))
-				}
-				return yield(e.Key, e.Count)
-			})
+			t.Counts.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool { return e.Count == 0 || yield(e) })
 		}
 	}
+}
+
+// keyOf returns the key of an entry, whose attributes are a fingerprint: a client
+// writes their text and can make it as long as it likes.
+func keyOf(m *rules.Meter, e *shard.Entry) edgeguard.Key {
+	if len(m.Attributes) > 0 {
+		e.Key.With = fmt.Sprintf("%s#%08x", attributes(m), uint32(e.With))
+	}
+	return e.Key
 }
 
 // attributes returns the names of a meter's attributes.

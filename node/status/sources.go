@@ -1,8 +1,8 @@
 // Package status answers what the admin API asks of a node: its blocks, rules,
 // counts and figures.
 //
-// It reads and changes nothing: [Sources] has no method that blocks, clears or
-// replaces anything. What an operator changes goes through package node.
+// It reads and changes nothing but a history of what it has read: [Sources] has no
+// method that blocks, clears or replaces anything. What an operator changes goes through package node.
 package status
 
 import (
@@ -23,6 +23,7 @@ import (
 	"edgeguard/node/pipeline"
 	"edgeguard/rules"
 	"edgeguard/shard"
+	"edgeguard/tuning/history"
 )
 
 // Sources is what a Status reads: values, functions and interfaces without a
@@ -51,6 +52,8 @@ type Sources struct {
 	// force.
 	Overlay func(rule string) config.RuleOverlay
 	Unused  func() []tune.Unused
+	// History is where KeepHistory keeps what it sees.
+	History *history.History
 	// Refuses returns a function that returns the name of the enforcer that refuses
 	// what a block is about before the node sees it; empty for none.
 	Refuses func() func(*edgeguard.Block) string

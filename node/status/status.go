@@ -163,7 +163,7 @@ func (s *Status) tables(g Generation) admin.Tables {
 	memory := s.from.Memory()
 	const page = 4096
 	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
-		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch,
+		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch, "history": s.from.History.Bytes(),
 	}}
 	for _, t := range g.Tables() {
 		one := t.Counts.Stats()
