@@ -26,6 +26,7 @@ import (
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/refused"
+	"edgeguard/admin/samples"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
@@ -49,6 +50,8 @@ type node struct {
 	unsigned int
 
 	evidence map[netip.Prefix]edgeguard.Evidence
+	samples  samples.Kept
+	sampled  netip.Prefix // of samples
 
 	looks atomic.Int64 // at all keys of a rule
 	later atomic.Int64 // how long after start it is, in nanoseconds
@@ -74,7 +77,8 @@ func newNode() *node {
 		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
 			Crossings:  []admin.Crossings{{Action: "alarm", Count: 1}, {Action: "block", Count: 3}},
 			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
-		stats: admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
+		samples: samples.Kept{Each: 16, ForReaders: true},
+		stats:   admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
 	}
 	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b) })
 	return n
@@ -115,6 +119,14 @@ func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 func (n *node) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	e, ok := n.evidence[prefix]
 	return e, ok
+}
+
+func (n *node) Samples(prefix netip.Prefix) samples.Kept {
+	out := n.samples
+	if out.Samples = nil; prefix == n.sampled {
+		out.Samples = slices.Clone(n.samples.Samples)
+	}
+	return out
 }
 
 func (n *node) Blocklist() blocklist.Stats { return n.list.Stats() }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/samples"
 	"edgeguard/admin/tune"
 	"edgeguard/blocklist"
 )
@@ -87,6 +88,9 @@ func (r withoutNotes) Explain(now time.Time, addr netip.Addr) Explanation {
 	}
 	return e
 }
+
+// Samples implements Reader: clients wrote them, and paths can hold personal data.
+func (withoutNotes) Samples(netip.Prefix) samples.Kept { return samples.Kept{} }
 
 // withoutNote returns an event without what an operator wrote. That of a removal
 // is always an operator's.

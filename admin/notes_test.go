@@ -52,9 +52,17 @@ func noted(t *testing.T) *admin.Server {
 // answerOf is what a GET returns to a client of the unix socket, or to one of
 // loopback without a token. A stream goes on until the end of its first events.
 func answerOf(s *admin.Server, route, address, from string) string {
+	return answerTo(s, route, address, from, "")
+}
+
+// answerTo is answerOf a client that sends a header Authorization; empty for none.
+func answerTo(s *admin.Server, route, address, from, authorization string) string {
 	_, path, _ := strings.Cut(route, " ")
 	r := httptest.NewRequest("GET", wildcard.ReplaceAllString(path, address), nil)
 	r.Host = "localhost"
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
 	ctx, cancel := context.WithCancel(access.WithPeer(r.Context(), &lobby.Conn{Conn: wire{from: from}}))
 	defer cancel()
 	if strings.HasPrefix(path, "/api/v1/events") || path == "/api/v1/watch" {

@@ -39,6 +39,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/allow":                {"GET": reads.listAllowances, "POST": changes.addAllowance},
 		"/api/v1/allow/{prefix...}":    {"DELETE": changes.removeAllowance},
 		"/api/v1/explain/{address}":    {"GET": reads.explain},
+		"/api/v1/samples/{prefix...}":  {"GET": reads.getSamples},
 		"/api/v1/evidence/{prefix...}": {"GET": reads.getEvidence},
 		"/api/v1/audit":                {"GET": reads.listAudit},
 		"/api/v1/rates":                {"GET": reads.getRates},

@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/samples"
 	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
@@ -64,6 +65,10 @@ type Reader interface {
 
 	// Figures returns what a prefix counts now, and its block.
 	Figures(now time.Time, k watch.Key) watch.Figures
+
+	// Samples returns some of the requests of the key or block of exactly this prefix,
+	// in no order, and who may see them.
+	Samples(prefix netip.Prefix) samples.Kept
 
 	// FleetCounts returns what the whole fleet counts of keys, in their order:
 	// nil for a key that the fleet does not add up, or where Redis cannot be

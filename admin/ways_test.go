@@ -60,7 +60,8 @@ var routes = map[string]sort{
 	"GET /api/v1/events":               read,
 	"GET /api/v1/watch":                read,
 
-	"GET /api/v1/audit": private,
+	"GET /api/v1/audit":               private,
+	"GET /api/v1/samples/{prefix...}": private,
 
 	"GET /{$}":                             read,
 	"GET /find":                            read,

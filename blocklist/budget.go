@@ -323,13 +323,14 @@ func (l *List) SetMost(most int) {
 	}
 }
 
-func (s *seat) note(now int64) {
+func (s *seat) note(now int64) (nth uint32) {
 	if s.last.Load() < now {
 		s.last.Store(now)
 	}
 	if s.refused.Load() < math.MaxUint32>>1 {
-		s.refused.Add(1)
+		return s.refused.Add(1)
 	}
+	return 0
 }
 
 // Refusals returns how many events this node has refused because of the block of

@@ -30,11 +30,14 @@ type Config struct {
 	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
 	Overlay        bool           // thresholds may be changed while the node runs
-	Specs          []rules.Spec   // the rules as written
-	Rules          *rules.Set     // the same, compiled
-	Sensors        Sensors
-	Enforce        Enforce
-	Fleet          *Fleet // nil for a node alone
+	Samples        int            // how many requests are kept of a key that is blocked or near a limit
+	// SamplesForReaders shows these to readers too, and not to operators alone.
+	SamplesForReaders bool
+	Specs             []rules.Spec // the rules as written
+	Rules             *rules.Set   // the same, compiled
+	Sensors           Sensors
+	Enforce           Enforce
+	Fleet             *Fleet // nil for a node alone
 
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
@@ -123,6 +126,7 @@ func defaults() *Config {
 		Memory:         512 << 20,
 		State:          "/var/lib/edgeguard",
 		Overlay:        true,
+		Samples:        mostSamples,
 		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},
 	}
 }

@@ -33,6 +33,12 @@ func (c *Config) YAML() string {
 	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
 	p.field(0, "state", quote(c.State))
 	p.field(0, "overlay", strconv.FormatBool(c.Overlay))
+	p.field(0, "samples", strconv.Itoa(c.Samples))
+	who := "operator"
+	if c.SamplesForReaders {
+		who = "reader"
+	}
+	p.field(0, "samples_for", who)
 	p.rules(c)
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)

@@ -12,6 +12,8 @@ const (
 	leastMemory = 16 << 20
 	// leastBlocks and mostBlocks are what max_blocks may be.
 	leastBlocks, mostBlocks = 1000, 1 << 24
+	// mostSamples is what samples may be, and its default.
+	mostSamples = 16
 )
 
 // read reads the file's own mapping.
@@ -29,6 +31,8 @@ func (c *Config) read(n node) {
 		"roll_up":         func(n node) { c.RollUp = n.truth() },
 		"state":           func(n node) { c.State = n.folder() },
 		"overlay":         func(n node) { c.Overlay = n.truth() },
+		"samples":         func(n node) { c.Samples = int(n.whole(0, mostSamples)) },
+		"samples_for":     func(n node) { c.SamplesForReaders = n.choice("operator", "reader") == "reader" },
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,

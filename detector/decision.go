@@ -193,6 +193,9 @@ func (c *decision) weigh(i int, n *overCount) {
 	}
 	r.weigh(seen)
 	if seen.count <= r.Limit {
+		if seen.count >= r.near {
+			c.sampleNear(m, r, seen)
+		}
 		return
 	}
 	if crossed := seen.crossed(r.Limit); crossed || !c.moot(r) {
@@ -227,6 +230,9 @@ func (c *decision) overLimit(m *meter, x excess) {
 	}
 	if action >= edgeguard.ActionShadow {
 		c.say(action, &x)
+	}
+	if action == edgeguard.ActionDeny && x.passes(sampleEvery) {
+		c.sample(x.prefix, time.Time{})
 	}
 	if c.inline && action == edgeguard.ActionDeny {
 		c.retryAfter = max(c.retryAfter, m.retryAfter(c, r.Limit-min(r.Limit, x.rest)))
@@ -334,7 +340,9 @@ func (c *decision) node() string {
 func (c *decision) settle() edgeguard.Verdict {
 	switch {
 	case c.standing == blocklist.Blocked:
-		c.hit.Refused(c.now)
+		if nth := c.hit.Refused(c.now); nth%sampleEvery == 1 || c.made {
+			c.sample(c.block.Prefix, c.block.Until)
+		}
 	case c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed:
 		return edgeguard.Verdict{} // as nearly always
 	}

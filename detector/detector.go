@@ -54,6 +54,12 @@ type Config struct {
 	// Counted is called on every count: with the index of the meter, the event,
 	// the key's count including it, and its cost. Nil disables it.
 	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
+	// Sample is called with some of the requests of a key: of one near the limit of a
+	// rule that refuses, at its crossing, and with each sixteenth that is refused. until
+	// is when the block ends, zero for a key that is not blocked; prefix is the block's
+	// or the key's. It is called on the decision path without a lock held; event is
+	// valid during the call only. Nil disables it, at no cost.
+	Sample func(now time.Time, prefix netip.Prefix, event *edgeguard.Event, until time.Time)
 	// Fleet is called on every proven count of the meters that have a rule of
 	// scope fleet, and returns what the rest of the fleet has counted of the key.
 	// Rules of that scope compare the sum with their limits. It is called on the

@@ -55,7 +55,7 @@ func newMeter(c *Config, index int) meter {
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
 		m.exact = m.exact || readsRing(r, m.Window)
-		m.least = min(m.least, leastLimit(r))
+		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
 	if former := m.former(c); former != nil {
 		m.proven, m.forgeable, m.wide = former.proven, former.forgeable, former.wide

@@ -11,6 +11,7 @@ import (
 type rule struct {
 	*rules.Rule
 	tallies []*tally // one a candidate
+	near    uint32   // the count from which on some requests are sampled; the greatest number if none is
 }
 
 // tally counts what a candidate threshold would have done.
@@ -33,7 +34,7 @@ type Tally struct {
 }
 
 func newRule(c *Config, r *rules.Rule) rule {
-	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates))}
+	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates)), near: nearOf(c, r)}
 	for i, candidate := range r.Candidates {
 		if out.tallies[i] = formerTally(c, r, candidate); out.tallies[i] == nil {
 			out.tallies[i] = &tally{since: c.Began}

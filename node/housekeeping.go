@@ -82,7 +82,7 @@ func (n *Node) housekeeping() *housekeeping {
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
-		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check},
+		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,

@@ -96,8 +96,8 @@ func (n *Node) reload() error {
 	for _, w := range c.Warnings {
 		n.options.Log.Warn("config: " + w.String())
 	}
-	if c.Memory != before.Memory || c.State != before.State {
-		n.options.Log.Warn("config: changes of memory and state need a restart")
+	if c.Memory != before.Memory || c.State != before.State || c.Samples != before.Samples {
+		n.options.Log.Warn("config: changes of memory, state and samples need a restart")
 	}
 	return nil
 }

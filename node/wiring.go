@@ -24,6 +24,7 @@ import (
 	"edgeguard/node/lists"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/samples"
 	"edgeguard/node/sockets"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
@@ -43,8 +44,10 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
+	kept := samples.New(c.Samples, samples.Room(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
-		Memory: hugepage.Memory(c.Memory), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+		Samples: kept,
+		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
 	}, c)
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
@@ -120,7 +123,7 @@ func (n *Node) sources() status.Sources {
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
 		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
-		Evidence: n.store.evidence.Kept.Of, History: n.store.history.Kept, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
+		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }
 
@@ -156,6 +159,7 @@ func (n *Node) changed(b edgeguard.Block) {
 		return
 	}
 	n.store.evidence.Kept.Changed(b, n.clock.Now())
+	n.pipeline.Samples().Changed(b, n.clock.Now())
 	n.journal.add(entry{block: &b})
 	n.store.touch()
 	n.fleet.publish(b)

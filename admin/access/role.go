@@ -56,7 +56,8 @@ var least = map[string]Role{
 	"GET /api/v1/watch":                Guest,
 	"GET /":                            Guest, // what does not exist
 
-	"GET /api/v1/audit": Reader, // notes, and who wrote them
+	"GET /api/v1/audit":               Reader, // notes, and who wrote them
+	"GET /api/v1/samples/{prefix...}": Reader, // or Operator, as the config says
 
 	"GET /{$}":                 Guest,
 	"GET /find":                Guest,

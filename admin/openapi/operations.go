@@ -4,6 +4,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
+	"edgeguard/admin/samples"
 	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 )
@@ -65,6 +66,7 @@ var operations = map[string]operation{
 		query: []string{"reason"}, answer: admin.Allowance{}, fails: []int{400, 404, 409}},
 
 	"GET /api/v1/explain/{address}":    {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
+	"GET /api/v1/samples/{prefix...}":  {id: "getSamples", summary: "Some of the requests of a key that is blocked or near a limit. Requires a login, by default an operator's", answer: samples.List{}, fails: []int{400, 404}},
 	"GET /api/v1/evidence/{prefix...}": {id: "getEvidence", summary: "What a key had counted when this node blocked exactly this prefix", answer: admin.Evidence{}, fails: []int{400, 404}},
 	"GET /api/v1/audit":                {id: "listAudit", summary: "What operators changed by hand, the newest first. Requires a login", query: []string{"limit", "cursor"}, answer: admin.AuditPage{}, fails: []int{400}},
 	"GET /api/v1/rates":                {id: "getRates", summary: "Requests, refusals and blocks of the last five minutes and the last hour", answer: admin.RateList{}},

@@ -14,6 +14,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	// Evidence is called with that of each block that a rule made, before Crossed.
 	// Nil for none.
 	Evidence func(edgeguard.Evidence)
+	// Samples takes requests of keys that are blocked or near a limit; nil for none.
+	Samples *samples.Samples
 }
 
 // Generation is what a reload replaces in one step.
@@ -80,6 +83,9 @@ func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 // Memory returns how much of their memory the tables use.
 func (p *Pipeline) Memory() shard.MemoryStats { return p.made.Memory.Stats() }
 
+// Samples returns what takes samples of requests; nil for none.
+func (p *Pipeline) Samples() *samples.Samples { return p.made.Samples }
+
 // Sweep frees a sixtieth of the keys that have ended; call it once a second.
 func (p *Pipeline) Sweep(now time.Time) {
 	p.Current().Detector.Sweep(now, p.Memory().KeyPages/60+16)
@@ -95,6 +101,9 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	}
 	dc := detector.Config{
 		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
+	}
+	if p.made.Samples != nil {
+		dc.Sample = p.made.Samples.Take
 	}
 	var counts *aggregator.Totals
 	if before != nil {

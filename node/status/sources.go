@@ -21,6 +21,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning/history"
@@ -61,6 +62,8 @@ type Sources struct {
 	Why func(netip.Addr) string
 	// Evidence returns what a key had counted when this node blocked it.
 	Evidence func(prefix netip.Prefix, now time.Time) (edgeguard.Evidence, bool)
+	// Samples has requests of keys that are blocked or near a limit; nil for none.
+	Samples *samples.Samples
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode

@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/rates"
+	"edgeguard/admin/samples"
 	"edgeguard/blocklist"
 	"edgeguard/node/pipeline"
 )
@@ -127,6 +128,21 @@ func (s *Status) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	return e, ok
 }
 
+// Samples implements admin.Reader.
+func (s *Status) Samples(prefix netip.Prefix) samples.Kept {
+	c := s.from.Current().Config
+	out := samples.Kept{ForReaders: c.SamplesForReaders}
+	if s.from.Samples != nil {
+		out.Each = c.Samples
+	}
+	for _, one := range s.from.Samples.Of(prefix, s.from.Clock.Now()) {
+		out.Samples = append(out.Samples, samples.Sample{
+			Time: s.from.Clock.Epoch(one.Time).UTC(), Address: one.Addr, Method: one.Method, Path: one.Path, Status: one.Status, Agent: one.Agent, Refused: one.Refused,
+		})
+	}
+	return out
+}
+
 // Rates implements admin.Reader.
 func (s *Status) Rates() []rates.Series { return s.from.Rates() }
 
@@ -162,8 +178,9 @@ func (s *Status) Stats() admin.Stats {
 func (s *Status) tables(g Generation) admin.Tables {
 	memory := s.from.Memory()
 	const page = 4096
-	out := admin.Tables{Limit: memory.Limit, Used: memory.Used, Parts: map[string]int64{
-		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch, "history": s.from.History.Bytes(),
+	sampled := s.from.Samples.Used()
+	out := admin.Tables{Limit: memory.Limit + s.from.Samples.Most(), Used: memory.Used + sampled, Parts: map[string]int64{
+		"keys": int64(memory.KeyPages) * page, "rings": int64(memory.RingPages) * page, "sketch": memory.Sketch, "history": s.from.History.Bytes(), "samples": sampled,
 	}}
 	for _, t := range g.Tables() {
 		one := t.Counts.Stats()
