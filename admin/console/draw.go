@@ -127,7 +127,7 @@ func newChart(slots []uint16, window int, levels []limitLine) chart {
 		if i < 4 {
 			label = "−" + words.Length(time.Duration(window*(4-i)/4)*time.Second)
 		}
-		c.Below = append(c.Below, tick{At: px(plotLeft + (plotRight-plotLeft)*float64(i)/4), Label: label})
+		c.Below = append(c.Below, tick{At: px(plotLeft + (plotRight-plotLeft)*float64(i)/4), Label: label, Minor: i%2 == 1})
 	}
 	return c
 }

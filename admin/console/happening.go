@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/internal/words"
 )
@@ -23,7 +24,11 @@ func happened(e *admin.Event, now time.Time) happening {
 	switch {
 	case e.Block != nil:
 		h.Name, h.Path = shortest(e.Block.Prefix), pathOf(e.Block.Prefix)
-		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), e.Block.Rule, e.Block.Origin, quoted(e.Block.Reason))
+		by := "rule " + e.Block.Rule
+		if e.Block.Rule == edgeguard.ManualRule {
+			by = "hand"
+		}
+		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), by, e.Block.Origin, quoted(e.Block.Reason))
 		if e.Kind == admin.EventUnblock {
 			h.Text = fmt.Sprintf("unblocked on %s%s", e.Block.Origin, quoted(e.Block.Reason))
 		}

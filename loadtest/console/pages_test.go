@@ -75,7 +75,7 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
 	n.has("/network/198.51.100.64/26", "Blocks that contain it")
 	n.has("/allowed", ">192.0.2.0/24</a>", "in the config")
-	n.has("/activity?kind=block", "blocked for 2 h by manual on edge-1")
+	n.has("/activity?kind=block", "blocked for 2 h by hand on edge-1")
 }
 
 // has requires texts of a page, as an operator sees it.

@@ -82,4 +82,7 @@ function colours() {
   return [...new Set(found)];
 }
 
-const wrong = () => [...sideways(), ...cutOff(), ...overlaps(), ...order(), ...small(), ...colours()].slice(0, 12);
+// faint finds text that is too small to be read. A text of a drawing shrinks with it.
+const faint = () => texts().filter(t => t.box.bottom - t.box.top < 8).map(t => `“${t.text.slice(0, 40)}” is ${(t.box.bottom - t.box.top).toFixed(1)} high`);
+
+const wrong = () => [...sideways(), ...cutOff(), ...overlaps(), ...order(), ...faint(), ...small(), ...colours()].slice(0, 12);
