@@ -224,7 +224,7 @@ func tooLow(has, needs Role, path string) *Refusal {
 	case has == Reader:
 		return &Refusal{Reason: "role", Status: http.StatusForbidden, Detail: "this requires the role operator, and this login is a reader's", Fix: "log in as an operator, or use the unix socket"}
 	case needs == Operator:
-		return &Refusal{Reason: "readonly", Status: http.StatusForbidden, Detail: "changes over TCP require a token", Fix: "add a unix socket to listen.admin (unix:/run/edgeguard/admin.sock), or set token_file for this address", Login: true}
+		return &Refusal{Reason: "readonly", Status: http.StatusForbidden, Detail: "changes over TCP require a login", Fix: "use the unix socket (listen.admin: unix:/run/edgeguard/admin.sock), log a browser in with `edgeguard console`, or set token_file for this address", Login: true}
 	}
-	return &Refusal{Reason: "login", Status: http.StatusForbidden, Detail: "what operators wrote is not shown without a token", Fix: "use the unix socket, or set token_file for this address", Login: true}
+	return &Refusal{Reason: "login", Status: http.StatusForbidden, Detail: "what operators wrote is not shown without a login", Fix: "use the unix socket, log a browser in with `edgeguard console`, or set token_file for this address", Login: true}
 }
