@@ -73,7 +73,7 @@ func TestLogin(t *testing.T) {
 	b.open(n.shown + "/rules/site?a=b")
 	b.at(n.shown + "/login?next=%2Frules%2Fsite%3Fa%3Db")
 	b.wrong("/login", look{width: 360, scheme: "light"})
-	b.expects("403 " + n.shown + "/login", "status of 403")
+	b.expects("403 "+n.shown+"/login", "status of 403")
 	b.typed("#token", "not the token\r")
 	b.until("the token is refused", `document.querySelector("[role=alert]") !== null`)
 	b.typed("#token", token+"\r")
