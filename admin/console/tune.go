@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
 	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
+	"edgeguard/tuning/history"
 )
 
 // tunePage is one rule, what its keys count now, and what a threshold would do.
@@ -25,6 +27,7 @@ type tunePage struct {
 	Over    []overRow
 	More    uint64 // over the limit and not in Over
 	Below   *overRow
+	Past    *pastDay // nil where no window has ended yet
 }
 
 // shape is what a rule's keys count beside its limit and the one that is tried.
@@ -86,6 +89,12 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Curve = newCurve(&shown.shape)
 	}
 	p.list(shown)
+	tried := uint32(0)
+	if shown.Trying {
+		tried = shown.Tried.Threshold
+	}
+	past, _ := p.view.History(name, int(history.Length/time.Hour), tried)
+	shown.Past = newPastDay(past)
 	return "rule.html", shown
 }
 
