@@ -120,7 +120,7 @@ func (b *tab) named(path string) {
 		}
 		return err
 	}))
-	if found < 5 {
+	if found < 3 {
 		b.t.Errorf("%s: only %d controls", path, found)
 	}
 }

@@ -91,8 +91,6 @@ const clock = `\d\d:\d\d:\d\d`
 
 // The sentence about an address says what was brought about.
 func sentences(t *testing.T, w *world) {
-	w.other.block("11.0.0.0/8", "too wide")
-	w.node.Until("the wide block waits", func() bool { return w.node.status().Fleet.Held > 0 })
 	m := monitor(t)
 	b := newTab(t)
 	b.operator()

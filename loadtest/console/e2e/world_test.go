@@ -56,9 +56,12 @@ func pair(t *testing.T, more string) (one, two *node, redis *redistest.Proxy) {
 func usual(t *testing.T) *world {
 	one, two, _ := pair(t, rules)
 	offend(t, one, two)
+	two.block("11.0.0.0/8", "too wide")
+	one.Until("the wide block waits", func() bool { return one.status().Fleet.Held > 0 })
 	return &world{name: "usual", node: one, other: two, pages: append([]string{
 		"/fleet", "/rules/login", "/rules/probing", "/activity?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
-		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/network/198.51.100.64/26",
+		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/block", "/block?prefix=100.64.0.1", "/unblock?prefix=" + offender, "/extend?prefix=" + offender, "/allow?prefix=" + offender, "/login",
+		"/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/network/198.51.100.64/26",
 	}, everywhere...)}
 }
 
@@ -141,7 +144,7 @@ func TestUsual(t *testing.T) {
 		name string
 		test func(*testing.T, *world)
 	}{
-		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomed}, {"sentences", sentences}, {"without scripts", withoutScripts},
+		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomed}, {"sentences", sentences}, {"unblock sticks", unblockSticks}, {"without scripts", withoutScripts}, {"shoot oneself", shootOneself},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, w) })
 	}
