@@ -12,9 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/chromedp"
-
 	"edgeguard/internal/nodetest"
 )
 
@@ -33,95 +30,6 @@ func (n *node) console() string {
 func (b *tab) at(address string) {
 	b.t.Helper()
 	b.until("it is at "+address, fmt.Sprintf("location.href === %q && document.readyState === 'complete'", address))
-}
-
-// session returns the cookie that the tab has for an address.
-func (b *tab) session(address string) (cookie string) {
-	b.t.Helper()
-	b.do(chromedp.ActionFunc(func(ctx context.Context) error {
-		all, err := network.GetCookies().WithURLs([]string{address}).Do(ctx)
-		for _, c := range all {
-			cookie += c.Name + "=" + c.Value + "; "
-		}
-		return err
-	}))
-	return cookie
-}
-
-// stolen returns how a node answers somebody else with a cookie.
-func stolen(t *testing.T, address, cookie string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Cookie", cookie)
-	answer, err := asker.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	return answer.StatusCode
-}
-
-// A browser without a login is asked for one, comes back to its page, and logs out.
-// It requires no script.
-func TestLogin(t *testing.T) {
-	n := start(t, "edge-1", rules)
-	b := newTab(t)
-	b.withoutScripts()
-	b.open(n.shown + "/rules/site?a=b")
-	b.at(n.shown + "/login?next=%2Frules%2Fsite%3Fa%3Db")
-	b.wrong("/login", look{width: 360, scheme: "light"})
-	b.expects("403 "+n.shown+"/login", "status of 403")
-	b.typed("#token", "not the token\r")
-	b.until("the token is refused", `document.querySelector("[role=alert]") !== null`)
-	b.typed("#token", token+"\r")
-	b.at(n.shown + "/rules/site?a=b")
-	b.until("it says who is logged in", `document.querySelector(".me a").textContent === "operator"`)
-	if cookie := eval[string](b, "document.cookie"); cookie != "" {
-		t.Errorf("scripts read %s", cookie)
-	}
-	cookie := b.session(n.shown)
-	if status := stolen(t, n.shown+"/blocked", cookie); status != http.StatusOK {
-		t.Errorf("before the logout the cookie is answered with %d", status)
-	}
-	b.click(".me button")
-	b.at(n.shown + "/login")
-	if status := stolen(t, n.shown+"/api/v1/status", cookie); status != http.StatusUnauthorized {
-		t.Errorf("after the logout the cookie is answered with %d", status)
-	}
-	b.open(n.shown + "/blocked")
-	b.at(n.shown + "/login?next=%2Fblocked")
-}
-
-// The link of `edgeguard console` makes an operator of a browser, where there is no
-// token, and leaves the address bar.
-func TestConsoleLink(t *testing.T) {
-	n := start(t, "edge-1", rules)
-	link := n.console()
-	b := newTab(t)
-	b.open(link)
-	b.at(n.base + "/blocked")
-	b.until("it says who is logged in", `document.querySelector(".me a").textContent === "operator"`)
-	status := promised(b, `fetch("/api/v1/blocks", {method: "POST", headers: {"Content-Type": "application/json"}, body: '{"prefix":"203.0.113.9","for":"1h"}'}).then(r => r.status)`)
-	if status != http.StatusCreated || n.explain("203.0.113.9").Block == nil {
-		t.Errorf("its first change is answered with %v", status)
-	}
-	other := newTab(t)
-	other.expects("403 "+link, "status of 403")
-	other.open(link)
-	other.until("the link was used", `document.querySelector("[role=alert]").textContent.includes("was used")`)
-	if cookie := other.session(n.base); cookie != "" {
-		t.Errorf("another browser has %s", cookie)
-	}
-}
-
-// promised returns the number that a promise of the page becomes.
-func promised(b *tab, expression string) (result float64) {
-	b.t.Helper()
-	b.do(chromedp.Evaluate(expression, &result, awaited))
-	return result
 }
 
 // hostilePage does to a node all that it can. It is filled in with the node's
