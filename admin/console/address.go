@@ -24,6 +24,9 @@ type addressPage struct {
 	Fleet    []admin.NodeCount
 	History  []happening
 	Acts     []link
+	Views    []link   // of the chart: live, and when it was blocked
+	Then     *crossed // in the second view
+	Asked    []asked
 }
 
 // slotRow is a slot in numbers.
@@ -51,7 +54,9 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 	}
 	e := p.view.Explanation(r.Context(), addr)
 	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String()}
-	shown.Sentence = sentence(&e, shown.Monitor, p.waiting(addr))
+	keys := keysOf(addr, &e)
+	found, why := p.evidence(keys, &e)
+	shown.Sentence = sentence(&e, found, shown.Monitor, p.waiting(addr))
 	shown.Acts = p.offers(&shown.frame, netip.PrefixFrom(addr, addr.BitLen()))
 	shown.Tag, shown.Bad = tag(&e), e.Block != nil
 	rule := r.URL.Query().Get("rule")
@@ -59,6 +64,11 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 		rule = e.Block.Rule
 	}
 	shown.draw(&e, rule)
+	then := r.URL.Query().Get("view") == "blocked"
+	if shown.views(found, why, then); then && shown.Views != nil {
+		shown.drawCrossing(found, why, &e)
+	}
+	shown.Asked = p.asks(r, addr, keys, &e)
 	for i := range e.History {
 		shown.History = append(shown.History, happened(&e.History[i], e.Time))
 	}

@@ -17,11 +17,11 @@ type clause struct {
 }
 
 // sentence says why an address is blocked or not, from the facts of its
-// explanation. A clause whose fact is missing is left out.
-func sentence(e *admin.Explanation, monitor bool, waits *admin.HeldBlock) []clause {
+// explanation and the evidence of its block. A clause whose fact is missing is left out.
+func sentence(e *admin.Explanation, found *admin.Evidence, monitor bool, waits *admin.HeldBlock) []clause {
 	switch {
 	case e.Block != nil:
-		return blockedSentence(e, monitor)
+		return blockedSentence(e, found, monitor)
 	case waits != nil:
 		return []clause{{"Not blocked: the block awaits confirmation", true}, {because(waits), false}}
 	case e.Standing == "allowed":
@@ -40,7 +40,7 @@ func because(h *admin.HeldBlock) string {
 	return ". " + h.Origin + " made it; an operator has to confirm it here."
 }
 
-func blockedSentence(e *admin.Explanation, monitor bool) []clause {
+func blockedSentence(e *admin.Explanation, found *admin.Evidence, monitor bool) []clause {
 	b := e.Block
 	until := at(b.Until, e.Time).Clock
 	verb := "Blocked by "
@@ -56,7 +56,7 @@ func blockedSentence(e *admin.Explanation, monitor bool) []clause {
 		all = append(all, clause{verb + "hand", true}, clause{fmt.Sprintf(" on %s at %s%s. No rule is involved.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
 	default:
 		all = append(all, clause{fmt.Sprintf("%srule %s: %s", verb, b.Rule, crossing(e, &b.Block)), true},
-			clause{fmt.Sprintf(". %s made the block at %s.", b.Origin, at(b.Since, e.Time).Clock), false})
+			madeBy(&b.Block, found, e))
 	}
 	if monitor {
 		all = append(all, clause{" This node is in monitor mode: nothing is refused.", true})

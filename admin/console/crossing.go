@@ -1,0 +1,164 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/access"
+	"edgeguard/admin/samples"
+	"edgeguard/internal/words"
+)
+
+// crossed is what an address had counted when it was blocked.
+type crossed struct {
+	At    moment
+	With  string // attributes of the key
+	Text  string // which node counted how much, or why nothing is known
+	Split []admin.NodeCount
+}
+
+// asked is a request that a client made.
+type asked struct {
+	At                           moment
+	Address, Method, Path, Agent string
+	Status                       string
+	Refused                      bool
+}
+
+// keysOf returns what an address is blocked or counted as, the block first.
+func keysOf(addr netip.Addr, e *admin.Explanation) []netip.Prefix {
+	var all []netip.Prefix
+	if e.Block != nil {
+		all = append(all, e.Block.Prefix)
+	}
+	for i := range e.Rules {
+		if prefix, err := netip.ParsePrefix(e.Rules[i].Key); err == nil && !slices.Contains(all, prefix) {
+			all = append(all, prefix)
+		}
+	}
+	if single := netip.PrefixFrom(addr, addr.BitLen()); !slices.Contains(all, single) {
+		all = append(all, single)
+	}
+	return all
+}
+
+// evidence returns that of the block in force, or else of the last one; nil with the
+// reason where a rule's block is in force and it is not here, and without one where
+// there is nothing to say.
+func (p *Pages) evidence(keys []netip.Prefix, e *admin.Explanation) (found *admin.Evidence, why string) {
+	for i, prefix := range keys {
+		one, missing, _ := p.view.Evidence(prefix)
+		if missing == "" {
+			return &one, ""
+		}
+		if i == 0 && e.Block != nil {
+			why = missing
+		}
+	}
+	if e.Block == nil || e.Block.Rule == edgeguard.ManualRule {
+		why = ""
+	}
+	return nil, why
+}
+
+// views links to the two views of a page's chart, if there is something to see in the
+// second.
+func (a *addressPage) views(found *admin.Evidence, why string, then bool) {
+	if found == nil && why == "" {
+		return
+	}
+	path := "/address/" + a.Address
+	a.Views = []link{{Name: "Live", Path: path, Current: !then}, {Name: "When it was blocked", Path: path + "?view=blocked", Current: then}}
+}
+
+// drawCrossing draws what was counted when the address was blocked, instead of what it
+// counts now.
+func (a *addressPage) drawCrossing(found *admin.Evidence, why string, e *admin.Explanation) {
+	a.Chart, a.Slots, a.Fleet, a.Then = nil, nil, nil, &crossed{Text: strings.ToUpper(why[:min(1, len(why))]) + why[min(1, len(why)):] + "."}
+	for i := range a.Rules {
+		a.Rules[i].Shown = false
+	}
+	if found == nil {
+		return
+	}
+	a.Rule, a.Then = found.Rule, &crossed{At: at(found.Since, e.Time), With: found.With, Text: counted(found), Split: found.Split}
+	levels := []limitLine{{found.Limit, "limit", "limit", 13}}
+	if found.Threshold != found.Limit {
+		levels = append(levels, limitLine{found.Threshold, "threshold", "threshold", -4})
+	}
+	drawn := newChart(found.Slots, found.Window, levels)
+	drawn.Below[len(drawn.Below)-1].Label = found.Since.UTC().Format("15:04:05")
+	a.Chart, a.Slots = &drawn, slotRows(&admin.RuleCount{Slots: found.Slots, Window: found.Window}, found.Since)
+}
+
+// counted says which nodes counted what was over the limit.
+func counted(found *admin.Evidence) string {
+	here := uint64(0)
+	for _, n := range found.Slots {
+		here += uint64(n)
+	}
+	text := fmt.Sprintf("%s counted, and the limit is %s. ", words.Number(found.Count), words.Number(found.Limit))
+	switch {
+	case !found.Fleet:
+		return text + found.Origin + " counted all of them."
+	case len(found.Split) == 0:
+		return text + fmt.Sprintf("%s counted %s of them, which are drawn here, and other nodes the rest.", found.Origin, words.Number(here))
+	}
+	return text + together(found) + fmt.Sprintf(". Drawn here are the %s of %s.", words.Number(here), found.Origin)
+}
+
+// together says how many nodes counted; "" where one did.
+func together(found *admin.Evidence) string {
+	numbers := []string{"", "One node", "Two nodes", "Three nodes", "Four nodes", "Five nodes", "Six nodes", "Seven nodes", "Eight nodes", "Nine nodes"}
+	switch n := len(found.Split); {
+	case !found.Fleet:
+		return ""
+	case n < 2:
+		return "Several nodes counted them together"
+	case n < len(numbers):
+		return numbers[n] + " counted them together"
+	default:
+		return fmt.Sprintf("%d nodes or more counted them together", n)
+	}
+}
+
+// madeBy says who made a rule's block, and which nodes counted for it.
+func madeBy(b *admin.Block, found *admin.Evidence, e *admin.Explanation) clause {
+	text := fmt.Sprintf("%s made the block at %s.", b.Origin, at(b.Since, e.Time).Clock)
+	if found != nil && found.Fleet && found.Prefix == b.Prefix && found.Since.Equal(b.Since) {
+		text = together(found) + "; " + text
+	}
+	return clause{". " + text, false}
+}
+
+// asks returns what an address asked for, the newest first, where the client of the
+// page may see it. Of a network it is what this address asked for, and of an IPv6
+// key, which is one client, all of it.
+func (p *Pages) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []asked) {
+	var all []samples.Sample
+	for _, prefix := range keys {
+		list, _ := p.view.Samples(access.CallerOf(r).Role, prefix)
+		for _, one := range list.Samples {
+			if one.Address == addr || prefix.Bits() >= 64 {
+				all = append(all, one)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b samples.Sample) int { return b.Time.Compare(a.Time) })
+	for _, one := range all {
+		shown := asked{At: at(one.Time, e.Time), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
+		if one.Address != addr {
+			shown.Address = one.Address.String()
+		}
+		if one.Status != 0 {
+			shown.Status = fmt.Sprint(one.Status)
+		}
+		out = append(out, shown)
+	}
+	return out
+}
