@@ -92,7 +92,7 @@ func (a *addressPage) drawCrossing(found *admin.Evidence, why string, e *admin.E
 		levels = append(levels, limitLine{found.Threshold, "threshold", "threshold", -4})
 	}
 	drawn := newChart(found.Slots, found.Window, levels)
-	drawn.Below[len(drawn.Below)-1].Label = found.Since.UTC().Format("15:04:05")
+	drawn.Below[len(drawn.Below)-1].Label = "then"
 	a.Chart, a.Slots = &drawn, slotRows(&admin.RuleCount{Slots: found.Slots, Window: found.Window}, found.Since)
 }
 
