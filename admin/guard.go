@@ -29,6 +29,10 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 		if r.ContentLength != 0 { // the rest of a refused request is not read
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 		}
-		login.Refuse(w, r, refusal, pattern, s.config.Pages != nil)
+		var pages http.Handler
+		if s.config.Pages != nil {
+			pages = discreet
+		}
+		login.Refuse(w, r.WithContext(access.WithCaller(r.Context(), caller)), refusal, pattern, pages)
 	})
 }

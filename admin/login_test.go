@@ -338,6 +338,30 @@ func TestPagesAskForALogin(t *testing.T) {
 	}
 }
 
+// Who has a login that does not do is shown why as a page, and a program as JSON.
+func TestRefusalsArePages(t *testing.T) {
+	s := newServer(t, admin.Config{TokenFile: tokenFile(t, secret), ReaderTokenFile: tokenFile(t, readerSecret)})
+	reader := newBrowser("127.0.0.1", "", maps.Clone(html))
+	reader.logIn(s, readerSecret)
+	stale := func(b *browser) *httptest.ResponseRecorder {
+		return b.send(s, "POST /logout", b.cookie(), "csrf=00", "application/x-www-form-urlencoded")
+	}
+	for what, answer := range map[string]*httptest.ResponseRecorder{
+		"role operator": reader.submit(s, "/sessions/end", nil), "out of date": stale(reader),
+	} {
+		if body := answer.Body.String(); answer.Code != http.StatusForbidden || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, what) {
+			t.Errorf("%s: %d %s", what, answer.Code, body)
+		}
+	}
+	delete(reader.header, "Accept")
+	if answer := stale(reader); answer.Code != http.StatusForbidden || answer.Header().Get("Content-Type") != "application/problem+json" || !reader.opens(s) {
+		t.Errorf("a program: %d %s", answer.Code, answer.Body)
+	}
+}
+
+// opens reports whether a browser sees pages that require a login.
+func (b *browser) opens(s *admin.Server) bool { return b.get(s, "/blocked").Code == http.StatusOK }
+
 // A page says who looks at it, and offers what there is.
 func TestFrameSaysWhoLooks(t *testing.T) {
 	s := newServer(t, admin.Config{TokenFile: tokenFile(t, secret), ReaderTokenFile: tokenFile(t, readerSecret)})

@@ -162,10 +162,15 @@ func (c *Caller) During(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
+// ShowsPage reports whether a browser shows the answer of a route as a page.
+func ShowsPage(r *http.Request, pattern string) bool {
+	return isPage(r, pattern) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
 // LoginPage returns where a browser goes that asks for a page and is not logged in.
 func (f *Refusal) LoginPage(r *http.Request, pattern string) (path string, ok bool) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if !f.Login || !reads || !isPage(r, pattern) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !f.Login || !reads || !ShowsPage(r, pattern) {
 		return "", false
 	}
 	return "/login?next=" + url.QueryEscape(r.URL.RequestURI()), true

@@ -1,7 +1,9 @@
 package login
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"edgeguard/admin/access"
@@ -36,11 +38,20 @@ func EndSessions(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return nil
 }
 
+type refusalKey struct{}
+
 // Refuse sends why a request is refused: a browser that asks for a page that
-// requires a login is sent to the login, if there are pages.
-func Refuse(w http.ResponseWriter, r *http.Request, refusal *access.Refusal, pattern string, pages bool) {
-	if page, ok := refusal.LoginPage(r, pattern); ok && pages {
+// requires a login is sent to the login, and another is shown the reason there, if
+// there are pages.
+func Refuse(w http.ResponseWriter, r *http.Request, refusal *access.Refusal, pattern string, pages http.Handler) {
+	if page, ok := refusal.LoginPage(r, pattern); ok && pages != nil {
 		http.Redirect(w, r, page, http.StatusSeeOther)
+		return
+	}
+	if pages != nil && access.ShowsPage(r, pattern) && access.CallerOf(r).Role >= access.Guest {
+		shown := r.Clone(context.WithValue(r.Context(), refusalKey{}, refusal))
+		shown.Method, shown.URL, shown.RequestURI = http.MethodGet, &url.URL{Path: "/login"}, "/login"
+		pages.ServeHTTP(w, shown)
 		return
 	}
 	if refusal.Status == http.StatusUnauthorized {

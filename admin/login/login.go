@@ -51,6 +51,10 @@ func Routes(show Show) map[string]http.Handler {
 // open sends the form, or logs in by a link.
 func (p pages) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	if f, ok := r.Context().Value(refusalKey{}).(*access.Refusal); ok {
+		p.form(w, r, f.Status, "", "This was refused: "+f.Detail+". To do: "+f.Fix+".")
+		return
+	}
 	query, next := r.URL.Query(), local(r.URL.Query().Get("next"))
 	c := access.CallerOf(r)
 	switch {
