@@ -250,7 +250,7 @@ func TestPageOfWhatIsTicked(t *testing.T) {
 	n.mustBlock(t, "20.0.0.0/9", "site", "n1") // wide
 	query.Add("prefix", "20.0.0.0/9")
 	b := browse(t, n)
-	b.open("/unblock?"+query.Encode()).says(200, "Unblock 5 addresses and networks", "20.0.0.3")
+	b.open("/unblock?"+query.Encode()).says(200, "Unblock 5 addresses and networks", "Their requests will pass", "20.0.0.3")
 	n.list.Lift(numbered(1), start, "", "n2") // ended meanwhile
 	b.submit("/unblock", "reason", "a mistake").says(200, "4 of 5 are unblocked.", "20.0.0.1: there is no block of exactly 20.0.0.1/32")
 	if n.list.Len() != 0 || len(n.allAudits()) != 4 || n.lastAudit().Detail != "a mistake" {

@@ -24,7 +24,7 @@ const mostTicked = 100
 // form does it.
 type action struct {
 	verb, done string      // "Unblock", and of many "are unblocked"
-	many       bool        // of many prefixes, too
+	many       string      // of many prefixes: what will happen to them; empty for one alone
 	spans      [][2]string // how long, the first is chosen; nil for what has no end
 	needsNote  bool
 	noNote     bool // the API takes none
@@ -40,9 +40,9 @@ var (
 // actions are all of them by their routes.
 var actions = map[string]action{
 	"block":    {verb: "Block", spans: spans, needsNote: true, plan: planBlock, do: doBlock},
-	"unblock":  {verb: "Unblock", done: "are unblocked", many: true, plan: planUnblock, do: doUnblock},
-	"extend":   {verb: "Change the end of", done: "end later or sooner", many: true, spans: spans, plan: planExtend, do: doExtend},
-	"allow":    {verb: "Allow", done: "are allowed", many: true, spans: allowSpans, needsNote: true, plan: planAllow, do: doAllow},
+	"unblock":  {verb: "Unblock", done: "are unblocked", many: "Their requests will pass, and what was counted of them is cleared", plan: planUnblock, do: doUnblock},
+	"extend":   {verb: "Change the end of", done: "end later or sooner", many: "Their blocks will end when you say, later or sooner", spans: spans, plan: planExtend, do: doExtend},
+	"allow":    {verb: "Allow", done: "are allowed", many: "They will never be blocked, and their requests are not counted", spans: allowSpans, needsNote: true, plan: planAllow, do: doAllow},
 	"disallow": {verb: "Take back the allowance of", plan: planDisallow, do: doDisallow},
 	"confirm":  {verb: "Confirm the record of", noNote: true, plan: planHeld, do: doConfirm},
 	"withdraw": {verb: "Withdraw the record of", plan: planHeld, do: doWithdraw},
@@ -146,10 +146,11 @@ func (p *Pages) plan(r *http.Request, a *actPage) {
 		return
 	case len(a.Asked) > mostTicked:
 		a.refuseField(http.StatusUnprocessableEntity, "prefix", words.Number(len(a.Asked))+" are ticked, and a form changes "+words.Number(mostTicked), "tick fewer")
-	case len(a.Asked) > 1 && !d.many:
+	case len(a.Asked) > 1 && d.many == "":
 		a.refuseField(http.StatusBadRequest, "prefix", "more than one is given", "change one after the other")
 	case len(a.Asked) > 1:
 		a.Ready, a.Name = true, words.Number(len(a.Asked))+" addresses and networks"
+		a.say(d.many + ", " + reach(&a.stats) + ". Each is a change of its own.")
 	default:
 		d.plan(p, r, a)
 	}

@@ -62,6 +62,7 @@ func usual(t *testing.T) *world {
 		"/fleet", "/rules/login", "/rules/probing", "/activity?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
 		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/block", "/block?prefix=100.64.0.1", "/unblock?prefix=" + offender, "/extend?prefix=" + offender, "/allow?prefix=" + offender, "/login",
 		"/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/network/198.51.100.64/26",
+		"/block?prefix=127.0.0.1", "/block?prefix=203.0.113.0/24", "/unblock?prefix=" + offender + "&prefix=" + guesser,
 	}, everywhere...)}
 }
 
