@@ -114,12 +114,14 @@ func counted(found *admin.Evidence) string {
 
 // together says how many nodes counted; "" where one did.
 func together(found *admin.Evidence) string {
-	numbers := []string{"", "One node", "Two nodes", "Three nodes", "Four nodes", "Five nodes", "Six nodes", "Seven nodes", "Eight nodes", "Nine nodes"}
+	numbers := []string{"", "", "Two nodes", "Three nodes", "Four nodes", "Five nodes", "Six nodes", "Seven nodes", "Eight nodes", "Nine nodes"}
 	switch n := len(found.Split); {
 	case !found.Fleet:
 		return ""
-	case n < 2:
+	case n == 0:
 		return "Several nodes counted them together"
+	case n == 1: // not this one: its own count would have crossed before
+		return found.Split[0].Node + " counted them"
 	case n < len(numbers):
 		return numbers[n] + " counted them together"
 	default:

@@ -18,6 +18,7 @@ func TestMadeBy(t *testing.T) {
 		". edge-1 made the block at 12:04:31.":                                      nil,
 		". Two nodes counted them together; edge-1 made the block at 12:04:31.":     {Fleet: true, Since: since, Split: two},
 		". Several nodes counted them together; edge-1 made the block at 12:04:31.": {Fleet: true, Since: since},
+		". edge-2 counted them; edge-1 made the block at 12:04:31.":                 {Fleet: true, Since: since, Split: two[1:]},
 	} {
 		if got := madeBy(&b, found, e); got.Text != text {
 			t.Errorf("%q, want %q", got.Text, text)
