@@ -165,3 +165,9 @@ func (c *Client) SetThreshold(ctx context.Context, rule string, r tune.Threshold
 func (c *Client) EndOverlay(ctx context.Context, rule string) (admin.Rule, error) {
 	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/overlay", nil, nil)
 }
+
+// RemoveCandidate ends a candidate that was added while the node ran, and returns the
+// rule.
+func (c *Client) RemoveCandidate(ctx context.Context, rule string, threshold uint32) (admin.Rule, error) {
+	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/candidates/"+strconv.Itoa(int(threshold)), nil, nil)
+}

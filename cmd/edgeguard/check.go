@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/doctor"
+	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -17,7 +18,8 @@ func checkCommand(e *env) *cobra.Command {
 		Short: "Check a config: print every error with its line, or the effective config",
 		Long: `check reads a config and prints every error with its line and its fix. A config
 without errors is printed in full, with all defaults and with each rule's limit
-beside its threshold. Warnings go to standard error.`,
+beside its threshold. Warnings go to standard error, and so does what operators
+changed of the rules while the node ran (edgeguard overlay).`,
 		Example: `  edgeguard check --config edgeguard.yaml`,
 		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return checkConfig(e, file) },
@@ -39,6 +41,9 @@ func checkConfig(e *env, file string) error {
 	}
 	for _, text := range doctor.OpenSecrets(c) {
 		fmt.Fprintf(e.stderr, "warning: %s\n", text)
+	}
+	for _, text := range overlay.OnTop(c) {
+		fmt.Fprintf(e.stderr, "overlay: %s\n", text)
 	}
 	_, err = fmt.Fprint(e.stdout, c.YAML())
 	return err

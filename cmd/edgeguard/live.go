@@ -14,6 +14,7 @@ import (
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/heldon"
+	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/config"
 )
 
@@ -22,6 +23,7 @@ func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
 		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
+		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/admin/tune"
 	"edgeguard/internal/freeport"
 )
 
@@ -33,7 +35,7 @@ func TestLive(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"port": scriptPort, "expand": scriptExpand, "ready": scriptReady, "ask": scriptAsk, "get": scriptGet,
 			"append": scriptAppend, "until": scriptUntil, "reload": scriptReload, "saved": scriptSaved,
-			"has": scriptHas,
+			"has": scriptHas, "threshold": scriptThreshold,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -53,6 +55,19 @@ func scriptPort(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Defer(release)
 		ts.Setenv(name, strconv.Itoa(port))
 	}
+}
+
+// threshold ADDRESS RULE FROM TO changes a threshold while the node runs.
+func scriptThreshold(ts *testscript.TestScript, _ bool, args []string) {
+	desk, err := client.New(client.Config{Address: args[0]})
+	ts.Check(err)
+	defer desk.Close()
+	from, err := strconv.ParseUint(args[2], 10, 32)
+	ts.Check(err)
+	to, err := strconv.ParseUint(args[3], 10, 32)
+	ts.Check(err)
+	_, err = desk.SetThreshold(context.Background(), args[1], tune.ThresholdRequest{Threshold: uint32(to), IfThreshold: uint32(from), Note: "ticket 4711"})
+	ts.Check(err)
 }
 
 // expand FILE… fills in the environment's variables, written ${NAME}.
