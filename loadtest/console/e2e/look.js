@@ -3,16 +3,18 @@ const shown = e => e.checkVisibility({ visibilityProperty: true }) && !e.closest
 const name = e => e.tagName.toLowerCase() + (e.id && "#" + e.id) + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/\s+/g, ".") : "") + " “" + (e.textContent || "").trim().slice(0, 40) + "”";
 const all = selector => [...document.querySelectorAll(selector)].filter(shown);
 
-// The navigation may be moved sideways, and nothing else.
+// The navigation may be moved sideways, and nothing else. Of names in the header the end may be missing: /about and
+// /login have them whole.
 const mayMove = e => e.closest("nav.main");
+const clipped = e => e.closest("header .node *, header .me a *");
 
 function cutOff() {
   const wide = document.documentElement.clientWidth, found = [];
   for (const e of all("body *")) {
-    if (mayMove(e) || e.closest("svg") && e.tagName !== "svg") continue;
+    if (mayMove(e) || clipped(e) || e.closest("svg") && e.tagName !== "svg") continue;
     const box = e.getBoundingClientRect();
     if (box.width && (box.right > wide + 1 || box.left < -1)) found.push(`${name(e)} reaches from ${box.left.toFixed()} to ${box.right.toFixed()} of ${wide}`);
-    if (!["INPUT", "SELECT", "OPTION", "HTML", "BODY"].includes(e.tagName) && getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1)
+    if (!["INPUT", "SELECT", "OPTION", "HTML", "BODY"].includes(e.tagName) && getComputedStyle(e).overflowX !== "visible" && !e.closest("header") && e.scrollWidth > e.clientWidth + 1)
       found.push(`${name(e)} is ${e.clientWidth} wide and holds ${e.scrollWidth}`);
   }
   return found;
@@ -23,7 +25,7 @@ function texts() {
   const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n; (n = walker.nextNode());) {
     const e = n.parentElement;
-    if (!n.data.trim() || !shown(e) || mayMove(e) || e.closest("option, script, noscript, canvas")) continue;
+    if (!n.data.trim() || !shown(e) || mayMove(e) || clipped(e) || e.closest("option, script, noscript, canvas")) continue;
     const range = document.createRange();
     range.selectNodeContents(n);
     for (let box of e.closest("svg") ? [e.getBoundingClientRect()] : range.getClientRects()) {
