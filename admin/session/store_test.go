@@ -18,11 +18,11 @@ func secret(i int) (s Secret) {
 type model struct{ open []opened }
 
 type opened struct {
-	secret       int
-	operator     bool
-	by           [32]byte
-	began, used  time.Time
-	ended, watch bool
+	secret      int
+	operator    bool
+	by          [32]byte
+	began, used time.Time
+	ended       bool
 }
 
 func (m *model) live(o *opened, now time.Time) bool {
