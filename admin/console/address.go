@@ -19,6 +19,7 @@ type addressPage struct {
 	Sentence []clause
 	Rule     string // the rule that is drawn
 	Chart    *chart
+	Live     liveChart
 	Slots    []slotRow
 	Rules    []ruleRow
 	Fleet    []admin.NodeCount
@@ -27,6 +28,20 @@ type addressPage struct {
 	Views    []link   // of the chart: live, and when it was blocked
 	Then     *crossed // in the second view
 	Asked    []asked
+}
+
+// liveChart is what the script of the chart reads.
+type liveChart struct {
+	Address    string    `json:"address"`
+	Rule       string    `json:"rule"`
+	Window     int       `json:"window"`
+	Limit      uint32    `json:"limit"`
+	Threshold  uint32    `json:"threshold"`
+	Candidates []uint32  `json:"candidates"`
+	Slots      []uint16  `json:"slots"`
+	Began      time.Time `json:"began"` // of the last slot
+	Blocked    bool      `json:"blocked"`
+	Refused    string    `json:"refused"` // as the sentence has it; empty for none
 }
 
 // slotRow is a slot in numbers.
@@ -119,11 +134,21 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 	if c.Threshold != c.Limit {
 		levels = append(levels, limitLine{c.Threshold, "threshold", "threshold", -4})
 	}
+	candidates := []uint32{}
 	for _, other := range c.Candidates {
 		levels = append(levels, limitLine{other.Threshold, "candidate", "candidate", -4})
+		candidates = append(candidates, other.Threshold)
 	}
 	drawn := newChart(c.Slots, c.Window, levels)
 	a.Chart, a.Slots = &drawn, slotRows(c, e.Time)
+	width := int64(c.Window / len(c.Slots))
+	a.Live = liveChart{
+		Address: a.Address, Rule: c.Rule, Window: c.Window, Limit: c.Limit, Threshold: c.Threshold, Candidates: candidates, Slots: c.Slots,
+		Began: time.Unix(e.Time.Unix()/width*width, 0).UTC(), Blocked: e.Block != nil,
+	}
+	if e.Block != nil && e.Block.Refused != nil && *e.Block.Refused > 0 {
+		a.Live.Refused = refusals(*e.Block.Refused)
+	}
 }
 
 // slotRows returns the slots with the time at which each begins: slots are aligned

@@ -33,6 +33,9 @@ type blockedPage struct {
 	Acts                    []link
 	Matches                 string // how many, in words
 	First, Older            string // pages
+	// Newer is where the API lists what this page would, for the script that counts
+	// what is newer; empty on a page where the newest are not the first.
+	Newer string
 }
 
 // filter is a choice of what is shown.
@@ -57,6 +60,7 @@ type blockTable struct {
 // blockRow is one block of a list.
 type blockRow struct {
 	Prefix, Path string
+	Whole        string // the prefix with its length
 	Ends, Since  moment
 	Left         string // until its end
 	Rule, Reason string
@@ -101,6 +105,9 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."
 	}
 	shown.Table.May, shown.Table.Ticks = f.May, f.May
+	if wanted.Order == listing.Newest && !wanted.Sorted() && !asked.Has("cursor") {
+		shown.Newer = "/api/v1/blocks?" + asked.Encode()
+	}
 	if asked.Has("cursor") {
 		shown.First = "/blocked?" + without(asked, "cursor").Encode()
 	}
@@ -183,7 +190,7 @@ func (p *Pages) filters(asked url.Values) []filter {
 // row returns a block with what its rule counts of it now.
 func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
-		Prefix: shortest(b.Prefix), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
+		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
 		Rule: b.Rule, Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
 		Acts: f.offer(shortest(b.Prefix), "unblock", "extend", "allow"),
 	}

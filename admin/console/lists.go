@@ -169,6 +169,14 @@ func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, r)
 }
 
+// key is a key of the keyboard and what it does, where scripts are on.
+type key struct{ Key, Does string }
+
+var shortcuts = []key{
+	{"/", "search"}, {"j", "next row"}, {"k", "row before"}, {"Enter", "open the row"}, {"u", "unblock what the row or the page is about; it asks first"},
+	{".", "show newer blocks"}, {"g b", "Blocked"}, {"g n", "Near a limit"}, {"g r", "Rules"}, {"g f", "Fleet"}, {"g a", "Activity"}, {"t", "light or dark"}, {"?", "this list"},
+}
+
 // about is what this node is.
 func (p *Pages) about(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frame(r, "about", "About")
@@ -176,5 +184,6 @@ func (p *Pages) about(_ http.ResponseWriter, r *http.Request) (string, any) {
 		frame
 		Stats   admin.Stats
 		Started moment
-	}{f, f.stats, at(f.stats.Started, f.stats.Time)}
+		Keys    []key
+	}{f, f.stats, at(f.stats.Started, f.stats.Time), shortcuts}
 }

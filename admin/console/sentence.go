@@ -73,8 +73,10 @@ func refused(b *admin.ActiveBlock) []clause {
 	case *b.Refused == 0:
 		return []clause{{" Since then nothing of it came to this node.", false}}
 	}
-	return []clause{{" Since then this node refused ", false}, {words.Plural(*b.Refused, "event", "events") + " of it", true}, {".", false}}
+	return []clause{{" Since then this node refused ", false}, {refusals(*b.Refused), true}, {".", false}}
 }
+
+func refusals(n uint32) string { return words.Plural(n, "event", "events") + " of it" }
 
 // crossing says how many were counted and how many the limit allows.
 func crossing(e *admin.Explanation, b *admin.Block) string {
