@@ -11,7 +11,8 @@ export const axis = more => ({
 export function keep(host, make) {
   let width = 0, plot;
   const draw = () => { plot?.destroy(); plot = make(width); };
-  new ResizeObserver(() => { if (host.clientWidth !== width) { width = host.clientWidth; draw(); } }).observe(host);
+  const fit = () => { if (host.clientWidth !== width) { width = host.clientWidth; draw(); } };
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(host);
   addEventListener("theme", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
