@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"edgeguard/admin"
+	"edgeguard/admin/assets"
 	"edgeguard/admin/login"
 	"edgeguard/internal/words"
 )
@@ -37,14 +38,14 @@ type Pages struct {
 	reader    admin.Reader
 	view      *admin.View
 	templates map[string]*template.Template
-	assets    map[string]asset
+	assets    assets.Files
 	changes   *admin.Changes // nil for clients without a login
 	outcomes  outcomes
 }
 
 // New returns the pages that show a view and offer changes; none where changes is nil.
 func New(view *admin.View, changes *admin.Changes) *Pages {
-	p := &Pages{reader: view.Reader(), view: view, changes: changes, assets: newAssets(), templates: make(map[string]*template.Template)}
+	p := &Pages{reader: view.Reader(), view: view, changes: changes, assets: assets.New(files, "assets/*", "thirdparty/*/*"), templates: make(map[string]*template.Template)}
 	common := []string{"layout.html", "bare.html", "parts.html"}
 	layout := template.Must(template.New("layout.html").Funcs(p.funcs()).ParseFS(files, "templates/layout.html", "templates/bare.html", "templates/parts.html"))
 	names, _ := fs.Glob(files, "templates/*.html")
@@ -61,7 +62,7 @@ func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"number":     func(n any) string { return words.Number(integer(n)) },
 		"sentenceOf": func(text string) string { return upper(text) + "." },
-		"asset":      func(name string) string { return p.assets[name].path },
+		"asset":      p.assets.Path,
 		"meter":      newMeter,
 		"spark":      newSpark,
 	}
@@ -89,7 +90,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 	routes := map[string]http.Handler{
 		"GET /{$}":                             http.RedirectHandler("/blocked", http.StatusSeeOther),
 		"GET /find":                            http.HandlerFunc(p.find),
-		"GET /console/assets/{version}/{name}": http.HandlerFunc(p.asset),
+		"GET /console/assets/{version}/{name}": p.assets,
 	}
 	for pattern, answer := range map[string]page{
 		"GET /blocked":             p.blocked,
