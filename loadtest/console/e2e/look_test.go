@@ -138,6 +138,8 @@ func tabKey(t *testing.T, w *world) {
 		b := newTab(t)
 		b.as(look{width: width, scheme: "light"})
 		b.open(w.node.base + "/blocked")
+		// The link that reloads the page goes when the page moves by itself.
+		b.until("it is live", `document.querySelector("main").innerText.includes("Live, ")`)
 		const list = `window.controls = [...document.querySelectorAll("a[href], button, input, select, summary")].filter(e => e.checkVisibility() && e.type !== "hidden")`
 		controls := eval[int](b, "("+list+").length")
 		for i := range controls {
