@@ -105,6 +105,7 @@ var floors = map[string]floor{
 	"node/checks":               {imports: []string{"", "admin", "blocklist", "detector", "internal/lobby", "node/alarm", "node/pipeline", "ring", "rules"}, pure: true},
 	"node/evidence":             {imports: []string{"", "aggregator", "internal/safetext"}, pure: true},
 	"node/historyfile":          {imports: []string{"snapshot", "tuning/history"}},
+	"node/auditfile":            {imports: []string{"admin", "admin/recent", "snapshot"}},
 	"node/evidencefile":         {imports: []string{"node/evidence", "snapshot"}},
 	"node/heldon":               {imports: []string{"admin", "aggregator", "aggregator/roster"}},
 	"node/samples":              {imports: []string{"", "internal/safetext"}, pure: true},

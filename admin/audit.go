@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/recent"
 )
 
 // Audit is one manual action, whether it succeeded or not. Requests that were
@@ -31,6 +32,9 @@ type AuditPage struct {
 	// Next is the cursor of the next page, empty on the last.
 	Next string `json:"next,omitempty"`
 }
+
+// Audits returns the last manual actions.
+func (v *View) Audits() *recent.Ring[Audit] { return v.audits }
 
 // Record adds a change that no operator asked for.
 func (v *View) Record(one Audit) {

@@ -44,6 +44,7 @@ type adminDeps struct {
 	alarms   *alarm.Tracker
 	log      *slog.Logger
 	logins   *session.Logins
+	touch    func() // has the state saved soon
 }
 
 // adminListener is one address at which the admin API answers: a service.
@@ -101,8 +102,9 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	return server.Serve(ctx, listener)
 }
 
-// audit logs what an operator did by hand.
+// audit logs what an operator did by hand, and has it saved.
 func (l *adminListener) audit(a admin.Audit) {
+	l.touch()
 	l.log.Info("by hand", "who", a.Who, "user", a.User, "role", a.Role, "way", a.Way, "action", a.Action, "target", a.Target, "detail", a.Detail, "result", a.Result)
 }
 

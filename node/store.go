@@ -22,6 +22,7 @@ import (
 	"edgeguard/detector"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/alarm"
+	"edgeguard/node/auditfile"
 	"edgeguard/node/evidencefile"
 	"edgeguard/node/historyfile"
 	"edgeguard/node/pipeline"
@@ -55,6 +56,7 @@ type store struct {
 	quarantine *quarantine.Quarantine
 	evidence   evidencefile.File
 	history    historyfile.File
+	audit      auditfile.File
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -74,6 +76,7 @@ func (s *store) in(folder string) *store {
 		s.path = filepath.Join(folder, stateName)
 		s.evidence.Path = filepath.Join(folder, evidencefile.Name)
 		s.history.Path = filepath.Join(folder, historyfile.Name)
+		s.audit.Path = filepath.Join(folder, auditfile.Name)
 	}
 	return s
 }
@@ -94,6 +97,9 @@ func (s *store) restore() *snapshot.Loaded {
 	}
 	if err := s.history.Load(now); err != nil {
 		s.alarms.Happened(now, alarm.State, s.history.Path, err.Error())
+	}
+	if err := s.audit.Load(now); err != nil {
+		s.alarms.Happened(now, alarm.State, s.audit.Path, err.Error())
 	}
 	var steps []detector.Step
 	var blocks []snapshot.Block
@@ -260,7 +266,7 @@ func (s *store) write() (sum uint64, err error) {
 	now := s.clock.Now()
 	g := s.pipeline.Current()
 	cut := snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()}
-	beside := errors.Join(s.evidence.Save(cut), s.history.Save(cut)) // before the blocks that the evidence is about
+	beside := errors.Join(s.audit.Save(cut), s.evidence.Save(cut), s.history.Save(cut)) // before the blocks that the evidence is about
 	w, err := snapshot.Create(s.path, cut)
 	if err != nil {
 		return 0, err

@@ -92,6 +92,7 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	shown, events := status.New(n.sources()), admin.NewEvents(c.Node)
 	view := admin.NewView(shown, events)
+	n.store.audit.Kept = view.Audits()
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
 		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
@@ -106,7 +107,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 				Control: n.lifecycle.overlay, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.sign() },
 			},
-			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(),
+			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,
 		},
 		listeners: supervisor.Group[*adminListener]{Config: s},
 	}

@@ -41,7 +41,7 @@
 //
 // A payload holds whole records of its kind and at most 64 KiB of them: "H"
 // the head, once and first; "M" one meter; "W" windows of the meter before;
-// "B" blocks; "S" and "T" steps; "P" positions; "V" evidence; "D" distributions.
-// Records have no length of their own. A version refuses a file with a kind that it
-// does not know.
+// "B" blocks; "S" and "T" steps; "P" positions; "V" evidence; "D" distributions;
+// "N" notes. Records have no length of their own. A version refuses a file with a kind
+// that it does not know.
 package snapshot

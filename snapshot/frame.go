@@ -27,6 +27,7 @@ const (
 	kindEvidence     = 'V'
 	kindEnd          = 'E'
 	kindDistribution = 'D'
+	kindNote         = 'N'
 )
 
 // castagnoli is CRC-32C, which processors have an instruction for.

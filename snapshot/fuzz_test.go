@@ -29,6 +29,7 @@ func FuzzRead(f *testing.F) {
 			Position:     func(Position) { records++ },
 			Evidence:     func(*edgeguard.Evidence) { records++ },
 			Distribution: func(Distribution) { records++ },
+			Note:         func([]byte) { records++ },
 		}
 		l, err := readTwice(bytes.NewReader(data), noon, &sink)
 		if err != nil && records > 0 {

@@ -18,7 +18,7 @@ type handover struct {
 }
 
 func (h *handover) visit() *visit {
-	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence, h.distribution}
+	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence, h.distribution, h.note}
 }
 
 func (h *handover) meter(m Meter) {
@@ -79,5 +79,11 @@ func (h *handover) evidence(e *edgeguard.Evidence) {
 func (h *handover) distribution(one Distribution) {
 	if h.sink.Distribution != nil {
 		h.sink.Distribution(one)
+	}
+}
+
+func (h *handover) note(text []byte) {
+	if h.sink.Note != nil {
+		h.sink.Note(text)
 	}
 }

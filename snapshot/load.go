@@ -42,6 +42,7 @@ type Sink struct {
 	Position     func(Position)
 	Evidence     func(*edgeguard.Evidence)
 	Distribution func(Distribution)
+	Note         func([]byte)
 }
 
 // Loaded says what a file gave.

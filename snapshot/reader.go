@@ -37,6 +37,7 @@ type visit struct {
 	position     func(Position)
 	evidence     func(*edgeguard.Evidence)
 	distribution func(Distribution)
+	note         func([]byte)
 }
 
 func newReader(r io.Reader) *reader {
@@ -118,6 +119,10 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 		var one Distribution
 		if d.distribution(&one); d.err == nil {
 			v.distribution(one)
+		}
+	case kindNote:
+		if text := d.bytes(); d.err == nil {
+			v.note(text)
 		}
 	default:
 		d.fail("unknown kind")
