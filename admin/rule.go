@@ -100,7 +100,7 @@ type RuleDetail struct {
 	outcome.Counted
 	Top []KeyCount `json:"top"`
 	// AsOf is when the keys were looked at, for all who ask within a second or
-	// ten times as long as it took.
+	// 25 times as long as it took.
 	AsOf time.Time `json:"as_of"`
 }
 

@@ -45,6 +45,9 @@ func consoleGroup() group {
 			turns("requests a second with pages open", atLeast(0.97, "×"), func(f *scale.Figures) ([]float64, string) {
 				return f.Throughput, "without: " + withUnit(f.Requests, "/s")
 			}),
+			turns("the node's processor time for a request, with pages open", stated("×"), func(f *scale.Figures) ([]float64, string) {
+				return f.Processor, "beside other programs a better figure than the one before"
+			}),
 			turns("memory that pages take", atMost(100, "MB"), func(f *scale.Figures) ([]float64, string) { return f.Memory, fmt.Sprintf("%d streams", f.Streams) }),
 			turns("goroutines left after the last page", atMost(0, ""), func(f *scale.Figures) ([]float64, string) {
 				return []float64{float64(max(0, f.Goroutines))}, ""

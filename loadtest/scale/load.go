@@ -19,6 +19,7 @@ import (
 type turn struct {
 	requests float64 // a second
 	decision float64 // the 99th percentile of the node's own figure, in seconds
+	cpu      float64 // seconds of the node's processor time a request
 	memory   int64
 }
 
@@ -31,6 +32,10 @@ func (n *node) load(ctx context.Context, o *Options) (t turn, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Turn)
 	defer cancel()
+	spent, err := n.processor()
+	if err != nil {
+		return t, err
+	}
 	counts, errs := make([]int, o.Connections), make([]error, o.Connections)
 	var all sync.WaitGroup
 	began := time.Now()
@@ -38,13 +43,18 @@ func (n *node) load(ctx context.Context, o *Options) (t turn, err error) {
 		all.Go(func() { counts[i], errs[i] = n.ask(ctx, o.Keys) })
 	}
 	all.Wait()
-	seconds := time.Since(began).Seconds()
+	seconds, total := time.Since(began).Seconds(), 0
 	for i, err := range errs {
 		if err != nil {
 			return t, err
 		}
-		t.requests += float64(counts[i]) / seconds
+		total += counts[i]
 	}
+	now, err := n.processor()
+	if err != nil {
+		return t, err
+	}
+	t.requests, t.cpu = float64(total)/seconds, (now-spent).Seconds()/float64(max(1, total))
 	after, err := n.decisions(context.WithoutCancel(ctx))
 	if err != nil {
 		return t, err

@@ -37,6 +37,8 @@ type Figures struct {
 	// Decision and Throughput are those with pages open against without, turn by
 	// turn. Memory is what the node takes more.
 	Decision, Throughput []float64
+	// Processor is the node's processor time for a request, as Decision.
+	Processor []float64
 	Memory               []float64 // MB
 	// Without is the median without a page: requests a second, and seconds of the
 	// 99th percentile of decisions.
@@ -87,6 +89,7 @@ func (n *node) turns(ctx context.Context, o *Options, f *Figures) error {
 		}
 		requests, seconds = append(requests, none.requests), append(seconds, none.decision)
 		f.Decision = append(f.Decision, with.decision/none.decision)
+		f.Processor = append(f.Processor, with.cpu/none.cpu)
 		f.Throughput = append(f.Throughput, with.requests/none.requests)
 		f.Memory = append(f.Memory, float64(with.memory-none.memory)/1e6)
 	}

@@ -50,7 +50,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s took %v", name, f.Answers[name])
 		}
 	}
-	if len(f.Decision) != 1 || len(f.Throughput) != 1 || len(f.Memory) != 1 || f.Throughput[0] <= 0 || f.Decision[0] <= 0 || f.Requests <= 0 || f.Seconds <= 0 || f.Goroutines > 0 || f.Streams != 8 {
+	if len(f.Decision) != 1 || len(f.Throughput) != 1 || len(f.Memory) != 1 || len(f.Processor) != 1 || f.Processor[0] <= 0 || f.Throughput[0] <= 0 || f.Decision[0] <= 0 || f.Requests <= 0 || f.Seconds <= 0 || f.Goroutines > 0 || f.Streams != 8 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -82,18 +82,18 @@ func TestSavedOnce(t *testing.T) {
 func TestLongTexts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	f := fileIn(path)
-	long := strings.Repeat("\x00\xff\u2028<é", 20_000)
-	for range recent.Most {
+	long := strings.Repeat("\x00\xff\u2028<é", 2_000)
+	for range 20 {
 		f.Kept.Add(admin.Audit{Time: noon, Who: long, User: long, Role: "operator", Way: "proxy", Action: "block", Target: long, Detail: long, Result: long})
 	}
 	if err := f.Save(snapshot.Cut{Node: "n1", Taken: noon}); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Size() > 2*recent.Most*snapshot.MaxNote {
+	if info, err := os.Stat(path); err != nil || info.Size() > 21*snapshot.MaxNote {
 		t.Fatalf("%v, %v", info, err)
 	}
 	again := fileIn(path)
-	if err := again.Load(noon); err != nil || len(again.all()) != recent.Most || again.all()[0].Action != "block" || again.all()[0].Result == "" {
+	if err := again.Load(noon); err != nil || len(again.all()) != 20 || again.all()[0].Action != "block" || again.all()[0].Result == "" {
 		t.Errorf("%v, %d are read", err, len(again.all()))
 	}
 }
