@@ -39,7 +39,7 @@ type Figures struct {
 	Decision, Throughput []float64
 	// Processor is the node's processor time for a request, as Decision.
 	Processor []float64
-	Memory               []float64 // MB
+	Memory    []float64 // MB
 	// Without is the median without a page: requests a second, and seconds of the
 	// 99th percentile of decisions.
 	Requests, Seconds float64
