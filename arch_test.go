@@ -79,7 +79,7 @@ var floors = map[string]floor{
 	"admin":                     {imports: []string{"", "admin/access", "admin/call", "admin/listing", "admin/live", "admin/login", "admin/query", "admin/rates", "admin/refused", "admin/samples", "admin/scan", "admin/serve", "admin/session", "admin/sorted", "admin/watch", "tuning", "blocklist", "internal/lobby", "internal/safetext", "admin/tune", "admin/export", "admin/recent", "admin/outcome"}},
 	"admin/login":               {imports: []string{"admin/access", "admin/call"}},
 	"admin/assets":              {},
-	"admin/console":             {imports: []string{"", "admin", "admin/access", "admin/assets", "admin/call", "admin/listing", "admin/login", "admin/query", "admin/samples", "internal/words", "tuning/history", "admin/outcome"}},
+	"admin/console":             {imports: []string{"", "admin", "admin/access", "admin/assets", "admin/call", "admin/listing", "admin/login", "admin/query", "admin/samples", "admin/tune", "internal/words", "tuning/history", "admin/outcome"}},
 	"admin/refused":             {imports: []string{"admin/call", "blocklist"}},
 	"admin/query":               {imports: []string{"admin/call", "admin/listing"}},
 	"admin/call":                {imports: []string{"internal/safetext"}},

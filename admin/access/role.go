@@ -108,6 +108,11 @@ var least = map[string]Role{
 	"POST /withdraw": Operator,
 	"POST /undo":     Operator,
 
+	"GET /rules/{name}/threshold":   Operator,
+	"POST /rules/{name}/threshold":  Operator,
+	"POST /rules/{name}/candidates": Operator,
+	"POST /rules/{name}/overlay":    Operator,
+
 	// Profiles show addresses of memory: also from this host only.
 	"GET /debug/pprof/":        Operator,
 	"GET /debug/pprof/cmdline": Operator,

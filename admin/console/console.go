@@ -114,6 +114,10 @@ func (p *Pages) Routes() map[string]http.Handler {
 		routes["GET /"+name], routes["POST /"+name] = p.html(p.ask(name)), p.html(p.act(name))
 	}
 	routes["POST /undo"] = p.html(p.undo)
+	routes["GET /rules/{name}/threshold"] = p.html(p.askThreshold)
+	routes["POST /rules/{name}/threshold"] = p.html(p.setThreshold)
+	routes["POST /rules/{name}/candidates"] = p.html(p.addCandidate)
+	routes["POST /rules/{name}/overlay"] = p.html(p.endOverlay)
 	return routes
 }
 
@@ -128,7 +132,10 @@ func (p *Pages) html(answer page) http.Handler {
 			status, name = http.StatusNotFound, "notfound.html"
 			missing.frame = p.frame(r, "", "Not found")
 		}
-		if asks, ok := shown.(*actPage); ok {
+		switch asks := shown.(type) {
+		case *actPage:
+			status = asks.status
+		case *applyPage:
 			status = asks.status
 		}
 		p.send(w, r, status, name, "layout.html", shown)

@@ -153,7 +153,11 @@ func (p *Pages) undo(w http.ResponseWriter, r *http.Request) (string, any) {
 				if problem.Forceable {
 					problem.Fix = "block it by hand: that page asks whether it is meant"
 				}
-				done.Failed = append(done.Failed, failure{shortest(d.prefix), pathOf(d.prefix), problem})
+				name, path := shortest(d.prefix), pathOf(d.prefix)
+				if !d.prefix.IsValid() { // it is about a rule, whose page this is
+					name, path = "the change", done.back
+				}
+				done.Failed = append(done.Failed, failure{name, path, problem})
 				continue
 			}
 			done.deeds = append(done.deeds, deed{prefix: d.prefix, text: text})

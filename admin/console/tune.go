@@ -21,13 +21,17 @@ type tunePage struct {
 	frame
 	ruleLine
 	shape
-	Typed   string // what the form was sent with
-	Problem string // of it
-	Curve   *curve
-	Over    []overRow
-	More    uint64 // over the limit and not in Over
-	Below   *overRow
-	Past    *pastDay // nil where no window has ended yet
+	Typed    string // what the form was sent with
+	Problem  string // of it
+	Curve    *curve
+	Over     []overRow
+	More     uint64 // over the limit and not in Over
+	Below    *overRow
+	Past     *pastDay // nil where no window has ended yet
+	Changed  *moment  // since when a threshold is in force that is not the config's
+	Apply    string   // the page that asks before the tried one is put in force
+	Once     string   // identifies the form for a candidate, OnceUndo that for the overlay
+	OnceUndo string
 }
 
 // shape is what a rule's keys count beside its limit and the one that is tried.
@@ -64,10 +68,8 @@ const (
 func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	name := r.PathValue("name")
 	thresholds, problem := []uint32{}, ""
-	for _, rule := range p.reader.Rules() {
-		if rule.Name == name {
-			thresholds = append(thresholds, rule.Threshold)
-		}
+	if rule, found := p.ruleNamed(name); found {
+		thresholds = append(thresholds, rule.Threshold)
 	}
 	typed := strings.TrimSpace(r.URL.Query().Get("threshold"))
 	if typed != "" {
@@ -89,6 +91,14 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Curve = newCurve(&shown.shape)
 	}
 	p.list(shown)
+	if o := shown.Overlay; o != nil {
+		since := at(o.Since, p.reader.Now())
+		shown.Changed = &since
+	}
+	shown.Once, shown.OnceUndo = newID(), newID()
+	if shown.Trying && shown.Tried.Threshold != shown.Threshold {
+		shown.Apply = shown.Link + "/threshold?" + url.Values{"threshold": {shown.Typed}}.Encode()
+	}
 	tried := uint32(0)
 	if shown.Trying {
 		tried = shown.Tried.Threshold
@@ -224,7 +234,7 @@ func (t *tunePage) Suggested() string {
 	if t.Suggestion.Threshold == 0 || t.Suggestion.Threshold == t.Tried.Threshold {
 		return ""
 	}
-	return t.Link + "?" + url.Values{"threshold": {strconv.FormatUint(uint64(t.Suggestion.Threshold), 10)}}.Encode()
+	return tryPath(t.Name, t.Suggestion.Threshold)
 }
 
 // Share is the part of all events that is over a limit.

@@ -81,8 +81,10 @@ func (o *Control) tooMuch(ctx context.Context, rule string, request tune.Thresho
 	if share <= most {
 		return nil
 	}
-	return call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("a threshold of %d would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%",
+	problem := call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("a threshold of %d would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%",
 		request.Threshold, 100*share, 100*most), "use force if this is intended")
+	problem.Forceable = true
+	return problem
 }
 
 // refuses returns the share of the requests that a lower threshold would newly

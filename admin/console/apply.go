@@ -1,0 +1,198 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
+	"edgeguard/internal/words"
+)
+
+// applyPage asks before a threshold is put in force.
+type applyPage struct {
+	frame
+	shape
+	Link, Back  string
+	Says        []clause
+	Problem     *call.Problem
+	Note        string
+	Mean, Meant bool // a box has to be ticked, and is
+	Once        string
+	status      int
+}
+
+// Ready reports whether the form can be sent.
+func (a *applyPage) Ready() bool { return a.Tried.Threshold != a.Threshold }
+
+// namedLength is how many keys a sentence names.
+const namedLength = 5
+
+// newApply returns the page of a threshold that the request names; nil where there is no
+// such rule or threshold.
+func (p *Pages) newApply(r *http.Request, asked string) (*applyPage, *notFound) {
+	if p.changes == nil {
+		return nil, &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
+	}
+	rule, found := p.ruleNamed(r.PathValue("name"))
+	threshold, wrong := readThreshold(asked)
+	if !found || wrong != "" {
+		return nil, &notFound{Text: "There is no such rule or threshold.", Fix: "Go back to the page of the rule, and try a threshold there."}
+	}
+	d, outcomes, found := p.view.RuleDetail(r.Context(), rule.Name, looked, rule.Threshold, threshold)
+	if !found {
+		return nil, &notFound{Text: "There is no rule of this name.", Fix: "The page Rules lists them."}
+	}
+	a := &applyPage{shape: newShape(d, outcomes), Link: rulePath(rule.Name), status: http.StatusOK}
+	a.Back = tryPath(rule.Name, threshold)
+	a.frame = p.frame(r, "rules", "Threshold of rule "+rule.Name)
+	a.say(p)
+	return a, nil
+}
+
+// ruleNamed returns a rule as it is now.
+func (p *Pages) ruleNamed(name string) (admin.Rule, bool) {
+	for _, rule := range p.reader.Rules() {
+		if rule.Name == name {
+			return rule, true
+		}
+	}
+	return admin.Rule{}, false
+}
+
+// tryPath returns the page of a rule with a threshold tried.
+func tryPath(rule string, threshold uint32) string {
+	return rulePath(rule) + "?" + url.Values{"threshold": {strconv.FormatUint(uint64(threshold), 10)}}.Encode()
+}
+
+// say says what will happen.
+func (a *applyPage) say(p *Pages) {
+	change := fmt.Sprintf("Limit of %s on %s: %s → %s.", a.Name, a.Node, words.Number(a.Limit), words.Number(a.Tried.Limit))
+	a.Says = []clause{{change, true}, {" " + a.consequence(p), false},
+		{fmt.Sprintf(" It refuses %s of what is counted instead of %s.", a.Share(a.Tried), a.Share(a.Live)), false}}
+	if a.Monitor {
+		a.Says = append(a.Says, clause{" This node is in monitor mode: until it enforces, nothing is refused.", true})
+	}
+	a.Says = append(a.Says, clause{" Written to overlay.yaml in the state folder; the config file stays as it is.", false})
+}
+
+// consequence names who is over the limit and not blocked yet.
+func (a *applyPage) consequence(p *Pages) string {
+	does := map[string]string{edgeguard.ActionBlock.String(): "blocked", edgeguard.ActionDeny.String(): "refused"}[a.Action]
+	if does == "" {
+		does = "reported"
+	}
+	switch {
+	case a.Tried.NewKeys == nil:
+		return fmt.Sprintf("About %s are over it, and would be %s by their next request.", a.count(a.Tried.Keys), does)
+	case *a.Tried.NewKeys == 0:
+		return fmt.Sprintf("Nobody else would be %s now.", does)
+	}
+	var names []string
+	for i := range a.Top {
+		k := &a.Top[i]
+		if k.Count <= a.Tried.Limit || len(names) == namedLength {
+			break
+		}
+		if len(p.reader.Find(p.reader.Now(), k.Key.Prefix)) == 0 {
+			names = append(names, k.Shown)
+		}
+	}
+	more := ""
+	if rest := *a.Tried.NewKeys - len(names); rest > 0 {
+		more = fmt.Sprintf(" and %s more", words.Number(rest))
+	}
+	return fmt.Sprintf("%s that are not blocked now would be %s by their next request: %s%s.", a.count(uint64(*a.Tried.NewKeys)), does, strings.Join(names, ", "), more)
+}
+
+func (p *Pages) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {
+	a, missing := p.newApply(r, r.URL.Query().Get("threshold"))
+	if missing != nil {
+		return "", missing
+	}
+	a.Once = newID()
+	return "apply.html", a
+}
+
+// setThreshold puts the threshold of a form in force, or answers with the form and
+// what is wrong.
+func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, any) {
+	a, missing := p.newApply(r, r.PostForm.Get("threshold"))
+	if missing != nil {
+		return "", missing
+	}
+	a.Once, a.Note, a.Meant = knownID(r.PostForm.Get("once")), strings.TrimSpace(r.PostForm.Get("note")), r.PostForm.Get("meant") != ""
+	seen, _ := readThreshold(r.PostForm.Get("seen"))
+	o := p.outcomes.once(a.Once, p.reader.Now(), func() *outcome {
+		return p.apply(r, a, tune.ThresholdRequest{Threshold: a.Tried.Threshold, IfThreshold: seen, Note: a.Note, Force: a.Meant})
+	})
+	if o == nil {
+		return "apply.html", a
+	}
+	o.show(w, r)
+	return "", nil
+}
+
+// apply makes the change, or keeps why it is not made and returns nil.
+func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdRequest) *outcome {
+	name, before := a.Name, a.Overlay
+	if _, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), name, request); problem != nil {
+		a.Problem, a.status, a.Mean = problem, problem.Status, problem.Forceable
+		return nil
+	}
+	ctx := context.WithoutCancel(r.Context()) // it is undone later
+	undo := func(by access.Caller) (string, *call.Problem) {
+		if before == nil {
+			after, problem := p.changes.EndOverlay(by, name)
+			return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(after.Threshold)), problem
+		}
+		_, problem := p.changes.SetThreshold(ctx, by, name, tune.ThresholdRequest{
+			Threshold: before.Threshold, IfThreshold: request.Threshold, Note: before.Note, Force: true})
+		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(before.Threshold)), problem
+	}
+	text := fmt.Sprintf("The threshold of %s is %s, its limit %s.", name, words.Number(request.Threshold), words.Number(a.Tried.Limit))
+	return &outcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
+}
+
+// addCandidate counts a threshold beside the one in force.
+func (p *Pages) addCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
+	return p.changeRule(w, r, func(name string, threshold uint32) (string, *call.Problem) {
+		_, problem := p.changes.AddCandidate(access.CallerOf(r), name, threshold, tune.CandidateRequest{})
+		return fmt.Sprintf("%s is counted beside the live limit from now on. It refuses nobody.", words.Number(threshold)), problem
+	})
+}
+
+// endOverlay puts the config's threshold in force again.
+func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
+	return p.changeRule(w, r, func(name string, _ uint32) (string, *call.Problem) {
+		after, problem := p.changes.EndOverlay(access.CallerOf(r), name)
+		return fmt.Sprintf("The threshold of %s is %s again, as the config has it.", name, words.Number(after.Threshold)), problem
+	})
+}
+
+// changeRule makes a change that needs no confirmation, and shows what came of it on
+// the page of the rule.
+func (p *Pages) changeRule(w http.ResponseWriter, r *http.Request, change func(name string, threshold uint32) (string, *call.Problem)) (string, any) {
+	name := r.PathValue("name")
+	threshold, _ := readThreshold(r.PostForm.Get("threshold"))
+	if _, found := p.ruleNamed(name); !found || p.changes == nil || threshold == 0 {
+		return "", &notFound{Text: "There is no such rule or threshold.", Fix: "The page Rules lists the rules."}
+	}
+	o := p.outcomes.once(knownID(r.PostForm.Get("once")), p.reader.Now(), func() *outcome {
+		text, problem := change(name, threshold)
+		o := &outcome{Text: text, back: tryPath(name, threshold)}
+		if problem != nil {
+			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: "Rule " + name, Path: rulePath(name), Problem: problem}}
+		}
+		return o
+	})
+	o.show(w, r)
+	return "", nil
+}
