@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/console/draw"
 )
 
 // addressPage is all that a node knows of an address.
@@ -18,7 +19,7 @@ type addressPage struct {
 	Bad      bool
 	Sentence []clause
 	Rule     string // the rule that is drawn
-	Chart    *chart
+	Chart    *draw.Chart
 	Live     liveChart
 	Slots    []slotRow
 	Rules    []ruleRow
@@ -130,16 +131,16 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 	if len(c.Slots) == 0 {
 		return
 	}
-	levels := []limitLine{{c.Limit, "limit", "limit", 13}}
+	levels := []draw.Limit{{At: c.Limit, Class: "limit", Label: "limit", Below: 13}}
 	if c.Threshold != c.Limit {
-		levels = append(levels, limitLine{c.Threshold, "threshold", "threshold", -4})
+		levels = append(levels, draw.Limit{At: c.Threshold, Class: "threshold", Label: "threshold", Below: -4})
 	}
 	candidates := []uint32{}
 	for _, other := range c.Candidates {
-		levels = append(levels, limitLine{other.Threshold, "candidate", "candidate", -4})
+		levels = append(levels, draw.Limit{At: other.Threshold, Class: "candidate", Label: "candidate", Below: -4})
 		candidates = append(candidates, other.Threshold)
 	}
-	drawn := newChart(c.Slots, c.Window, levels)
+	drawn := draw.NewChart(c.Slots, c.Window, levels)
 	a.Chart, a.Slots = &drawn, slotRows(c, e.Time)
 	width := int64(c.Window / len(c.Slots))
 	a.Live = liveChart{

@@ -20,6 +20,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/assets"
+	"edgeguard/admin/console/draw"
 	"edgeguard/admin/login"
 	"edgeguard/internal/words"
 )
@@ -63,8 +64,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"number":     func(n any) string { return words.Number(integer(n)) },
 		"sentenceOf": func(text string) string { return upper(text) + "." },
 		"asset":      p.assets.Path,
-		"meter":      newMeter,
-		"spark":      newSpark,
+		"meter":      draw.NewMeter,
+		"spark":      draw.NewSpark,
 	}
 }
 

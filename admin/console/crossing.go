@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/access"
+	"edgeguard/admin/console/draw"
 	"edgeguard/admin/samples"
 	"edgeguard/internal/words"
 )
@@ -87,11 +88,11 @@ func (a *addressPage) drawCrossing(found *admin.Evidence, why string, e *admin.E
 		return
 	}
 	a.Rule, a.Then = found.Rule, &crossed{At: at(found.Since, e.Time), With: found.With, Text: counted(found), Split: found.Split}
-	levels := []limitLine{{found.Limit, "limit", "limit", 13}}
+	levels := []draw.Limit{{At: found.Limit, Class: "limit", Label: "limit", Below: 13}}
 	if found.Threshold != found.Limit {
-		levels = append(levels, limitLine{found.Threshold, "threshold", "threshold", -4})
+		levels = append(levels, draw.Limit{At: found.Threshold, Class: "threshold", Label: "threshold", Below: -4})
 	}
-	drawn := newChart(found.Slots, found.Window, levels)
+	drawn := draw.NewChart(found.Slots, found.Window, levels)
 	drawn.Below[len(drawn.Below)-1].Label = "then"
 	a.Chart, a.Slots = &drawn, slotRows(&admin.RuleCount{Slots: found.Slots, Window: found.Window}, found.Since)
 }

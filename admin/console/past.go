@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"edgeguard/admin/console/draw"
 	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 	"edgeguard/tuning/history"
@@ -12,10 +13,10 @@ import (
 // pastDay is how many keys were over the limits in each window of the last day.
 type pastDay struct {
 	answers.RuleHistory
-	Lower, Higher []rect // bars of the lower and of the higher limit
+	Lower, Higher []draw.Rect // bars of the lower and of the higher limit
 	LowerIsTried  bool
-	Gone          []rect // of the time of which nothing is known
-	Left, Below   []tick
+	Gone          []draw.Rect // of the time of which nothing is known
+	Left, Below   []draw.Tick
 	Label         string
 	Rows          []pastRow
 }
@@ -42,7 +43,7 @@ func newPastDay(h answers.RuleHistory) *pastDay {
 			top = max(top, w.Tried.Keys)
 		}
 	}
-	d.Label = fmt.Sprintf("How many were over in each %s of the last day, at most %s", spanOf(h.Step), words.Number(top))
+	d.Label = fmt.Sprintf("How many were over in each %s of the last day, at most %s", words.Seconds(h.Step), words.Number(top))
 	d.draw(float64(top) * 1.1)
 	return d
 }
@@ -52,16 +53,16 @@ func newPastDay(h answers.RuleHistory) *pastDay {
 func (d *pastDay) draw(top float64) {
 	begins, step := d.AsOf.Add(-history.Length), time.Duration(d.Step)*time.Second
 	x := func(t time.Time) float64 { return min(max(float64(t.Sub(begins))/float64(history.Length), 0), 1) }
-	bar := func(from time.Time, keys uint64) rect {
+	bar := func(from time.Time, keys uint64) draw.Rect {
 		left, height := x(from), float64(keys)/top
-		return rect{part(left), part(1 - height), part(max(x(from.Add(step))-left, 0)), part(height)}
+		return draw.Rect{X: draw.Part(left), Y: draw.Part(1 - height), W: draw.Part(max(x(from.Add(step))-left, 0)), H: draw.Part(height)}
 	}
 	known := begins
 	gone := func(to time.Time) {
 		if to.Sub(known) < step {
 			return
 		}
-		d.Gone = append(d.Gone, rect{part(x(known)), "0", part(x(to) - x(known)), "100%"})
+		d.Gone = append(d.Gone, draw.Rect{X: draw.Part(x(known)), Y: "0", W: draw.Part(x(to) - x(known)), H: "100%"})
 		d.Rows = append(d.Rows, pastRow{From: at(known, d.AsOf).Clock, To: at(to, d.AsOf).Clock, Gone: true})
 	}
 	for _, w := range d.Windows {
@@ -85,11 +86,11 @@ func (d *pastDay) draw(top float64) {
 	}
 	// The window that is under way has no end yet, and is no gap.
 	gone(d.AsOf.Add(-step))
-	for _, t := range ticks(top, func(v float64) float64 { return 100 * (1 - v/top) }) {
-		d.Left = append(d.Left, tick{At: t.At + "%", Label: t.Label})
+	for _, t := range draw.Ticks(top, func(v float64) float64 { return 100 * (1 - v/top) }) {
+		d.Left = append(d.Left, draw.Tick{At: t.At + "%", Label: t.Label})
 	}
 	for hour := begins.Truncate(4 * time.Hour).Add(4 * time.Hour); hour.Before(d.AsOf); hour = hour.Add(4 * time.Hour) {
-		d.Below = append(d.Below, tick{At: part(x(hour)), Label: hour.UTC().Format("15:04"), Minor: hour.Hour()%8 != 0})
+		d.Below = append(d.Below, draw.Tick{At: draw.Part(x(hour)), Label: hour.UTC().Format("15:04"), Minor: hour.Hour()%8 != 0})
 	}
 }
 

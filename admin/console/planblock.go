@@ -101,11 +101,11 @@ func holds(prefix netip.Prefix, w *weight) string {
 	case w.Keys == 0:
 		return " Nothing of it is counted now."
 	case prefix.IsSingleIP():
-		return fmt.Sprintf(" It sent requests in the last %s%s.", spanOf(w.Window), share)
+		return fmt.Sprintf(" It sent requests in the last %s%s.", words.Seconds(w.Window), share)
 	case prefix.Addr().Is4():
-		return fmt.Sprintf(" It holds %s that sent requests in the last %s%s.", words.Plural(w.Keys, "address", "addresses"), spanOf(w.Window), share)
+		return fmt.Sprintf(" It holds %s that sent requests in the last %s%s.", words.Plural(w.Keys, "address", "addresses"), words.Seconds(w.Window), share)
 	}
-	return fmt.Sprintf(" It holds %s that sent requests in the last %s%s.", words.Plural(w.Keys, "counted network", "counted networks"), spanOf(w.Window), share)
+	return fmt.Sprintf(" It holds %s that sent requests in the last %s%s.", words.Plural(w.Keys, "counted network", "counted networks"), words.Seconds(w.Window), share)
 }
 
 // exempt says to which addresses of a block it does not apply; empty for none.

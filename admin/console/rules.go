@@ -28,9 +28,9 @@ type ruleLine struct {
 func rulePath(name string) string { return "/rules/" + url.PathEscape(name) }
 
 func newRuleLine(r admin.Rule) ruleLine {
-	line := ruleLine{Rule: r, Link: rulePath(r.Name), Span: spanOf(r.Window)}
+	line := ruleLine{Rule: r, Link: rulePath(r.Name), Span: words.Seconds(r.Window)}
 	if r.BlockFor > 0 {
-		line.Blocks = spanOf(r.BlockFor)
+		line.Blocks = words.Seconds(r.BlockFor)
 	}
 	for _, c := range r.Crossings {
 		line.Crossings += c.Count

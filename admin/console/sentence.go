@@ -2,8 +2,6 @@ package console
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -83,7 +81,7 @@ func crossing(e *admin.Explanation, b *admin.Block) string {
 	window := ""
 	for _, c := range e.Rules {
 		if c.Rule == b.Rule {
-			window = " in " + spanOf(c.Window)
+			window = " in " + words.Seconds(c.Window)
 		}
 	}
 	return fmt.Sprintf("%s counted%s, and the limit is %s", words.Number(b.Count), window, words.Number(b.Limit))
@@ -121,12 +119,3 @@ func quietSentence(e *admin.Explanation) []clause {
 }
 
 func ratio(c *admin.RuleCount) float64 { return float64(c.Count) / float64(max(c.Limit, 1)) }
-
-// spanOf writes a number of seconds, such as "5 minutes".
-func spanOf(seconds int) string {
-	d := time.Duration(seconds) * time.Second
-	if d >= time.Minute && d%time.Minute == 0 && d < time.Hour {
-		return strings.TrimSpace(words.Plural(seconds/60, "minute", "minutes"))
-	}
-	return words.Length(d)
-}

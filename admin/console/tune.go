@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/console/draw"
 	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 	"edgeguard/tuning/history"
@@ -23,7 +24,7 @@ type tunePage struct {
 	shape
 	Typed    string // what the form was sent with
 	Problem  string // of it
-	Curve    *curve
+	Curve    *draw.Curve
 	Over     []overRow
 	More     uint64 // over the limit and not in Over
 	Below    *overRow
@@ -39,13 +40,7 @@ type shape struct {
 	admin.RuleDetail
 	Live, Tried answers.Outcome
 	Trying      bool // else Tried is Live
-	Buckets     []bucketRow
-}
-
-// bucketRow is how many keys count about so many.
-type bucketRow struct {
-	Low, High    uint32
-	Keys, AtMore uint64 // with this count; with this count or more
+	Buckets     []draw.Bucket
 }
 
 // overRow is a key that is over the limit, or the next below it.
@@ -88,7 +83,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Typed = strconv.FormatUint(uint64(shown.Tried.Threshold), 10)
 	}
 	if d.Keys > 0 {
-		shown.Curve = newCurve(&shown.shape)
+		shown.Curve = draw.NewCurve(shown.distribution())
 	}
 	p.list(shown)
 	if o := shown.Overlay; o != nil {
@@ -124,7 +119,7 @@ func newShape(d admin.RuleDetail, outcomes []answers.Outcome) shape {
 	t := shape{RuleDetail: d, Live: outcomes[0], Tried: outcomes[len(outcomes)-1], Trying: len(outcomes) > 1}
 	rest := d.Keys
 	for _, b := range d.Histogram {
-		t.Buckets = append(t.Buckets, bucketRow{b.Low, b.High, b.Keys, rest})
+		t.Buckets = append(t.Buckets, draw.Bucket{Low: b.Low, High: b.High, Keys: b.Keys, AtMore: rest})
 		rest -= b.Keys
 	}
 	return t
@@ -172,6 +167,21 @@ func (p *Pages) overRow(k *admin.KeyCount, live uint32) overRow {
 		row.Tag, row.Class = "over the live limit", "over"
 	}
 	return row
+}
+
+// distribution returns what the curve shows.
+func (t *shape) distribution() *draw.Distribution {
+	d := &draw.Distribution{
+		Buckets: t.Buckets, Keys: t.Keys, Counted: t.count(t.Keys), Limit: t.Limit, Trying: t.Trying,
+		Tried: draw.Tried{Threshold: t.Tried.Threshold, Limit: t.Tried.Limit, Keys: t.Tried.Keys},
+	}
+	for _, c := range t.Candidates {
+		d.Candidates = append(d.Candidates, c.Limit)
+	}
+	if g := t.Suggestion.Gap; g != nil {
+		d.GapLow, d.GapHigh = g.Low, g.High
+	}
+	return d
 }
 
 // count writes a number of keys.

@@ -89,3 +89,12 @@ func Length(d time.Duration) string {
 	}
 	return ""
 }
+
+// Seconds writes a number of seconds, such as "5 minutes".
+func Seconds(seconds int) string {
+	d := time.Duration(seconds) * time.Second
+	if d >= time.Minute && d%time.Minute == 0 && d < time.Hour {
+		return Plural(seconds/60, "minute", "minutes")
+	}
+	return Length(d)
+}

@@ -1,4 +1,6 @@
-package console
+// Package draw computes the drawings of the console's pages: places and sizes that
+// a template writes into SVG. It is pure.
+package draw
 
 import (
 	"fmt"
@@ -10,8 +12,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// meter is a count beside its limit: a bar with the limit at half its width.
-type meter struct {
+// Meter is a count beside its limit: a bar with the limit at half its width.
+type Meter struct {
 	Fill  int // of 96
 	Over  bool
 	Times string // "×16" from twice the limit on
@@ -20,8 +22,9 @@ type meter struct {
 // meterWidth is in pixels.
 const meterWidth = 96
 
-func newMeter(count, limit uint32) meter {
-	m := meter{Over: count > limit}
+// NewMeter returns the meter of a count and its limit.
+func NewMeter(count, limit uint32) Meter {
+	m := Meter{Over: count > limit}
 	if limit == 0 {
 		return m
 	}
@@ -32,28 +35,28 @@ func newMeter(count, limit uint32) meter {
 	return m
 }
 
-// rect is a bar of a drawing.
-type rect struct{ X, Y, W, H string }
+// Rect is a bar of a drawing.
+type Rect struct{ X, Y, W, H string }
 
-func newRect(x, y, w, h float64) rect { return rect{px(x), px(y), px(w), px(h)} }
+func newRect(x, y, w, h float64) Rect { return Rect{px(x), px(y), px(w), px(h)} }
 
 func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// spark is a small drawing of the slots of a window.
-type spark struct {
-	Bars  []rect
+// Spark is a small drawing of the slots of a window.
+type Spark struct {
+	Bars  []Rect
 	Label string
 }
 
 const sparkWidth, sparkHeight = 120, 22
 
-// newSpark draws slots, the oldest first. A slot without events has no bar.
-func newSpark(slots []uint16, window int) spark {
+// NewSpark draws slots, the oldest first. A slot without events has no bar.
+func NewSpark(slots []uint16, window int) Spark {
 	highest := uint16(0)
 	for _, n := range slots {
 		highest = max(highest, n)
 	}
-	s := spark{Label: fmt.Sprintf("the last %s, at most %s in %d s", spanOf(window), words.Number(int(highest)), window/max(len(slots), 1))}
+	s := Spark{Label: fmt.Sprintf("the last %s, at most %s in %d s", words.Seconds(window), words.Number(int(highest)), window/max(len(slots), 1))}
 	step := float64(sparkWidth) / float64(max(len(slots), 1))
 	for i, n := range slots {
 		if n > 0 {
@@ -64,23 +67,23 @@ func newSpark(slots []uint16, window int) spark {
 	return s
 }
 
-// level is a horizontal line of a chart.
-type level struct{ Y, LabelY, Class, Label string }
+// Level is a horizontal line of a chart.
+type Level struct{ Y, LabelY, Class, Label string }
 
-// tick is a mark of an axis. A minor one is left out where there is little room.
-type tick struct {
+// Tick is a mark of an axis. A minor one is left out where there is little room.
+type Tick struct {
 	At, Label string
 	Minor     bool
 }
 
-// chart is what an address counted: bars of the slots, and their sum so far as a
+// Chart is what an address counted: bars of the slots, and their sum so far as a
 // line against the limits.
-type chart struct {
-	Bars   []rect
+type Chart struct {
+	Bars   []Rect
 	Sum    string // points of a polyline
-	Levels []level
-	Left   []tick
-	Below  []tick
+	Levels []Level
+	Left   []Tick
+	Below  []Tick
 	Label  string
 }
 
@@ -91,8 +94,8 @@ const (
 	plotTop, plotBottom     = 12.0, 272.0
 )
 
-// newChart draws the slots of a rule's window and its limits.
-func newChart(slots []uint16, window int, levels []limitLine) chart {
+// NewChart draws the slots of a rule's window and its limits.
+func NewChart(slots []uint16, window int, levels []Limit) Chart {
 	sum, highest := uint64(0), uint16(1)
 	for _, n := range slots {
 		sum += uint64(n)
@@ -100,11 +103,11 @@ func newChart(slots []uint16, window int, levels []limitLine) chart {
 	}
 	top := float64(max(sum, 1))
 	for _, l := range levels {
-		top = max(top, float64(l.at))
+		top = max(top, float64(l.At))
 	}
 	top *= 1.08
 	y := func(v float64) float64 { return plotBottom - v/top*(plotBottom-plotTop) }
-	c := chart{Label: fmt.Sprintf("%d slots of %d seconds that add up to %s", len(slots), window/max(len(slots), 1), words.Number(sum))}
+	c := Chart{Label: fmt.Sprintf("%d slots of %d seconds that add up to %s", len(slots), window/max(len(slots), 1), words.Number(sum))}
 	step := (plotRight - plotLeft) / float64(max(len(slots), 1))
 	var line strings.Builder
 	sum = 0
@@ -121,45 +124,45 @@ func newChart(slots []uint16, window int, levels []limitLine) chart {
 	fmt.Fprintf(&line, "%.1f,%.1f", plotRight, y(float64(sum)))
 	c.Sum = line.String()
 	c.Levels = newLevels(levels, y)
-	c.Left = ticks(top, y)
+	c.Left = Ticks(top, y)
 	for i := 0; i <= 4; i++ {
 		label := "now"
 		if i < 4 {
 			label = "−" + words.Length(time.Duration(window*(4-i)/4)*time.Second)
 		}
-		c.Below = append(c.Below, tick{At: px(plotLeft + (plotRight-plotLeft)*float64(i)/4), Label: label, Minor: i%2 == 1})
+		c.Below = append(c.Below, Tick{At: px(plotLeft + (plotRight-plotLeft)*float64(i)/4), Label: label, Minor: i%2 == 1})
 	}
 	return c
 }
 
-// limitLine is a limit that a chart shows.
-type limitLine struct {
-	at           uint32
-	class, label string
-	below        float64 // where its label is, in pixels under the line
+// Limit is a limit that a chart shows.
+type Limit struct {
+	At           uint32
+	Class, Label string
+	Below        float64 // where its label is, in pixels under the line
 }
 
 // newLevels draws limits, those that matter most first. One whose label has no room
 // beside the others' is a line without a label.
-func newLevels(levels []limitLine, at func(float64) float64) []level {
+func newLevels(levels []Limit, at func(float64) float64) []Level {
 	const room = 15 // of a label, in pixels
-	var all []level
+	var all []Level
 	var taken []float64
 	for _, l := range levels {
-		y := at(float64(l.at))
-		one := level{Y: px(y), LabelY: px(y + l.below), Class: l.class, Label: l.label + " " + words.Number(l.at)}
-		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-y-l.below) < room }) {
+		y := at(float64(l.At))
+		one := Level{Y: px(y), LabelY: px(y + l.Below), Class: l.Class, Label: l.Label + " " + words.Number(l.At)}
+		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-y-l.Below) < room }) {
 			one.Label = ""
 		} else {
-			taken = append(taken, y+l.below)
+			taken = append(taken, y+l.Below)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// ticks marks an axis from 0 to top at round numbers.
-func ticks(top float64, at func(float64) float64) []tick {
+// Ticks marks an axis from 0 to top at round numbers.
+func Ticks(top float64, at func(float64) float64) []Tick {
 	step := math.Pow(10, math.Floor(math.Log10(max(top/5, 1))))
 	for _, times := range []float64{1, 2, 5, 10} {
 		if top/(step*times) <= 6 {
@@ -167,9 +170,9 @@ func ticks(top float64, at func(float64) float64) []tick {
 			break
 		}
 	}
-	var all []tick
+	var all []Tick
 	for v := 0.0; v <= top; v += step {
-		all = append(all, tick{At: px(at(v)), Label: words.Number(int64(v))})
+		all = append(all, Tick{At: px(at(v)), Label: words.Number(int64(v))})
 	}
 	return all
 }
