@@ -1,9 +1,9 @@
 package scale
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -27,7 +27,7 @@ type pages struct {
 // for an outcome.
 const step = 5 * time.Second
 
-// open opens pages, and returns when all have been shown once.
+// open opens pages, and returns when all have been shown once and have their streams.
 func (n *node) open(ctx context.Context, o *Options) (*pages, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &pages{cancel: cancel}
@@ -53,7 +53,7 @@ func (p *pages) close() {
 var row = regexp.MustCompile(`<td class="who"><a class="mono" href="/(?:address|network)/([^"]+)"`)
 
 // watch is the i-th page: it is shown, and is then open until ctx ends. It reports
-// once, when it was shown.
+// once, when it was shown and has its stream.
 func (p *pages) watch(ctx context.Context, n *node, o *Options, i int, shown chan<- error) {
 	switch i % 5 {
 	case 0, 1:
@@ -62,17 +62,15 @@ func (p *pages) watch(ctx context.Context, n *node, o *Options, i int, shown cha
 			path += "?rule=" + otherRule
 		}
 		body, err := n.get(ctx, path)
-		shown <- err
 		prefixes := url.Values{"kind": {"block,unblock"}}
 		for _, found := range row.FindAllStringSubmatch(string(body), -1) {
 			prefixes.Add("prefix", found[1])
 		}
-		p.stay(ctx, n, prefixes, path)
+		p.stay(ctx, n, prefixes, path, func() { shown <- err })
 	case 2, 3:
 		addr := address(rand.IntN(o.Keys)).String()
 		_, err := n.get(ctx, "/address/"+addr)
-		shown <- err
-		p.stay(ctx, n, url.Values{"prefix": {addr}, "kind": {"block,unblock"}}, "/address/"+addr)
+		p.stay(ctx, n, url.Values{"prefix": {addr}, "kind": {"block,unblock"}}, "/address/"+addr, func() { shown <- err })
 	default:
 		_, err := n.get(ctx, "/rules/"+rule)
 		shown <- err
@@ -83,22 +81,35 @@ func (p *pages) watch(ctx context.Context, n *node, o *Options, i int, shown cha
 }
 
 // stay reads a page's stream; where the node has none, or no place for one, it loads
-// the page again and again.
-func (p *pages) stay(ctx context.Context, n *node, watched url.Values, path string) {
-	r, err := http.NewRequestWithContext(ctx, "GET", "http://localhost/api/v1/watch?"+watched.Encode(), nil)
-	if err != nil {
+// the page again and again. It calls opened once, when it is one or the other.
+func (p *pages) stay(ctx context.Context, n *node, watched url.Values, path string, opened func()) {
+	stream := n.stream(ctx, watched)
+	if stream == nil {
+		opened()
+		n.repeat(ctx, func() string { return path })
 		return
 	}
-	if answer, err := n.http.Do(r); err == nil {
-		defer answer.Body.Close()
-		if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
-			p.streams.Add(1)
-			for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-			}
-			return
-		}
+	defer stream.Close()
+	p.streams.Add(1)
+	opened()
+	_, _ = io.Copy(io.Discard, stream) // until ctx ends
+}
+
+// stream opens a page's stream; nil if there is none.
+func (n *node) stream(ctx context.Context, watched url.Values) io.ReadCloser {
+	r, err := http.NewRequestWithContext(ctx, "GET", "http://localhost/api/v1/watch?"+watched.Encode(), nil)
+	if err != nil {
+		return nil
 	}
-	n.repeat(ctx, func() string { return path })
+	answer, err := n.http.Do(r)
+	if err != nil {
+		return nil
+	}
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		return answer.Body
+	}
+	_ = answer.Body.Close()
+	return nil
 }
 
 // repeat asks every step until ctx ends.
