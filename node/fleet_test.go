@@ -345,8 +345,10 @@ func TestReasonOfACrossingHere(t *testing.T) {
 // node that made the block, and the other names that node.
 func namesBoth(a, b *underTest, addr string) {
 	a.t.Helper()
-	maker, other := a, b
-	if a.standing(addr).Origin == "edge-b" {
+	// Where both blocked it in the same moment, the later block comes to be in force
+	// on both, but each keeps the evidence of its own: the maker is fixed here.
+	maker, other, origin := a, b, a.standing(addr).Origin
+	if origin == "edge-b" {
 		maker, other = b, a
 	}
 	var e admin.Evidence
@@ -359,7 +361,7 @@ func namesBoth(a, b *underTest, addr string) {
 	})
 	nodes, total := []string{e.Split[0].Node, e.Split[1].Node}, e.Split[0].Count+e.Split[1].Count
 	slices.Sort(nodes)
-	if !slices.Equal(nodes, []string{"edge-a", "edge-b"}) || !e.Fleet || e.Count <= e.Limit || total <= e.Limit || e.Origin != maker.standing(addr).Origin {
+	if !slices.Equal(nodes, []string{"edge-a", "edge-b"}) || !e.Fleet || e.Count <= e.Limit || total <= e.Limit || e.Origin != origin {
 		a.t.Errorf("evidence: %+v", e)
 	}
 	here := uint32(0)
