@@ -56,7 +56,6 @@ func (l *Link) ahead() time.Duration {
 // redisServer is a connection to one Redis.
 type redisServer interface {
 	Time(ctx context.Context) *goredis.TimeCmd
-	InfoMap(ctx context.Context, sections ...string) *goredis.InfoCmd
 }
 
 // master returns the Redis that stores the list and whose clock is the fleet's.

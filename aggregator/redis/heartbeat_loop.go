@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/redis/eviction"
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
@@ -192,45 +191,13 @@ func (l *Link) alarmDuplicates(names []string) {
 // checkEviction raises an alarm if Redis evicts keys, or may. It ignores errors:
 // the user may lack the permission, and other calls notice a Redis that fails.
 func (l *Link) checkEviction(ctx context.Context) {
-	evicted, mayEvict := int64(0), ""
-	for _, m := range l.masters(ctx) {
-		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		info, err := m.InfoMap(bounded, "memory", "stats").Result()
-		cancel()
-		if err != nil {
-			return
-		}
-		n, _ := strconv.ParseInt(info["Stats"]["evicted_keys"], 10, 64)
-		evicted += n
-		if policy := info["Memory"]["maxmemory_policy"]; policy != "noeviction" && policy != "" && info["Memory"]["maxmemory"] != "0" {
-			mayEvict = policy
-		}
+	evicted, policy, ok := eviction.Read(ctx, l.client, l.config.Timeout)
+	if !ok {
+		return
 	}
-	if text := l.evictions.Text(time.Now(), evicted, mayEvict); text != "" {
+	if text := l.evictions.Text(time.Now(), evicted, policy); text != "" {
 		l.node.Alarm("eviction", "redis", text)
 	} else {
 		l.node.Calm("eviction", "redis")
 	}
-}
-
-// masters returns all masters of a Cluster, or the one Redis.
-func (l *Link) masters(ctx context.Context) []redisServer {
-	cluster, ok := l.client.(*goredis.ClusterClient)
-	if !ok {
-		return []redisServer{l.client}
-	}
-	var all []redisServer
-	found := make(chan redisServer, 128)
-	_ = cluster.ForEachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
-		select {
-		case found <- c:
-			return nil
-		default:
-			return errors.New("too many masters")
-		}
-	})
-	for len(found) > 0 {
-		all = append(all, <-found)
-	}
-	return all
 }
