@@ -319,6 +319,9 @@ func TestThresholdThatRefusesMuch(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than the limit of 20 %") || !strings.Contains(err.Error(), "use force") {
 		t.Errorf("three quarters of the requests: %v", err)
 	}
+	if err := try(2000, 0, false); err == nil || !strings.Contains(err.Error(), "is missing or 0") {
+		t.Errorf("no threshold: %v", err)
+	}
 	u.wants(2000)
 	u.must(try(2000, 1200, false)) // nobody is over it
 	u.must(try(1200, 3000, false))

@@ -129,7 +129,7 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 		return "", missing
 	}
 	a.Once, a.Note, a.Meant = knownID(r.PostForm.Get("once")), strings.TrimSpace(r.PostForm.Get("note")), r.PostForm.Get("meant") != ""
-	seen, _ := readThreshold(r.PostForm.Get("seen"))
+	seen := number(r.PostForm.Get("seen"))
 	o := p.outcomes.once(a.Once, p.reader.Now(), func() *outcome {
 		return p.apply(r, a, tune.ThresholdRequest{Threshold: a.Tried.Threshold, IfThreshold: seen, Note: a.Note, Force: a.Meant})
 	})
@@ -148,51 +148,66 @@ func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdReque
 		return nil
 	}
 	ctx := context.WithoutCancel(r.Context()) // it is undone later
+	back := tune.ThresholdRequest{Threshold: request.IfThreshold, IfThreshold: request.Threshold, Force: true}
+	if before != nil {
+		back.Note = before.Note
+	}
 	undo := func(by access.Caller) (string, *call.Problem) {
-		if before == nil {
-			after, problem := p.changes.EndOverlay(by, name)
-			return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(after.Threshold)), problem
-		}
-		_, problem := p.changes.SetThreshold(ctx, by, name, tune.ThresholdRequest{
-			Threshold: before.Threshold, IfThreshold: request.Threshold, Note: before.Note, Force: true})
-		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(before.Threshold)), problem
+		_, problem := p.changes.SetThreshold(ctx, by, name, back)
+		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(back.Threshold)), problem
 	}
 	text := fmt.Sprintf("The threshold of %s is %s, its limit %s.", name, words.Number(request.Threshold), words.Number(a.Tried.Limit))
 	return &outcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
 }
 
-// addCandidate counts a threshold beside the one in force.
-func (p *Pages) addCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
-	return p.changeRule(w, r, func(name string, threshold uint32) (string, *call.Problem) {
-		_, problem := p.changes.AddCandidate(access.CallerOf(r), name, threshold, tune.CandidateRequest{})
-		return fmt.Sprintf("%s is counted beside the live limit from now on. It refuses nobody.", words.Number(threshold)), problem
+// changeCandidate counts a threshold beside the one in force, or ends that.
+func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
+	return p.changeRule(w, r, func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem) {
+		if r.PostForm.Has("remove") {
+			_, problem := p.changes.RemoveCandidate(access.CallerOf(r), rule.Name, threshold)
+			return fmt.Sprintf("%s is no longer counted.", words.Number(threshold)), rulePath(rule.Name), problem
+		}
+		_, problem := p.changes.AddCandidate(access.CallerOf(r), rule.Name, threshold, tune.CandidateRequest{})
+		return fmt.Sprintf("%s is counted beside the live limit from now on. It refuses nobody.", words.Number(threshold)), tryPath(rule.Name, threshold), problem
 	})
 }
 
-// endOverlay puts the config's threshold in force again.
+// endOverlay puts the config's threshold in force again, if the one in force is still
+// that of the page.
 func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
-	return p.changeRule(w, r, func(name string, _ uint32) (string, *call.Problem) {
-		after, problem := p.changes.EndOverlay(access.CallerOf(r), name)
-		return fmt.Sprintf("The threshold of %s is %s again, as the config has it.", name, words.Number(after.Threshold)), problem
+	return p.changeRule(w, r, func(rule *admin.Rule, seen uint32) (text, back string, _ *call.Problem) {
+		request := tune.ThresholdRequest{Threshold: rule.Threshold, IfThreshold: seen, Force: true}
+		if rule.Overlay != nil {
+			request.Threshold = rule.Overlay.Base
+		}
+		_, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), rule.Name, request)
+		return fmt.Sprintf("The threshold of %s is %s again, as the config has it.", rule.Name, words.Number(request.Threshold)), rulePath(rule.Name), problem
 	})
 }
 
 // changeRule makes a change that needs no confirmation, and shows what came of it on
-// the page of the rule.
-func (p *Pages) changeRule(w http.ResponseWriter, r *http.Request, change func(name string, threshold uint32) (string, *call.Problem)) (string, any) {
-	name := r.PathValue("name")
-	threshold, _ := readThreshold(r.PostForm.Get("threshold"))
-	if _, found := p.ruleNamed(name); !found || p.changes == nil || threshold == 0 {
+// the page of the rule, back.
+func (p *Pages) changeRule(w http.ResponseWriter, r *http.Request, change func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem)) (string, any) {
+	rule, found := p.ruleNamed(r.PathValue("name"))
+	threshold := number(r.PostForm.Get("threshold"))
+	if !found || p.changes == nil || threshold == 0 {
 		return "", &notFound{Text: "There is no such rule or threshold.", Fix: "The page Rules lists the rules."}
 	}
 	o := p.outcomes.once(knownID(r.PostForm.Get("once")), p.reader.Now(), func() *outcome {
-		text, problem := change(name, threshold)
-		o := &outcome{Text: text, back: tryPath(name, threshold)}
+		text, back, problem := change(&rule, threshold)
+		o := &outcome{Text: text, back: back}
 		if problem != nil {
-			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: "Rule " + name, Path: rulePath(name), Problem: problem}}
+			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: "Rule " + rule.Name, Path: rulePath(rule.Name), Problem: problem}}
 		}
 		return o
 	})
 	o.show(w, r)
 	return "", nil
+}
+
+// number reads a threshold that a page wrote into its form; 0 for none. That of a
+// config can be greater than one that a person may try.
+func number(text string) uint32 {
+	n, _ := strconv.ParseUint(text, 10, 32)
+	return uint32(n)
 }

@@ -117,7 +117,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 	routes["POST /undo"] = p.html(p.undo)
 	routes["GET /rules/{name}/threshold"] = p.html(p.askThreshold)
 	routes["POST /rules/{name}/threshold"] = p.html(p.setThreshold)
-	routes["POST /rules/{name}/candidates"] = p.html(p.addCandidate)
+	routes["POST /rules/{name}/candidates"] = p.html(p.changeCandidate)
 	routes["POST /rules/{name}/overlay"] = p.html(p.endOverlay)
 	return routes
 }

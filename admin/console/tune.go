@@ -22,17 +22,15 @@ type tunePage struct {
 	frame
 	ruleLine
 	shape
-	Typed    string // what the form was sent with
-	Problem  string // of it
-	Curve    *draw.Curve
-	Over     []overRow
-	More     uint64 // over the limit and not in Over
-	Below    *overRow
-	Past     *pastDay // nil where no window has ended yet
-	Changed  *moment  // since when a threshold is in force that is not the config's
-	Apply    string   // the page that asks before the tried one is put in force
-	Once     string   // identifies the form for a candidate, OnceUndo that for the overlay
-	OnceUndo string
+	Typed   string // what the form was sent with
+	Problem string // of it
+	Curve   *draw.Curve
+	Over    []overRow
+	More    uint64 // over the limit and not in Over
+	Below   *overRow
+	Past    *pastDay // nil where no window has ended yet
+	Changed *moment  // since when a threshold is in force that is not the config's
+	Apply   string   // the page that asks before the tried one is put in force
 }
 
 // shape is what a rule's keys count beside its limit and the one that is tried.
@@ -90,7 +88,6 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		since := at(o.Since, p.reader.Now())
 		shown.Changed = &since
 	}
-	shown.Once, shown.OnceUndo = newID(), newID()
 	if shown.Trying && shown.Tried.Threshold != shown.Threshold {
 		shown.Apply = shown.Link + "/threshold?" + url.Values{"threshold": {shown.Typed}}.Encode()
 	}
@@ -102,6 +99,9 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown.Past = newPastDay(past)
 	return "rule.html", shown
 }
+
+// Once identifies a form.
+func (*tunePage) Once() string { return newID() }
 
 // readThreshold reads a threshold as a person writes it. wrong is empty or says why
 // it is none.

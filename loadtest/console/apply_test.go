@@ -118,3 +118,50 @@ func TestApplyIsRefused(t *testing.T) {
 		t.Errorf("a form without its token: %d", p.status)
 	}
 }
+
+// Undo takes back what its page showed, and no change that somebody else has made
+// since: neither the Undo after a change nor that of an overlay.
+func TestUndoAfterAnothersChange(t *testing.T) {
+	n := start(t, "")
+	apply := func(threshold string) page {
+		return n.submit("/rules/site/threshold", formTo(t, n.get("/rules/site/threshold?threshold="+threshold, true), "/rules/site/threshold"), nil)
+	}
+	first := apply("150")
+	undo, ends := formTo(t, first, "/undo"), formTo(t, first, "/rules/site/overlay")
+	second := apply("300")
+	n.submit("/undo", undo, nil).shows(t, 200, "the threshold of rule site is 300 and not 150")
+	n.submit("/rules/site/overlay", ends, nil).shows(t, 200, "Nothing was changed.", "the threshold of rule site is 300 and not 150")
+	if r := n.rule("site"); r.Threshold != 300 {
+		t.Fatalf("%+v", r)
+	}
+	n.submit("/undo", formTo(t, second, "/undo"), nil).shows(t, 200, "The threshold of site is 150 again.")
+	n.submit("/rules/site/overlay", formTo(t, n.get("/rules/site", true), "/rules/site/overlay"), nil).shows(t, 200, "The threshold of site is 200 again, as the config has it.")
+	if r := n.rule("site"); r.Threshold != 200 || r.Overlay != nil {
+		t.Fatalf("%+v", r)
+	}
+}
+
+// A candidate that was added by a page is removed by one; the config's has no button.
+func TestRemoveCandidate(t *testing.T) {
+	n := start(t, "")
+	const path = "/rules/site/candidates"
+	configs := len(n.rule("site").Candidates)
+	added := n.submit(path, formTo(t, n.get("/rules/site?threshold=77", true), path), nil)
+	if r := n.rule("site"); len(r.Candidates) != configs+1 || configs == 0 {
+		t.Fatalf("%+v", r)
+	}
+	if buttons := strings.Count(added.body, "Remove</button>"); buttons != 1 {
+		t.Errorf("%d buttons to remove one, want 1:\n%s", buttons, added.body)
+	}
+	_, form, _ := strings.Cut(added.body, "<h2>Candidates</h2>")
+	remove := formTo(t, page{body: form}, path)
+	for range 2 { // a double click
+		n.submit(path, remove, nil).shows(t, 200, "77 is no longer counted.")
+	}
+	if r := n.rule("site"); len(r.Candidates) != configs {
+		t.Errorf("%+v", r)
+	}
+	if guest := n.get("/rules/site", false); strings.Contains(guest.body, "Remove</button>") {
+		t.Error("a guest has a button")
+	}
+}

@@ -70,7 +70,7 @@ func outdated(spec *rules.Spec, r config.RuleOverlay, seen uint32) *call.Problem
 // unless that was confirmed. What else is wrong with it change finds.
 func (o *Control) tooMuch(ctx context.Context, rule string, request tune.ThresholdRequest) *call.Problem {
 	c := o.now.Load().config
-	if o.forbidden() != nil || request.Force {
+	if o.forbidden() != nil || request.Force || request.Threshold == 0 {
 		return nil
 	}
 	i := slices.IndexFunc(c.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
