@@ -121,6 +121,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/output":      {imports: []string{"internal/safetext"}},
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "config", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard/console":     {imports: []string{"admin/call", "admin/client", "admin/login", "internal/safetext", "internal/words"}},
+	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/overlay":     {imports: []string{"admin", "admin/call", "admin/client", "config", "internal/safetext", "node/overlay"}},
 	"cmd/edgeguard/heldon":      {imports: []string{"admin", "admin/call", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/fleet":       {imports: []string{"admin", "admin/client", "aggregator/redis", "aggregator/sign", "aggregator/redis/library", "cmd/edgeguard/output", "config", "internal/safetext", "internal/words", "node"}},

@@ -60,6 +60,12 @@ func (l *Listen) Pages() []string {
 	return append(local, others...)
 }
 
+// AddSocket adds a unix socket that only the node's own user and root may open, for
+// a node without a config.
+func (l *Listen) AddSocket(path string) {
+	l.Admin = append(l.Admin, Admin{Address: Address{"unix", path}, Access: Access{Mode: ownMode}, Connections: adminConnections})
+}
+
 // Access is who of this host may connect to a unix socket: any user who may write
 // to its file. It is zero for TCP.
 type Access struct {

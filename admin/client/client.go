@@ -76,6 +76,9 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
+// Address returns where the node is, as in [Config].
+func (c *Client) Address() string { return c.address }
+
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

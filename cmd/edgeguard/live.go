@@ -15,6 +15,7 @@ import (
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/heldon"
 	"edgeguard/cmd/edgeguard/overlay"
+	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/config"
 )
 
@@ -52,7 +53,7 @@ type reach struct {
 // flags declares them on c.
 func (r *reach) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&r.configFile, "config", "", "config `FILE` with the node's admin address (default "+defaultConfig+" if it is there)")
+	f.StringVar(&r.configFile, "config", "", "config `FILE` with the node's admin address (default "+defaultConfig+" if it is there, else this user's node without a config)")
 	f.StringVar(&r.address, "admin", "", "admin `ADDRESS` of the node, host:port or unix:/path, instead of the config's")
 	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token instead of the config's")
 }
@@ -69,9 +70,19 @@ func (r *reach) sayHeld(ctx context.Context, e *env, node *client.Client, prefix
 }
 
 // client returns a client for the node: at the given address, or else at the
-// config's, a unix socket first because it may change things.
+// config's, a unix socket first because it may change things. Without a config it is
+// the node that runs without one.
 func (r *reach) client() (*client.Client, error) {
 	at := client.Config{Address: r.address, TokenFile: r.tokenFile}
+	if at.Address == "" {
+		name, err := findConfig(r.configFile)
+		if err == nil && name == "" {
+			at.Address, err = ownsocket.Here().One()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if at.Address == "" {
 		c, err := loadConfig(r.configFile)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -30,7 +31,8 @@ func serveCommand(e *env) *cobra.Command {
 		Short: "Run a node: count, decide, block",
 		Long: `serve runs a node until it receives SIGTERM. Without a config it has one rule,
 2,000 requests per 5 minutes and address, answers forward auth on
-127.0.0.1:9180 and admin requests on 127.0.0.1:9190, and keeps nothing on disk.
+127.0.0.1:9180 and admin requests on 127.0.0.1:9190, and keeps nothing on disk but
+a unix socket in $XDG_RUNTIME_DIR or /tmp, which only its user and root may open.
 
 SIGHUP reloads the config. SIGTERM ends the node after it has answered the
 requests in progress; a second SIGTERM ends it immediately.`,
@@ -78,6 +80,13 @@ func (s *serving) run(ctx context.Context, e *env) error {
 		return err
 	}
 	log := slog.New(newLogHandler(e))
+	if !named {
+		if path, err := ownsocket.Here().New(); err == nil {
+			c.Listen.AddSocket(path)
+		} else {
+			log.Warn("no unix socket, so browsers can look and not log in", "err", err)
+		}
+	}
 	options := node.Options{Log: log, Version: buildVersion(), Ready: func() { printStart(e, c, named) }}
 	if named {
 		options.Load = func() (*config.Config, error) {

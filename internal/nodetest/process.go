@@ -23,6 +23,9 @@ type Process struct {
 	As *syscall.Credential
 	// Program is the path of the next start's program, "" for this version's.
 	Program string
+	// Args are those of the next start, nil for a node with the config; Env is
+	// added to its environment.
+	Args, Env []string
 
 	t       testing.TB
 	process *exec.Cmd // nil while none runs
@@ -73,7 +76,12 @@ func (p *Process) Launch() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.process = exec.Command(program, "serve", "--config", p.Path("config.yaml"))
+	args := p.Args
+	if args == nil {
+		args = []string{"serve", "--config", p.Path("config.yaml")}
+	}
+	p.process = exec.Command(program, args...)
+	p.process.Env = append(os.Environ(), p.Env...)
 	p.process.SysProcAttr = &syscall.SysProcAttr{Credential: p.As}
 	p.process.Stdout, p.process.Stderr = p.said, p.said
 	if err := p.process.Start(); err != nil {

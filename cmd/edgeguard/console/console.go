@@ -37,7 +37,8 @@ func Command(e *Env) *cobra.Command {
 		Short: "Print a link that logs a browser in to the node's console",
 		Long: `console prints a link to the node's web pages. It logs the browser that opens it
 in as an operator: it works once, and for two minutes. Who may open the node's
-unix socket (listen.admin) may have one; it is not made over TCP.
+unix socket (listen.admin) may have one; it is not made over TCP. A node without a
+config has such a socket for its own user.
 
 With --end-sessions it logs all browsers out.`,
 		Example: `  edgeguard console
@@ -59,6 +60,7 @@ With --end-sessions it logs all browsers out.`,
 
 // Node is the node that the command asks.
 type Node interface {
+	Address() string
 	LoginLinks(context.Context) (login.Links, error)
 	EndSessions(context.Context) (login.Ended, error)
 }
@@ -67,7 +69,7 @@ func printLink(ctx context.Context, out io.Writer, node Node) error {
 	made, err := node.LoginLinks(ctx)
 	var problem *call.Problem
 	if errors.As(err, &problem) && problem.Status == http.StatusForbidden {
-		return errors.New("a link is made over the unix socket of the operators only: add one to listen.admin (unix:/run/edgeguard/admin.sock), and use --admin unix:/PATH or the node's config")
+		return errors.New("a link is made over the unix socket of the operators only: add one to listen.admin (unix:/run/edgeguard/admin.sock), and use --admin unix:/PATH or the node's config. A node without a config has one, which only the user that started it and root can use: run this as that user, or use --admin with the address that the node printed")
 	}
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func printLink(ctx context.Context, out io.Writer, node Node) error {
 		return errors.New("the node sent no link")
 	}
 	link := safetext.Strip(made.Links[0])
-	fmt.Fprintf(out, "%s\n\nopen it within %s: it logs one browser in as an operator, once\n", link, words.Plural(made.Seconds, "second", "seconds"))
+	fmt.Fprintf(out, "%s\n\nopen it within %s: it logs one browser in as an operator, once\nnode: %s\n", link, words.Plural(made.Seconds, "second", "seconds"), node.Address())
 	if u, err := url.Parse(link); err == nil && isLocal(u.Hostname()) {
 		fmt.Fprintf(out, "from another host, first: ssh -L %s:%s HOST\n", u.Port(), u.Host)
 	}

@@ -18,6 +18,8 @@ type fake struct {
 	err   error
 }
 
+func (f *fake) Address() string { return "unix:/run/edgeguard/admin.sock" }
+
 func (f *fake) LoginLinks(context.Context) (login.Links, error) {
 	return login.Links{Links: f.links, Seconds: 120}, f.err
 }
@@ -27,7 +29,7 @@ func (f *fake) EndSessions(context.Context) (login.Ended, error) {
 }
 
 func TestPrintLink(t *testing.T) {
-	const opens = "\n\nopen it within 120 seconds: it logs one browser in as an operator, once\n"
+	const opens = "\n\nopen it within 120 seconds: it logs one browser in as an operator, once\nnode: unix:/run/edgeguard/admin.sock\n"
 	for _, c := range []struct {
 		name      string
 		node      fake
@@ -40,6 +42,7 @@ func TestPrintLink(t *testing.T) {
 		{"what acts on a terminal", fake{links: []string{"http://\x1b[2J/"}}, "http://?[2J/" + opens, ""},
 		{"nowhere", fake{}, "", "sent no link"},
 		{"over TCP", fake{err: &call.Problem{Status: 403}}, "", "unix:/run/edgeguard/admin.sock"},
+		{"of another user's node", fake{err: &call.Problem{Status: 403}}, "", "run this as that user"},
 		{"cut off", fake{err: errors.New("cut off")}, "", "cut off"},
 	} {
 		var out bytes.Buffer

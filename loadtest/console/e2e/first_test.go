@@ -13,31 +13,11 @@ import (
 	"edgeguard/internal/nodetest"
 )
 
-// alone begins the test again in a network of its own, where the default ports are
-// free, and reports whether this is the inner one.
-func alone(t *testing.T) bool {
-	t.Helper()
-	const inside, prepare = "CONSOLE_ALONE", "ip link set lo up"
-	if os.Getenv(inside) != "" {
-		return true
-	}
-	if out, err := exec.Command("unshare", "-rn", "sh", "-c", prepare).CombinedOutput(); err != nil {
-		t.Skipf("no namespace here: %v: %s", err, out)
-	}
-	inner := exec.Command("unshare", "-rn", "--kill-child", "sh", "-c", prepare+` && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
-	inner.Env = append(os.Environ(), inside+"=yes")
-	out, err := inner.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Fatalf("in the namespace: %v", err)
-	}
-	return false
-}
-
 // Who has just built edgeguard points it at a log, opens the address that it prints,
-// and sees the first offender: without a login, a config or an edited file.
+// and sees the first offender, without a login, a config or an edited file. With the
+// link of a command without arguments the first click unblocks.
 func TestFirstLook(t *testing.T) {
-	if !alone(t) {
+	if !nodetest.Alone(t) {
 		return
 	}
 	file := filepath.Join(t.TempDir(), "access.log")
@@ -48,6 +28,12 @@ func TestFirstLook(t *testing.T) {
 	defer func() { _ = log.Close() }()
 	begun := time.Now()
 	serve := exec.Command(os.Getenv(nodetest.Built), "serve", "--log", file)
+	run, err := os.MkdirTemp("", "run") // t.TempDir is too long for a socket's name
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	serve.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+run)
 	out, err := serve.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,4 +63,20 @@ func TestFirstLook(t *testing.T) {
 		return eval[bool](b, `[...document.querySelectorAll("table.blocks a")].some(a => a.textContent === "`+offender+`")`)
 	})
 	t.Logf("the offender was on the page %.2f s after its 1,901st line, and %.2f s after the node was started; at most 10 s are right", time.Since(written).Seconds(), time.Since(begun).Seconds())
+
+	login := exec.Command(serve.Path, "console")
+	login.Env = serve.Env
+	answer, err := login.CombinedOutput()
+	link, _, _ := strings.Cut(string(answer), "\n")
+	if err != nil || !strings.HasPrefix(link, address) {
+		t.Fatalf("edgeguard console: %v\n%s", err, answer)
+	}
+	b.open(link)
+	b.click(`main a[href^="/unblock"]`)
+	b.until("it asks", `location.pathname === "/unblock" && document.querySelector("form.act") !== null`)
+	b.typed("input[name=reason]", "me")
+	b.click("form.act button.go")
+	b.until("it is done", `document.body.innerText.includes("`+offender+` is unblocked on this node.")`)
+	b.open(address)
+	b.until("nobody is blocked again", `document.body.innerText.includes("Nobody is blocked")`)
 }
