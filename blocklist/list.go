@@ -67,6 +67,7 @@ type List struct {
 	expiries      expiries                // the blocks and allowances
 	ended, lifted expiries                // of those in remembered
 	newest        arrivals                // the blocks in force
+	texts         texts
 	budget        budget
 	signs         bool // this node has a fleet key
 	notify        notifier
@@ -79,6 +80,7 @@ func New(c Config) *List {
 		retention:  c.Retention,
 		remembered: make(map[netip.Prefix]*entry),
 		newest:     newArrivals(),
+		texts:      make(texts),
 		budget:     newBudget(c.Most),
 	}
 	if l.retention <= 0 {

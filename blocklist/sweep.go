@@ -89,6 +89,7 @@ func (l *List) allow(e, old *entry) {
 
 // stood does what belongs to a block that was put into the ordered table.
 func (l *List) stood(e, old *entry, now time.Time) {
+	l.texts.share(&e.block)
 	e.network, e.length = split(e.block.Prefix)
 	e.due = nanos(e.block.Until)
 	if old == nil || old.remembered {
