@@ -145,13 +145,14 @@ func (p *Pages) html(answer page) http.Handler {
 
 // send makes a page of its template and of the layout around it.
 func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, name, layout string, shown any) {
-	var body bytes.Buffer
-	if err := p.templates[name].ExecuteTemplate(&body, layout, shown); err != nil {
+	body := bodies.Get().(*bytes.Buffer)
+	defer keep(body)
+	if err := p.templates[name].ExecuteTemplate(body, layout, shown); err != nil {
 		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	setHeaders(w.Header())
-	send(w, r, status, &body)
+	send(w, r, status, body)
 }
 
 func setHeaders(h http.Header) {

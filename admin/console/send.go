@@ -13,6 +13,21 @@ var zippers = sync.Pool{New: func() any {
 	return w
 }}
 
+// bodies are buffers of pages, as long as the collector leaves them: a page that grows
+// its own takes four times its length.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// mostKept is how long a buffer that is kept may be: a rare long page is not.
+const mostKept = 512 << 10
+
+// keep keeps a buffer for another page.
+func keep(body *bytes.Buffer) {
+	if body.Cap() <= mostKept {
+		body.Reset()
+		bodies.Put(body)
+	}
+}
+
 // send sends a page, compressed where that is safe: a page of fifty rows has
 // 200 kB, and a twentieth of it over the wire.
 func send(w http.ResponseWriter, r *http.Request, status int, body *bytes.Buffer) {

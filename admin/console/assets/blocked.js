@@ -12,13 +12,8 @@ function span(s) {
 }
 
 function draw(svg, slots) {
-  const most = Math.max(...slots), step = 120 / slots.length;
-  svg.replaceChildren(...slots.flatMap((n, i) => {
-    if (!n) return [];
-    const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect"), height = Math.max(1, n / most * 22);
-    set(bar, { x: i * step, y: 22 - height, width: step * 0.8, height });
-    return bar;
-  }));
+  const most = Math.max(...slots), step = 120 / slots.length, w = step * 0.8;
+  set(find("path", svg), { d: slots.map((n, i) => n && `M${i * step} 22v${-Math.max(1, n / most * 22)}h${w}V22z`).filter(Boolean).join("") });
 }
 
 function update(row, f, now) {

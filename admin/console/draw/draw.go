@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,9 +43,10 @@ func newRect(x, y, w, h float64) Rect { return Rect{px(x), px(y), px(w), px(h)} 
 
 func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// Spark is a small drawing of the slots of a window.
+// Spark is a small drawing of the slots of a window. Its bars are one path: as an
+// element each they made most of a page of fifty rows.
 type Spark struct {
-	Bars  []Rect
+	Path  string
 	Label string
 }
 
@@ -56,15 +58,21 @@ func NewSpark(slots []uint16, window int) Spark {
 	for _, n := range slots {
 		highest = max(highest, n)
 	}
-	s := Spark{Label: fmt.Sprintf("the last %s, at most %s in %d s", words.Seconds(window), words.Number(int(highest)), window/max(len(slots), 1))}
 	step := float64(sparkWidth) / float64(max(len(slots), 1))
+	path := make([]byte, 0, 24*len(slots))
+	add := func(command string, v float64) { path = strconv.AppendFloat(append(path, command...), v, 'f', 1, 64) }
 	for i, n := range slots {
 		if n > 0 {
 			h := max(1, float64(n)/float64(highest)*sparkHeight)
-			s.Bars = append(s.Bars, newRect(float64(i)*step, sparkHeight-h, step*0.8, h))
+			add("M", float64(i)*step)
+			add(" ", sparkHeight)
+			add("v", -h)
+			add("h", step*0.8)
+			add("V", sparkHeight)
+			path = append(path, 'z')
 		}
 	}
-	return s
+	return Spark{string(path), fmt.Sprintf("the last %s, at most %s in %d s", words.Seconds(window), words.Number(int(highest)), window/max(len(slots), 1))}
 }
 
 // Level is a horizontal line of a chart.

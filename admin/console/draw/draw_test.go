@@ -13,3 +13,17 @@ func TestLabelsHaveRoom(t *testing.T) {
 		t.Error(labels)
 	}
 }
+
+// Each slot that counted something has a bar, the highest as high as the drawing and
+// the least still to be seen.
+func TestSpark(t *testing.T) {
+	slots := make([]uint16, 60)
+	slots[0], slots[2], slots[59] = 1, 600, 300
+	s := NewSpark(slots, 300)
+	if want := "M0.0 22.0v-1.0h1.6V22.0zM4.0 22.0v-22.0h1.6V22.0zM118.0 22.0v-11.0h1.6V22.0z"; s.Path != want || s.Label != "the last 5 minutes, at most 600 in 5 s" {
+		t.Errorf("%+v", s)
+	}
+	if s := NewSpark(nil, 300); s.Path != "" {
+		t.Errorf("%+v without slots", s)
+	}
+}

@@ -76,7 +76,7 @@ function colours() {
   const light = c => { const [r, g, b] = c.match(/[\d.]+/g).slice(0, 3).map(v => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
   const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (c !== "transparent" && !/, 0\)$/.test(c)) return c; } return getComputedStyle(document.documentElement).colorScheme.includes("dark") ? "rgb(0,0,0)" : "rgb(255,255,255)"; };
   const found = [];
-  for (const e of all(".chart line.limit, .chart line.threshold, .chart line.candidate, .chart .sum, .chart .line, .chart .bar, .spark rect, .meter .fill, .meter .mark")) {
+  for (const e of all(".chart line.limit, .chart line.threshold, .chart line.candidate, .chart .sum, .chart .line, .chart .bar, .spark path, .meter .fill, .meter .mark")) {
     const style = getComputedStyle(e), drawn = style.stroke !== "none" ? style.stroke : style.fill, under = ground(e.closest("svg").parentElement);
     const [a, b] = [light(drawn), light(under)].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
     if (ratio < 1.5) found.push(`${e.getAttribute("class") || e.parentElement.getAttribute("class") + " " + e.tagName}: ${drawn} on ${under} is ${ratio.toFixed(2)}:1`);

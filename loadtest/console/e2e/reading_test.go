@@ -160,7 +160,7 @@ func TestMarkup(t *testing.T) {
 	for _, path := range []string{"/blocked", "/allowed", "/activity", "/near", "/rules", "/rules/agents", "/about", "/address/203.0.113.0", "/address/203.0.113.200", "/address/203.0.113.4", "/address/198.51.100.1", "/address/203.0.113.105", "/network/203.0.113.0/24"} {
 		harmless.open(twins[0].shown + path)
 		b.open(twins[1].shown + path)
-		const count = `document.querySelectorAll("*").length - document.querySelectorAll(".spark rect, .chart rect, .chart line, .chart text, details tr, details td, .plotted *, #newer *, .asof *").length`
+		const count = `document.querySelectorAll("*").length - document.querySelectorAll(".chart rect, .chart line, .chart text, details tr, details td, .plotted *, #newer *, .asof *").length`
 		if x, y := eval[int](harmless, count), eval[int](b, count); x != y {
 			t.Errorf("%s has %d elements, and %d with hostile text:\n%s", path, x, y, eval[string](b, "document.body.innerHTML"))
 		}
