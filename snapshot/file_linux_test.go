@@ -59,19 +59,23 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a file of somebody else's is an error that says so, and
-// stays where it is.
+// TestUnreadable: a file that may not be read is an error that says so, and is out of
+// the way: the next snapshot takes its place.
 func TestUnreadable(t *testing.T) {
 	path := small().save(t)
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	unprivileged(t, path)
-	if _, err := Load(path, noon, untouchable(t)); !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "aside") {
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unprivileged(t, path, filepath.Dir(path))
+	if _, err := Load(path, noon, untouchable(t)); !errors.Is(err, fs.ErrPermission) || !errors.Is(err, ErrUnreadable) || !strings.Contains(err.Error(), path+".aside-1") {
 		t.Errorf("Load gave %v", err)
 	}
-	if _, err := os.Stat(path); err != nil {
-		t.Error(err)
+	if kept, err := os.Stat(path + ".aside-1"); err != nil || !os.SameFile(kept, before) {
+		t.Errorf("%v, %v", kept, err)
 	}
 }
 

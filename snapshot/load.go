@@ -20,6 +20,8 @@ var (
 	ErrVersion = errors.New("written by another version of edgeguard")
 	// ErrDamaged: it is cut short, or its checksums do not fit.
 	ErrDamaged = errors.New("damaged")
+	// ErrUnreadable: it is of another user, or the disk fails.
+	ErrUnreadable = errors.New("cannot be read")
 	// ErrFuture: it was taken later than now.
 	ErrFuture = errors.New("taken in the future: the clock was wrong then or is wrong now")
 )
@@ -68,8 +70,8 @@ type Loaded struct {
 // make it stop halfway; edgeguard never does.)
 //
 // Where there is no file the error is fs.ErrNotExist: a first start. A file
-// that is ErrForeign, ErrVersion, ErrDamaged or ErrFuture has been renamed, and
-// the error says to what. After any error the node starts without what it knew.
+// that is ErrForeign, ErrVersion, ErrDamaged, ErrUnreadable or ErrFuture has been
+// renamed, and the error says to what. After any error the node starts without what it knew.
 func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 	l, err := load(path, now, &sink)
 	switch {
@@ -84,7 +86,7 @@ func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 }
 
 func unusable(err error) bool {
-	for _, why := range []error{ErrForeign, ErrVersion, ErrDamaged, ErrFuture} {
+	for _, why := range []error{ErrForeign, ErrVersion, ErrDamaged, ErrUnreadable, ErrFuture} {
 		if errors.Is(err, why) {
 			return true
 		}
@@ -107,10 +109,14 @@ func load(path string, now time.Time, sink *Sink) (Loaded, error) {
 	}
 	f, err := place.Open(place.Name)
 	if err != nil {
-		return Loaded{}, err
+		return Loaded{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	defer f.Close()
-	return readTwice(f, now, sink)
+	l, err := readTwice(f, now, sink)
+	if err != nil && !unusable(err) {
+		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return l, err
 }
 
 // readTwice checks the whole file, every record of it, before it hands the
