@@ -109,7 +109,11 @@ func (a *applyPage) consequence(p *Pages) string {
 	if rest := *a.Tried.NewKeys - len(names); rest > 0 {
 		more = fmt.Sprintf(" and %s more", words.Number(rest))
 	}
-	return fmt.Sprintf("%s that are not blocked now would be %s by their next request: %s%s.", a.count(uint64(*a.Tried.NewKeys)), does, strings.Join(names, ", "), more)
+	are, their := "are", "their"
+	if *a.Tried.NewKeys == 1 {
+		are, their = "is", "its"
+	}
+	return fmt.Sprintf("%s that %s not blocked now would be %s by %s next request: %s%s.", a.count(uint64(*a.Tried.NewKeys)), are, does, their, strings.Join(names, ", "), more)
 }
 
 func (p *Pages) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {

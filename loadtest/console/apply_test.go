@@ -66,7 +66,7 @@ func TestApplyThreshold(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	asks := n.get("/rules/site/threshold?threshold=11", true)
-	asks.shows(t, 200, "Limit of site on edge-1: 190 → 11.", "1 address that", nearby, "overlay.yaml")
+	asks.shows(t, 200, "Limit of site on edge-1: 190 → 11.", "1 address that is not blocked now would be blocked by its next request: "+nearby, "overlay.yaml")
 	form := formTo(t, asks, "/rules/site/threshold")
 	applied := n.submit("/rules/site/threshold", form, url.Values{"note": {"ticket <b>4711</b>"}})
 	applied.shows(t, 200, "The threshold of site is 11, its limit 11.", "<b>Threshold 11</b>", "ticket &lt;b&gt;4711", "the config has 200", "Undo")
