@@ -75,9 +75,12 @@ func (o *Overlay) With(r RuleOverlay) *Overlay {
 // ParseOverlay checks the content of an overlay's file; name is what problems
 // call it. The error is always an [*Errors].
 func ParseOverlay(name string, data []byte) (*Overlay, error) {
-	r, o := newReader(name), &Overlay{}
+	r, o, whole := newReader(name), &Overlay{}, false
 	if root, ok := r.document(data); ok {
-		root.mapping(fields{"rules": func(n node) { n.list(func(n node) { o.read(n) }) }})
+		root.mapping(fields{"rules": func(n node) { whole = true; n.list(func(n node) { o.read(n) }) }})
+	}
+	if !whole && len(r.problems) == 0 { // no file that Write made
+		r.problems = append(r.problems, Problem{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"})
 	}
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}
