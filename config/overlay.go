@@ -115,6 +115,8 @@ func (o *Overlay) read(n node) {
 		n.wrong("requires both threshold and base, or neither", "remove it")
 	case rule.Empty():
 		n.wrong("changes nothing", "remove it")
+	case rule.Threshold == 0 && len(rule.Changed.texts()) > 0:
+		n.wrong("has since, by or note without a threshold", "remove them")
 	case len(rule.Candidates) > rules.MaxCandidates:
 		n.wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
 	}

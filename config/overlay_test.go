@@ -56,6 +56,7 @@ func TestOverlayRefuses(t *testing.T) {
 		"many candidates":   "rules: [{rule: site, meter: aa, candidates: [" + strings.Repeat("{threshold: 1},", 33) + "]}]",
 		"not a mapping":     "- a",
 		"not YAML":          "{",
+		"who, of nothing":   "rules: [{rule: site, meter: aa, by: me, candidates: [{threshold: 1}]}]",
 		"empty":             "",
 		"cut to its head":   "# What operators changed\n",
 		"cut to no rules":   "{}",
@@ -95,6 +96,7 @@ func TestOverlayWith(t *testing.T) {
 func FuzzOverlay(f *testing.F) {
 	f.Add([]byte(sampleOverlay().YAML()))
 	f.Add([]byte("rules: [{rule: a, meter: '1', threshold: 1, base: 2, since: '0001-01-01T00:00:00+23:59'}]"))
+	f.Add([]byte("rules: {rule: a, meter: b, since: \"0001-01-01T00:00:01Z\", candidates: {threshold: 10}}"))
 	f.Add([]byte("rules: {rule: a, meter: b, candidates: {threshold: 1, by: \"\\x41\"}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
