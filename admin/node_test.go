@@ -253,7 +253,7 @@ func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
 	n.looks.Add(1)
 	c := admin.Counts{Tally: tuning.NewTally(tuning.Config{Live: true, Top: top}), LimitOf: func(threshold uint32) uint32 { return (threshold*95 + 99) / 100 }}
 	for i := range uint32(1000) {
-		c.Tally.Key(key(i), 1000-i, 1000-i)
+		c.Tally.Key(key(i), 1000-i)
 	}
 	if rule != "site" {
 		return admin.Counts{}, false

@@ -106,10 +106,8 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 	if m.Limit == 0 {
 		return
 	}
-	m.Table.Each(m.slot(now), func(e shard.Entry) bool {
-		if e.Count < m.share.Load() {
-			return true
-		}
+	reaches := func(count uint32) bool { return count >= m.share.Load() }
+	m.Table.Where(m.slot(now), reaches, func(e shard.Entry) bool {
 		id := newSuspectID(meter, e.Key.Prefix, e.With)
 		p := n.part(id)
 		p.mu.Lock()

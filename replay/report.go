@@ -112,6 +112,6 @@ func (n *names) of(e shard.Entry) edgeguard.Key {
 // key records the peak of a key of meter i, and passes it to the offenders.
 func (l *ledger) key(meter int, e shard.Entry) {
 	book := &l.meters[meter]
-	book.tally.Key(book.names.of(e), e.Count, e.Peak)
+	book.tally.Key(book.names.of(e), e.Peak)
 	l.peaked(meter, e)
 }

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"unsafe"
+
 	"edgeguard"
 	"edgeguard/ring"
 )
@@ -47,16 +49,23 @@ func (t *Table) keyOf(e Entry) (*half, key) {
 // the table. A key that is there from beginning to end is shown exactly once;
 // one that comes or goes during the walk may or may not be.
 func (t *Table) Each(now uint32, yield func(Entry) bool) {
-	var buf []Entry
+	t.Where(now, func(uint32) bool { return true }, yield)
+}
+
+// Where is Each for a caller who looks at all counts and needs few of the keys: it
+// calls wanted with each count, and yield with the keys of those for which that
+// returns true.
+func (t *Table) Where(now uint32, wanted func(count uint32) bool, yield func(Entry) bool) {
+	var buf []copied
 	for fam := range t.halves {
 		f := &t.halves[fam]
 		for i := range f.shards {
 			for from, more := uint64(0), true; more; {
 				buf = buf[:0]
-				from = f.entries(family(fam), i, from, now, func(x Entry, _ *entry) { buf = append(buf, x) })
+				from = f.entries(i, from, now, func(c copied, _ *entry) { buf = append(buf, c) })
 				more = from != 0
-				for _, e := range buf {
-					if !yield(e) {
+				for j := range buf {
+					if wanted(buf[j].count) && !yield(f.shown(family(fam), &buf[j])) {
 						return
 					}
 				}
@@ -65,11 +74,26 @@ func (t *Table) Each(now uint32, yield func(Entry) bool) {
 	}
 }
 
+// copied is what a walk takes of an entry under the lock, half as long as an Entry.
+type copied struct {
+	key               key
+	count, peak, head uint32
+}
+
+// shown makes of it what a walk shows.
+func (f *half) shown(fam family, c *copied) Entry {
+	x := Entry{Key: edgeguard.Key{Prefix: f.prefix.addr(fam, c.key)}, Count: c.count, Peak: c.peak, Head: c.head}
+	if f.prefix.with {
+		x.With = c.key.rest
+	}
+	return x
+}
+
 // entries calls each, under the lock, with the keys of the page of the hash
 // from, but not with those whose hash is smaller: they were shown before two
 // pages were joined. It gives the hash at which the next page begins, 0 behind
 // the last.
-func (f *half) entries(fam family, shard int, from uint64, now uint32, each func(Entry, *entry)) (next uint64) {
+func (f *half) entries(shard int, from uint64, now uint32, each func(copied, *entry)) (next uint64) {
 	s := &f.shards[shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,19 +102,29 @@ func (f *half) entries(fam family, shard int, from uint64, now uint32, each func
 		return 0
 	}
 	p := f.mem.at(d.at(d.index(from >> f.bits)))
+	f.fetch(p, now)
 	for e := range f.layout.all(p) {
 		k := f.layout.keyOf(e)
 		if f.hash(k)<<f.bits < from {
 			continue
 		}
-		x := Entry{Key: edgeguard.Key{Prefix: f.prefix.addr(fam, k)}, Count: f.countOf(e, now), Head: e.head}
-		if f.prefix.with {
-			x.With = k.rest
-		}
+		c := copied{key: k, count: f.countOf(e, now), head: e.head}
 		if f.layout.peak != 0 {
-			x.Peak = *f.layout.peakOf(e)
+			c.peak = *f.layout.peakOf(e)
 		}
-		each(x, e)
+		each(c, e)
 	}
 	return after(from, f.layout.headOf(p).depth)
+}
+
+// fetch asks the processor for the rings of a page that count needs, all together: one
+// after the other each is a wait for memory.
+func (f *half) fetch(p *page, now uint32) {
+	for e := range f.layout.all(p) {
+		if e.form == warm && now > e.head && now-e.head < ring.Slots {
+			c := unsafe.Pointer(f.mem.counts(e.warm().ring))
+			prefetch(c)
+			prefetch(unsafe.Add(c, lineSize))
+		}
+	}
 }

@@ -1,8 +1,11 @@
 package shard
 
 import (
+	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
+	"time"
 
 	"edgeguard/ring"
 )
@@ -162,6 +165,59 @@ func TestEntries(t *testing.T) {
 			if got := table.Stats().Keys; got != len(entries)-i-1 {
 				t.Fatalf("%+v: %d keys left, want %d", c, got, len(entries)-i-1)
 			}
+		}
+	}
+}
+
+// Where asks for the count of each key once, and shows those that are wanted as Each
+// does.
+func TestWhere(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	for _, c := range []Config{{Seed: seed}, {Seed: seed, With: true, Peaks: true}, {Seed: seed, V4: 31, V6: 128}} {
+		table := New(NewMemory(8<<20), c)
+		for range 20_000 { // of many slots: some have rings, some have left the window
+			op := Op{Addr: netip.AddrFrom4([4]byte{20, byte(random.IntN(3)), byte(random.IntN(8)), byte(random.IntN(200))}), Cost: uint16(1 + random.IntN(3))}
+			if random.IntN(4) == 0 {
+				op.Addr = netip.AddrFrom16([16]byte{0x20, 1, 6: byte(random.IntN(3)), 15: byte(random.IntN(20))})
+			}
+			if op.Now = 1000 + random.Uint32N(70); c.With {
+				op.With = string(rune('a' + random.IntN(5)))
+			}
+			op.Slot = op.Now
+			table.Add(&op)
+		}
+		const now, least = 1065, 6
+		var want, got []Entry
+		var counts, asked []uint32
+		table.Each(now, func(e Entry) bool {
+			if counts = append(counts, e.Count); e.Count >= least {
+				want = append(want, e)
+			}
+			return true
+		})
+		wanted := func(count uint32) bool {
+			asked = append(asked, count)
+			return count >= least
+		}
+		table.Where(now, wanted, func(e Entry) bool { got = append(got, e); return true })
+		if !slices.Equal(asked, counts) || !slices.Equal(got, want) || len(want) == 0 || len(want) == len(counts) {
+			t.Errorf("%+v: asked for %d counts of %d, got %d keys of %d", c, len(asked), len(counts), len(got), len(want))
+		}
+		for _, e := range got {
+			slots, _ := table.RingOf(e, now)
+			sum := uint32(0)
+			for _, n := range slots {
+				sum += uint32(n)
+			}
+			if sum != e.Count {
+				t.Errorf("%v counts %d, not %d", e.Key, sum, e.Count)
+			}
+		}
+		shown := 0
+		if table.Where(now, wanted, func(Entry) bool { shown++; return false }); shown != 1 {
+			t.Errorf("%d keys were shown after the caller had enough", shown-1)
 		}
 	}
 }

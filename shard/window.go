@@ -14,21 +14,21 @@ import (
 // attributes. As with Each, a page is copied under its lock and shown without
 // it; counts may be kept until the next call of yield.
 func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) bool) {
-	var keys []Entry
+	var keys []copied
 	var counts []ring.Counts
 	for fam := range t.halves {
 		f := &t.halves[fam]
-		copied := func(x Entry, e *entry) {
-			keys = append(keys, x)
+		add := func(c copied, e *entry) {
+			keys = append(keys, c)
 			counts = append(counts, f.countsOf(e))
 		}
 		for i := range f.shards {
 			for from, more := uint64(0), true; more; {
 				keys, counts = keys[:0], counts[:0]
-				from = f.entries(family(fam), i, from, 0, copied)
+				from = f.entries(i, from, 0, add)
 				more = from != 0
 				for k := range keys {
-					if e := &keys[k]; !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
+					if e := f.shown(family(fam), &keys[k]); !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
 						return
 					}
 				}

@@ -69,7 +69,7 @@ func TestSuggest(t *testing.T) {
 			tally := NewTally(Config{})
 			for i, p := range tt.peaks {
 				tally.Event(p)
-				tally.Key(key(i), p, p)
+				tally.Key(key(i), p)
 			}
 			got := tally.Suggest(tt.limitOf)
 			if got.Gap != tt.gap || got.Threshold != tt.threshold || !strings.HasPrefix(got.Reason, tt.reason) {
@@ -97,7 +97,7 @@ func TestSuggestSeldomFooled(t *testing.T) {
 		for range 200 {
 			tally := NewTally(Config{})
 			for i := range 2000 {
-				tally.Key(key(i), 0, uint32(draw()))
+				tally.Key(key(i), uint32(draw()))
 			}
 			if tally.Suggest(nil).Gap != (Gap{}) {
 				fooled++
@@ -169,7 +169,7 @@ func TestWordPressLog(t *testing.T) {
 	})
 	i := 0
 	for _, p := range peaks {
-		tally.Key(key(i), p, p)
+		tally.Key(key(i), p)
 		i++
 	}
 	if o := tally.Outcome(300, nil); o.Events*32 > over300*33 || o.Events*32 < over300*31 {
@@ -220,7 +220,7 @@ func BenchmarkSuggest(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	tally := NewTally(Config{})
 	for i := range 100_000 {
-		tally.Key(key(i), 0, uint32(5*math.Pow(1-r.Float64(), -0.5)))
+		tally.Key(key(i), uint32(5*math.Pow(1-r.Float64(), -0.5)))
 	}
 	for b.Loop() {
 		tally.Suggest(nil)

@@ -39,9 +39,8 @@ type Tally struct {
 	// Events holds the count of the key at each event, that event included:
 	// what is above n is what a limit of n would have refused.
 	Events Distribution
-	// Counts and Peaks hold each key's count at the time of the tally, and the
-	// greatest it ever had.
-	Counts, Peaks Distribution
+	// Peaks holds the greatest count that each key had; of a live tally, its count.
+	Peaks Distribution
 	// Top holds the keys with the highest peaks.
 	Top *Top
 
@@ -68,13 +67,24 @@ func NewTally(c Config) *Tally {
 // nothing.
 func (t *Tally) Event(count uint32) { t.Events.Add(count) }
 
-// Key records a key once, with its present count and its peak. A key that
-// never counted anything (peak 0) is left out.
-func (t *Tally) Key(key edgeguard.Key, count, peak uint32) {
-	if peak == 0 {
-		return
+// Key records a key once, with its peak. A key that never counted anything is left
+// out.
+func (t *Tally) Key(key edgeguard.Key, peak uint32) {
+	if t.Count(peak) {
+		t.Lead(key, peak)
 	}
-	t.Counts.Add(count)
-	t.Peaks.Add(peak)
-	t.Top.Add(Peak{Key: key, Peak: peak})
 }
+
+// Count records the peak of a key, and reports whether it may be among the highest:
+// the caller then passes the key to Lead. Of ten million keys a few thousand are, and
+// the others need not be known.
+func (t *Tally) Count(peak uint32) (leads bool) {
+	if peak == 0 {
+		return false
+	}
+	t.Peaks.Add(peak)
+	return t.Top.takes(peak)
+}
+
+// Lead records a key of which Count returned true.
+func (t *Tally) Lead(key edgeguard.Key, peak uint32) { t.Top.Add(Peak{Key: key, Peak: peak}) }

@@ -23,7 +23,7 @@ func tallyOf(c Config, peaks ...uint32) *Tally {
 		for n := range p {
 			t.Event(n + 1)
 		}
-		t.Key(key(i), p, p)
+		t.Key(key(i), p)
 	}
 	return t
 }

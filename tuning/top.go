@@ -46,6 +46,9 @@ func (t *Top) Add(p Peak) {
 	}
 }
 
+// takes reports whether a key with this peak may be among the highest.
+func (t *Top) takes(peak uint32) bool { return len(t.peaks) < t.k || peak >= t.peaks[0].Peak }
+
 // Sorted returns the peaks kept, highest first; equal ones in the order of
 // their keys.
 func (t *Top) Sorted() []Peak {

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -101,9 +100,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 		words.Keys = tuning.Noun{One: "key", Many: "keys"}
 	}
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit}
-	for e := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
-		out.Tally.Key(keyOf(m, &e), e.Count, e.Count)
-	}
+	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.Lead(keyOf(m, e), e.Count) })
 	return out, true
 }
 
@@ -113,13 +110,16 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	top := leaders{most: n}
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
-		for e := range proven(g.Tables(), meter, s.from.Clock.Local(now)) {
-			key := keyOf(meter, &e)
-			for _, i := range meter.Rules {
-				r := &g.Config.Rules.Rules[i]
-				top.add(admin.KeyCount{Rule: r.Name, Key: key, Count: e.Count, Limit: r.Limit})
-			}
+		set := g.Config.Rules.Rules
+		leads := func(count uint32) bool {
+			return count > 0 && slices.ContainsFunc(meter.Rules, func(i int) bool { return top.takes(count, set[i].Limit) })
 		}
+		proven(g.Tables(), meter, s.from.Clock.Local(now), leads, func(e *shard.Entry) {
+			key := keyOf(meter, e)
+			for _, i := range meter.Rules {
+				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: e.Count, Limit: set[i].Limit})
+			}
+		})
 	}
 	return top.sorted()
 }
@@ -135,11 +135,12 @@ func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
 			continue
 		}
 		keys := 0
-		for e := range proven(g.Tables(), m, s.from.Clock.Local(now)) {
+		counts := func(count uint32) bool { return count > 0 }
+		proven(g.Tables(), m, s.from.Clock.Local(now), counts, func(e *shard.Entry) {
 			if e.Key.Prefix.Overlaps(prefix) {
 				keys++
 			}
-		}
+		})
 		if keys > most.Keys {
 			most.Keys, most.Window = keys, int(m.Window/time.Second)
 		}
@@ -147,17 +148,19 @@ func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
 	return most
 }
 
-// proven returns the keys of a meter that count something, by evidence that cannot
-// be forged.
-func proven(tables []MeterTable, m *rules.Meter, now time.Time) iter.Seq[shard.Entry] {
-	return func(yield func(shard.Entry) bool) {
-		for i := range tables {
-			t := &tables[i]
-			if t.Forgeable || t.Wide > 0 || t.Meter != m {
-				continue
-			}
-			t.Counts.Each(clockguard.Slot(now, m.Width), func(e shard.Entry) bool { return e.Count == 0 || yield(e) })
+// proven looks at what the keys of a meter count by evidence that cannot be forged:
+// it calls wanted with each count, which may be 0, and each with the keys of those for
+// which that returns true.
+func proven(tables []MeterTable, m *rules.Meter, now time.Time, wanted func(count uint32) bool, each func(*shard.Entry)) {
+	for i := range tables {
+		t := &tables[i]
+		if t.Forgeable || t.Wide > 0 || t.Meter != m {
+			continue
 		}
+		t.Counts.Where(clockguard.Slot(now, m.Width), wanted, func(e shard.Entry) bool {
+			each(&e)
+			return true
+		})
 	}
 }
 

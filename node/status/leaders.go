@@ -11,6 +11,8 @@ import (
 type leaders struct {
 	most int
 	keys []admin.KeyCount
+	// last is the last one of as many as are kept, once there were more.
+	last *admin.KeyCount
 }
 
 // nearness orders keys, the nearest first, and equal ones by their names.
@@ -23,15 +25,23 @@ func nearness(a, b admin.KeyCount) int {
 	)
 }
 
+// takes reports whether a key that counts so much may be among the leaders.
+func (l *leaders) takes(count, limit uint32) bool {
+	return l.last == nil || uint64(count)*uint64(l.last.Limit) >= uint64(l.last.Count)*uint64(limit)
+}
+
 // add takes a key if it is among the leaders so far. Room for twice as many
-// is sorted at a time, so that adding one costs a comparison or two.
+// is sorted at a time, so that adding one costs a comparison or two, and of ten
+// million keys few are added at all.
 func (l *leaders) add(k admin.KeyCount) {
-	if l.most <= 0 {
+	if l.most <= 0 || l.last != nil && nearness(k, *l.last) > 0 {
 		return
 	}
 	l.keys = append(l.keys, k)
 	if len(l.keys) >= 2*l.most+64 {
 		l.keys = l.sorted()
+		last := l.keys[l.most-1]
+		l.last = &last
 	}
 }
 

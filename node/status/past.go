@@ -25,9 +25,13 @@ func (s *Status) KeepHistory(now time.Time) {
 		return
 	}
 	var counts tuning.Distribution
-	for e := range proven(g.Tables(), &meters[slices.Index(all, due)], now) {
-		counts.Add(e.Count)
+	add := func(count uint32) bool {
+		if count > 0 {
+			counts.Add(count)
+		}
+		return false
 	}
+	proven(g.Tables(), &meters[slices.Index(all, due)], now, add, nil)
 	s.from.History.Note(now, due, &counts)
 }
 

@@ -126,5 +126,5 @@ type MeterTable struct {
 // Counts is what is read of the counts in a table.
 type Counts interface {
 	Stats() shard.Stats
-	Each(now uint32, yield func(shard.Entry) bool)
+	Where(now uint32, wanted func(count uint32) bool, yield func(shard.Entry) bool)
 }
