@@ -12,6 +12,7 @@ import (
 	"edgeguard/admin/scan"
 	"edgeguard/admin/sorted"
 	"edgeguard/admin/watch"
+	"edgeguard/tuning"
 )
 
 // View is what the API answers, before it is JSON: the pages of the console show
@@ -94,51 +95,62 @@ type scanned struct {
 	inside netip.Prefix
 }
 
+// looked is what a look at a rule's keys found, with what every answer has of it: that
+// is made once, and read by all.
+type looked struct {
+	Counts
+	counted outcome.Counted
+	top     []tuning.Peak // those that count most, in their order
+}
+
 // counts returns what a rule's keys count, by the look that all share.
-func (v *View) counts(ctx context.Context, name string) (r Rule, c Counts, asOf time.Time, found bool) {
+func (v *View) counts(ctx context.Context, name string) (r Rule, l *looked, asOf time.Time, found bool) {
 	rules := v.reader.Rules()
 	i := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Name == name })
 	if i < 0 {
-		return r, c, asOf, false
+		return r, l, asOf, false
 	}
 	r = rules[i]
-	c, asOf, found = scan.Look(ctx, v.scans, scanned{rule: name, limit: r.Limit}, func(now time.Time) Counts {
-		c, _ := v.reader.Counts(now, name, call.MaxLimit)
-		return c
+	l, asOf, found = scan.Look(ctx, v.scans, scanned{rule: name, limit: r.Limit}, func(now time.Time) *looked {
+		c, found := v.reader.Counts(now, name, call.MaxLimit)
+		if !found { // a reload dropped it since
+			return nil
+		}
+		return &looked{c, outcome.NewCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
 	})
-	return r, c, asOf, found && c.Tally != nil // nil: a reload dropped it since
+	return r, l, asOf, found && l != nil
 }
 
 // RuleDetail returns a rule with the distribution of its counts and the n keys
 // that count most, and what each of some thresholds would do, all by one look at
 // the keys; false if there is no such rule, or if ctx ended first.
 func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []outcome.Outcome, found bool) {
-	r, c, asOf, found := v.counts(ctx, name)
+	r, l, asOf, found := v.counts(ctx, name)
 	if !found {
 		return d, nil, false
 	}
-	d = RuleDetail{Rule: r, Counted: outcome.NewCounted(c.Tally, c.LimitOf), Top: topOf(r, c, n), AsOf: asOf.UTC()}
+	d = RuleDetail{Rule: r, Counted: l.counted, Top: topOf(r, l.top, n), AsOf: asOf.UTC()}
 	for _, threshold := range thresholds {
-		outcomes = append(outcomes, v.outcome(r, c, asOf, threshold))
+		outcomes = append(outcomes, v.outcome(l, asOf, threshold))
 	}
 	return d, outcomes, true
 }
 
 // Outcome returns what a threshold of a rule would do now; false as of RuleDetail.
 func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out outcome.Outcome, found bool) {
-	r, c, asOf, found := v.counts(ctx, name)
+	_, l, asOf, found := v.counts(ctx, name)
 	if !found {
 		return out, false
 	}
-	return v.outcome(r, c, asOf, threshold), true
+	return v.outcome(l, asOf, threshold), true
 }
 
-func (v *View) outcome(r Rule, c Counts, asOf time.Time, threshold uint32) outcome.Outcome {
-	o := outcome.NewOutcome(c.Tally, c.LimitOf, threshold, asOf)
+func (v *View) outcome(l *looked, asOf time.Time, threshold uint32) outcome.Outcome {
+	o := outcome.NewOutcome(l.Tally, l.LimitOf, threshold, asOf)
 	if o.Keys <= call.MaxLimit {
 		fresh, now := 0, v.reader.Now()
-		for _, k := range topOf(r, c, int(o.Keys)) {
-			if len(v.reader.Find(now, k.Key.Prefix)) == 0 {
+		for _, p := range l.top[:min(int(o.Keys), len(l.top))] {
+			if len(v.reader.Find(now, p.Key.Prefix)) == 0 {
 				fresh++
 			}
 		}

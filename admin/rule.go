@@ -104,11 +104,11 @@ type RuleDetail struct {
 	AsOf time.Time `json:"as_of"`
 }
 
-// topOf returns the n keys that count most.
-func topOf(r Rule, c Counts, n int) []KeyCount {
-	sorted := c.Tally.Top.Sorted()
-	top := make([]KeyCount, 0, n)
-	for _, p := range sorted[:min(n, len(sorted))] {
+// topOf returns the first n of the keys that count most.
+func topOf(r Rule, sorted []tuning.Peak, n int) []KeyCount {
+	sorted = sorted[:min(n, len(sorted))]
+	top := make([]KeyCount, 0, len(sorted))
+	for _, p := range sorted {
 		top = append(top, KeyCount{Rule: r.Name, Key: p.Key, Count: p.Peak, Limit: r.Limit})
 	}
 	return shown(top)
