@@ -70,6 +70,7 @@ var routes = map[string]sort{
 	"POST /login":                          door,
 	"POST /logout":                         door,
 	"POST /sessions/end":                   change,
+	"GET /welcome":                         read,
 	"GET /blocked":                         read,
 	"GET /near":                            read,
 	"GET /address/{address}":               read,

@@ -61,6 +61,7 @@ var least = map[string]Role{
 
 	"GET /{$}":                 Guest,
 	"GET /find":                Guest,
+	"GET /welcome":             Guest,
 	"GET /blocked":             Guest,
 	"GET /near":                Guest,
 	"GET /address/{address}":   Guest,

@@ -36,6 +36,10 @@ type blockedPage struct {
 	// Newer is where the API lists what this page would, for the script that counts
 	// what is newer; empty on a page where the newest are not the first.
 	Newer string
+	// Counted and Nearest are shown where nobody is blocked.
+	Counted   int
+	Untouched bool
+	Nearest   *keyRow
 }
 
 // filter is a choice of what is shown.
@@ -100,6 +104,9 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 			row.Crossed = page.Blocks[i].Count
 		}
 		shown.Table.Rows = append(shown.Table.Rows, row)
+	}
+	if shown.Blocked == 0 {
+		shown.Counted, shown.Untouched, shown.Nearest = stats.Tables.Keys, untouched(stats), p.nearest(r.Context())
 	}
 	if shown.Matches = matches(&page); now.Sub(page.AsOf) > time.Second {
 		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."

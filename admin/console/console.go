@@ -89,11 +89,12 @@ type page func(w http.ResponseWriter, r *http.Request) (name string, shown any)
 // Routes returns the pages and their files by the patterns of http.ServeMux.
 func (p *Pages) Routes() map[string]http.Handler {
 	routes := map[string]http.Handler{
-		"GET /{$}":                             http.RedirectHandler("/blocked", http.StatusSeeOther),
+		"GET /{$}":                             http.HandlerFunc(p.begin),
 		"GET /find":                            http.HandlerFunc(p.find),
 		"GET /console/assets/{version}/{name}": p.assets,
 	}
 	for pattern, answer := range map[string]page{
+		"GET /welcome":             p.welcome,
 		"GET /blocked":             p.blocked,
 		"GET /near":                p.near,
 		"GET /address/{address}":   p.address,

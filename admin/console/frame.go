@@ -133,15 +133,18 @@ func banners(stats *admin.Stats) []banner {
 	var all []banner
 	for _, e := range stats.Enforcers {
 		if e.Failing > 0 {
-			all = append(all, banner{Bad: true, Strong: e.Name + " does not take the list.",
-				Text: fmt.Sprintf("%s: %s decided and not in force there.", e.Error, words.Plural(e.Intended-e.Installed, "block is", "blocks are"))})
+			all = append(all, failing(&e, stats.Time))
 		}
 	}
 	if stats.Monitor {
 		all = append(all, banner{Strong: "Monitor mode: nothing is refused.", Text: words.Plural(stats.V4+stats.V6, "address or network", "addresses and networks") + " would be."})
 	}
 	if f := stats.Fleet; f != nil && !f.Up {
-		all = append(all, banner{Strong: "Cut off from the fleet.", Text: "This node decides alone; the counts of other nodes are missing. " + f.Fix})
+		since := ""
+		if !f.Since.IsZero() {
+			since = " since " + at(f.Since, stats.Time).Clock
+		}
+		all = append(all, banner{Strong: "Cut off from the fleet" + since + ".", Text: "This node decides alone; the counts of other nodes are missing. " + f.Fix})
 	}
 	if f := stats.Fleet; f != nil && f.Held > 0 {
 		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/held", Label: "Look at them"})
@@ -150,6 +153,16 @@ func banners(stats *admin.Stats) []banner {
 		all = append(all, banner{Text: text})
 	}
 	return all
+}
+
+// failing says what an enforcer lacks.
+func failing(e *admin.Enforcer, now time.Time) banner {
+	last := " It has taken none since this node was started."
+	if !e.Success.IsZero() {
+		last = " It took the last one at " + at(e.Success, now).Clock + "."
+	}
+	return banner{Bad: true, Strong: e.Name + " does not take the list.",
+		Text: fmt.Sprintf("%s: %s decided and not in force there.%s", e.Error, words.Plural(e.Intended-e.Installed, "block is", "blocks are"), last)}
 }
 
 // moment is an instant as a page shows it.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -71,6 +72,16 @@ type nearPage struct {
 
 // nearLength is how many keys are looked at.
 const nearLength = 100
+
+// nearest returns the key that is nearest to a limit, nil if none is counted. It is
+// of the same look as the page Near a limit.
+func (p *Pages) nearest(ctx context.Context) *keyRow {
+	for _, k := range p.view.Nearest(ctx, nearLength) {
+		row := newKeyRow(&k)
+		return &row
+	}
+	return nil
+}
 
 func (p *Pages) near(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &nearPage{frame: p.frame(r, "near", "Near a limit")}

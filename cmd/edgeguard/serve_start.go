@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard"
+	"edgeguard/admin/console/welcome"
 	"edgeguard/config"
 	"edgeguard/internal/words"
 )
@@ -78,8 +79,7 @@ func printTry(e *env, c *config.Config) {
 		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 {
 			continue
 		}
-		fmt.Fprintf(e.stdout, "try it: curl -s -o /dev/null -w '%%{http_code}\\n' -H 'X-Real-IP: 203.0.113.9' 'http://%s/auth/nginx?[1-%d]' | sort | uniq -c\n",
-			l.Address, c.Rules.Rules[0].Limit+1)
+		fmt.Fprintf(e.stdout, "try it: %s\n", welcome.Try(l.Address.String(), c.Rules.Rules[0].Limit))
 		return
 	}
 }

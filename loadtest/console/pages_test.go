@@ -28,7 +28,7 @@ func busy(t *testing.T) *node {
 }
 
 var pages = []string{
-	"/blocked", "/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/held", "/activity", "/activity?kind=block", "/about",
+	"/welcome", "/blocked", "/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/held", "/activity", "/activity?kind=block", "/about",
 	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
 	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
 }
@@ -129,7 +129,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %d\n%s", path, p.status, p.body)
 		}
 	}
-	if p := n.get("/", false); p.status != http.StatusSeeOther || p.header.Get("Location") != "/blocked" {
+	if p := n.get("/", false); p.status != http.StatusSeeOther || p.header.Get("Location") != "/welcome" {
 		t.Errorf("/: %d", p.status)
 	}
 }

@@ -51,13 +51,17 @@ func TestFirstLook(t *testing.T) {
 	b := newTab(t)
 	b.wait("the console listens", func() bool { c, err := asker.Get(address); return err == nil && c.Body.Close() == nil })
 	b.open(address)
-	b.until("nobody is blocked", `document.body.innerText.includes("Nobody is blocked")`)
+	b.until("it says how to begin", `document.body.innerText.includes("Nothing is counted yet")`)
 	for range 1901 {
 		if _, err := fmt.Fprintf(log, "%s - - [%s] \"GET /x HTTP/1.1\" 200 612 \"-\" \"curl/8.0\"\n", offender, time.Now().Format("02/Jan/2006:15:04:05 -0700")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	written := time.Now()
+	b.wait("the line has a ✓", func() bool {
+		b.open(address + "/welcome")
+		return eval[bool](b, `document.body.innerText.includes("✓")`)
+	})
 	b.wait("the offender is on the page", func() bool {
 		b.open(address)
 		return eval[bool](b, `[...document.querySelectorAll("table.blocks a")].some(a => a.textContent === "`+offender+`")`)

@@ -21,7 +21,7 @@ type world struct {
 }
 
 // everywhere are the pages that every node has.
-var everywhere = []string{"/blocked", "/near", "/rules", "/rules/site", "/allowed", "/held", "/activity", "/about", "/address/203.0.113.45", "/network/203.0.113.0/24"}
+var everywhere = []string{"/welcome", "/blocked", "/near", "/rules", "/rules/site", "/allowed", "/held", "/activity", "/about", "/address/203.0.113.45", "/network/203.0.113.0/24"}
 
 const (
 	offender = "203.0.113.45" // blocked by the rule site
