@@ -150,11 +150,11 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 // find sends a browser to what it searches: an address, a network or a rule.
 func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
-	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+	if addr, err := netip.ParseAddr(pasted(text)); err == nil && addr.Zone() == "" {
 		http.Redirect(w, r, "/address/"+addr.Unmap().String(), http.StatusSeeOther)
 		return
 	}
-	if prefix, err := netip.ParsePrefix(text); err == nil {
+	if prefix, err := netip.ParsePrefix(pasted(text)); err == nil {
 		http.Redirect(w, r, pathOf(prefix.Masked()), http.StatusSeeOther)
 		return
 	}
@@ -167,6 +167,16 @@ func (p *Pages) find(w http.ResponseWriter, r *http.Request) {
 	p.html(func(http.ResponseWriter, *http.Request) (string, any) {
 		return "", &notFound{Text: "“" + text + "” is not an address, a network or a rule.", Fix: "Try 203.0.113.7 or 203.0.113.0/24."}
 	}).ServeHTTP(w, r)
+}
+
+// pasted returns an address or a network without what a log or a mail has around it:
+// quotes, brackets, a comma, the client's port.
+func pasted(text string) string {
+	text = strings.Trim(text, " \t\"'`“”<>(),;.")
+	if client, err := netip.ParseAddrPort(text); err == nil {
+		return client.Addr().String()
+	}
+	return strings.Trim(text, "[]")
 }
 
 // key is a key of the keyboard and what it does, where scripts are on.

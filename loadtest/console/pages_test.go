@@ -119,12 +119,13 @@ func TestFind(t *testing.T) {
 	for text, to := range map[string]string{
 		offender: "/address/" + offender, "+203.0.113.45+": "/address/" + offender, "2001:DB8::1": "/address/2001:db8::1", "::ffff:203.0.113.45": "/address/" + offender,
 		"203.0.113.77/24": "/network/203.0.113.0/24", "203.0.113.45/32": "/address/" + offender, "site": "/rules/site",
+		"203.0.113.45:51514": "/address/" + offender, "%22203.0.113.45%22,": "/address/" + offender, "[2001:db8::1]:443": "/address/2001:db8::1", "[2001:db8::1]": "/address/2001:db8::1", "(203.0.113.0/24).": "/network/203.0.113.0/24",
 	} {
 		if p := n.get("/find?q="+text, false); p.status != http.StatusSeeOther || p.header.Get("Location") != to {
 			t.Errorf("%q: %d %s", text, p.status, p.header.Get("Location"))
 		}
 	}
-	for _, path := range []string{"/find?q=", "/find?q=nothing", "/find?q=%3Cscript%3E", "/find?q=fe80::1%25eth0", "/address/nobody", "/network/203.0.113.1", "/rules/none", "/fleet", "/address/%3Cimg%3E"} {
+	for _, path := range []string{"/find?q=", "/find?q=nothing", "/find?q=%3Cscript%3E", "/find?q=fe80::1%25eth0", "/find?q=[fe80::1%25eth0]:80", "/address/nobody", "/network/203.0.113.1", "/rules/none", "/fleet", "/address/%3Cimg%3E"} {
 		if p := n.get(path, false); p.status != http.StatusNotFound || !strings.Contains(p.body, "<h1>Not found</h1>") || strings.Count(p.body, "<script") != 1 || strings.Contains(p.body, "<img") {
 			t.Errorf("%s: %d\n%s", path, p.status, p.body)
 		}
