@@ -94,7 +94,7 @@ func rowNumber(t *testing.T, prefix string) int {
 // No text becomes a formula in a spreadsheet, or another cell.
 func TestExportedTextsAreTexts(t *testing.T) {
 	n := newNode()
-	reasons := []string{"=1+1", "+1", "-1", "@x", "a,b\"c\"", "ordinary", ""}
+	reasons := []string{"=1+1", "+1", "-1", "@x", " =1", "\u00a0\u200b@x", "＝1", "－1", "a,b\"c\"", "ordinary", " a=1", ""}
 	for i, reason := range reasons {
 		b := edgeguard.Block{Prefix: numbered(uint32(i)), Rule: edgeguard.ManualRule, Reason: reason, Origin: "n1", Since: start, Until: start.Add(time.Hour)}
 		if _, _, err := n.list.Add(b, false, start); err != nil {
@@ -103,7 +103,7 @@ func TestExportedTextsAreTexts(t *testing.T) {
 	}
 	for i, row := range serve(t, n, admin.Config{}).table(t, "") {
 		want := reasons[i]
-		if strings.ContainsAny(want[:min(1, len(want))], "=+-@") {
+		if i < 8 {
 			want = "'" + want
 		}
 		if row[2] != want || row[9] != "0" {

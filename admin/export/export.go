@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // media are the types in which a list is exported.
@@ -77,9 +79,12 @@ func Instant(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// Cell returns a text that a spreadsheet does not take for a formula.
+// Cell returns a text that a spreadsheet does not take for a formula. Some skip white
+// space before one, and read its signs in full width.
 func Cell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, blank))
+	if strings.ContainsRune("=+-@＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
