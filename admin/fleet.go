@@ -119,8 +119,29 @@ type FleetNode struct {
 	// what it made of it: nodes of one version and digest agree.
 	List   int64  `json:"list_version"`
 	Digest string `json:"digest,omitempty"`
+	// Figures are null for a node that is gone, of an earlier version, or not heard of
+	// since somebody asked.
+	Figures *FleetFigures `json:"figures"`
 
 	formerNode
+}
+
+// FleetFigures are what a node said of its work, while somebody looked at the fleet.
+type FleetFigures struct {
+	// Age is how long ago it said so. Signed is false if anybody who can write to
+	// Redis may have written it.
+	Age    float64 `json:"age_seconds"`
+	Signed bool    `json:"signed"`
+	// Blocks were made on that node in the last minute, Refused is how many events a
+	// second it refused, Memory the part of the memory for counts that is used, Alarms
+	// how many alarms last.
+	Blocks  uint32  `json:"blocks_last_minute"`
+	Refused float64 `json:"refused_per_second"`
+	Memory  float64 `json:"memory_share"`
+	Alarms  uint16  `json:"alarms"`
+	// Rules is a digest of the rules in force: nodes of one version with equal rules
+	// have the same.
+	Rules string `json:"rules_digest"`
 }
 
 // FleetDetail is the state of a node in its fleet, and the fleet's nodes by their

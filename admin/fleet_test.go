@@ -12,7 +12,8 @@ import (
 func TestFleet(t *testing.T) {
 	n, _ := full(t)
 	n.nodes = []admin.FleetNode{
-		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, LastSeen: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd"},
+		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, LastSeen: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd",
+			Figures: &admin.FleetFigures{Age: 1.5, Signed: true, Blocks: 3, Refused: 2.5, Memory: 0.25, Alarms: 1, Rules: "0123456789abcdef"}},
 		{Name: "n2", Boot: "0022", Started: start, LastSeen: start, Monitor: true},
 	}
 	s := serve(t, n, admin.Config{})
@@ -22,6 +23,9 @@ func TestFleet(t *testing.T) {
 	want.BothNames()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if _, body := s.ask(t, request{method: "GET", path: "/api/v1/fleet", unix: true}); !strings.Contains(string(body), `"figures":null`) {
+		t.Errorf("figures that are not known are not null: %s", body)
 	}
 	status, err := s.overUnix(t).Status(t.Context())
 	if err != nil || !reflect.DeepEqual(status.Fleet, n.stats.Fleet) {

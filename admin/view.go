@@ -105,7 +105,8 @@ type Reader interface {
 	Stats() Stats
 
 	// FleetNodes returns the fleet's nodes as this one last received them, by
-	// name; none for a node alone.
+	// name; none for a node alone. The call has the other nodes report their figures
+	// for the next half minute.
 	FleetNodes() []FleetNode
 
 	// FleetHeld asks the fleet's other nodes which records they hold. It waits for

@@ -182,3 +182,46 @@ func TestLoadUnreadable(t *testing.T) {
 		t.Errorf("large: %v", err)
 	}
 }
+
+// The digest of the rules changes with what a rule decides, and with nothing else.
+func TestRulesDigest(t *testing.T) {
+	digest := func(yaml string) string {
+		t.Helper()
+		c, err := config.Parse("f", []byte(yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.RulesDigest()
+	}
+	const rule, second = "rules:\n  - {name: site, threshold: 2000}\n", "  - {name: login, threshold: 20, match: {path: [/login]}}\n"
+	same := digest(rule)
+	if len(same) != 16 {
+		t.Errorf("%q", same)
+	}
+	for _, yaml := range []string{
+		"node: edge-2\nallowlist: [192.0.2.0/24]\n" + rule,
+		"# a remark\nrules:\n- threshold: 2000\n  name: site\n  window: 300s\n",
+		strings.Replace(rule, "2000}", "2000, candidates: [100, 3000]}", 1),
+	} {
+		if digest(yaml) != same {
+			t.Errorf("another digest of\n%s", yaml)
+		}
+	}
+	seen := map[string]string{same: rule}
+	for _, yaml := range []string{
+		"rules: []\n",
+		strings.Replace(rule, "2000", "2001", 1),
+		strings.Replace(rule, "site", "site2", 1),
+		strings.Replace(rule, "2000}", "2000, guard: 1}", 1),
+		strings.Replace(rule, "2000}", "2000, action: deny}", 1),
+		strings.Replace(rule, "2000}", "2000, window: 10m}", 1),
+		strings.Replace(rule, "2000}", "2000, block_for: 2h}", 1),
+		rule + second,
+		"rules:\n" + second + strings.TrimPrefix(rule, "rules:\n"),
+	} {
+		if other := seen[digest(yaml)]; other != "" {
+			t.Errorf("one digest of\n%s\nand\n%s", yaml, other)
+		}
+		seen[digest(yaml)] = yaml
+	}
+}

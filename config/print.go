@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -44,6 +46,20 @@ func (c *Config) YAML() string {
 	p.enforce(&c.Enforce)
 	p.fleet(c.Fleet)
 	return p.String()
+}
+
+// RulesDigest returns 16 hex digits that are the same for configs of one version with
+// the same rules and limits, in the same order. Candidates are left out: they change
+// nothing.
+func (c *Config) RulesDigest() string {
+	var p printer
+	for i := range c.Specs {
+		rule := c.Rules.Rules[i]
+		rule.Candidates = nil
+		p.rule(&c.Specs[i], &rule, &c.Rules.Meters[rule.Meter])
+	}
+	sum := sha256.Sum256([]byte(p.String()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // printer writes YAML. A struct for the YAML encoder was rejected: its fields and

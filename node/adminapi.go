@@ -12,6 +12,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console"
+	"edgeguard/admin/listing"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
 	"edgeguard/admin/rates"
@@ -154,6 +155,9 @@ func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 			rule.Blocks += n
 			t.Rules[by.Rule] = rule
 			t.Blocks += n
+			if by.Origin != listing.Fleet {
+				t.Here += n
+			}
 		}
 		return t
 	})

@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/redis"
 	"edgeguard/aggregator/roster"
 	"edgeguard/config"
@@ -28,6 +29,7 @@ type fleet struct {
 	run     string // tells this process from another under its boot
 	links   supervisor.Group[*fleetLink]
 	asker   heldon.Asker
+	figures *figures.Board
 	log     *slog.Logger
 }
 
@@ -41,6 +43,7 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 		rc := RedisConfig(c, f.version)
 		rc.Boot, rc.Run = f.boot.String(), f.run
 		key := fmt.Sprintf("fleet %+v", rc)
+		rc.Figures = f.figures
 		rc.Stopped, f.boot.stopped = f.boot.stopped, time.Time{} // a later link follows this process's own
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
@@ -125,6 +128,11 @@ func (f *fleet) sign() {
 
 // nodes returns the fleet's nodes as this one last received them.
 func (f *fleet) nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
+
+// said returns what the nodes say of their work, and has the others say it.
+func (f *fleet) said() []figures.Said {
+	return f.figures.Look(f.peer.Now(), f.peer.pipeline.Current().Config.Node, f.boot.String())
+}
 
 // shares returns what each node of the fleet counts of keys; nil where Redis
 // cannot be asked, which the link reports itself.

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/admin/session"
 	"edgeguard/admin/tune"
+	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -66,6 +67,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		},
 	}
 	n.fleet.asker.Look = n.fleet.look
+	n.fleet.figures = figures.New(func() figures.Figures { return n.admin.status.Own() })
 	n.wireAdmin(s, c)
 }
 
@@ -124,6 +126,7 @@ func (n *Node) sources() status.Sources {
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
 		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
+		Minute: func() rates.Minute { return n.admin.rates.Minute() }, Said: n.fleet.said,
 		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
 	}
 }

@@ -22,6 +22,8 @@ const (
 // Counters are a node's counters since its start.
 type Counters struct {
 	Requests, Denied, Blocks uint64
+	// Here are the blocks that this node made.
+	Here uint64
 	// Rules has the denied events and the blocks of each rule.
 	Rules map[string]RuleCounters
 }
@@ -106,6 +108,7 @@ func (s *series) note(number int64, t Counters) {
 func (t Counters) since(before Counters) Counters {
 	out := Counters{
 		Requests: added(t.Requests, before.Requests), Denied: added(t.Denied, before.Denied), Blocks: added(t.Blocks, before.Blocks),
+		Here:  added(t.Here, before.Here),
 		Rules: make(map[string]RuleCounters),
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
@@ -123,6 +126,24 @@ func added(now, before uint64) uint64 {
 		return now
 	}
 	return now - before
+}
+
+// Minute is what a node did in the last whole steps of a minute.
+type Minute struct {
+	Blocks uint64  // that this node made
+	Denied float64 // events a second
+}
+
+// Minute returns what the node did lately; nothing before the first step has ended.
+func (r *Rates) Minute() (m Minute) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.fine.steps[max(0, len(r.fine.steps)-coarseStep/fineStep):]
+	for _, step := range last {
+		m.Blocks += step.Here
+		m.Denied += float64(step.Denied) / float64(len(last)*fineStep)
+	}
+	return m
 }
 
 // Series returns the series of 5 seconds and that of minutes.

@@ -2,6 +2,7 @@ package rates
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestAgainstEvents(t *testing.T) {
 			for name, one := range totals.Rules {
 				rules[name] = one
 			}
-			return Counters{totals.Requests, totals.Denied, totals.Blocks, rules}
+			return Counters{Requests: totals.Requests, Denied: totals.Denied, Blocks: totals.Blocks, Rules: rules}
 		})
 		n := uint64(random.IntN(50))
 		requests[second], totals.Requests = n, totals.Requests+n
@@ -106,5 +107,24 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 	if s := r.Series()[0]; len(s.Rules) != maxRules || s.Denied[0] != 5 {
 		t.Errorf("%d rules, %v denied", len(s.Rules), s.Denied)
+	}
+}
+
+// What a node did lately is of the last whole minute: blocks that it made, and events
+// that it refused a second.
+func TestMinute(t *testing.T) {
+	var r Rates
+	for second := range int64(601) {
+		if m := r.Minute(); second < 6 && m != (Minute{}) || second == 6 && m != (Minute{5, 2}) {
+			t.Errorf("after %d s: %+v", second, m)
+		}
+		// One block a second for nine minutes, then two; two and then four events.
+		made := uint64(second + max(second-540, 0))
+		r.Note(begin.Add(time.Duration(second)*time.Second), func() Counters {
+			return Counters{Denied: 2 * made, Blocks: 7 * made, Here: made}
+		})
+	}
+	if m := r.Minute(); m.Blocks != 120 || math.Abs(m.Denied-4) > 1e-9 {
+		t.Errorf("%+v", m)
 	}
 }

@@ -16,6 +16,18 @@ func (j *Judge) EncodeBeat(h aggregator.Heartbeat) string {
 	return h.EncodeSigned(j.keys, j.namespace)
 }
 
+// SignFigures returns the text of this node's figures, signed if it has a key.
+func (j *Judge) SignFigures(node, text string) string {
+	return j.keys.Figures(j.namespace, node, text)
+}
+
+// OpenFigures returns the text of a node's figures, and reports whether it is signed
+// by a key of this fleet, and whether it counts.
+func (j *Judge) OpenFigures(node, value string) (text string, signed, ok bool) {
+	text, signed = j.keys.OpenFigures(j.namespace, node, value)
+	return text, signed, signed || !j.require
+}
+
 // Mode returns the node's key_mode; "" without a key.
 func (j *Judge) Mode() string {
 	switch {

@@ -29,6 +29,7 @@ func joinCluster(t *testing.T) *clusterFleet {
 	f := &clusterFleet{t: t, servers: redistest.StartCluster(t, 3, 3)}
 	onCluster := func(c *Config) {
 		c.Addresses, c.User, c.Password, c.Partitions = f.servers.Addrs(), "", "", 16
+		withFigures(c)
 	}
 	f.config = testConfig("", "edge-a")
 	onCluster(&f.config)
@@ -121,6 +122,7 @@ func TestCluster(t *testing.T) {
 	f := joinCluster(t)
 	f.see(3)
 	f.exact("totals", 3)
+	f.members[0].eventually(t, "the figures of the other", func() bool { return strings.HasSuffix(f.members[0].said(), " edge-b:b:false") })
 	f.servers.Failover(f.servers.Owner(f.servers.Slot(f.names.clocks[0])))
 	f.see(2)
 	f.exact("totals after a fail-over", 5)

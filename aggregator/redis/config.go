@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/redis/endpoint"
 	"edgeguard/aggregator/redis/library"
 )
@@ -88,6 +89,8 @@ type Config struct {
 	Version string
 	// Monitor: blocks are received, and none is published.
 	Monitor bool
+	// Figures has what the nodes say of their work; nil for none.
+	Figures *figures.Board
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis/eviction"
+	"edgeguard/aggregator/redis/exchange"
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
@@ -43,6 +44,7 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 		l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
 		l.compareLists(ctx, s)
 		l.exchangeMACs(ctx, &s)
+		l.exchangeFigures(ctx)
 		l.calmCrowded()
 	}
 }
@@ -58,7 +60,7 @@ func (l *Link) heartbeat(ctx context.Context, announce bool) (roster.State, erro
 		mine := l.ownHeartbeat()
 		judge := l.judge.Load()
 		field, value, since = mine.Field(), judge.EncodeBeat(mine), l.nodes.Since(time.Now())
-		reported = fmt.Sprint(mine.Own, mine.Monitor, judge.Mode(), judge.Key())
+		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, judge.Mode(), judge.Key())
 	} else if since == 0 {
 		since = -1 // the whole list is the heartbeat loop's
 	}
@@ -147,7 +149,7 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(l.ahead().Microseconds()) / 1000,
 		PushLagMS: l.stats.pushLag().Milliseconds(),
 		Changes:   changes, Digest: digest, Cutoff: l.cutoff.Load(), Own: l.node.Own(),
-		Run: l.config.Run, Seq: l.seq.Add(1),
+		Run: l.config.Run, Seq: l.seq.Add(1), Looks: l.config.Figures.Looks(l.node.Now()),
 	}
 	if !l.mirror.Merging() { // else what waits may be of an earlier version
 		h.Hold(l.node.Waits(aggregator.MostWaits))
@@ -185,6 +187,17 @@ func (l *Link) alarmDuplicates(names []string) {
 	case last != "":
 		l.node.Calm("duplicate_name", last)
 		l.alarms.duplicate = ""
+	}
+}
+
+// exchangeFigures reports this node's figures, and reads those of the others, if
+// somebody looks at the fleet. An error does not end the session.
+func (l *Link) exchangeFigures(ctx context.Context) {
+	err := l.figures.Step(ctx, exchange.Turn{
+		Now: l.node.Now(), Fleet: l.fleetNow(), Node: l.config.Node, Boot: l.config.Boot, Alive: l.nodes.Alive(), Judge: l.judge.Load(),
+	})
+	if err != nil {
+		l.stats.failed("figures")
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"edgeguard/aggregator/health"
 	"edgeguard/aggregator/mirror"
 	"edgeguard/aggregator/outbox"
+	"edgeguard/aggregator/redis/exchange"
 	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
 )
@@ -57,6 +58,7 @@ type Link struct {
 	drift   drift.Drift // the heartbeat loop's
 	asks    ask.Asks    // the heartbeat loop's
 	answers ask.Answers // the heartbeat loop's
+	figures exchange.Exchange
 
 	evictions health.Evictions // the heartbeat loop's
 	seq       atomic.Uint64    // heartbeats that were sent
@@ -112,6 +114,7 @@ func New(c Config, node Peer) (*Link, error) {
 		wake:    make(chan struct{}, 1), resync: make(chan struct{}, 1),
 		clears: cleared.NewQueue(), mirror: mirror.New(),
 	}
+	l.figures = exchange.Exchange{Board: c.Figures, Client: client, Key: newNames(l.config.Namespace, 0).figures, Timeout: l.config.Timeout}
 	l.health = health.New(l.started, node.Alarm, node.Calm)
 	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
 	l.nodes = roster.New(l.config.Node, l.config.Boot, l.draw)

@@ -64,7 +64,8 @@ type Stats struct {
 	// Within.
 	Ahead, Within time.Duration
 	// Errors counts errors by what was tried: push, watch, split, forget,
-	// publish, beat, ask, sync, stream, connect, install.
+	// publish, beat, ask, figures, sync, stream, connect,
+	// install.
 	Errors map[string]uint64
 }
 

@@ -19,23 +19,42 @@ const (
 // Beat returns text, which is the JSON object of the heartbeat in this field,
 // with its MAC as the last member. It returns text itself for nil.
 func (k *Keys) Beat(namespace, field, text string) string {
-	if k == nil || text == "" || ambiguous(namespace, field) {
-		return text
-	}
-	mac := k.all[0].mac(beatMessage, namespace, field, text)
-	return text[:len(text)-1] + beatStart + hex.EncodeToString([]byte(mac)) + beatEnd
+	return k.seal(beatMessage, namespace, field, text)
 }
 
 // OpenBeat returns what [Keys.Beat] was given, and true if the MAC is by one of
 // the keys. Otherwise it returns value as it is, and false.
 func (k *Keys) OpenBeat(namespace, field, value string) (text string, signed bool) {
+	return k.open(beatMessage, namespace, field, value)
+}
+
+// Figures returns the JSON object of a node's figures with its MAC, as [Keys.Beat]
+// does of a heartbeat. The MAC of one does not fit the other.
+func (k *Keys) Figures(namespace, node, text string) string {
+	return k.seal(figuresMessage, namespace, node, text)
+}
+
+// OpenFigures returns what [Keys.Figures] was given, as [Keys.OpenBeat] does.
+func (k *Keys) OpenFigures(namespace, node, value string) (text string, signed bool) {
+	return k.open(figuresMessage, namespace, node, value)
+}
+
+func (k *Keys) seal(kind, namespace, field, text string) string {
+	if k == nil || text == "" || ambiguous(namespace, field) {
+		return text
+	}
+	mac := k.all[0].mac(kind, namespace, field, text)
+	return text[:len(text)-1] + beatStart + hex.EncodeToString([]byte(mac)) + beatEnd
+}
+
+func (k *Keys) open(kind, namespace, field, value string) (text string, signed bool) {
 	cut := len(value) - tail
 	if cut < 0 || value[cut:cut+len(beatStart)] != beatStart || value[len(value)-len(beatEnd):] != beatEnd {
 		return value, false
 	}
 	mac, err := hex.DecodeString(value[cut+len(beatStart) : len(value)-len(beatEnd)])
 	text = value[:cut] + "}"
-	if err != nil || !k.fits(string(mac), beatMessage, namespace, field, text) {
+	if err != nil || !k.fits(string(mac), kind, namespace, field, text) {
 		return value, false
 	}
 	return text, true

@@ -1,5 +1,5 @@
 // Package sign makes and verifies the MACs of what a fleet's nodes write to
-// Redis: block records and heartbeats. The key is in a file on each node, so
+// Redis: block records, heartbeats and figures. The key is in a file on each node, so
 // that who can write to Redis cannot speak for a node.
 //
 // A MAC is 21 bytes: the byte 1, the key's ID (4 bytes), and the first 16 bytes
@@ -28,6 +28,8 @@ const (
 	idMessage     = "edgeguard fleet key id 1"
 	recordMessage = "edgeguard fleet record 1"
 	beatMessage   = "edgeguard fleet beat 1"
+
+	figuresMessage = "edgeguard fleet figures 1"
 )
 
 // Keys are the keys of one node: the first signs, all verify. nil is a node

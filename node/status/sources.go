@@ -16,6 +16,7 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -47,8 +48,9 @@ type Sources struct {
 	Conditions func() []edgeguard.Alarm
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
-	// Rates returns what the node did lately.
-	Rates func() []rates.Series
+	// Rates returns what the node did lately, Minute what it did in the last minute.
+	Rates  func() []rates.Series
+	Minute func() rates.Minute
 	// Overlay returns what operators changed of a rule, Unused what of it is not in
 	// force.
 	Overlay func(rule string) config.RuleOverlay
@@ -68,6 +70,8 @@ type Sources struct {
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode
 	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
+	// Said returns what the fleet's nodes say of their work, and has them say it.
+	Said func() []figures.Said
 	// Held asks the fleet's other nodes which records they hold.
 	Held func(context.Context) (admin.FleetHeld, error)
 }

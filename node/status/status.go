@@ -215,13 +215,5 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 	return f
 }
 
-// FleetNodes implements admin.Reader.
-func (s *Status) FleetNodes() []admin.FleetNode {
-	if s.from.Current().Config.Fleet == nil {
-		return nil
-	}
-	return s.from.Nodes()
-}
-
 // FleetHeld implements admin.Reader.
 func (s *Status) FleetHeld(ctx context.Context) (admin.FleetHeld, error) { return s.from.Held(ctx) }

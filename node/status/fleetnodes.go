@@ -1,0 +1,37 @@
+package status
+
+import (
+	"edgeguard/admin"
+	"edgeguard/aggregator/figures"
+)
+
+// FleetNodes implements admin.Reader.
+func (s *Status) FleetNodes() []admin.FleetNode {
+	if s.from.Current().Config.Fleet == nil {
+		return nil
+	}
+	said, now := make(map[string]figures.Said), s.from.Clock.Now()
+	for _, f := range s.from.Said() {
+		said[f.Node] = f
+	}
+	nodes := s.from.Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		if f, ok := said[n.Name]; ok && n.Alive && f.Boot == n.Boot {
+			n.Figures = &admin.FleetFigures{
+				Age: max(now.Sub(f.Heard).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules,
+			}
+		}
+	}
+	return nodes
+}
+
+// Own returns this node's figures.
+func (s *Status) Own() figures.Figures {
+	m, memory := s.from.Minute(), s.from.Memory()
+	used, limit := memory.Used+s.from.Samples.Used(), memory.Limit+s.from.Samples.Most()
+	return figures.Figures{
+		Blocks: uint32(min(m.Blocks, 1<<32-1)), Refused: m.Denied, Memory: float64(used) / float64(max(limit, 1)),
+		Alarms: uint16(min(len(s.from.Conditions()), 1<<16-1)), Rules: s.from.Current().Config.RulesDigest(),
+	}
+}
