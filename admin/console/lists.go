@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"edgeguard"
@@ -65,39 +64,6 @@ func (p *Pages) held(_ http.ResponseWriter, r *http.Request) (string, any) {
 	}
 	shown.More = len(all) - len(shown.Rows)
 	return "held.html", shown
-}
-
-// fleetPage is the fleet as this node sees it.
-type fleetPage struct {
-	frame
-	Fleet *admin.Fleet
-	Nodes []nodeRow
-	Agree int
-}
-
-type nodeRow struct {
-	admin.FleetNode
-	Seen         string
-	Agrees, Ours bool // on the list; runs the version of this node
-}
-
-func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
-	f := p.frame(r, "fleet", "Fleet")
-	shown := &fleetPage{frame: f, Fleet: f.stats.Fleet}
-	if shown.Fleet == nil {
-		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
-	}
-	nodes, now := p.reader.FleetNodes(), p.reader.Now()
-	own := slices.IndexFunc(nodes, func(n admin.FleetNode) bool { return n.Name == shown.Node && n.Alive })
-	for _, n := range nodes {
-		row := nodeRow{FleetNode: n, Seen: at(n.LastSeen, now).Ago, Ours: n.Version == shown.Version}
-		row.Agrees = own >= 0 && n.List == nodes[own].List && n.Digest == nodes[own].Digest
-		if row.Agrees && n.Alive {
-			shown.Agree++
-		}
-		shown.Nodes = append(shown.Nodes, row)
-	}
-	return "fleet.html", shown
 }
 
 // networkPage is the blocks inside a network, and those around it.

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+)
+
+// fleetPage is the fleet as this node sees it.
+type fleetPage struct {
+	frame
+	Fleet *admin.Fleet
+	Nodes []nodeRow
+	Agree int // alive nodes that have the list of this one
+	Other int // that have other rules
+	// Silent nodes are alive and have not reported their figures. Those of the others
+	// are up to so old; Unsigned ones may be anybody's.
+	Silent   int
+	Oldest   string
+	Unsigned bool
+}
+
+type nodeRow struct {
+	admin.FleetNode
+	Seen         string
+	This         bool
+	Agrees, Ours bool // on the list; runs the version of this node
+	OtherRules   bool // known only of a node of the same version
+	Memory       string
+}
+
+func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
+	f := p.frame(r, "fleet", "Fleet")
+	shown := &fleetPage{frame: f, Fleet: f.stats.Fleet}
+	if shown.Fleet == nil {
+		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
+	}
+	nodes, oldest := p.reader.FleetNodes(), 0.0
+	own := &admin.FleetNode{Version: shown.Version}
+	if at := slices.IndexFunc(nodes, func(n admin.FleetNode) bool { return n.Name == shown.Node && n.Alive }); at >= 0 {
+		own = &nodes[at]
+	}
+	for i := range nodes {
+		row := p.nodeRow(&nodes[i], own)
+		switch f := row.Figures; {
+		case !row.Alive:
+		case f == nil:
+			shown.Silent++
+		default:
+			oldest = max(oldest, f.Age)
+			shown.Unsigned = shown.Unsigned || !f.Signed
+		}
+		if row.Agrees {
+			shown.Agree++
+		}
+		if row.OtherRules {
+			shown.Other++
+		}
+		shown.Nodes = append(shown.Nodes, row)
+	}
+	shown.Oldest = words.Seconds(int(oldest + 1))
+	return "fleet.html", shown
+}
+
+// nodeRow returns the row of a node beside that of the node that shows it, which is
+// empty until its own heartbeat was read.
+func (p *Pages) nodeRow(n, own *admin.FleetNode) nodeRow {
+	row := nodeRow{FleetNode: *n, Seen: words.Length(max(p.reader.Now().Sub(n.LastSeen), 0)), This: n == own, Ours: n.Version == own.Version}
+	row.Agrees = n.Alive && own.Name != "" && n.List == own.List && n.Digest == own.Digest
+	if f := n.Figures; f != nil {
+		row.Memory = words.PercentShare(f.Memory)
+		row.OtherRules = row.Ours && own.Figures != nil && f.Rules != own.Figures.Rules
+	}
+	return row
+}
