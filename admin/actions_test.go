@@ -309,6 +309,8 @@ func TestPageOfABlock(t *testing.T) {
 		{"203.0.113.7", []string{"reason", ""}, 422, "a note is required"},
 		{"203.0.113.7", []string{"reason", long}, 400, "longer than 256 bytes"},
 		{"203.0.113.7", []string{"reason", "a\u202eb"}, 400, "control characters"},
+		{"203.0.113.7", []string{"reason", "a\u200bb"}, 400, "not seen"},
+		{"203.0.113.7", []string{"reason", "ok\U000e0061\U000e007f"}, 400, "not seen"},
 		{"203.0.113.7", []string{"reason", "a\nb"}, 400, "control characters"},
 		{"203.0.113.7", []string{"reason", "x", "for", "1 week"}, 400, `"1 week" is not a duration`},
 		{"203.0.113.7", []string{"reason", "x", "for", "9999d"}, 400, "not between 0 and 3650d"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/safetext"
 )
 
 // Where an allowance was made.
@@ -28,7 +29,7 @@ type Allowance struct {
 
 // NewAllowance returns an allowance made at run time as the API shows it.
 func NewAllowance(b edgeguard.Block) Allowance {
-	a := Allowance{Prefix: b.Prefix, Source: AllowedByOperator, Reason: b.Reason, Origin: b.Origin, Since: b.Since.UTC()}
+	a := Allowance{Prefix: b.Prefix, Source: AllowedByOperator, Reason: safetext.Strip(b.Reason), Origin: b.Origin, Since: b.Since.UTC()}
 	if !endless(b.Until) {
 		a.Until = b.Until.UTC()
 	}

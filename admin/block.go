@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
+	"edgeguard/internal/safetext"
 )
 
 // Block is an active block, or in an event one that was lifted.
@@ -22,10 +23,11 @@ type Block struct {
 	Proxied bool      `json:"proxied,omitempty"` // learned from behind a trusted proxy
 }
 
-// NewBlock returns a block as the API shows it.
+// NewBlock returns a block as the API shows it. Of its reason, which another node may have
+// sent, all is seen.
 func NewBlock(b edgeguard.Block) Block {
 	return Block{
-		Prefix: b.Prefix, Rule: b.Rule, Reason: b.Reason, Origin: b.Origin,
+		Prefix: b.Prefix, Rule: b.Rule, Reason: safetext.Strip(b.Reason), Origin: b.Origin,
 		Count: b.Count, Limit: b.Limit, Since: b.Since.UTC(), Until: b.Until.UTC(), Proxied: b.Proxied,
 	}
 }

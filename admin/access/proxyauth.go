@@ -66,7 +66,7 @@ func single(r *http.Request, name string) (string, *Refusal) {
 		return "", nil
 	}
 	text := strings.TrimSpace(values[0])
-	if len(values) > 1 || len(text) > mostUser || !safetext.Clean(text) {
+	if len(values) > 1 || len(text) > mostUser || !safetext.Plain(text) {
 		return "", &Refusal{Reason: "proxy", Status: http.StatusBadRequest, Field: name, Detail: "is given more than once, is longer than 128 bytes, or has control characters", Fix: "have the proxy set it, and remove what the client sends"}
 	}
 	return text, nil

@@ -103,10 +103,10 @@ func ParseSpan(text string) (time.Duration, error) {
 	return time.Duration(n) * 24 * time.Hour, err
 }
 
-// CheckReason refuses what would garble a log or a list.
+// CheckReason refuses what would garble a log or a list, and what is not seen there.
 func CheckReason(reason string) *Problem {
-	if len(reason) > MaxReason || !safetext.Clean(reason) {
-		return NewProblem(http.StatusBadRequest, "reason", "is longer than 256 bytes or has control characters", "use one short line")
+	if len(reason) > MaxReason || !safetext.Plain(reason) {
+		return NewProblem(http.StatusBadRequest, "reason", "is longer than 256 bytes or has control characters or characters that are not seen", "use one short line")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package safetext
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,19 +15,39 @@ func Clean(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, acts) < 0
 }
 
+// Plain reports whether text is [Clean] and every character of it is seen. It is for
+// what people write: two notes that look the same are the same, and none holds a
+// message that only programs read. What nodes send each other is not refused for it,
+// since versions before accepted it.
+func Plain(text string) bool {
+	if !Clean(text) {
+		return false
+	}
+	before := rune(0)
+	for _, r := range text {
+		if hidden(before, r) {
+			return false
+		}
+		before = r
+	}
+	return true
+}
+
 // Strip returns text with a space for each tab and line end, a question mark for
-// each other character that [Clean] refuses, and U+FFFD for invalid UTF-8.
+// each other character that [Plain] refuses, and U+FFFD for invalid UTF-8.
 func Strip(text string) string {
-	if Clean(text) {
+	if Plain(text) {
 		return text
 	}
+	before := rune(0)
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r':
-			return ' '
-		case acts(r):
-			return '?'
+			r = ' '
+		case acts(r) || hidden(before, r):
+			r = '?'
 		}
+		before = r
 		return r
 	}, text)
 }
@@ -51,3 +72,24 @@ func acts(r rune) bool {
 	}
 	return false
 }
+
+// hidden reports whether nothing is seen of r behind another character, 0 at the
+// beginning. Joiners belong to emoji and to scripts from Hebrew on, and a selector to the
+// character before it.
+func hidden(before, r rune) bool {
+	const hebrew = 0x590
+	switch {
+	case r < utf8.RuneSelf:
+		return false
+	case joins(r):
+		return before < hebrew || joins(before)
+	case selects(r):
+		return before == 0 || joins(before) || selects(before)
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+func joins(r rune) bool   { return r == 0x200c || r == 0x200d }
+func selects(r rune) bool { return r >= 0xfe00 && r <= 0xfe0f }

@@ -36,15 +36,47 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// Text of which a part is not seen is not plain. It stays clean: nodes of versions
+// before sent it.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"Grüße, 客戶, שלום, 🚫, ⚠️, 1️⃣": "Grüße, 客戶, שלום, 🚫, ⚠️, 1️⃣",
+		"👩\u200d💻 ❤\ufe0f\u200d🔥":     "👩\u200d💻 ❤\ufe0f\u200d🔥",
+		"می\u200cخواهم, क्\u200dष":    "می\u200cخواهم, क्\u200dष",
+		"\u0600\u0661":                "\u0600\u0661", // a sign that is seen
+		"a\u200bb":                    "a?b",
+		"a\u200db, \u200c":            "a?b, ?",
+		"é\u200c客\u200d\u200d":        "é?客\u200d?",
+		"\ufeffa\u2060\u00ad\u2062":   "?a???",
+		"a\ufe0f\ufe0f, \ufe01":       "a\ufe0f?, \ufe01",
+		"\ufe0f":                      "?",
+		"\u3164\uffa0\u115f\u034f":    "????",
+		"a\U000e0041\U000e007f":       "a??",
+		"a\U000e0101":                 "a?",
+		"a\U0001d173\ufff9":           "a??",
+	} {
+		if got := Strip(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+		if Plain(text) != (text == want) || !Clean(text) {
+			t.Errorf("%q: plain %v, clean %v", text, Plain(text), Clean(text))
+		}
+	}
+	if Plain("a\u202eb") || Plain("\xff") {
+		t.Error("what is not clean is plain")
+	}
+}
+
 func FuzzStrip(f *testing.F) {
 	f.Add("a\x1b\u202e\x9b")
+	f.Add("\t\u200d\ufe0f\U000e0041")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Strip(text)
-		if !Clean(got) || !utf8.ValidString(got) || Strip(got) != got {
+		if !Plain(got) || !utf8.ValidString(got) || Strip(got) != got {
 			t.Fatalf("%q became %q", text, got)
 		}
-		if Clean(text) && got != text {
-			t.Fatalf("clean text changed: %q became %q", text, got)
+		if Plain(text) && got != text {
+			t.Fatalf("plain text changed: %q became %q", text, got)
 		}
 	})
 }

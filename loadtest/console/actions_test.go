@@ -143,6 +143,7 @@ func TestBlockByAPage(t *testing.T) {
 	}{
 		{"203.0.113.7", note(strings.Repeat("x", 4096)), 400, "longer than 256 bytes"},
 		{"203.0.113.7", note("a\u202eb"), 400, "control characters"},
+		{"203.0.113.7", note("a\u200bb"), 400, "not seen"},
 		{"203.0.113.7", nil, 422, "a note is required"},
 		{"127.0.0.1", note("x"), 409, "the box is not ticked"},
 		{"20.0.0.0/8", note("x"), 409, "the box is not ticked"},
