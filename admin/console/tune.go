@@ -25,6 +25,7 @@ type tunePage struct {
 	Typed   string // what the form was sent with
 	Problem string // of it
 	Curve   *draw.Curve
+	Drag    *drag
 	Over    []overRow
 	More    uint64 // over the limit and not in Over
 	Below   *overRow
@@ -82,6 +83,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	}
 	if d.Keys > 0 {
 		shown.Curve = draw.NewCurve(shown.distribution())
+		shown.Drag = newDrag(shown)
 	}
 	p.list(shown)
 	if o := shown.Overlay; o != nil {
@@ -250,13 +252,13 @@ func (t *tunePage) Suggested() string {
 // Share is the part of all events that is over a limit.
 func (t *shape) Share(o answers.Outcome) string { return words.PercentShare(o.RequestShare) }
 
-// Fresh is how many of the keys over the tried limit are not blocked; empty where so
+// Fresh says how many of the keys over the tried limit are not blocked; empty where so
 // many are over that it is not known.
 func (t *tunePage) Fresh() string {
 	if t.Tried.NewKeys == nil {
 		return ""
 	}
-	return words.Number(*t.Tried.NewKeys)
+	return words.Number(*t.Tried.NewKeys) + " of them not blocked now"
 }
 
 // Heading is what the list of keys shows.

@@ -2,9 +2,10 @@
 export const root = document.documentElement;
 export const number = n => n.toLocaleString("en-US");
 export const find = (what, within = document) => within.querySelector(what);
+export const all = what => document.querySelectorAll(what);
 
 // data returns what the server left for a script.
-export const data = id => JSON.parse(document.getElementById(id)?.textContent ?? "null");
+export const data = (id, page = document) => JSON.parse(page.getElementById(id)?.textContent ?? "null");
 
 export function set(element, attributes) {
   for (const name in attributes) element.setAttribute(name, attributes[name]);
@@ -21,17 +22,18 @@ export function add(parent, tag, text, attributes) {
 
 export const show = (element, text) => { if (element && element.textContent !== text) element.textContent = text; };
 
-const chosen = (name, byDefault) => (localStorage.getItem("edgeguard-" + name) ?? byDefault) === "on";
+export const chosen = (name, byDefault) => (localStorage.getItem("edgeguard-" + name) ?? byDefault) === "on";
 
 // The server writes times in UTC.
 const local = chosen("local", "off");
 export const zone = local ? new Date().toLocaleTimeString("en", { timeZoneName: "short" }).split(" ").pop() : "UTC";
 export const clock = ms => local ? new Date(ms).toLocaleTimeString("en-GB") : new Date(ms).toISOString().slice(11, 19);
 
-if (local) {
-  const today = find(".state time").dateTime.slice(0, 10), all = document.createTreeWalker(find("main"), NodeFilter.SHOW_TEXT);
-  while (all.nextNode()) { // what people wrote stays: it is quoted, or in a bdi
-    const text = all.currentNode;
+// inZone turns the times of a page into those of the zone.
+function inZone(page) {
+  const today = find(".state time", page).dateTime.slice(0, 10), texts = document.createTreeWalker(find("main", page), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) { // what people wrote stays: it is quoted, or in a bdi
+    const text = texts.currentNode;
     if (text.parentElement.closest("script, pre, bdi:not(.sentence bdi)")) continue;
     text.data = text.data.replace(/“[^”]*”|(\d+ [A-Z].. \d{4} )?\b(\d\d:\d\d:\d\d)\b/g, (whole, day, time) => {
       if (!time) return whole;
@@ -39,6 +41,45 @@ if (local) {
       return (day ? at.toLocaleDateString("en-GB", { dateStyle: "medium" }) + " " : "") + clock(at);
     }).replace(/\bUTC\b/, zone);
   }
+}
+if (local) inZone(document);
+
+// become turns an element into another one. What is the same stays, and with it the focus; so does what a script added.
+function become(is, other) {
+  if (is.isEqualNode(other)) return;
+  if (is.nodeName !== other.nodeName) return is.replaceWith(document.importNode(other, true));
+  if (is.nodeType !== 1) return is.data = other.data;
+  for (const { name } of [...is.attributes]) if (name !== "open" && !other.hasAttribute(name)) is.removeAttribute(name);
+  for (const { name, value } of other.attributes) if (is.getAttribute(name) !== value) is.setAttribute(name, value);
+  const parts = [...is.childNodes].filter(part => !part.classList?.contains("own"));
+  [...other.childNodes].forEach((part, i) => parts[i] ? become(parts[i], part) : is.append(document.importNode(part, true)));
+  parts.slice(other.childNodes.length).forEach(part => part.remove());
+}
+
+// renewing returns a function that has a part of the page become what it is now, one at a time and where may(page) allows it.
+export function renewing(part, may = () => true, then = () => {}) {
+  let busy, again;
+  return function renew() {
+    again = busy;
+    if (busy) return;
+    busy = true;
+    const ask = new XMLHttpRequest(); // it reads HTML without a policy for trusted types, and runs nothing of it
+    ask.open("GET", location.href);
+    ask.responseType = "document";
+    ask.onloadend = () => {
+      const page = ask.status === 200 ? ask.response : null, line = page && find(".asof", page);
+      if (ask.status === 401 || page && !line) return location.reload(); // it is the page of the login
+      busy = false;
+      if (page && may(page)) {
+        if (local) inZone(page);
+        line.replaceWith(document.importNode(find(".asof"), true)); // live has its own
+        become(find(part), find(part, page));
+        then();
+      }
+      if (again) renew();
+    };
+    ask.send();
+  };
 }
 
 export function meter(svg, count, limit) {
@@ -53,7 +94,7 @@ export function meter(svg, count, limit) {
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
 // six connections to a host. Where events were lost, the page is loaded again.
 export function live(query, figures, changed) {
-  const line = find(".asof");
+  const line = find(".asof"), banners = renewing(".banners");
   let source, retry, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
   const state = (before, after = "") => { show(line, before + clock(asOf) + " " + zone + after); line.classList.toggle("live", !after); };
   const take = m => { heard = Date.now(); asOf = Date.parse(m.time); figures(m.figures, asOf); };
@@ -70,7 +111,7 @@ export function live(query, figures, changed) {
     clearTimeout(retry);
     source = new EventSource(`/api/v1/watch?kind=block,unblock,held&after=${id}&${query}`);
     source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); });
-    for (const kind of ["block", "unblock", "held"]) source.addEventListener(kind, e => { id = e.lastEventId; changed(); });
+    for (const kind of ["block", "unblock", "held"]) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (kind === "held") banners(); });
     source.addEventListener("gap", () => location.reload());
     source.onopen = () => changed();
     source.onerror = () => { if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
@@ -88,7 +129,7 @@ export function live(query, figures, changed) {
     const silent = Math.floor((Date.now() - heard) / 1000);
     if (document.hidden) return;
     document.body.classList.toggle("stale", silent >= 20);
-    for (const b of document.querySelectorAll("main button")) b.disabled = silent >= 30;
+    for (const b of all("main button")) b.disabled = silent >= 30;
     if (silent < 20) return;
     state("Stopped at ", ", trying again");
     if (silent % 20 === 0) open();
@@ -106,8 +147,8 @@ add(find("header"), "button", "◐", { type: "button", class: "icon", "aria-labe
 
 // The page About lists the keys, and has the choices.
 function row(step) {
-  const all = [...document.querySelectorAll("main td.who a, main td a.who")], at = all.indexOf(document.activeElement);
-  all[at < 0 ? 0 : at + step]?.focus();
+  const rows = [...all("main td.who a, main td a.who")], at = rows.indexOf(document.activeElement);
+  rows[at < 0 ? 0 : at + step]?.focus();
 }
 const keys = {
   "/": () => find(".find input").focus(),
@@ -127,8 +168,3 @@ addEventListener("keydown", e => {
   else if (Object.hasOwn(keys, pressed)) { e.preventDefault(); keys[pressed](); }
   else if (e.key === "g") first = "g";
 });
-for (const box of document.querySelectorAll("#choices input")) {
-  box.checked = chosen(box.name, box.value);
-  box.onchange = () => { localStorage.setItem("edgeguard-" + box.name, box.checked ? "on" : "off"); location.reload(); };
-  find("#choices").hidden = false;
-}

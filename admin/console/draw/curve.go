@@ -23,7 +23,7 @@ type Curve struct {
 	Below  []Tick
 	Label  string
 	// Right and Top are where the axes end, as logarithms to the base 10: scripts
-	// compute places from them.
+	// compute places from them and from [Begin].
 	Right, Top float64
 }
 
@@ -44,12 +44,9 @@ type Mark struct {
 // Span is a part of the axis below.
 type Span struct{ X, W string }
 
-// The axes of a curve begin below 1, so that what counts 1 has a width, and what no
-// key counts lies on the ground.
-var (
-	curveLeft   = math.Log10(0.7)
-	curveGround = math.Log10(0.7)
-)
+// Begin is where both axes of a curve begin, as a logarithm to the base 10: below 1,
+// so that what counts 1 has a width, and what no key counts lies on the ground.
+var Begin = math.Log10(0.7)
 
 // barWidth is how wide a bar is at least, in decades: the buckets of a histogram
 // are narrower, and their widths jump at each doubling.
@@ -118,12 +115,12 @@ func NewCurve(d *Distribution) *Curve {
 // x is the place of a count, from 0 to 1. Counts are whole: a limit's line is drawn
 // between it and the next count, which is the first that is over.
 func (c *Curve) x(count float64) float64 {
-	return min(max((math.Log10(max(count, 0.1))-curveLeft)/(c.Right-curveLeft), 0), 1)
+	return min(max((math.Log10(max(count, 0.1))-Begin)/(c.Right-Begin), 0), 1)
 }
 
 // y is the place of a number of keys, from 0 at the top to 1.
 func (c *Curve) y(keys float64) float64 {
-	return 1 - min(max((math.Log10(max(keys, 0.7))-curveGround)/(c.Top-curveGround), 0), 1)
+	return 1 - min(max((math.Log10(max(keys, 0.7))-Begin)/(c.Top-Begin), 0), 1)
 }
 
 // Part writes a part of a drawing, from 0 to 1, as a percentage.
@@ -132,9 +129,9 @@ func Part(of float64) string { return fmt.Sprintf("%.2f%%", 100*of) }
 func (c *Curve) mark(limit uint32, class, label string) Mark {
 	m := Mark{X: Part(c.x(float64(limit) + 0.5)), Anchor: "middle", Class: class, Label: label}
 	switch x := c.x(float64(limit)); {
-	case x < 0.2:
+	case x < 0.25:
 		m.Anchor = "start"
-	case x > 0.8:
+	case x > 0.75:
 		m.Anchor = "end"
 	}
 	return m

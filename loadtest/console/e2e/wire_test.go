@@ -56,6 +56,23 @@ func TestSizes(t *testing.T) {
 	if requests > 5 || requests < 3 || size > 60_000 || html > 15_000 || html == 0 {
 		t.Error("at most 5 requests, 60,000 bytes and 15,000 of HTML are right")
 	}
+	for _, path := range []string{"/blocked", "/address/100.64.0.1", "/rules/site", "/near", "/about"} {
+		if sum := b.scripts(n, path); sum > 15_000 || sum < 5_000 {
+			t.Errorf("%s loads %d bytes of the console's own scripts, at most 15,000 are right", path, sum)
+		}
+	}
+}
+
+// scripts returns how many bytes of the console's own scripts a page loads, as they
+// are written.
+func (b *tab) scripts(n *node, path string) (sum int) {
+	b.t.Helper()
+	b.open(n.base + path)
+	loaded := eval[[]string](b, `performance.getEntriesByType("resource").map(r => new URL(r.name).pathname).filter(path => path.endsWith(".js") && !path.includes("uPlot"))`)
+	for _, script := range loaded {
+		sum += len(n.get(script))
+	}
+	return sum
 }
 
 // How many are blocked is one number: on the page with and without a login, of the
