@@ -101,6 +101,8 @@ func TestApply(t *testing.T) {
 			t.Errorf("edgeguard %q: %s", arguments, said)
 		}
 	}
+	b.expects("ERR_", "Failed to load") // open pages lose their streams
+	other.expects("ERR_", "Failed to load")
 	n.Kill()
 	n.launch()
 	if r := n.rule("site"); r.Threshold != 800 || r.Limit != 760 {
