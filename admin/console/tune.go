@@ -12,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
+	"edgeguard/admin/console/past"
 	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 	"edgeguard/tuning/history"
@@ -29,9 +30,9 @@ type tunePage struct {
 	Over    []overRow
 	More    uint64 // over the limit and not in Over
 	Below   *overRow
-	Past    *pastDay // nil where no window has ended yet
-	Changed *moment  // since when a threshold is in force that is not the config's
-	Apply   string   // the page that asks before the tried one is put in force
+	Past    *past.Day // nil where no window has ended yet
+	Changed *moment   // since when a threshold is in force that is not the config's
+	Apply   string    // the page that asks before the tried one is put in force
 }
 
 // shape is what a rule's keys count beside its limit and the one that is tried.
@@ -97,8 +98,8 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	if shown.Trying {
 		tried = shown.Tried.Threshold
 	}
-	past, _ := p.view.History(name, int(history.Length/time.Hour), tried)
-	shown.Past = newPastDay(past)
+	day, _ := p.view.History(name, int(history.Length/time.Hour), tried)
+	shown.Past = past.New(day, func(t time.Time) string { return at(t, day.AsOf).Clock })
 	return "rule.html", shown
 }
 

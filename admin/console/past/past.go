@@ -1,28 +1,30 @@
-package console
+// Package past is what a rule's limits would have done in the last day, as the page of
+// the rule draws and lists it.
+package past
 
 import (
 	"fmt"
 	"time"
 
 	"edgeguard/admin/console/draw"
-	answers "edgeguard/admin/outcome"
+	"edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 	"edgeguard/tuning/history"
 )
 
-// pastDay is how many keys were over the limits in each window of the last day.
-type pastDay struct {
-	answers.RuleHistory
+// Day is how many keys were over the limits in each window of the last day.
+type Day struct {
+	outcome.RuleHistory
 	Lower, Higher []draw.Rect // bars of the lower and of the higher limit
 	LowerIsTried  bool
 	Gone          []draw.Rect // of the time of which nothing is known
 	Left, Below   []draw.Tick
 	Label         string
-	Rows          []pastRow
+	Rows          []Row
 }
 
-// pastRow is a window in numbers, or a time of which nothing is known.
-type pastRow struct {
+// Row is a window in numbers, or a time of which nothing is known.
+type Row struct {
 	From, To    string
 	Gone        bool
 	Keys        uint64
@@ -31,12 +33,12 @@ type pastRow struct {
 	TriedShare  string
 }
 
-// newPastDay draws a history; nil where nothing is kept yet.
-func newPastDay(h answers.RuleHistory) *pastDay {
+// New draws a history; nil where nothing is kept yet. clock writes a time of it.
+func New(h outcome.RuleHistory, clock func(time.Time) string) *Day {
 	if len(h.Windows) == 0 {
 		return nil
 	}
-	d := &pastDay{RuleHistory: h, LowerIsTried: h.Tried > 0 && h.TriedLimit < h.Limit}
+	d := &Day{RuleHistory: h, LowerIsTried: h.Tried > 0 && h.TriedLimit < h.Limit}
 	top := uint64(1)
 	for _, w := range h.Windows {
 		if top = max(top, w.Live.Keys); w.Tried != nil {
@@ -44,13 +46,13 @@ func newPastDay(h answers.RuleHistory) *pastDay {
 		}
 	}
 	d.Label = fmt.Sprintf("How many were over in each %s of the last day, at most %s", words.Seconds(h.Step), words.Number(top))
-	d.draw(float64(top) * 1.1)
+	d.draw(float64(top)*1.1, clock)
 	return d
 }
 
 // draw makes the bars, and the rows of the table. What is between two windows, before
 // the first and behind the last is not drawn as zero.
-func (d *pastDay) draw(top float64) {
+func (d *Day) draw(top float64, clock func(time.Time) string) {
 	begins, step := d.AsOf.Add(-history.Length), time.Duration(d.Step)*time.Second
 	x := func(t time.Time) float64 { return min(max(float64(t.Sub(begins))/float64(history.Length), 0), 1) }
 	bar := func(from time.Time, keys uint64) draw.Rect {
@@ -63,12 +65,12 @@ func (d *pastDay) draw(top float64) {
 			return
 		}
 		d.Gone = append(d.Gone, draw.Rect{X: draw.Part(x(known)), Y: "0", W: draw.Part(x(to) - x(known)), H: "100%"})
-		d.Rows = append(d.Rows, pastRow{From: at(known, d.AsOf).Clock, To: at(to, d.AsOf).Clock, Gone: true})
+		d.Rows = append(d.Rows, Row{From: clock(known), To: clock(to), Gone: true})
 	}
 	for _, w := range d.Windows {
 		gone(w.From)
 		known = w.From.Add(step)
-		row := pastRow{From: at(w.From, d.AsOf).Clock, To: at(w.AsOf, d.AsOf).Clock, Keys: w.Keys, Live: w.Live.Keys, LiveShare: words.PercentShare(w.Live.RequestShare)}
+		row := Row{From: clock(w.From), To: clock(w.AsOf), Keys: w.Keys, Live: w.Live.Keys, LiveShare: words.PercentShare(w.Live.RequestShare)}
 		lower, higher := w.Live.Keys, uint64(0)
 		if w.Tried != nil {
 			row.Tried, row.TriedShare = w.Tried.Keys, words.PercentShare(w.Tried.RequestShare)
@@ -95,12 +97,12 @@ func (d *pastDay) draw(top float64) {
 }
 
 // LowerClass and HigherClass are how bars are drawn.
-func (d *pastDay) LowerClass() string { return d.class(d.LowerIsTried) }
+func (d *Day) LowerClass() string { return d.class(d.LowerIsTried) }
 
 // HigherClass is described at LowerClass.
-func (d *pastDay) HigherClass() string { return d.class(!d.LowerIsTried) }
+func (d *Day) HigherClass() string { return d.class(!d.LowerIsTried) }
 
-func (d *pastDay) class(tried bool) string {
+func (d *Day) class(tried bool) string {
 	if tried && d.Tried > 0 {
 		return "tried"
 	}
