@@ -69,7 +69,7 @@ func (c *Changes) Restore(by access.Caller, was, left Block, force bool) (made B
 // isStill reports whether a block is the one that a change left. Its end may have
 // moved with a correction of the clock.
 func isStill(b edgeguard.Block, left Block) bool {
-	return b.Rule == left.Rule && b.Reason == left.Reason && b.Until.Sub(left.Until).Abs() < time.Second
+	return b.Rule == left.Rule && NewBlock(b).Reason == left.Reason && b.Until.Sub(left.Until).Abs() < time.Second
 }
 
 // Extend moves the end of the active block of exactly a prefix, and returns it.

@@ -9,7 +9,6 @@
 package console
 
 import (
-	"bytes"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -21,6 +20,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/assets"
 	"edgeguard/admin/console/draw"
+	"edgeguard/admin/console/wire"
 	"edgeguard/admin/login"
 	"edgeguard/internal/words"
 )
@@ -146,14 +146,14 @@ func (p *Pages) html(answer page) http.Handler {
 
 // send makes a page of its template and of the layout around it.
 func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, name, layout string, shown any) {
-	body := bodies.Get().(*bytes.Buffer)
-	defer keep(body)
+	body := wire.Body()
+	defer wire.Keep(body)
 	if err := p.templates[name].ExecuteTemplate(body, layout, shown); err != nil {
 		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	setHeaders(w.Header())
-	send(w, r, status, body)
+	wire.Send(w, r, status, body)
 }
 
 func setHeaders(h http.Header) {

@@ -1,4 +1,4 @@
-package console
+package wire
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func TestSend(t *testing.T) {
 			r, w := httptest.NewRequest("GET", "/blocked", nil), httptest.NewRecorder()
 			r.Header.Set("Accept-Encoding", c.accepts)
 			r.Header.Set("Sec-Fetch-Site", c.site)
-			send(w, r, 404, bytes.NewBufferString(text))
+			Send(w, r, 404, bytes.NewBufferString(text))
 			var read io.Reader = w.Body
 			if w.Header().Get("Content-Encoding") == "gzip" != c.zipped || w.Code != 404 {
 				t.Errorf("%+v: %d %v", c, w.Code, w.Header())

@@ -1,4 +1,5 @@
-package console
+// Package wire sends a page to a browser, compressed where that is safe.
+package wire
 
 import (
 	"bytes"
@@ -20,17 +21,20 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // mostKept is how long a buffer that is kept may be: a rare long page is not.
 const mostKept = 512 << 10
 
-// keep keeps a buffer for another page.
-func keep(body *bytes.Buffer) {
+// Body returns an empty buffer for a page, to be followed by [Keep].
+func Body() *bytes.Buffer { return bodies.Get().(*bytes.Buffer) }
+
+// Keep keeps a buffer for another page.
+func Keep(body *bytes.Buffer) {
 	if body.Cap() <= mostKept {
 		body.Reset()
 		bodies.Put(body)
 	}
 }
 
-// send sends a page, compressed where that is safe: a page of fifty rows has
+// Send sends a page, compressed where that is safe: a page of fifty rows has
 // 200 kB, and a twentieth of it over the wire.
-func send(w http.ResponseWriter, r *http.Request, status int, body *bytes.Buffer) {
+func Send(w http.ResponseWriter, r *http.Request, status int, body *bytes.Buffer) {
 	w.Header().Set("Vary", "Accept-Encoding, Sec-Fetch-Site")
 	if !zips(r) {
 		w.WriteHeader(status)
