@@ -94,7 +94,7 @@ func rowNumber(t *testing.T, prefix string) int {
 // No text becomes a formula in a spreadsheet, or another cell.
 func TestExportedTextsAreTexts(t *testing.T) {
 	n := newNode()
-	reasons := []string{"=1+1", "+1", "-1", "@x", " =1", "\u00a0\u200b@x", "＝1", "－1", "a,b\"c\"", "ordinary", " a=1", ""}
+	reasons := []string{"=1+1", "+1", "-1", "@x", " =1", "\u00a0\u2003@x", "＝1", "－1", "a,b\"c\"", "ordinary", " a=1", ""}
 	for i, reason := range reasons {
 		b := edgeguard.Block{Prefix: numbered(uint32(i)), Rule: edgeguard.ManualRule, Reason: reason, Origin: "n1", Since: start, Until: start.Add(time.Hour)}
 		if _, _, err := n.list.Add(b, false, start); err != nil {

@@ -289,6 +289,15 @@ func backTo(text string) string {
 	return u.RequestURI()
 }
 
+// asksOthers reports whether a change goes to other nodes, and signed with their key.
+func asksOthers(stats *admin.Stats) (signed, yes bool) {
+	f := stats.Fleet
+	if f == nil || f.Alive < 2 {
+		return false, false
+	}
+	return f.KeyMode != "" && !slices.Contains(stats.Kinds, "fleet_library"), true
+}
+
 // reach says on which nodes a change is in force.
 func reach(stats *admin.Stats) string {
 	switch f := stats.Fleet; {

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/console/others"
 	"edgeguard/internal/words"
 )
 
@@ -31,6 +32,9 @@ func planBlock(p *Pages, r *http.Request, a *actPage) {
 	a.say(" " + reach(&a.stats) + ".")
 	if a.stats.Monitor {
 		a.stress(" This node is in monitor mode: until it enforces, nothing is refused.")
+	}
+	if signed, ask := asksOthers(&a.stats); ask {
+		a.say(others.Block(a.prefix, a.needs != nil, signed))
 	}
 	a.say(holds(a.prefix, &w))
 	if text := exempt(&w, a.needs != nil); text != "" || a.needs == nil {

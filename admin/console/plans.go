@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/console/others"
 	"edgeguard/internal/words"
 )
 
@@ -179,6 +180,9 @@ func planAllow(p *Pages, r *http.Request, a *actPage) {
 	now := p.reader.Now()
 	a.stress(a.Name + " will never be blocked")
 	a.say(fmt.Sprintf(", and its requests are not counted, %s.", reach(&a.stats)))
+	if signed, ask := asksOthers(&a.stats); ask {
+		a.say(others.Allowance(a.prefix, signed))
+	}
 	for _, b := range p.reader.Find(now, a.prefix) {
 		if b.Prefix == a.prefix {
 			a.before = b
