@@ -236,6 +236,11 @@ func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	return e
 }
 
+func (n *node) Glance(now time.Time, addr netip.Addr) (string, []admin.RuleCount) {
+	e := n.Explain(now, addr)
+	return e.Standing, e.Rules
+}
+
 func (n *node) Rates() []rates.Series { return []rates.Series{{Step: 5, Requests: []uint64{7}}} }
 
 // Figures returns made-up counts and the block that holds the prefix.

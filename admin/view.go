@@ -59,6 +59,10 @@ type Reader interface {
 	// Explanation.History and RuleCount.Does to this package.
 	Explain(now time.Time, addr netip.Addr) Explanation
 
+	// Glance returns an address's standing and what rules count of it, for many
+	// addresses: without rules where that takes a search of many keys.
+	Glance(now time.Time, addr netip.Addr) (standing string, counts []RuleCount)
+
 	// Evidence returns what a key had counted when this node last blocked exactly
 	// this prefix; false if that is not kept.
 	Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool)

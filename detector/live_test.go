@@ -3,6 +3,7 @@ package detector_test
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -266,6 +267,31 @@ func TestClear(t *testing.T) {
 	b.Clear(epoch, netip.MustParsePrefix("198.51.0.0/16"))
 	if count(0, "198.51.100.7") != 0 || count(2, "198.51.100.7") != 0 || count(0, "192.0.2.2") != 10 {
 		t.Error("a prefix takes all in it and nothing else")
+	}
+}
+
+// Glance is Explain, but for what takes a search of many keys.
+func TestGlance(t *testing.T) {
+	b := newBench(t, rules.Spec{Name: "site", Threshold: 20_000}, rules.Spec{Name: "api", Threshold: 20_000, Action: edgeguard.ActionDeny, Key: rules.Group{With: []string{"host"}}})
+	ask := func(host int) {
+		ev := request(someone, epoch)
+		ev.Known, ev.Host = edgeguard.FieldHost, fmt.Sprintf("h%d", host)
+		b.Decide(epoch, &ev)
+	}
+	addr := netip.MustParseAddr(someone)
+	for i := range 10_000 {
+		ask(i)
+	}
+	if x, all := b.Glance(epoch, addr), b.Explain(epoch, addr); !reflect.DeepEqual(x, all) || all.Rules[1].Keys != 10_000 {
+		t.Errorf("%+v, want %+v", x, all)
+	}
+	ask(10_000)
+	x, all := b.Glance(epoch, addr), b.Explain(epoch, addr)
+	if api := x.Rules[1]; !api.Unsearched || api.Count != 0 || api.Keys != 0 {
+		t.Errorf("%+v", api)
+	}
+	if !reflect.DeepEqual(x.Rules[0], all.Rules[0]) || x.Standing != all.Standing || all.Rules[1].Unsearched || all.Rules[1].Keys != 10_001 {
+		t.Errorf("%+v beside %+v", x, all)
 	}
 }
 

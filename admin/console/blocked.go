@@ -207,7 +207,8 @@ func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	if row.ByHand {
 		return row
 	}
-	for _, c := range p.reader.Explain(now, b.Prefix.Addr()).Rules {
+	_, counts := p.reader.Glance(now, b.Prefix.Addr())
+	for _, c := range counts {
 		if c.Rule == b.Rule && c.Key == shortest(b.Prefix) {
 			row.Counted, row.Count, row.Limit, row.Slots, row.Window = true, c.Count, c.Limit, c.Slots, c.Window
 		}

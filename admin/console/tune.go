@@ -158,7 +158,7 @@ func (p *Pages) overRow(k *admin.KeyCount, live uint32) overRow {
 	blocked := len(p.reader.Find(now, k.Key.Prefix)) > 0
 	if k.Key.Prefix.IsValid() {
 		row.Path = pathOf(k.Key.Prefix)
-		if standing := p.reader.Explain(now, k.Key.Prefix.Addr()).Standing; standing == "allowed" || standing == "protected" {
+		if standing, _ := p.reader.Glance(now, k.Key.Prefix.Addr()); standing == "allowed" || standing == "protected" {
 			row.Tag, row.Class = standing, "ok"
 			return row
 		}

@@ -30,6 +30,17 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 	return out
 }
 
+// Glance implements admin.Reader.
+func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts []admin.RuleCount) {
+	e := s.from.Current().Detector.Glance(s.from.Clock.Local(now), addr)
+	for i := range e.Rules {
+		if !e.Rules[i].Unsearched {
+			counts = append(counts, ruleCount(&e.Rules[i]))
+		}
+	}
+	return e.Standing.String(), counts
+}
+
 // ruleCount returns one rule's count of an address as the API shows it.
 func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
 	out := admin.RuleCount{

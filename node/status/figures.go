@@ -19,7 +19,7 @@ func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 			blockedBy = b.Rule
 		}
 	}
-	rules := s.from.Current().Detector.Explain(s.from.Clock.Local(now), k.Prefix.Addr()).Rules
+	rules := s.from.Current().Detector.Glance(s.from.Clock.Local(now), k.Prefix.Addr()).Rules
 	at := pick(rules, k, blockedBy)
 	if at < 0 {
 		return f
@@ -36,7 +36,9 @@ func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 // its block's, else of the nearest to its limit; -1 for none. A network has those of
 // a rule that counts all of it as one.
 func pick(rules []detector.RuleExplanation, k watch.Key, blockedBy string) int {
-	fits := func(r *detector.RuleExplanation) bool { return k.Prefix.IsSingleIP() || r.Key.Prefix == k.Prefix }
+	fits := func(r *detector.RuleExplanation) bool {
+		return !r.Unsearched && (k.Prefix.IsSingleIP() || r.Key.Prefix == k.Prefix)
+	}
 	for _, name := range []string{k.Rule, blockedBy} {
 		if name != "" {
 			return slices.IndexFunc(rules, func(r detector.RuleExplanation) bool { return r.Rule == name && fits(&r) })

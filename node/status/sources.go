@@ -115,6 +115,7 @@ type Generation struct {
 // Detector is what is read of a detector.
 type Detector interface {
 	Explain(now time.Time, addr netip.Addr) detector.Explanation
+	Glance(now time.Time, addr netip.Addr) detector.Explanation
 	Stats() detector.Stats
 	Tallies(rule int) []detector.Tally
 }
