@@ -156,20 +156,28 @@ func TestLooksAreBounded(t *testing.T) {
 	const many = 100_100 // more than one answer looks at
 	n := newNode()
 	n.list.Restore(manyBlocks(many), start)
-	n.mustBlock(t, "203.0.113.7/32", "rare", "n2")
+	rare := edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Rule: "rare", Origin: "n2", Proxied: true, Since: start, Until: start.Add(time.Hour)}
+	if _, _, err := n.list.Add(rare, false, start); err != nil {
+		t.Fatal(err)
+	}
 	n.list.Restore(manyBlocks(many+3), start) // three older ones, found last
 	s := serve(t, n, admin.Config{})
-	first := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=fleet&limit=10")
+	first := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&proxied=true&limit=10")
 	if len(first.Blocks) != 1 || first.Next == "" || first.Looked != 100_000 || first.Matched != nil || first.MatchedAtLeast != 1 {
 		t.Fatalf("first: %d blocks, next %q, looked %d, at least %d", len(first.Blocks), first.Next, first.Looked, first.MatchedAtLeast)
 	}
-	second := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=fleet&limit=10&cursor="+url.QueryEscape(first.Next))
+	second := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&proxied=true&limit=10&cursor="+url.QueryEscape(first.Next))
 	if len(second.Blocks) != 0 || second.Next != "" || second.Looked != 0 {
 		t.Fatalf("second: %d blocks, next %q, looked %d", len(second.Blocks), second.Next, second.Looked)
 	}
-	mostly := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=local&limit=10")
+	mostly := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&proxied=false&limit=10")
 	if len(mostly.Blocks) != 10 || mostly.Next == "" || mostly.MatchedAtLeast < 10_000 || mostly.Looked != 0 {
 		t.Fatalf("of nearly all: %d blocks, at least %d", len(mostly.Blocks), mostly.MatchedAtLeast)
+	}
+	// By what blocks have in common they are counted without a look.
+	made := decode[admin.BlockPage](t, s, "/api/v1/blocks?order=newest&made_by=local&family=ipv4&limit=10")
+	if len(made.Blocks) != 10 || made.Matched == nil || *made.Matched != many+3 {
+		t.Fatalf("made here: %d blocks, %v match", len(made.Blocks), made.Matched)
 	}
 }
 

@@ -131,6 +131,8 @@ func (n *node) Samples(prefix netip.Prefix) samples.Kept {
 
 func (n *node) Blocklist() blocklist.Stats { return n.list.Stats() }
 
+func (n *node) CountOf(having func(blocklist.Common) bool) (int, bool) { return n.list.Count(having) }
+
 func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block) {
 	for b := range n.list.All(now) {
 		if b.Prefix.Bits() <= prefix.Bits() && b.Prefix.Contains(prefix.Addr()) {

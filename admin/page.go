@@ -18,7 +18,7 @@ import (
 func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) BlockPage {
 	f.Node = v.events.node
 	stats := v.reader.Blocklist()
-	known, isKnown := f.Known(&stats)
+	known, isKnown := f.Known(v.reader.CountOf)
 	counts := f.First() && !isKnown
 	picked, last, asOf := v.pick(ctx, &f, limit, counts)
 	page := BlockPage{Total: stats.V4 + stats.V6, AsOf: asOf.UTC(), Blocks: v.reader.Active(picked.Blocks)}

@@ -28,6 +28,10 @@ type Reader interface {
 	// at the first.
 	Blocks(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
 
+	// CountOf returns how many blocks have something in common; false if that takes a
+	// look at the blocks.
+	CountOf(having func(blocklist.Common) bool) (n int, ok bool)
+
 	// Newest returns the chosen blocks that are live at now, the newest first, from
 	// behind a place on.
 	Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block]

@@ -33,10 +33,11 @@ type arrivalIndex = order.Index[*entry]
 type arrivals struct {
 	all            *arrivalIndex
 	rules, origins map[string]*arrivalIndex
+	common         map[Common]int // how many there are of each
 }
 
 func newArrivals() arrivals {
-	return arrivals{newArrivalIndex(), make(map[string]*arrivalIndex), make(map[string]*arrivalIndex)}
+	return arrivals{newArrivalIndex(), make(map[string]*arrivalIndex), make(map[string]*arrivalIndex), make(map[Common]int)}
 }
 
 func newArrivalIndex() *arrivalIndex {
@@ -46,6 +47,7 @@ func newArrivalIndex() *arrivalIndex {
 func (a *arrivals) add(e *entry) {
 	since := nanos(e.block.Since)
 	a.all.Add(since, e)
+	a.common[commonOf(&e.block)]++
 	addTo(a.rules, e.block.Rule, since, e)
 	addTo(a.origins, e.block.Origin, since, e)
 }
@@ -62,6 +64,11 @@ func addTo(indexes map[string]*arrivalIndex, name string, since int64, e *entry)
 func (a *arrivals) remove(e *entry) {
 	since := nanos(e.block.Since)
 	a.all.Remove(since, e)
+	if of := commonOf(&e.block); a.common[of] == 1 {
+		delete(a.common, of)
+	} else {
+		a.common[of]--
+	}
 	removeFrom(a.rules, e.block.Rule, since, e)
 	removeFrom(a.origins, e.block.Origin, since, e)
 }

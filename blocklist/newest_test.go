@@ -1,6 +1,7 @@
 package blocklist
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/netip"
@@ -29,6 +30,37 @@ func slowNewest(l *List, now time.Time, only Only, after Place) (out []netip.Pre
 		}
 	}
 	return out
+}
+
+// checkKinds counts the blocks of each kind.
+func checkKinds(t *testing.T, l *List) {
+	t.Helper()
+	want := make(map[Common]int)
+	for p, e := range l.blocks.All() { // those that have ended, too
+		want[Common{e.block.Rule, e.block.Origin, p.Addr().Is6()}]++
+	}
+	if !maps.Equal(l.newest.common, want) {
+		t.Fatalf("there are %v, want %v", l.newest.common, want)
+	}
+	for kind, n := range want {
+		if got, ok := l.Count(func(k Common) bool { return k == kind }); got != n || !ok {
+			t.Fatalf("%d of %v, want %d", got, kind, n)
+		}
+	}
+}
+
+// Of too many kinds there is no count, which would hold the lock for long.
+func TestTooManyKinds(t *testing.T) {
+	l := New(Config{})
+	for i := range mostCommon + 1 {
+		b := edgeguard.Block{Prefix: host(i), Rule: "site", Origin: fmt.Sprint("n", i), Until: epoch.Add(time.Hour), Version: 1}
+		if _, err := l.Merge(b, epoch); err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := l.Count(func(Common) bool { return true }); ok != (i < mostCommon) || ok && n != i+1 {
+			t.Fatalf("%d, %v of %d", n, ok, i+1)
+		}
+	}
 }
 
 func prefixesOf(l *List, now time.Time, only Only, after Place) (out []netip.Prefix) {
@@ -92,6 +124,7 @@ func TestNewestOracle(t *testing.T) {
 				}
 				counted += n
 			}
+			checkKinds(t, l)
 			if counted != l.Len() {
 				t.Fatalf("%d blocks are counted by rule, Len is %d", counted, l.Len())
 			}

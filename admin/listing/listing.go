@@ -73,20 +73,16 @@ func (f *Filter) wants(b *edgeguard.Block) bool {
 		(!f.Within.IsValid() || f.Within.Bits() <= b.Prefix.Bits() && f.Within.Contains(b.Prefix.Addr()))
 }
 
-// Known returns how many blocks match, where the list knows it without a walk.
-func (f *Filter) Known(stats *blocklist.Stats) (n int, ok bool) {
-	if f.Origin != "" || f.MadeBy != "" || f.Proxied != nil || !f.Since.IsZero() || f.Within.IsValid() || f.Contains.IsValid() {
+// Known returns how many blocks match, where the list knows it without a walk: count
+// returns how many have something in common.
+func (f *Filter) Known(count func(having func(blocklist.Common) bool) (int, bool)) (n int, ok bool) {
+	if f.Proxied != nil || !f.Since.IsZero() || f.Within.IsValid() || f.Contains.IsValid() {
 		return 0, false
 	}
-	switch {
-	case f.Rule != "":
-		return stats.Rules[f.Rule], f.Family == ""
-	case f.Family == "ipv4":
-		return stats.V4, true
-	case f.Family == "ipv6":
-		return stats.V6, true
-	}
-	return stats.V4 + stats.V6, true
+	return count(func(k blocklist.Common) bool {
+		return (f.Rule == "" || k.Rule == f.Rule) && (f.Origin == "" || k.Origin == f.Origin) && (f.Family == "" || k.V6 == (f.Family == "ipv6")) &&
+			(f.MadeBy == "" || MadeBy(&edgeguard.Block{Rule: k.Rule, Origin: k.Origin}, f.Node) == f.MadeBy)
+	})
 }
 
 // Page is a page of a list.

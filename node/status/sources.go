@@ -86,6 +86,7 @@ type Clock interface {
 // List is what is read of the blocklist.
 type List interface {
 	AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block]
+	Count(of func(blocklist.Common) bool) (n int, ok bool)
 	Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block]
 	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block

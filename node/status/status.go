@@ -44,6 +44,11 @@ func (s *Status) Newest(now time.Time, only blocklist.Only, after blocklist.Plac
 	return s.outward(s.from.List.Newest(s.from.Clock.Local(now), only, after))
 }
 
+// CountOf implements admin.Reader.
+func (s *Status) CountOf(having func(blocklist.Common) bool) (n int, ok bool) {
+	return s.from.List.Count(having)
+}
+
 // Active implements admin.Reader.
 func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	out := make([]admin.ActiveBlock, len(blocks))
