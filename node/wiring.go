@@ -50,6 +50,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Samples: kept,
 		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
+		Cleared:  func() { n.store.touch() },
 	}, c)
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	n.wireSensors(s, c.State)

@@ -31,6 +31,9 @@ type Config struct {
 	// Evidence is called with that of each block that a rule made, before Crossed.
 	// Nil for none.
 	Evidence func(edgeguard.Evidence)
+	// Cleared is called when counts were removed: the state that was saved last may
+	// still have them. Nil disables it.
+	Cleared func()
 	// Samples takes requests of keys that are blocked or near a limit; nil for none.
 	Samples *samples.Samples
 }
@@ -155,8 +158,11 @@ func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 // Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
 	p.scans.RLock()
-	defer p.scans.RUnlock()
 	p.current.Load().Detector.Clear(now, prefix)
+	p.scans.RUnlock()
+	if p.made.Cleared != nil {
+		p.made.Cleared()
+	}
 }
 
 // Over passes a fleet total to the rules. As with a decision, a reload waits for
