@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
 )
 
 // HeldBlock is a record of the fleet that is not in force here: a block, an allowance
@@ -24,8 +25,17 @@ type HeldBlock struct {
 // HeldPage is one page of the blocks that wait, in the order of their prefixes.
 type HeldPage struct {
 	Held []HeldBlock `json:"held"`
+	// Thresholds are the rules whose threshold for the whole fleet waits here; on the
+	// first page.
+	Thresholds []HeldThreshold `json:"thresholds,omitempty"`
 	// Next is the cursor of the next page, empty on the last.
 	Next string `json:"next,omitempty"`
+}
+
+// HeldThreshold is a rule and the fleet's threshold of it that waits here.
+type HeldThreshold struct {
+	Rule  string              `json:"rule"`
+	Fleet tune.FleetThreshold `json:"fleet"`
 }
 
 // ConfirmRequest confirms held blocks: those of the prefixes, or all.
@@ -62,8 +72,21 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if first+limit < len(held) {
 		page.Next = held[first+limit-1].Prefix.String()
 	}
+	if !cursor.IsValid() {
+		page.Thresholds = heldThresholds(s.reader.Rules())
+	}
 	call.SendJSON(w, http.StatusOK, page)
 	return nil
+}
+
+// heldThresholds returns the rules whose threshold for the whole fleet waits here.
+func heldThresholds(rules []Rule) (held []HeldThreshold) {
+	for i := range rules {
+		if f := rules[i].Fleet; f != nil && f.Held {
+			held = append(held, HeldThreshold{rules[i].Name, *f})
+		}
+	}
+	return held
 }
 
 // waits reports whether a block of exactly this prefix awaits confirmation.

@@ -60,7 +60,11 @@ func (r withoutNotes) Rules() []Rule {
 	rules := append([]Rule{}, r.Reader.Rules()...)
 	for i := range rules {
 		if o := rules[i].Overlay; o != nil {
-			rules[i].Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since}
+			rules[i].Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since, Scope: o.Scope}
+		}
+		if f := rules[i].Fleet; f != nil {
+			shown := *f
+			shown.By, shown.Note, rules[i].Fleet = "", "", &shown
 		}
 	}
 	return rules

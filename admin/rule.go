@@ -32,8 +32,10 @@ type Rule struct {
 	Wide []Wide `json:"wide,omitempty"`
 	// Candidates are what other thresholds would have done.
 	Candidates []Candidate `json:"candidates,omitempty"`
-	// Overlay is set where the threshold is not the config's.
-	Overlay *tune.Overlay `json:"overlay,omitempty"`
+	// Overlay is set where the threshold is not the config's. Fleet is the threshold
+	// that was set for the whole fleet, in force here or not.
+	Overlay *tune.Overlay        `json:"overlay,omitempty"`
+	Fleet   *tune.FleetThreshold `json:"fleet,omitempty"`
 }
 
 // Crossings is how often a rule's limit was crossed with one outcome.

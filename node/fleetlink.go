@@ -17,20 +17,22 @@ import (
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/heldon"
+	"edgeguard/node/overlay"
 	"edgeguard/node/supervisor"
 	"edgeguard/rules"
 )
 
 // fleet is the node's part in its fleet; a node alone has no link.
 type fleet struct {
-	peer    *peer
-	version string
-	boot    *boot
-	run     string // tells this process from another under its boot
-	links   supervisor.Group[*fleetLink]
-	asker   heldon.Asker
-	figures *figures.Board
-	log     *slog.Logger
+	peer       *peer
+	version    string
+	boot       *boot
+	run        string // tells this process from another under its boot
+	links      supervisor.Group[*fleetLink]
+	thresholds overlay.FleetPart
+	asker      heldon.Asker
+	figures    *figures.Board
+	log        *slog.Logger
 }
 
 // settle makes the link that runs that of the config. The boot is the
@@ -45,6 +47,7 @@ func (f *fleet) settle(ctx context.Context, c *config.Config) {
 		key := fmt.Sprintf("fleet %+v", rc)
 		rc.Figures = f.figures
 		rc.Stopped, f.boot.stopped = f.boot.stopped, time.Time{} // a later link follows this process's own
+		rc.Thresholds = f.thresholds
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
 			f.peer.alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())

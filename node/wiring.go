@@ -99,10 +99,11 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
 		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
-		Ended: func(rule, why string) {
-			view.Record(admin.Audit{Who: "config", Action: "end overlay", Target: rule, Detail: why, Result: "ok"})
+		Audit: func(who, action, rule, detail string) {
+			view.Record(admin.Audit{Who: who, Action: action, Target: rule, Detail: detail, Result: "ok"})
 		},
 	})
+	n.fleet.thresholds = n.lifecycle.overlay.Fleet()
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
 			status: shown, view: view,
@@ -125,6 +126,7 @@ func (n *Node) sources() status.Sources {
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
+		Layers:  func(rule string) (*tune.Overlay, *tune.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
 		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
 		Minute: func() rates.Minute { return n.admin.rates.Minute() }, Said: n.fleet.said,

@@ -166,6 +166,13 @@ func (c *Client) EndOverlay(ctx context.Context, rule string) (admin.Rule, error
 	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/overlay", nil, nil)
 }
 
+// EndFleet undoes a threshold of the whole fleet, and returns the rule on the node. With
+// force no node waits for a confirmation.
+func (c *Client) EndFleet(ctx context.Context, rule string, force bool) (admin.Rule, error) {
+	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/overlay",
+		url.Values{"scope": {tune.ScopeFleet}, "force": {strconv.FormatBool(force)}}, nil)
+}
+
 // RemoveCandidate ends a candidate that was added while the node ran, and returns the
 // rule.
 func (c *Client) RemoveCandidate(ctx context.Context, rule string, threshold uint32) (admin.Rule, error) {

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -20,6 +21,11 @@ func (a Answers[R]) body(w http.ResponseWriter, r *http.Request, action string, 
 	if p == nil {
 		return nil
 	}
+	return a.refused(r, action, p)
+}
+
+// refused records a change that failed.
+func (a Answers[R]) refused(r *http.Request, action string, p *call.Problem) *call.Problem {
 	return a.Changes.audited(access.CallerOf(r), action, call.Clip(r.PathValue("name")), func(*string) *call.Problem { return p })
 }
 
@@ -35,6 +41,14 @@ func (a Answers[R]) SetThreshold(w http.ResponseWriter, r *http.Request) *call.P
 
 // EndOverlay answers DELETE of a rule's overlay.
 func (a Answers[R]) EndOverlay(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "scope", "force")
+	if p = cmp.Or(p, q.OneOf("scope", ScopeNode, ScopeFleet), q.OneOf("force", "true", "false")); p != nil {
+		return a.refused(r, "end overlay", p)
+	}
+	if q["scope"] == ScopeFleet {
+		rule, p := a.Changes.EndFleet(access.CallerOf(r), r.PathValue("name"), q["force"] == "true")
+		return done(w, rule, p)
+	}
 	rule, p := a.Changes.EndOverlay(access.CallerOf(r), r.PathValue("name"))
 	return done(w, rule, p)
 }

@@ -38,8 +38,15 @@ func (c *RuleChanges[R]) SetThreshold(ctx context.Context, by access.Caller, rul
 		if request.IfThreshold == 0 {
 			return call.NewProblem(http.StatusBadRequest, "if_threshold", "is missing", "set it to the threshold that is in force, so that no change of another is lost")
 		}
+		if p := checkScope(request.Scope); p != nil {
+			return p
+		}
 		was, p := c.tuner.SetThreshold(ctx, rule, cmp.Or(by.User, by.Who), request)
-		*detail = describe(fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold), request.Note, request.Force)
+		*detail = fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold)
+		if request.Scope == ScopeFleet {
+			*detail += " on the whole fleet"
+		}
+		*detail = describe(*detail, request.Note, request.Force)
 		return p
 	})
 }
@@ -50,6 +57,17 @@ func (c *RuleChanges[R]) EndOverlay(by access.Caller, rule string) (R, *call.Pro
 		was, now, p := c.tuner.EndOverlay(rule)
 		if was > 0 {
 			*detail = fmt.Sprintf("%d → %d", was, now)
+		}
+		return p
+	})
+}
+
+// EndFleet undoes a threshold of the whole fleet.
+func (c *RuleChanges[R]) EndFleet(by access.Caller, rule string, force bool) (R, *call.Problem) {
+	return c.change(by, "end fleet threshold", rule, func(detail *string) *call.Problem {
+		was, now, p := c.tuner.EndFleet(rule, cmp.Or(by.User, by.Who), force)
+		if was > 0 {
+			*detail = describe(fmt.Sprintf("%d → %d", was, now), "", force)
 		}
 		return p
 	})
@@ -90,6 +108,14 @@ func describe(what, note string, force bool) string {
 		what += ", forced"
 	}
 	return what
+}
+
+// checkScope refuses a scope that is none.
+func checkScope(scope string) *call.Problem {
+	if scope == "" || scope == ScopeNode || scope == ScopeFleet {
+		return nil
+	}
+	return call.NewProblem(http.StatusBadRequest, "scope", strconv.Quote(call.Clip(scope))+" is not a scope", "use node or fleet")
 }
 
 // checkNote refuses what would garble a log.

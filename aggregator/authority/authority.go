@@ -61,3 +61,14 @@ func (j *Judge) MAC(prefix, record string, t blocklist.Trust) (mac string, ok bo
 	}
 	return mac, mac != "" || !j.require
 }
+
+// Threshold returns a rule's threshold record with its MAC, as Redis stores it.
+func (j *Judge) Threshold(rule, record string) string {
+	return j.keys.Threshold(j.namespace, rule, record)
+}
+
+// OpenThreshold returns the record of such a value, and whether a key of the fleet
+// signed it.
+func (j *Judge) OpenThreshold(rule, value string) (record string, signed bool) {
+	return j.keys.OpenThreshold(j.namespace, rule, value)
+}

@@ -11,6 +11,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/authority"
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis/tuned"
 	"edgeguard/aggregator/sign"
 	"edgeguard/blocklist"
 )
@@ -140,4 +141,18 @@ func (l *Link) unsigned() int {
 func (l *Link) SignAll() {
 	l.signAll.Store(true)
 	l.Resync()
+}
+
+// thresholdLoop keeps the fleet's thresholds, where the node requires signatures: else
+// who can write to Redis could set them.
+func (l *Link) thresholdLoop(ctx context.Context) error {
+	if l.config.Thresholds == nil || !l.config.Require {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	sync := tuned.Sync{
+		Client: l.client, Key: l.pusher.names.thresholds, Timeout: l.config.Timeout, Monitor: l.config.Monitor, Node: l.config.Thresholds,
+		Judge: l.judge.Load, Now: l.fleetNow, Nodes: l.stats.nodes.Load, Alarm: l.node.Alarm, Calm: l.node.Calm,
+	}
+	return sync.Run(ctx)
 }

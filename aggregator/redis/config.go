@@ -13,6 +13,7 @@ import (
 	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/redis/endpoint"
 	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis/tuned"
 )
 
 // The defaults of Config.
@@ -73,6 +74,9 @@ type Config struct {
 	KeyFile string
 	// Require: records without a signature are ignored.
 	Require bool
+
+	// Thresholds takes part in the fleet's thresholds, with Require. Optional.
+	Thresholds tuned.Node
 
 	// Node is this node's name in the fleet: 1 to 100 printable bytes.
 	Node string

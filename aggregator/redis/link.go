@@ -24,6 +24,7 @@ import (
 	"edgeguard/aggregator/redis/exchange"
 	"edgeguard/aggregator/roster"
 	"edgeguard/clockguard"
+	"edgeguard/internal/together"
 )
 
 // The link's rhythm.
@@ -195,10 +196,11 @@ func (l *Link) session(ctx context.Context) error {
 	l.stats.reconnects.Add(1)
 	l.health.Joined(time.Now())
 	l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
-	return together(ctx,
+	return together.Run(ctx,
 		l.pushLoop,
 		l.heartbeatLoop,
 		l.publishLoop,
+		l.thresholdLoop,
 		func(ctx context.Context) error { return l.receiveLoop(ctx, at) },
 	)
 }
@@ -297,28 +299,6 @@ func (l *Link) Look(ctx context.Context) (look roster.Look, err error) {
 // Resync reads and publishes the whole list again: after a change of the
 // allowlist, for example, so that rejected records are tried again.
 func (l *Link) Resync() { signal(l.resync) }
-
-// together runs loops until all have ended. The first that ends ends the
-// others, and its error is returned.
-func together(ctx context.Context, loops ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var running sync.WaitGroup
-	for _, loop := range loops {
-		running.Go(func() { cancel(orEnded(loop(ctx))) })
-	}
-	running.Wait()
-	return context.Cause(ctx)
-}
-
-var errEnded = errors.New("ended")
-
-func orEnded(err error) error {
-	if err == nil {
-		return errEnded
-	}
-	return err
-}
 
 // signal sets a flag without waiting for its reader.
 func signal(flag chan struct{}) {

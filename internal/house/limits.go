@@ -22,6 +22,7 @@ var reasons = map[string]string{
 	"blocklist":             "readers take no lock, so the index, the budget and the tombstones change together behind one writer",
 	"cmd/edgeguard":         "about twenty small commands that share their flags, tables and words; nothing imports it",
 	"config":                "one file format: each section's keys, defaults, checks and its way back to YAML",
+	"node/overlay":          "one merge of config, fleet and node, and every change that goes through it, its files and its alarms",
 	"detector":              "the decision and everything that has to see its counts: wide networks, fleet totals, explanations",
 	"enforce":               "seven list formats and HAProxy's socket behind one Runner; each is a file of its own",
 	"logline/pattern":       "nginx's and Apache's format languages compile to one layout, and one parser runs it",

@@ -33,6 +33,9 @@ func (o *Control) SetThreshold(ctx context.Context, rule, by string, request tun
 	if p := o.tooMuch(ctx, rule, request); p != nil {
 		return 0, p
 	}
+	if request.Scope == tune.ScopeFleet {
+		return o.setFleet(rule, by, request)
+	}
 	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
 		was = spec.Threshold
 		switch {
@@ -43,9 +46,8 @@ func (o *Control) SetThreshold(ctx context.Context, rule, by string, request tun
 		case request.Threshold == was:
 			return r, call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("%d is in force already", was), "")
 		}
-		base := o.base.Specs[slices.IndexFunc(o.base.Specs, func(s rules.Spec) bool { return s.Name == rule })].Threshold
-		if r = withoutThreshold(r); request.Threshold != base {
-			r.Threshold, r.Base, r.Changed = request.Threshold, base, o.changed(by, request.Note)
+		if r = withoutThreshold(r); request.Threshold != o.below(rule) {
+			r.Threshold, r.Base, r.Changed = request.Threshold, specOf(o.base, rule).Threshold, o.changed(by, request.Note)
 		}
 		return r, nil
 	})
@@ -124,17 +126,25 @@ func counter(d *detector.Detector, now time.Time, m *rules.Meter) func(netip.Add
 func (o *Control) EndOverlay(rule string) (was, now uint32, p *call.Problem) {
 	if slices.ContainsFunc(o.now.Load().out, func(n note) bool { return n.rule == rule }) {
 		return 0, 0, o.put(func() (merged, *call.Problem) {
-			return merge(o.base, o.kept.With(config.RuleOverlay{Name: rule})), nil
+			return merge(o.base, o.kept.With(config.RuleOverlay{Name: rule}), o.book), nil
 		})
 	}
 	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
 		if r.Threshold == 0 {
-			return r, call.NewProblem(http.StatusNotFound, "name", "the threshold of rule "+call.Clip(rule)+" is the config's: there is nothing to undo", "")
+			return r, nothingToUndo(o.now.Load(), rule)
 		}
-		was, now = spec.Threshold, r.Base
+		was, now = spec.Threshold, o.below(rule)
 		return withoutThreshold(r), nil
 	})
 	return was, now, p
+}
+
+// nothingToUndo is the answer where a node has no threshold of its own.
+func nothingToUndo(now *merged, rule string) *call.Problem {
+	if slices.ContainsFunc(now.fleet, func(l layer) bool { return l.Rule == rule && l.inForce }) {
+		return call.NewProblem(http.StatusNotFound, "name", "the threshold of rule "+call.Clip(rule)+" was set for the whole fleet, and not on this node", "undo it with scope fleet")
+	}
+	return call.NewProblem(http.StatusNotFound, "name", "the threshold of rule "+call.Clip(rule)+" is the config's: there is nothing to undo", "")
 }
 
 // AddCandidate implements admin.Tuner.

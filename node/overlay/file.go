@@ -29,9 +29,18 @@ func FileIn(folder string) string {
 
 // Read reads a file; one that is not there has an empty overlay.
 func Read(path string) (*config.Overlay, error) {
+	text, err := readAll(path)
+	if err != nil || text == nil {
+		return &config.Overlay{}, err
+	}
+	return config.ParseOverlay(path, text)
+}
+
+// readAll returns what a file has; nil for one that is not there.
+func readAll(path string) ([]byte, error) {
 	place, err := safepath.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &config.Overlay{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -39,17 +48,13 @@ func Read(path string) (*config.Overlay, error) {
 	defer func() { _ = place.Close() }()
 	f, err := place.OpenOwn()
 	if errors.Is(err, fs.ErrNotExist) {
-		return &config.Overlay{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
-	if err != nil {
-		return nil, err
-	}
-	return config.ParseOverlay(path, text)
+	return io.ReadAll(io.LimitReader(f, mostBytes))
 }
 
 // readOrSetAside is Read, but a file that cannot be used is renamed, so that it can
@@ -69,6 +74,11 @@ func Write(path string, o *config.Overlay) error {
 	if _, err := config.ParseOverlay(path, []byte(text)); err != nil {
 		return fmt.Errorf("the overlay would be too large or invalid: %w", err)
 	}
+	return replace(path, []byte(text))
+}
+
+// replace replaces a file as a whole.
+func replace(path string, text []byte) error {
 	place, err := safepath.Open(path)
 	if err != nil {
 		return err
@@ -79,7 +89,7 @@ func Write(path string, o *config.Overlay) error {
 		return err
 	}
 	defer f.Discard()
-	if _, err := f.Write([]byte(text)); err != nil {
+	if _, err := f.Write(text); err != nil {
 		return err
 	}
 	_, err = f.Commit()

@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"slices"
 
+	"edgeguard/aggregator/thresholds"
 	"edgeguard/config"
 	"edgeguard/rules"
 )
 
-// merged is a config with an overlay on top.
+// merged is a config with the fleet's thresholds and this node's overlay on top.
 type merged struct {
+	base   *config.Config  // as its file has it
 	config *config.Config  // what decides
 	kept   *config.Overlay // what the file is to have
+	book   thresholds.Book // what the file of the fleet's thresholds is to have
+	fleet  []layer         // what became of it
 	// inForce is the part of it that decides. A rule that the config does not have,
 	// and what does not fit, is kept out.
 	inForce *config.Overlay
@@ -27,12 +31,17 @@ type note struct {
 	alike bool
 }
 
-// merge puts an overlay on top of a config, which it does not change. A rule's
-// overlay ends where the config has another base than it started from: whoever
-// changed the config knew more than the overlay.
-func merge(base *config.Config, o *config.Overlay) merged {
-	m := merged{config: base, kept: &config.Overlay{}, inForce: &config.Overlay{}}
+// merge puts the fleet's thresholds and then an overlay on top of a config, which it
+// does not change. A rule's overlay ends where the config has another base than it
+// started from: whoever changed the config knew more than the overlay.
+func merge(base *config.Config, o *config.Overlay, book thresholds.Book) merged {
+	m := merged{base: base, config: base, kept: o, book: book, inForce: &config.Overlay{}}
 	specs := slices.Clone(base.Specs)
+	m.fleet = lay(base, specs, book)
+	if !base.Overlay {
+		return m
+	}
+	m.kept = &config.Overlay{}
 	for _, r := range o.Rules {
 		i := slices.IndexFunc(specs, func(s rules.Spec) bool { return s.Name == r.Name })
 		if i < 0 {
@@ -48,7 +57,11 @@ func merge(base *config.Config, o *config.Overlay) merged {
 			continue
 		}
 		m.kept.Rules = append(m.kept.Rules, r)
-		next := applied(specs[i], r)
+		next := specs[i]
+		if r.Threshold > 0 { // it goes before the fleet's
+			next = base.Specs[i]
+		}
+		next = applied(next, r)
 		if _, problems := rules.Compile([]rules.Spec{next}); len(problems) > 0 {
 			m.out = append(m.out, note{rule: r.Name, text: problems[0].String()})
 			continue
@@ -56,12 +69,12 @@ func merge(base *config.Config, o *config.Overlay) merged {
 		specs[i] = next
 		m.inForce.Rules = append(m.inForce.Rules, r)
 	}
-	if len(m.inForce.Rules) == 0 {
+	if len(m.inForce.Rules) == 0 && !slices.ContainsFunc(m.fleet, func(l layer) bool { return l.inForce }) {
 		return m
 	}
 	c, problems := base.WithRules(specs)
 	if len(problems) > 0 { // each rule compiled alone, and no name is another one
-		return merged{config: base, kept: o, inForce: &config.Overlay{}, out: []note{{text: problems[0].String()}}}
+		return merged{base: base, config: base, kept: o, book: book, inForce: &config.Overlay{}, out: []note{{text: problems[0].String()}}}
 	}
 	m.config = c
 	return m

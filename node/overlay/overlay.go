@@ -4,6 +4,7 @@
 package overlay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
+	"edgeguard/aggregator/thresholds"
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
@@ -40,8 +42,8 @@ type Deps struct {
 	// ConfirmShare returns the share of the requests above which a threshold that
 	// would newly refuse them has to be confirmed.
 	ConfirmShare func(*config.Config) float64
-	// Ended is called with a rule whose overlay a config ended, and why.
-	Ended  func(rule, why string)
+	// Audit is called with what changed a rule without an operator here.
+	Audit  func(who, action, rule, detail string)
 	Alarms *alarm.Tracker
 	Log    *slog.Logger
 }
@@ -54,13 +56,15 @@ type Control struct {
 	path string
 	base *config.Config // as its file has it; used by On, and in Replace
 	kept *config.Overlay
+	book thresholds.Book
 	read bool
 	now  atomic.Pointer[merged]
+	news chan struct{} // the book has a record to publish
 }
 
 // New returns an overlay that reads its file when On is called.
 func New(d Deps) *Control {
-	o := &Control{from: d, path: FileIn(d.State), kept: &config.Overlay{}}
+	o := &Control{from: d, path: FileIn(d.State), kept: &config.Overlay{}, news: make(chan struct{}, 1)}
 	o.now.Store(&merged{inForce: &config.Overlay{}})
 	return o
 }
@@ -68,40 +72,63 @@ func New(d Deps) *Control {
 // On returns the config with what was changed on top. It is called with the config
 // of the start and of each reload, before they are put in force.
 func (o *Control) On(base *config.Config) *config.Config {
-	if o.path == "" {
-		return base
-	}
-	if !o.read {
-		var err error
-		if o.kept, err = readOrSetAside(o.path); err != nil {
-			o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, err.Error())
-		}
-		o.read = true
-	}
+	o.readFiles()
 	o.base = base
-	if !base.Overlay {
-		if len(o.kept.Rules) > 0 {
-			o.from.Log.Info("the overlay is not in force: the config has overlay: false", "file", o.path, "rules", len(o.kept.Rules))
-		}
-		o.show(merged{config: base, kept: o.kept, inForce: &config.Overlay{}})
-		return base
+	m := merge(base, o.kept, o.book)
+	if !base.Overlay && len(o.kept.Rules) > 0 {
+		o.from.Log.Info("the overlay is not in force: the config has overlay: false", "file", o.path, "rules", len(o.kept.Rules))
 	}
-	m := merge(base, o.kept)
 	o.report(&m)
-	if len(m.ended) > 0 {
-		if err := Write(o.path, m.kept); err != nil {
-			o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "the ended overlay is still in its file, because it cannot be written: "+err.Error())
+	o.reportFleet(&m)
+	if err := o.write(&m); err != nil {
+		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "the ended overlay is still in its file, because it cannot be written: "+err.Error())
+	}
+	o.keep(m)
+	return m.config
+}
+
+// readFiles reads what was kept, once.
+func (o *Control) readFiles() {
+	if o.path == "" || o.read {
+		return
+	}
+	o.read = true
+	var err error
+	if o.kept, err = readOrSetAside(o.path); err != nil {
+		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, err.Error())
+	}
+	if o.book, err = readFleetOrSetAside(fleetFile(o.path)); err != nil {
+		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, fleetFile(o.path), err.Error())
+	}
+	o.book = o.book.Without(o.from.Epoch(o.from.Now()))
+}
+
+// write writes the files of which m has others than are there.
+func (o *Control) write(m *merged) error {
+	book, err := m.book.Text()
+	if before, _ := o.book.Text(); err != nil || o.path == "" {
+		return err
+	} else if !bytes.Equal(book, before) {
+		if err := replace(fleetFile(o.path), book); err != nil {
+			return err
 		}
 	}
-	o.kept = m.kept
+	if m.kept.YAML() == o.kept.YAML() {
+		return nil
+	}
+	return Write(o.path, m.kept)
+}
+
+// keep has m be what is in force.
+func (o *Control) keep(m merged) {
+	o.kept, o.book = m.kept, m.book
 	o.show(m)
-	return m.config
 }
 
 // report logs what became of the overlay on top of another config.
 func (o *Control) report(m *merged) {
 	for _, e := range m.ended {
-		o.from.Ended(e.rule, e.text)
+		o.from.Audit("config", "end overlay", e.rule, e.text)
 		if e.alike {
 			o.from.Log.Info("the overlay of a rule has ended: the config has the same threshold", "rule", e.rule)
 			continue
@@ -118,6 +145,7 @@ func (o *Control) report(m *merged) {
 // show has the parts of m shown, and keeps the alarm about what is kept out.
 func (o *Control) show(m merged) {
 	o.now.Store(&m)
+	o.showHeld(&m)
 	if len(m.out) == 0 {
 		o.from.Alarms.Ends(alarm.Overlay, "")
 		return
@@ -157,7 +185,7 @@ func (o *Control) change(rule string, next func(*rules.Spec, config.RuleOverlay)
 		if _, problems := rules.Compile([]rules.Spec{applied(o.base.Specs[i], r)}); len(problems) > 0 {
 			return m, call.NewProblem(http.StatusUnprocessableEntity, "threshold", problems[0].Text, problems[0].Fix)
 		}
-		return merge(o.base, o.kept.With(r)), nil
+		return merge(o.base, o.kept.With(r), o.book), nil
 	})
 }
 
@@ -176,12 +204,11 @@ func (o *Control) put(next func() (merged, *call.Problem)) *call.Problem {
 		if m, p = next(); p != nil {
 			return nil, p
 		}
-		if err := Write(o.path, m.kept); err != nil {
+		if err := o.write(&m); err != nil {
 			p = call.NewProblem(http.StatusInternalServerError, "", "nothing was changed, because the overlay cannot be written: "+err.Error(), "make room in "+o.from.State+" and see that edgeguard may write there")
 			return nil, p
 		}
-		o.kept = m.kept
-		o.show(m)
+		o.keep(m)
 		return m.config, nil
 	})
 	if err != nil && p == nil {

@@ -58,9 +58,7 @@ func (s *Status) addOverlay(shown *admin.Rule, candidates []detector.Tally) {
 			Threshold: t.Threshold, Limit: t.Limit, Over: t.Over, Crossings: t.Crossings, Since: s.from.Clock.Epoch(t.Since).UTC(), Added: added,
 		})
 	}
-	if o.Threshold > 0 {
-		shown.Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since, By: o.By, Note: o.Note}
-	}
+	shown.Overlay, shown.Fleet = s.from.Layers(shown.Name)
 }
 
 // crossingsOf returns how often keys of a rule went over, or networks of this

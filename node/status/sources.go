@@ -54,7 +54,10 @@ type Sources struct {
 	// Overlay returns what operators changed of a rule, Unused what of it is not in
 	// force.
 	Overlay func(rule string) config.RuleOverlay
-	Unused  func() []tune.Unused
+	// Layers returns what decides of a rule's threshold instead of the config, and the
+	// fleet's threshold.
+	Layers func(rule string) (*tune.Overlay, *tune.FleetThreshold)
+	Unused func() []tune.Unused
 	// History is where KeepHistory keeps what it sees.
 	History *history.History
 	// Refuses returns a function that returns the name of the enforcer that refuses

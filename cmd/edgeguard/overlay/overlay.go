@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/admin/tune"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -44,6 +45,7 @@ func Command(e *Env) *cobra.Command {
 		reading(e, "show", "Show what was changed of the rules, when and by whom", show),
 		reading(e, "export", "Print it as the lines of the rules for the config", export),
 		clearCommand(e),
+		confirmCommand(e),
 	)
 	return c
 }
@@ -51,8 +53,9 @@ func Command(e *Env) *cobra.Command {
 // changed is what was changed of the rules, and where it was read.
 type changed struct {
 	rules  []config.RuleOverlay
-	unused []string // why what is kept is not in force
-	from   string   // the file, where no node answered
+	fleet  []overlay.Shared // what was set for the whole fleet
+	unused []string         // why what is kept is not in force
+	from   string           // the file, where no node answered
 }
 
 // reading returns a command that prints what was changed. It asks the node, and
@@ -85,7 +88,10 @@ func reading(e *Env, use, short string, print func(io.Writer, *changed)) *cobra.
 func ofNode(list *admin.RuleList) (all changed) {
 	for _, r := range list.Rules {
 		one := config.RuleOverlay{Name: r.Name}
-		if o := r.Overlay; o != nil {
+		if r.Fleet != nil {
+			all.fleet = append(all.fleet, overlay.Shared{Rule: r.Name, Fleet: *r.Fleet})
+		}
+		if o := r.Overlay; o != nil && o.Scope != tune.ScopeFleet {
 			one.Threshold, one.Base, one.Changed = o.Threshold, o.Base, config.Changed{Since: o.Since, By: o.By, Note: o.Note}
 		}
 		for _, c := range r.Candidates {
@@ -117,7 +123,9 @@ func ofFile(e *Env, name string) (changed, error) {
 	if err != nil {
 		return changed{}, err
 	}
-	return changed{rules: o.Rules, from: file}, nil
+	all := changed{rules: o.Rules, from: file}
+	all.fleet, err = overlay.SharedIn(c.State)
+	return all, err
 }
 
 // OnTop returns what is in force on top of a config, in words, or why that cannot be
@@ -130,7 +138,11 @@ func OnTop(c *config.Config) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return describeAll(o.Rules)
+	fleet, err := overlay.SharedIn(c.State)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return append(describeShared(fleet, true), describeAll(o.Rules)...)
 }
 
 // describeAll describes what was changed of rules, a line for each change.
@@ -164,7 +176,8 @@ func describe(c config.Changed) (text string) {
 }
 
 func show(out io.Writer, all *changed) {
-	lines := append(describeAll(all.rules), all.unused...)
+	lines := append(describeShared(all.fleet, false), describeAll(all.rules)...)
+	lines = append(lines, all.unused...)
 	if len(lines) == 0 {
 		lines = []string{"nothing is changed: the rules are the config's"}
 	}
@@ -179,12 +192,13 @@ func show(out io.Writer, all *changed) {
 // export prints lines to merge into the config's rules by hand. A rule's other lines
 // are the config's own.
 func export(out io.Writer, all *changed) {
-	if len(all.rules) == 0 {
+	rules := withShared(all)
+	if len(rules) == 0 {
 		fmt.Fprintln(out, "# nothing is changed: the rules are the config's")
 		return
 	}
 	fmt.Fprintln(out, "rules:")
-	for _, r := range all.rules {
+	for _, r := range rules {
 		fmt.Fprintf(out, "  - name: %q\n", r.Name)
 		if r.Threshold > 0 {
 			fmt.Fprintf(out, "    threshold: %d # instead of %d%s\n", r.Threshold, r.Base, safetext.Strip(describe(r.Changed)))
@@ -205,12 +219,18 @@ func clearCommand(e *Env) *cobra.Command {
 		Use:   "clear RULE...",
 		Short: "Put the config's threshold of rules in force again, and remove added candidates",
 		Long: `clear undoes what was changed of rules while the node ran. Without a running
-node, remove overlay.yaml in the state folder instead.`,
-		Example: "  edgeguard overlay clear site",
+node, remove overlay.yaml in the state folder instead. With --fleet it undoes what
+was set for the whole fleet, on all nodes.`,
+		Example: "  edgeguard overlay clear site\n  edgeguard overlay clear --fleet site",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	ask := e.Node(c)
+	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		undo := undo
+		if *fleet {
+			undo = undoShared
+		}
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			for _, name := range names {
 				if err := undo(ctx, e.Stdout, node, name); err != nil {

@@ -1,0 +1,21 @@
+package sign
+
+const thresholdMessage = "edgeguard fleet threshold 1"
+
+// Threshold returns a rule's threshold record with its MAC before it, as Redis stores
+// it; "" for nil.
+func (k *Keys) Threshold(namespace, rule, record string) string {
+	if k == nil || ambiguous(namespace, rule) {
+		return ""
+	}
+	return k.all[0].mac(thresholdMessage, namespace, rule, record) + record
+}
+
+// OpenThreshold returns the record that [Keys.Threshold] was given, and true if the MAC
+// is by one of the keys.
+func (k *Keys) OpenThreshold(namespace, rule, value string) (record string, signed bool) {
+	if len(value) < Size || !k.fits(value[:Size], thresholdMessage, namespace, rule, value[Size:]) {
+		return "", false
+	}
+	return value[Size:], true
+}

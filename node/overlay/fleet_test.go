@@ -1,0 +1,68 @@
+package overlay
+
+import (
+	"strings"
+	"testing"
+
+	"edgeguard/aggregator/thresholds"
+	"edgeguard/config"
+)
+
+// joined returns a config with rules in a fleet that requires signatures.
+func joined(t *testing.T, rules, more string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("c", []byte("node: a\nfleet: {redis: \"redis://127.0.0.1:1\", key_file: /k, key_mode: require}\nrules: ["+rules+"]\n"+more))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The order is config, fleet, node. The fleet's threshold is in force where the config
+// has what it replaces, and else the reason is there.
+func TestMergeFleet(t *testing.T) {
+	const site = "{name: site, threshold: 2000, candidates: [800]}"
+	first := joined(t, site, "")
+	record := func(threshold uint32, at int64) thresholds.Record {
+		return thresholds.Record{Rule: "site", Meter: fingerprint(first, 0), Base: 2000, Threshold: threshold, At: at, Node: "b"}
+	}
+	book := thresholds.Book{}.With(record(800, 1), false, 0)
+	own := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Threshold: 900, Base: 2000}}}
+	beside := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Candidates: []config.CandidateOverlay{{Threshold: 700}}}}}
+	none := &config.Overlay{}
+	for _, test := range []struct {
+		name string
+		base *config.Config
+		own  *config.Overlay
+		book thresholds.Book
+		want string
+		why  string // it is not in force
+	}{
+		{name: "in force", base: first, own: none, book: book, want: "800"},
+		{name: "with a candidate of the node", base: first, own: beside, book: book, want: "800 700"},
+		{name: "the node goes before", base: first, own: own, book: book, want: "900 800"},
+		{name: "undone", base: first, own: none, book: book.With(record(0, 2), false, 0), want: "2000 800"},
+		{name: "a later one", base: first, own: none, book: book.With(record(700, 2), false, 0), want: "700 800"},
+		{name: "a later one that waits", base: first, own: none, book: book.With(record(700, 2), true, 0.3), want: "800"},
+		{name: "an undo that waits", base: first, own: none, book: book.With(record(0, 2), true, 0.3), want: "800"},
+		{name: "the first one waits", base: first, own: none, book: thresholds.Book{}.With(record(700, 2), true, 0.3), want: "2000 800"},
+		{name: "another base", base: joined(t, "{name: site, threshold: 1500}", ""), own: none, book: book, want: "1500", why: "threshold 1500 here, and not 2000"},
+		{name: "another count", base: joined(t, "{name: site, threshold: 2000, window: 1h}", ""), own: none, book: book, want: "2000", why: "counts something else"},
+		{name: "another rule", base: joined(t, "{name: page, threshold: 2000}", ""), own: none, book: book, want: "2000", why: "no rule of this name"},
+		{name: "forbidden", base: joined(t, site, "overlay: false\n"), own: none, book: book, want: "2000 800", why: "overlay: false"},
+		{name: "without signatures", base: parse(t, site), own: none, book: book, want: "2000 800", why: "key_mode: require"},
+		{name: "too high for another guard", base: joined(t, "{name: site, threshold: 2000, guard: 1}", ""), own: none, book: thresholds.Book{}.With(record(68000, 1), false, 0), want: "2000", why: "greater counts are not exact"},
+	} {
+		before := shown(test.base, 0)
+		m := merge(test.base, test.own, test.book)
+		if got := shown(m.config, 0); got != test.want {
+			t.Errorf("%s: in force are %s, want %s", test.name, got, test.want)
+		}
+		if len(m.fleet) != 1 || m.fleet[0].why != test.why && (test.why == "" || !strings.Contains(m.fleet[0].why, test.why)) {
+			t.Errorf("%s: not in force because %+v, want %q", test.name, m.fleet, test.why)
+		}
+		if shown(test.base, 0) != before {
+			t.Errorf("%s: the config itself is changed", test.name)
+		}
+	}
+}

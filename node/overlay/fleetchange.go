@@ -1,0 +1,132 @@
+package overlay
+
+import (
+	"fmt"
+	"net/http"
+
+	"edgeguard/admin/call"
+	"edgeguard/admin/tune"
+	"edgeguard/aggregator/thresholds"
+	"edgeguard/config"
+	"edgeguard/internal/safetext"
+	"edgeguard/rules"
+)
+
+// offered returns why nothing can be changed for the whole fleet; nil if it can.
+func offered(c *config.Config) *call.Problem {
+	switch {
+	case c.Fleet == nil:
+		return call.NewProblem(http.StatusConflict, "scope", "this node is in no fleet", "leave out scope, or use node")
+	case !requires(c):
+		return call.NewProblem(http.StatusConflict, "scope", "a threshold for the whole fleet needs signatures: whoever can write to Redis could change it", "set fleet.key_mode: require on all nodes (docs/fleet.md), or change it on each node")
+	case c.Monitor:
+		return call.NewProblem(http.StatusConflict, "scope", "this node is in monitor mode and shares nothing", "change it on a node that enforces")
+	}
+	return nil
+}
+
+// record puts a record that next makes of the fleet's last one in force here, and has it
+// published.
+func (o *Control) record(rule, by string, next func(now *merged, last thresholds.Entry, known bool) (thresholds.Record, *call.Problem)) (after merged, p *call.Problem) {
+	p = o.put(func() (m merged, p *call.Problem) {
+		if p := offered(o.base); p != nil {
+			return m, p
+		}
+		last, known := o.book.Of(rule)
+		r, p := next(o.now.Load(), last, known)
+		if p != nil {
+			return m, p
+		}
+		r.Node, r.By = o.base.Node, safetext.Strip(call.Clip(by))
+		r.At = thresholds.Next(o.from.Epoch(o.from.Now()), &last.Record)
+		if _, err := r.Encode(); err != nil {
+			return m, call.NewProblem(http.StatusUnprocessableEntity, "threshold", err.Error(), "")
+		}
+		m = merge(o.base, o.kept, o.book.With(r, false, 0))
+		o.mark(&m)
+		after = m
+		return m, nil
+	})
+	if p == nil {
+		select {
+		case o.news <- struct{}{}:
+		default:
+		}
+	}
+	return after, p
+}
+
+// setFleet puts a threshold in force on the whole fleet.
+func (o *Control) setFleet(rule, by string, request tune.ThresholdRequest) (was uint32, p *call.Problem) {
+	_, p = o.record(rule, by, func(now *merged, last thresholds.Entry, known bool) (r thresholds.Record, p *call.Problem) {
+		spec, base := specOf(now.config, rule), specOf(o.base, rule)
+		if spec == nil {
+			return r, noRule(rule)
+		}
+		was = spec.Threshold
+		r = thresholds.Record{Rule: rule, Meter: meterOf(o.base, rule), Base: base.Threshold, Threshold: request.Threshold, Forced: request.Force, Note: request.Note}
+		refuse := func(field, text, fix string) (thresholds.Record, *call.Problem) {
+			return r, call.NewProblem(http.StatusConflict, field, text, fix)
+		}
+		switch own := now.inForce.Of(rule); {
+		case request.Threshold == 0:
+			return r, call.NewProblem(http.StatusBadRequest, "threshold", "is missing or 0", "use the cost that a window may reach: at least 1")
+		case own.Threshold > 0:
+			return refuse("scope", fmt.Sprintf("this node has a threshold of its own, %d, which would go before the fleet's", own.Threshold), "undo it first")
+		case request.IfThreshold != was:
+			return r, o.outdatedFleet(spec, last, request.IfThreshold)
+		case request.Threshold == was && !last.Held:
+			return refuse("threshold", fmt.Sprintf("%d is in force already", was), "")
+		case known && !last.Undo() && (last.Meter != r.Meter || last.Base != r.Base):
+			return refuse("scope", fmt.Sprintf("the fleet has a threshold of another rule of this name, or of another base: %d instead of %d, by %s on %s", last.Threshold, last.Base, last.By, last.Node), "undo that one first (scope fleet)")
+		}
+		if _, problems := rules.Compile([]rules.Spec{applied(*base, config.RuleOverlay{Threshold: r.Threshold})}); len(problems) > 0 {
+			return r, call.NewProblem(http.StatusUnprocessableEntity, "threshold", problems[0].Text, problems[0].Fix)
+		}
+		if r.Threshold == r.Base {
+			r.Threshold = 0
+		}
+		return r, nil
+	})
+	return was, p
+}
+
+// outdatedFleet says that the threshold in force is not the one that a client saw.
+func (o *Control) outdatedFleet(spec *rules.Spec, last thresholds.Entry, seen uint32) *call.Problem {
+	var r config.RuleOverlay
+	if d := last.Decides(); d != nil && d.Threshold == spec.Threshold {
+		r.Threshold, r.Since, r.By = d.Threshold, d.Since(), d.By
+	}
+	return outdated(spec, r, seen)
+}
+
+// meterOf returns the fingerprint of what a rule counts.
+func meterOf(c *config.Config, rule string) string {
+	for i := range c.Specs {
+		if c.Specs[i].Name == rule {
+			return fingerprint(c, i)
+		}
+	}
+	return ""
+}
+
+// EndFleet implements admin.Tuner. An undo that waits here is confirmed by another.
+func (o *Control) EndFleet(rule, by string, force bool) (was, now uint32, p *call.Problem) {
+	after, p := o.record(rule, by, func(m *merged, last thresholds.Entry, known bool) (r thresholds.Record, p *call.Problem) {
+		if !known || last.Undo() && !last.Held {
+			return r, call.NewProblem(http.StatusNotFound, "name", "the fleet has no threshold of rule "+call.Clip(rule)+": there is nothing to undo", "")
+		}
+		if spec := specOf(m.config, rule); spec != nil {
+			was = spec.Threshold
+		}
+		r = last.Record
+		r.Threshold, r.Note, r.Forced = 0, "", force || last.Undo()
+		return r, nil
+	})
+	if p == nil {
+		if spec := specOf(after.config, rule); spec != nil {
+			now = spec.Threshold
+		}
+	}
+	return was, now, p
+}
