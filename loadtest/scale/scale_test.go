@@ -1,10 +1,10 @@
 package scale
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"os"
 	"sync"
 	"testing"
@@ -50,7 +50,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s took %v", name, f.Answers[name])
 		}
 	}
-	if len(f.Decision) != 1 || len(f.Throughput) != 1 || len(f.Memory) != 1 || len(f.Processor) != 1 || f.Processor[0] <= 0 || f.Throughput[0] <= 0 || f.Decision[0] <= 0 || f.Requests <= 0 || f.Seconds <= 0 || f.Goroutines > 0 || f.Streams != 8 {
+	if len(f.Decision) != 1 || len(f.Throughput) != 1 || len(f.Memory) != 1 || len(f.Processor) != 1 || f.Processor[0] <= 0 || f.Throughput[0] <= 0 || f.Decision[0] <= 0 || f.Requests <= 0 || f.Seconds <= 0 || f.Goroutines > 0 || f.Streams != 8 || f.Wrong != 0 || f.Changes <= 0 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -87,35 +87,29 @@ func (n *node) decode(t *testing.T, path string, into any) {
 // once, while others are made and lifted as fast as the node does it.
 func TestWalkByRule(t *testing.T) {
 	n, o := begin(t)
-	stays := n.walk(t, "rule="+rule) // nobody has changed anything yet
+	walk := func(query string) map[netip.Prefix]int {
+		seen, err := n.walk(t.Context(), query, 97)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	stays := walk("rule=" + rule) // nobody has changed anything yet
 	if len(stays) < o.Blocks/2 {
 		t.Fatalf("%d blocks are of the rule", len(stays))
 	}
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	changed := 0
 	all.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			prefix := fmt.Sprintf("10.0.%d.%d", i>>8&255, i&255)
-			if _, err := n.send(t.Context(), "POST", "/api/v1/blocks", fmt.Sprintf(`{"prefix":%q,"for":"1h"}`, prefix)); err != nil {
-				t.Error(err)
-				return
-			}
-			if _, err := n.send(t.Context(), "DELETE", "/api/v1/blocks/"+prefix, ""); err != nil {
-				t.Error(err)
-				return
-			}
-			changed += 2
+		var err error
+		if changed, err = n.change(ctx, 0); err != nil {
+			t.Error(err)
 		}
 	})
 	for _, order := range []string{"newest", "newest&dir=asc", "prefix", "prefix&dir=desc", "ends", "count&dir=asc"} {
 		for _, of := range []string{"&rule=" + rule, ""} {
-			seen := n.walk(t, "order="+order+of)
+			seen := walk("order=" + order + of)
 			for prefix := range stays {
 				if seen[prefix] != 1 {
 					t.Errorf("%s%s: %s was shown %d times", order, of, prefix, seen[prefix])
@@ -123,26 +117,9 @@ func TestWalkByRule(t *testing.T) {
 			}
 		}
 	}
-	close(stop)
+	stop()
 	if all.Wait(); changed == 0 {
 		t.Error("nothing was made or lifted")
-	}
-}
-
-// walk reads all pages and returns how often each prefix was shown.
-func (n *node) walk(t *testing.T, query string) map[netip.Prefix]int {
-	t.Helper()
-	seen := make(map[netip.Prefix]int)
-	for cursor := ""; ; {
-		var page admin.BlockPage
-		n.decode(t, "/api/v1/blocks?limit=97&"+query+cursor, &page)
-		for _, b := range page.Blocks {
-			seen[b.Prefix]++
-		}
-		if page.Next == "" {
-			return seen
-		}
-		cursor = "&cursor=" + url.QueryEscape(page.Next)
 	}
 }
 
