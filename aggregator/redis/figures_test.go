@@ -80,9 +80,12 @@ func TestFiguresOfAFleet(t *testing.T) {
 					c.KeyFile, c.Require = file, true
 				}
 			})
+			var from []uint64
 			for _, m := range fleet {
-				from := m.link.seq.Load()
-				m.eventually(t, "some heartbeats", func() bool { return m.link.seq.Load() >= from+4 })
+				from = append(from, m.link.seq.Load())
+			}
+			for i, m := range fleet {
+				m.eventually(t, "some heartbeats", func() bool { return m.link.seq.Load() >= from[i]+3 })
 			}
 			if n := commands.Load(); n != 0 {
 				t.Errorf("%d commands about figures before anybody looked", n)
