@@ -80,6 +80,11 @@ func TestSlots(t *testing.T) {
 		}
 		return true
 	})
+	// The other view is of the moment at which it was blocked, and no script draws over it.
+	b.open(n.base + "/address/" + offender + "?view=blocked")
+	if rows := eval[[]slotRow](b, readSlots); len(rows) != 60 || rows[59].Sum != 1901 || !eval[bool](b, `document.querySelector("svg.chart .sum") !== null && document.querySelector(".plotted") === null`) {
+		t.Errorf("when it was blocked: %+v", rows)
+	}
 	bars := strings.Count(n.get("/address/"+offender), `class="bar"`)
 	if bars < slots-10 || bars > slots {
 		t.Errorf("the chart has %d bars", bars)
