@@ -80,6 +80,8 @@ func TestApply(t *testing.T) {
 	b.click("form.act button.go")
 	b.says("The threshold of site is 800, its limit 760.")
 	b.says("the config has 2,000")
+	axe := readAxe(t)
+	b.looked(axe)
 	if n.ask(nearby, "/x", 1) != 1 {
 		t.Error("the next request of an address over the limit passes")
 	}
@@ -91,6 +93,7 @@ func TestApply(t *testing.T) {
 	other.expects("409", n.shown+"/rules/site/threshold")
 	other.click("form.act button.go")
 	other.says("is 800 and not 2000: changed at ")
+	other.looked(axe)
 	if r := n.rule("site"); r.Threshold != 800 {
 		t.Fatalf("a tab that did not know it has changed it: %+v", r)
 	}
@@ -133,6 +136,7 @@ func TestCandidate(t *testing.T) {
 	b.tries(fmt.Sprint(tried))
 	b.click(`form[action="/rules/site/candidates"] button`)
 	b.says("800 is counted beside the live limit from now on. It refuses nobody.")
+	b.looked(readAxe(t))
 
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
