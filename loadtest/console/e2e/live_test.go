@@ -89,6 +89,7 @@ func TestLiveChart(t *testing.T) {
 // A page of a node that does not answer says so, disables what it could not do, and
 // goes on by itself; after a restart it is loaded again.
 func TestStale(t *testing.T) {
+	t.Parallel() // it waits, and needs neither the keys nor the focus
 	n := start(t, "edge-1", rules)
 	n.block(offender, "a note")
 	b := newTab(t)
