@@ -22,7 +22,9 @@ func newServer(t testing.TB, c admin.Config) *admin.Server {
 func serverOf(t testing.TB, n *node, c admin.Config) *admin.Server {
 	t.Helper()
 	c.View, c.Operator, c.Metrics = admin.NewView(n, n.events), n, metrics.New(n, n.events, nil)
-	c.Pages = consolePages
+	if c.Pages == nil {
+		c.Pages = consolePages
+	}
 	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)

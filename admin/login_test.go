@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/admin/session"
+	"edgeguard/internal/lobby"
 )
 
 // browser keeps cookies as a browser does for one host: it does not tell ports
@@ -442,24 +445,70 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// What a session receives all the time ends with it.
+// What a session receives all the time ends with it, whoever ends it.
 func TestStreamEndsWithItsSession(t *testing.T) {
-	s := serve(t, newNode(), admin.Config{TokenFile: tokenFile(t, secret), Pages: consolePages})
-	b := newBrowser("127.0.0.1", s.tcp, nil)
-	b.logIn(s.server, secret)
-	request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.tcp+"/api/v1/events", nil)
-	if err != nil {
-		t.Fatal(err)
+	for name, end := range map[string]func(s *served, b *browser){
+		"it logs out":        func(s *served, b *browser) { b.submit(s.server, "/logout", nil) },
+		"all end, by a page": func(s *served, b *browser) { b.submit(s.server, "/sessions/end", nil) },
+		"all end, by a command": func(s *served, _ *browser) {
+			(&way{from: "unix"}).send(s.server, "DELETE /api/v1/sessions", "", "", "application/json")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, newNode(), admin.Config{TokenFile: tokenFile(t, secret), Pages: consolePages})
+			b := newBrowser("127.0.0.1", s.tcp, nil)
+			b.logIn(s.server, secret)
+			for i, path := range []string{"/api/v1/events", "/api/v1/watch?prefix=203.0.113.9"} {
+				request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.tcp+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Cookie", b.cookie())
+				answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+				if err != nil || answer.StatusCode != http.StatusOK {
+					t.Fatal(answer, err)
+				}
+				defer answer.Body.Close()
+				s.listening(t, i+1)
+			}
+			end(s, b)
+			s.listening(t, 0)
+		})
 	}
-	request.Header.Set("Cookie", b.cookie())
-	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatal(answer, err)
-	}
-	defer answer.Body.Close()
-	s.listening(t, 1)
-	b.submit(s.server, "/logout", nil)
-	s.listening(t, 0)
+}
+
+// What goes on for a session that nobody uses ends with it, though nobody asks for it
+// then.
+func TestSessionEndsByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		pages := func(view *admin.View, changes *admin.Changes) map[string]http.Handler {
+			all := consolePages(view, changes)
+			all["GET /about"] = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			return all
+		}
+		s := serverOf(t, n, admin.Config{TokenFile: tokenFile(t, secret), Pages: pages})
+		b := newBrowser("127.0.0.1", "", nil)
+		b.logIn(s, secret)
+		ended := make(chan bool, 1)
+		go func() {
+			r := httptest.NewRequest("GET", "/about", nil)
+			r.Host = "localhost:9190"
+			r.Header.Set("Cookie", b.cookie())
+			s.Handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(access.WithPeer(r.Context(), &lobby.Conn{Conn: wire{from: "127.0.0.1"}})))
+			ended <- true
+		}()
+		time.Sleep(session.Idle - time.Minute)
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("it ended before its session")
+		default:
+		}
+		n.later.Store(int64(session.Idle))
+		time.Sleep(time.Minute)
+		<-ended
+	})
 }
 
 // Without pages there is nothing to log in to.

@@ -148,6 +148,9 @@ func newSecret() (s session.Secret) {
 	return s
 }
 
+// never is longer than any session.
+const never = 2 * session.Longest
+
 // During returns a context that ends with the caller's session, for an answer that
 // goes on. end releases it.
 func (c *Caller) During(ctx context.Context) (_ context.Context, end func()) {
@@ -155,8 +158,17 @@ func (c *Caller) During(ctx context.Context) (_ context.Context, end func()) {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	release := c.policy.logins.Sessions.While(*c.session, cancel)
+	sessions, secret := c.policy.logins.Sessions, *c.session
+	release := sessions.While(secret, cancel)
+	var timer *time.Timer
+	timer = time.AfterFunc(never, func() {
+		if left := sessions.Left(secret, c.policy.now()); left > 0 { // it was used since
+			timer.Reset(left)
+		}
+	})
+	timer.Reset(sessions.Left(secret, c.policy.now())) // not before timer is set
 	return ctx, func() {
+		timer.Stop()
 		release()
 		cancel()
 	}

@@ -103,6 +103,16 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	return "rule.html", shown
 }
 
+// Counted returns the candidate with the threshold that is tried; nil for none.
+func (t *tunePage) Counted() *admin.Candidate {
+	for i := range t.Candidates {
+		if t.Candidates[i].Threshold == t.Tried.Threshold {
+			return &t.Candidates[i]
+		}
+	}
+	return nil
+}
+
 // Once identifies a form.
 func (*tunePage) Once() string { return newID() }
 

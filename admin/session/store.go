@@ -129,8 +129,25 @@ func (s *Store) Find(secret Secret, now time.Time) (Session, bool) {
 	return e.Session, true
 }
 
-// While has end called when the session ends by Close, CloseOf or CloseAll, or for
-// room, and immediately if it has ended: for an answer that goes on. release
+// Left returns how long a session lasts if nobody uses it; 0 for one that is over,
+// which it ends.
+func (s *Store) Left(secret Secret, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := secret.hash()
+	e, ok := s.open[hash]
+	switch {
+	case !ok:
+		return 0
+	case e.over(now):
+		s.end(hash)
+		return 0
+	}
+	return min(e.Used.Add(Idle).Sub(now), e.Opened.Add(Longest).Sub(now))
+}
+
+// While has end called when the session ends by Close, CloseOf or CloseAll, by Left or
+// for room, and immediately if it has ended: for an answer that goes on. release
 // forgets that.
 func (s *Store) While(secret Secret, end func()) (release func()) {
 	s.mu.Lock()

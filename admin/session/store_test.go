@@ -131,6 +131,30 @@ func TestWhile(t *testing.T) {
 	}
 }
 
+// A session that nobody uses lasts for so long, one that is used for so long in all,
+// and what goes on for it ends with the last look.
+func TestLeft(t *testing.T) {
+	s, ended := NewStore(), 0
+	s.Open(secret(1), true, [32]byte{}, start)
+	s.While(secret(1), func() { ended++ })
+	left := func(after, want time.Duration) {
+		t.Helper()
+		if got := s.Left(secret(1), start.Add(after)); got != want || ended > 0 {
+			t.Fatalf("after %v %v are left, want %v; %d have ended", after, got, want, ended)
+		}
+	}
+	left(0, Idle)
+	left(Idle-1, 1)
+	left(time.Hour, Idle-time.Hour) // to look is not to use it
+	for after := Idle / 2; after < Longest; after += Idle / 2 {
+		s.Find(secret(1), start.Add(after))
+		left(after, min(Idle, Longest-after))
+	}
+	if s.Left(secret(1), start.Add(Longest)) != 0 || ended != 1 || s.Left(secret(1), start) != 0 {
+		t.Errorf("%d have ended", ended)
+	}
+}
+
 // Readers push out readers only.
 func TestRolesHaveTheirOwnRoom(t *testing.T) {
 	s := NewStore()
