@@ -38,6 +38,10 @@ func (n *node) EndFleet(string, string, bool) (was, now uint32, p *call.Problem)
 	return 0, 0, call.NewProblem(http.StatusConflict, "scope", "no fleet", "")
 }
 
+func (n *node) FleetOffered() *call.Problem {
+	return call.NewProblem(http.StatusConflict, "scope", "no fleet", "")
+}
+
 func (n *node) AddCandidate(rule, _ string, threshold uint32, _ string) *call.Problem {
 	n.rules[0].Candidates = append(n.rules[0].Candidates, admin.Candidate{Threshold: threshold, Added: true})
 	return nil

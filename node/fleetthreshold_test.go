@@ -1,11 +1,16 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -344,4 +349,84 @@ func TestThresholdOfTheFleetFile(t *testing.T) {
 	b = newNode(t, b.folder, b.yaml).start()
 	b.eventually("it is an alarm", func() bool { return strings.Contains(b.log.String(), file+".aside-1") })
 	comes(800, b)
+}
+
+// form sends the first form of a page whose action ends so, as a browser does, with
+// some fields set, and returns the page that answers.
+func (u *underTest) form(page, action string, set url.Values) string {
+	u.t.Helper()
+	desk := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(u.folder, "admin.sock"))
+	}}}
+	_, html := u.get(page)
+	_, html, found := strings.Cut(html, action+`">`)
+	html, _, _ = strings.Cut(html, "</form>")
+	fields := url.Values{}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`).FindAllStringSubmatch(html, -1) {
+		fields.Set(m[1], m[2])
+	}
+	for name, values := range set {
+		fields[name] = values
+	}
+	request, err := http.NewRequestWithContext(u.t.Context(), http.MethodPost, "http://localhost/rules/site"+action, strings.NewReader(fields.Encode()))
+	if err != nil || !found {
+		u.t.Fatalf("%s has no form %s: %v", page, action, err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Origin", "http://localhost")
+	answer, err := desk.Do(request)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The page that applies a threshold offers all nodes where signatures are required, and
+// what it did is undone by the page of the rule. What waits is on the page of held
+// records, and confirmed and withdrawn there.
+func TestThresholdOfTheFleetOnPages(t *testing.T) {
+	t.Parallel()
+	yaml := strings.Replace(sharing, "threshold:", "scope: node, threshold:", 1)
+	all := tuners(t, redistest.Start(t, redistest.Options{}), yaml, yaml)
+	a, b := all[0], all[1]
+	if _, page := a.get("/rules/site/threshold?threshold=800"); !strings.Contains(page, "on all 2 nodes") {
+		t.Errorf("not offered:\n%s", page)
+	}
+	alone := newNode(t, shortDir(t), tuned).start()
+	if _, page := alone.get("/rules/site/threshold?threshold=800"); strings.Contains(page, `name="scope"`) {
+		t.Errorf("offered to a node alone:\n%s", page)
+	}
+	whole := url.Values{"scope": {"fleet"}, "note": {"<b>4711"}}
+	a.form("/rules/site/threshold?threshold=800", "/threshold", whole)
+	comes(800, a, b)
+	if _, page := b.get("/rules/site"); !strings.Contains(page, "For the whole fleet, set on <bdi>edge-0</bdi>") || !strings.Contains(page, "&lt;b&gt;4711") {
+		t.Errorf("the page of the rule:\n%s", page)
+	}
+	b.form("/rules/site", "/overlay", nil)
+	comes(2000, a, b)
+	for i := range 3000 {
+		b.request(fmt.Sprintf("203.0.113.%d", i%3))
+	}
+	waits := func() {
+		b.eventually("it waits", func() bool { _, page := b.get("/held"); return strings.Contains(page, "Confirm</button>") })
+	}
+	a.form("/rules/site/threshold?threshold=800", "/threshold", whole)
+	waits()
+	if _, page := b.get("/rules/site"); !strings.Contains(page, "awaits confirmation here") {
+		t.Errorf("the page of the rule:\n%s", page)
+	}
+	b.form("/held", "/overlay", nil)
+	comes(2000, a, b)
+	a.form("/rules/site/threshold?threshold=900", "/threshold", whole)
+	waits()
+	b.form("/held", "/threshold", nil)
+	comes(900, a, b)
+	if _, page := b.get("/held"); !strings.Contains(page, "Nothing waits") {
+		t.Errorf("still held:\n%s", page)
+	}
 }

@@ -25,6 +25,8 @@ type applyPage struct {
 	Problem     *call.Problem
 	Note        string
 	Mean, Meant bool // a box has to be ticked, and is
+	Nodes       int  // of a fleet that can be changed as a whole
+	Whole       bool // that is chosen
 	Once        string
 	status      int
 }
@@ -53,6 +55,9 @@ func (p *Pages) newApply(r *http.Request, asked string) (*applyPage, *notFound) 
 	a := &applyPage{shape: newShape(d, outcomes), Link: rulePath(rule.Name), status: http.StatusOK}
 	a.Back = tryPath(rule.Name, threshold)
 	a.frame = p.frame(r, "rules", "Threshold of rule "+rule.Name)
+	if a.stats.Fleet != nil && p.changes.FleetOffered() == nil {
+		a.Nodes = max(1, a.stats.Fleet.Alive)
+	}
 	a.say(p)
 	return a, nil
 }
@@ -133,9 +138,13 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 		return "", missing
 	}
 	a.Once, a.Note, a.Meant = knownID(r.PostForm.Get("once")), strings.TrimSpace(r.PostForm.Get("note")), r.PostForm.Get("meant") != ""
-	seen := number(r.PostForm.Get("seen"))
+	request := tune.ThresholdRequest{Threshold: a.Tried.Threshold, Note: a.Note, Force: a.Meant}
+	if a.Whole = r.PostForm.Get("scope") == tune.ScopeFleet; a.Whole {
+		request.Scope = tune.ScopeFleet
+	}
+	request.IfThreshold = number(r.PostForm.Get("seen"))
 	o := p.outcomes.once(a.Once, p.reader.Now(), func() *outcome {
-		return p.apply(r, a, tune.ThresholdRequest{Threshold: a.Tried.Threshold, IfThreshold: seen, Note: a.Note, Force: a.Meant})
+		return p.apply(r, a, request)
 	})
 	if o == nil {
 		return "apply.html", a
@@ -152,7 +161,7 @@ func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdReque
 		return nil
 	}
 	ctx := context.WithoutCancel(r.Context()) // it is undone later
-	back := tune.ThresholdRequest{Threshold: request.IfThreshold, IfThreshold: request.Threshold, Force: true}
+	back := tune.ThresholdRequest{Threshold: request.IfThreshold, IfThreshold: request.Threshold, Force: true, Scope: request.Scope}
 	if before != nil {
 		back.Note = before.Note
 	}
@@ -161,6 +170,9 @@ func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdReque
 		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(back.Threshold)), problem
 	}
 	text := fmt.Sprintf("The threshold of %s is %s, its limit %s.", name, words.Number(request.Threshold), words.Number(a.Tried.Limit))
+	if a.Whole {
+		text += " The other nodes take it within about a second, or hold it."
+	}
 	return &outcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
 }
 
@@ -180,6 +192,10 @@ func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string,
 // that of the page.
 func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, seen uint32) (text, back string, _ *call.Problem) {
+		if shared := rule.Overlay != nil && rule.Overlay.Scope == tune.ScopeFleet || rule.Fleet != nil && rule.Fleet.Held; shared && seen == rule.Threshold {
+			after, problem := p.changes.EndFleet(access.CallerOf(r), rule.Name, false)
+			return fmt.Sprintf("The fleet's threshold of %s is undone. Here it is %s.", rule.Name, words.Number(after.Threshold)), rulePath(rule.Name), problem
+		}
 		request := tune.ThresholdRequest{Threshold: rule.Threshold, IfThreshold: seen, Force: true}
 		if rule.Overlay != nil {
 			request.Threshold = rule.Overlay.Base

@@ -44,7 +44,9 @@ type heldPage struct {
 	frame
 	Rows []heldRow
 	More int
-	Acts []link // none: a row has them
+	// Thresholds are of the whole fleet, and wait here.
+	Thresholds []admin.Rule
+	Acts       []link // none: a row has them
 }
 
 type heldRow struct {
@@ -63,8 +65,18 @@ func (p *Pages) held(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago, shown.offer(shortest(h.Prefix), "confirm", "withdraw")})
 	}
 	shown.More = len(all) - len(shown.Rows)
+	for _, rule := range p.reader.Rules() {
+		if rule.Fleet != nil && rule.Fleet.Held {
+			shown.Thresholds = append(shown.Thresholds, rule)
+		}
+	}
 	return "held.html", shown
 }
+
+// Once identifies a form, RulePath is the page of a rule and Percent a share in words.
+func (*heldPage) Once() string                 { return newID() }
+func (*heldPage) RulePath(rule string) string  { return rulePath(rule) }
+func (*heldPage) Percent(share float64) string { return words.PercentShare(share) }
 
 // networkPage is the blocks inside a network, and those around it.
 type networkPage struct {

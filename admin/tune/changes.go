@@ -73,6 +73,10 @@ func (c *RuleChanges[R]) EndFleet(by access.Caller, rule string, force bool) (R,
 	})
 }
 
+// FleetOffered returns why thresholds cannot be set for the whole fleet; nil if they
+// can.
+func (c *RuleChanges[R]) FleetOffered() *call.Problem { return c.tuner.FleetOffered() }
+
 // AddCandidate counts another threshold beside that in force.
 func (c *RuleChanges[R]) AddCandidate(by access.Caller, rule string, threshold uint32, request CandidateRequest) (R, *call.Problem) {
 	return c.change(by, "add candidate", rule, func(detail *string) *call.Problem {

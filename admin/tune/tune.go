@@ -84,6 +84,10 @@ type Tuner interface {
 	// this node and the one after. force is that of a ThresholdRequest.
 	EndFleet(rule, by string, force bool) (was, now uint32, p *call.Problem)
 
+	// FleetOffered returns why thresholds cannot be set for the whole fleet; nil if
+	// they can.
+	FleetOffered() *call.Problem
+
 	// AddCandidate counts another threshold beside the one in force.
 	AddCandidate(rule, by string, threshold uint32, note string) *call.Problem
 

@@ -25,6 +25,14 @@ func offered(c *config.Config) *call.Problem {
 	return nil
 }
 
+// FleetOffered implements admin.Tuner.
+func (o *Control) FleetOffered() *call.Problem {
+	if p := o.forbidden(); p != nil {
+		return p
+	}
+	return offered(o.now.Load().base)
+}
+
 // record puts a record that next makes of the fleet's last one in force here, and has it
 // published.
 func (o *Control) record(rule, by string, next func(now *merged, last thresholds.Entry, known bool) (thresholds.Record, *call.Problem)) (after merged, p *call.Problem) {
