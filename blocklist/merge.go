@@ -90,6 +90,13 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	return l.lift(e, ok, now, reason, origin)
 }
 
+// Withdraw merges the tombstone of a record of the fleet that never came into this list.
+// It is forced if the record was: else no other node would accept a wide one.
+func (l *List) Withdraw(tombstone edgeguard.Block, was Trust, now time.Time) error {
+	_, err := l.merge(&entry{block: normalize(tombstone), trust: was.compact() & forced}, now)
+	return err
+}
+
 // lift merges an entry's tombstone, if the entry is there and has not ended. It
 // needs the lock.
 func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string) (tombstone edgeguard.Block, _ bool) {

@@ -51,7 +51,7 @@ func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin
 	b := one.Block
 	b.Version = max(b.Version, q.list.Version(prefix))
 	b = blocklist.Tombstone(b, now, reason, origin)
-	_, err := q.list.Merge(b, now)
+	err := q.list.Withdraw(b, one.Trust, now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Withdrawn++

@@ -200,7 +200,8 @@ func TestSignedLater(t *testing.T) {
 }
 
 // Confirm puts in force whatever waits, with the next version, forced and signed, but
-// overrides nothing that is protected. Withdraw takes back all but an unblock.
+// overrides nothing that is protected. Withdraw takes back all but an unblock, as
+// forced as it was: no other node accepts a wide tombstone else.
 func TestConfirmOfEachKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind      kind
@@ -224,6 +225,9 @@ func TestConfirmOfEachKind(t *testing.T) {
 						t.Errorf("withdrawn %v", ok)
 					}
 					g.waits(c.prefix, !c.withdrawn)
+					if left := g.list.Trust(b.Prefix); c.withdrawn && left != (blocklist.Trust{Forced: trust.Forced, Signed: true}) {
+						t.Errorf("the tombstone has %+v, and the record had %+v", left, trust)
+					}
 					continue
 				}
 				got, ok, err := g.Confirm(g.now, b.Prefix)

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/internal/redistest"
 )
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`)
@@ -263,18 +261,7 @@ func TestGuestsChangeNothing(t *testing.T) {
 
 // In a fleet an unblock by a page holds on both nodes, and so does its Undo.
 func TestUnblockInAFleet(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
-		t.Fatal(err)
-	}
-	more := fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", server.Addr)
-	a, b := startAs(t, "edge-1", more), startAs(t, "edge-2", more)
-	for _, n := range []*node{a, b} {
-		n.Until("it knows the other node", func() bool {
-			s, err := n.admin.Status(t.Context())
-			return err == nil && s.Fleet != nil && s.Fleet.Up && s.Fleet.Alive == 2
-		})
-	}
+	a, b := pair(t)
 	b.ask(offender, "/x", limit+11)
 	for _, n := range []*node{a, b} {
 		n.Until("it is blocked on both nodes", func() bool { return n.explain(offender).Block != nil })
