@@ -64,7 +64,9 @@ func openBrowser() (func(), error) {
 		return nil, errors.New("chromium is not installed: apt-get install chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(patience), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"))
+		chromedp.WSURLReadTimeout(patience), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"),
+		// Of the ports that freeport returns a browser refuses this one otherwise.
+		chromedp.Flag("explicitly-allowed-ports", "10080"))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	of, closed := chromedp.NewContext(allocator)
 	if err := chromedp.Run(of); err != nil {

@@ -136,6 +136,10 @@ func TestCandidate(t *testing.T) {
 	b.tries(fmt.Sprint(tried))
 	b.click(`form[action="/rules/site/candidates"] button`)
 	b.says("800 is counted beside the live limit from now on. It refuses nobody.")
+	b.says("counted beside the live limit: 0 crossings")
+	if eval[bool](b, `document.querySelector(".acts form button.go") !== null`) {
+		t.Error("what is a candidate is offered as one")
+	}
 	b.looked(readAxe(t))
 
 	seed := rand.Uint64()
