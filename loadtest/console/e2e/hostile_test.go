@@ -67,6 +67,7 @@ const json = '{"prefix":"203.0.113.66","for":"1h"}';
 // neither one of another site, nor one of another port of the node's own host.
 func TestHostilePage(t *testing.T) {
 	n := start(t, "edge-1", rules)
+	n.ask(nearby, "/x", 1) // a login leads to another page while nothing is counted
 	for name, host := range map[string]string{"another site": "localhost", "another port": "127.0.0.1"} {
 		t.Run(name, func(t *testing.T) {
 			operator := newTab(t)
