@@ -52,16 +52,19 @@ func TestFirstLook(t *testing.T) {
 	b.wait("the console listens", func() bool { c, err := asker.Get(address); return err == nil && c.Body.Close() == nil })
 	b.open(address)
 	b.until("it says how to begin", `document.body.innerText.includes("Nothing is counted yet")`)
+	b.mark()
+	b.until("it is live", isLive)
+	b.copied()
 	for range 1901 {
 		if _, err := fmt.Fprintf(log, "%s - - [%s] \"GET /x HTTP/1.1\" 200 612 \"-\" \"curl/8.0\"\n", offender, time.Now().Format("02/Jan/2006:15:04:05 -0700")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	written := time.Now()
-	b.wait("the line has a ✓", func() bool {
-		b.open(address + "/welcome")
-		return eval[bool](b, `document.body.innerText.includes("✓")`)
-	})
+	b.until("the line has a ✓", `document.querySelector(".sentence").innerText.includes("✓")`)
+	if !eval[bool](b, `window.marked === true && document.querySelectorAll("pre.command + button").length === 3`) {
+		t.Error("the page was loaded again, or has lost its buttons")
+	}
 	b.wait("the offender is on the page", func() bool {
 		b.open(address)
 		return eval[bool](b, `[...document.querySelectorAll("table.blocks a")].some(a => a.textContent === "`+offender+`")`)
@@ -83,4 +86,13 @@ func TestFirstLook(t *testing.T) {
 	b.until("it is done", `document.body.innerText.includes("`+offender+` is unblocked on this node.")`)
 	b.open(address)
 	b.until("nobody is blocked again", `document.body.innerText.includes("Nobody is blocked")`)
+}
+
+// copied presses the button beside the first command. What the browser's clipboard
+// receives is kept in the page, because other programs have that clipboard too.
+func (b *tab) copied() {
+	b.t.Helper()
+	eval[bool](b, `navigator.clipboard.writeText = async text => { window.copied = text; }, true`)
+	b.click("pre.command + button")
+	b.until("it says so", `document.querySelector("pre.command + button").textContent === "Copied" && window.copied === document.querySelector("pre.command").textContent`)
 }

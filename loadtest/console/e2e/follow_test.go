@@ -43,6 +43,24 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// The page of the fleet follows what another node does without a reload.
+func TestFleetFollows(t *testing.T) {
+	one, two, _ := pair(t, rules)
+	b := newTab(t)
+	b.open(one.base + "/fleet")
+	b.mark()
+	b.until("it is live", isLive)
+	const records = `[...document.querySelectorAll("dl.pairs div")].find(d => d.innerText.startsWith("records in Redis")).querySelector("dd").textContent`
+	if n := eval[string](b, records); n != "0" {
+		t.Fatalf("there are %s records already", n)
+	}
+	two.block(offender, "scraper")
+	b.until("the record and the figures of both have come", records+` === "1" && document.querySelector("table.nodes").innerText.split("✓ same").length === 3`)
+	if !eval[bool](b, "window.marked === true") {
+		t.Error("the page was loaded again")
+	}
+}
+
 // What begins to await confirmation is said on an open page, and goes when it was
 // withdrawn.
 func TestHeldBanner(t *testing.T) {
