@@ -94,7 +94,10 @@ func TestApplyIsRefused(t *testing.T) {
 	}
 	stale := formTo(t, n.get("/rules/site/threshold?threshold=15", true), "/rules/site/threshold")
 	refused := n.submit("/rules/site/threshold", formTo(t, n.get("/rules/site/threshold?threshold=11", true), "/rules/site/threshold"), nil)
-	refused.shows(t, http.StatusConflict, "would refuse", "I mean it")
+	refused.shows(t, http.StatusConflict, "A threshold of 11 would refuse", "Tick the box below if this is intended.", "I mean it")
+	if strings.Contains(refused.body, "use force") {
+		t.Error("the page says how the API is called")
+	}
 	if n.rule("site").Threshold != 200 {
 		t.Fatal("it was changed without a tick")
 	}
