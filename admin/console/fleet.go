@@ -3,8 +3,10 @@ package console
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/console/hour"
 	"edgeguard/internal/words"
 )
 
@@ -20,6 +22,7 @@ type fleetPage struct {
 	Silent   int
 	Oldest   string
 	Unsigned bool
+	Hour     *hour.Hour
 }
 
 type nodeRow struct {
@@ -61,6 +64,7 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Nodes = append(shown.Nodes, row)
 	}
 	shown.Oldest = words.Seconds(int(oldest + 1))
+	shown.Hour = hour.New(p.reader.Rates(), func(t time.Time) string { return at(t, p.reader.Now()).Clock })
 	return "fleet.html", shown
 }
 

@@ -28,6 +28,9 @@ func TestFleetPage(t *testing.T) {
 			t.Errorf("%q is not on the page:\n%s", want, body)
 		}
 	}
+	if !strings.Contains(body, "this node has not run for a whole minute") && !strings.Contains(body, "There were none.") {
+		t.Errorf("the page says nothing of the last hour:\n%s", body)
+	}
 	b.Stop()
 	a.Until("the page says that the other is gone", func() bool {
 		p := a.get("/fleet", false)

@@ -1,0 +1,31 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/admin/console/hour"
+	"edgeguard/admin/rates"
+)
+
+// The last hour is on the page of the fleet as bars and as numbers. A name of a rule
+// that another node wrote is text.
+func TestHourOnThePage(t *testing.T) {
+	pages := New(&admin.View{}, nil)
+	series := []rates.Series{{Step: 60, Until: time.Unix(1_800_000_000, 0), Blocks: []uint64{0, 1234}, Rules: []rates.RuleSeries{
+		{Rule: "<i>x", Blocks: []uint64{0, 1000}}, {Rule: "manual", Blocks: []uint64{0, 200}}}}}
+	shown := &fleetPage{Fleet: &admin.Fleet{}, Hour: hour.New(series, func(time.Time) string { return "12:07:00" })}
+	var page strings.Builder
+	if err := pages.templates["fleet.html"].ExecuteTemplate(&page, "main", shown); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in the last 2 minutes", "<td><bdi>&lt;i&gt;x</bdi></td><td><svg", `<path d="M118.0 22.0v-22.0`,
+		`<td class="mono">12:07:00</td><td><bdi>&lt;i&gt;x</bdi></td><td class="num mono">1,000</td>`,
+		`<span class="muted">by hand</span></td><td class="num mono">200</td>`, `<span class="muted">all others</span></td><td class="num mono">34</td>`} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%s is not on the page:\n%s", want, page.String())
+		}
+	}
+}
