@@ -84,7 +84,7 @@ func TestTuneAgrees(t *testing.T) {
 		if seen.limit != want.limit || seen.keys != want.keys || seen.fresh != want.fresh || !slices.Equal(seen.over, want.over) || seen.below != want.below && len(want.over) > 0 {
 			t.Errorf("threshold %d: the page says %+v, counting %+v", threshold, seen, want)
 		}
-		if share := percent(want.requests, want.all); !strings.Contains(body, "<b>"+share+"</b>") {
+		if share := percent(want.requests, want.all); !strings.Contains(body, `<b id="share">`+share+"</b>") {
 			t.Errorf("threshold %d: the page lacks %s refused", threshold, share)
 		}
 		for _, addr := range want.over {
@@ -120,7 +120,7 @@ type tuneSeen struct {
 var (
 	tuneLimit = regexp.MustCompile(`limit <b class="mono" id="limit">([\d,]+)</b>`)
 	tuneKeys  = regexp.MustCompile(`<b id="keys">([\d,]+)</b>`)
-	tuneFresh = regexp.MustCompile(`>([\d,]+)</span> of them not blocked now`)
+	tuneFresh = regexp.MustCompile(`id="fresh">([\d,]+) of them not blocked now`)
 	tuneRow   = regexp.MustCompile(`<tr><td class="who"><bdi><a class="mono" href="/address/([^"]+)">[^<]+</a></bdi></td><td class="num mono">[\d,]+</td><td class="num"><span class="tag \w+">([^<]+)</span>`)
 	tuneBelow = regexp.MustCompile(`Next below the line: <bdi><a class="mono" href="/address/([^"]+)">`)
 )
