@@ -159,7 +159,7 @@ func (f *Follower) owe(left []rotated) {
 		if here[id] {
 			continue
 		}
-		if u.misses++; u.misses > scans {
+		if u.misses++; u.misses > misses {
 			delete(f.unread, id)
 			gone++
 			continue
@@ -176,6 +176,10 @@ func (f *Follower) owe(left []rotated) {
 // scans is how often the folder is read again after a rotation, a poll apart:
 // names that move on while they are listed hide a file.
 const scans = 10
+
+// misses is after how many of these a file counts as gone. While hundreds of names
+// move on without a pause, every second look may miss one.
+const misses = 40
 
 func (f *Follower) scanAgain(now time.Time) error {
 	if f.scans == 0 && f.owed.IsZero() || now.Before(f.nextScan) {
