@@ -2,6 +2,7 @@ package aggregator_test
 
 import (
 	"slices"
+	"testing"
 	"time"
 )
 
@@ -111,6 +112,12 @@ func (s *sim) reorder(c *simClient) {
 		s.event(s.nodes[s.rnd.IntN(len(s.nodes))], c, 0, s.rnd.IntN(int(c.meter.limit)))
 		s.steps(2)
 	}
+	s.release()
+	s.steps(10 + s.rnd.IntN(int(c.meter.span(simWindow)/simStep)))
+}
+
+// release delivers the answers that were held.
+func (s *sim) release() {
 	s.holding = false
 	held := s.late
 	s.late = nil
@@ -128,5 +135,38 @@ func (s *sim) reorder(c *simClient) {
 		}
 	}
 	s.felt(2 * simPush)
-	s.steps(10 + s.rnd.IntN(int(c.meter.span(simWindow)/simStep)))
+}
+
+// TestHeldAnswers holds all answers for longer than the grace while a client comes
+// over its limit on several nodes. It must be blocked after they are released, and
+// not before: no node can know. The seed is of a run in which that came about by lot.
+func TestHeldAnswers(t *testing.T) {
+	newSim(t, 13003767307549812544).run()
+	for seed := range uint64(40) {
+		s := newSim(t, seed)
+		if s.faults = false; len(s.nodes) < 3 || len(s.nodes) > s.maxNodes {
+			continue
+		}
+		for _, c := range s.clients {
+			c.style, c.rest = idle, 1<<30
+		}
+		c := s.clients[0]
+		s.holding = true
+		for _, n := range s.nodes[:3] {
+			s.event(n, c, 0, int(c.meter.limit)/3+1)
+		}
+		s.steps(2 * int(simGrace/simStep))
+		if c.blocked {
+			s.fatalf("%s is blocked by an answer that no node has", c.prefix)
+		}
+		s.release()
+		for range int((2*simPush + 2*simGrace) / simStep) {
+			if s.step(); c.blocked {
+				break
+			}
+		}
+		if !c.blocked {
+			s.fatalf("%s is not blocked after the answers", c.prefix)
+		}
+	}
 }

@@ -305,6 +305,7 @@ func (s *sim) apply(n *simNode, call simCall, answered bool) {
 	switch {
 	case !answered:
 	case s.holding:
+		s.felt(0) // the node cannot know yet what the answer says
 		s.late = append(s.late, delayed{s.now.Add(time.Hour), n, call, answers})
 	default:
 		s.answered(n, call, answers)
