@@ -3,8 +3,8 @@ package aggregator_test
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
+	"testing"
 	"time"
 
 	"edgeguard/aggregator"
@@ -37,23 +37,43 @@ func (c *simClient) doubted(now time.Time) time.Duration {
 }
 
 // prove reads the split of a key that is over the limit, as the pusher does, and
-// blocks it by what nodes counted.
-func (s *sim) prove(n *simNode, fleet *aggregator.Totals, p *aggregator.Push) {
+// blocks it by what nodes counted: in the window of the push or, if the peak is of
+// another one, in those around it.
+func (s *sim) prove(n *simNode, fleet *aggregator.Totals, p *aggregator.Push, a aggregator.Answer) {
 	if due, _ := fleet.Ask(p.Key, false, s.local(n)); !due {
 		return
 	}
-	reply, err := s.redis.Call(s.now, "edgeguard1_split", []string{string(p.Key.Append(nil))}, []string{fmt.Sprint(p.Head())})
-	if err != nil {
-		s.fatalf("split: %v", err)
+	look := evidence.NewLook(p, a, aggregator.Outcome{Over: true})
+	over, stranger := s.proves(n, fleet, look)
+	if !over && look.Moved {
+		look.Heads = evidence.Around(p.Head(), p.Width)
+		over, stranger = s.proves(n, fleet, look)
+	}
+	if over {
+		n.doubts.Settle(p.Key)
+	} else {
+		n.doubts.See(p.Key, stranger, s.local(n))
+	}
+}
+
+// proves reports whether the splits of some windows prove that a key is over the
+// limit, and blocks it then.
+func (s *sim) proves(n *simNode, fleet *aggregator.Totals, look evidence.Look) (over bool, stranger evidence.Field) {
+	var splits [][]evidence.Field
+	for _, head := range look.Heads {
+		reply, err := s.redis.Call(s.now, "edgeguard1_split", []string{string(look.Key.Append(nil))}, []string{fmt.Sprint(head)})
+		if err != nil {
+			s.fatalf("split: %v", err)
+		}
+		splits = append(splits, evidence.Fields(reply.([]any)))
 	}
 	judge := evidence.Judge{Own: n.id, Known: func(id [8]byte) bool { return s.ids[id] }}
-	sum := judge.Most([][]evidence.Field{evidence.Fields(reply.([]any))}, math.MaxUint32)
-	if fleet.Prove(p.Key, p.Head(), sum.Counted) {
-		s.block(s.index[p.Key], "fleet", sum.Counted)
-		n.doubts.Settle(p.Key)
-		return
+	sum := judge.Most(splits, look.Own)
+	head := look.Heads[sum.At]
+	if over = fleet.Prove(look.Key, head, sum.Counted); over && !n.fleet.Forgotten(look.Key, head) { // as the pusher asks
+		s.block(s.index[look.Key], "fleet", sum.Counted)
 	}
-	n.doubts.See(p.Key, sum.Stranger, s.local(n))
+	return over, sum.Stranger
 }
 
 // lookAgain lets a node look again at what it could not prove.
@@ -74,3 +94,27 @@ type noAlarms struct{}
 
 func (noAlarms) Alarm(_, _, _ string) {}
 func (noAlarms) Calm(_, _ string)     {}
+
+// TestAPeakOfAnotherWindow has a node whose clock is behind push last: the client is
+// over its limit only in a window that ends after the node's own slot. The model's
+// nodes must read the splits of the windows around, as the pusher does.
+func TestAPeakOfAnotherWindow(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newSim(t, seed)
+		if len(s.nodes) < 2 || len(s.nodes) > s.maxNodes {
+			continue
+		}
+		s.faults = false
+		c, ahead, behind := s.clients[0], s.nodes[0], s.nodes[1]
+		ahead.skew, behind.skew = simSkew/2, -simSkew/2
+		width := c.meter.span(1)
+		s.now = s.now.Truncate(width).Add(3 * width) // a slot begins
+		s.event(ahead, c, 0, int(c.meter.limit))
+		s.event(behind, c, 0, int(c.meter.limit))
+		s.pushRound(ahead)
+		s.pushRound(behind)
+		if !c.blocked {
+			s.fatalf("%s is not blocked", c.prefix)
+		}
+	}
+}

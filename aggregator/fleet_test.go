@@ -350,7 +350,7 @@ func (s *sim) answered(n *simNode, call simCall, answers []aggregator.Answer) {
 			}
 		}
 		if out.Over && !n.fleet.Forgotten(p.Key, p.Head()) { // as the pusher asks
-			s.prove(n, call.fleet, p)
+			s.prove(n, call.fleet, p, a)
 		}
 		if out.Watch {
 			s.stream, s.when = append(s.stream, p.Key), append(s.when, s.now)
