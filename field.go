@@ -7,7 +7,7 @@ import (
 
 // Field is a set of the fields of an event that a source may or may not
 // supply.
-type Field uint8
+type Field uint16
 
 // The fields that a rule can match or count by.
 const (

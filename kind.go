@@ -7,7 +7,7 @@ import (
 
 // Kind is a set of the kinds of event. A rule counts exactly one; an event may
 // be of several.
-type Kind uint8
+type Kind uint16
 
 // The kinds of event. Only Request, Response and Handshake can be verified:
 // the source of the others is whatever a stranger wrote into the packet.
