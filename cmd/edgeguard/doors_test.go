@@ -139,19 +139,25 @@ func wantAnswers(t *testing.T, address string, times int) {
 }
 
 // wantRefused asks as a client who is blocked. A machine that is too busy to
-// answer within nginx's 100 ms lets a request pass, and nginx says so: no other
-// reason will do.
+// answer within nginx's 100 ms lets a request pass, and nginx says so. So may it
+// close a connection on which nginx, which waits for a processor too, has not
+// asked yet while strangers open thousands: one request in twenty at most. No
+// other reason will do.
 func (s *site) wantRefused(client string, times int) {
 	s.t.Helper()
 	late := func() int { return strings.Count(s.nginxLog(), "timed out") }
-	passed, before := 0, late()
+	lost := func() int {
+		return strings.Count(s.nginxLog(), "upstream prematurely closed") + strings.Count(s.nginxLog(), "reset by peer")
+	}
+	passed, before, lostBefore := 0, late(), lost()
 	for range times {
 		if got, _, err := s.get(client); err != nil || got != http.StatusTooManyRequests {
 			passed++
 		}
 	}
-	if waits := late() - before; passed > waits || passed > times/2 {
-		s.t.Errorf("%d of %d requests of %s passed, for %d of which edgeguard was late\n%s", passed, times, client, waits, s.nginxLog())
+	waits, cut := late()-before, lost()-lostBefore
+	if passed > waits+cut || passed > times/2 || cut > times/20 {
+		s.t.Errorf("%d of %d requests of %s passed, for %d of which edgeguard was late, and %d connections were cut\n%s", passed, times, client, waits, cut, s.nginxLog())
 	}
 }
 

@@ -15,8 +15,10 @@
 //     not read, or it is a stream.
 //
 // Of the first three, a connection whose request has begun to arrive is passed over
-// while there are others. Otherwise, on a busy machine, a proxy that asks just now
-// would lose to a client that opens connections without end.
+// while there are others, and one with bytes that were not read yet while there are
+// any others of the three: then it is this program that is late. Otherwise, on a
+// busy machine, a proxy that asks just now would lose to a client that opens
+// connections without end.
 //
 // Only when all are being answered is the new one turned away.
 package lobby
@@ -137,6 +139,11 @@ func (l *Listener) choose(now time.Time) *Conn {
 				return young
 			}
 		}
+		if c == nil || state != idles {
+			if asks := l.oldest(); asks != nil {
+				return asks
+			}
+		}
 		if c == nil || c.state.CompareAndSwap(state, out) {
 			return c
 		}
@@ -144,24 +151,54 @@ func (l *Listener) choose(now time.Time) *Conn {
 }
 
 // silent shows out the oldest that came before a time and has sent nothing, or
-// else the oldest of them. It needs the lock.
+// else the oldest whose request has begun and does not go on. One with bytes that
+// nobody has read is spared: it is this program that is late, however old it is.
+// It needs the lock.
 func (l *Listener) silent(before time.Time) *Conn {
-	came := func(e *list.Element) bool { return e != nil && !e.Value.(*Conn).came.After(before) }
+	var began *Conn
 	looks := 0
-	for e := l.waiting.Front(); came(e) && looks < mostLooks; e = e.Next() {
+	for e := l.waiting.Front(); e != nil && looks < mostLooks; {
+		c := e.Value.(*Conn)
+		e = e.Next()
+		if c.came.After(before) {
+			break
+		}
 		looks++
-		if c := e.Value.(*Conn); !c.began.Load() && !pending(c.Conn) && c.state.CompareAndSwap(waits, out) {
-			l.leaveSeat(c)
+		switch {
+		case pending(c.Conn):
+		case c.began.Load():
+			if began == nil {
+				began = c
+			}
+		case l.showOut(c):
 			return c
 		}
 	}
-	for e := l.waiting.Front(); came(e); e = e.Next() {
-		if c := e.Value.(*Conn); c.state.CompareAndSwap(waits, out) {
-			l.leaveSeat(c)
+	if began != nil && l.showOut(began) {
+		return began
+	}
+	return nil
+}
+
+// oldest shows out the oldest that waits, also one whose request has come. It
+// needs the lock.
+func (l *Listener) oldest() *Conn {
+	for e := l.waiting.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*Conn); l.showOut(c) {
 			return c
 		}
 	}
 	return nil
+}
+
+// showOut takes a connection that waits for closing, and reports false if its
+// request was read just now. It needs the lock.
+func (l *Listener) showOut(c *Conn) bool {
+	if !c.state.CompareAndSwap(waits, out) {
+		return false
+	}
+	l.leaveSeat(c)
+	return true
 }
 
 // longest returns the idle connection that asked the longest ago, or else the one

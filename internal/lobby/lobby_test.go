@@ -54,9 +54,9 @@ func (h *house) enter() guest {
 }
 
 // ask has a guest ask and be answered.
-func (g guest) ask(now time.Time) {
-	g.Asks(now)
-	g.Answered()
+func (c *Conn) ask(now time.Time) {
+	c.Asks(now)
+	c.Answered()
 }
 
 func (h *house) gone(g guest) bool { return g.state.Load() == out }
@@ -184,59 +184,89 @@ func TestClosedIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Who has asked just now is passed over, if he waits or if he idles: his request
-// has come, and nobody has got to reading it.
-func TestWhoAsksJustNowStays(t *testing.T) {
+// room is a lobby of real connections, whose bytes nobody reads.
+type room struct {
+	t     *testing.T
+	lobby *Listener
+}
+
+func newRoom(t *testing.T, places int) room {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lobby := Listen(l, 3, "")
-	defer func() { _ = lobby.Close() }()
-	enter := func(says string) *Conn {
-		far, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = far.Close() })
-		near, err := lobby.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = near.Close() })
-		near.(*Conn).came = noon.Add(-time.Hour)
-		if _, err := io.WriteString(far, says); err != nil {
-			t.Fatal(err)
-		}
-		for says != "" && !pending(near.(*Conn).Conn) {
-			time.Sleep(time.Millisecond)
-		}
-		return near.(*Conn)
+	t.Cleanup(func() { _ = l.Close() })
+	return room{t, Listen(l, places, "")}
+}
+
+// enter has a client come at a time and say something, which has arrived when
+// enter returns.
+func (r room) enter(came time.Time, says string) *Conn {
+	r.t.Helper()
+	far, err := net.Dial("tcp", r.lobby.Addr().String())
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	makesRoom := func(c *Conn) bool {
-		if got := lobby.choose(noon); got != c {
-			return false
-		}
-		c.Leave()
-		return true
+	r.t.Cleanup(func() { _ = far.Close() })
+	near, err := r.lobby.Accept()
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	asks, silent, idle := enter("GET /"), enter(""), enter("GET /")
+	r.t.Cleanup(func() { _ = near.Close() })
+	c := near.(*Conn)
+	c.came = came
+	if _, err := io.WriteString(far, says); err != nil {
+		r.t.Fatal(err)
+	}
+	for says != "" && !pending(c.Conn) {
+		time.Sleep(time.Millisecond)
+	}
+	return c
+}
+
+// wantNext makes room and wants one to go for it.
+func (r room) wantNext(who string, c *Conn) {
+	r.t.Helper()
+	if got := r.lobby.choose(noon); got != c {
+		r.t.Fatalf("%s stays", who)
+	}
+	c.Leave()
+}
+
+// Who has asked just now is passed over, if he waits or if he idles: his request
+// has come, and nobody has got to reading it.
+func TestWhoAsksJustNowStays(t *testing.T) {
+	r := newRoom(t, 3)
+	longAgo := noon.Add(-time.Hour)
+	asks, silent, idle := r.enter(longAgo, "GET /"), r.enter(longAgo, ""), r.enter(longAgo, "GET /")
 	if _, err := asks.Read(make([]byte, 9)); err != nil { // its server got that far
 		t.Fatal(err)
 	}
-	if !makesRoom(silent) {
-		t.Error("who is silent stays")
-	}
-	other := enter("")
-	other.Asks(noon)
-	other.Answered()
-	idle.Asks(noon.Add(-time.Second)) // his next one has come
-	idle.Answered()
+	r.wantNext("who is silent", silent)
+	other := r.enter(longAgo, "")
+	other.ask(noon)
+	idle.ask(noon.Add(-time.Second)) // his next one has come
 	asks.Asks(noon)
-	if !makesRoom(other) {
-		t.Error("who idles stays")
+	r.wantNext("who idles", other)
+	r.wantNext("the last", idle)
+}
+
+// A program that gets no processor for longer than a moment finds the proxy's
+// question unread, and strangers who came later and ask nothing: they go first,
+// and so does a request that has begun and does not go on.
+func TestWhoIsNotReadYetStays(t *testing.T) {
+	r := newRoom(t, 5)
+	asked := r.enter(noon.Add(-2*moment), "GET /")
+	stalled := r.enter(noon.Add(-2*moment), "GE")
+	if _, err := stalled.Read(make([]byte, 9)); err != nil {
+		t.Fatal(err)
 	}
-	if !makesRoom(idle) { // when there is nobody else
-		t.Error("nobody goes")
-	}
+	young, younger := r.enter(noon.Add(-moment/2), ""), r.enter(noon.Add(-moment/3), "")
+	idle := r.enter(noon.Add(-time.Hour), "")
+	idle.ask(noon)
+	r.wantNext("who stalled", stalled)
+	r.wantNext("who asks nothing", young)
+	r.wantNext("who asks nothing either", younger)
+	r.wantNext("who idles", idle)
+	r.wantNext("the last", asked)
 }
