@@ -61,8 +61,8 @@ type AccessLog struct {
 	Listen Address // unixgram, unix or tcp
 	Access         // to Listen
 	Format string  // "combined" by default
-	// Emit is what a line counts as: KindRequest, KindResponse or both, which
-	// is the default.
+	// Emit is what a line may count as. The default is everything that a log can
+	// report.
 	Emit edgeguard.Kind
 }
 

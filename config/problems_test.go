@@ -84,7 +84,7 @@ func TestProblems(t *testing.T) {
 		{"relative socket", "listen: {auth: 'unix:a.sock'}\n", "1:16", "cannot listen"},
 		{"socket with a long path", "listen: {auth: 'unix:/" + strings.Repeat("a", 120) + "'}\n", "1:16", "cannot listen"},
 		{"log that emits nothing", "sensors: {accesslog: {file: a, emit: []}}\n", "1:32", "empty list"},
-		{"log that emits packets", "sensors: {accesslog: {file: a, emit: packet}}\n", "1:38", "request, response"},
+		{"log that emits nonsense", "sensors: {accesslog: {file: a, emit: refusal}}\n", "1:38", "request, response"},
 		{"log twice", "sensors: {accesslog: [{file: a}, {file: a}]}\n", "1:34", "already followed"},
 		{"list without format", "enforce: {files: {file: /a}}\n", "1:11", "set format"},
 		{"list without file", "enforce: {files: {format: plain}}\n", "1:11", "set file"},

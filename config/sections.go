@@ -84,11 +84,11 @@ func (l *AccessLog) read(n node) {
 		"emit": func(n node) {
 			l.Emit = 0
 			n.list(func(n node) {
-				kind, _ := edgeguard.ParseKind(n.choice("request", "response"))
+				kind, _ := edgeguard.ParseKind(n.choice(edgeguard.Kinds()...))
 				l.Emit |= kind
 			})
 			if l.Emit == 0 && !n.r.touched(n.path) {
-				n.wrong("is an empty list", "use request, response or both")
+				n.wrong("is an empty list", "name at least one kind, such as request or auth_failure")
 			}
 		},
 	})

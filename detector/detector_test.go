@@ -211,6 +211,32 @@ func TestForgeable(t *testing.T) {
 	}
 }
 
+// TestAuthFailures: a rule for failed logins counts these and no requests. Over
+// TCP they block; by SIP over UDP, where a stranger can write any source, they
+// raise an alarm.
+func TestAuthFailures(t *testing.T) {
+	for _, test := range []struct {
+		verified edgeguard.Kind
+		want     edgeguard.Action
+	}{{edgeguard.KindAuthFailure, edgeguard.ActionBlock}, {0, edgeguard.ActionAlarm}} {
+		var crossings []edgeguard.Crossing
+		d := newDetector(t, compile(t, rules.Spec{Name: "logins", Threshold: 3, Match: rules.Match{Kind: []string{"auth_failure"}}}), nil, &crossings)
+		asked, failed := request("192.0.2.1", epoch), request("192.0.2.1", epoch)
+		failed.Kind, failed.Verified = edgeguard.KindAuthFailure, test.verified
+		for range 3 {
+			d.Decide(epoch, &asked)
+			d.Decide(epoch, &failed)
+		}
+		if len(crossings) != 0 {
+			t.Fatalf("requests are counted as failed logins: %+v", crossings)
+		}
+		d.Decide(epoch, &failed)
+		if len(crossings) != 1 || crossings[0].Action != test.want {
+			t.Errorf("verified %v: %+v, want %v", test.verified, crossings, test.want)
+		}
+	}
+}
+
 // TestSpared: the allowlist and the protected addresses pass, uncounted; an
 // address that the list refuses to block raises an alarm instead.
 func TestSpared(t *testing.T) {

@@ -58,14 +58,15 @@ func (w *Width) Does() string {
 }
 
 // fillWide finds the networks that the rule counts beside its key. It needs
-// the rule's limit and action.
+// the rule's limit and action. A kind that can be forged is not counted in wide
+// networks: it could only raise alarms.
 func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 	rule.Wide = spec.Wide
 	if int(spec.Wide) >= len(wideNames) {
 		c.problem("wide", flaw{fmt.Sprintf("invalid value %v", spec.Wide), "use default, off, report or strict"})
 		return
 	}
-	if spec.Wide == WideOff || meter.Kind&verifiable == 0 {
+	if spec.Wide == WideOff || meter.Kind&edgeguard.Verifiable == 0 {
 		return
 	}
 	home := Width{Bits: homeBits, Times: homeTimes, Action: rule.Action}
@@ -86,10 +87,6 @@ func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 		}
 	}
 }
-
-// verifiable are the kinds whose source a stranger cannot forge. Nothing
-// else is counted in wide networks: it could only raise alarms.
-const verifiable = edgeguard.KindRequest | edgeguard.KindResponse | edgeguard.KindHandshake
 
 // namesPart reports whether a match is about a part of a site, so that to
 // refuse what matches leaves the rest of the site to everybody. A path of stars

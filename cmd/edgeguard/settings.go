@@ -52,7 +52,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: events allowed per window and address")
 	f.DurationVar(&s.window, "window", 5*time.Minute, "the quick rule: the window")
 	f.StringVar(&s.guard, "guard", "0.95", "the quick rule: the part of the threshold that is used")
-	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp (default request, packet for a capture)")
+	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp, auth_failure, rejection (default request, packet for a capture)")
 }
 
 // quickFlags are those that make a rule, and so rule out a config's.
