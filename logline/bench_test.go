@@ -30,6 +30,8 @@ func BenchmarkParse(b *testing.B) {
 		{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
 		{"json", bytes.Repeat([]byte(jsonLine+"\n"), 600)},
 		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
+		{"alb", bytes.Repeat([]byte(albHTTPS+"\n"), 600)},
+		{"squid", bytes.Repeat([]byte(squidMiss+"\n"), 1500)},
 		{"csv:time=t,addr=a,node=n", bytes.Repeat([]byte("2013-03-03 21:53:59,groucho-oregon,1032051418,TCP,,6000,1433\n"), 4000)},
 	} {
 		b.Run(bench.format[:min(8, len(bench.format))], func(b *testing.B) {

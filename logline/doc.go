@@ -9,8 +9,8 @@
 //	format ─▶ Parser ◀─ Begin: the line that names the columns, where there is one
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
-// The parsers are in the packages below: pattern, jsonlog, csvlog and haproxylog,
-// made of scan, which reads values, and entry, which holds a line's fields.
+// The parsers are in the packages below: pattern, jsonlog, csvlog, haproxylog,
+// alblog and squidlog, made of scan, which reads values, and entry, which holds a line's fields.
 //
 // Lines are read by format, never searched. That is what keeps a client from
 // writing another's address into the log. A field ends where the server ends it:

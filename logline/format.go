@@ -5,11 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/logline/alblog"
 	"edgeguard/logline/csvlog"
 	"edgeguard/logline/entry"
 	"edgeguard/logline/haproxylog"
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
+	"edgeguard/logline/squidlog"
 )
 
 // Format says how the lines of a log are laid out. It is immutable and safe
@@ -38,13 +40,15 @@ var formats = []*Format{
 	{name: "haproxy", start: haproxylog.New},
 	{name: "vhost_combined", start: pattern.VhostCombined().Parser},
 	{name: "common", start: pattern.Common().Parser},
+	{name: "alb", start: alblog.New},
+	{name: "squid", start: squidlog.New},
 }
 
-const formatHint = "auto, combined, common, vhost_combined, json, haproxy, an nginx log_format or Apache LogFormat string, " +
+const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, an nginx log_format or Apache LogFormat string, " +
 	"or csv:time=COLUMN,addr=COLUMN"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
-// combined, common, vhost_combined, json and haproxy; or an nginx log_format (it
+// combined, common, vhost_combined, json, haproxy, alb and squid; or an nginx log_format (it
 // has a $) or an Apache LogFormat (it has a %), as the bare string or the whole
 // directive; or csv:time=COLUMN,addr=COLUMN and more, as the package's page says.
 //

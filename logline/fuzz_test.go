@@ -15,6 +15,8 @@ var fuzzFormats = []struct{ format, head string }{
 	{"vhost_combined", ""},
 	{"json", ""},
 	{"haproxy", ""},
+	{"alb", ""},
+	{"squid", ""},
 	{"csv:time=t,addr=a,path=p", "t,a,p"},
 	{"$http_x $remote_addr:$remote_port $remote_user $time_iso8601 $http_y $status", ""},
 	{`%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t %{c}a %a "%U%q" %p`, ""},
@@ -28,6 +30,7 @@ func FuzzLine(f *testing.F) {
 		`Nov 14 22:45:27 t h[7]: 192.0.2.1:5 [14/Nov/2015:22:45:25.439] m a/b 1/0/1 403 1 - - - - "GET /#22 HTTP/1.1"`,
 		"2016-02-20 00:00:45,1032051418,\"a\"\"b\"", "x 2001:db8::1:5 u 2016-02-20T00:00:45Z y 200",
 		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
+		albHTTPS, squidMiss,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -91,6 +91,27 @@ func jsonEscaped(s string) string {
 	return string(b[1 : len(b)-1])
 }
 
+// rawHeader is a header's value as it goes through servers that escape nothing: any
+// byte but a line's end or NUL (RFC 9110, 5.5).
+func rawHeader(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == 0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// rawTarget is a request's target of such a server: it ends at a blank.
+func rawTarget(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 func csvEscaped(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 // TestInjection generates 10,000 lines for each format. In those where every
@@ -127,6 +148,13 @@ func TestInjection(t *testing.T) {
 		}},
 		{"haproxy", "haproxy", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, haproxyEscaped(text()), haproxyEscaped(text()))
+		}},
+		{"alb", "alb", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`https 2016-02-20T00:00:45.000000Z app/lb/1 %s:80 10.0.0.1:80 0.0 0.0 0.0 200 200 1 1 "GET http://%s:80/%s HTTP/1.1" "%s" - - arn "Root=1" "%s" "-" 0 2016-02-20T00:00:45Z "-"`,
+				addr, rawTarget(text()), rawTarget(text()), rawHeader(text()), rawHeader(text()))
+		}},
+		{"squid", "squid", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))
 		}},
 		{"csv", "csv:time=t,addr=a,path=p", "t,x,a,p", false, func(addr string, text func() string) string {
 			return fmt.Sprintf(`2016-02-20 00:00:45,%s,%s,%s`, csvEscaped(text()), addr, csvEscaped(text()))

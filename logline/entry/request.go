@@ -109,6 +109,26 @@ func (f *Fields) SetPath(b []byte) {
 	}
 }
 
+// SetURL keeps the host and the path of an absolute target, http://host:80/path,
+// as load balancers and proxies write one. Any other target is a path.
+func (f *Fields) SetURL(b []byte) {
+	scheme := bytes.Index(b, []byte("://"))
+	if scheme < 1 || bytes.IndexByte(b[:scheme], '/') >= 0 {
+		f.SetPath(b)
+		return
+	}
+	rest := b[scheme+len("://"):]
+	end := bytes.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	f.SetHost(rest[:end])
+	if rest = rest[end:]; len(rest) == 0 || rest[0] != '/' {
+		rest = b // its path is empty, which the rules know
+	}
+	f.SetPath(rest)
+}
+
 // SetCutPath keeps a path whose end is missing, if the end is of its query.
 func (f *Fields) SetCutPath(b []byte) {
 	f.Known &^= edgeguard.FieldPath

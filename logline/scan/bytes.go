@@ -60,3 +60,14 @@ func HasPrefix(b []byte, s string) bool {
 	}
 	return string(b[:len(s)]) == s
 }
+
+// Word cuts the first word off b, with the one blank behind it. Without a blank
+// all of b is the word, and ok is false.
+func Word(b []byte) (word, rest []byte, ok bool) {
+	for i, c := range b {
+		if c == ' ' {
+			return b[:i], b[i+1:], true
+		}
+	}
+	return b, nil, false
+}

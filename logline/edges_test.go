@@ -1,0 +1,114 @@
+package logline
+
+import (
+	"strings"
+	"testing"
+
+	"edgeguard"
+	"edgeguard/logline/entry"
+)
+
+// The examples of the makers' own pages, and what else is written there.
+const (
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html,
+	// example log entries.
+	albHTTP  = `http 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.46.0" - - arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337262-36d228ad5d99923122bbe354" "-" "-" 0 2018-07-02T22:22:48.364000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"`
+	albHTTPS = `https 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 "GET https://www.example.com:443/ HTTP/1.1" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337281-1d84f3d73c47ec4e58577259" "www.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678-1234-1234-1234-123456789012" 1 2018-07-02T22:22:48.364000Z "authenticate,forward" "-" "-" "10.0.0.1:80" "200" "-" "-"`
+	albH2    = `h2 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 10.0.1.252:48160 10.0.0.66:9000 0.000 0.002 0.000 200 200 5 257 "GET https://10.0.2.105:773/ HTTP/2.0" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337327-72bd00b0343d75b906739c42" "-" "-" 1 2018-07-02T22:22:48.364000Z "redirect" "https://example.com:80/" "-" "10.0.0.66:9000" "200" "-" "-"`
+
+	// https://wiki.squid-cache.org/SquidFaq/SquidLogs and
+	// http://www.squid-cache.org/Doc/config/logformat/.
+	squidMiss = `1286536309.450    180 192.168.0.224 TCP_MISS/200 411 GET http://www.example.com/minitri.flg - DIRECT/125.23.140.35 text/plain`
+	squidDeny = `1386543323.000      4 192.0.2.7 TCP_DENIED/403 4099 GET http://www.example.org/azenv.php - HIER_NONE/- text/html`
+)
+
+const (
+	albHead   = `http 2018-07-02T22:23:00.186641Z app/lb/50 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 `
+	albWant   = "192.0.2.1 2018-07-02T22:23:00.186641Z"
+	squidHead = `1286536309.450    180 192.0.2.1 `
+	squidWant = "192.0.2.1 2010-10-08T11:11:49.45Z"
+)
+
+// TestEdges holds what the formats of load balancers, of delivery networks and of
+// proxies say: each line as the maker's page has it.
+func TestEdges(t *testing.T) {
+	for _, test := range []struct{ name, format, line, want string }{
+		{"alb", "alb", albHTTP, "192.168.131.39 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=www.example.com:80 path=/ agent=curl/7.46.0 200"},
+		{"alb, https", "alb", albHTTPS, "192.168.131.39 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=www.example.com:443 path=/ agent=curl/7.46.0 200"},
+		{"alb, h2", "alb", albH2, "10.0.1.252 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=10.0.2.105:773 path=/ agent=curl/7.46.0 200"},
+		{"alb, no target, v6", "alb", `ws 2018-07-02T22:23:00.186641Z app/lb/50 [2001:db8::1]:2817 - -1 -1 -1 400 - 0 57 "- http://h:80- -" "-" - - - "-" "-" "-" 0`, "2001:db8::1 2018-07-02T22:23:00.186641Z" + rr + "agent= 400"},
+		{"alb, no status", "alb", albHead + `- - 0 0 "GET http://h:80/a?b=c HTTP/1.1" "x"`, albWant + " request method=GET host=h:80 path=/a?b=c agent=x"},
+		{"alb, a quote in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a"b/../wp-login.php?" HTTP/1.1" "x" - -`, albWant + rr + `method=GET host=h:80 path=/a"b/../wp-login.php?" agent=x 200`},
+		{"alb, no path", "alb", albHead + `200 200 34 366 "GET http://h:80?q HTTP/1.1" "x" - -`, albWant + rr + `method=GET host=h:80 path=http://h:80?q agent=x 200`},
+		{"squid", "squid", squidMiss, "192.168.0.224 2010-10-08T11:11:49.45Z" + rr + "method=GET host=www.example.com path=/minitri.flg 200"},
+		{"squid, denied", "squid", squidDeny, "192.0.2.7 2013-12-08T22:55:23Z" + rr + "method=GET host=www.example.org path=/azenv.php 403"},
+		{"squid, tunnel", "squid", squidHead + `TCP_TUNNEL/200 5210 CONNECT example.org:443 bob HIER_DIRECT/198.51.100.2 -`, squidWant + rr + "method=CONNECT host=example.org:443 path=example.org:443 200"},
+		{"squid, no request", "squid", squidHead + `NONE/400 3364 GET error:invalid-request - HIER_NONE/- text/html`, squidWant + rr + "method=GET 400"},
+		{"squid, no status", "squid", squidHead + `TCP_MISS_ABORTED/000 0 POST http://[2001:db8::2]:80/a?b - HIER_DIRECT/2001:db8::2 -`, squidWant + " request method=POST host=[2001:db8::2]:80 path=/a?b"},
+		{"squid, v6, by syslog", "squid", `Nov 14 22:45:27 proxy squid[760]: 1286536309.450     -1 2001:db8::1 TCP_HIT/304 0 GET /a - HIER_NONE/- -`, "2001:db8::1 2010-10-08T11:11:49.45Z" + rr + "method=GET path=/a 304"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var ev edgeguard.Event
+			if why := parserOf(t, test.format, "").Parse([]byte(test.line), &ev); why != entry.Read {
+				t.Fatal(why)
+			}
+			if got := shown(&ev); got != test.want {
+				t.Errorf("\n got %s\nwant %s", got, test.want)
+			}
+			f, err := Detect([]byte(strings.Repeat(test.line+"\n", 3)), nil)
+			if err != nil || f.String() != test.format {
+				t.Errorf("detected as %v, %v", f, err)
+			}
+		})
+	}
+}
+
+// TestEdgesSkipped holds why a line of these formats is skipped.
+func TestEdgesSkipped(t *testing.T) {
+	for _, test := range []struct{ name, format, line, want, sure string }{
+		{"alb, connection log", "alb", `2018-07-02T22:23:00.186641Z 192.0.2.1 36280 443 TLSv1.2`, "the first field is not http, https, h2, grpcs, ws or wss", "invalid IP"},
+		{"alb, no time", "alb", `http yesterday app/lb/50 192.0.2.1:2817`, string(entry.BadTime), "invalid IP"},
+		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(entry.BadAddr), "invalid IP"},
+		{"alb, no request", "alb", albHead + `200 200`, "fewer fields than an entry of a load balancer", "192.0.2.1"},
+		{"alb, cut in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a`, string(entry.CutShort), "192.0.2.1"},
+		{"squid, no time", "squid", `x 180 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.BadTime), "invalid IP"},
+		{"squid, no duration", "squid", `1286536309.450 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, "no duration behind the time", "invalid IP"},
+		{"squid, a name", "squid", `1286536309.450 180 crawl.example.org TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.HostName), "invalid IP"},
+		{"squid, no address", "squid", `1286536309.450 180 - TCP_DENIED/403 411 GET http://h/ - NONE/- -`, string(entry.BadAddr), "invalid IP"},
+		{"squid, no result", "squid", squidHead + `TCP_MISS 411 GET http://h/ - NONE/- -`, "no result such as TCP_MISS/200 behind the address", "192.0.2.1"},
+		{"squid, by UDP", "squid", squidHead + `UDP_MISS/000 66 ICP_QUERY http://h/ - NONE/- -`, "a question of another cache over UDP: its sender can be forged", "invalid IP"},
+		{"squid, no request", "squid", squidHead + `TCP_MISS/200 411 GET`, "no method and URL behind the size", "192.0.2.1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var ev edgeguard.Event
+			p := parserOf(t, test.format, "")
+			if why := p.Parse([]byte(test.line), &ev); string(why) != test.want {
+				t.Errorf("skipped as %q, want %q", why, test.want)
+			}
+			if got := p.Sure().String(); got != test.sure {
+				t.Errorf("surely of %s, want %s", got, test.sure)
+			}
+		})
+	}
+}
+
+// TestEdgesAllocate holds that a line of these formats costs no memory.
+func TestEdgesAllocate(t *testing.T) {
+	for _, test := range []struct{ format, line string }{
+		{"alb", albHTTPS}, {"squid", squidMiss},
+	} {
+		t.Run(test.format, func(t *testing.T) {
+			line, room := []byte(test.line), make([]byte, len(test.line))
+			p := parserOf(t, test.format, "")
+			var ev edgeguard.Event
+			if n := testing.AllocsPerRun(100, func() {
+				copy(room, line)
+				if why := p.Parse(room, &ev); why != entry.Read {
+					t.Fatal(why)
+				}
+			}); n > 0 {
+				t.Errorf("%v allocations a line", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// Package squidlog reads Squid's native access.log.
+package squidlog

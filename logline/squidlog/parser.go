@@ -1,0 +1,141 @@
+package squidlog
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
+)
+
+// parser reads a line of
+//
+//	logformat squid %ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt
+//	1286536309.450    180 192.0.2.1 TCP_MISS/200 411 GET http://example.org/a - HIER_DIRECT/198.51.100.2 text/plain
+//
+// with or without a syslog prefix. The time, the address and the status come
+// before anything that a client writes.
+// (https://wiki.squid-cache.org/Features/LogFormat)
+type parser struct {
+	clock scan.Clock
+	addr  netip.Addr // of the last line
+}
+
+const (
+	notDuration entry.Reason = "no duration behind the time"
+	notResult   entry.Reason = "no result such as TCP_MISS/200 behind the address"
+	notRequest  entry.Reason = "no method and URL behind the size"
+	overUDP     entry.Reason = "a question of another cache over UDP: its sender can be forged"
+)
+
+// New returns the parser of one log. A time here never lacks its zone.
+func New(*time.Location) entry.LineParser { return &parser{} }
+
+func (p *parser) Sure() netip.Addr { return p.addr }
+
+// Head reads the beginning of a line as Parse does: what is missing is a client's.
+func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason {
+	if why := p.Parse(line, ev); why != entry.Read {
+		return why
+	}
+	return entry.CutShort
+}
+
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
+	p.addr = netip.Addr{}
+	f := entry.Fields{Raw: true}
+	rest, why := p.begin(&f, line)
+	if why != entry.Read {
+		return why
+	}
+	result, rest, ok := scan.Word(rest)
+	status := 0
+	n := len(result) - len("/200")
+	if !ok || n < 1 || result[n] != '/' || scan.Number(result[n+1:], 3, &status) == 0 {
+		return notResult
+	}
+	if scan.HasPrefix(result, "UDP_") {
+		p.addr = netip.Addr{}
+		return overUDP
+	}
+	f.SetStatus(status) // 000 is none
+	_, rest, _ = scan.Word(rest)
+	method, rest, ok := scan.Word(rest)
+	if !ok {
+		return notRequest
+	}
+	f.SetMethod(method)
+	target, _, ok := scan.Word(rest)
+	switch {
+	case !ok:
+		f.Short = true
+		f.SetCutPath(target)
+	case scan.HasPrefix(target, "error:"): // Squid's own word for what is not a request
+	case string(method) == "CONNECT":
+		f.SetHost(target)
+		f.SetPath(target)
+	default:
+		f.SetURL(target)
+	}
+	return f.Event(ev)
+}
+
+// begin reads the time, the duration and the address.
+func (p *parser) begin(f *entry.Fields, line []byte) (rest []byte, why entry.Reason) {
+	at, n, ok := scan.UnixNumber(line, 1)
+	if !ok {
+		line = line[scan.SyslogPrefix(line):]
+		at, n, ok = scan.UnixNumber(line, 1)
+	}
+	if !ok || n < len("1286536309.450") || !scan.HasPrefix(line[n:], " ") {
+		return nil, entry.BadTime
+	}
+	f.At = at
+	for n < len(line) && line[n] == ' ' {
+		n++
+	}
+	duration, rest, ok := scan.Word(line[n:])
+	if !ok || !isNumber(duration) {
+		return nil, notDuration
+	}
+	addr, n, ok := scan.AddrAt(rest)
+	if !ok || !scan.HasPrefix(rest[n:], " ") {
+		if word, _, _ := scan.Word(rest); isName(word) {
+			return nil, entry.HostName
+		}
+		return nil, entry.BadAddr
+	}
+	f.Addr, p.addr = addr, addr
+	return rest[n+1:], entry.Read
+}
+
+// isNumber reports whether b is a whole number, which may be negative: a clock
+// that was set back makes such a duration.
+func isNumber(b []byte) bool {
+	if len(b) > 1 && b[0] == '-' {
+		b = b[1:]
+	}
+	for _, c := range b {
+		if !scan.IsDigit(c) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// isName reports whether b may be the name of a host, as log_fqdn writes one.
+func isName(b []byte) bool {
+	dots, letters := 0, 0
+	for _, c := range b {
+		switch {
+		case c == '.':
+			dots++
+		case !scan.IsAlnum(c) && c != '-' && c != '_':
+			return false
+		case !scan.IsDigit(c):
+			letters++
+		}
+	}
+	return dots > 0 && letters > 0
+}
