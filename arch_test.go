@@ -138,6 +138,8 @@ var floors = map[string]floor{
 	"cmd/edgeguard/fleet":       {imports: []string{"admin", "admin/client", "aggregator/redis", "aggregator/sign", "aggregator/redis/library", "cmd/edgeguard/output", "config", "internal/safetext", "internal/words", "node"}},
 	"cmd/edgeguard":             {imports: []string{"*"}},
 	"loadtest":                  {imports: []string{"*"}},
+	"loadtest/benign":           {},
+	"loadtest/detection":        {imports: []string{"*"}},
 	"loadtest/differential":     {imports: []string{"*"}},
 	"loadtest/fleet":            {imports: []string{"*"}},
 	"loadtest/gen":              {imports: []string{"loadtest/traffic"}},

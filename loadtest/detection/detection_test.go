@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/internal/realdata"
+)
+
+// TestWithoutData runs where there is no labelled log: it says so, and judges the
+// generated traffic.
+func TestWithoutData(t *testing.T) {
+	var out, notes bytes.Buffer
+	err := run(context.Background(), []string{"-data", t.TempDir(), "-seeds", "1"}, &out, &notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "only the generated traffic is judged: no labelled logs"; !strings.Contains(notes.String(), want) {
+		t.Errorf("notes %q do not say %q", &notes, want)
+	}
+	if want := "| hot-linked |"; !strings.Contains(out.String(), want) {
+		t.Errorf("no line %q in:\n%s", want, &out)
+	}
+}
+
+// TestOwnData judges an operator's own rules by his own log: one attacker who is
+// found at his third login, one who is not, and a visitor who is blocked.
+func TestOwnData(t *testing.T) {
+	data := t.TempDir()
+	write(t, filepath.Join(data, labelsFile), "# folder\taddress\tlabel\trequests\n"+
+		"site\t192.0.2.1\tbrute\t10\nsite\t192.0.2.2\tscan\t1\nsite\t192.0.2.3\tvisitor\t3\n")
+	var log strings.Builder
+	for i, addr := range []string{"192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.3", "192.0.2.3", "192.0.2.4", "192.0.2.4", "192.0.2.4"} {
+		at := time.Date(2026, 3, 2, 8, 0, 10*i, 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
+		log.WriteString(addr + ` - - [` + at + `] "POST /login HTTP/1.1" 200 5 "-" "x"` + "\n")
+	}
+	write(t, filepath.Join(data, "site", "access.log"), log.String())
+	rules := filepath.Join(data, "my.yaml")
+	write(t, rules, "rules: [{name: login, match: {path: /login}, threshold: 2}]\n")
+	var out bytes.Buffer
+	args := []string{"-data", data, "-rules", rules, "-seeds", "1", "-list", "unknown"}
+	if err := run(context.Background(), args, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| site | 1 of 1 | 1 of 2 | 1 of 1 | 1 | 20 s, 20 s |\n",
+		"| login | 2 in 5m | 1 | 1 | 1 | 1 | 20 s, 20 s | 3 | 0 |\n",
+		"site 192.0.2.4 ? 3 requests [login]\n    POST /login\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &out)
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLabels(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"a\t192.0.2.1\tscan\n", "line 1: 3 columns"},
+		{"# a\na\t192.0.2\tscan\t1\n", "line 2:"},
+		{"a\t192.0.2.1\tscan\tmany\n", "line 1:"},
+	} {
+		if _, err := readLabels(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-list", "all"}, {"-rules", filepath.Join(t.TempDir(), "none.yaml")}} {
+		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+	if _, err := openLabels(t.TempDir()); !errors.Is(err, errNoData) {
+		t.Errorf("an empty folder: error %v, want errNoData", err)
+	}
+}
+
+// TestBaselines holds the figures of what shipped before the presets did: they
+// are what later figures are compared with.
+func TestBaselines(t *testing.T) {
+	data := filepath.Dir(realdata.Path(t, labelsFile))
+	l, err := openLabels(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := rulesets("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ busyFound, found, blocked int }{{1, 1, 0}, {28, 28, 1}} {
+		_, f, err := judgeLogs(context.Background(), sets[i], data, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.busy != 119 || f.attackers != 161 {
+			t.Errorf("%d attackers, %d with many requests; want 161, 119", f.attackers, f.busy)
+		}
+		if f.busyFound != want.busyFound || f.found != want.found || f.blocked != want.blocked {
+			t.Errorf("%s: found %d and %d, blocked %d benign; want %+v", sets[i].name, f.busyFound, f.found, f.blocked, want)
+		}
+	}
+}

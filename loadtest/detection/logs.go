@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"edgeguard"
+	"edgeguard/loadtest/benign"
+	"edgeguard/logline"
+	"edgeguard/replay"
+	"edgeguard/sensor/accesslog"
+)
+
+// labelsFile is the file of a data folder that says who is who.
+const labelsFile = "labels-web.tsv"
+
+// errNoData is returned where there is no folder of labelled logs.
+var errNoData = errors.New("no labelled logs")
+
+// openLabels reads the labels of a data folder.
+func openLabels(data string) (labels, error) {
+	file, err := os.Open(filepath.Join(data, labelsFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return labels{}, fmt.Errorf("%w: %v: name a folder with -data", errNoData, err)
+	}
+	if err != nil {
+		return labels{}, err
+	}
+	defer file.Close()
+	l, err := readLabels(file)
+	if err != nil {
+		return labels{}, fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return l, nil
+}
+
+// openLog opens the log of a folder: access.log, or the same compressed.
+func openLog(folder string) (*accesslog.Reader, error) {
+	names, err := filepath.Glob(filepath.Join(folder, "access.log*"))
+	if err != nil {
+		return nil, err
+	}
+	if len(names) != 1 {
+		return nil, fmt.Errorf("%s: %d files access.log*: put one log there", folder, len(names))
+	}
+	return accesslog.Open(names[0], nil, accesslog.Options{})
+}
+
+// memory is a source of events that are there already.
+type memory struct{ events []edgeguard.Event }
+
+func (m *memory) Next() ([]edgeguard.Event, error) {
+	events := m.events
+	m.events = nil
+	if events == nil {
+		return nil, io.EOF
+	}
+	return events, nil
+}
+
+// playScene returns the events of a scene of generated traffic.
+func playScene(s benign.Scene, seed uint64) (replay.Source, error) {
+	format, err := logline.ParseFormat("combined")
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := s.Write(&text, seed); err != nil {
+		return nil, err
+	}
+	chunk := logline.Chunk{Text: text.Bytes()}
+	format.Parser(s.Name, nil).Parse(&chunk)
+	return &memory{chunk.Events}, nil
+}

@@ -1,0 +1,121 @@
+// Command detection judges rules by labelled logs and by generated benign traffic:
+// whom they find, how soon, and whom they block who may not be:
+//
+//	go run ./loadtest/detection                    the presets that ship
+//	go run ./loadtest/detection -rules my.yaml     the rules of a config
+//	go run ./loadtest/detection -list unknown      and who was blocked without a label
+//
+// The labelled logs are in a folder: labels-web.tsv says who is who (folder,
+// address, label and requests, with tabs between), and each folder that it names
+// has its access.log, compressed or not. Where there is none, only the generated
+// traffic is judged.
+//
+// It prints tables in Markdown, for people and for docs/detection.md.
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+)
+
+//go:embed baselines
+var baselines embed.FS
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "detection:", err)
+		os.Exit(1)
+	}
+}
+
+// lists are what -list can show.
+var lists = []string{"missed", "unknown", "benign"}
+
+// run judges what args ask for and prints it to out. Notes are for what cannot be
+// judged.
+func run(ctx context.Context, args []string, out, notes io.Writer) error {
+	flags := flag.NewFlagSet("detection", flag.ContinueOnError)
+	flags.SetOutput(notes)
+	data := flags.String("data", dataFolder(), "the `folder` of the labelled logs")
+	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of what ships")
+	seeds := flags.Int("seeds", 3, "how many logs are generated of each kind of benign traffic")
+	list := flags.String("list", "", "addresses to show: missed attackers, unknown ones that were blocked, or benign ones that were")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *list != "" && !slices.Contains(lists, *list) {
+		return fmt.Errorf("-list %s: write one of %v", *list, lists)
+	}
+	sets, err := rulesets(*own)
+	if err != nil {
+		return err
+	}
+	l, err := openLabels(*data)
+	if errors.Is(err, errNoData) {
+		fmt.Fprintln(notes, "detection: only the generated traffic is judged:", err)
+	} else if err != nil {
+		return err
+	}
+	var all []judged
+	for _, r := range sets {
+		j := judged{ruleset: r}
+		if j.byLog, j.all, err = judgeLogs(ctx, r, *data, l); err != nil {
+			return err
+		}
+		if j.scenes, err = judgeScenes(ctx, r, *seeds, &j.all); err != nil {
+			return err
+		}
+		all = append(all, j)
+	}
+	printSummary(out, all)
+	last := &all[len(all)-1]
+	printLogs(out, last, l.folders)
+	printRules(out, last)
+	printScenes(out, last, *seeds)
+	if *list != "" {
+		printRows(out, last, *list)
+	}
+	return nil
+}
+
+// dataFolder is where the labelled logs are, if nothing else is said.
+func dataFolder() string {
+	if folder := os.Getenv("EDGEGUARD_DATA"); folder != "" {
+		return folder
+	}
+	return "../shared/data"
+}
+
+// rulesets returns what is judged, the baselines first.
+func rulesets(own string) ([]ruleset, error) {
+	var sets []ruleset
+	for _, name := range []string{"default", "examples"} {
+		text, err := baselines.ReadFile("baselines/" + name + ".yaml")
+		if err != nil {
+			return nil, err
+		}
+		r, err := parse(name, text)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, r)
+	}
+	if own == "" {
+		return sets, nil
+	}
+	text, err := os.ReadFile(own)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parse(own, text)
+	return append(sets, r), err
+}
