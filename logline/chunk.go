@@ -168,6 +168,10 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 // note keeps the chunk's last event, or takes it back and says why.
 func (l *Parser) note(c *Chunk, line []byte, why entry.Reason, firstEvent uint64) {
 	at := len(c.Events) - 1
+	if why == entry.Aside {
+		c.Events = c.Events[:at]
+		return
+	}
 	if why == entry.Read || why == entry.CutShort {
 		number := firstEvent + uint64(at)
 		if ahead := l.lines - number; ahead != l.ahead {

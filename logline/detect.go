@@ -50,7 +50,10 @@ func readable(f *Format, lines [][]byte, zone *time.Location) int {
 	p, n := f.start(zone), 0
 	for _, line := range lines {
 		var ev edgeguard.Event
-		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read {
+		if len(line) > MaxLine {
+			continue
+		}
+		if why := p.Parse(bytes.Clone(line), &ev); why == entry.Read || why == entry.Aside {
 			n++
 		}
 	}

@@ -10,7 +10,7 @@
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
 // The parsers are in the packages below: pattern, jsonlog, csvlog, haproxylog,
-// alblog and squidlog, made of scan, which reads values, and entry, which holds a line's fields.
+// alblog, squidlog and w3clog, made of scan, which reads values, and entry, which holds a line's fields.
 //
 // Lines are read by format, never searched. That is what keeps a client from
 // writing another's address into the log. A field ends where the server ends it:

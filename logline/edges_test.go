@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,16 @@ const (
 	// http://www.squid-cache.org/Doc/config/logformat/.
 	squidMiss = `1286536309.450    180 192.168.0.224 TCP_MISS/200 411 GET http://www.example.com/minitri.flg - DIRECT/125.23.140.35 text/plain`
 	squidDeny = `1386543323.000      4 192.0.2.7 TCP_DENIED/403 4099 GET http://www.example.org/azenv.php - HIER_NONE/- text/html`
+
+	// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html,
+	// the example log file.
+	cloudFrontFields = `#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start sc-range-end`
+	cloudFrontRow    = "2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111111abcdef8.cloudfront.net\t/index.html\t200\t-\tMozilla/5.0%20(Windows%20NT%2010.0;%20Win64;%20x64)%20AppleWebKit/537.36%20(KHTML,%20like%20Gecko)%20Chrome/78.0.3904.108%20Safari/537.36\t-\t-\tHit\tSOX4xwn4XV6Q4rgb7XiVGOHms_BGlTAC4KyHmureZmBNrjGdRLiNIQ==\td111111abcdef8.cloudfront.net\thttps\t23\t0.001\t-\tTLSv1.2\tECDHE-RSA-AES128-GCM-SHA256\tHit\tHTTP/2.0\t-\t-\t11040\t0.001\tHit\ttext/html\t78\t-\t-"
+
+	// https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging, and the
+	// default columns of IIS 8.5 as a row has them.
+	iisFields = `#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken`
+	iisRow    = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
 )
 
 const (
@@ -63,6 +74,74 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestW3C holds what the rows of a W3C log say by the last #Fields line.
+func TestW3C(t *testing.T) {
+	const atNight = "192.0.2.100 2019-12-04T21:02:31Z" + rr
+	for _, test := range []struct {
+		name, format string
+		lines        []string
+		want         []string // events, and the reasons of skipped lines
+	}{
+		{"cloudfront", "w3c", []string{"#Version: 1.0", cloudFrontFields, cloudFrontRow},
+			[]string{atNight + "method=GET host=d111111abcdef8.cloudfront.net path=/index.html agent=Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0.3904.108 Safari/537.36 200"}},
+		{"cloudfront, a query and escapes", "w3c", []string{cloudFrontFields,
+			strings.NewReplacer("/index.html", "/a%2520b%09c", "\t-\t-\tHit", "\tq=%25&r\t-\tHit", "192.0.2.100", "2001:0db8:85a3::8a2e:0370:7334", "==\td111111abcdef8.cloudfront.net", "==\twww.example.org").Replace(cloudFrontRow)},
+			[]string{"2001:db8:85a3::8a2e:370:7334 2019-12-04T21:02:31Z" + rr + "method=GET host=www.example.org path=/a%20b\tc?q=%&r agent=Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0.3904.108 Safari/537.36 200"}},
+		{"iis", "w3c", []string{"#Software: Microsoft Internet Information Services 10.0", "#Version: 1.0", "#Date: 2016-02-20 00:00:00", iisFields, iisRow},
+			[]string{"192.0.2.1 2016-02-20T00:00:45Z" + rr + "method=GET path=/a/b.aspx?id=1&x=%20 agent=Mozilla/5.0 (Windows NT 10.0) 404 port=443"}},
+		{"iis, other columns in the middle of a file", "w3c", []string{iisFields, iisRow, "#Fields: time date c-ip s-computername cs-host cs-uri-query x cs-uri-stem", "00:00:46 2016-02-20 fe80::1%4 WEB1 h - x /a"},
+			[]string{"192.0.2.1 2016-02-20T00:00:45Z" + rr + "method=GET path=/a/b.aspx?id=1&x=%20 agent=Mozilla/5.0 (Windows NT 10.0) 404 port=443", "fe80::1 2016-02-20T00:00:46Z request host=h path=/a node=WEB1"}},
+		{"columns of the config", "w3c:date time c-ip cs-uri-stem", []string{"2016-02-20 00:00:45.25 192.0.2.1 /a", "#Fields: c-ip timestamp cs-uri", "192.0.2.2 1455944445.5 /b?c", "#Fields: timestamp(ms),c-ip", "1455944445123 192.0.2.3"},
+			[]string{"192.0.2.1 2016-02-20T00:00:45.25Z request path=/a", "192.0.2.2 2016-02-20T05:00:45.5Z request path=/b?c", "192.0.2.3 2016-02-20T05:00:45.123Z request"}},
+		{"config with the whole line", "w3c:" + iisFields, []string{iisRow}, []string{"192.0.2.1 2016-02-20T00:00:45Z" + rr + "method=GET path=/a/b.aspx?id=1&x=%20 agent=Mozilla/5.0 (Windows NT 10.0) 404 port=443"}},
+		{"rotated, without a beginning", "w3c", []string{iisRow, iisFields, iisRow},
+			[]string{"no #Fields line before it: read the file from its beginning, or name the columns: w3c:date time c-ip …", "192.0.2.1 2016-02-20T00:00:45Z" + rr + "method=GET path=/a/b.aspx?id=1&x=%20 agent=Mozilla/5.0 (Windows NT 10.0) 404 port=443"}},
+		{"no address", "w3c", []string{"#Fields: date time cs-method x-forwarded-for", "2016-02-20 00:00:45 GET 9.9.9.9"}, []string{"the #Fields line before it names no c-ip, the client's address: have the server log it"}},
+		{"no time", "w3c", []string{"#Fields: time c-ip", "00:00:45 192.0.2.1"}, []string{"the #Fields line before it names no date and time: have the server log them"}},
+		{"a client's column first", "w3c", []string{"#Fields: cs-uri-stem date time c-ip", "/ 2016-02-20 00:00:45 192.0.2.1"}, []string{"the #Fields line before it begins with a column that clients write: have the server log date first"}},
+		{"a column twice", "w3c", []string{"#Fields: date time c-ip c-ip", "2016-02-20 00:00:45 192.0.2.1 9.9.9.9"}, []string{"the #Fields line before it names a column twice"}},
+		{"bad rows", "w3c", []string{"#Fields: date time c-ip", "2016-02-20 00:00:45 192.0.2.1 x", "2016-02-20 00:00:45", "2016-02-20 00:00:45 h", "2016-02-20 24:00:45 192.0.2.1"},
+			[]string{"more or fewer columns than the #Fields line before it names", "more or fewer columns than the #Fields line before it names", string(entry.BadAddr), string(entry.BadTime)}},
+		{"a long row", "w3c", []string{"#Fields: date time cs-uri-stem c-ip", "2016-02-20 00:00:45 /" + strings.Repeat("a", MaxLine) + " 192.0.2.1"}, []string{"192.0.2.1 2016-02-20T00:00:45Z request path=/" + strings.Repeat("a", MaxLine)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := Parser{parser: parserOf(t, test.format, "")}
+			var got []string
+			for _, line := range test.lines { // each by itself, to keep the order
+				c := &Chunk{Text: []byte(line + "\n")}
+				l.Parse(c)
+				for i := range c.Events {
+					got = append(got, shown(&c.Events[i]))
+				}
+				for _, s := range c.Shown {
+					got = append(got, s.Reason)
+				}
+				if len(c.Events) == 0 && (c.Skipped > 0) != (line[0] != '#') {
+					t.Errorf("%d skipped of %q", c.Skipped, line)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("\n got %.400q\nwant %.400q", got, test.want)
+			}
+		})
+	}
+	for format, want := range map[string]string{
+		"w3c:":               "name the columns as the log's #Fields line does",
+		"w3c:date time":      "it names no c-ip",
+		"w3c:c-ip date":      "it names no date and time",
+		"w3c:cs-method c-ip": "it begins with a column that clients write",
+	} {
+		if _, err := ParseFormat(format); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", format, err, want)
+		}
+	}
+	for _, log := range []string{"#Version: 1.0\n" + cloudFrontFields + "\n" + cloudFrontRow + "\n", "#Software: x\n" + iisFields + "\n" + iisRow + "\n", "#Version: 1.0\n" + cloudFrontFields + "\n"} {
+		if f, err := Detect([]byte(log), nil); err != nil || f.String() != "w3c" {
+			t.Errorf("detected as %v, %v", f, err)
+		}
+	}
+}
+
 // TestEdgesSkipped holds why a line of these formats is skipped.
 func TestEdgesSkipped(t *testing.T) {
 	for _, test := range []struct{ name, format, line, want, sure string }{
@@ -96,8 +175,9 @@ func TestEdgesSkipped(t *testing.T) {
 func TestEdgesAllocate(t *testing.T) {
 	for _, test := range []struct{ format, line string }{
 		{"alb", albHTTPS}, {"squid", squidMiss},
+		{"w3c:" + cloudFrontFields, strings.Replace(cloudFrontRow, "\t-\t-\tHit", "\tq=%25&r\t-\tHit", 1)}, {"w3c:" + iisFields, iisRow},
 	} {
-		t.Run(test.format, func(t *testing.T) {
+		t.Run(test.format[:min(len(test.format), 32)], func(t *testing.T) {
 			line, room := []byte(test.line), make([]byte, len(test.line))
 			p := parserOf(t, test.format, "")
 			var ev edgeguard.Event

@@ -12,6 +12,7 @@ import (
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
 	"edgeguard/logline/squidlog"
+	"edgeguard/logline/w3clog"
 )
 
 // Format says how the lines of a log are laid out. It is immutable and safe
@@ -42,15 +43,17 @@ var formats = []*Format{
 	{name: "common", start: pattern.Common().Parser},
 	{name: "alb", start: alblog.New},
 	{name: "squid", start: squidlog.New},
+	{name: "w3c", start: w3clog.New},
 }
 
-const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, an nginx log_format or Apache LogFormat string, " +
+const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, an nginx log_format or Apache LogFormat string, " +
 	"or csv:time=COLUMN,addr=COLUMN"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
-// combined, common, vhost_combined, json, haproxy, alb and squid; or an nginx log_format (it
-// has a $) or an Apache LogFormat (it has a %), as the bare string or the whole
-// directive; or csv:time=COLUMN,addr=COLUMN and more, as the package's page says.
+// combined, common, vhost_combined, json, haproxy, alb, squid and w3c; or an nginx
+// log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
+// or the whole directive; or w3c: and the columns of a W3C log; or
+// csv:time=COLUMN,addr=COLUMN and more, as the package's page says.
 //
 // For "auto" and "" it returns nil: then [Detect] finds the format. The error says
 // what is wrong and how to write it.
@@ -80,6 +83,9 @@ func compileFormat(s string) (start func(*time.Location) entry.LineParser, err e
 	switch {
 	case strings.HasPrefix(s, "csv"):
 		c, err := csvlog.Parse(s)
+		return c.Parser, err
+	case strings.HasPrefix(s, w3clog.Prefix):
+		c, err := w3clog.Parse(s)
 		return c.Parser, err
 	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
 		l, err := pattern.Nginx(s)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -152,6 +153,16 @@ func TestInjection(t *testing.T) {
 		{"alb", "alb", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`https 2016-02-20T00:00:45.000000Z app/lb/1 %s:80 10.0.0.1:80 0.0 0.0 0.0 200 200 1 1 "GET http://%s:80/%s HTTP/1.1" "%s" - - arn "Root=1" "%s" "-" 0 2016-02-20T00:00:45Z "-"`,
 				addr, rawTarget(text()), rawTarget(text()), rawHeader(text()), rawHeader(text()))
+		}},
+		{"cloudfront", "w3c:date time x-edge-location c-ip cs-method cs-uri-stem sc-status cs(User-Agent) cs-uri-query x-host-header", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf("2016-02-20\t00:00:45\tLAX1\t%s\tGET\t/%s\t200\t%s\t%s\t%s", addr, url.PathEscape(text()), url.PathEscape(text()), url.PathEscape(text()), url.PathEscape(text()))
+		}},
+		{"iis", "w3c:" + iisFields, "", true, func(addr string, text func() string) string {
+			plus := strings.NewReplacer(" ", "+", "\t", "+", "\n", "", "\r", "", "\x00", "")
+			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", plus.Replace(text()), plus.Replace(text()), addr, plus.Replace(text()))
+		}},
+		{"iis, a server that lets blanks through", "w3c:" + iisFields, "", false, func(addr string, text func() string) string {
+			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", rawTarget(text()), rawTarget(text()), addr, rawHeader(text()))
 		}},
 		{"squid", "squid", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))

@@ -8,6 +8,7 @@ type Reason string
 // The reasons that more than one format has, or that [Reason.Class] distinguishes.
 const (
 	Read         Reason = ""
+	Aside        Reason = "not of a request" // neither an event nor a line that was skipped
 	NotTheFormat Reason = "not of this format"
 	CutShort     Reason = "the end of the path or of another field is missing: raise the limits of the server's log"
 	TooLong      Reason = "longer than 8 MiB"
@@ -18,6 +19,7 @@ const (
 	BadTime      Reason = "no time where the format has one"
 	farTime      Reason = "the time is before 1970 or after 2105"
 	OverRow      Reason = "a row longer than 64 KiB"
+	OverWhole    Reason = "longer than 1 MiB"
 )
 
 // Class returns the reason as it is counted, one of a closed set.
@@ -25,7 +27,7 @@ func (r Reason) Class() edgeguard.Reason {
 	switch r {
 	case CutShort:
 		return edgeguard.FieldCut
-	case TooLong, OverRow:
+	case TooLong, OverRow, OverWhole:
 		return edgeguard.LineTooLong
 	case BadAddr, HostName, UnixSocket, NoAddr:
 		return edgeguard.NoClient
