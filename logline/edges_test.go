@@ -30,7 +30,15 @@ const (
 	// https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging, and the
 	// default columns of IIS 8.5 as a row has them.
 	iisFields = `#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken`
-	iisRow    = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
+	// https://docs.aws.amazon.com/waf/latest/developerguide/logging-examples.html,
+	// rate-based rule 1, without the white space.
+	wafLine = `{"timestamp":1683355579981,"formatVersion":1,"webaclId":"arn:aws:wafv2:x","terminatingRuleId":"RateBasedRule","terminatingRuleType":"RATE_BASED","action":"BLOCK","terminatingRuleMatchDetails":[],"httpSourceName":"APIGW","httpSourceId":"EXAMPLE11:rjvegx5guh:CanaryTest","ruleGroupList":[],"rateBasedRuleList":[{"rateBasedRuleId":"x","rateBasedRuleName":"RateBasedRule","limitKey":"CUSTOMKEYS","maxRateAllowed":100,"evaluationWindowSec":"120","customValues":[{"key":"HEADER","name":"dogname","value":"ella"}]}],"nonTerminatingMatchingRules":[],"requestHeadersInserted":null,"responseCodeSent":null,"httpRequest":{"clientIp":"52.46.82.45","country":"FR","headers":[{"name":"X-Forwarded-For","value":"52.46.82.45"},{"name":"X-Forwarded-Proto","value":"https"},{"name":"X-Forwarded-Port","value":"443"},{"name":"Host","value":"rjvegx5guh.execute-api.eu-west-3.amazonaws.com"},{"name":"X-Amzn-Trace-Id","value":"Root=1-645566cf-7cb058b04d9bb3ee01dc4036"},{"name":"dogname","value":"ella"},{"name":"User-Agent","value":"RateBasedRuleTestKoipOneKeyModulePV2"},{"name":"Accept-Encoding","value":"gzip,deflate"}],"uri":"/CanaryTest","args":"","httpVersion":"HTTP/1.1","httpMethod":"GET","requestId":"Ed0AiHF_CGYF-DA="}}`
+
+	// https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/zone/http_requests/
+	// names the fields, https://developers.cloudflare.com/logs/reference/log-output-options/
+	// the forms of a time.
+	logpushLine = `{"ClientIP":"192.0.2.1","ClientRequestHost":"testing.example.org","ClientRequestMethod":"GET","ClientRequestPath":"/var/www","ClientRequestURI":"/var/www?x=1","ClientRequestUserAgent":"curl/8","EdgeEndTimestamp":1545155129703000000,"EdgeResponseBytes":1935,"EdgeResponseStatus":403,"EdgeStartTimestamp":1545155129696000000,"RayID":"48b371889c489b2c"}`
+	iisRow      = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
 )
 
 const (
@@ -57,6 +65,14 @@ func TestEdges(t *testing.T) {
 		{"squid, no request", "squid", squidHead + `NONE/400 3364 GET error:invalid-request - HIER_NONE/- text/html`, squidWant + rr + "method=GET 400"},
 		{"squid, no status", "squid", squidHead + `TCP_MISS_ABORTED/000 0 POST http://[2001:db8::2]:80/a?b - HIER_DIRECT/2001:db8::2 -`, squidWant + " request method=POST host=[2001:db8::2]:80 path=/a?b"},
 		{"squid, v6, by syslog", "squid", `Nov 14 22:45:27 proxy squid[760]: 1286536309.450     -1 2001:db8::1 TCP_HIT/304 0 GET /a - HIER_NONE/- -`, "2001:db8::1 2010-10-08T11:11:49.45Z" + rr + "method=GET path=/a 304"},
+		{"waf", "json", wafLine, "52.46.82.45 2023-05-06T06:46:19.981Z request method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest agent=RateBasedRuleTestKoipOneKeyModulePV2"},
+		{"waf, a query, its own answer", "json", strings.NewReplacer(`"args":""`, `"args":"a=\u0026\"b"`, `"responseCodeSent":null`, `"responseCodeSent":429`, `"Host"`, `"host"`, `"dogname","value"`, `"user-agent","value"`).Replace(wafLine),
+			"52.46.82.45 2023-05-06T06:46:19.981Z" + rr + `method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest?a=&"b agent=ella 429`},
+		{"waf, blanks, a query apart from its path", "json", `{"timestamp": 1683355579981, "httpRequest": {"uri": "/a", "httpMethod": "GET", "args": "b", "headers": [ {"value": "h", "name": "Host"} , {"name": "x"} ], "clientIp": "2001:db8::1"}}`,
+			"2001:db8::1 2023-05-06T06:46:19.981Z request method=GET host=h path=/a?b"},
+		{"logpush, nanoseconds", "json", logpushLine, "192.0.2.1 2018-12-18T17:45:29.696Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
+		{"logpush, seconds", "json", strings.Replace(logpushLine, "1545155129696000000", "1545155129", 1), "192.0.2.1 2018-12-18T17:45:29Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
+		{"logpush, RFC 3339", "json", strings.Replace(logpushLine, "1545155129696000000", `"2018-12-18T17:45:29.696Z"`, 1), "192.0.2.1 2018-12-18T17:45:29.696Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var ev edgeguard.Event
@@ -150,6 +166,9 @@ func TestEdgesSkipped(t *testing.T) {
 		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(entry.BadAddr), "invalid IP"},
 		{"alb, no request", "alb", albHead + `200 200`, "fewer fields than an entry of a load balancer", "192.0.2.1"},
 		{"alb, cut in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a`, string(entry.CutShort), "192.0.2.1"},
+		{"waf, no address", "json", `{"timestamp":1683355579981,"httpRequest":{"headers":[{"name":"X-Forwarded-For","value":"9.9.9.9"},{"name":"clientIp","value":"9.9.9.9"}],"uri":"/"}}`, string(entry.NoAddr), "invalid IP"},
+		{"waf, an address twice", "json", `{"timestamp":1683355579981,"httpRequest":{"clientIp":"9.9.9.9","clientIp":"192.0.2.1"}}`, "names its address twice", "invalid IP"},
+		{"logpush, no address", "json", `{"EdgeStartTimestamp":1545155129,"ClientXRequestedWith":"9.9.9.9","OriginIP":"9.9.9.9"}`, string(entry.NoAddr), "invalid IP"},
 		{"squid, no time", "squid", `x 180 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.BadTime), "invalid IP"},
 		{"squid, no duration", "squid", `1286536309.450 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, "no duration behind the time", "invalid IP"},
 		{"squid, a name", "squid", `1286536309.450 180 crawl.example.org TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.HostName), "invalid IP"},
@@ -174,7 +193,8 @@ func TestEdgesSkipped(t *testing.T) {
 // TestEdgesAllocate holds that a line of these formats costs no memory.
 func TestEdgesAllocate(t *testing.T) {
 	for _, test := range []struct{ format, line string }{
-		{"alb", albHTTPS}, {"squid", squidMiss},
+		{"alb", albHTTPS}, {"squid", squidMiss}, {"json", logpushLine},
+		{"json", strings.Replace(wafLine, `"args":""`, `"args":"a=b"`, 1)},
 		{"w3c:" + cloudFrontFields, strings.Replace(cloudFrontRow, "\t-\t-\tHit", "\tq=%25&r\t-\tHit", 1)}, {"w3c:" + iisFields, iisRow},
 	} {
 		t.Run(test.format[:min(len(test.format), 32)], func(t *testing.T) {

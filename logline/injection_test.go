@@ -147,6 +147,10 @@ func TestInjection(t *testing.T) {
 		{"json", "json", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","x":{"ip":"%s"},"m":"GET"}`, jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text()))
 		}},
+		{"waf", "json", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`{"timestamp":1455944445000,"httpRequest":{"clientIp":"%s","headers":[{"name":"%s","value":"%s"},{"name":"User-Agent","value":"%s"}],"uri":"/%s","args":"%s","httpMethod":"GET"}}`,
+				addr, jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()))
+		}},
 		{"haproxy", "haproxy", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, haproxyEscaped(text()), haproxyEscaped(text()))
 		}},

@@ -90,6 +90,10 @@ func TestOverlongJSON(t *testing.T) {
 		{"no end", `{"remote_addr":"192.0.2.1","ts":1455926445,"x":"` + long, ""},
 		{"more behind it", `{"remote_addr":"192.0.2.1","ts":1455926445,"x":"` + long + `"} {}`, ""},
 		{"a long path", `{"remote_addr":"192.0.2.1","ts":1455926445,"uri":"/` + long + `","path":"/b"}`, atHome + " request"},
+		{"waf, long headers", `{"timestamp":1455926445000,"httpRequest":{"clientIp":"192.0.2.1","headers":[{"name":"X","value":"` + long + `"},{"name":"Host","value":"h"}],"uri":"/a","args":"b"}}`, atHome + " request path=/a?b"},
+		{"waf, a long path", `{"timestamp":1455926445000,"httpRequest":{"clientIp":"192.0.2.1","uri":"/` + long + `","args":"b"}}`, atHome + " request"},
+		{"waf, a long query", `{"timestamp":1455926445000,"httpRequest":{"clientIp":"192.0.2.1","uri":"/a","args":"` + long + `"}}`, atHome + " request path=/a?…"},
+		{"waf, long elsewhere", `{"timestamp":1455926445000,"x":"` + long + `","httpRequest":{"headers":[{"name":"Host","value":"h"}],"uri":"/a","args":"b","clientIp":"192.0.2.1"}}`, atHome + " request host=h path=/a?b"},
 		{"a long query", `{"remote_addr":"192.0.2.1","ts":1455926445,"uri":"/a?` + long + `"}`, atHome + " request path=/a?…"},
 		{"a long request", `{"remote_addr":"192.0.2.1","ts":1455926445,"request":"GET /a?` + long + ` HTTP/1.1"}`, atHome + " request method=GET path=/a?…"},
 		{"a long agent", `{"remote_addr":"192.0.2.1","ts":1455926445,"user_agent":"` + long + `","ua":"y"}`, atHome + " request"},
@@ -138,7 +142,8 @@ func inPieces(l *Parser, text []byte, size int) (all []string) {
 func FuzzPieces(f *testing.F) {
 	for _, seed := range []string{
 		`{"level":"info","ts":1455944445.5,"request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.1","method":"GET","host":"h:1","uri":"/\u00e9#\\\"","headers":{"User-Agent":["curl","x"],"X":[]}},"status":401}`,
-		`{"a":1 , "b" :[ {"c":"}"},null] ,"remote_addr": "192.0.2.1","ts":1}  `, `<134>1 2024-06-20T11:47:56Z - h 2 - - {"ip":"192.0.2.1","ts":1}`, `{}`, `{"a":}`, `{"ts":1,"ip":"192.0.2.1","ip":"1.1.1.1"}`,
+		`{"a":1 , "b" :[ {"c":"}"},null] ,"remote_addr": "192.0.2.1","ts":1}  `, `<134>1 2024-06-20T11:47:56Z - h 2 - - {"ip":"192.0.2.1","ts":1}`, `{"timestamp":1,"httpRequest":{"clientIp":"192.0.2.1","headers":[ {"name":"Host","value":"h"}, {"name":"x"}],"uri":"/a" ,"args": "b"},"request":{}}`,
+		`{}`, `{"a":}`, `{"ts":1,"ip":"192.0.2.1","ip":"1.1.1.1"}`,
 	} {
 		f.Add([]byte(seed), uint64(1))
 	}

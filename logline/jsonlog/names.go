@@ -15,6 +15,10 @@ const (
 	jsonPath
 	jsonHost
 	jsonAgent
+	jsonArgs       // the query, apart from the path
+	jsonHeaderList // headers, each an object of a name and a value
+	jsonHeaderName
+	jsonHeaderValue
 	jsonFields
 )
 
@@ -30,7 +34,8 @@ type jsonMeaning struct {
 // Addresses: Caddy's client_ip is its remote_ip, unless the operator has named
 // trusted proxies. Traefik's ClientHost is whatever X-Forwarded-For says where
 // a trusted proxy let it through, so that ClientAddr, the connection's own, is
-// taken where both are there. No name of a forwarding header is known here.
+// taken where both are there. Cloudflare's ClientIP and the clientIp of AWS WAF are
+// the connection's own, which is a proxy's where one is before them. No name of a forwarding header is known here.
 func jsonName(key []byte, level jsonLevel) jsonMeaning {
 	switch level {
 	case jsonRequest:
@@ -40,9 +45,13 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 			return jsonMeaning{jsonAgent, 1}
 		}
 		return jsonMeaning{}
+	case jsonWAF:
+		return wafName(key)
+	case jsonHeader:
+		return headerName(key)
 	}
 	switch string(key) {
-	case "remote_addr", "ClientAddr", "downstream_remote_address":
+	case "remote_addr", "ClientAddr", "downstream_remote_address", "ClientIP":
 		return jsonMeaning{jsonAddr, 1}
 	case "remote_ip":
 		return jsonMeaning{jsonAddr, 2}
@@ -56,10 +65,12 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 		return jsonMeaning{jsonAddr, 6}
 	case "realip_remote_addr":
 		return jsonMeaning{jsonPeer, 1}
-	case "status", "DownstreamStatus", "response_code":
+	case "status", "DownstreamStatus", "response_code", "EdgeResponseStatus":
 		return jsonMeaning{jsonStatus, 1}
 	case "s", "status_code":
 		return jsonMeaning{jsonStatus, 2}
+	case "responseCodeSent":
+		return jsonMeaning{jsonStatus, 3}
 	}
 	if m := jsonTimeName(key); m.rank > 0 {
 		return m
@@ -69,7 +80,7 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 
 func jsonTimeName(key []byte) jsonMeaning {
 	switch string(key) {
-	case "msec", "StartUTC", "start_time":
+	case "msec", "StartUTC", "start_time", "EdgeStartTimestamp":
 		return jsonMeaning{jsonTime, 1}
 	case "time_iso8601":
 		return jsonMeaning{jsonTime, 2}
@@ -91,23 +102,23 @@ func jsonRequestName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "request":
 		return jsonMeaning{jsonRequestLine, 1}
-	case "request_method", "RequestMethod":
+	case "request_method", "RequestMethod", "ClientRequestMethod":
 		return jsonMeaning{jsonMethod, 1}
 	case "method", "m":
 		return jsonMeaning{jsonMethod, 2}
-	case "request_uri", "RequestPath":
+	case "request_uri", "RequestPath", "ClientRequestURI":
 		return jsonMeaning{jsonPath, 1}
 	case "uri", "u":
 		return jsonMeaning{jsonPath, 2}
-	case "url", "path", ":path", "x-envoy-origin-path":
+	case "url", "path", ":path", "x-envoy-origin-path", "ClientRequestPath":
 		return jsonMeaning{jsonPath, 3}
-	case "host", "RequestHost", ":authority", "authority":
+	case "host", "RequestHost", ":authority", "authority", "ClientRequestHost":
 		return jsonMeaning{jsonHost, 1}
 	case "http_host", "h":
 		return jsonMeaning{jsonHost, 2}
 	case "server_name":
 		return jsonMeaning{jsonHost, 3}
-	case "http_user_agent", "request_User-Agent", "user-agent", "user_agent":
+	case "http_user_agent", "request_User-Agent", "user-agent", "user_agent", "ClientRequestUserAgent":
 		return jsonMeaning{jsonAgent, 1}
 	case "ua", "agent":
 		return jsonMeaning{jsonAgent, 2}
@@ -130,6 +141,34 @@ func caddyName(key []byte) jsonMeaning {
 		return jsonMeaning{jsonHost, 1}
 	case "uri":
 		return jsonMeaning{jsonPath, 1}
+	}
+	return jsonMeaning{}
+}
+
+// wafName returns the meaning of a key inside the httpRequest of AWS WAF.
+func wafName(key []byte) jsonMeaning {
+	switch string(key) {
+	case "clientIp":
+		return jsonMeaning{jsonAddr, 1}
+	case "httpMethod":
+		return jsonMeaning{jsonMethod, 1}
+	case "uri":
+		return jsonMeaning{jsonPath, 1}
+	case "args":
+		return jsonMeaning{jsonArgs, 1}
+	case "headers":
+		return jsonMeaning{jsonHeaderList, 1}
+	}
+	return jsonMeaning{}
+}
+
+// headerName returns the meaning of a key inside one header of AWS WAF.
+func headerName(key []byte) jsonMeaning {
+	switch string(key) {
+	case "name":
+		return jsonMeaning{jsonHeaderName, 1}
+	case "value":
+		return jsonMeaning{jsonHeaderValue, 1}
 	}
 	return jsonMeaning{}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // parser reads one JSON object a line, by the names that Caddy, Traefik,
-// Envoy and the usual nginx formats give their fields (see names.go). A
-// syslog or container prefix may precede it.
+// Envoy, Cloudflare's Logpush, AWS WAF and the usual nginx formats give their
+// fields (see names.go). A syslog or container prefix may precede it.
 //
 // It scans by hand: encoding/json takes ten times as long, and refuses the
 // \x22 that nginx writes without escape=json.
@@ -21,6 +21,11 @@ type parser struct {
 	f     entry.Fields
 	rank  [jsonFields]uint8 // of what was found, 0 for nothing
 	why   entry.Reason
+	// AWS WAF writes the query and the headers in parts. Whole says that the values
+	// are in one line, where its path and query can become one in place.
+	whole             bool
+	path              []byte
+	headName, headVal []byte
 }
 
 const (
@@ -29,14 +34,38 @@ const (
 	addrTwice entry.Reason = "names its address twice"
 )
 
-// Only Caddy nests: request, and headers in it.
+// Caddy nests request, and headers in it; AWS WAF httpRequest, and a list of
+// headers in it.
 type jsonLevel uint8
 
 const (
 	jsonTop jsonLevel = iota
 	jsonRequest
 	jsonHeaders
+	jsonWAF
+	jsonHeader
 )
+
+// into returns the level of the object under a key, if it is looked into.
+func (l jsonLevel) into(key []byte) (jsonLevel, bool) {
+	switch {
+	case l == jsonTop && string(key) == "request":
+		return jsonRequest, true
+	case l == jsonTop && string(key) == "httpRequest":
+		return jsonWAF, true
+	case l == jsonRequest && string(key) == "headers":
+		return jsonHeaders, true
+	}
+	return jsonTop, false
+}
+
+// outer returns the level around an object.
+func (l jsonLevel) outer() jsonLevel {
+	if l == jsonHeaders {
+		return jsonRequest
+	}
+	return jsonTop
+}
 
 // New returns the parser of one log. Zone is that of times that name none.
 func New(zone *time.Location) entry.LineParser { return &parser{clock: scan.Clock{Zone: zone}} }
@@ -45,7 +74,7 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	if len(line) > 0 && line[0] != '{' {
 		line = line[scan.SyslogPrefix(line):]
 	}
-	p.f, p.rank, p.why = entry.Fields{}, [jsonFields]uint8{}, entry.Read
+	p.f, p.rank, p.why, p.whole = entry.Fields{}, [jsonFields]uint8{}, entry.Read, true
 	end := p.object(line, jsonTop)
 	return p.finish(end >= 0 && len(bytes.TrimSpace(line[end:])) == 0, ev)
 }
@@ -113,11 +142,8 @@ func (p *parser) object(b []byte, level jsonLevel) int {
 // its length.
 func (p *parser) member(key, b []byte, level jsonLevel) int {
 	if len(b) > 0 && b[0] == '{' {
-		switch {
-		case level == jsonTop && string(key) == "request":
-			return p.object(b, jsonRequest)
-		case level == jsonRequest && string(key) == "headers":
-			return p.object(b, jsonHeaders)
+		if inner, ok := level.into(key); ok {
+			return p.object(b, inner)
 		}
 	}
 	n := jsonValue(b)
@@ -132,6 +158,10 @@ func (p *parser) member(key, b []byte, level jsonLevel) int {
 
 // use keeps what a value says.
 func (p *parser) use(name jsonMeaning, level jsonLevel, value []byte) {
+	if name.field == jsonHeaderList {
+		p.headers(value)
+		return
+	}
 	if value[0] == '[' { // a header's values
 		inner := blank(value, 1)
 		m := jsonValue(value[inner:])
@@ -176,7 +206,14 @@ func (p *parser) take(name jsonMeaning, value []byte) {
 	case jsonMethod:
 		p.f.SetMethod(value)
 	case jsonPath:
+		p.path = value
 		p.f.SetPath(value)
+	case jsonArgs:
+		p.addArgs(value)
+	case jsonHeaderName:
+		p.headName = value
+	case jsonHeaderValue:
+		p.headVal = value
 	case jsonHost:
 		p.f.SetHost(value)
 	case jsonAgent:

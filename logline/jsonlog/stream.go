@@ -123,14 +123,13 @@ func (s *stream) leave() {
 		s.state = jsonDone
 		return
 	}
-	s.level--
+	s.level = s.level.outer()
 }
 
 // enter begins a value: an object that is looked into, or any other.
 func (s *stream) enter(b []byte) int {
-	if b[0] == '{' && (s.level == jsonTop && string(s.key) == "request" || s.level == jsonRequest && string(s.key) == "headers") {
-		s.level++
-		s.state = jsonOpened
+	if inner, ok := s.level.into(s.key); ok && b[0] == '{' {
+		s.level, s.state = inner, jsonOpened
 		return 1
 	}
 	s.name = jsonName(s.key, s.level)
@@ -233,6 +232,10 @@ func (p *parser) wants(name jsonMeaning) bool {
 // useCut takes the beginning of a value that is too long: of a path with its
 // query the path, and of all else, that it is not known.
 func (p *parser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
+	if name.field == jsonHeaderList {
+		p.f.Short = true
+		return
+	}
 	if value[0] == '[' {
 		value = value[blank(value, 1):]
 	}
@@ -251,7 +254,10 @@ func (p *parser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 	case jsonRequestLine:
 		p.f.Request, p.f.Cut = value, true
 	case jsonPath:
+		p.path = value
 		p.f.SetCutPath(value)
+	case jsonArgs:
+		p.addArgs(value)
 	case jsonMethod:
 		p.f.Known &^= edgeguard.FieldMethod
 	case jsonHost:
