@@ -136,8 +136,12 @@ func (r *reader) settle(c *Config) {
 	if !r.known("listen.auth") {
 		c.yieldToLogs()
 	}
+	r.place(c)
+	if len(c.Specs) == 0 && r.known("rules") && !r.bad["rules"] {
+		r.warn(r.placeOf("rules"), "rules", "has no rule, so nothing is counted", "remove it to use the default rule")
+	}
 	for i := range c.Specs {
-		if !r.known(fmt.Sprintf("rules[%d].wide", i)) {
+		if !r.known(r.rulePath(i) + ".wide") {
 			c.Specs[i].Wide = c.Wide
 		}
 	}

@@ -24,6 +24,8 @@ type reader struct {
 	listens            map[Address]string // who listens where, by path
 	lines              []string           // of the file
 	anchors            anchors
+	shipped            []shippedRule // of presets
+	own                int           // how many rules are the file's own; those of presets follow
 	nodes              int
 }
 
@@ -55,7 +57,7 @@ func (r *reader) warn(at place, path, text, fix string) {
 func (r *reader) compile(specs []rules.Spec) *rules.Set {
 	set, problems := rules.Compile(specs)
 	for _, p := range problems {
-		path := fmt.Sprintf("rules[%d].%s", p.Rule, p.Path)
+		path := join(r.rulePath(p.Rule), p.Path)
 		if alone, ok := strings.CutSuffix(path, "[0]"); ok && !r.known(path) {
 			path = alone // a value that was written without a list around it
 		}

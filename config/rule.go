@@ -15,15 +15,17 @@ const leastBlock = time.Second
 
 func (c *Config) readRules(n node) {
 	c.Specs = nil
-	n.list(func(n node) { c.Specs = append(c.Specs, readRule(n)) })
-	if len(c.Specs) == 0 && n.ast != nil {
-		n.r.warn(n.at, n.path, "has no rule, so nothing is counted", "remove it to use the default rule")
-	}
+	n.list(func(n node) {
+		var spec rules.Spec
+		n.mapping(ruleFields(&spec))
+		c.Specs = append(c.Specs, spec)
+	})
 }
 
-// readRule reads one rule. What its fields mean, package rules checks.
-func readRule(n node) (spec rules.Spec) {
-	n.mapping(fields{
+// ruleFields are the fields of one rule. Each replaces what spec has. What they
+// mean, package rules checks.
+func ruleFields(spec *rules.Spec) fields {
+	return fields{
 		"name":      func(n node) { spec.Name, _ = n.text() },
 		"match":     func(n node) { readMatch(n, &spec.Match) },
 		"key":       func(n node) { readKey(n, &spec.Key) },
@@ -31,9 +33,10 @@ func readRule(n node) (spec rules.Spec) {
 		"threshold": func(n node) { spec.Threshold = n.whole(1, math.MaxUint32) },
 		"guard":     func(n node) { spec.Guard = n.decimal() },
 		"candidates": func(n node) {
+			spec.Candidates = nil
 			n.list(func(n node) { spec.Candidates = append(spec.Candidates, n.whole(1, math.MaxUint32)) })
 		},
-		"cost":      func(n node) { readCost(n, &spec) },
+		"cost":      func(n node) { readCost(n, spec) },
 		"action":    func(n node) { spec.Action = actions[n.choice("block", "deny", "shadow")] },
 		"block_for": func(n node) { spec.BlockFor = n.duration(leastBlock) },
 		"escalate": func(n node) {
@@ -45,8 +48,7 @@ func readRule(n node) (spec rules.Spec) {
 		"wide":          func(n node) { spec.Wide = n.wide() },
 		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
 		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },
-	})
-	return spec
+	}
 }
 
 var actions = map[string]edgeguard.Action{
@@ -67,7 +69,9 @@ var (
 func readMatch(n node, match *rules.Match) {
 	known := matchTerms(match)
 	known["not"] = func(n node) {
-		match.Not = &rules.Match{}
+		if match.Not == nil {
+			match.Not = &rules.Match{}
+		}
 		n.mapping(matchTerms(match.Not))
 	}
 	n.mapping(known)
@@ -109,6 +113,7 @@ func readKey(n node, key *rules.Group) {
 // readCost reads a number, or a list of {match, cost}. The last may lack a match:
 // that is the default.
 func readCost(n node, spec *rules.Spec) {
+	spec.Cost, spec.Costs = 0, nil
 	if _, isList := n.ast.(*ast.SequenceNode); !isList {
 		spec.Cost = n.whole(1, math.MaxUint16)
 		return

@@ -50,20 +50,22 @@ func (r *reader) unsupplied(c *Config) []Problem {
 		return nil
 	}
 	sources := c.sources()
-	var warnings []Problem
+	var all []idle
 	for i := range c.Rules.Rules {
 		meter := &c.Rules.Meters[c.Rules.Rules[i].Meter]
 		missing, ok := lacking(sources, meter.Kind, meter.Fields())
-		if ok {
-			continue
+		switch {
+		case ok:
+		case missing != 0:
+			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor of %v events reports %v", meter.Kind, missing))
+		default:
+			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor reports %v events", meter.Kind))
 		}
-		text := fmt.Sprintf("counts nothing: no configured sensor reports %v events", meter.Kind)
-		if missing != 0 {
-			text = fmt.Sprintf("counts nothing: no configured sensor of %v events reports %v", meter.Kind, missing)
-		}
-		path := fmt.Sprintf("rules[%d]", i)
-		at := r.placeOf(path)
-		warnings = append(warnings, Problem{r.file, at.line, at.column, path, text, "add a sensor or a log format that does"})
+	}
+	var warnings []Problem
+	for i := range all {
+		at := r.placeOf(all[i].path)
+		warnings = append(warnings, Problem{r.file, at.line, at.column, all[i].path, r.idleText(&all[i]), "add a sensor or a log format that does"})
 	}
 	return warnings
 }
@@ -77,7 +79,7 @@ func (r *reader) brief(c *Config) []Problem {
 		if rule.Action != edgeguard.ActionBlock || rule.WhileOver || rule.BlockFor >= window {
 			continue
 		}
-		path := fmt.Sprintf("rules[%d]", i)
+		path := r.rulePath(i)
 		at := r.placeOf(path)
 		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
 			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", rule.BlockFor, window),

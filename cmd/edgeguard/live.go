@@ -16,6 +16,7 @@ import (
 	"edgeguard/cmd/edgeguard/heldon"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
+	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
 )
 
@@ -24,6 +25,7 @@ func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
 		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
+		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/ownsocket"
+	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -22,6 +23,7 @@ type serving struct {
 	logs       []string
 	format     string
 	monitor    bool
+	presets    *[]string
 }
 
 func serveCommand(e *env) *cobra.Command {
@@ -38,10 +40,12 @@ SIGHUP reloads the config. SIGTERM ends the node after it has answered the
 requests in progress; a second SIGTERM ends it immediately.`,
 		Example: `  edgeguard serve
   edgeguard serve --log /var/log/nginx/access.log --monitor      # a trial that blocks nothing
+  edgeguard serve --log /var/log/nginx/access.log --monitor --preset web --preset wordpress
   edgeguard serve --config /etc/edgeguard/edgeguard.yaml`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
 	}
+	s.presets = presets.Flag(c, "also use the shipped rules `NAME` (may be repeated; see edgeguard presets)")
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
 	f.StringSliceVar(&s.logs, "log", nil, "also follow this access log `FILE` (may be repeated)")
@@ -62,6 +66,9 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 		c.State = "" // no setting allows writing
 	} else if c, err = config.Load(name); err != nil {
 		return nil, true, err
+	}
+	if c, err = presets.Use(c, *s.presets, name == ""); err != nil {
+		return nil, name != "", usageError{err}
 	}
 	for _, log := range s.logs {
 		if log, err = filepath.Abs(log); err != nil {

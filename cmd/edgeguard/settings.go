@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
 	"edgeguard/rules"
 )
@@ -27,6 +28,7 @@ type settings struct {
 	json       bool
 	sort       bool
 	only       []string // names of rules
+	presets    *[]string
 	rows       int
 	local      []string
 	fleet      string // the Redis of a replayed fleet
@@ -43,6 +45,7 @@ type settings struct {
 func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+defaultConfig+" if it is there)")
+	s.presets = presets.Flag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, combined, common, json, haproxy, pcap, csv:time=…,addr=…, or an nginx log_format or Apache LogFormat string")
 	f.BoolVar(&s.json, "json", false, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
@@ -68,6 +71,9 @@ func (s *settings) check(c *cobra.Command) error {
 		if s.configFile != "" {
 			return usageError{fmt.Errorf("%s: --%s defines a rule and --config has rules: use one of them", c.Name(), name)}
 		}
+	}
+	if s.quick && len(*s.presets) > 0 {
+		return usageError{fmt.Errorf("%s: --preset has rules and --threshold, --window, --guard and --kind define one: use one of them", c.Name())}
 	}
 	if s.rows < 0 {
 		return usageError{fmt.Errorf("%s: --rows %d: use 0 for all, or a number of rows", c.Name(), s.rows)}
@@ -103,9 +109,16 @@ func (s *settings) load(capture bool) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	var specs []rules.Spec
-	if c == nil || s.quick {
+	preset := len(*s.presets) > 0
+	quick := c == nil && !preset
+	if c == nil {
 		c = config.Default()
+	}
+	if c, err = presets.Use(c, *s.presets, true); err != nil {
+		return nil, usageError{err}
+	}
+	var specs []rules.Spec
+	if quick {
 		specs, err = s.quickRules(capture)
 	} else {
 		specs, err = s.choose(c.Specs)
