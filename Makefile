@@ -15,14 +15,14 @@ build: ## the binary, in ./edgeguard
 
 test: ## install what the tests need, then run them all
 	@scripts/need redis-server nginx:nginx-light apache2 caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
-	go test ./...
+	@scripts/gotest ./...
 
 bare: ## what the README says, on a minimal Debian with Go and make and nothing else
 	@scripts/bare
 
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	go test -race -timeout 20m ./...
+	@scripts/gotest -race -timeout 20m ./...
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
