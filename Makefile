@@ -43,7 +43,7 @@ console-test: ## the console's pages in a real browser, at every width and in ev
 console-test-short: ## the same at two widths, in some four minutes; skipped where Chromium does not start
 	@scripts/need chromium redis-server nginx:nginx-light ip:iproute2 unshare:util-linux
 	@cd loadtest/console/e2e && timeout 60 npm ci --silent --ignore-scripts --no-audit --no-fund || echo "axe-core is not installed: npm is missing, or its registry cannot be reached"
-	cd loadtest/console/e2e && go test -count=1 -v -timeout 20m .
+	cd loadtest/console/e2e && ../../../scripts/gotest -count=1 -v -timeout 20m .
 
 console-vendor: ## the console's chart library, out of npm's package; no diff is left where it is as committed
 	@scripts/console-vendor

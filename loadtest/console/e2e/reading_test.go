@@ -91,8 +91,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// clock is a time of day in a sentence.
-const clock = `\d\d:\d\d:\d\d`
+// clock is a time of day in a sentence, with a date where that is another day.
+const clock = `(\d\d? [A-Z][a-z][a-z] \d{4} )?\d\d:\d\d:\d\d`
 
 // The sentence about an address says what was brought about.
 func sentences(t *testing.T, w *world) {
