@@ -54,5 +54,5 @@ function found(page) {
 }
 
 // A small screen has no sparklines.
-const slots = matchMedia("(min-width: 1181px)").matches ? 60 : 1;
+const slots = matchMedia("(min-width: 73.8em)").matches ? 60 : 1;
 live(`slots=${slots}` + rows.map(r => "&prefix=" + encodeURIComponent(r.dataset.prefix)).join(""), (all, now) => rows.forEach((row, i) => update(row, all[i], now)), newer);

@@ -191,7 +191,7 @@ func zoomed(t *testing.T, w *world) {
 		pages = everywhere
 	}
 	for _, path := range pages {
-		for _, l := range []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}} {
+		for _, l := range []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}, {width: 1440, scheme: "light", text: 32}, {width: 768, scheme: "dark", text: 32}} {
 			b.as(l)
 			b.visit(w.node, path)
 			b.wrong(path, l)

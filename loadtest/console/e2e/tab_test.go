@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -220,13 +221,18 @@ type look struct {
 	width  int64
 	scheme string // light or dark
 	forced bool   // colours of the system only
+	text   int64  // the size of text that the reader chose, 16 if 0
 }
 
 func (l look) String() string {
+	s := fmt.Sprintf("%d %s", l.width, l.scheme)
 	if l.forced {
-		return fmt.Sprintf("%d %s forced-colors", l.width, l.scheme)
+		s += " forced-colors"
 	}
-	return fmt.Sprintf("%d %s", l.width, l.scheme)
+	if l.text != 0 {
+		s += fmt.Sprintf(" text of %d px", l.text)
+	}
+	return s
 }
 
 // as has the tab look so.
@@ -236,7 +242,8 @@ func (b *tab) as(l look) {
 	if l.forced {
 		features[2].Value = "active"
 	}
-	b.do(emulation.SetDeviceMetricsOverride(l.width, 900, 1, l.width < 500), emulation.SetEmulatedMedia().WithFeatures(features))
+	text := cmp.Or(l.text, 16)
+	b.do(page.SetFontSizes(&page.FontSizes{Standard: text, Fixed: text * 13 / 16}), emulation.SetDeviceMetricsOverride(l.width, 900, 1, l.width < 500), emulation.SetEmulatedMedia().WithFeatures(features))
 }
 
 // otherHosts returns the requests that went to another host than a page's.
