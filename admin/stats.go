@@ -25,6 +25,7 @@ type Stats struct {
 	Kinds []string `json:"kinds,omitempty"`
 
 	Events Totals `json:"events"`
+	Flood  Flood  `json:"flood"`
 	// V4 and V6 are the active blocks.
 	V4 int `json:"blocks_v4"`
 	V6 int `json:"blocks_v6"`
@@ -63,6 +64,13 @@ type Totals struct {
 	Spared   uint64 `json:"spared"` // of the passed: allowed or protected
 	Late     uint64 `json:"late"`   // older than the window of a meter: not counted
 	Early    uint64 `json:"early"`  // from the future: counted now
+}
+
+// Flood is what sources did whose address can be forged.
+type Flood struct {
+	Fresh   uint64 `json:"fresh"`  // sources that were new and completed nothing
+	Floods  uint64 `json:"floods"` // that began
+	Lasting bool   `json:"lasting"`
 }
 
 // Tables is the memory of all meters together.

@@ -37,6 +37,7 @@ type Config struct {
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors
 	Enforce           Enforce
+	Floods            Floods
 	Fleet             *Fleet // nil for a node alone
 
 	// Warnings are settings that are valid but may not do what their author
@@ -127,6 +128,7 @@ func defaults() *Config {
 		State:          "/var/lib/edgeguard",
 		Overlay:        true,
 		Samples:        mostSamples,
+		Floods:         Floods{Sources: 1000, Times: 10},
 		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},
 	}
 }

@@ -44,6 +44,7 @@ func (c *Config) YAML() string {
 	p.rules(c)
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)
+	p.floods(c.Floods)
 	p.fleet(c.Fleet)
 	return p.String()
 }

@@ -44,6 +44,8 @@ func TestProblems(t *testing.T) {
 		{"size overflows", "memory: 9999999999999TiB\n", "1:9", "invalid size"},
 		{"few blocks", "max_blocks: 10\n", "1:13", "1000"},
 		{"roll_up", "roll_up: maybe\n", "1:10", "true"},
+		{"flood sources", "floods: {sources: -1}\n", "1:19", "from 0 to 100000000"},
+		{"flood times", "floods: {times: 1e3}\n", "1:17", "whole number"},
 		{"relative state", "state: var/lib\n", "1:8", "absolute"},
 		{"address", "listen: {admin: localhost}\n", "1:17", "cannot listen"},
 		{"port", "listen: {auth: ['127.0.0.1:99999']}\n", "1:17", "cannot listen"},

@@ -37,6 +37,7 @@ func (c *Config) read(n node) {
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,
+		"floods":          c.Floods.read,
 		"fleet":           c.readFleet,
 	})
 }

@@ -80,11 +80,12 @@ func (n *Node) housekeeping() *housekeeping {
 	claims := &checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.peer.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
+	flood := &checks.SpoofedFlood{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
-			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, n.enforcers.Check,
+			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, flood.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},

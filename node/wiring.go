@@ -152,6 +152,7 @@ func generation(g *pipeline.Generation) status.Generation {
 func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
+	s.Flood = admin.Flood(n.pipeline.Flood.Figures())
 	n.sensors.report(s)
 	n.enforcers.Report(s)
 	n.fleet.links.Report(s)

@@ -12,6 +12,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/detector"
+	"edgeguard/detector/flood"
 	"edgeguard/shard"
 )
 
@@ -44,7 +45,9 @@ func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, e
 	for ctx.Err() == nil {
 		events, err := source.Next()
 		for i := range events {
-			if err := r.decide(ctx, &events[i]); err != nil {
+			err := r.decide(ctx, &events[i])
+			r.flood.Note(r.now, events[i:i+1])
+			if err != nil {
 				return r.report(), err
 			}
 		}
@@ -67,6 +70,7 @@ type fleetRun struct {
 	fleet  Fleet
 	client goredis.UniversalClient
 	ledger *ledger
+	flood  *flood.Watch
 
 	now, first    time.Time // as in run
 	due           time.Time // when the next round of pushes is
@@ -83,7 +87,7 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), watchPosition: "0",
+	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), flood: flood.New(c.Flood, 0), watchPosition: "0",
 		byName: make(map[string]*replayNode), names: make(map[[8]byte]string)}
 	first, err := r.join("")
 	if err == nil {
@@ -216,7 +220,7 @@ func (r *fleetRun) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }
 
 // report adds up the results of all nodes.
 func (r *fleetRun) report() *Report {
-	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
+	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
 	all := make([]peaks, len(r.config.Rules.Meters))
 	for _, m := range r.nodes {
 		rep.Stats = sum(rep.Stats, m.Stats())

@@ -17,6 +17,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/detector/flood"
 	"edgeguard/hostaddr"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -53,6 +54,10 @@ type Config struct {
 	// Tune also keeps how high the count stood at every event, which the
 	// thresholds' shares are computed from.
 	Tune bool
+	// Flood says when fresh sources that can be forged are a flood. Completions are
+	// the kinds that were read for it alone: an event of no other kind is not counted.
+	Flood       flood.Config
+	Completions edgeguard.Kind
 }
 
 // sweepPages is how many pages of each table one sweep looks at. Sweeping a
@@ -85,6 +90,9 @@ type run struct {
 	config   Config
 	detector *detector.Detector
 	list     *blocklist.List
+	flood    *flood.Watch
+	// uncounted are events of the config's Completions alone.
+	uncounted uint64
 
 	// now is the newest event time seen: the replay's clock. first is the
 	// oldest.
@@ -97,7 +105,7 @@ type run struct {
 }
 
 func newRun(c Config) *run {
-	r := &run{config: c, ledger: newLedger(&c)}
+	r := &run{config: c, ledger: newLedger(&c), flood: flood.New(c.Flood, 0)}
 	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
 	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Crossed: r.crossed}
 	if c.Tune {
@@ -128,9 +136,18 @@ func (r *run) decide(events []edgeguard.Event) {
 // with their times and verdicts.
 func (r *run) decideSome(events []edgeguard.Event) {
 	nows, verdicts := r.nows[:len(events)], r.verdicts[:len(events)]
+	noted := 0
 	for i := range events {
-		nows[i] = r.advance(events[i].Time)
+		if events[i].Kind&^r.config.Completions == 0 {
+			r.uncounted++
+		}
+		before := r.now.Unix()
+		if nows[i] = r.advance(events[i].Time); nows[i].Unix() != before {
+			r.flood.Note(time.Unix(before, 0), events[noted:i])
+			noted = i
+		}
 	}
+	r.flood.Note(r.now, events[noted:])
 	r.detector.DecideBatch(nows, events, verdicts)
 	for i := range verdicts {
 		r.ledger.decided(&verdicts[i], events[i].Addr)

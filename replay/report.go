@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/detector"
+	"edgeguard/detector/flood"
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning"
@@ -29,6 +30,8 @@ type Report struct {
 	Keys        Keys
 	RowsDropped uint64
 	Rules       []RuleReport
+	// Floods are the floods of fresh sources that can be forged, in their order.
+	Floods []flood.Incident
 }
 
 // RuleReport is what a replay found of one rule.
@@ -61,7 +64,8 @@ type WidePeak struct {
 // report returns the results.
 func (r *run) report() *Report {
 	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now,
-		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped}
+		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
+	rep.Events, rep.Passed = rep.Events-r.uncounted, rep.Passed-min(r.uncounted, rep.Passed)
 	r.ledger.subtractProtected(&rep.Stats)
 	for i := range r.config.Rules.Meters {
 		rep.Evicted += r.collect(i)

@@ -34,6 +34,9 @@ var (
 	descSpared    = describe("spared_total", "Events of allowed or protected addresses, which pass uncounted.")
 	descLate      = describe("late_events_total", "Events too old to be counted.")
 	descEarly     = describe("early_events_total", "Events with a time in the future, counted on arrival.")
+	descFresh     = describe("fresh_sources_total", "New sources whose address can be forged and that completed no handshake within 3 seconds.")
+	descFloods    = describe("spoofed_floods_total", "Floods of such sources that began.")
+	descFlooded   = describe("spoofed_flood", "1 while such a flood lasts.")
 
 	descLimit     = describe("rule_limit", "The highest count a key may reach.", "rule")
 	descCrossings = describe("rule_crossings_total", "Times a key exceeded a rule's limit, by action.", "rule", "action")

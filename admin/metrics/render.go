@@ -54,6 +54,9 @@ func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 	s.counter(descSpared, stats.Events.Spared)
 	s.counter(descLate, stats.Events.Late)
 	s.counter(descEarly, stats.Events.Early)
+	s.counter(descFresh, stats.Flood.Fresh)
+	s.counter(descFloods, stats.Flood.Floods)
+	s.is(descFlooded, stats.Flood.Lasting)
 	s.rules(rules)
 }
 

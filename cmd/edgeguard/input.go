@@ -46,6 +46,10 @@ type inputOptions struct {
 	stdinCapture bool
 }
 
+// completions returns the kinds that captures are read for beside those of the
+// rules: a handshake shows that the source of a SYN was not forged.
+func (o *inputOptions) completions() edgeguard.Kind { return edgeguard.KindHandshake &^ o.kinds }
+
 // sniff looks at the first input, if its format is left open: standard input
 // is read for that, and put back.
 func sniff(e *env, name, format string) (capture bool) {
@@ -113,7 +117,7 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 }
 
 func (o *inputOptions) openCapture(name string) (*input, error) {
-	options := packet.Options{Kinds: o.kinds, Local: o.local}
+	options := packet.Options{Kinds: o.kinds | o.completions(), Local: o.local}
 	var r *packet.Reader
 	var err error
 	if name == "-" {

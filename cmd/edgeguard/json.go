@@ -63,6 +63,17 @@ type summaryJSON struct {
 	BlocksEvicted uint64 `json:"blocks_evicted"`
 	RowsDropped   uint64 `json:"rows_dropped"`
 	Approximate   bool   `json:"approximate"`
+	Floods        int    `json:"floods"`
+}
+
+// floodJSON is a flood of fresh sources that can be forged.
+type floodJSON struct {
+	Type     string `json:"type"`
+	Begin    string `json:"begin"`
+	End      string `json:"end"`
+	Peak     uint32 `json:"peak"` // sources a second
+	PeakTime string `json:"peak_time"`
+	Sources  uint64 `json:"sources"`
 }
 
 // peaksJSON is where the keys' greatest counts lie.
@@ -112,8 +123,12 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 			peaks.Merge(&t.Peaks)
 		}
 	}
+	for _, f := range r.Floods {
+		p.line(floodJSON{Type: "flood", Begin: f.Begin.Format(time.RFC3339), End: f.End.Format(time.RFC3339),
+			Peak: f.Peak, PeakTime: f.PeakAt.Format(time.RFC3339), Sources: f.Sources})
+	}
 	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
 		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: peaksOf(&peaks), Sorted: sorted,
-		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About})
+		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods)})
 }

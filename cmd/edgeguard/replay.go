@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
+	"edgeguard/detector/flood"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/internal/words"
@@ -129,7 +130,7 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
 		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
-		MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
+		Flood: flood.Config(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
 
@@ -194,6 +195,7 @@ func (j *job) printReplay(r *replay.Report) {
 		j.printRule(&r.Rules[i])
 	}
 	j.printOffenders(r)
+	j.printFloods(r)
 	j.printWarnings(r)
 }
 

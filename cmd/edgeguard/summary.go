@@ -141,6 +141,15 @@ func (j *job) printNobody(r *replay.Report) {
 	fmt.Fprintf(out, "\n`edgeguard tune %s` shows what other thresholds would have done.\n", j.inputs[0].name)
 }
 
+// printFloods prints the floods of sources that no rule can block.
+func (j *job) printFloods(r *replay.Report) {
+	for _, f := range r.Floods {
+		fmt.Fprintf(j.env.stdout, "\nSPOOFED FLOOD from %s to %s: %s fresh sources completed no handshake, at the peak %s a second (%s).\n"+
+			"Their addresses are likely forged, or of reflectors: none is blocked for it. In a capture of one direction, a crowd of real clients looks the same.\n",
+			words.Instant(f.Begin), words.Instant(f.End), words.Number(f.Sources), words.Number(f.Peak), words.Instant(f.PeakAt))
+	}
+}
+
 // printWarnings prints what was skipped, so that no loss goes unnoticed.
 func (j *job) printWarnings(r *replay.Report) {
 	out := j.env.stderr

@@ -41,6 +41,8 @@ var alerts = []alert{
 		`{{ $value | humanize }} blocks in 5 minutes, over ten times as many as an hour ago: an attack, or a rule that is too strict`},
 	{"EdgeguardRefusesTooMuch", `job:edgeguard_denied:ratio_rate5m > 0.5`, "10m", warning,
 		`{{ $value | humanizePercentage }} of all requests are refused: an attack, or a rule that is too strict`},
+	{"EdgeguardSpoofedFlood", `edgeguard_spoofed_flood == 1`, "", warning,
+		`{{ $labels.instance }} sees a flood of fresh sources that complete no handshake: no address is blocked for it`},
 	{"EdgeguardBlocksWait", `max by (job) (edgeguard_blocks_held) > 0`, "10m", warning,
 		`{{ $value }} blocks of other nodes await confirmation and are not in force everywhere`},
 	{"EdgeguardBlocksFull", `rate(edgeguard_blocks_evicted_total[5m]) > 0`, "5m", warning,

@@ -52,6 +52,9 @@ var alertTests = []alertTest{
 	{"EdgeguardRefusesTooMuch", "18m", []string{`edgeguard_events_total{job="edgeguard",instance="a",action="pass"} 0+40x30`, `edgeguard_events_total{job="edgeguard",instance="a",action="deny"} 0+60x30`}, `job: edgeguard`, "60% of all requests are refused: an attack, or a rule that is too strict"},
 	{"EdgeguardRefusesTooMuch", "18m", []string{`edgeguard_events_total{job="edgeguard",instance="a",action="pass"} 0+51x30`, `edgeguard_events_total{job="edgeguard",instance="a",action="deny"} 0+49x30`}, "", ""},
 
+	{"EdgeguardSpoofedFlood", "3m", []string{`edgeguard_spoofed_flood{job="edgeguard",instance="a"} 0 0 1x10`}, `job: edgeguard, instance: a`, "a sees a flood of fresh sources that complete no handshake: no address is blocked for it"},
+	{"EdgeguardSpoofedFlood", "3m", []string{`edgeguard_spoofed_flood{job="edgeguard",instance="a"} 1 1 0x10`}, "", ""},
+
 	{"EdgeguardBlocksWait", "12m", []string{`edgeguard_blocks_held{job="edgeguard",instance="a"} 3x20`, `edgeguard_blocks_held{job="edgeguard",instance="b"} 1x20`}, `job: edgeguard`, "3 blocks of other nodes await confirmation and are not in force everywhere"},
 	{"EdgeguardBlocksWait", "12m", []string{`edgeguard_blocks_held{job="edgeguard",instance="a"} 3x5 0x20`}, "", ""},
 

@@ -63,10 +63,11 @@ var rows = []row{
 			{`sum by (rule, action) (rate(edgeguard_decisions_total{action!="pass",rule=~"$rule"}[$__rate_interval]))`, "{{rule}}: {{action}}"}}},
 		{"Not counted", "Requests that were answered and are not counted, by reason. Some is usual; a rise is an attacker who evades the rules, or a wrong setting.", timeseries, rate, []query{
 			{`sum by (source, reason) (rate(edgeguard_uncounted_total[$__rate_interval]))`, "{{source}}: {{reason}}"}}},
-		{"Spared, late, early", "Events of allowed or protected addresses; events that are too old to count; events from the future.", timeseries, rate, []query{
+		{"Spared, late, early", "Events of allowed or protected addresses; events that are too old to count; events from the future; new sources that can be forged and completed no handshake.", timeseries, rate, []query{
 			{`sum(rate(edgeguard_spared_total[$__rate_interval]))`, "spared"},
 			{`sum(rate(edgeguard_late_events_total[$__rate_interval]))`, "late"},
-			{`sum(rate(edgeguard_early_events_total[$__rate_interval]))`, "early"}}},
+			{`sum(rate(edgeguard_early_events_total[$__rate_interval]))`, "early"},
+			{`sum(rate(edgeguard_fresh_sources_total[$__rate_interval]))`, "fresh forgeable sources"}}},
 	}},
 	{"Blocks", []panel{
 		{"Blocks made", "Blocks by rule. Each is counted once, on the node that made it.", timeseries, number, []query{
@@ -178,6 +179,7 @@ var rows = []row{
 // unshown are the metrics that the board leaves out, each with its reason. A
 // test holds that every metric is on the board, in an alert, or here.
 var unshown = map[string]string{
+	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
 	"edgeguard_blocks_forgotten_total":                       "the alarm blocks_full says it",
 	"edgeguard_event_streams":                                "readers of events are few",

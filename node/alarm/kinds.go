@@ -27,6 +27,7 @@ const (
 	Claimed          = "fleet_own_blocked"
 	Blocks           = "blocks_full"
 	Files            = "open_files"
+	Flood            = "spoofed_flood"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

@@ -14,6 +14,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/detector/flood"
 	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -56,11 +57,13 @@ type Pipeline struct {
 	current atomic.Pointer[Generation]
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
+	// Flood counts the fresh sources of events that were read in batches.
+	Flood *flood.Watch
 }
 
 // New makes a pipeline with its first generation.
 func New(made Config, c *config.Config) *Pipeline {
-	p := &Pipeline{made: made}
+	p := &Pipeline{made: made, Flood: flood.New(flood.Config(c.Floods), made.Seed)}
 	p.current.Store(p.make(made.Boot, c, nil))
 	return p
 }
@@ -80,6 +83,7 @@ func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 	p.reload.Lock()
 	p.current.Store(next)
 	p.reload.Unlock()
+	p.Flood.Set(flood.Config(c.Floods))
 	old.Detector.Close(next.Detector)
 }
 
@@ -185,6 +189,7 @@ func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard
 		for i := range events {
 			nows[i] = now
 		}
+		p.Flood.Note(now, events)
 		p.reload.RLock()
 		defer p.reload.RUnlock()
 		p.current.Load().Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])

@@ -1,0 +1,24 @@
+package config
+
+import "fmt"
+
+// Floods says when fresh sources whose address can be forged are a spoofed flood:
+// see edgeguard/detector/flood.
+type Floods struct {
+	Sources uint32 // a second, that begin one; 0 for no such number
+	Times   uint32 // as many as usual begin one; 0 for no such number
+}
+
+// mostFloodSources and mostFloodTimes are what they may be.
+const mostFloodSources, mostFloodTimes = 100_000_000, 1000
+
+func (f *Floods) read(n node) {
+	n.mapping(fields{
+		"sources": func(n node) { f.Sources = n.whole(0, mostFloodSources) },
+		"times":   func(n node) { f.Times = n.whole(0, mostFloodTimes) },
+	})
+}
+
+func (p *printer) floods(f Floods) {
+	p.field(0, "floods", fmt.Sprintf("{sources: %d, times: %d} # fresh forgeable sources a second; times the usual", f.Sources, f.Times))
+}

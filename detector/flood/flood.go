@@ -1,0 +1,203 @@
+// Package flood finds spoofed floods: packets from ever new sources that no count
+// of one address can see, because each source sends only a few. It counts the
+// fresh sources of a second, those that were not seen for five minutes at least,
+// and subtracts the ones that complete a handshake or send a request within three
+// seconds. So a flash crowd is no flood. A flood blocks no address: its sources are
+// whatever its sender wrote.
+//
+// What is seen in one direction only shows no handshake. There a flash crowd looks
+// like a flood.
+//
+// The memory is bounded: four sketches of 1 MiB, made with the first event whose
+// source can be forged. A sketch that is full is replaced early, so that a flood
+// of any size stays visible. Telling new keys in the shard's tables was rejected:
+// these hold what rules count, under the rules' keys, and forget for room.
+package flood
+
+import (
+	"math/bits"
+	"net/netip"
+	"sync"
+	"time"
+
+	"edgeguard"
+)
+
+// Config says when an incident begins.
+type Config struct {
+	// Sources is how many fresh sources a second begin an incident, whatever is
+	// usual; 0 for no such number.
+	Sources uint32
+	// Times is how many times as many as usual begin one, with leastTimes at
+	// least; 0 for no such number.
+	Times uint32
+}
+
+// Incident is one spoofed flood.
+type Incident struct {
+	Begin time.Time
+	// End is the end of the last second that was over half of what began it; zero
+	// while the flood lasts.
+	End time.Time
+	// Peak is the greatest number of fresh sources in a second, at PeakAt.
+	Peak   uint32
+	PeakAt time.Time
+	// Sources is how many fresh sources there were in all.
+	Sources uint64
+}
+
+// Figures are a watch's counters.
+type Figures struct {
+	Fresh   uint64 // fresh sources that completed nothing
+	Floods  uint64 // incidents that began
+	Lasting bool   // one lasts now
+}
+
+// mostEnded is how many ended incidents wait for [Watch.Look]. Each is a minute
+// after the one before, so that a watch which is looked at keeps one at most.
+const mostEnded = 1000
+
+// Watch counts fresh sources. It is safe for concurrent use. A nil one watches
+// nothing.
+type Watch struct {
+	seed uint64
+
+	mu     sync.Mutex // guards all below
+	config Config
+	seen   *sketch // sources of any event; nil until one could be forged
+	proven *sketch // sources that completed a handshake or sent a request
+
+	// pending are the fresh sources of the seconds that are not judged yet, the
+	// newest at second; a proof is credited to the oldest.
+	pending [grace + 1]uint32
+	second  int64
+
+	usual   average
+	lasting bool
+	current Incident
+	last    int64 // the newest second of current that was over half
+	ended   []Incident
+	fresh   uint64
+	floods  uint64
+}
+
+// New returns a watch. The seed is random in production, so that no sender can
+// choose sources that collide.
+func New(c Config, seed uint64) *Watch {
+	return &Watch{config: c, seed: seed}
+}
+
+// Set replaces the config. What was learned and a flood that lasts are kept.
+func (w *Watch) Set(c Config) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.config = c
+}
+
+// Note counts the sources of some events at the instant now.
+func (w *Watch) Note(now time.Time, events []edgeguard.Event) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.config == (Config{}) {
+		return
+	}
+	if w.seen == nil {
+		if !anyForgeable(events) {
+			return // as long as a node only reads logs and answers proxies
+		}
+		w.seen, w.proven = newSketch(), newSketch()
+		w.second = now.Unix()
+	}
+	w.advance(now.Unix())
+	for i := range events {
+		w.note(&events[i])
+	}
+}
+
+func anyForgeable(events []edgeguard.Event) bool {
+	for i := range events {
+		if events[i].Verified == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Watch) note(ev *edgeguard.Event) {
+	h := w.hash(ev.Addr)
+	fresh := w.seen.add(h, w.second)
+	if ev.Verified == 0 {
+		if fresh {
+			w.pending[place(w.second)]++
+		}
+		return
+	}
+	if w.proven.add(h, w.second) && !fresh {
+		w.credit()
+	}
+}
+
+// credit takes one fresh source back: it has completed a handshake, and the oldest
+// are credited first because the newest may still do so.
+func (w *Watch) credit() {
+	for sec := w.second - grace; sec <= w.second; sec++ {
+		if n := &w.pending[place(sec)]; *n > 0 {
+			*n--
+			return
+		}
+	}
+}
+
+// hash returns the hash of what counts as one source: an IPv4 address, or an IPv6
+// /64, which is one host's.
+func (w *Watch) hash(addr netip.Addr) uint64 {
+	b := addr.As16()
+	var high, low uint64
+	for i := range 8 {
+		high, low = high<<8|uint64(b[i]), low<<8|uint64(b[8+i])
+	}
+	if addr.Is6() {
+		low = 0
+	}
+	return mix(mix(high^w.seed, 0x9e3779b97f4a7c15)^low, w.seed|1)
+}
+
+// mix is the step of wyhash (Wang Yi, 2019): a full multiplication, folded.
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a^0xa0761d6478bd642f, b^0xe7037ed1a0b428db)
+	return high ^ low
+}
+
+// Look judges the seconds before now. It returns the incident that lasts, if there
+// is one, and those that ended since the last look.
+func (w *Watch) Look(now time.Time) (current Incident, lasting bool, ended []Incident) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen != nil {
+		w.advance(now.Unix())
+	}
+	ended, w.ended = w.ended, nil
+	return w.current, w.lasting, ended
+}
+
+// Finish judges all seconds and ends the incident that lasts. It returns the
+// incidents since the last look: no event may follow.
+func (w *Watch) Finish() []Incident {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen == nil {
+		return nil
+	}
+	w.advance(w.second + grace + 1 + quiet)
+	return w.ended
+}
+
+// Figures returns the counters.
+func (w *Watch) Figures() Figures {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Figures{Fresh: w.fresh, Floods: w.floods, Lasting: w.lasting}
+}
