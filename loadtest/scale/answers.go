@@ -40,6 +40,8 @@ func (n *node) answers(ctx context.Context, o *Options) (map[string]time.Duratio
 		}
 	}
 	same := func(path string) func(int) string { return func(int) string { return path } }
+	// A node that has just read a large state first collects what reading it left.
+	_, failed = n.longest(ctx, o.Asked, same("/blocked"))
 	measure(Newest, o.Asked, same("/blocked"))
 	measure(OfRule, o.Asked, same("/blocked?rule="+otherRule))
 	measure(OfOrigin, o.Asked, same("/blocked?origin=edge-2"))

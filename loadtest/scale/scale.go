@@ -27,7 +27,7 @@ type Options struct {
 
 // Usual returns what the figures are about.
 func Usual() Options {
-	return Options{Blocks: 1_000_000, Keys: 10_000_000, Asked: 200, Pages: 50, Rounds: 5, Turn: 10 * time.Second, Connections: 16, Notes: io.Discard}
+	return Options{Blocks: 1_000_000, Keys: 10_000_000, Asked: 1000, Pages: 50, Rounds: 5, Turn: 10 * time.Second, Connections: 16, Notes: io.Discard}
 }
 
 // Figures is what was measured.
