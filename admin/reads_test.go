@@ -64,7 +64,7 @@ func TestRules(t *testing.T) {
 	for _, b := range d.Histogram {
 		keys += b.Keys
 	}
-	if d.Keys != 1000 || keys != 1000 || d.Quantiles.Max != 1000 || len(d.Top) != 3 || d.Requests != 500_500 || d.Suggestion.Threshold != 2000 || d.Suggestion.Reason == "" || d.AsOf.IsZero() || d.Top[0].Shown != "20.0.0.0" {
+	if d.Keys != 1000 || keys != 1000 || d.Quantiles.Max != 1000 || len(d.Top) != 3 || d.Requests != 500_500 || d.Suggestion.Threshold != 0 || !strings.HasPrefix(d.Suggestion.Reason, "no abuser is visible") || d.AsOf.IsZero() || d.Top[0].Shown != "20.0.0.0" {
 		t.Errorf("%+v", d)
 	}
 	if status, body := s.ask(t, request{method: "GET", path: "/api/v1/rules/a%2Fb", unix: true}); status != http.StatusNotFound || !strings.Contains(string(body), "a/b") {

@@ -51,6 +51,9 @@ type Config struct {
 	MaxRows int
 	// Crossed is called with each crossing, in order. Nil disables it.
 	Crossed func(edgeguard.Crossing)
+	// Seen is called with each event before it is decided; its strings are valid
+	// during the call. Nil disables it.
+	Seen func(*edgeguard.Event)
 	// Tune also keeps how high the count stood at every event, which the
 	// thresholds' shares are computed from.
 	Tune bool
@@ -140,6 +143,9 @@ func (r *run) decideSome(events []edgeguard.Event) {
 	for i := range events {
 		if events[i].Kind&^r.config.Completions == 0 {
 			r.uncounted++
+		}
+		if r.config.Seen != nil {
+			r.config.Seen(&events[i])
 		}
 		before := r.now.Unix()
 		if nows[i] = r.advance(events[i].Time); nows[i].Unix() != before {

@@ -67,6 +67,15 @@ func hasMarks(path []byte) bool {
 	}
 }
 
+// Path returns a request target as rules compare it: the normal form of its path,
+// without a query. It allocates only where the target is written otherwise.
+func Path(target string) string {
+	if path, ok := plainPath(target); ok {
+		return path
+	}
+	return string(normalPath(nil, target))
+}
+
 // normalPath appends the normal form of a request target's path to dst: an
 // absolute form's scheme and authority and the query cut off, then
 // percent-decoded once, then repeated slashes merged, then dot segments

@@ -44,9 +44,9 @@ type Tally struct {
 	// Top holds the keys with the highest peaks.
 	Top *Top
 
-	events string
-	keys   Noun
-	live   bool
+	noun string // what the events are called
+	keys Noun
+	live bool
 }
 
 // NewTally makes an empty tally.
@@ -60,7 +60,7 @@ func NewTally(c Config) *Tally {
 	if c.Keys == (Noun{}) {
 		c.Keys = Noun{"address", "addresses"}
 	}
-	return &Tally{Top: NewTop(c.Top), events: c.Events, keys: c.Keys, live: c.Live}
+	return &Tally{Top: NewTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live}
 }
 
 // Event records the count that an event brought its key to. It allocates

@@ -36,7 +36,8 @@ type Outcome struct {
 
 // Suggestion is a threshold for what the keys count now, and why.
 type Suggestion struct {
-	// Threshold is 0 if nothing was counted.
+	// Threshold is 0 if there is nothing to suggest: too little was counted, or no
+	// abuser is visible.
 	Threshold uint32 `json:"threshold"`
 	Limit     uint32 `json:"limit"`
 	// Gap is the one that the limit lies in, if there is one.

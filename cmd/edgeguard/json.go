@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/tune"
 	"edgeguard/hostaddr"
 	"edgeguard/replay"
 	"edgeguard/tuning"
@@ -51,10 +52,10 @@ type summaryJSON struct {
 	BlockedKeys int    `json:"blocked_keys"`
 	AlarmedKeys int    `json:"alarmed_keys"`
 	// ProtectedKeys is how many of the alarmed keys a node protects.
-	ProtectedKeys int       `json:"protected_keys"`
-	Denied        uint64    `json:"denied"`
-	Evicted       uint64    `json:"evicted"`
-	Peaks         peaksJSON `json:"peaks"`
+	ProtectedKeys int            `json:"protected_keys"`
+	Denied        uint64         `json:"denied"`
+	Evicted       uint64         `json:"evicted"`
+	Peaks         tune.PeaksJSON `json:"peaks"`
 	// Sorted says that many events came too late, and that all were sorted by time.
 	Sorted bool `json:"sorted"`
 	// BlocksEvicted is how many blocks made room for others, RowsDropped how many
@@ -74,19 +75,6 @@ type floodJSON struct {
 	Peak     uint32 `json:"peak"` // sources a second
 	PeakTime string `json:"peak_time"`
 	Sources  uint64 `json:"sources"`
-}
-
-// peaksJSON is where the keys' greatest counts lie.
-type peaksJSON struct {
-	P50  uint32 `json:"p50"`
-	P90  uint32 `json:"p90"`
-	P99  uint32 `json:"p99"`
-	P999 uint32 `json:"p999"`
-	Max  uint32 `json:"max"`
-}
-
-func peaksOf(d *tuning.Distribution) peaksJSON {
-	return peaksJSON{P50: d.Quantile(0.5), P90: d.Quantile(0.9), P99: d.Quantile(0.99), P999: d.Quantile(0.999), Max: d.Max()}
 }
 
 // line prints one object; the first error is kept.
@@ -129,6 +117,6 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 	}
 	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
-		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: peaksOf(&peaks), Sorted: sorted,
+		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: tune.PeaksOf(&peaks), Sorted: sorted,
 		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods)})
 }

@@ -3,135 +3,102 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/cmd/edgeguard/output"
-	"edgeguard/internal/words"
+	"edgeguard/cmd/edgeguard/tune"
 	"edgeguard/replay"
-	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
 )
 
 func tuneCommand(e *env) *cobra.Command {
 	var s settings
+	var key string
 	c := &cobra.Command{
 		Use:   "tune [flags] FILE…",
 		Short: "Show what each threshold would have caught, and suggest one",
 		Long: `tune runs recorded events through the rules and shows, for each rule, the
-distribution of the keys' highest counts, the highest keys, and what each
-threshold would have refused. If a gap separates a few keys from all others,
-tune suggests a threshold inside it. Use one log of a normal day and one of an
-attack.`,
+distribution of the keys' highest counts, the highest keys with what they did, and
+what each threshold would have refused. It suggests a threshold above all that look
+like customers, if nearly all above it look hostile, and never one that is worse than
+the rule as it is. Use one log of a normal day and one of an attack.`,
 		Example: `  edgeguard tune /var/log/nginx/access.log
   edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
+  edgeguard tune --key 203.0.113.9 access.log
   edgeguard tune --window 1m --json access.log`,
 		Args: files,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.check(c); err != nil {
 				return err
 			}
-			return tuneFiles(c.Context(), e, &s, args)
+			t := tuneJob{env: e, settings: &s, book: evidence.NewBook(0)}
+			if key != "" {
+				addr, err := netip.ParseAddr(key)
+				if err != nil {
+					return usageError{fmt.Errorf("tune: --key %q is not an address: use 203.0.113.9 or 2001:db8::1", key)}
+				}
+				t.key = addr.Unmap().WithZone("")
+			}
+			return t.files(c.Context(), args)
 		},
 	}
 	s.flags(c)
+	c.Flags().StringVar(&key, "key", "", "show only what this `ADDRESS` did and counted")
 	return c
 }
 
-// tuneFiles is the command: files in, distributions and a suggestion out.
-func tuneFiles(ctx context.Context, e *env, s *settings, names []string) error {
-	job, err := s.prepare(e, names)
+// tuneJob is one run of the command.
+type tuneJob struct {
+	env      *env
+	settings *settings
+	key      netip.Addr // the only one to show, if it is valid
+	book     *evidence.Book
+}
+
+// files reads the files and prints what was found.
+func (t *tuneJob) files(ctx context.Context, names []string) error {
+	job, err := t.settings.prepare(t.env, names)
 	if err != nil {
 		return err
 	}
 	defer job.close()
-	job.config.Tune = true
+	job.config.Tune, job.config.Seen, job.takeBack = true, t.book.Add, t.book.Reset
 	report, runErr := job.run(ctx)
 	if report.Events == 0 && runErr != nil {
 		return runErr
 	}
-	if s.json {
-		if err := printTuneJSON(e.stdout, report); err != nil {
-			return err
-		}
-	} else {
-		job.printTune(report)
+	if err := t.print(job, report); err != nil {
+		return err
 	}
 	return runErr
 }
 
-// printTune shows the report to people.
-func (j *job) printTune(r *replay.Report) {
-	j.printInputs(r)
+func (t *tuneJob) print(j *job, r *replay.Report) error {
+	text := tune.Text{Out: t.env.stdout, Colour: t.env.colour}
+	if t.key.IsValid() {
+		text.Key(r, t.book, t.key)
+		return nil
+	}
+	var findings []*tune.Finding
 	for i := range r.Rules {
-		fmt.Fprintln(j.env.stdout)
-		j.tuneRule(&r.Rules[i])
+		findings = append(findings, tune.Find(&r.Rules[i], t.book, t.settings.rows))
+	}
+	if t.settings.json {
+		return tune.JSON(t.env.stdout, findings)
+	}
+	j.printInputs(r)
+	for _, f := range findings {
+		fmt.Fprintln(t.env.stdout)
+		j.printRule(f.RuleReport)
+		if f.Tally.Peaks.Total() == 0 {
+			fmt.Fprintf(t.env.stdout, "no event matched\n")
+			continue
+		}
+		text.Distribution(f)
+		j.printWide(f.RuleReport)
+		text.Thresholds(f)
 	}
 	j.printWarnings(r)
-}
-
-// tuneRule shows one rule: the distribution, the leaders, the thresholds, the
-// suggestion.
-func (j *job) tuneRule(rr *replay.RuleReport) {
-	out := j.env.stdout
-	j.printRule(rr)
-	t := rr.Tally
-	if t.Peaks.Total() == 0 {
-		fmt.Fprintf(out, "no event matched\n")
-		return
-	}
-	fmt.Fprintf(out, "\nhighest counts of %s in %s:\n", words.Plural(t.Peaks.Total(), "key", "keys"), words.Span(rr.Meter.Window))
-	drawDistribution(out, &t.Peaks, j.env)
-	fmt.Fprintf(out, "\nhighest:\n")
-	leaders := &output.Table{}
-	leaders.Column("  key", false, "")
-	leaders.Column("highest count", true, "")
-	for _, p := range limitRows(t.Top.Sorted(), min(j.topRows(), 10)) {
-		leaders.Row("  "+p.Key.String(), words.Number(p.Peak))
-	}
-	leaders.Print(out, j.env.colour)
-	j.printWide(rr)
-	fmt.Fprintln(out)
-	limitOf := rr.Rule.Guard.Limit
-	j.printOutcomes(rr, t.Outcomes(nil, limitOf))
-	s := t.Suggest(limitOf)
-	if s.Threshold == 0 {
-		fmt.Fprintf(out, "\nno suggestion: %s\n", s.Reason)
-		return
-	}
-	fmt.Fprintf(out, "\nsuggestion: %s\n", output.Paint(output.Bold, "threshold "+words.Number(s.Threshold), j.env.colour))
-	fmt.Fprintf(out, "  %s\n", s.Reason)
-}
-
-// topRows is how many leaders are shown.
-func (j *job) topRows() int {
-	if j.settings.rows == 0 {
-		return 1 << 30
-	}
-	return j.settings.rows
-}
-
-// printOutcomes shows what each threshold would have done: a ladder of round
-// numbers with the rule's own and its candidates.
-func (j *job) printOutcomes(rr *replay.RuleReport, ladder []tuning.Outcome) {
-	t := &output.Table{}
-	t.Column("  threshold", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("keys over", true, "")
-	t.Column("of keys", true, "")
-	t.Column(rr.Meter.Kind.String()+"s over", true, "")
-	t.Column("of all", true, "")
-	t.Column("", false, output.Faint)
-	for _, o := range ladderWith(rr, ladder) {
-		note := ""
-		if o.Threshold == rr.Rule.Threshold {
-			note = "← the rule"
-		}
-		for _, c := range rr.Rule.Candidates {
-			if o.Threshold == c.Threshold {
-				note = "← candidate"
-			}
-		}
-		t.Row("  "+words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare), note)
-	}
-	t.Print(j.env.stdout, j.env.colour)
+	return nil
 }

@@ -31,24 +31,3 @@ func (j *job) printWide(rr *replay.RuleReport) {
 	fmt.Fprintf(out, "\nhighest IPv6 networks (each key in them counts up to the limit):\n")
 	t.Print(out, j.env.colour)
 }
-
-// wideJSON is the highest network of one size.
-type wideJSON struct {
-	Bits   int    `json:"bits"`
-	Key    string `json:"key,omitempty"` // none if nothing was counted
-	Peak   uint32 `json:"peak"`
-	Limit  uint32 `json:"limit"`
-	Times  uint32 `json:"times"`
-	Action string `json:"action"`
-}
-
-func wideOf(rr *replay.RuleReport) (out []wideJSON) {
-	for _, w := range rr.Wide {
-		one := wideJSON{Bits: int(w.Bits), Peak: w.Peak, Limit: w.Limit, Times: w.Times, Action: w.Does()}
-		if w.Peak > 0 {
-			one.Key = w.Key.String()
-		}
-		out = append(out, one)
-	}
-	return out
-}

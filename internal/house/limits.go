@@ -33,5 +33,6 @@ var reasons = map[string]string{
 	"sensor/httpauth":       "one server for four proxies' dialects; they differ in the reading of a head alone",
 	"sensor/packet":         "two capture formats and one header parser, which is tested against gopacket's",
 	"shard":                 "one memory layout: pages, entries and windows know each other's offsets",
+	"tuning":                "one tally: every answer needs its distribution together with its highest keys",
 	"snapshot":              "one file format: each record's writer lies beside its reader",
 }

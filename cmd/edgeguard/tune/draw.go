@@ -1,8 +1,7 @@
-package main
+package tune
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
 	"strings"
@@ -15,10 +14,10 @@ import (
 // drawWidth is the length of the longest bar.
 const drawWidth = 40
 
-// drawDistribution draws how many keys had their greatest count in each
-// doubling: 1, 2-3, 4-7 and so on. The bars are logarithmic, because the few
-// high keys are what matters and a linear bar would not show them.
-func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
+// histogram draws how many keys had their greatest count in each doubling: 1, 2-3, 4-7
+// and so on. The bars are logarithmic, because the few high keys are what matters and
+// a linear bar would not show them; the last line says so.
+func (t Text) histogram(d *tuning.Distribution) {
 	var doublings [33]uint64
 	for b := range d.Buckets() {
 		doublings[bits.Len32(b.High)] += b.Count
@@ -29,6 +28,7 @@ func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
 			first, last, most = min(first, i), i, max(most, n)
 		}
 	}
+	fmt.Fprintf(t.Out, "  %15s  %9s\n", "count", "keys")
 	for i := first; i <= last; i++ {
 		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
 		label := words.Number(low)
@@ -36,8 +36,9 @@ func drawDistribution(out io.Writer, d *tuning.Distribution, e *env) {
 			label += "–" + words.Number(high)
 		}
 		n := doublings[i]
-		fmt.Fprintf(out, "  %15s  %9s  %s\n", label, words.Number(n), output.Paint(output.Amber, bar(n, most), e.colour))
+		fmt.Fprintf(t.Out, "  %15s  %9s  %s\n", label, words.Number(n), output.Paint(output.Amber, bar(n, most), t.Colour))
 	}
+	fmt.Fprintf(t.Out, "  %28s  bars are logarithmic: one cell is 1 key, all %d are %s\n", "", drawWidth, words.Number(max(most, 2)))
 }
 
 // bar is a bar for n, where most has the longest: a key is at least one cell.

@@ -1,0 +1,118 @@
+// Package tune shows what `edgeguard tune` found: as text, and as JSON.
+package tune
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"edgeguard"
+	"edgeguard/replay"
+	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
+)
+
+// Finding is what was found of one rule.
+type Finding struct {
+	*replay.RuleReport
+	Suggestion tuning.Suggestion
+	// Outcomes are what thresholds would have done: round ones, the rule's own, its
+	// candidates and the suggested one.
+	Outcomes []tuning.Outcome
+	// Leaders are the highest keys.
+	Leaders []Leader
+}
+
+// Leader is a key and what is known of it.
+type Leader struct {
+	tuning.Peak
+	evidence.Judgement
+	Record     *evidence.Record // nil if nothing is known
+	Network    netip.Prefix
+	Neighbours []evidence.Neighbour
+}
+
+// Find returns what was found of a rule: with at most rows leaders, 0 for all that
+// are kept. An empty book says nothing: then the suggestion goes by the counts.
+func Find(rr *replay.RuleReport, book *evidence.Book, rows int) *Finding {
+	f := &Finding{RuleReport: rr}
+	limitOf := rr.Rule.Guard.Limit
+	if book.Len() > 0 {
+		f.Suggestion = rr.Tally.SuggestBy(limitOf, book.Basis(rr.Rule.Threshold, 0))
+	} else {
+		f.Suggestion = rr.Tally.Suggest(limitOf)
+	}
+	f.Outcomes = f.ladder()
+	for _, p := range limit(rr.Tally.Top.Sorted(), rows) {
+		f.Leaders = append(f.Leaders, leader(p, book))
+	}
+	return f
+}
+
+// leader returns what is known of a key.
+func leader(p tuning.Peak, book *evidence.Book) Leader {
+	l := Leader{Peak: p, Judgement: book.Judge(p.Key), Record: book.Record(p.Key.Prefix)}
+	l.Network, l.Neighbours = book.Neighbours(p.Key.Prefix)
+	return l
+}
+
+// ladder adds the rule's own threshold, its candidates and the suggested threshold to
+// round ones.
+func (f *Finding) ladder() []tuning.Outcome {
+	t, limitOf := f.Tally, f.Rule.Guard.Limit
+	ladder := t.Outcomes(nil, limitOf)
+	extra := []uint32{f.Rule.Threshold, f.Suggestion.Threshold}
+	for _, c := range f.Rule.Candidates {
+		extra = append(extra, c.Threshold)
+	}
+	for _, threshold := range extra {
+		if threshold > 0 {
+			ladder = append(ladder, t.Outcome(threshold, limitOf))
+		}
+	}
+	slices.SortFunc(ladder, func(a, b tuning.Outcome) int { return cmp.Compare(a.Threshold, b.Threshold) })
+	return slices.CompactFunc(ladder, func(a, b tuning.Outcome) bool { return a.Threshold == b.Threshold })
+}
+
+// note says what a threshold of the ladder is.
+func (f *Finding) note(threshold uint32) string {
+	switch {
+	case threshold == f.Rule.Threshold:
+		return "← the rule"
+	case f.isCandidate(threshold):
+		return "← candidate"
+	case threshold == f.Suggestion.Threshold:
+		return "← suggested"
+	}
+	return ""
+}
+
+func (f *Finding) isCandidate(threshold uint32) bool {
+	for _, c := range f.Rule.Candidates {
+		if c.Threshold == threshold {
+			return true
+		}
+	}
+	return false
+}
+
+// limit cuts rows to n; 0 leaves all.
+func limit[T any](rows []T, n int) []T {
+	if n > 0 && len(rows) > n {
+		return rows[:n]
+	}
+	return rows
+}
+
+// peakOf returns the highest count of an address under a rule, if it is among those
+// kept.
+func peakOf(rr *replay.RuleReport, in netip.Prefix) (tuning.Peak, bool) {
+	for _, p := range rr.Tally.Top.Sorted() {
+		if p.Key.Prefix.Overlaps(in) {
+			return p, true
+		}
+	}
+	return tuning.Peak{}, false
+}
+
+func keyOf(p netip.Prefix) edgeguard.Key { return edgeguard.Key{Prefix: p} }

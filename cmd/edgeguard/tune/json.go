@@ -1,0 +1,180 @@
+package tune
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"edgeguard/internal/safetext"
+	"edgeguard/replay"
+	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
+)
+
+// ruleJSON is one rule as tune prints it.
+type ruleJSON struct {
+	Type       string          `json:"type"`
+	Rule       string          `json:"rule"`
+	Threshold  uint32          `json:"threshold"`
+	Limit      uint32          `json:"limit"`
+	Keys       uint64          `json:"keys"`
+	Events     uint64          `json:"events"`
+	Peaks      PeaksJSON       `json:"peaks"`
+	Top        []topJSON       `json:"top"`
+	Wide       []wideJSON      `json:"wide,omitempty"`
+	Thresholds []outcomeJSON   `json:"thresholds"`
+	Suggestion *suggestionJSON `json:"suggestion,omitempty"`
+	// Reason says why there is no suggestion.
+	Reason string `json:"reason,omitempty"`
+}
+
+// PeaksJSON is where the keys' greatest counts lie.
+type PeaksJSON struct {
+	P50  uint32 `json:"p50"`
+	P90  uint32 `json:"p90"`
+	P99  uint32 `json:"p99"`
+	P999 uint32 `json:"p999"`
+	Max  uint32 `json:"max"`
+}
+
+// PeaksOf returns where the greatest counts lie.
+func PeaksOf(d *tuning.Distribution) PeaksJSON {
+	return PeaksJSON{P50: d.Quantile(0.5), P90: d.Quantile(0.9), P99: d.Quantile(0.99), P999: d.Quantile(0.999), Max: d.Max()}
+}
+
+// topJSON is a leader. Texts of the log are stripped of what a terminal acts on.
+type topJSON struct {
+	Key  string `json:"key"`
+	Peak uint32 `json:"peak"`
+	// Looks is hostile, benign or unknown, and Why says by what.
+	Looks        string      `json:"looks"`
+	Why          string      `json:"why,omitempty"`
+	Requests     uint32      `json:"requests,omitempty"`
+	First        string      `json:"first,omitempty"`
+	Last         string      `json:"last,omitempty"`
+	ErrorShare   float64     `json:"share_4xx"`
+	AssetShare   float64     `json:"share_assets"`
+	Paths        []oftenJSON `json:"paths,omitempty"`
+	Agents       []oftenJSON `json:"agents,omitempty"`
+	Network      string      `json:"network,omitempty"`
+	InNetwork    []keyJSON   `json:"neighbours,omitempty"`
+	Neighbouring int         `json:"neighbours_in_all,omitempty"`
+}
+
+// oftenJSON is a text and how many times it came, at least.
+type oftenJSON struct {
+	Text  string `json:"text"`
+	N     uint32 `json:"n"`
+	Exact bool   `json:"exact"`
+}
+
+type keyJSON struct {
+	Key      string `json:"key"`
+	Requests uint32 `json:"requests"`
+}
+
+type outcomeJSON struct {
+	Threshold  uint32  `json:"threshold"`
+	Limit      uint32  `json:"limit"`
+	Keys       uint64  `json:"keys"`
+	Events     uint64  `json:"events"`
+	EventShare float64 `json:"event_share"`
+}
+
+type suggestionJSON struct {
+	outcomeJSON
+	Low  uint32 `json:"gap_low,omitempty"`
+	High uint32 `json:"gap_high,omitempty"`
+	// Keep says that the threshold is the rule's own. Hostile, Benign and Unknown are
+	// how many keys over its limit look so.
+	Keep    bool   `json:"keep,omitempty"`
+	Hostile int    `json:"hostile,omitempty"`
+	Benign  int    `json:"benign,omitempty"`
+	Unknown int    `json:"unknown,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+// wideJSON is the highest network of one size.
+type wideJSON struct {
+	Bits   int    `json:"bits"`
+	Key    string `json:"key,omitempty"` // none if nothing was counted
+	Peak   uint32 `json:"peak"`
+	Limit  uint32 `json:"limit"`
+	Times  uint32 `json:"times"`
+	Action string `json:"action"`
+}
+
+func wideOf(rr *replay.RuleReport) (out []wideJSON) {
+	for _, w := range rr.Wide {
+		one := wideJSON{Bits: int(w.Bits), Peak: w.Peak, Limit: w.Limit, Times: w.Times, Action: w.Does()}
+		if w.Peak > 0 {
+			one.Key = w.Key.String()
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func outcomeOf(o tuning.Outcome) outcomeJSON {
+	return outcomeJSON{o.Threshold, o.Limit, o.Keys, o.Events, o.EventShare}
+}
+
+// JSON prints one object a rule.
+func JSON(out io.Writer, findings []*Finding) error {
+	encoder := json.NewEncoder(out)
+	for _, f := range findings {
+		if err := encoder.Encode(jsonOf(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func jsonOf(f *Finding) ruleJSON {
+	t := f.Tally
+	j := ruleJSON{Type: "tune", Rule: f.Rule.Name, Threshold: f.Rule.Threshold, Limit: f.Rule.Limit,
+		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: PeaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(f.RuleReport), Thresholds: []outcomeJSON{}}
+	for i := range f.Leaders {
+		j.Top = append(j.Top, topOf(&f.Leaders[i]))
+	}
+	for _, o := range f.Outcomes {
+		j.Thresholds = append(j.Thresholds, outcomeOf(o))
+	}
+	s := f.Suggestion
+	if s.Threshold == 0 {
+		j.Reason = s.Reason
+		return j
+	}
+	j.Suggestion = &suggestionJSON{outcomeOf(s.Outcome), s.Gap.Low, s.Gap.High, s.Keep, s.Above.Hostile, s.Above.Benign, s.Above.Unknown, s.Reason}
+	return j
+}
+
+func topOf(l *Leader) topJSON {
+	j := topJSON{Key: safetext.Strip(l.Key.String()), Peak: l.Peak.Peak, Looks: [...]string{"unknown", "benign", "hostile"}[l.Looks]}
+	r := l.Record
+	if r == nil {
+		return j
+	}
+	j.Why, j.Requests, j.Network, j.Neighbouring = l.Why, r.Requests, l.Network.String(), len(l.Neighbours)
+	j.First, j.Last = r.First.UTC().Format(time.RFC3339), r.Last.UTC().Format(time.RFC3339)
+	j.ErrorShare, j.AssetShare = part(r.Errors, r.Requests), part(r.Assets, r.Requests)
+	j.Paths, j.Agents = oftenOf(r.Paths()), oftenOf(r.Agents())
+	for _, n := range limit(l.Neighbours, 3) {
+		j.InNetwork = append(j.InNetwork, keyJSON{name(n.Prefix), n.Requests})
+	}
+	return j
+}
+
+func oftenOf(all []evidence.Often) (out []oftenJSON) {
+	for _, o := range all {
+		out = append(out, oftenJSON{safetext.Strip(o.Text), o.N, o.Sure})
+	}
+	return out
+}
+
+func part(some, all uint32) float64 {
+	if all == 0 {
+		return 0
+	}
+	return float64(some) / float64(all)
+}

@@ -1,0 +1,177 @@
+package tune
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"time"
+
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+	"edgeguard/replay"
+	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
+)
+
+// Text writes findings for people.
+type Text struct {
+	Out    io.Writer
+	Colour bool
+}
+
+// Distribution shows how high the counts went, and who led.
+func (t Text) Distribution(f *Finding) {
+	fmt.Fprintf(t.Out, "\nhighest counts of %s in %s:\n", words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
+	t.histogram(&f.Tally.Peaks)
+	fmt.Fprintf(t.Out, "\nhighest:\n")
+	for i := range f.Leaders {
+		t.leader(&f.Leaders[i])
+	}
+}
+
+// looks are the words for what a key looks like.
+var looks = map[tuning.Looks]string{tuning.Hostile: "looks hostile: ", tuning.Benign: "looks benign: "}
+
+// leader shows one key: its count, why it looks as it does, and what it did. Text of
+// the log is quoted, and cleaned as [output.Table] cleans it.
+func (t Text) leader(l *Leader) {
+	name := safetext.Strip(l.Key.String())
+	if l.Looks == tuning.Hostile {
+		name = output.Paint(output.Red, name, t.Colour)
+	}
+	fmt.Fprintf(t.Out, "  %9s  %s", words.Number(l.Peak.Peak), name)
+	if l.Record == nil {
+		fmt.Fprintln(t.Out)
+		return
+	}
+	fmt.Fprintf(t.Out, "  %s%s\n", looks[l.Looks], l.Why)
+	t.record(l.Record)
+	t.neighbours(l)
+}
+
+// detail indents what belongs to a leader.
+const detail = "             "
+
+func (t Text) record(r *evidence.Record) {
+	fmt.Fprintf(t.Out, detail+"%s from %s for %s; 4xx %s, assets %s\n", words.Plural(r.Requests, "request", "requests"), words.Instant(r.First),
+		words.Length(r.Last.Sub(r.First).Round(time.Second)), words.Percent(r.Errors, r.Requests), words.Percent(r.Assets, r.Requests))
+	t.often("asks for ", common(r.Paths(), r.Requests), 3)
+	if agents := r.Agents(); len(agents) > 0 {
+		t.often("says ", common(agents, r.Requests), 1)
+	}
+}
+
+// common leaves out what came so seldom that it says nothing; if that is all, it is nil.
+func common(all []evidence.Often, of uint32) (out []evidence.Often) {
+	for _, o := range all {
+		if uint64(o.N)*50 >= uint64(of) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// often shows texts with how many times they came, at least.
+func (t Text) often(lead string, all []evidence.Often, most int) {
+	var parts []string
+	for _, o := range limit(all, most) {
+		parts = append(parts, Quote(o))
+	}
+	if len(parts) == 0 {
+		parts = []string{"many things, none of them often"}
+	}
+	fmt.Fprintln(t.Out, detail+lead+strings.Join(parts, ", "))
+}
+
+// Quote writes a text of a log with its number, so that a terminal acts on none of it
+// and its ends are seen.
+func Quote(o evidence.Often) string {
+	sure := ""
+	if !o.Sure {
+		sure = "at least "
+	}
+	return fmt.Sprintf("\"%s\" (%s%s)", strings.ReplaceAll(safetext.Strip(o.Text), `"`, `'`), sure, words.Number(o.N))
+}
+
+func (t Text) neighbours(l *Leader) {
+	if len(l.Neighbours) == 0 {
+		return
+	}
+	var parts []string
+	for _, n := range limit(l.Neighbours, 3) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", name(n.Prefix), words.Number(n.Requests)))
+	}
+	more := ""
+	if left := len(l.Neighbours) - len(parts); left > 0 {
+		more = " and " + words.Number(left) + " more"
+	}
+	fmt.Fprintf(t.Out, detail+"neighbours in %s: %s%s\n", l.Network, strings.Join(parts, ", "), more)
+}
+
+// name is the bare address of a single one.
+func name(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// Thresholds shows what each threshold would have done, and the suggestion.
+func (t Text) Thresholds(f *Finding) {
+	fmt.Fprintln(t.Out)
+	table := &output.Table{}
+	table.Column("  threshold", true, "")
+	table.Column("limit", true, output.Faint)
+	table.Column("keys over", true, "")
+	table.Column("of keys", true, "")
+	table.Column(f.Meter.Kind.String()+"s over", true, "")
+	table.Column("of all", true, "")
+	table.Column("", false, output.Faint)
+	for _, o := range f.Outcomes {
+		table.Row("  "+words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare), f.note(o.Threshold))
+	}
+	table.Print(t.Out, t.Colour)
+	s := f.Suggestion
+	switch {
+	case s.Threshold == 0:
+		fmt.Fprintf(t.Out, "\nno suggestion: %s\n", s.Reason)
+	case s.Keep:
+		fmt.Fprintf(t.Out, "\nsuggestion: %s\n  %s\n", output.Paint(output.Bold, "keep threshold "+words.Number(s.Threshold), t.Colour), s.Reason)
+	default:
+		fmt.Fprintf(t.Out, "\nsuggestion: %s\n  %s\n", output.Paint(output.Bold, "threshold "+words.Number(s.Threshold), t.Colour), s.Reason)
+	}
+}
+
+// Key shows one address: what it did, and how high it counted under each rule.
+func (t Text) Key(r *replay.Report, book *evidence.Book, addr netip.Addr) {
+	in := evidence.Prefix(addr)
+	l := leader(tuning.Peak{Key: keyOf(in)}, book)
+	fmt.Fprintf(t.Out, "\n%s", name(in))
+	if l.Record == nil {
+		fmt.Fprintf(t.Out, ": nothing is known of it; it made no request, or others made more and the log has more than %s addresses\n", words.Number(evidence.MaxRecords))
+		return
+	}
+	fmt.Fprintf(t.Out, "  %s%s\n", looks[l.Looks], l.Why)
+	t.record(l.Record)
+	t.neighbours(&l)
+	for i := range r.Rules {
+		t.count(&r.Rules[i], in)
+	}
+}
+
+// count shows how high an address counted under a rule.
+func (t Text) count(rr *replay.RuleReport, in netip.Prefix) {
+	p, known := peakOf(rr, in)
+	switch {
+	case known && p.Peak > rr.Rule.Limit:
+		fmt.Fprintf(t.Out, "  rule %s: highest count %s, %s\n", rr.Rule.Name, words.Number(p.Peak), output.Paint(output.Red, "over the limit of "+words.Number(rr.Rule.Limit), t.Colour))
+	case known:
+		fmt.Fprintf(t.Out, "  rule %s: highest count %s of %s\n", rr.Rule.Name, words.Number(p.Peak), words.Number(rr.Rule.Limit))
+	case rr.Tally.Peaks.Total() > tuning.DefaultTop:
+		fmt.Fprintf(t.Out, "  rule %s: not among the %s highest\n", rr.Rule.Name, words.Number(tuning.DefaultTop))
+	default:
+		fmt.Fprintf(t.Out, "  rule %s: not counted\n", rr.Rule.Name)
+	}
+}

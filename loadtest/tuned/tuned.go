@@ -1,0 +1,232 @@
+// Package tuned measures what `edgeguard tune` proposes: for pairs of a rule and a
+// log it compares the proposal with the rule as it is, by labels that the proposal
+// does not see.
+package tuned
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline"
+	"edgeguard/replay"
+	"edgeguard/rules"
+	"edgeguard/sensor/accesslog"
+	"edgeguard/shard"
+	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
+)
+
+// Label says what an address of a log is: an attacker, benign, or neither.
+type Label uint8
+
+// The labels.
+const (
+	None Label = iota
+	Attacker
+	Innocent
+)
+
+// Labels are those of many logs, by log and address.
+type Labels map[string]map[string]Label
+
+// ReadLabels reads lines of log, address, label and number. Of the labels, scan and
+// brute are attackers; all others are benign.
+func ReadLabels(file string) (Labels, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all := make(Labels)
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), "\t")
+		if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if all[fields[0]] == nil {
+			all[fields[0]] = make(map[string]Label)
+		}
+		all[fields[0]][fields[1]] = Innocent
+		if fields[2] == "scan" || fields[2] == "brute" {
+			all[fields[0]][fields[1]] = Attacker
+		}
+	}
+	return all, lines.Err()
+}
+
+// Refused is how many labelled addresses a limit refuses.
+type Refused struct{ Attackers, Benign int }
+
+// Pair is one rule and one log.
+type Pair struct {
+	Log, Rule string
+	// Now is what the rule as it is catches, Then what the proposal does; where none
+	// is made, the same.
+	Now, Then Refused
+	// Proposal is what tune says.
+	Proposal tuning.Suggestion
+}
+
+// Verdict is 1 where the proposal catches more attackers and no more that are benign,
+// or fewer benign and no fewer attackers; -1 where it catches fewer attackers or more
+// benign; else 0.
+func (p *Pair) Verdict() int {
+	switch {
+	case p.Then.Attackers < p.Now.Attackers || p.Then.Benign > p.Now.Benign:
+		return -1
+	case p.Then != p.Now:
+		return 1
+	}
+	return 0
+}
+
+// Rules are those that the documentation shows, and one for xmlrpc alone.
+func Rules() (*rules.Set, error) {
+	set, problems := rules.Compile([]rules.Spec{
+		{Name: "site", Threshold: 2000},
+		{Name: "probing", Threshold: 60, Window: time.Minute, Match: rules.Match{Status: []string{"404", "403"}}},
+		{Name: "logins", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/wp-login.php*", "/administrator/index.php*"}}},
+		{Name: "xmlrpc", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/xmlrpc.php*"}}},
+	})
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("rule %s", problems[0])
+	}
+	return set, nil
+}
+
+// Measure returns a pair for each rule that counts something in one of the logs, which
+// are folders with an access.log.gz.
+func Measure(ctx context.Context, folder string, logs []string, labels Labels) ([]Pair, error) {
+	set, err := Rules()
+	if err != nil {
+		return nil, err
+	}
+	var pairs []Pair
+	for _, log := range logs {
+		r, err := accesslog.Open(filepath.Join(folder, log, "access.log.gz"), nil, accesslog.Options{})
+		if err != nil {
+			return nil, err
+		}
+		some, err := One(ctx, log, replay.Sort(r, 0), set, labels[log])
+		_ = r.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", log, err)
+		}
+		pairs = append(pairs, some...)
+	}
+	return pairs, nil
+}
+
+// One returns the pairs of one log.
+func One(ctx context.Context, log string, source replay.Source, set *rules.Set, labels map[string]Label) ([]Pair, error) {
+	book := evidence.NewBook(0)
+	report, err := replay.Run(ctx, source, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
+	if err != nil {
+		return nil, err
+	}
+	var pairs []Pair
+	for i := range report.Rules {
+		rr := &report.Rules[i]
+		if rr.Tally.Peaks.Total() == 0 {
+			continue
+		}
+		p := Pair{Log: log, Rule: rr.Rule.Name, Proposal: rr.Tally.SuggestBy(rr.Rule.Guard.Limit, book.Basis(rr.Rule.Threshold, 0))}
+		p.Now = caught(rr.Tally, labels, rr.Rule.Limit)
+		p.Then = p.Now
+		if p.Proposal.Threshold > 0 {
+			p.Then = caught(rr.Tally, labels, p.Proposal.Limit)
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+func caught(t *tuning.Tally, labels map[string]Label, limit uint32) (c Refused) {
+	for _, p := range t.Top.Sorted() {
+		if p.Peak <= limit {
+			break
+		}
+		switch labels[edgeguard.Key{Prefix: p.Key.Prefix}.String()] {
+		case Attacker:
+			c.Attackers++
+		case Innocent:
+			c.Benign++
+		}
+	}
+	return c
+}
+
+// Print writes the pairs as a table, and how many are better and worse.
+func Print(w io.Writer, pairs []Pair) {
+	better, worse := Count(pairs)
+	fmt.Fprintf(w, "%-32s %-8s  %10s  %10s  %9s\n", "log", "rule", "as it is", "proposed", "threshold")
+	for i := range pairs {
+		p := &pairs[i]
+		says := "none"
+		switch {
+		case p.Proposal.Keep:
+			says = "keep"
+		case p.Proposal.Threshold > 0:
+			says = fmt.Sprint(p.Proposal.Threshold)
+		}
+		fmt.Fprintf(w, "%-32s %-8s  %4d, %4d  %4d, %4d  %9s  %s\n", p.Log, p.Rule, p.Now.Attackers, p.Now.Benign, p.Then.Attackers, p.Then.Benign, says,
+			[]string{"worse", "", "better"}[p.Verdict()+1])
+	}
+	fmt.Fprintf(w, "%d pairs (attackers, benign): better on %d, worse on %d\n", len(pairs), better, worse)
+}
+
+// Count returns how many proposals are better and worse than the rules as they are.
+func Count(pairs []Pair) (better, worse int) {
+	for i := range pairs {
+		switch pairs[i].Verdict() {
+		case 1:
+			better++
+		case -1:
+			worse++
+		}
+	}
+	return better, worse
+}
+
+// Generated returns the pairs of an access log in the combined format, which has no
+// attacker: all its addresses are benign.
+func Generated(ctx context.Context, name string, log io.Reader) ([]Pair, error) {
+	set, err := Rules()
+	if err != nil {
+		return nil, err
+	}
+	format, err := logline.ParseFormat("combined")
+	if err != nil {
+		return nil, err
+	}
+	r, err := accesslog.Open("-", format, accesslog.Options{Stdin: log})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	source := &naming{Source: replay.Sort(r, 0), labels: make(map[string]Label)}
+	return One(ctx, name, source, set, source.labels)
+}
+
+// naming labels each address that it sees as benign.
+type naming struct {
+	replay.Source
+	labels map[string]Label
+}
+
+// Next implements replay.Source.
+func (n *naming) Next() ([]edgeguard.Event, error) {
+	events, err := n.Source.Next()
+	for i := range events {
+		n.labels[edgeguard.Key{Prefix: evidence.Prefix(events[i].Addr)}.String()] = Innocent
+	}
+	return events, err
+}

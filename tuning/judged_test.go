@@ -1,0 +1,114 @@
+package tuning
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgeguard"
+)
+
+// judgedTally returns a tally of keys in three groups, and a basis that knows them.
+func judgedTally(hostile, benign, unknown []uint32) (*Tally, Basis) {
+	tally := NewTally(Config{})
+	looks := make(map[edgeguard.Key]Looks)
+	i := 0
+	for group, peaks := range map[Looks][]uint32{Hostile: hostile, Benign: benign, Unknown: unknown} {
+		for _, p := range peaks {
+			tally.Key(key(i), p)
+			tally.Events.AddN(p, uint64(p))
+			looks[key(i)] = group
+			i++
+		}
+	}
+	return tally, Basis{Threshold: 2000, Known: uint64(i), Looks: func(k edgeguard.Key) Looks { return looks[k] }}
+}
+
+func TestSuggestBy(t *testing.T) {
+	readers := falling(60, 1, 300)
+	tests := []struct {
+		name                     string
+		rule                     uint32
+		normal                   uint32
+		hostile, benign, unknown []uint32
+		threshold                uint32
+		keep                     bool
+		reason                   string
+	}{
+		{"the lowest gap above those that are benign", 2000, 0, []uint32{5000, 4000, 300, 200, 190}, readers, nil, 100, false, "the gap between 60 and 190 separates 5 addresses: all look hostile; the highest that looks like a customer or a crawler counts 60"},
+		{"customers that the rule refuses, and no abuser", 50, 0, nil, readers, nil, 100, false, "no abuser is visible, and the rule as it is refuses "},
+		{"clean", 2000, 0, nil, readers, []uint32{40, 50}, 0, false, "no abuser is visible: the highest of 302 addresses counts 60"},
+		{"an office far above the rest", 2000, 0, nil, append([]uint32{900}, readers...), nil, 0, false, "no abuser is visible"},
+		{"ten lines", 2000, 0, []uint32{9}, []uint32{1}, nil, 0, false, "too little to say"},
+		{"attackers among customers", 2000, 0, []uint32{50, 50}, readers, nil, 0, false, "no threshold separates 2 addresses that look hostile from the rest"},
+		{"the rule separates them already", 100, 0, []uint32{500, 400}, readers, nil, 100, true, "no threshold does better than the rule as it is"},
+		{"the rule refuses both", 40, 0, []uint32{50, 45}, readers, nil, 40, true, "the rule refuses 2 that look hostile and "},
+		{"the rule refuses customers for nothing", 40, 0, []uint32{500}, readers, nil, 200, false, "the gap between 60 and 500 separates 1 address: it looks hostile; "},
+		{"too many of them unknown, and not far above", 2000, 0, []uint32{150}, readers, []uint32{160, 170}, 0, false, "no threshold separates"},
+		{"a scraper with guessers, all far above", 2000, 0, []uint32{300}, readers, []uint32{1900, 1800}, 200, false, "the gap between 60 and 300 separates 3 addresses: 1 look hostile and 2 unknown"},
+		{"one unknown among many", 2000, 0, []uint32{500, 510, 520}, readers, []uint32{600}, 200, false, "the gap between 60 and 500 separates 4 addresses: 3 look hostile and 1 unknown"},
+		{"a flood of nothing but the front page", 2000, 0, nil, readers, []uint32{1500}, 400, false, "the gap between 60 and 1500 separates 1 address: nothing says what they are"},
+		{"nothing but attack, of which the rule sees nothing", 2000, 0, []uint32{1800}, nil, nil, 800, false, "the log shows only attackers"},
+		{"nothing but attack, which the rule sees", 2000, 0, []uint32{7000}, nil, nil, 2000, true, "the log shows only attackers"},
+		{"a normal day is higher than this one's customers", 6000, 250, []uint32{5000, 300, 200}, readers, nil, 1000, false, "the gap between 300 and 5000 separates 1 address: it looks hostile; on the normal day the highest counts 250"},
+		{"few who log in", 20, 0, []uint32{400, 11, 8, 7, 6, 5}, []uint32{1, 1, 1}, slices.Repeat([]uint32{1}, 50), 10, false, "the gap between 8 and 11 separates 2 addresses: all look hostile"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tally, basis := judgedTally(tt.hostile, tt.benign, tt.unknown)
+			basis.Threshold, basis.Normal = tt.rule, tt.normal
+			got := tally.SuggestBy(nil, basis)
+			if got.Threshold != tt.threshold || got.Keep != tt.keep || !strings.HasPrefix(got.Reason, tt.reason) {
+				t.Errorf("got threshold %d, keep %v: %s", got.Threshold, got.Keep, got.Reason)
+			}
+		})
+	}
+}
+
+// TestNeverWorse draws groups at random: no proposal catches fewer that are hostile or
+// more that are benign than the rule as it is, and none catches a customer that the
+// rule spares.
+func TestNeverWorse(t *testing.T) {
+	r := newRand(t)
+	draw := func(n int, highest int) []uint32 {
+		peaks := make([]uint32, r.IntN(n+1))
+		for i := range peaks {
+			peaks[i] = 1 + uint32(r.IntN(1+r.IntN(highest)))
+		}
+		return peaks
+	}
+	proposed := 0
+	for range 3000 {
+		tally, basis := judgedTally(draw(8, 3000), draw(60, 300), draw(20, 600))
+		basis.Threshold = 1 + uint32(r.IntN(500))
+		got := tally.SuggestBy(nil, basis)
+		if got.Keep || got.Threshold == 0 {
+			continue
+		}
+		proposed++
+		j := tally.judge(basis)
+		now, then := j.above(basis.Threshold), j.above(got.Limit)
+		if then.Benign > now.Benign || then.Hostile < now.Hostile || then == now {
+			t.Fatalf("rule %d %+v, proposed %d %+v: %s", basis.Threshold, now, got.Threshold, then, got.Reason)
+		}
+	}
+	if proposed < 300 {
+		t.Errorf("%d proposals say little", proposed)
+	}
+}
+
+// Clean traffic of every shape is left in peace.
+func TestCleanIsLeftInPeace(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		var readers []uint32
+		for range 800 {
+			readers = append(readers, 1+uint32(r.ExpFloat64()*40))
+		}
+		tally, basis := judgedTally(nil, readers, nil)
+		if got := tally.SuggestBy(nil, basis); got.Threshold != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
