@@ -117,3 +117,32 @@ func TestBaselines(t *testing.T) {
 		}
 	}
 }
+
+// TestFormats reads two sets of each peer: one that is read, with one of its two
+// addresses, and one that is not.
+func TestFormats(t *testing.T) {
+	data := t.TempDir()
+	const line = `192.0.2.1 - - [02/Mar/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"` + "\n"
+	hub := filepath.Join(data, "tests-crowdsec-hub")
+	write(t, filepath.Join(hub, "expected.tsv"), "#test\tlog\n"+
+		"web\tweb.log\t1\t1\t192.0.2.1,192.0.2.2\tx\nweb\tweb.log\t1\t1\t192.0.2.1\ty\nodd\todd.log\t1\t1\t192.0.2.3\tz\n")
+	write(t, filepath.Join(hub, "web", "web.log"), line)
+	write(t, filepath.Join(hub, "odd", "odd.log"), "somebody knocks\n")
+	files := filepath.Join(data, "tests-fail2ban")
+	write(t, filepath.Join(files, "SOURCE.txt"), "none\n")
+	write(t, filepath.Join(files, "apache"), `# failJSON: { "match": true, "host": "192.0.2.1" }`+"\n"+line+
+		`# failJSON: { "match": false, "host": "192.0.2.9" }`+"\n"+line)
+	write(t, filepath.Join(files, "odd"), `# failJSON: { "match": true, "host": "name.example" }`+"\nname.example knocks\n")
+	var out bytes.Buffer
+	if err := run(context.Background(), []string{"-formats", "-data", data}, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| crowdsec-hub | 1 of 2 | 1 of 3 |\n", "| fail2ban | 1 of 2 | 1 of 1 |\n", "not readable of fail2ban: odd\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &out)
+		}
+	}
+	if err := run(context.Background(), []string{"-formats", "-data", t.TempDir()}, &out, &out); !errors.Is(err, errNoData) {
+		t.Errorf("an empty folder: error %v, want errNoData", err)
+	}
+}

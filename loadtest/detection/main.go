@@ -4,6 +4,7 @@
 //	go run ./loadtest/detection                    the presets that ship
 //	go run ./loadtest/detection -rules my.yaml     the rules of a config
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
+//	go run ./loadtest/detection -formats           which test logs of peers can be read
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
 // address, label and requests, with tabs between), and each folder that it names
@@ -48,12 +49,16 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	data := flags.String("data", dataFolder(), "the `folder` of the labelled logs")
 	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of what ships")
 	seeds := flags.Int("seeds", 3, "how many logs are generated of each kind of benign traffic")
+	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	list := flags.String("list", "", "addresses to show: missed attackers, unknown ones that were blocked, or benign ones that were")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *list != "" && !slices.Contains(lists, *list) {
 		return fmt.Errorf("-list %s: write one of %v", *list, lists)
+	}
+	if *formats {
+		return printFormats(out, *data)
 	}
 	sets, err := rulesets(*own)
 	if err != nil {
