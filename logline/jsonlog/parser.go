@@ -103,11 +103,11 @@ func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 // object reads the object at the start of b and returns its length, -1 if it is
 // none.
 func (p *parser) object(b []byte, level jsonLevel) int {
-	i := blank(b, 0)
+	i := scan.JSONBlank(b, 0)
 	if i == len(b) || b[i] != '{' {
 		return -1
 	}
-	if i = blank(b, i+1); i < len(b) && b[i] == '}' {
+	if i = scan.JSONBlank(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1
 	}
 	for i < len(b) && b[i] == '"' {
@@ -116,15 +116,15 @@ func (p *parser) object(b []byte, level jsonLevel) int {
 			return -1
 		}
 		key := b[i+1 : end]
-		if i = blank(b, end+1); i == len(b) || b[i] != ':' {
+		if i = scan.JSONBlank(b, end+1); i == len(b) || b[i] != ':' {
 			return -1
 		}
-		i = blank(b, i+1)
+		i = scan.JSONBlank(b, i+1)
 		n := p.member(key, b[i:], level)
 		if n < 0 {
 			return -1
 		}
-		if i = blank(b, i+n); i == len(b) {
+		if i = scan.JSONBlank(b, i+n); i == len(b) {
 			return -1
 		}
 		if b[i] == '}' {
@@ -133,7 +133,7 @@ func (p *parser) object(b []byte, level jsonLevel) int {
 		if b[i] != ',' {
 			return -1
 		}
-		i = blank(b, i+1)
+		i = scan.JSONBlank(b, i+1)
 	}
 	return -1
 }
@@ -146,7 +146,7 @@ func (p *parser) member(key, b []byte, level jsonLevel) int {
 			return p.object(b, inner)
 		}
 	}
-	n := jsonValue(b)
+	n := scan.JSONValue(b)
 	if n < 0 {
 		return -1
 	}
@@ -163,8 +163,8 @@ func (p *parser) use(name jsonMeaning, level jsonLevel, value []byte) {
 		return
 	}
 	if value[0] == '[' { // a header's values
-		inner := blank(value, 1)
-		m := jsonValue(value[inner:])
+		inner := scan.JSONBlank(value, 1)
+		m := scan.JSONValue(value[inner:])
 		if m < 0 {
 			return
 		}
@@ -235,52 +235,4 @@ func (p *parser) takeAddr(field jsonField, value []byte) {
 	default:
 		p.f.Addr = addr
 	}
-}
-
-// jsonValue returns the length of the value at the start of b, -1 if it has no
-// end. Nesting needs no stack: only its depth counts.
-func jsonValue(b []byte) int {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			end := scan.QuoteEnd(b, i+1)
-			if end < 0 {
-				return -1
-			}
-			if i = end; depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return bare(i)
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\t':
-			if depth == 0 {
-				return bare(i)
-			}
-		}
-	}
-	return -1
-}
-
-// bare returns the length of a number or word, which is not empty.
-func bare(n int) int {
-	if n == 0 {
-		return -1
-	}
-	return n
-}
-
-// blank returns the index of the first byte from i that is not white space.
-func blank(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-		i++
-	}
-	return i
 }

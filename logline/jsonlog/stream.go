@@ -189,7 +189,7 @@ func (s *stream) takeValue(b []byte) int {
 	return n
 }
 
-// valueEnd is jsonValue for a value that comes in pieces: it returns how much of b
+// valueEnd is scan.JSONValue for a value that comes in pieces: it returns how much of b
 // is of the value, and whether it ends there.
 func (s *stream) valueEnd(b []byte) (n int, ended bool) {
 	for i := 0; i < len(b); i++ {
@@ -237,7 +237,7 @@ func (p *parser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 		return
 	}
 	if value[0] == '[' {
-		value = value[blank(value, 1):]
+		value = value[scan.JSONBlank(value, 1):]
 	}
 	if len(value) == 0 || value[0] != '"' {
 		return

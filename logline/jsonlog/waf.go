@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"edgeguard"
+	"edgeguard/logline/scan"
 )
 
 // headers takes the host and the agent from a list of headers,
@@ -12,7 +13,7 @@ func (p *parser) headers(list []byte) {
 	if list[0] != '[' {
 		return
 	}
-	for i := blank(list, 1); i < len(list) && list[i] == '{'; {
+	for i := scan.JSONBlank(list, 1); i < len(list) && list[i] == '{'; {
 		p.rank[jsonHeaderName], p.rank[jsonHeaderValue] = 0, 0
 		n := p.object(list[i:], jsonHeader)
 		if n < 0 {
@@ -21,8 +22,8 @@ func (p *parser) headers(list []byte) {
 		if p.rank[jsonHeaderName] != 0 && p.rank[jsonHeaderValue] != 0 {
 			p.header(p.headName, p.headVal)
 		}
-		if i = blank(list, i+n); i < len(list) && list[i] == ',' {
-			i = blank(list, i+1)
+		if i = scan.JSONBlank(list, i+n); i < len(list) && list[i] == ',' {
+			i = scan.JSONBlank(list, i+1)
 		}
 	}
 }

@@ -1,0 +1,49 @@
+package scan
+
+// JSONValue returns the length of the JSON value at the start of b, -1 if it has
+// no end. Nesting needs no stack: only its depth counts.
+func JSONValue(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := QuoteEnd(b, i+1)
+			if end < 0 {
+				return -1
+			}
+			if i = end; depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return bare(i)
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t':
+			if depth == 0 {
+				return bare(i)
+			}
+		}
+	}
+	return -1
+}
+
+// bare returns the length of a number or word, which is not empty.
+func bare(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// JSONBlank returns the index of the first byte from i that is not white space.
+func JSONBlank(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
