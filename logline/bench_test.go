@@ -3,6 +3,7 @@ package logline
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"edgeguard/logline/entry"
@@ -30,6 +31,7 @@ func BenchmarkParse(b *testing.B) {
 		{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
 		{"json", bytes.Repeat([]byte(jsonLine+"\n"), 600)},
 		{"json", bytes.Repeat([]byte(wafLine+"\n"), 300)},
+		{"docker:combined", bytes.Repeat([]byte(inDocker(strings.TrimSpace(string(combinedLog(1)))+"\n", "stdout")+"\n"), 600)},
 		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
 		{"alb", bytes.Repeat([]byte(albHTTPS+"\n"), 600)},
 		{"squid", bytes.Repeat([]byte(squidMiss+"\n"), 1500)},

@@ -28,14 +28,11 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 	if len(lines) == 0 {
 		return formats[1], nil
 	}
-	var best *Format
-	bestRead := 0
-	for _, f := range formats {
-		if n := readable(f, lines, zone); n > bestRead {
-			best, bestRead = f, n
-		}
+	best, read := mostReadable(formats, lines, zone)
+	if 2*read < len(lines) && lines[0][0] == '{' {
+		best, read = mostReadable(wrapped(), lines, zone)
 	}
-	if 2*bestRead >= len(lines) {
+	if 2*read >= len(lines) {
 		return best, nil
 	}
 	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
@@ -44,18 +41,36 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 	return nil, fmt.Errorf("%w (its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
 }
 
-// readable counts the lines that a format reads. Parsers change lines, so each
-// gets a copy.
+// mostReadable returns the format that reads most lines, and how many.
+func mostReadable(formats []*Format, lines [][]byte, zone *time.Location) (best *Format, read int) {
+	for _, f := range formats {
+		if n := readable(f, lines, zone); n > read {
+			best, read = f, n
+		}
+	}
+	return best, read
+}
+
+// readable counts the lines that a format reads. Lines that say nothing of a
+// request count beside those that do; by themselves only where they are a format's
+// own, and not the pieces of lines in envelopes. Parsers change lines, so each gets a
+// copy.
 func readable(f *Format, lines [][]byte, zone *time.Location) int {
-	p, n := f.start(zone), 0
+	p, n, events := f.start(zone), 0, 0
 	for _, line := range lines {
 		var ev edgeguard.Event
 		if len(line) > MaxLine {
 			continue
 		}
-		if why := p.Parse(bytes.Clone(line), &ev); why == entry.Read || why == entry.Aside {
+		switch p.Parse(bytes.Clone(line), &ev) {
+		case entry.Read:
+			n, events = n+1, events+1
+		case entry.Aside:
 			n++
 		}
+	}
+	if events == 0 && f.wraps {
+		return 0
 	}
 	return n
 }

@@ -10,7 +10,9 @@
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
 // The parsers are in the packages below: pattern, jsonlog, csvlog, haproxylog,
-// alblog, squidlog and w3clog, made of scan, which reads values, and entry, which holds a line's fields.
+// alblog, squidlog and w3clog, made of scan, which reads values, and entry, which
+// holds a line's fields. Package envelope takes off the JSON that docker, journald
+// and others wrap around a line, and passes the line to one of them.
 //
 // Lines are read by format, never searched. That is what keeps a client from
 // writing another's address into the log. A field ends where the server ends it:

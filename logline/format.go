@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"edgeguard/logline/alblog"
 	"edgeguard/logline/csvlog"
 	"edgeguard/logline/entry"
+	"edgeguard/logline/envelope"
 	"edgeguard/logline/haproxylog"
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
@@ -22,6 +24,7 @@ type Format struct {
 	// start makes the parser of one file. The rest of the file's state, such
 	// as the columns of a header, is the parser's.
 	start func(zone *time.Location) entry.LineParser
+	wraps bool // the lines are in envelopes
 }
 
 // String returns the format as it was asked for, to show people what was chosen.
@@ -47,13 +50,14 @@ var formats = []*Format{
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, an nginx log_format or Apache LogFormat string, " +
-	"or csv:time=COLUMN,addr=COLUMN"
+	"csv:time=COLUMN,addr=COLUMN, or docker:, journald:, vector: or fluentbit: and one of these"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
 // combined, common, vhost_combined, json, haproxy, alb, squid and w3c; or an nginx
 // log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
 // or the whole directive; or w3c: and the columns of a W3C log; or
-// csv:time=COLUMN,addr=COLUMN and more, as the package's page says.
+// csv:time=COLUMN,addr=COLUMN and more, as the package's page says. Before it,
+// docker:, journald:, vector: or fluentbit: names the envelope of each line.
 //
 // For "auto" and "" it returns nil: then [Detect] finds the format. The error says
 // what is wrong and how to write it.
@@ -80,6 +84,11 @@ func ParseFormat(s string) (*Format, error) {
 // compileFormat returns what makes the parser of a format without a name, nil
 // if s is not one.
 func compileFormat(s string) (start func(*time.Location) entry.LineParser, err error) {
+	if name, inside, found := strings.Cut(s, ":"); found {
+		if form := envelope.Find(name); form != nil {
+			return compileInside(form, inside)
+		}
+	}
 	switch {
 	case strings.HasPrefix(s, "csv"):
 		c, err := csvlog.Parse(s)
@@ -95,4 +104,32 @@ func compileFormat(s string) (start func(*time.Location) entry.LineParser, err e
 		return l.Parser, err
 	}
 	return nil, nil
+}
+
+// compileInside returns what makes the parser of lines in envelopes.
+func compileInside(form *envelope.Form, s string) (func(*time.Location) entry.LineParser, error) {
+	if name, _, found := strings.Cut(strings.TrimSpace(s), ":"); found && envelope.Find(name) != nil {
+		return nil, errors.New("one envelope is taken off: name the format of the line in it")
+	}
+	f, err := ParseFormat(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case f == nil:
+		return nil, fmt.Errorf("name the format of the lines in the envelopes: %s:combined", form.Name)
+	case f.HasHeader():
+		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
+	}
+	return form.Wrap(f.start), nil
+}
+
+// wrapped are the named formats in envelopes of each form, in the order in which
+// auto tries them.
+func wrapped() (all []*Format) {
+	for _, form := range envelope.Forms {
+		for _, f := range formats {
+			all = append(all, &Format{name: form.Name + ":" + f.name, start: form.Wrap(f.start), wraps: true})
+		}
+	}
+	return all
 }

@@ -18,6 +18,9 @@ var fuzzFormats = []struct{ format, head string }{
 	{"alb", ""},
 	{"squid", ""},
 	{"w3c", ""},
+	{"docker:combined", ""},
+	{"docker:json", ""},
+	{"journald:combined", ""},
 	{"w3c:date time c-ip cs-method cs-uri-stem x cs(user-agent) cs-uri-query cs-host", ""},
 	{"csv:time=t,addr=a,path=p", "t,a,p"},
 	{"$http_x $remote_addr:$remote_port $remote_user $time_iso8601 $http_y $status", ""},
@@ -32,6 +35,7 @@ func FuzzLine(f *testing.F) {
 		`Nov 14 22:45:27 t h[7]: 192.0.2.1:5 [14/Nov/2015:22:45:25.439] m a/b 1/0/1 403 1 - - - - "GET /#22 HTTP/1.1"`,
 		"2016-02-20 00:00:45,1032051418,\"a\"\"b\"", "x 2001:db8::1:5 u 2016-02-20T00:00:45Z y 200",
 		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
+		`{"log":"x","stream":"a"}` + "\n" + `{"log":"9.9.9.9\n","stream":"a"}`, `{"MESSAGE":[49,57,50],"_LINE_BREAK":"line-max"}`, vectorLine, fluentLine,
 		wafLine, logpushLine, `{"httpRequest":{"uri":"/a","args":"b","headers":[{"name":"Host","value":"h"}]},"ip":"192.0.2.1","ts":1}`,
 		albHTTPS, squidMiss, "#Fields: date time c-ip x\n2016-02-20 00:00:45 192.0.2.1 a", "2016-02-20\t00:00:45\t192.0.2.1\tGET\t/%20a\tx\tb%\tc=d\th",
 	} {

@@ -21,8 +21,9 @@ import (
 // into its log is told by the four functions below. Whatever the client sent,
 // the event must be of the address that the server saw, and none other.
 
+const victim = "9.9.9.9"
+
 var (
-	victim = "9.9.9.9"
 	// hostile are pieces of what a client may send.
 	hostile = []string{
 		victim, " - - ", " [20/Feb/2016:00:00:45 -0500] ", `"`, `\`, `\"`, `" 200 1 "-" "-"`, "\n", "\r", "\r\n", "\x00", "\t",
@@ -150,6 +151,12 @@ func TestInjection(t *testing.T) {
 		{"waf", "json", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`{"timestamp":1455944445000,"httpRequest":{"clientIp":"%s","headers":[{"name":"%s","value":"%s"},{"name":"User-Agent","value":"%s"}],"uri":"/%s","args":"%s","httpMethod":"GET"}}`,
 				addr, jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()))
+		}},
+		{"docker, nginx inside", "docker:combined", "", true, func(addr string, text func() string) string {
+			return inDocker(fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, nginxEscaped(text()+"u"), nginxEscaped(text()), nginxEscaped(text()), nginxEscaped(text()))+"\n", "stdout")
+		}},
+		{"journald, JSON inside", "journald:json", "", true, func(addr string, text func() string) string {
+			return inJournal(fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","log":"%s"}`, jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text())), "1", "")
 		}},
 		{"haproxy", "haproxy", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, haproxyEscaped(text()), haproxyEscaped(text()))

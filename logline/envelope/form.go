@@ -1,0 +1,60 @@
+package envelope
+
+import (
+	"time"
+
+	"edgeguard/logline/entry"
+)
+
+// Form is how a program wraps lines.
+type Form struct {
+	Name string
+	// keys are the names of the member that holds the line.
+	keys []string
+	// ids are the members that tell the streams apart whose lines may be in pieces.
+	ids []string
+	// parts are the members that say, by these values, that the line goes on in the
+	// stream's next envelope. Without any a line goes on that has no newline.
+	parts []member
+}
+
+type member struct{ key, value string }
+
+// maxIDs is how many members may tell streams apart.
+const maxIDs = 6
+
+// Forms are those that are known.
+//
+// docker cuts a line every 16 KiB, journald every 48 KiB. Vector and Fluent Bit put
+// the pieces of docker's together, if they are not told otherwise.
+// (https://docs.docker.com/engine/logging/drivers/json-file/,
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.journal-fields.html,
+// https://vector.dev/docs/reference/configuration/sources/docker_logs/,
+// https://docs.fluentbit.io/manual/data-pipeline/parsers/multiline-parsing)
+var Forms = []*Form{
+	{Name: "docker", keys: []string{"log"}, ids: []string{"stream"}},
+	{Name: "journald", keys: []string{"MESSAGE"}, ids: []string{"_STREAM_ID"}, parts: []member{{"_LINE_BREAK", "line-max"}}},
+	{Name: "vector", keys: []string{"message"}, ids: []string{"stream", "container_id", "file", "host", "kubernetes"}, parts: []member{{"_partial", "true"}}},
+	{
+		Name: "fluentbit", keys: []string{"log", "message"}, ids: []string{"stream", "source", "container_id", "file", "path", "kubernetes"},
+		parts: []member{{"_p", "P"}, {"logtag", "P"}, {"partial_message", "true"}},
+	},
+}
+
+// Find returns the form of a name, nil if it is not known.
+func Find(name string) *Form {
+	for _, k := range Forms {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// Wrap returns what makes the parser of one log of such envelopes, whose lines
+// inside are of the parsers that inside makes.
+func (o *Form) Wrap(inside func(*time.Location) entry.LineParser) func(*time.Location) entry.LineParser {
+	return func(zone *time.Location) entry.LineParser {
+		return &parser{form: o, inside: inside(zone)}
+	}
+}

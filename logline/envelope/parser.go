@@ -1,0 +1,275 @@
+package envelope
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+
+	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
+)
+
+// parser takes the envelope off the lines of one log. Only the outermost members
+// of the object count: what is deeper, and what is inside the line, may be a
+// client's.
+type parser struct {
+	form   *Form
+	inside entry.LineParser
+	asked  bool // whether inside has seen the last line
+	open   []piece
+}
+
+// piece is a line of a stream of which more is to come.
+type piece struct {
+	id   string
+	rest entry.Stream // nil where the rest is passed over
+}
+
+// maxOpen bounds the lines in pieces. A stream is one of a process: no client can
+// open more.
+const maxOpen = 64
+
+const (
+	notObject entry.Reason = "not a JSON object, as the envelope of a line is"
+	noMessage entry.Reason = "the envelope holds no line: no log, message or MESSAGE, as its format names it"
+	twice     entry.Reason = "the envelope holds two lines"
+	tooBig    entry.Reason = "MESSAGE is null, because it is long: run journalctl with --all"
+	notText   entry.Reason = "the line in the envelope is neither a text nor a list of bytes"
+	lines     entry.Reason = "the envelope holds more than one line"
+)
+
+// found is what the members of an envelope say.
+type found struct {
+	message []byte
+	ids     [maxIDs][]byte
+	partial bool // the line goes on
+	last    bool // or it has gone on until here
+}
+
+// id returns the name of the line's stream.
+func (f *found) id() string { return string(bytes.Join(f.ids[:], []byte{0})) }
+
+// Sure implements [entry.LineParser].
+func (p *parser) Sure() netip.Addr {
+	if !p.asked {
+		return netip.Addr{}
+	}
+	return p.inside.Sure()
+}
+
+// Stream keeps a long envelope: its members may be in any order.
+func (p *parser) Stream() entry.Stream { return entry.NewWhole(p.Parse) }
+
+// Parse implements [entry.LineParser].
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
+	p.asked = false
+	var f found
+	if why := p.members(line, &f); why != entry.Read {
+		return why
+	}
+	text, why := decode(f.message)
+	if n := len(text); n > 0 && text[n-1] == '\n' {
+		text = text[:n-1]
+	} else if len(p.form.parts) == 0 {
+		f.partial = true
+	}
+	f.partial = f.partial && !f.last
+	text = bytes.TrimSuffix(text, []byte{'\r'})
+	if bytes.IndexByte(text, '\n') >= 0 {
+		why = lines
+	}
+	if why != entry.Read {
+		p.pass(&f)
+		return why
+	}
+	return p.line(text, &f, ev)
+}
+
+// pass notes a piece that cannot be read: what follows it is still no line.
+func (p *parser) pass(f *found) {
+	id := f.id()
+	if i := p.index(id); i >= 0 {
+		p.open = slices.Delete(p.open, i, i+1)
+	}
+	if f.partial {
+		p.add(piece{id: id})
+	}
+}
+
+func (p *parser) index(id string) int {
+	return slices.IndexFunc(p.open, func(o piece) bool { return o.id == id })
+}
+
+func (p *parser) add(next piece) {
+	if len(p.open) == maxOpen {
+		p.open = slices.Delete(p.open, 0, 1)
+	}
+	p.open = append(p.open, next)
+}
+
+// members reads the object.
+func (p *parser) members(line []byte, f *found) entry.Reason {
+	i := scan.JSONBlank(line, 0)
+	if i == len(line) || line[i] != '{' {
+		return notObject
+	}
+	for i = scan.JSONBlank(line, i+1); i < len(line) && line[i] == '"'; {
+		end := scan.QuoteEnd(line, i+1)
+		if end < 0 {
+			return notObject
+		}
+		key := line[i+1 : end]
+		if i = scan.JSONBlank(line, end+1); i == len(line) || line[i] != ':' {
+			return notObject
+		}
+		i = scan.JSONBlank(line, i+1)
+		n := scan.JSONValue(line[i:])
+		if n < 0 {
+			return notObject
+		}
+		if why := p.member(key, line[i:i+n], f); why != entry.Read {
+			return why
+		}
+		if i = scan.JSONBlank(line, i+n); i == len(line) || line[i] != ',' {
+			break
+		}
+		if i = scan.JSONBlank(line, i+1); i == len(line) || line[i] != '"' {
+			return notObject
+		}
+	}
+	if i >= len(line) || line[i] != '}' || len(bytes.TrimSpace(line[i+1:])) > 0 {
+		return notObject
+	}
+	if f.message == nil {
+		return noMessage
+	}
+	return entry.Read
+}
+
+// member keeps a value that is of use.
+func (p *parser) member(key, value []byte, f *found) entry.Reason {
+	for _, k := range p.form.keys {
+		if string(key) != k {
+			continue
+		}
+		if f.message != nil {
+			return twice
+		}
+		f.message = value
+	}
+	for i, id := range p.form.ids {
+		if string(key) == id {
+			f.ids[i] = value
+		}
+	}
+	for _, part := range p.form.parts {
+		if string(key) == part.key && string(bytes.Trim(value, `"`)) == part.value {
+			f.partial = true
+		}
+	}
+	if string(key) == "partial_last" && string(bytes.Trim(value, `"`)) == "true" {
+		f.last = true
+	}
+	return entry.Read
+}
+
+// decode returns the line of a member's value, in place.
+func decode(value []byte) ([]byte, entry.Reason) {
+	switch {
+	case value[0] == '"':
+		return scan.Unescape(value[1 : len(value)-1]), entry.Read
+	case string(value) == "null":
+		return nil, tooBig
+	case value[0] == '[':
+		return decodeBytes(value)
+	}
+	return nil, notText
+}
+
+// decodeBytes reads [49,57,50], as journald writes a line that is not UTF-8 or has
+// control characters. A list of lists is a line that is there twice.
+func decodeBytes(list []byte) ([]byte, entry.Reason) {
+	out := list[:0]
+	for i := scan.JSONBlank(list, 1); i < len(list) && list[i] != ']'; {
+		v, n := 0, 0
+		for i+n < len(list) && n < 3 && scan.IsDigit(list[i+n]) {
+			v = v*10 + int(list[i+n]-'0')
+			n++
+		}
+		if n == 0 || v > 255 {
+			if list[i] == '"' || list[i] == '[' {
+				return nil, twice
+			}
+			return nil, notText
+		}
+		out = append(out, byte(v)) // a byte has at least two of the list before it
+		if i = scan.JSONBlank(list, i+n); i < len(list) && list[i] == ',' {
+			i = scan.JSONBlank(list, i+1)
+		} else if i < len(list) && list[i] != ']' {
+			return nil, notText
+		}
+	}
+	return out, entry.Read
+}
+
+// line reads a line that is whole, or a piece of one.
+//
+// Of a line in pieces only the first begins where the server began it: any other
+// may begin with a client's text, and is never read as a line.
+func (p *parser) line(text []byte, f *found, ev *edgeguard.Event) entry.Reason {
+	if f.partial || len(p.open) > 0 {
+		id := f.id()
+		if i := p.index(id); i >= 0 {
+			return p.goOn(i, text, f.partial, ev)
+		}
+		if f.partial {
+			return p.begin(text, id, ev)
+		}
+	}
+	if len(text) == 0 {
+		return entry.Aside
+	}
+	p.asked = true
+	if len(text) <= entry.MaxLine {
+		return p.inside.Parse(text, ev)
+	}
+	if h, ok := p.inside.(entry.HeadParser); ok {
+		return h.Head(text[:entry.MaxLine], ev)
+	}
+	s := p.inside.(entry.Streamer).Stream()
+	s.Feed(text)
+	return s.End(ev)
+}
+
+// begin reads the first piece of a line.
+func (p *parser) begin(text []byte, id string, ev *edgeguard.Event) entry.Reason {
+	if h, ok := p.inside.(entry.HeadParser); ok {
+		p.add(piece{id: id})
+		p.asked = true
+		return h.Head(text[:min(len(text), entry.MaxLine)], ev)
+	}
+	rest := p.inside.(entry.Streamer).Stream()
+	rest.Feed(text)
+	p.add(piece{id, rest})
+	return entry.Aside // its last piece makes the event
+}
+
+// goOn reads the next piece of a line.
+func (p *parser) goOn(i int, text []byte, partial bool, ev *edgeguard.Event) entry.Reason {
+	rest := p.open[i].rest
+	if rest != nil {
+		rest.Feed(text)
+	}
+	if !partial {
+		p.open = slices.Delete(p.open, i, i+1)
+	} else if rest == nil || !rest.Over() {
+		return entry.Aside
+	} else {
+		p.open[i].rest = nil
+	}
+	if rest == nil {
+		return entry.Aside
+	}
+	return rest.End(ev)
+}
