@@ -14,7 +14,8 @@ type lookup struct {
 // AddBatch counts many events: out[i] is the answer to ops[i], and all are
 // those that Add would return one by one in order. It first hashes all keys and
 // asks the processor for their lines, and then counts, so that the misses
-// overlap. Out must be as long as ops.
+// overlap. A table of marks asks for the keys' blocks as well, before it counts. Out must
+// be as long as ops.
 func (t *Table) AddBatch(ops []Op, out []Count) {
 	var found [batchSize]lookup
 	for len(ops) > 0 {
@@ -24,6 +25,11 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 			l.half, l.key = t.key(ops[i].Addr, ops[i].With)
 			l.hash = l.half.hash(l.key)
 			l.half.prefetch(l.hash)
+		}
+		if t.marks {
+			for i := range n {
+				found[i].half.prefetchMarks(found[i].hash, found[i].key)
+			}
 		}
 		for i := range n {
 			l := &found[i]

@@ -13,8 +13,9 @@ type form uint8
 
 const (
 	empty form = iota
-	cold       // pairs
+	cold       // pairs, or marks
 	warm       // a ring elsewhere
+	tree       // blocks of marks elsewhere
 )
 
 // pairs is how many live slots an entry counts by itself.

@@ -22,7 +22,7 @@ func (f *half) heat(e *entry, now uint32) uint32 {
 	if e.form == warm {
 		return uint32(e.heat) + e.warm().sum
 	}
-	return uint32(e.heat) + e.count(e.head)
+	return uint32(e.heat) + f.countOf(e, e.head)
 }
 
 // makeRoom evicts the coolest of a sample of a full page if the newcomer is

@@ -17,6 +17,7 @@ type half struct {
 	bits   uint8 // of the hash that choose the lock, at least 1
 	shift  uint8 // brings those bits to the right
 	held   bool  // each shard's first page is kept for it
+	marks  bool  // counts values, see marks.go
 	shards []shard
 	used   atomic.Bool // it had a key once: until then a sweep passes it by
 }
@@ -24,7 +25,7 @@ type half struct {
 func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
 	f.prefix = newPrefix(fam, prefixBits, c.With)
 	f.layout = newLayout(f.prefix.size(fam), c.Peaks)
-	f.mem, f.seed = mem, seed
+	f.mem, f.seed, f.marks = mem, seed, c.Distinct
 	// One page a lock is the least that a half takes: 1/256 of the budget, if
 	// that makes fewer than 256 locks.
 	few := fam == v4 && c.FewV4
@@ -120,6 +121,21 @@ func (f *half) addAny(s *shard, h uint64, k key, op *Op) Count {
 
 // addTo counts the event in the entry e of page p.
 func (f *half) addTo(s *shard, p *page, e *entry, op *Op) Count {
+	var c Count
+	if f.marks {
+		c = f.addValue(s, p, e, op)
+	} else {
+		c = f.addCost(s, p, e, op)
+	}
+	if f.layout.peak != 0 {
+		peak := f.layout.peakOf(e)
+		*peak = max(*peak, c.Count)
+	}
+	return c
+}
+
+// addCost is addTo for a table of counts.
+func (f *half) addCost(s *shard, p *page, e *entry, op *Op) Count {
 	now := max(op.Now, e.head)
 	slot := min(op.Slot, now)
 	late := now-slot >= ring.Slots
@@ -135,10 +151,6 @@ func (f *half) addTo(s *shard, p *page, e *entry, op *Op) Count {
 		count = n
 	} else {
 		count, added = f.outgrow(s, p, e, slot, cost)
-	}
-	if f.layout.peak != 0 {
-		peak := f.layout.peakOf(e)
-		*peak = max(*peak, count)
 	}
 	return Count{Count: count, Added: added, Late: late}
 }
@@ -171,6 +183,9 @@ func (f *half) addNew(s *shard, h uint64, k key, op *Op) Count {
 
 // countOf is the entry's count in the window that ends at now.
 func (f *half) countOf(e *entry, now uint32) uint32 {
+	if f.marks {
+		return f.valuesOf(e, now)
+	}
 	if e.form == warm {
 		w := e.warm()
 		return w.count(f.mem.counts(w.ring), now)
@@ -183,6 +198,9 @@ func (f *half) ringOf(e *entry) ring.Ring { return ring.New(e.head, f.countsOf(e
 
 // countsOf is the entry's slots, whatever form it has.
 func (f *half) countsOf(e *entry) (c ring.Counts) {
+	if f.marks {
+		return f.lastSeen(e)
+	}
 	if e.form == warm {
 		w := e.warm()
 		c = *f.mem.counts(w.ring)

@@ -130,10 +130,13 @@ func (f *half) drop(s *shard, p *page, e *entry) {
 	s.keys--
 }
 
-// release frees an entry's ring, if it has one.
+// release frees an entry's ring or blocks, if it has any.
 func (f *half) release(s *shard, e *entry) {
-	if e.form == warm {
+	switch e.form {
+	case warm:
 		f.mem.giveRing(e.warm().ring)
 		s.rings--
+	case tree:
+		f.releaseTree(s, e.warm())
 	}
 }

@@ -6,11 +6,16 @@ import (
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard/ring"
 )
 
 func TestSizes(t *testing.T) {
-	if a, b := unsafe.Sizeof(entry{}), unsafe.Sizeof(warmEntry{}); a != 16 || b != 16 {
-		t.Errorf("the two forms of an entry take %d and %d bytes, want 16", a, b)
+	if a, b, c := unsafe.Sizeof(entry{}), unsafe.Sizeof(warmEntry{}), unsafe.Sizeof(markEntry{}); a != 16 || b != 16 || c != 16 {
+		t.Errorf("the forms of an entry take %d, %d and %d bytes, want 16", a, b, c)
+	}
+	if a, b, c := unsafe.Sizeof(ring.Counts{}), unsafe.Sizeof(block{}), unsafe.Sizeof(index{}); a != b || a != c {
+		t.Errorf("a ring takes %d bytes, a block %d and an index %d", a, b, c)
 	}
 	if size := unsafe.Sizeof(page{}); size != pageSize {
 		t.Errorf("a page takes %d bytes", size)
@@ -60,7 +65,7 @@ func TestLayouts(t *testing.T) {
 
 // TestNoPointers holds that the garbage collector has nothing to follow.
 func TestNoPointers(t *testing.T) {
-	for _, v := range []any{page{}, pageHead{}, entry{}, warmEntry{}, ringPage{}} {
+	for _, v := range []any{page{}, pageHead{}, entry{}, warmEntry{}, markEntry{}, ringPage{}, block{}, index{}} {
 		if hasPointers(reflect.TypeOf(v)) {
 			t.Errorf("%T holds pointers", v)
 		}

@@ -88,6 +88,8 @@ func (f *half) forget(s *shard, p *page, now uint32) (dropped int) {
 			dropped++
 		case e.form == warm:
 			f.cool(s, e.warm(), now)
+		case e.form == tree:
+			f.coolTree(s, e, now)
 		}
 	}
 	s.expired += uint64(dropped)

@@ -8,7 +8,8 @@
 // until it outgrows them, and then in a ring (entry.go, rings.go). A page
 // that is full is split in two, which is all that growth ever moves; where
 // the budget is used up, heat decides who stays (evict.go, sketch.go). Sweep
-// forgets what is idle, joins pages and frees memory (sweep.go).
+// forgets what is idle, joins pages and frees memory (sweep.go). A table of
+// marks counts different values instead of events (marks.go, tree.go).
 //
 // Counts are exact as package ring's are, until the budget is used up; after
 // that a count may be too low and is never too high.
@@ -39,6 +40,10 @@ type Config struct {
 	// Peaks keeps each key's greatest count, four bytes more a key. Such keys
 	// are not forgotten when they are idle, only when the budget is used up.
 	Peaks bool
+	// Distinct makes it a table of marks: a key's count is how many different values
+	// ([Op.Value]) it showed in the window, each in the slot in which it was last seen.
+	// It is exact up to [MaxDistinct], too low beyond, and never too high.
+	Distinct bool
 	// Seed makes the hash the process's own. Choose it at random; tables of one
 	// Memory may share it.
 	Seed uint64
@@ -49,6 +54,7 @@ type Config struct {
 type Table struct {
 	halves [2]half // by family
 	with   bool
+	marks  bool
 	sweep  sweep
 }
 
@@ -64,7 +70,7 @@ func New(mem *Memory, c Config) *Table {
 	if c.V4 > 32 || c.V6 > 128 || c.With && c.V6 > 64 {
 		panic(fmt.Sprintf("shard: no keys of /%d and /%d (with attributes: %t)", c.V4, c.V6, c.With))
 	}
-	t := &Table{with: c.With}
+	t := &Table{with: c.With, marks: c.Distinct}
 	seed := hash1(c.Seed, mem.number())
 	t.halves[v4].init(mem, v4, c.V4, c, seed)
 	t.halves[v6].init(mem, v6, c.V6, c, seed+1)
@@ -77,8 +83,12 @@ type Op struct {
 	With string     // the attributes' values, if the table has them
 	// Now is the slot of the clock and Slot the event's own, at most Now.
 	Now, Slot uint32
-	// Cost is what the event adds to the count; at 0 it only asks.
+	// Cost is what the event adds to the count; at 0 it only asks. In a table of marks
+	// it is 0 or 1.
 	Cost uint16
+	// Value is what the event showed, for a table of marks: a number of at most 24 bits
+	// that is not 0, or the [Value] of a text. Others ignore it.
+	Value uint64
 }
 
 // Count is the answer to an event.
@@ -87,7 +97,8 @@ type Count struct {
 	// event included unless it was late. A key for which there is no room has
 	// the event's own cost.
 	Count uint32
-	// Added is what the event added: its cost, or less where its slot is full.
+	// Added is what the event added: its cost, or less where its slot is full; in a
+	// table of marks 0 for a value that was in the window already.
 	Added uint16
 	// Late says that the event's slot has left the window: it was not counted.
 	Late bool

@@ -40,9 +40,12 @@ func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32
 // Restore counts a window that Windows has shown, in this process or in one
 // before. It adds to what the key has; a slot that has left the window that
 // ends at the key's head is dropped. Where the budget is used up, heat decides
-// as always.
+// as always. A table of marks ignores it: a window does not say which values it counts.
 func (t *Table) Restore(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) {
 	f, k := t.keyOf(Entry{Key: edgeguard.Key{Prefix: prefix}, With: with})
+	if f.marks {
+		return
+	}
 	h := f.hash(k)
 	s := f.lock(h)
 	defer s.mu.Unlock()
