@@ -74,7 +74,7 @@ func presetRules(p presets.Preset) []rules.Spec {
 		root.mapping(fields{"rules": func(n node) {
 			n.list(func(n node) {
 				var spec rules.Spec
-				n.mapping(ruleFields(&spec))
+				readRule(n, &spec)
 				spec.Name = p.Name + "/" + spec.Name
 				specs = append(specs, spec)
 			})
@@ -127,6 +127,7 @@ func changesOf(all []shippedRule) fields {
 			change := ruleFields(&rule.spec)
 			delete(change, "name")
 			n.mapping(change)
+			checkScope(n, &rule.spec)
 			if !n.r.known(join(n.path, "escalate")) && !n.r.known(join(n.path, "while_over")) {
 				rule.disarm()
 			}

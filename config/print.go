@@ -99,7 +99,11 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	p.field(2, "guard", rule.Guard.String())
 	p.field(2, "window", formatDuration(meter.Window))
 	p.field(2, "key", keyText(meter))
-	p.cost(spec)
+	if spec.Distinct != "" {
+		p.field(2, "count", "{distinct: "+spec.Distinct+"}")
+	} else {
+		p.cost(spec)
+	}
 	p.field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
 		p.field(2, "block_for", formatDuration(rule.BlockFor))

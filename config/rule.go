@@ -17,9 +17,23 @@ func (c *Config) readRules(n node) {
 	c.Specs = nil
 	n.list(func(n node) {
 		var spec rules.Spec
-		n.mapping(ruleFields(&spec))
+		readRule(n, &spec)
 		c.Specs = append(c.Specs, spec)
 	})
+}
+
+// readRule reads one rule. What the file has replaces what spec has.
+func readRule(n node, spec *rules.Spec) {
+	n.mapping(ruleFields(spec))
+	checkScope(n, spec)
+}
+
+// checkScope refuses a scope that the rule cannot have.
+func checkScope(n node, spec *rules.Spec) {
+	scope := join(n.path, "scope")
+	if spec.Distinct != "" && spec.Scope == rules.ScopeFleet && n.r.known(scope) && !n.r.touched(scope) {
+		n.r.wrong(n.r.placeOf(scope), scope, "different values are counted by each node alone: two nodes would count the same value twice", "set scope: node")
+	}
 }
 
 // ruleFields are the fields of one rule. Each replaces what spec has. What they
@@ -37,6 +51,7 @@ func ruleFields(spec *rules.Spec) fields {
 			n.list(func(n node) { spec.Candidates = append(spec.Candidates, n.whole(1, math.MaxUint32)) })
 		},
 		"cost":      func(n node) { readCost(n, spec) },
+		"count":     func(n node) { readCount(n, spec) },
 		"action":    func(n node) { spec.Action = actions[n.choice("block", "deny", "shadow")] },
 		"block_for": func(n node) { spec.BlockFor = n.duration(leastBlock) },
 		"escalate": func(n node) {
@@ -48,6 +63,16 @@ func ruleFields(spec *rules.Spec) fields {
 		"wide":          func(n node) { spec.Wide = n.wide() },
 		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
 		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },
+	}
+}
+
+// readCount reads what is counted in place of events.
+func readCount(n node, spec *rules.Spec) {
+	n.mapping(fields{
+		"distinct": func(n node) { spec.Distinct = n.choice("path", "port", "host", "agent") },
+	})
+	if spec.Distinct == "" && !n.r.touched(n.path, "distinct") {
+		n.wrong("does not say what to count", "set {distinct: path}, or remove it")
 	}
 }
 

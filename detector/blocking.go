@@ -183,7 +183,7 @@ func (c *decision) costOf(m *meter) uint32 {
 		return 1
 	}
 	if cost, ok := m.Match(c.event); ok {
-		return uint32(cost)
+		return m.again(uint32(cost), c.eventSec == c.nowSec)
 	}
 	return 1
 }

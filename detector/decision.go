@@ -286,7 +286,7 @@ func (c *decision) blockFor(m *meter, x *excess) {
 	err, changed := blocklist.ErrProtected, false
 	if x.width == nil || !list.HoldsProtected(x.prefix) {
 		until, changed, err = c.d.block(c.now, r, edgeguard.Block{
-			Prefix: x.prefix, Reason: x.reason(), Origin: c.node(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
+			Prefix: x.prefix, Reason: x.reason(m, r.Rule), Origin: c.node(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
 		}, old)
 	}
 	switch {
@@ -303,11 +303,11 @@ func (c *decision) blockFor(m *meter, x *excess) {
 }
 
 // reason says why a prefix is blocked.
-func (x *excess) reason() string {
+func (x *excess) reason(m *meter, r *rules.Rule) string {
 	if x.width != nil {
 		return reasonWide(x.width)
 	}
-	return x.count.reason()
+	return m.reason(x.count, r)
 }
 
 // report reports a crossing; told holds what came of it.

@@ -322,6 +322,8 @@ func mixed(tb testing.TB) *rules.Set {
 		rules.Spec{Name: "api", Key: rules.Group{With: []string{"host"}}, Threshold: 10, Action: edgeguard.ActionDeny, Window: time.Minute},
 		rules.Spec{Name: "dear", Threshold: 60, Cost: 1, Costs: []rules.Charge{{Match: rules.Match{Path: []string{"/search*"}}, Cost: 9}}, Action: edgeguard.ActionDeny},
 		rules.Spec{Name: "net", Key: rules.Group{V4: 24, V6: 48}, Threshold: 70, BlockFor: time.Minute},
+		rules.Spec{Name: "pages", Distinct: "path", Threshold: 3, Action: edgeguard.ActionDeny},
+		rules.Spec{Name: "hosts", Distinct: "host", Match: rules.Match{Method: []string{"POST"}}, Threshold: 1, Candidates: []uint32{2}, Action: edgeguard.ActionShadow},
 	)
 }
 
@@ -368,6 +370,12 @@ func TestNoAllocations(t *testing.T) {
 		rules.Spec{Name: "api", Key: rules.Group{With: []string{"host", "path"}}, Threshold: 1, Action: edgeguard.ActionDeny},
 		rules.Spec{Name: "low", Threshold: 1, Action: edgeguard.ActionShadow, Candidates: []uint32{2, 60000}},
 	)
+	allocatesNothing(t, set)
+}
+
+// allocatesNothing decides random events, one by one and together.
+func allocatesNothing(t *testing.T, set *rules.Set) {
+	t.Helper()
 	d := newDetector(t, set, nil, nil)
 	nows, events := randomEvents(rand.New(rand.NewPCG(1, 2)), 256)
 	verdicts := make([]edgeguard.Verdict, len(events))

@@ -53,7 +53,7 @@ func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
 	last := d.steps.last(r.Name, prefix, now)
 	if last.Blocks > 0 {
 		s.Blocks = last.Blocks
-		if !now.Before(last.Until) && over(counts, slot-min(slot, m.slot(seconds(last.Since))), last.Counted+source.limit) {
+		if !now.Before(last.Until) && over(counts, slot-min(slot, m.slot(seconds(last.Since))), last.Counted, source.limit) {
 			s.Blocks++
 		}
 	}
@@ -61,13 +61,16 @@ func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
 }
 
 // over reports whether the counts of the last slots, from the one that is age slots
-// old, are more than n. Of what began before the window all that is there came later.
-func over(counts [ring.Slots]uint16, age, n uint32) bool {
+// old, are more than n, without what had been counted in that one. Of that less may be
+// left, where values were seen again since. Of what began before the window all that is
+// there came later.
+func over(counts [ring.Slots]uint16, age, counted, n uint32) bool {
 	if age >= ring.Slots {
 		return true
 	}
-	sum := uint32(0)
-	for _, c := range counts[ring.Slots-1-age:] {
+	first := uint32(counts[ring.Slots-1-age])
+	sum := first - min(first, counted)
+	for _, c := range counts[ring.Slots-age:] {
 		sum += uint32(c)
 	}
 	return sum > n

@@ -40,7 +40,10 @@ type RuleExplanation struct {
 	Count, Forgeable uint32
 	Limit, Threshold uint32
 	Window           time.Duration
-	// Slots are the counts of the window's 60 parts, oldest first.
+	// Distinct is the field whose different values Count is about; 0 for events.
+	Distinct edgeguard.Field
+	// Slots are the counts of the window's 60 parts, oldest first: of values, how many were
+	// last seen in each.
 	Slots [ring.Slots]uint16
 	// Under is how long until the count is at or under the limit if nothing
 	// more comes; 0 if it is already.
@@ -109,7 +112,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	r := &d.rules[i]
 	m := &d.meters[r.Meter]
 	out := RuleExplanation{
-		Rule: r.Name, Action: r.Action, Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window,
+		Rule: r.Name, Action: r.Action, Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window, Distinct: m.Distinct,
 	}
 	switch {
 	case len(m.Attributes) == 0:

@@ -27,6 +27,7 @@ type meter struct {
 	share             uint32 // what one key adds to each of them in a window, at most
 	fleet             bool   // Config.Fleet is called on proven counts
 	loses             bool   // a rule does not stay local when the fleet is lost
+	seed              uint64 // of the values that it counts, for a meter of different values
 	// exact says that a decision reads the key's ring, and not its count alone:
 	// batches count for this meter event by event.
 	exact bool
@@ -48,7 +49,7 @@ func (n count) crossed(limit uint32) bool {
 }
 
 func newMeter(c *Config, index int) meter {
-	m := meter{Meter: &c.Rules.Meters[index], index: index, least: math.MaxUint32}
+	m := meter{Meter: &c.Rules.Meters[index], index: index, least: math.MaxUint32, seed: c.Seed}
 	m.rules = m.Rules
 	for _, i := range m.rules {
 		r := &c.Rules.Rules[i]
@@ -58,15 +59,19 @@ func newMeter(c *Config, index int) meter {
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
 	if former := m.former(c); former != nil {
-		m.proven, m.forgeable, m.wide = former.proven, former.forgeable, former.wide
+		m.proven, m.forgeable, m.wide, m.seed = former.proven, former.forgeable, former.wide, former.seed
 	} else {
-		table := func() *shard.Table {
-			return shard.New(c.Memory, shard.Config{V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
-		}
-		m.proven, m.forgeable = table(), table()
+		m.proven, m.forgeable = shard.New(c.Memory, m.tableConfig(c)), shard.New(c.Memory, m.tableConfig(c))
 	}
 	m.widen(c)
 	return m
+}
+
+// tableConfig is that of the tables of the meter's own keys.
+func (m *meter) tableConfig(c *Config) shard.Config {
+	return shard.Config{
+		V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Distinct: m.Distinct != 0, Peaks: c.Peaks, Seed: c.Seed,
+	}
 }
 
 // readsRing reports whether a decision of r goes by more than the count: by when
@@ -129,6 +134,9 @@ func (m *meter) fill(op *shard.Op, event *edgeguard.Event, at moment) (matched b
 		op.Slot = m.slot(at.eventSec)
 	}
 	op.Cost = cost
+	if m.Distinct != 0 {
+		return m.show(op, event)
+	}
 	return true
 }
 
@@ -187,7 +195,7 @@ func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
 		return 0
 	}
 	op.With = unsafetext.String(with)
-	room := limit - min(limit, uint32(op.Cost))
+	room := limit - min(limit, m.again(uint32(op.Cost), op.Slot == op.Now))
 	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
 	return m.begin(op.Now + slots).Sub(c.now)
 }

@@ -136,7 +136,9 @@ func randomBlocks(t *testing.T, r *rand.Rand) *rules.Set {
 		if r.IntN(2) == 0 {
 			specs[i].Escalate = lengths[k+1 : k+2+r.IntN(2)]
 		}
-		switch r.IntN(4) {
+		switch r.IntN(6) {
+		case 4, 5:
+			specs[i].Distinct, specs[i].Threshold, specs[i].Escalate = "path", 2+r.Uint32N(4), nil
 		case 0:
 			specs[i].Match = rules.Match{Method: []string{"POST"}}
 		case 1:

@@ -35,6 +35,7 @@ type logKey struct {
 type logged struct {
 	slot, cost uint32
 	seq        int
+	value      string // of a meter of different values
 }
 
 // standing is a block, and step how often a rule blocked a prefix.
@@ -122,7 +123,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 		}
 		for _, bits := range []int{56, 48} {
 			n, counted := wide[wideKey{r.Meter, bits}]
-			if !counted || r.Wide == rules.WideOff || n.own <= o.wideLimit(r, bits) {
+			if !counted || r.Wide == rules.WideOff || o.set.Meters[r.Meter].Distinct != 0 && o.wideLimit(r, bits) > rules.MaxDistinct || n.own <= o.wideLimit(r, bits) {
 				continue
 			}
 			prefix, _ := ev.Addr.Prefix(bits)
@@ -260,6 +261,9 @@ func (o *oracle) wait(now time.Time, ev *edgeguard.Event, b *standing) time.Dura
 		if c, ok := m.Match(ev); ok {
 			cost = uint32(c)
 		}
+		if _, known := valueOf(m, ev); m.Distinct != 0 && known && !ev.Time.Truncate(time.Second).Before(now.Truncate(time.Second)) {
+			cost = 0 // its value is counted already
+		}
 		if wide {
 			cost = min(cost, o.share(r.Meter))
 		}
@@ -347,6 +351,10 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 	if !ok {
 		return n
 	}
+	value, ok := valueOf(m, ev)
+	if !ok {
+		return n
+	}
 	nowSlot := uint32(now.Unix()) / m.Width
 	slot := min(uint32(ev.Time.Unix())/m.Width, nowSlot)
 	if slot+60 <= nowSlot {
@@ -354,7 +362,7 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 	}
 	k := logKey{i, m.Key(ev.Addr, string(with)), ev.Verified&m.Kind != 0}
 	n = seen{before: o.window(k, nowSlot, 0, 0), cost: uint32(cost), counted: true}
-	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq})
+	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq, value})
 	n.own = o.window(k, nowSlot, 0, 0)
 	return n
 }
@@ -363,10 +371,15 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 // on, and of events after one.
 func (o *oracle) window(k logKey, now, from uint32, after int) (sum uint32) {
 	var slots [60]uint32
+	values := make(map[string]bool)
 	for _, e := range o.logs[k] {
 		if e.slot+60 > now && e.slot <= now && e.slot >= from && e.seq > after {
+			values[e.value] = true
 			slots[e.slot%60] = min(slots[e.slot%60]+e.cost, 65535)
 		}
+	}
+	if o.set.Meters[k.meter].Distinct != 0 {
+		return uint32(len(values))
 	}
 	for _, n := range slots {
 		sum += n

@@ -72,12 +72,20 @@ func (m *meter) wideTable(c *Config, former []wide, bits uint8) *shard.Table {
 			return former[i].Table
 		}
 	}
-	return shard.New(c.Memory, shard.Config{V6: bits, FewV4: true, With: len(m.Attributes) > 0, Peaks: c.Peaks, Seed: c.Seed})
+	config := m.tableConfig(c)
+	config.V4, config.V6, config.FewV4 = 0, bits, true
+	return shard.New(c.Memory, config)
 }
 
 // part is what an event adds to the networks around its key: its cost, until
 // the key has come to its share.
 func (m *meter) part(own count) uint16 {
+	if m.Distinct != 0 {
+		if own.count > m.share {
+			return 0 // so that no key shows its networks more in a window
+		}
+		return own.cost
+	}
 	before := own.count - min(own.count, uint32(own.added))
 	return uint16(min(own.count, m.share) - min(before, m.share))
 }
@@ -89,7 +97,7 @@ func (c *decision) countWide(m *meter, own count) {
 		return
 	}
 	op := shard.Op{Addr: c.event.Addr, Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec), Cost: m.part(own)}
-	if op.Cost == 0 {
+	if op.Cost == 0 || m.Distinct != 0 && !m.show(&op, c.event) {
 		return
 	}
 	var buf [attributesSize]byte
@@ -138,8 +146,8 @@ func (c *decision) retryWide(m *meter, k int, limit uint32) time.Duration {
 	var buf [attributesSize]byte
 	with, _ := m.attributes(c.event, buf[:0])
 	now := m.slot(c.nowSec)
-	cost, _ := m.Match(c.event)
-	slots := m.wide[k].Until(c.event.Addr, unsafetext.String(with), now, limit-min(limit, uint32(cost), m.share))
+	cost := min(c.costOf(m), m.share)
+	slots := m.wide[k].Until(c.event.Addr, unsafetext.String(with), now, limit-min(limit, cost))
 	return m.begin(now + slots).Sub(c.now)
 }
 

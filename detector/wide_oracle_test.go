@@ -35,6 +35,12 @@ func (o *oracle) countWide(now time.Time, i int, m *rules.Meter, ev *edgeguard.E
 	share := o.share(i)
 	cost, _ := m.Match(ev)
 	part := min(own, share) - min(own-min(own, uint32(cost)), share)
+	value, _ := valueOf(m, ev)
+	if m.Distinct != 0 && own <= share {
+		part = 1
+	} else if m.Distinct != 0 {
+		part = 0
+	}
 	if part == 0 {
 		return
 	}
@@ -47,7 +53,7 @@ func (o *oracle) countWide(now time.Time, i int, m *rules.Meter, ev *edgeguard.E
 		prefix, _ := ev.Addr.Prefix(bits)
 		k := logKey{i, edgeguard.Key{Prefix: prefix, With: string(with)}, true}
 		n := seen{before: o.window(k, nowSlot, 0, 0), cost: part, counted: true}
-		o.logs[k] = append(o.logs[k], logged{min(uint32(ev.Time.Unix())/m.Width, nowSlot), part, o.seq})
+		o.logs[k] = append(o.logs[k], logged{min(uint32(ev.Time.Unix())/m.Width, nowSlot), part, o.seq, value})
 		n.own = o.window(k, nowSlot, 0, 0)
 		out[wideKey{i, bits}] = n
 	}
@@ -86,6 +92,9 @@ func TestWideOracle(t *testing.T) {
 		rules.Spec{Name: "part-with", Match: path, Key: rules.Group{With: []string{"host"}}, Threshold: 1, Action: edgeguard.ActionDeny, Window: time.Minute},
 		rules.Spec{Name: "part-dear", Match: path, Threshold: 5, Cost: 3, Action: edgeguard.ActionDeny, Key: rules.Group{V6: 56}},
 		rules.Spec{Name: "part-report", Match: path, Window: 2 * time.Minute, Threshold: 1, Action: edgeguard.ActionDeny, Wide: rules.WideReport},
+		rules.Spec{Name: "paths", Distinct: "path", Threshold: 3, Guard: "1", BlockFor: time.Minute},
+		rules.Spec{Name: "part-hosts", Distinct: "host", Match: path, Threshold: 1, Window: time.Minute, Action: edgeguard.ActionDeny},
+		rules.Spec{Name: "paths-many", Distinct: "path", Threshold: 30, BlockFor: time.Minute},
 		rules.Spec{Name: "each", Key: rules.Group{V6: 128}, Window: 3 * time.Minute, Threshold: 5, BlockFor: 20 * time.Second},
 	)
 	for round := range 12 {
@@ -105,8 +114,12 @@ func TestWideOracle(t *testing.T) {
 			}
 			events[i].Status = uint16(200 + 100*r.IntN(3))
 			events[i].Known |= edgeguard.FieldStatus
-			if r.IntN(3) > 0 {
+			switch r.IntN(6) {
+			case 0, 1, 2:
 				events[i].Path = "/login"
+			case 3:
+				events[i].Path = fmt.Sprint("/login/", r.IntN(100), "?a=", i)
+				events[i].Host = fmt.Sprint("H", r.IntN(40), ".example.org:", r.IntN(3))
 			}
 		}
 		holdEvents(t, set, r, nows, events, fmt.Sprintf("round %d, seed %d", round, seed), nil)

@@ -305,7 +305,12 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector) {
 	}
 }
 
+// writeTable leaves out what counts different values: a window does not say which they were,
+// and a node that starts would count them twice.
 func writeTable(w *snapshot.Writer, t *detector.Table) {
+	if t.Meter.Distinct != 0 {
+		return
+	}
 	w.Meter(snapshot.Meter{Fingerprint: savedName(t), Width: t.Meter.Width})
 	t.Windows(func(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) bool {
 		w.Window(&snapshot.Window{Prefix: prefix, With: with, Head: head, Counts: *counts})

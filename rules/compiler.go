@@ -111,6 +111,9 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	}
 	m.cost = c.cost("cost", max(spec.Cost, 1))
 	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
+	if text := c.distinct(&m, spec); text != "" {
+		canonical = append(canonical, text)
+	}
 	return m, strings.Join(canonical, "; ")
 }
 
@@ -145,14 +148,15 @@ func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
 		}
 		rule.Guard = guard
 	}
-	rule.Limit = c.limit("threshold", rule.Guard, spec.Threshold)
+	most := spec.mostLimit()
+	rule.Limit = c.limit("threshold", rule.Guard, spec.Threshold, most)
 	if len(spec.Candidates) > MaxCandidates {
 		c.problem("candidates", flaw{fmt.Sprintf("too many candidates: %d", len(spec.Candidates)), fmt.Sprintf("use at most %d", MaxCandidates)})
 		return
 	}
 	for i, threshold := range spec.Candidates {
 		path := fmt.Sprintf("candidates[%d]", i)
-		limit := c.limit(path, rule.Guard, threshold)
+		limit := c.limit(path, rule.Guard, threshold, most)
 		if threshold == spec.Threshold || slices.Contains(spec.Candidates[:i], threshold) {
 			c.problem(path, flaw{fmt.Sprintf("threshold %d is given twice", threshold), "remove it: a candidate is another threshold"})
 		}
@@ -161,17 +165,17 @@ func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
 	slices.SortFunc(rule.Candidates, func(a, b Candidate) int { return int(a.Limit) - int(b.Limit) })
 }
 
-func (c *compiler) limit(path string, guard Guard, threshold uint32) uint32 {
+func (c *compiler) limit(path string, guard Guard, threshold, most uint32) uint32 {
 	if threshold == 0 {
 		c.problem(path, flaw{"is missing or 0", "use the cost that a window may reach: at least 1"})
 		return 0
 	}
-	if threshold > guard.most(edgeguard.MaxLimit) {
+	if threshold > guard.most(most) {
 		c.problem(path, flaw{
-			fmt.Sprintf("%d makes a limit over %d, and greater counts are not exact", threshold, edgeguard.MaxLimit),
-			fmt.Sprintf("use at most %d, and a shorter window to stay as strict", guard.most(edgeguard.MaxLimit)),
+			fmt.Sprintf("%d makes a limit over %d, and greater counts are not exact", threshold, most),
+			fmt.Sprintf("use at most %d, and a shorter window to stay as strict", guard.most(most)),
 		})
-		return edgeguard.MaxLimit
+		return most
 	}
 	return guard.Limit(threshold)
 }

@@ -18,9 +18,13 @@ func (c *compiler) fillFleet(rule *Rule, spec *Spec) {
 		c.problem("on_fleet_loss", flaw{fmt.Sprintf("invalid value %v", spec.OnFleetLoss), "use local, open or closed"})
 		return
 	}
+	fix := "remove it, or set scope: fleet"
+	if spec.Distinct != "" {
+		rule.Scope, fix = ScopeNode, "remove it"
+	}
 	switch {
-	case spec.Scope == ScopeNode && spec.OnFleetLoss != LossLocal:
-		c.problem("on_fleet_loss", flaw{"a rule of scope node does not depend on the fleet", "remove it, or set scope: fleet"})
+	case rule.Scope == ScopeNode && spec.OnFleetLoss != LossLocal:
+		c.problem("on_fleet_loss", flaw{"a rule of scope node does not depend on the fleet", fix})
 	case spec.OnFleetLoss == LossClosed && rule.Action == edgeguard.ActionShadow:
 		c.problem("on_fleet_loss", flaw{"closed refuses all matching events, and a shadow rule refuses none", "use local or open, or set action: deny"})
 	}

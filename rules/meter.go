@@ -8,8 +8,8 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// Meter is what is counted: match, key, window and cost. Rules that agree on
-// them share it.
+// Meter is what is counted: match, key, window, and cost or the field whose different
+// values are counted. Rules that agree on them share it.
 //
 // Its methods do not allocate, except for an expression over an odd path or host,
 // and are safe for concurrent use.
@@ -20,6 +20,8 @@ type Meter struct {
 	V4, V6 uint8  // prefix lengths, in bits
 	// Attributes are the key's parts besides the address, in a fixed order.
 	Attributes []Attribute
+	// Distinct is the field whose different values are counted, once each; 0 for events.
+	Distinct edgeguard.Field
 	// Fingerprint identifies the meter in memory, in snapshots and in Redis:
 	// 16 hex digits of a hash over all that changes a count, and of nothing
 	// else. It is the same on every node, and whatever order the author wrote
@@ -126,7 +128,7 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
-	fields := m.match.need
+	fields := m.match.need | m.Distinct
 	if m.when != nil {
 		fields |= m.when.fields
 	}

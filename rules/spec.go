@@ -31,6 +31,9 @@ type Spec struct {
 	Candidates []uint32
 	// Cost is what a matching event adds to the count: 1 by default.
 	Cost uint32
+	// Distinct is the field whose different values a key shows in the window are counted,
+	// in place of events: "path", "port", "host" or "agent". Empty: events, by their cost.
+	Distinct string
 	// Costs are dearer and cheaper events; the first that matches wins over
 	// Cost.
 	Costs []Charge
@@ -45,7 +48,8 @@ type Spec struct {
 	// WhileOver makes a block last for as long as the count stays over the
 	// limit, and BlockFor at least.
 	WhileOver bool
-	// Scope is ScopeFleet by default: the limit is for the whole fleet.
+	// Scope is ScopeFleet by default: the limit is for the whole fleet. With Distinct it is
+	// ScopeNode: two nodes may have seen the same value, so that counts cannot be added.
 	Scope Scope
 	// OnFleetLoss is LossLocal by default. Only a rule of the fleet has another.
 	OnFleetLoss Loss

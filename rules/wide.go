@@ -81,8 +81,8 @@ func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 		site.Times = strictTimes
 	}
 	for _, w := range []Width{home, site} {
-		if w.Bits < meter.V6 {
-			w.Limit = min(rule.Limit*w.Times, greatestCount-1) // at most 65,534 * 64
+		w.Limit = min(rule.Limit*w.Times, greatestCount-1) // at most 65,534 * 64
+		if w.Bits < meter.V6 && (meter.Distinct == 0 || w.Limit <= MaxDistinct) {
 			rule.Widths = append(rule.Widths, w)
 		}
 	}

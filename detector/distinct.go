@@ -1,0 +1,60 @@
+package detector
+
+import (
+	"fmt"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// valueRoom is the stack that a value takes which is not in the form in which it is counted.
+const valueRoom = 2048
+
+// show sets the value that the event shows to a meter of different values. It reports
+// false if the event lacks the field: then it is not counted.
+func (m *meter) show(op *shard.Op, event *edgeguard.Event) bool {
+	if m.Distinct == edgeguard.FieldPort {
+		op.Value = uint64(event.Port) + 1
+		return event.Known&edgeguard.FieldPort != 0
+	}
+	text, ok := m.AsSent(event)
+	if !ok {
+		return m.showOdd(op, event)
+	}
+	op.Value = shard.Value(m.seed, text)
+	return true
+}
+
+// showOdd is show for the others, so that only they pay for the room.
+//
+//go:noinline
+func (m *meter) showOdd(op *shard.Op, event *edgeguard.Event) bool {
+	var room [valueRoom]byte
+	text, known := m.Value(event, room[:0])
+	op.Value = shard.Value(m.seed, text)
+	return known
+}
+
+// again is what one more event adds to the count that is like one of this cost: nothing if
+// its value was just counted.
+func (m *meter) again(cost uint32, justNow bool) uint32 {
+	if m.Distinct != 0 && justNow {
+		return 0
+	}
+	return cost
+}
+
+// reason says why a key is blocked.
+func (m *meter) reason(n count, r *rules.Rule) string {
+	if m.Distinct == 0 {
+		return n.reason()
+	}
+	atLeast := ""
+	if n.count > rules.MaxDistinct {
+		atLeast = "at least "
+	}
+	window := strings.TrimSuffix(strings.Replace(m.Window.String(), "h0m0s", "h", 1), "0s")
+	return fmt.Sprintf("%s%d %s in %s, limit %d (threshold %d)", atLeast, n.count, m.Counts(n.count), window, r.Limit, r.Threshold)
+}
