@@ -42,6 +42,7 @@ type RuleCount struct {
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`
 	Threshold uint32 `json:"threshold"`
+	Distinct  string `json:"distinct,omitempty"` // the field whose different values Count is about
 	// Forgeable says that this is a count of evidence that a stranger can
 	// forge: it raises alarms and blocks no address.
 	Forgeable bool `json:"forgeable,omitempty"`

@@ -12,8 +12,9 @@ import (
 // Rule is a rule and what became of it so far.
 type Rule struct {
 	Name      string `json:"name"`
-	Kind      string `json:"kind"` // what it counts, such as "request"
-	Key       string `json:"key"`  // such as "address" or "address /24, host"
+	Kind      string `json:"kind"`               // what it counts, such as "request"
+	Key       string `json:"key"`                // such as "address" or "address /24, host"
+	Distinct  string `json:"distinct,omitempty"` // the field whose different values it counts
 	Window    int    `json:"window_seconds"`
 	Threshold uint32 `json:"threshold"`
 	Guard     string `json:"guard"` // a decimal

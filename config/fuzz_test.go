@@ -26,6 +26,7 @@ func FuzzParse(f *testing.F) {
 		"", "{", "- ", "node: &a b\nstate: *a", "rules: [{name: a, threshold: 1, cost: [{match: {path: /}, cost: 2}]}]",
 		"fleet: {redis: ['rediss://u@a:1/0', 'rediss://b'], share: 0.25, tls: {ca_file: /a}}", "fleet: {redis: 'unix:///a?db=1'}",
 		"wide: off\nrules: [{name: a, threshold: 1, wide: strict}, {name: b, threshold: 65534, guard: 1, wide: 'off'}, {name: c, threshold: 2, wide: [report]}]",
+		"rules: [{name: a, threshold: 1, count: {distinct: path}}, {name: b, threshold: 400, guard: 1, count: {distinct: host}, scope: node}]",
 		"? node\n: a", "node: \"\\x41\\u00e9\"", "allowlist: ['::/0']", "a: |\n  b\n", "!!map {node: a}", "%YAML 1.2\n---\nnode: a", "node: 'it''s'",
 	} {
 		f.Add([]byte(seed))

@@ -78,13 +78,16 @@ func refusals(n uint32) string { return words.Plural(n, "event", "events") + " o
 
 // crossing says how many were counted and how many the limit allows.
 func crossing(e *admin.Explanation, b *admin.Block) string {
-	window := ""
-	for _, c := range e.Rules {
-		if c.Rule == b.Rule {
-			window = " in " + words.Seconds(c.Window)
+	counted := words.Number(b.Count) + " counted"
+	for i := range e.Rules {
+		if c := &e.Rules[i]; c.Rule == b.Rule {
+			if c.Distinct != "" {
+				counted = words.Values(b.Count, c.Distinct)
+			}
+			counted += " in " + words.Seconds(c.Window)
 		}
 	}
-	return fmt.Sprintf("%s counted%s, and the limit is %s", words.Number(b.Count), window, words.Number(b.Limit))
+	return fmt.Sprintf("%s, and the limit is %s", counted, words.Number(b.Limit))
 }
 
 func quoted(reason string) string {
@@ -106,7 +109,11 @@ func quietSentence(e *admin.Explanation) []clause {
 		return []clause{{"Not blocked, and nothing is counted.", true}}
 	}
 	c := &e.Rules[nearest]
-	text := fmt.Sprintf(" The nearest is rule %s: %s of %s, %s.", c.Rule, words.Number(c.Count), words.Number(c.Limit), words.Percent(c.Count, c.Limit))
+	counted := words.Number(c.Count)
+	if c.Distinct != "" {
+		counted = words.Values(c.Count, c.Distinct)
+	}
+	text := fmt.Sprintf(" The nearest is rule %s: %s of %s, %s.", c.Rule, counted, words.Number(c.Limit), words.Percent(c.Count, c.Limit))
 	switch {
 	case c.Forgeable:
 		text += " These are packets that anybody can forge: they raise alarms and block no address."

@@ -95,7 +95,12 @@ func printExplanation(e *env, x *admin.Explanation) {
 func printRuleCount(e *env, r *admin.RuleCount) {
 	out := e.stdout
 	window := time.Duration(r.Window) * time.Second
-	fmt.Fprintf(out, "\nrule %s: %s of %s in %s (threshold %s): %s", safetext.Strip(r.Rule), words.Number(r.Count), words.Number(r.Limit), words.Span(window), words.Number(r.Threshold), safetext.Strip(r.Does))
+	counted, where := fmt.Sprintf("%s of %s in %s", words.Number(r.Count), words.Number(r.Limit), words.Span(window)), ""
+	if r.Distinct != "" {
+		counted = fmt.Sprintf("%s in %s, limit %s", words.Values(r.Count, safetext.Strip(r.Distinct)), words.Span(window), words.Number(r.Limit))
+		where = ", each value where it was last seen"
+	}
+	fmt.Fprintf(out, "\nrule %s: %s (threshold %s): %s", safetext.Strip(r.Rule), counted, words.Number(r.Threshold), safetext.Strip(r.Does))
 	if r.Scope == "fleet" {
 		fmt.Fprint(out, ", counted on this node")
 	}
@@ -104,7 +109,7 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	}
 	fmt.Fprintln(out)
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
-		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right\n", output.Paint(output.Amber, spark(r.Slots), e.colour), words.Span(window/time.Duration(len(r.Slots))))
+		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right%s\n", output.Paint(output.Amber, spark(r.Slots), e.colour), words.Span(window/time.Duration(len(r.Slots))), where)
 	}
 	printFleetCount(e, r)
 	if r.Under > 0 {

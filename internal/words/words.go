@@ -98,3 +98,13 @@ func Seconds(seconds int) string {
 	}
 	return Length(d)
 }
+
+// Values writes how many different values of a field were counted, such as "24 different
+// paths". From 401 on such a count is a lower bound.
+func Values(n uint32, field string) string {
+	atLeast := ""
+	if n > 400 {
+		atLeast = "at least "
+	}
+	return atLeast + Plural(n, "different "+field, "different "+field+"s")
+}

@@ -30,7 +30,7 @@ func (s *Status) Rules() []admin.Rule {
 		shown := admin.Rule{
 			Name: r.Name, Kind: m.Kind.String(), Key: keyName(m), Window: int(m.Window / time.Second),
 			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Action: r.Action.String(),
-			Scope: scope(g.Config, i),
+			Scope: scope(g.Config, i), Distinct: m.Distinct.String(),
 		}
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
@@ -94,6 +94,9 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	r := &g.Config.Rules.Rules[i]
 	m := &g.Config.Rules.Meters[r.Meter]
 	words := tuning.Config{Live: true, Top: max(n, tuning.DefaultTop), Events: m.Kind.String() + "s"}
+	if m.Distinct != 0 {
+		words.Events = m.Counts(2)
+	}
 	if keyName(m) != "address" {
 		words.Keys = tuning.Noun{One: "key", Many: "keys"}
 	}

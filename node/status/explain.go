@@ -45,7 +45,7 @@ func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts
 func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
 	out := admin.RuleCount{
 		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold,
-		Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
+		Distinct: r.Distinct.String(), Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
 	}
 	if r.Count == 0 && r.Forgeable > 0 {
 		out.Count, out.Forgeable = r.Forgeable, true
