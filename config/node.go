@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard/internal/nearest"
 )
 
 // node is a value of the file, with its path and place.
@@ -104,7 +106,7 @@ func (n node) entries() ([]*ast.MappingValueNode, bool) {
 func (n node) unknown(at place, name string, known fields) {
 	names := slices.Sorted(maps.Keys(known))
 	fix := "remove it"
-	if near, ok := nearest(name, names); ok {
+	if near, ok := nearest.Name(name, names); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 		n.r.bad[join(n.path, near)] = true
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard/internal/nearest"
 )
 
 // text reads text that is written as text: a number or a truth value would be
@@ -66,7 +68,7 @@ func (n node) choice(words ...string) string {
 		}
 	}
 	fix := "use " + strings.Join(words, ", ")
-	if near, ok := nearest(text, words); ok {
+	if near, ok := nearest.Name(text, words); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	n.wrong(fmt.Sprintf("%q is not one of %s", clip(text), strings.Join(words, ", ")), fix)

@@ -1,8 +1,9 @@
-package config
+// Package nearest finds what somebody meant who made a slip of the pen.
+package nearest
 
-// nearest returns the name that is a slip away from the one written: at most a
+// Name returns the name that is a slip away from the one written: at most a
 // third of its letters, of which a swap of neighbours is one.
-func nearest(written string, names []string) (string, bool) {
+func Name(written string, names []string) (string, bool) {
 	const longest = 32
 	if len(written) > longest {
 		return "", false
