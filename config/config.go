@@ -62,7 +62,7 @@ type AccessLog struct {
 	Listen Address // unixgram, unix or tcp
 	Access         // to Listen
 	Format string  // "combined" by default
-	// Emit is what a line may count as. The default is everything that a log can
+	// Emit is what a line may count as. The default is all that the format can
 	// report.
 	Emit edgeguard.Kind
 }
@@ -163,7 +163,7 @@ func (r *reader) settle(c *Config) {
 // yieldToLogs makes forward auth look up only, where a log counts the requests
 // already.
 func (c *Config) yieldToLogs() {
-	counts := func(log AccessLog) bool { return log.Emit&edgeguard.KindRequest != 0 }
+	counts := func(log AccessLog) bool { return log.Emit&reports(log.Format)&edgeguard.KindRequest != 0 }
 	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) {
 		return
 	}
@@ -172,10 +172,10 @@ func (c *Config) yieldToLogs() {
 	}
 }
 
-// Follow adds a log that the command line names. It counts requests and
-// responses; forward auth then only looks up.
+// Follow adds a log that the command line names. It counts all that its format
+// can report; if these are requests, forward auth then only looks up.
 func (c *Config) Follow(file, format string) {
-	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: logKinds})
+	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: reports(format)})
 	c.yieldToLogs()
 }
 

@@ -56,7 +56,7 @@ func (s *Sensors) read(n node) {
 	n.mapping(fields{
 		"accesslog": func(n node) {
 			n.list(func(n node) {
-				log := AccessLog{Format: "combined", Emit: logKinds}
+				log := AccessLog{Format: "combined"}
 				log.read(n)
 				s.checkTwice(n, log.File)
 				s.AccessLog = append(s.AccessLog, log)
@@ -99,6 +99,9 @@ func (l *AccessLog) read(n node) {
 	}
 	if l.File != "" && l.Access != (Access{}) && !n.r.touched(n.path, "mode", "group") {
 		n.wrong("has a mode or a group, which apply to sockets only", "remove them")
+	}
+	if l.Emit == 0 {
+		l.Emit = reports(l.Format)
 	}
 	l.Access = n.access(l.Listen, l.Access, socketMode, "any user can have any address blocked")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard"
+	"edgeguard/logline"
 )
 
 // source is what one configured sensor can supply.
@@ -17,12 +18,21 @@ type source struct {
 var (
 	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader
 	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
-	logKinds     = edgeguard.KindRequest | edgeguard.KindResponse
 	logFields    = map[string]edgeguard.Field{
 		"common":   edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
 		"combined": edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
 	}
 )
+
+// reports returns what lines of a log's format can be reported as. A format that
+// cannot be read is taken for one of an access log: the node says what is wrong.
+func reports(format string) edgeguard.Kind {
+	f, err := logline.ParseFormat(format)
+	if err != nil || f == nil {
+		return edgeguard.KindRequest | edgeguard.KindResponse
+	}
+	return f.Kinds()
+}
 
 // sources lists what the configured sensors supply.
 func (c *Config) sources() []source {
@@ -35,7 +45,7 @@ func (c *Config) sources() []source {
 		if !known {
 			fields = ^edgeguard.Field(0)
 		}
-		all = append(all, source{log.Emit, fields})
+		all = append(all, source{log.Emit & reports(log.Format), fields})
 	}
 	if c.Sensors.Packet != nil {
 		all = append(all, source{c.Sensors.Packet.Kinds, packetFields})
@@ -117,7 +127,7 @@ func (r *reader) counted(c *Config) []Problem {
 		auth |= a.Emit
 	}
 	for _, log := range c.Sensors.AccessLog {
-		logs |= log.Emit
+		logs |= log.Emit & reports(log.Format)
 	}
 	request("listen.auth", auth)
 	request("sensors.accesslog", logs)

@@ -110,6 +110,14 @@ func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
 // [MaxShown]; that many are kept if it is not called.
 func (l *Parser) ShowAtMost(n int) { l.shown = MaxShown - n }
 
+// SetLatest says that stamps without a year, as syslog writes them, are not after
+// that instant. Without it lines with such stamps cannot be read.
+func (l *Parser) SetLatest(at time.Time) {
+	if d, ok := l.parser.(entry.Dated); ok {
+		d.SetLatest(at)
+	}
+}
+
 // Streams reports whether a line of this format must be read to its end, however
 // long it is, to know what it says.
 func (l *Parser) Streams() bool {

@@ -9,10 +9,10 @@
 //	format ─▶ Parser ◀─ Begin: the line that names the columns, where there is one
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
-// The parsers are in the packages below: pattern, jsonlog, csvlog, haproxylog,
-// alblog, squidlog and w3clog, made of scan, which reads values, and entry, which
-// holds a line's fields. Package envelope takes off the JSON that docker, journald
-// and others wrap around a line, and passes the line to one of them.
+// The parsers are in the packages below, such as pattern, jsonlog and regexlog,
+// made of scan, which reads values, and entry, which holds a line's fields.
+// Package envelope takes off the JSON that docker, journald and others wrap around
+// a line, and passes the line to one of them.
 //
 // Lines are read by format, never searched. That is what keeps a client from
 // writing another's address into the log. A field ends where the server ends it:
@@ -45,6 +45,13 @@
 // quote (RFC 4180). A time is RFC 3339, 2006-01-02 15:04:05 with or without a
 // fraction, the common log format's, or a number of seconds, milli-, micro- or
 // nanoseconds since 1970. An address is one, or an IPv4 address as a number.
+//
+// # Regular expressions
+//
+// Any other log is read by an expression with named groups, as package regexlog
+// says:
+//
+//	regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+
 //
 // The package does no I/O and reads no clock. Nothing is allocated for a line,
 // except for one in JSON that is longer than a chunk.

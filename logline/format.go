@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard"
 	"edgeguard/logline/alblog"
 	"edgeguard/logline/csvlog"
 	"edgeguard/logline/entry"
@@ -13,6 +14,7 @@ import (
 	"edgeguard/logline/haproxylog"
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
+	"edgeguard/logline/regexlog"
 	"edgeguard/logline/squidlog"
 	"edgeguard/logline/w3clog"
 )
@@ -25,6 +27,8 @@ type Format struct {
 	// as the columns of a header, is the parser's.
 	start func(zone *time.Location) entry.LineParser
 	wraps bool // the lines are in envelopes
+	// kinds is what a line may be reported as; 0 for requests and their answers.
+	kinds edgeguard.Kind
 }
 
 // String returns the format as it was asked for, to show people what was chosen.
@@ -35,6 +39,14 @@ func (f *Format) String() string { return f.name }
 func (f *Format) HasHeader() bool {
 	_, ok := f.start(time.UTC).(entry.Header)
 	return ok
+}
+
+// Kinds returns what a line of this format may be reported as.
+func (f *Format) Kinds() edgeguard.Kind {
+	if f.kinds == 0 {
+		return edgeguard.KindRequest | edgeguard.KindResponse
+	}
+	return f.kinds
 }
 
 // formats are those with a name, in the order in which auto tries them.
@@ -50,7 +62,7 @@ var formats = []*Format{
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, an nginx log_format or Apache LogFormat string, " +
-	"csv:time=COLUMN,addr=COLUMN, or docker:, journald:, vector: or fluentbit: and one of these"
+	"csv:time=COLUMN,addr=COLUMN, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
 // combined, common, vhost_combined, json, haproxy, alb, squid and w3c; or an nginx
@@ -71,43 +83,50 @@ func ParseFormat(s string) (*Format, error) {
 			return f, nil
 		}
 	}
-	start, err := compileFormat(s)
+	f, err := compileFormat(s)
 	if err != nil {
 		return nil, fmt.Errorf("log format %q: %w", s, err)
 	}
-	if start == nil {
+	if f.start == nil {
 		return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint)
 	}
-	return &Format{name: s, start: start}, nil
+	f.name = s
+	return f, nil
 }
 
-// compileFormat returns what makes the parser of a format without a name, nil
-// if s is not one.
-func compileFormat(s string) (start func(*time.Location) entry.LineParser, err error) {
+// compileFormat returns the format of a text that is no name; it has no start if
+// the text is none.
+func compileFormat(s string) (*Format, error) {
 	if name, inside, found := strings.Cut(s, ":"); found {
 		if form := envelope.Find(name); form != nil {
 			return compileInside(form, inside)
 		}
 	}
 	switch {
+	case strings.HasPrefix(s, "regex"):
+		r, err := regexlog.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		return &Format{start: r.Parser, kinds: r.Kinds()}, nil
 	case strings.HasPrefix(s, "csv"):
 		c, err := csvlog.Parse(s)
-		return c.Parser, err
+		return &Format{start: c.Parser}, err
 	case strings.HasPrefix(s, w3clog.Prefix):
 		c, err := w3clog.Parse(s)
-		return c.Parser, err
+		return &Format{start: c.Parser}, err
 	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
 		l, err := pattern.Nginx(s)
-		return l.Parser, err
+		return &Format{start: l.Parser}, err
 	case strings.HasPrefix(s, "LogFormat") || strings.Contains(s, "%"):
 		l, err := pattern.Apache(s)
-		return l.Parser, err
+		return &Format{start: l.Parser}, err
 	}
-	return nil, nil
+	return &Format{}, nil
 }
 
-// compileInside returns what makes the parser of lines in envelopes.
-func compileInside(form *envelope.Form, s string) (func(*time.Location) entry.LineParser, error) {
+// compileInside returns the format of lines in envelopes.
+func compileInside(form *envelope.Form, s string) (*Format, error) {
 	if name, _, found := strings.Cut(strings.TrimSpace(s), ":"); found && envelope.Find(name) != nil {
 		return nil, errors.New("one envelope is taken off: name the format of the line in it")
 	}
@@ -120,7 +139,7 @@ func compileInside(form *envelope.Form, s string) (func(*time.Location) entry.Li
 	case f.HasHeader():
 		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
 	}
-	return form.Wrap(f.start), nil
+	return &Format{start: form.Wrap(f.start), kinds: f.kinds}, nil
 }
 
 // wrapped are the named formats in envelopes of each form, in the order in which

@@ -3,6 +3,7 @@ package logline
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,13 +11,25 @@ import (
 	"edgeguard/logline/entry"
 )
 
-// parserOf returns a parser of a format, its header read.
-func parserOf(t testing.TB, format, head string) entry.LineParser {
+var parsed sync.Map // formats by their texts: an expression takes milliseconds to compile
+
+func formatOf(t testing.TB, format string) *Format {
 	t.Helper()
+	if f, ok := parsed.Load(format); ok {
+		return f.(*Format)
+	}
 	f, err := ParseFormat(format)
 	if err != nil {
 		t.Fatal(err)
 	}
+	parsed.Store(format, f)
+	return f
+}
+
+// parserOf returns a parser of a format, its header read.
+func parserOf(t testing.TB, format, head string) entry.LineParser {
+	t.Helper()
+	f := formatOf(t, format)
 	p := f.start(time.UTC)
 	if h, ok := p.(entry.Header); ok {
 		if err := h.Bind([]byte(head)); err != nil {

@@ -178,6 +178,15 @@ func TestInjection(t *testing.T) {
 		{"squid", "squid", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))
 		}},
+		{"regex, from the front", `regex:^(?P<time>\d+) \[client (?P<addr>[^\]]+)\] user (?P<agent>.*) not found: (?P<path>.*)$`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf("1455944445 [client %s] user %s not found: %s", addr, nginxEscaped(text()), nginxEscaped(text()))
+		}},
+		{"regex, from the back", `regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+(?: ssh2)?$`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf("2016-02-20T00:00:45-05:00 web-1 sshd[1]: Failed password for %s from %s port 7 ssh2", nginxEscaped(text()), addr)
+		}},
+		{"regex, between fields", `regex:^"(?P<agent>[^"]*)" [^ ]* (?P<addr>[^ ]+) (?P<time>\d+) (?P<path>.*)$`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`"%s" %s %s 1455944445 %s`, nginxEscaped(text()), strings.ReplaceAll(nginxEscaped(text()), " ", "+"), addr, nginxEscaped(text()))
+		}},
 		{"csv", "csv:time=t,addr=a,path=p", "t,x,a,p", false, func(addr string, text func() string) string {
 			return fmt.Sprintf(`2016-02-20 00:00:45,%s,%s,%s`, csvEscaped(text()), addr, csvEscaped(text()))
 		}},

@@ -17,6 +17,11 @@ type Fields struct {
 	Status, port uint16
 	Known        edgeguard.Field
 
+	// Kind is what happened: 0 for a request, and its answer where the status is
+	// known. Forgeable says that a stranger can forge the address.
+	Kind      edgeguard.Kind
+	Forgeable bool
+
 	// Short says that the end of the line is missing, Cut that of the request.
 	// Raw says that the texts have no escapes any more.
 	Short, Cut, Raw bool
@@ -29,6 +34,7 @@ type Fields struct {
 func (f *Fields) Reset() {
 	f.Addr, f.Peer, f.At = netip.Addr{}, netip.Addr{}, scan.Instant{}
 	f.Status, f.port, f.Known = 0, 0, 0
+	f.Kind, f.Forgeable = 0, false
 	f.Request, f.Short, f.Cut = nil, false, false
 }
 
@@ -41,15 +47,12 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 	if f.Request != nil {
 		f.splitRequest()
 	}
-	kind := edgeguard.KindRequest
-	if f.Known&edgeguard.FieldStatus != 0 {
-		kind |= edgeguard.KindResponse
-	}
+	kind, verified := f.kinds()
 	*ev = edgeguard.Event{
 		Time:     f.At.Time(),
 		Addr:     f.Addr,
 		Kind:     kind,
-		Verified: kind,
+		Verified: verified,
 		Proxied:  f.Peer.IsValid() && f.Peer != f.Addr,
 		Status:   f.Status,
 		Port:     f.port,
@@ -64,6 +67,22 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 		return CutShort
 	}
 	return Read
+}
+
+// kinds returns what the line reports, and which of that cannot be forged.
+func (f *Fields) kinds() (kind, verified edgeguard.Kind) {
+	switch {
+	case f.Kind != 0:
+		kind = f.Kind
+	case f.Known&edgeguard.FieldStatus != 0:
+		kind = edgeguard.KindRequest | edgeguard.KindResponse
+	default:
+		kind = edgeguard.KindRequest
+	}
+	if f.Forgeable {
+		return kind, 0
+	}
+	return kind, kind & edgeguard.Verifiable
 }
 
 // text returns a field that is known without its escapes.

@@ -2,6 +2,7 @@ package entry
 
 import (
 	"net/netip"
+	"time"
 
 	"edgeguard"
 )
@@ -44,6 +45,12 @@ type Stream interface {
 	// End fills the event, or returns why the line makes none. The event's strings
 	// are the stream's.
 	End(ev *edgeguard.Event) Reason
+}
+
+// Dated is a parser of stamps that may lack the year.
+type Dated interface {
+	// SetLatest says that such a stamp is not after that instant.
+	SetLatest(time.Time)
 }
 
 // Header is a parser whose file begins with a line that names the columns.

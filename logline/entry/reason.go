@@ -8,7 +8,7 @@ type Reason string
 // The reasons that more than one format has, or that [Reason.Class] distinguishes.
 const (
 	Read         Reason = ""
-	Aside        Reason = "not of a request" // neither an event nor a line that was skipped
+	Aside        Reason = "says nothing of a client" // neither an event nor a line that was skipped
 	NotTheFormat Reason = "not of this format"
 	CutShort     Reason = "the end of the path or of another field is missing: raise the limits of the server's log"
 	TooLong      Reason = "longer than 8 MiB"

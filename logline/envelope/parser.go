@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"slices"
+	"time"
 
 	"edgeguard"
 	"edgeguard/logline/entry"
@@ -56,6 +57,13 @@ func (p *parser) Sure() netip.Addr {
 		return netip.Addr{}
 	}
 	return p.inside.Sure()
+}
+
+// SetLatest implements [entry.Dated].
+func (p *parser) SetLatest(at time.Time) {
+	if d, ok := p.inside.(entry.Dated); ok {
+		d.SetLatest(at)
+	}
 }
 
 // Stream keeps a long envelope: its members may be in any order.

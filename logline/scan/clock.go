@@ -10,6 +10,7 @@ import (
 // concurrent use.
 type Clock struct {
 	Zone   *time.Location // of stamps that name none
+	Latest time.Time      // stamps without a year are not after it; zero: such stamps are not read
 	last   stamp
 	base   int64 // the minute of last in unix seconds; valid if cached
 	cached bool

@@ -16,7 +16,7 @@ import (
 //
 // All of it comes before anything that a client writes.
 func SyslogPrefix(line []byte) int {
-	n := priority(line)
+	n := Priority(line)
 	if n > 0 && HasPrefix(line[n:], "1 ") {
 		return modernPrefix(line, n+2)
 	}
@@ -25,10 +25,8 @@ func SyslogPrefix(line []byte) int {
 		return 0
 	}
 	n += stamp
-	for _, stream := range []string{"stdout F ", "stderr F ", "stdout P ", "stderr P "} {
-		if HasPrefix(line[n:], stream) {
-			return n + len(stream)
-		}
+	if stream := StreamName(line[n:]); stream > 0 {
+		return n + stream
 	}
 	word := wordEnd(line, n)
 	if word < 0 {
@@ -42,8 +40,19 @@ func SyslogPrefix(line []byte) int {
 	return word
 }
 
-// priority returns the length of <190>.
-func priority(line []byte) int {
+// StreamName returns the length of what a container runtime writes after its
+// stamp, 0 if there is nothing of that.
+func StreamName(line []byte) int {
+	for _, stream := range []string{"stdout F ", "stderr F ", "stdout P ", "stderr P "} {
+		if HasPrefix(line, stream) {
+			return len(stream)
+		}
+	}
+	return 0
+}
+
+// Priority returns the length of <190>.
+func Priority(line []byte) int {
 	if len(line) == 0 || line[0] != '<' {
 		return 0
 	}

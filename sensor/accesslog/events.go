@@ -75,6 +75,7 @@ func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 		examples = 1 // one more of each page: they are not free
 	}
 	in.lines.ShowAtMost(examples)
+	in.lines.SetLatest(now)
 	in.lines.Parse(&p.Chunk)
 	in.judge(p)
 	return now, in.stamp(now, p)

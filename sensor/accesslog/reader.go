@@ -84,6 +84,7 @@ func (r *Reader) begin(o *Options) error {
 		}
 	}
 	r.lines = r.format.Parser(r.src.name, o.Zone)
+	r.lines.SetLatest(r.src.changed)
 	rest, line, err := r.lines.Begin(r.first.Text)
 	if err != nil {
 		return fmt.Errorf("%s:%d: %w", r.src.name, line, err)

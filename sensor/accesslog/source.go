@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 )
 
 // source is the bytes of one log: a file, or standard input,
@@ -17,6 +18,8 @@ type source struct {
 	name  string
 	file  *os.File // nil for standard input
 	size  int64    // bytes on disk, 0 if not known
+	// changed is when it was last written to: after all that its lines report.
+	changed time.Time
 	taken atomic.Int64
 	// live says that the bytes come as they are written, so that waiting for a
 	// full block would hold back what is there.
@@ -46,14 +49,14 @@ func openSource(name string, o *Options) (*source, error) {
 		return nil, err
 	}
 	if info.Mode().IsRegular() {
-		s.size = info.Size()
+		s.size, s.changed = info.Size(), info.ModTime()
 	}
 	return s, nil
 }
 
 // newSource looks at the first bytes, which name gzip (RFC 1952, 2.3.1).
 func newSource(name string, file *os.File, r io.Reader, live bool) (*source, error) {
-	s := &source{name: name, file: file, live: live}
+	s := &source{name: name, file: file, live: live, changed: time.Now()}
 	buffered := bufio.NewReaderSize(counting{r, &s.taken}, 64<<10)
 	s.Reader = buffered
 	magic, err := buffered.Peek(3)

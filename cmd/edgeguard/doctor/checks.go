@@ -162,6 +162,8 @@ func (x *examination) log(file, format string) {
 	switch {
 	case s.Lines == 0:
 		x.note(Doubt, about, "is readable but empty: nothing is counted until the server writes to it")
+	case s.Events == 0 && s.Skipped == 0:
+		x.note(OK, about, "none of its first %d lines is one that format %s counts", s.Lines, r.Format())
 	case s.Events == 0:
 		x.note(Wrong, about, "none of its first %d lines has format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:

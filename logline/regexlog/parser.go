@@ -1,0 +1,155 @@
+package regexlog
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/unsafetext"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
+)
+
+// maxText is the longest line that is matched. A match takes time in proportion
+// to the line and to the expression, so that long lines would be a client's way to
+// keep a node busy; services cut what a client sends long before.
+const maxText = 16 << 10
+
+const (
+	tooLong entry.Reason = "longer than 16 KiB, which is all that an expression is matched with"
+	noStamp entry.Reason = "no time in the group time, nor at the line's beginning"
+)
+
+// parser reads the lines of one log.
+type parser struct {
+	format *Format
+	clock  scan.Clock
+	f      entry.Fields
+}
+
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
+	if len(line) > maxText {
+		return tooLong
+	}
+	at, stamp := p.stamp(line)
+	for _, pat := range p.format.patterns {
+		text := line
+		if pat.message {
+			text = line[stamp:]
+		}
+		if !strings.Contains(unsafetext.String(text), pat.literal) {
+			continue
+		}
+		if found := pat.re.FindSubmatchIndex(text); found != nil {
+			p.f.Reset()
+			p.f.Raw, p.f.At = true, at
+			return p.event(pat, text, found, stamp > 0, ev)
+		}
+	}
+	return entry.Aside
+}
+
+// Head refuses a line that is longer than any that is matched.
+func (p *parser) Head([]byte, *edgeguard.Event) entry.Reason { return tooLong }
+
+// Sure knows none: which expression a line is of is not known.
+func (p *parser) Sure() netip.Addr { return netip.Addr{} }
+
+// SetLatest says that stamps without a year are not after that instant.
+func (p *parser) SetLatest(at time.Time) { p.clock.Latest = at }
+
+// stamp reads the time at the beginning of a line, and returns the length of it
+// and of the blank and the stream's name after it; 0 where there is none.
+func (p *parser) stamp(line []byte) (at scan.Instant, n int) {
+	n = scan.Priority(line)
+	if n > 0 && scan.HasPrefix(line[n:], "1 ") {
+		n += 2
+	}
+	at, size, ok := p.clock.Stamp(line[n:])
+	if !ok {
+		return scan.Instant{}, 0
+	}
+	if n += size; n < len(line) && line[n] == ':' {
+		n++
+	}
+	if n < len(line) && line[n] == ' ' {
+		n++
+	}
+	return at, n + scan.StreamName(line[n:])
+}
+
+// event makes the event of a line that matched.
+func (p *parser) event(pat *pattern, text []byte, found []int, dated bool, ev *edgeguard.Event) entry.Reason {
+	for i, g := range pat.groups {
+		from, to := found[2*i], found[2*i+1]
+		if g == noGroup || from < 0 {
+			continue
+		}
+		switch value := text[from:to]; g {
+		case groupAddr:
+			addr, ok := scan.AddrMaybePort(value)
+			if !ok {
+				return entry.BadAddr
+			}
+			p.f.Addr = addr
+		case groupTime:
+			if !p.readTime(pat, value) {
+				return entry.BadTime
+			}
+			dated = true
+		default:
+			p.set(g, value)
+		}
+	}
+	if !dated {
+		return noStamp
+	}
+	return p.f.Event(ev)
+}
+
+// readTime reads the group time.
+func (p *parser) readTime(pat *pattern, value []byte) bool {
+	if pat.layout == nil {
+		at, n, ok := p.clock.Stamp(value)
+		p.f.At = at
+		return ok && n == len(value)
+	}
+	var d scan.Date
+	if n, ok := d.Read(pat.layout, value); !ok || n != len(value) {
+		return false
+	}
+	at, ok := d.Instant(&p.clock)
+	p.f.At = at
+	return ok
+}
+
+// set keeps what any other group holds.
+func (p *parser) set(g group, value []byte) {
+	switch g {
+	case groupRequest:
+		p.f.Request = value
+	case groupMethod:
+		p.f.SetMethod(value)
+	case groupPath:
+		p.f.SetPath(value)
+	case groupAgent:
+		p.f.SetAgent(value)
+	case groupHost:
+		p.f.SetHost(value)
+	case groupNode:
+		p.f.SetNode(value)
+	case groupStatus:
+		if v, ok := scan.SmallNumber(value); ok {
+			p.f.SetStatus(v)
+		}
+	case groupPort:
+		if v, ok := scan.SmallNumber(value); ok {
+			p.f.SetPort(v)
+		}
+	case groupForgeable:
+		p.f.Forgeable = true
+	default:
+		p.f.Kind |= 1 << (g - groupKind)
+	}
+}

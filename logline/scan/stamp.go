@@ -1,0 +1,181 @@
+package scan
+
+import (
+	"bytes"
+	"time"
+)
+
+// Stamp reads the time at the start of b, in brackets or without, and returns
+// its length. It knows the layouts that name one instant whoever reads them:
+//
+//	2006-01-02T15:04:05.123+01:00, 2006/01/02 15:04:05 UTC, 2006.01.02-15:04:05
+//	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
+//	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
+//	1136214245.123
+//
+// A day and a month in digits, which may be either, are none of these.
+func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
+	if len(b) == 0 || b[0] != '[' {
+		return c.stamp(b)
+	}
+	t, n, ok = c.stamp(b[1:])
+	if !ok || n+1 >= len(b) || b[n+1] != ']' {
+		return t, 0, false
+	}
+	return t, n + 2, true
+}
+
+func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
+	switch {
+	case len(b) < 10:
+		return t, 0, false
+	case !IsDigit(b[0]):
+		return c.monthFirst(b)
+	case b[2] == '/' && len(b) > 11 && b[11] == ':':
+		return c.CLF(b)
+	case b[2] == '-' && b[6] == '-':
+		return c.dayMonth(b)
+	case !IsDigit(b[4]):
+		return c.yearFirst(b)
+	}
+	if t, n, ok = UnixNumber(b, 0); !ok || t.sec < 1e8 { // a short number is no time
+		return t, 0, false
+	}
+	return t, n, true
+}
+
+// yearFirst reads 2006-01-02 15:04:05 with any of the usual delimiters.
+func (c *Clock) yearFirst(b []byte) (t Instant, n int, ok bool) {
+	var d civil
+	if len(b) < 19 || bytes.IndexByte([]byte("-/.:"), b[4]) < 0 || b[7] != b[4] || bytes.IndexByte([]byte("T -"), b[10]) < 0 ||
+		Number(b, 4, &d.year) == 0 || Number(b[5:], 2, &d.month) == 0 || Number(b[8:], 2, &d.day) == 0 {
+		return t, 0, false
+	}
+	if t.nsec, n, ok = d.timeOfDay(b, 11); !ok {
+		return t, 0, false
+	}
+	n = d.readZone(b, n)
+	return c.civilInstant(d, t.nsec, n)
+}
+
+// dayMonth reads 02-Jan-2006 15:04:05.
+func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
+	var d civil
+	if len(b) < 20 || b[11] != ' ' || Number(b, 2, &d.day) == 0 || Number(b[7:], 4, &d.year) == 0 {
+		return t, 0, false
+	}
+	if d.month, ok = monthOf(b[3:6]); !ok {
+		return t, 0, false
+	}
+	if t.nsec, n, ok = d.timeOfDay(b, 12); !ok {
+		return t, 0, false
+	}
+	n = d.readZone(b, n)
+	return c.civilInstant(d, t.nsec, n)
+}
+
+// monthFirst reads Jan 2 15:04:05, with a weekday before it and a year before or
+// after the time of day if they are there.
+func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
+	if weekday(b) {
+		n = 4
+	}
+	var d civil
+	if len(b) < n+14 || b[n+3] != ' ' {
+		return t, 0, false
+	}
+	if d.month, ok = monthOf(b[n:]); !ok {
+		return t, 0, false
+	}
+	n += 4
+	if b[n] == ' ' {
+		n++
+	}
+	for start := n; n < start+2 && IsDigit(b[n]); n++ {
+		d.day = d.day*10 + int(b[n]-'0')
+	}
+	if n+1 >= len(b) || b[n] != ' ' {
+		return t, 0, false
+	}
+	n++
+	if len(b) > n+4 && b[n+4] == ' ' && Number(b[n:], 4, &d.year) > 0 {
+		n += 5
+	}
+	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
+		return t, 0, false
+	}
+	if end := n + 5; d.year == 0 && len(b) >= end && b[n] == ' ' && (len(b) == end || !IsAlnum(b[end])) && Number(b[n+1:], 4, &d.year) > 0 {
+		n = end
+	}
+	if d.year == 0 && !c.guessYear(&d) {
+		return t, 0, false
+	}
+	return c.civilInstant(d, t.nsec, n)
+}
+
+// weekday reports whether b begins with a day's name of three letters.
+func weekday(b []byte) bool {
+	const names = "MonTueWedThuFriSatSun"
+	for i := 0; i < len(names); i += 3 {
+		if HasPrefix(b, names[i:i+3]) && len(b) > 3 && b[3] == ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// timeOfDay reads 15:04:05 from b[n], with a fraction if it is there, and returns
+// the index after it.
+func (d *civil) timeOfDay(b []byte, n int) (nsec int32, next int, ok bool) {
+	if len(b) < n+8 || b[n+2] != ':' || b[n+5] != ':' ||
+		Number(b[n:], 2, &d.hour) == 0 || Number(b[n+3:], 2, &d.minute) == 0 || Number(b[n+6:], 2, &d.second) == 0 {
+		return 0, n, false
+	}
+	n += 8
+	if n+1 < len(b) && (b[n] == '.' || b[n] == ',') && IsDigit(b[n+1]) {
+		nsec, n = fraction(b, n+1)
+	}
+	return nsec, n, true
+}
+
+// readZone reads a zone from b[n], with a blank before it or without, and returns
+// the index after it: n where there is none.
+func (d *civil) readZone(b []byte, n int) int {
+	at := n
+	if at < len(b) && b[at] == ' ' {
+		at++
+	}
+	if HasPrefix(b[at:], "UTC") || HasPrefix(b[at:], "GMT") {
+		d.zoned = true
+		return at + 3
+	}
+	off, size := isoZone(b[at:])
+	if size == 0 || size == 1 && at > n { // a Z behind a blank is a word
+		return n
+	}
+	d.offset, d.zoned = off, true
+	return at + size
+}
+
+func (c *Clock) civilInstant(d civil, nsec int32, n int) (Instant, int, bool) {
+	if !d.valid() {
+		return Instant{}, 0, false
+	}
+	return Instant{d.unix(c.Zone), nsec}, n, true
+}
+
+// guessYear gives a stamp without a year the last one in which it is not more
+// than a day after the clock's Latest. It reports whether there is one.
+func (c *Clock) guessYear(d *civil) bool {
+	if c.Latest.IsZero() {
+		return false
+	}
+	const oneDay = 24 * 60 * 60
+	limit := c.Latest.Unix() + oneDay
+	for d.year = time.Unix(limit, 0).In(c.Zone).Year(); d.year > 1970; d.year-- {
+		if d.valid() && d.unix(c.Zone) <= limit {
+			return true
+		}
+	}
+	return false
+}
