@@ -17,9 +17,9 @@ import (
 // maxPattern bounds an expression's length.
 const maxPattern = 4 << 10
 
-// Format is one expression or several, of which the first that matches a line
-// counts. It is immutable and safe for concurrent use.
-type Format struct {
+// Expressions are one or several, of which the first that matches a line
+// counts. They are immutable and safe for concurrent use.
+type Expressions struct {
 	patterns []*pattern
 	kinds    edgeguard.Kind
 }
@@ -61,7 +61,7 @@ var groupNames = map[string]group{
 // Parse reads regex:EXPRESSION or regex[LAYOUT]:EXPRESSION as an operator writes
 // it. LAYOUT is that of the group time, in the verbs of strftime, where it is none
 // of the usual ones.
-func Parse(s string) (*Format, error) {
+func Parse(s string) (*Expressions, error) {
 	head, expr, found := strings.Cut(s, ":")
 	if layout, ok := strings.CutPrefix(s, "regex["); ok {
 		layout, expr, found = strings.Cut(layout, "]:")
@@ -77,8 +77,8 @@ func Parse(s string) (*Format, error) {
 // Compile compiles expressions, as [Parse] takes one; layout is that of their
 // group time, empty for the usual ones. The error says which expression is wrong,
 // and why.
-func Compile(layout string, exprs ...string) (*Format, error) {
-	f := &Format{}
+func Compile(layout string, exprs ...string) (*Expressions, error) {
+	f := &Expressions{}
 	var date scan.DateFormat
 	if layout != "" {
 		var err error
@@ -101,10 +101,10 @@ func Compile(layout string, exprs ...string) (*Format, error) {
 }
 
 // Kinds returns what a line can be reported as.
-func (f *Format) Kinds() edgeguard.Kind { return f.kinds }
+func (f *Expressions) Kinds() edgeguard.Kind { return f.kinds }
 
 // Parser returns the parser of one log. Zone is that of times that name none.
-func (f *Format) Parser(zone *time.Location) entry.LineParser {
+func (f *Expressions) Parser(zone *time.Location) entry.LineParser {
 	return &parser{format: f, clock: scan.Clock{Zone: zone}}
 }
 

@@ -23,7 +23,7 @@ const (
 
 // parser reads the lines of one log.
 type parser struct {
-	format *Format
+	format *Expressions
 	clock  scan.Clock
 	f      entry.Fields
 }

@@ -15,12 +15,12 @@ import (
 // decompressed if they are gzip's.
 type source struct {
 	io.Reader
-	name  string
-	file  *os.File // nil for standard input
-	size  int64    // bytes on disk, 0 if not known
+	name string
+	file *os.File // nil for standard input
+	size int64    // bytes on disk, 0 if not known
 	// changed is when it was last written to: after all that its lines report.
 	changed time.Time
-	taken atomic.Int64
+	taken   atomic.Int64
 	// live says that the bytes come as they are written, so that waiting for a
 	// full block would hold back what is there.
 	live       bool
