@@ -15,6 +15,7 @@ import (
 func tuneCommand(e *env) *cobra.Command {
 	var s settings
 	var key string
+	var normal []string
 	c := &cobra.Command{
 		Use:   "tune [flags] FILE…",
 		Short: "Show what each threshold would have caught, and suggest one",
@@ -22,9 +23,11 @@ func tuneCommand(e *env) *cobra.Command {
 distribution of the keys' highest counts, the highest keys with what they did, and
 what each threshold would have refused. It suggests a threshold above all that look
 like customers, if nearly all above it look hostile, and never one that is worse than
-the rule as it is. Use one log of a normal day and one of an attack.`,
+the rule as it is. Compare the log of an attack with one of a normal day by --normal.
+Where the files can be read twice, it also proposes rules, as YAML for the config.`,
 		Example: `  edgeguard tune /var/log/nginx/access.log
   edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
+  edgeguard tune --normal access.log.7.gz access.log
   edgeguard tune --key 203.0.113.9 access.log
   edgeguard tune --window 1m --json access.log`,
 		Args: files,
@@ -32,7 +35,7 @@ the rule as it is. Use one log of a normal day and one of an attack.`,
 			if err := s.check(c); err != nil {
 				return err
 			}
-			t := tuneJob{env: e, settings: &s, book: evidence.NewBook(0)}
+			t := tuneJob{env: e, settings: &s, normal: normal}
 			if key != "" {
 				addr, err := netip.ParseAddr(key)
 				if err != nil {
@@ -44,6 +47,7 @@ the rule as it is. Use one log of a normal day and one of an attack.`,
 		},
 	}
 	s.flags(c)
+	c.Flags().StringSliceVar(&normal, "normal", nil, "a `FILE` of a normal day to compare with (may be repeated): no threshold refuses what it shows")
 	c.Flags().StringVar(&key, "key", "", "show only what this `ADDRESS` did and counted")
 	return c
 }
@@ -53,52 +57,95 @@ type tuneJob struct {
 	env      *env
 	settings *settings
 	key      netip.Addr // the only one to show, if it is valid
-	book     *evidence.Book
+	normal   []string   // files of a normal day
+}
+
+// tunedLog is a log that was read, and what its addresses did.
+type tunedLog struct {
+	*job
+	book   *evidence.Book
+	report *replay.Report
 }
 
 // files reads the files and prints what was found.
 func (t *tuneJob) files(ctx context.Context, names []string) error {
+	log, err := t.read(ctx, names)
+	if log == nil {
+		return err
+	}
+	defer log.close()
+	var normal *tunedLog
+	if len(t.normal) > 0 {
+		var normalErr error
+		if normal, normalErr = t.read(ctx, t.normal); normalErr != nil {
+			return fmt.Errorf("--normal: %w", normalErr)
+		}
+		defer normal.close()
+	}
+	if printErr := t.print(ctx, log, normal); printErr != nil {
+		return printErr
+	}
+	return err
+}
+
+// read replays files. The log is nil if the error left nothing to show.
+func (t *tuneJob) read(ctx context.Context, names []string) (*tunedLog, error) {
 	job, err := t.settings.prepare(t.env, names)
+	if err != nil {
+		return nil, err
+	}
+	log := &tunedLog{job: job, book: evidence.NewBook(0)}
+	job.config.Tune, job.config.Seen, job.takeBack = true, log.book.Add, log.book.Reset
+	log.report, err = job.run(ctx)
+	if log.report.Events == 0 && err != nil {
+		job.close()
+		return nil, err
+	}
+	return log, err
+}
+
+func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
+	text := tune.Text{Out: t.env.stdout, Colour: t.env.colour}
+	if t.key.IsValid() {
+		text.Key(log.report, log.book, t.key)
+		return nil
+	}
+	var findings []*tune.Found
+	for i := range log.report.Rules {
+		findings = append(findings, tune.Find(&log.report.Rules[i], normal.normal(i), log.book, t.settings.rows))
+	}
+	proposed, err := t.propose(ctx, log, normal)
 	if err != nil {
 		return err
 	}
-	defer job.close()
-	job.config.Tune, job.config.Seen, job.takeBack = true, t.book.Add, t.book.Reset
-	report, runErr := job.run(ctx)
-	if report.Events == 0 && runErr != nil {
-		return runErr
-	}
-	if err := t.print(job, report); err != nil {
-		return err
-	}
-	return runErr
-}
-
-func (t *tuneJob) print(j *job, r *replay.Report) error {
-	text := tune.Text{Out: t.env.stdout, Colour: t.env.colour}
-	if t.key.IsValid() {
-		text.Key(r, t.book, t.key)
-		return nil
-	}
-	var findings []*tune.Finding
-	for i := range r.Rules {
-		findings = append(findings, tune.Find(&r.Rules[i], t.book, t.settings.rows))
-	}
 	if t.settings.json {
-		return tune.JSON(t.env.stdout, findings)
+		return tune.JSON(t.env.stdout, findings, proposed)
 	}
-	j.printInputs(r)
+	log.printInputs(log.report)
+	if normal != nil {
+		fmt.Fprintln(t.env.stdout, "compared with a normal day:")
+		normal.printInputs(normal.report)
+	}
 	for _, f := range findings {
 		fmt.Fprintln(t.env.stdout)
-		j.printRule(f.RuleReport)
+		log.printRule(f.RuleReport)
 		if f.Tally.Peaks.Total() == 0 {
 			fmt.Fprintf(t.env.stdout, "no event matched\n")
 			continue
 		}
 		text.Distribution(f)
-		j.printWide(f.RuleReport)
+		log.printWide(f.RuleReport)
 		text.Thresholds(f)
 	}
-	j.printWarnings(r)
+	text.Rules(proposed)
+	log.printWarnings(log.report)
 	return nil
+}
+
+// normal is what rule i counted on a normal day; nil without a log of one.
+func (l *tunedLog) normal(i int) *tune.Normal {
+	if l == nil {
+		return nil
+	}
+	return tune.NormalOf(l.report.Rules[i].Tally, l.book)
 }

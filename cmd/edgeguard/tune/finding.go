@@ -12,13 +12,15 @@ import (
 	"edgeguard/tuning/evidence"
 )
 
-// Finding is what was found of one rule.
-type Finding struct {
+// Found is what was found of one rule.
+type Found struct {
 	*replay.RuleReport
 	Suggestion tuning.Suggestion
 	// Outcomes are what thresholds would have done: round ones, the rule's own, its
 	// candidates and the suggested one.
 	Outcomes []tuning.Outcome
+	// Normal is what the rule counted on a normal day; nil without a log of one.
+	Normal *Normal
 	// Leaders are the highest keys.
 	Leaders []Leader
 }
@@ -34,11 +36,15 @@ type Leader struct {
 
 // Find returns what was found of a rule: with at most rows leaders, 0 for all that
 // are kept. An empty book says nothing: then the suggestion goes by the counts.
-func Find(rr *replay.RuleReport, book *evidence.Book, rows int) *Finding {
-	f := &Finding{RuleReport: rr}
+func Find(rr *replay.RuleReport, normal *Normal, book *evidence.Book, rows int) *Found {
+	f := &Found{RuleReport: rr, Normal: normal}
+	highest := uint32(0)
+	if normal != nil {
+		highest = normal.Highest
+	}
 	limitOf := rr.Rule.Guard.Limit
 	if book.Len() > 0 {
-		f.Suggestion = rr.Tally.SuggestBy(limitOf, book.Basis(rr.Rule.Threshold, 0))
+		f.Suggestion = rr.Tally.SuggestBy(limitOf, book.Basis(rr.Rule.Threshold, highest))
 	} else {
 		f.Suggestion = rr.Tally.Suggest(limitOf)
 	}
@@ -58,7 +64,7 @@ func leader(p tuning.Peak, book *evidence.Book) Leader {
 
 // ladder adds the rule's own threshold, its candidates and the suggested threshold to
 // round ones.
-func (f *Finding) ladder() []tuning.Outcome {
+func (f *Found) ladder() []tuning.Outcome {
 	t, limitOf := f.Tally, f.Rule.Guard.Limit
 	ladder := t.Outcomes(nil, limitOf)
 	extra := []uint32{f.Rule.Threshold, f.Suggestion.Threshold}
@@ -74,8 +80,13 @@ func (f *Finding) ladder() []tuning.Outcome {
 	return slices.CompactFunc(ladder, func(a, b tuning.Outcome) bool { return a.Threshold == b.Threshold })
 }
 
+// normalKeys is how many keys a threshold would have refused on the normal day.
+func (f *Found) normalKeys(threshold uint32) uint64 {
+	return f.Normal.Tally.Outcome(threshold, f.Rule.Guard.Limit).Keys
+}
+
 // note says what a threshold of the ladder is.
-func (f *Finding) note(threshold uint32) string {
+func (f *Found) note(threshold uint32) string {
 	switch {
 	case threshold == f.Rule.Threshold:
 		return "← the rule"
@@ -87,7 +98,7 @@ func (f *Finding) note(threshold uint32) string {
 	return ""
 }
 
-func (f *Finding) isCandidate(threshold uint32) bool {
+func (f *Found) isCandidate(threshold uint32) bool {
 	for _, c := range f.Rule.Candidates {
 		if c.Threshold == threshold {
 			return true

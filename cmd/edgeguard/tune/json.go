@@ -9,6 +9,7 @@ import (
 	"edgeguard/replay"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
+	"edgeguard/tuning/propose"
 )
 
 // ruleJSON is one rule as tune prints it.
@@ -24,8 +25,17 @@ type ruleJSON struct {
 	Wide       []wideJSON      `json:"wide,omitempty"`
 	Thresholds []outcomeJSON   `json:"thresholds"`
 	Suggestion *suggestionJSON `json:"suggestion,omitempty"`
+	// Normal is the same of a normal day: with Highest, the highest count of a key that
+	// does not look hostile.
+	Normal *normalJSON `json:"normal,omitempty"`
 	// Reason says why there is no suggestion.
 	Reason string `json:"reason,omitempty"`
+}
+
+type normalJSON struct {
+	Keys    uint64    `json:"keys"`
+	Peaks   PeaksJSON `json:"peaks"`
+	Highest uint32    `json:"highest"`
 }
 
 // PeaksJSON is where the keys' greatest counts lie.
@@ -79,6 +89,8 @@ type outcomeJSON struct {
 	Keys       uint64  `json:"keys"`
 	Events     uint64  `json:"events"`
 	EventShare float64 `json:"event_share"`
+	// Normal is how many keys it would have refused on a normal day.
+	Normal *uint64 `json:"normal_keys,omitempty"`
 }
 
 type suggestionJSON struct {
@@ -115,22 +127,32 @@ func wideOf(rr *replay.RuleReport) (out []wideJSON) {
 	return out
 }
 
-func outcomeOf(o tuning.Outcome) outcomeJSON {
-	return outcomeJSON{o.Threshold, o.Limit, o.Keys, o.Events, o.EventShare}
+func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
+	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
+	if f.Normal != nil {
+		keys := f.normalKeys(o.Threshold)
+		j.Normal = &keys
+	}
+	return j
 }
 
-// JSON prints one object a rule.
-func JSON(out io.Writer, findings []*Finding) error {
+// JSON prints one object a rule, and one for each that is proposed.
+func JSON(out io.Writer, findings []*Found, proposed []propose.Proposed) error {
 	encoder := json.NewEncoder(out)
 	for _, f := range findings {
 		if err := encoder.Encode(jsonOf(f)); err != nil {
 			return err
 		}
 	}
+	for i := range proposed {
+		if err := encoder.Encode(proposalOf(&proposed[i])); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func jsonOf(f *Finding) ruleJSON {
+func jsonOf(f *Found) ruleJSON {
 	t := f.Tally
 	j := ruleJSON{Type: "tune", Rule: f.Rule.Name, Threshold: f.Rule.Threshold, Limit: f.Rule.Limit,
 		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: PeaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(f.RuleReport), Thresholds: []outcomeJSON{}}
@@ -138,14 +160,17 @@ func jsonOf(f *Finding) ruleJSON {
 		j.Top = append(j.Top, topOf(&f.Leaders[i]))
 	}
 	for _, o := range f.Outcomes {
-		j.Thresholds = append(j.Thresholds, outcomeOf(o))
+		j.Thresholds = append(j.Thresholds, f.outcomeOf(o))
+	}
+	if n := f.Normal; n != nil {
+		j.Normal = &normalJSON{n.Tally.Peaks.Total(), PeaksOf(&n.Tally.Peaks), n.Highest}
 	}
 	s := f.Suggestion
 	if s.Threshold == 0 {
 		j.Reason = s.Reason
 		return j
 	}
-	j.Suggestion = &suggestionJSON{outcomeOf(s.Outcome), s.Gap.Low, s.Gap.High, s.Keep, s.Above.Hostile, s.Above.Benign, s.Above.Unknown, s.Reason}
+	j.Suggestion = &suggestionJSON{f.outcomeOf(s.Outcome), s.Gap.Low, s.Gap.High, s.Keep, s.Above.Hostile, s.Above.Benign, s.Above.Unknown, s.Reason}
 	return j
 }
 

@@ -22,9 +22,13 @@ type Text struct {
 }
 
 // Distribution shows how high the counts went, and who led.
-func (t Text) Distribution(f *Finding) {
+func (t Text) Distribution(f *Found) {
 	fmt.Fprintf(t.Out, "\nhighest counts of %s in %s:\n", words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
 	t.histogram(&f.Tally.Peaks)
+	if n := f.Normal; n != nil {
+		fmt.Fprintf(t.Out, "\non the normal day, of %s (the highest that does not look hostile: %s):\n", words.Plural(n.Tally.Peaks.Total(), "key", "keys"), words.Number(n.Highest))
+		t.histogram(&n.Tally.Peaks)
+	}
 	fmt.Fprintf(t.Out, "\nhighest:\n")
 	for i := range f.Leaders {
 		t.leader(&f.Leaders[i])
@@ -119,7 +123,7 @@ func name(p netip.Prefix) string {
 }
 
 // Thresholds shows what each threshold would have done, and the suggestion.
-func (t Text) Thresholds(f *Finding) {
+func (t Text) Thresholds(f *Found) {
 	fmt.Fprintln(t.Out)
 	table := &output.Table{}
 	table.Column("  threshold", true, "")
@@ -128,9 +132,16 @@ func (t Text) Thresholds(f *Finding) {
 	table.Column("of keys", true, "")
 	table.Column(f.Meter.Kind.String()+"s over", true, "")
 	table.Column("of all", true, "")
+	if f.Normal != nil {
+		table.Column("normal day", true, "")
+	}
 	table.Column("", false, output.Faint)
 	for _, o := range f.Outcomes {
-		table.Row("  "+words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare), f.note(o.Threshold))
+		row := []string{"  " + words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
+		if f.Normal != nil {
+			row = append(row, words.Number(f.normalKeys(o.Threshold)))
+		}
+		table.Row(append(row, f.note(o.Threshold))...)
 	}
 	table.Print(t.Out, t.Colour)
 	s := f.Suggestion

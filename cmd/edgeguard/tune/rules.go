@@ -1,0 +1,56 @@
+package tune
+
+import (
+	"fmt"
+
+	"edgeguard/internal/words"
+	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
+	"edgeguard/tuning/propose"
+)
+
+// Rules shows proposed rules as lines for a config.
+func (t Text) Rules(proposed []propose.Proposed) {
+	if len(proposed) == 0 {
+		return
+	}
+	fmt.Fprintf(t.Out, "\nproposed: %s for the config; try it with `edgeguard replay` first\n\nrules:\n", words.Plural(len(proposed), "rule", "rules"))
+	for i := range proposed {
+		fmt.Fprint(t.Out, proposed[i].YAML())
+	}
+}
+
+// ruleProposalJSON is a rule that the log asks for.
+type ruleProposalJSON struct {
+	Type      string `json:"type"`
+	Rule      string `json:"rule"`
+	Threshold uint32 `json:"threshold"`
+	Hostile   int    `json:"hostile"`
+	Unknown   int    `json:"unknown"`
+	Reason    string `json:"reason"`
+	YAML      string `json:"yaml"`
+}
+
+func proposalOf(r *propose.Proposed) ruleProposalJSON {
+	above := r.Suggestion.Above
+	return ruleProposalJSON{"proposal", r.Spec.Name, r.Spec.Threshold, above.Hostile, above.Unknown, r.Says, r.YAML()}
+}
+
+// Normal is what a rule counted on a normal day.
+type Normal struct {
+	Tally *tuning.Tally
+	// Highest is the highest count of a key that does not look hostile.
+	Highest uint32
+}
+
+// NormalOf returns what a rule counted on a normal day.
+func NormalOf(t *tuning.Tally, book *evidence.Book) *Normal {
+	n := &Normal{Tally: t}
+	for _, p := range t.Top.Sorted() {
+		if book.Judge(p.Key).Looks != tuning.Hostile {
+			n.Highest = p.Peak
+			break
+		}
+	}
+	return n
+}
