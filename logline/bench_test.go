@@ -34,6 +34,7 @@ func BenchmarkParse(b *testing.B) {
 		{"docker:combined", bytes.Repeat([]byte(inDocker(strings.TrimSpace(string(combinedLog(1)))+"\n", "stdout")+"\n"), 600)},
 		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
 		{"alb", bytes.Repeat([]byte(albHTTPS+"\n"), 600)},
+		{"envoy", bytes.Repeat([]byte(envoyLine+"\n"), 1500)},
 		{"squid", bytes.Repeat([]byte(squidMiss+"\n"), 1500)},
 		{"w3c:" + cloudFrontFields, bytes.Repeat([]byte(cloudFrontRow+"\n"), 600)},
 		{"w3c:" + iisFields, bytes.Repeat([]byte(iisRow+"\n"), 1500)},

@@ -38,10 +38,16 @@ const (
 	// names the fields, https://developers.cloudflare.com/logs/reference/log-output-options/
 	// the forms of a time.
 	logpushLine = `{"ClientIP":"192.0.2.1","ClientRequestHost":"testing.example.org","ClientRequestMethod":"GET","ClientRequestPath":"/var/www","ClientRequestURI":"/var/www?x=1","ClientRequestUserAgent":"curl/8","EdgeEndTimestamp":1545155129703000000,"EdgeResponseBytes":1935,"EdgeResponseStatus":403,"EdgeStartTimestamp":1545155129696000000,"RayID":"48b371889c489b2c"}`
-	iisRow      = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
+
+	// https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
+	// default format string.
+	envoyLine = `[2016-04-15T20:17:00.310Z] "POST /api/v1/locations HTTP/2" 204 - 154 0 226 100 "10.0.35.28" "nsq2http" "cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2" "locations" "tcp://10.0.2.1:80"`
+	iisRow    = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
 )
 
 const (
+	envoyHead = `[2016-04-15T20:17:00.310Z] "GET / HTTP/1.1" 403 RBAC 0 19 0 - `
+	envoyWant = "192.0.2.1 2016-04-15T20:17:00.31Z" + rr + "method=GET host=h path=/ "
 	albHead   = `http 2018-07-02T22:23:00.186641Z app/lb/50 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 `
 	albWant   = "192.0.2.1 2018-07-02T22:23:00.186641Z"
 	squidHead = `1286536309.450    180 192.0.2.1 `
@@ -65,6 +71,11 @@ func TestEdges(t *testing.T) {
 		{"squid, no request", "squid", squidHead + `NONE/400 3364 GET error:invalid-request - HIER_NONE/- text/html`, squidWant + rr + "method=GET 400"},
 		{"squid, no status", "squid", squidHead + `TCP_MISS_ABORTED/000 0 POST http://[2001:db8::2]:80/a?b - HIER_DIRECT/2001:db8::2 -`, squidWant + " request method=POST host=[2001:db8::2]:80 path=/a?b"},
 		{"squid, v6, by syslog", "squid", `Nov 14 22:45:27 proxy squid[760]: 1286536309.450     -1 2001:db8::1 TCP_HIT/304 0 GET /a - HIER_NONE/- -`, "2001:db8::1 2010-10-08T11:11:49.45Z" + rr + "method=GET path=/a 304"},
+		{"envoy", "envoy", envoyLine, "10.0.35.28 2016-04-15T20:17:00.31Z" + rr + "method=POST host=locations path=/api/v1/locations agent=nsq2http 204"},
+		{"envoy, addresses that a client sent", "envoy", envoyHead + `"9.9.9.9, 8.8.8.8,192.0.2.1" "-" "id" "h" "-"`, envoyWant + "agent= 403"},
+		{"envoy, no answer, v6", "envoy", `[2016-04-15T20:17:00Z] "GET /a"b HTTP/1.1" 0 DC 0 0 5 - "2001:db8::1" "x" "-" "h" "[2001:db8::2]:80"`, `2001:db8::1 2016-04-15T20:17:00Z request method=GET host=h path=/a"b agent=x`},
+		{"envoy, quotes in the agent", "envoy", envoyHead + `"192.0.2.1" "x" "y" 9.9.9.9" "" "id" "h" "-"`, envoyWant + `agent=x" "y" 9.9.9.9" " 403`},
+		{"envoy, quotes in the list", "envoy", envoyHead + `"a" "b,192.0.2.1" "x" "id" "h" "-"`, envoyWant + `agent=x 403`},
 		{"waf", "json", wafLine, "52.46.82.45 2023-05-06T06:46:19.981Z request method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest agent=RateBasedRuleTestKoipOneKeyModulePV2"},
 		{"waf, a query, its own answer", "json", strings.NewReplacer(`"args":""`, `"args":"a=\u0026\"b"`, `"responseCodeSent":null`, `"responseCodeSent":429`, `"Host"`, `"host"`, `"dogname","value"`, `"user-agent","value"`).Replace(wafLine),
 			"52.46.82.45 2023-05-06T06:46:19.981Z" + rr + `method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest?a=&"b agent=ella 429`},
@@ -166,6 +177,15 @@ func TestEdgesSkipped(t *testing.T) {
 		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(entry.BadAddr), "invalid IP"},
 		{"alb, no request", "alb", albHead + `200 200`, "fewer fields than an entry of a load balancer", "192.0.2.1"},
 		{"alb, cut in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a`, string(entry.CutShort), "192.0.2.1"},
+		{"envoy, no time", "envoy", `[x] "GET`, string(entry.BadTime), "invalid IP"},
+		{"envoy, no request", "envoy", `[2016-04-15T20:17:00Z] "GET /" 200 - 1 1 1 - "192.0.2.1" "x" "-" "h" "-"`, "no request in quotes behind the time", "invalid IP"},
+		{"envoy, a second blank", "envoy", `[2016-04-15T20:17:00Z] "GET /  HTTP/1.1" 200`, "no request in quotes behind the time", "invalid IP"},
+		{"envoy, Istio's format", "envoy", `[2016-04-15T20:17:00Z] "GET / HTTP/1.1" 200 - via_upstream - "-" 0 1 2 1 "192.0.2.1" "x" "id" "h" "10.0.0.1:80" c 10.0.0.2:1 10.0.0.3:80 192.0.2.1:0 - default`, "no status, flags and figures behind the request", "invalid IP"},
+		{"envoy, more behind it", "envoy", envoyHead + `"192.0.2.1" "x" "id" "h" "-" x`, "fewer than five quoted fields behind the figures", "invalid IP"},
+		{"envoy, fewer", "envoy", envoyHead + `"192.0.2.1" "x" "id"`, "fewer than five quoted fields behind the figures", "invalid IP"},
+		{"envoy, not an edge", "envoy", envoyHead + `"-" "x" "id" "h" "-"`, "X-Forwarded-For does not end in an address: Envoy appends the client's with use_remote_address: true", "invalid IP"},
+		{"envoy, an agent that ends the list", "envoy", envoyHead + `"192.0.2.1" "x,9.9.9.9" "y" "id" "h" "-"`, "X-Forwarded-For and the agent can be parted in two ways: log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% in a json_format", "invalid IP"},
+		{"envoy, a list with an end in it", "envoy", envoyHead + `"9.9.9.9" "x,192.0.2.1" "y" "id" "h" "-"`, "X-Forwarded-For and the agent can be parted in two ways: log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% in a json_format", "invalid IP"},
 		{"waf, no address", "json", `{"timestamp":1683355579981,"httpRequest":{"headers":[{"name":"X-Forwarded-For","value":"9.9.9.9"},{"name":"clientIp","value":"9.9.9.9"}],"uri":"/"}}`, string(entry.NoAddr), "invalid IP"},
 		{"waf, an address twice", "json", `{"timestamp":1683355579981,"httpRequest":{"clientIp":"9.9.9.9","clientIp":"192.0.2.1"}}`, "names its address twice", "invalid IP"},
 		{"logpush, no address", "json", `{"EdgeStartTimestamp":1545155129,"ClientXRequestedWith":"9.9.9.9","OriginIP":"9.9.9.9"}`, string(entry.NoAddr), "invalid IP"},
@@ -193,7 +213,7 @@ func TestEdgesSkipped(t *testing.T) {
 // TestEdgesAllocate holds that a line of these formats costs no memory.
 func TestEdgesAllocate(t *testing.T) {
 	for _, test := range []struct{ format, line string }{
-		{"alb", albHTTPS}, {"squid", squidMiss}, {"json", logpushLine},
+		{"alb", albHTTPS}, {"squid", squidMiss}, {"json", logpushLine}, {"envoy", envoyLine},
 		{"json", strings.Replace(wafLine, `"args":""`, `"args":"a=b"`, 1)},
 		{"w3c:" + cloudFrontFields, strings.Replace(cloudFrontRow, "\t-\t-\tHit", "\tq=%25&r\t-\tHit", 1)}, {"w3c:" + iisFields, iisRow},
 	} {

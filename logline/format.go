@@ -11,6 +11,7 @@ import (
 	"edgeguard/logline/csvlog"
 	"edgeguard/logline/entry"
 	"edgeguard/logline/envelope"
+	"edgeguard/logline/envoylog"
 	"edgeguard/logline/haproxylog"
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
@@ -29,10 +30,17 @@ type Format struct {
 	wraps bool // the lines are in envelopes
 	// kinds is what a line may be reported as; 0 for requests and their answers.
 	kinds edgeguard.Kind
+	// caution is what must hold that no line shows.
+	caution string
 }
 
 // String returns the format as it was asked for, to show people what was chosen.
 func (f *Format) String() string { return f.name }
+
+// Caution returns what an operator must know before events of this format may
+// block, empty if there is nothing: then a log may be read by it because its lines
+// look so, and else only because a config names it.
+func (f *Format) Caution() string { return f.caution }
 
 // HasHeader reports whether a log of this format begins with a line that names
 // its columns.
@@ -59,13 +67,14 @@ var formats = []*Format{
 	{name: "alb", start: alblog.New},
 	{name: "squid", start: squidlog.New},
 	{name: "w3c", start: w3clog.New},
+	{name: "envoy", start: envoylog.New, caution: envoylog.Caution},
 }
 
-const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, an nginx log_format or Apache LogFormat string, " +
+const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, envoy, an nginx log_format or Apache LogFormat string, " +
 	"csv:time=COLUMN,addr=COLUMN, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
-// combined, common, vhost_combined, json, haproxy, alb, squid and w3c; or an nginx
+// combined, common, vhost_combined, json, haproxy, alb, squid, w3c and envoy; or an nginx
 // log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
 // or the whole directive; or w3c: and the columns of a W3C log; or
 // csv:time=COLUMN,addr=COLUMN and more, as the package's page says. Before it,
@@ -147,7 +156,7 @@ func compileInside(form *envelope.Form, s string) (*Format, error) {
 func wrapped() (all []*Format) {
 	for _, form := range envelope.Forms {
 		for _, f := range formats {
-			all = append(all, &Format{name: form.Name + ":" + f.name, start: form.Wrap(f.start), wraps: true})
+			all = append(all, &Format{name: form.Name + ":" + f.name, start: form.Wrap(f.start), wraps: true, caution: f.caution})
 		}
 	}
 	return all

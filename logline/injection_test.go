@@ -175,6 +175,13 @@ func TestInjection(t *testing.T) {
 		{"iis, a server that lets blanks through", "w3c:" + iisFields, "", false, func(addr string, text func() string) string {
 			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", rawTarget(text()), rawTarget(text()), addr, rawHeader(text()))
 		}},
+		{"envoy", "envoy", "", false, func(addr string, text func() string) string {
+			list := rawHeader(text())
+			if list != "" {
+				list += ","
+			}
+			return fmt.Sprintf(`[2016-02-20T00:00:45.000Z] "GET /%s HTTP/1.1" 200 - 0 0 1 1 "%s%s" "%s" "id" "h" "10.0.0.1:80"`, rawTarget(text()), list, addr, rawHeader(text()))
+		}},
 		{"squid", "squid", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))
 		}},

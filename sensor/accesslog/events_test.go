@@ -2,6 +2,8 @@ package accesslog
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +78,22 @@ func TestInletShows(t *testing.T) {
 	}
 	if _, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(`{"ts":1455926445,"remote_addr":"192.0.2.1"}`)}}); len(events) != 1 || in.read().Err != nil {
 		t.Errorf("%v, %+v", events, in.read())
+	}
+}
+
+// TestInletAsks holds that a format whose address clients may write is read live
+// only where a config names it.
+func TestInletAsks(t *testing.T) {
+	const line = `[2016-04-15T20:17:00.310Z] "GET / HTTP/1.1" 403 - 0 19 0 - "9.9.9.9" "x" "id" "h" "-"`
+	for name, text := range map[string]string{"envoy": line, "fluentbit:envoy": `{"log":` + strconv.Quote(line) + `}`} {
+		in := newInlet(&Live{Now: time.Now}, "x")
+		_, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(text + "\n")}})
+		if s := in.read(); len(events) != 0 || s.Err == nil || !strings.Contains(s.Err.Error(), "use_remote_address: true: if that is so, set format: "+name) {
+			t.Errorf("%s: %d events, %v", name, len(events), s.Err)
+		}
+		in = newInlet(&Live{Now: time.Now, Format: format(name)}, "x")
+		if _, events = in.parse(&page{Chunk: logline.Chunk{Text: []byte(text + "\n")}}); len(events) != 1 {
+			t.Errorf("%s, named: %d events, %v", name, len(events), in.read())
+		}
 	}
 }

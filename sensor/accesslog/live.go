@@ -12,8 +12,9 @@ import (
 // that following a file ([FollowConfig]) and receiving lines ([ListenConfig])
 // have in common. Now and Decide must be set.
 type Live struct {
-	// Format is that of the lines; nil means that the first lines decide. A
-	// delimited format is refused: its columns are named by a file's first line.
+	// Format is that of the lines; nil means that the first lines decide, unless
+	// theirs has a Caution. A delimited format is refused: its columns are named by
+	// a file's first line.
 	Format *logline.Format
 	// Zone is that of times that name none; nil means UTC.
 	Zone *time.Location

@@ -1,0 +1,2 @@
+// Package envoylog reads Envoy's default text format.
+package envoylog
