@@ -87,6 +87,15 @@ func TestEnvelopes(t *testing.T) {
 		{"a long line", "docker:combined", []string{inDocker(combHead+`"GET /a HTTP/1.1" 200 5 "-" "`+long+long+"\"\n", "stdout"), inDocker(good+"\n", "stdout")}, []string{atHome + rr + "method=GET path=/a 200", goodEvent}},
 		{"a long line of JSON", "docker:json", []string{inDocker(`{"ts":1455926445,"x":"`+long+`","ip":"192.0.2.1"}`+"\n", "stdout")}, []string{atHome + " request"}},
 
+		{"journald, a line without a time", `journald:regex:^(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+(?: ssh2)?$`, []string{
+			inJournal("Failed password for root from 192.0.2.1 port 1 ssh2", "s", ""), inJournal("Accepted publickey for root from 192.0.2.1 port 1 ssh2", "s", ""),
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","MESSAGE":"Failed password for x from 192.0.2.2 port 1","_SOURCE_REALTIME_TIMESTAMP":"1455926445123456"}`,
+			`{"_SOURCE_REALTIME_TIMESTAMP":"1455926445123456","__REALTIME_TIMESTAMP":"1455926446000000","MESSAGE":"Failed password for x from 192.0.2.2 port 1"}`,
+			`{"MESSAGE":"Failed password for x from 192.0.2.2 port 1"}`,
+		}, []string{"192.0.2.1 2016-02-20T05:00:46Z auth_failure", "192.0.2.2 2016-02-20T00:00:45.123456Z auth_failure", "192.0.2.2 2016-02-20T00:00:45.123456Z auth_failure", "no time in the group time, nor at the line's beginning"}},
+		{"docker, JSON without a time", "docker:json", []string{inDocker(`{"ip":"192.0.2.1"}`+"\n", "stdout"), inDocker(`{"ts":1455926445,"ip":"192.0.2.1"}`+"\n", "stdout"), inDocker(`{"ip":"192.0.2.1",`, "stdout"), inDocker(`"uri":"/a"}`+"\n", "stdout")},
+			[]string{"192.0.2.1 2019-01-01T11:11:11.111111111Z request", atHome + " request", "192.0.2.1 2019-01-01T11:11:11.111111111Z request path=/a"}},
+		{"fluentbit, JSON without a time", "fluentbit:json", []string{`{"date":1455926445.25,"log":"{\"ip\":\"192.0.2.1\"}"}`, `{"date":"today","log":"{\"ip\":\"192.0.2.1\"}"}`}, []string{"192.0.2.1 2016-02-20T00:00:45.25Z request", "no time under a known name"}},
 		{"no object", "docker:combined", []string{good, `{"log":"x\n"`, `{"log":"x\n"} x`, `{"log" "x\n"}`, `{"log":"x\n",}`, `{x}`},
 			slices.Repeat([]string{"not a JSON object, as the envelope of a line is"}, 6)},
 		{"no line", "docker:combined", []string{`{"message":"x"}`, `{}`}, slices.Repeat([]string{"the envelope holds no line: no log, message or MESSAGE, as its format names it"}, 2)},

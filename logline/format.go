@@ -148,7 +148,7 @@ func compileInside(form *envelope.Form, s string) (*Format, error) {
 	case f.HasHeader():
 		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
 	}
-	return &Format{start: form.Wrap(f.start), kinds: f.kinds}, nil
+	return &Format{start: form.Wrap(f.start), kinds: f.kinds, caution: f.caution}, nil
 }
 
 // wrapped are the named formats in envelopes of each form, in the order in which

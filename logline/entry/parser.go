@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/scan"
 )
 
 // MaxLine is how much is read of a line of text, and of a value of a JSON line.
@@ -51,6 +52,13 @@ type Stream interface {
 type Dated interface {
 	// SetLatest says that such a stamp is not after that instant.
 	SetLatest(time.Time)
+}
+
+// Timed is a parser of lines that may have no time of their own.
+type Timed interface {
+	// SetTime says when the next line was written, for a line that does not. It is
+	// not OK where that is not known.
+	SetTime(at scan.Instant, ok bool)
 }
 
 // Header is a parser whose file begins with a line that names the columns.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // Form is how a program wraps lines.
@@ -11,6 +12,8 @@ type Form struct {
 	Name string
 	// keys are the names of the member that holds the line.
 	keys []string
+	// times are the members that say when the line was written, the best first.
+	times []string
 	// ids are the members that tell the streams apart whose lines may be in pieces.
 	ids []string
 	// parts are the members that say, by these values, that the line goes on in the
@@ -32,11 +35,18 @@ const maxIDs = 6
 // https://vector.dev/docs/reference/configuration/sources/docker_logs/,
 // https://docs.fluentbit.io/manual/data-pipeline/parsers/multiline-parsing)
 var Forms = []*Form{
-	{Name: "docker", keys: []string{"log"}, ids: []string{"stream"}},
-	{Name: "journald", keys: []string{"MESSAGE"}, ids: []string{"_STREAM_ID"}, parts: []member{{"_LINE_BREAK", "line-max"}}},
-	{Name: "vector", keys: []string{"message"}, ids: []string{"stream", "container_id", "file", "host", "kubernetes"}, parts: []member{{"_partial", "true"}}},
+	{Name: "docker", keys: []string{"log"}, times: []string{"time"}, ids: []string{"stream"}},
 	{
-		Name: "fluentbit", keys: []string{"log", "message"}, ids: []string{"stream", "source", "container_id", "file", "path", "kubernetes"},
+		Name: "journald", keys: []string{"MESSAGE"}, times: []string{"_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"},
+		ids: []string{"_STREAM_ID"}, parts: []member{{"_LINE_BREAK", "line-max"}},
+	},
+	{
+		Name: "vector", keys: []string{"message"}, times: []string{"timestamp"},
+		ids: []string{"stream", "container_id", "file", "host", "kubernetes"}, parts: []member{{"_partial", "true"}},
+	},
+	{
+		Name: "fluentbit", keys: []string{"log", "message"}, times: []string{"time", "date", "timestamp", "@timestamp"},
+		ids:   []string{"stream", "source", "container_id", "file", "path", "kubernetes"},
 		parts: []member{{"_p", "P"}, {"logtag", "P"}, {"partial_message", "true"}},
 	},
 }
@@ -55,6 +65,8 @@ func Find(name string) *Form {
 // inside are of the parsers that inside makes.
 func (o *Form) Wrap(inside func(*time.Location) entry.LineParser) func(*time.Location) entry.LineParser {
 	return func(zone *time.Location) entry.LineParser {
-		return &parser{form: o, inside: inside(zone)}
+		p := &parser{form: o, inside: inside(zone), clock: scan.Clock{Zone: zone}}
+		p.timed, _ = p.inside.(entry.Timed)
+		return p
 	}
 }

@@ -19,6 +19,9 @@ type parser struct {
 	inside entry.LineParser
 	asked  bool // whether inside has seen the last line
 	open   []piece
+
+	timed entry.Timed // inside, if its lines may lack a time
+	clock scan.Clock  // of the envelopes
 }
 
 // piece is a line of a stream of which more is to come.
@@ -43,6 +46,8 @@ const (
 // found is what the members of an envelope say.
 type found struct {
 	message []byte
+	time    []byte
+	rank    int // of the time: less is better, and 0 none
 	ids     [maxIDs][]byte
 	partial bool // the line goes on
 	last    bool // or it has gone on until here
@@ -90,6 +95,9 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	if why != entry.Read {
 		p.pass(&f)
 		return why
+	}
+	if p.timed != nil {
+		p.timed.SetTime(p.clock.Any(bytes.Trim(f.time, `"`)))
 	}
 	return p.line(text, &f, ev)
 }
@@ -165,6 +173,11 @@ func (p *parser) member(key, value []byte, f *found) entry.Reason {
 			return twice
 		}
 		f.message = value
+	}
+	for i, name := range p.form.times {
+		if string(key) == name && (f.rank == 0 || i < f.rank) {
+			f.time, f.rank = value, i+1
+		}
 	}
 	for i, id := range p.form.ids {
 		if string(key) == id {

@@ -26,6 +26,9 @@ type parser struct {
 	whole             bool
 	path              []byte
 	headName, headVal []byte
+
+	written scan.Instant // the line, where its envelope says so
+	timed   bool
 }
 
 const (
@@ -88,14 +91,20 @@ func (p *parser) finish(whole bool, ev *edgeguard.Event) entry.Reason {
 		return notJSON
 	case p.rank[jsonAddr] == 0 && p.rank[jsonPeer] == 0:
 		return entry.NoAddr
-	case p.rank[jsonTime] == 0:
+	case p.rank[jsonTime] == 0 && !p.timed:
 		return noTime
+	}
+	if p.rank[jsonTime] == 0 {
+		p.f.At = p.written
 	}
 	if p.rank[jsonAddr] == 0 {
 		p.f.Addr, p.f.Peer = p.f.Peer, p.f.Addr
 	}
 	return p.f.Event(ev)
 }
+
+// SetTime implements [entry.Timed].
+func (p *parser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
 
 // Sure knows none: which name counts is only known at the end.
 func (p *parser) Sure() netip.Addr { return netip.Addr{} }

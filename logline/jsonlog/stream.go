@@ -56,7 +56,7 @@ const (
 )
 
 func (p *parser) Stream() entry.Stream {
-	return &stream{p: &parser{clock: scan.Clock{Zone: p.clock.Zone}}}
+	return &stream{p: &parser{clock: scan.Clock{Zone: p.clock.Zone}, written: p.written, timed: p.timed}}
 }
 
 func (s *stream) Feed(piece []byte) {

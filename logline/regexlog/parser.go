@@ -26,6 +26,9 @@ type parser struct {
 	format *Expressions
 	clock  scan.Clock
 	f      entry.Fields
+
+	written scan.Instant // the line, where its envelope says so
+	timed   bool
 }
 
 func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
@@ -58,6 +61,9 @@ func (p *parser) Sure() netip.Addr { return netip.Addr{} }
 
 // SetLatest says that stamps without a year are not after that instant.
 func (p *parser) SetLatest(at time.Time) { p.clock.Latest = at }
+
+// SetTime implements [entry.Timed].
+func (p *parser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
 
 // stamp reads the time at the beginning of a line, and returns the length of it
 // and of the blank and the stream's name after it; 0 where there is none.
@@ -102,7 +108,11 @@ func (p *parser) event(pat *pattern, text []byte, found []int, dated bool, ev *e
 			p.set(g, value)
 		}
 	}
-	if !dated {
+	switch {
+	case dated:
+	case p.timed:
+		p.f.At = p.written
+	default:
 		return noStamp
 	}
 	return p.f.Event(ev)
