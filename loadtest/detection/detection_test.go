@@ -100,7 +100,7 @@ func TestBaselines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets, err := rulesets("")
+	sets, err := rulesets(judgedPresets, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	flags := flag.NewFlagSet("detection", flag.ContinueOnError)
 	flags.SetOutput(notes)
 	data := flags.String("data", dataFolder(), "the `folder` of the labelled logs")
-	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of what ships")
+	names := flags.String("presets", judgedPresets, "the presets that are judged, with commas between")
+	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of presets")
 	seeds := flags.Int("seeds", 3, "how many logs are generated of each kind of benign traffic")
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	list := flags.String("list", "", "addresses to show: missed attackers, unknown ones that were blocked, or benign ones that were")
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if *formats {
 		return printFormats(out, *data)
 	}
-	sets, err := rulesets(*own)
+	sets, err := rulesets(*names, *own)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,12 @@ func dataFolder() string {
 	return "../shared/data"
 }
 
+// judgedPresets are for web sites. The preset xmlrpc is for sites without the app,
+// and is judged only if it is asked for.
+const judgedPresets = "web,wordpress,joomla"
+
 // rulesets returns what is judged, the baselines first.
-func rulesets(own string) ([]ruleset, error) {
+func rulesets(names, own string) ([]ruleset, error) {
 	var sets []ruleset
 	for _, name := range []string{"default", "examples"} {
 		text, err := baselines.ReadFile("baselines/" + name + ".yaml")
@@ -114,13 +119,14 @@ func rulesets(own string) ([]ruleset, error) {
 		}
 		sets = append(sets, r)
 	}
-	if own == "" {
-		return sets, nil
+	name, text, err := names, []byte("presets: ["+names+"]\n"), error(nil)
+	if own != "" {
+		name = own
+		text, err = os.ReadFile(own)
 	}
-	text, err := os.ReadFile(own)
 	if err != nil {
 		return nil, err
 	}
-	r, err := parse(own, text)
+	r, err := parse(name, text)
 	return append(sets, r), err
 }
