@@ -59,7 +59,7 @@ func parse(t *testing.T, text string) *config.Config {
 // A preset's rules follow those of the file, whatever the order of the keys, and stand
 // in for the default rule.
 func TestPresets(t *testing.T) {
-	want := []string{"joomla/login", "joomla/login-day"}
+	want := []string{"joomla/login", "joomla/login-day", "joomla/refused"}
 	for _, text := range []string{"presets: joomla\n", "presets: [joomla@1]\n", "presets:\n  - name: joomla\n", "rules: []\npresets: [joomla]\n"} {
 		if c := parse(t, text); !slices.Equal(names(c), want) || len(c.Warnings) > 0 {
 			t.Errorf("%q: %v, %v", text, names(c), c.Warnings)
@@ -89,7 +89,7 @@ presets:
         wide: strict
         match: {host: shop.example, not: {path: /wp-login.php}}
         candidates: 30
-    without: [xmlrpc, login-day]
+    without: [xmlrpc, xmlrpc-browser, login-day, refused, files]
 `)
 	if got := names(c); !slices.Equal(got, []string{"wordpress/login"}) {
 		t.Fatalf("rules %v", got)
@@ -112,8 +112,9 @@ presets:
 func TestPresetAction(t *testing.T) {
 	c := parse(t, "presets:\n  - {name: joomla, rules: {login: {action: block, block_for: 2h}}, action: shadow}\n  - {name: wordpress, rules: {login: {action: deny}}}\n")
 	want := map[string]edgeguard.Action{
-		"joomla/login": edgeguard.ActionBlock, "joomla/login-day": edgeguard.ActionShadow,
-		"wordpress/login": edgeguard.ActionDeny, "wordpress/login-day": edgeguard.ActionBlock, "wordpress/xmlrpc": edgeguard.ActionBlock,
+		"joomla/login": edgeguard.ActionBlock, "joomla/login-day": edgeguard.ActionShadow, "joomla/refused": edgeguard.ActionShadow,
+		"wordpress/login": edgeguard.ActionDeny, "wordpress/login-day": edgeguard.ActionBlock, "wordpress/refused": edgeguard.ActionBlock,
+		"wordpress/xmlrpc": edgeguard.ActionBlock, "wordpress/xmlrpc-browser": edgeguard.ActionBlock, "wordpress/files": edgeguard.ActionBlock,
 	}
 	for _, r := range c.Rules.Rules {
 		if r.Action != want[r.Name] {
@@ -163,7 +164,7 @@ func TestPresetsUnsupplied(t *testing.T) {
 	}
 	c := parse(t, "presets: [web, joomla]\nlisten: {auth: 'unix:/run/a.sock'}\n")
 	got := texts(c)
-	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/probing, web/scripts count nothing: no configured sensor reports response events") ||
+	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/scripts, web/scripts-any, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
 		!strings.Contains(got[1], "yaml:1:16: presets[1]: the preset joomla counts nothing: no configured sensor reports response events") {
 		t.Errorf("%q", got)
 	}
@@ -175,7 +176,7 @@ func TestPresetsUnsupplied(t *testing.T) {
 // The command line adds presets to the rules of a config, or has them alone.
 func TestWithPresets(t *testing.T) {
 	c := parse(t, "rules: {name: site, threshold: 9}\nwide: strict\n")
-	for alone, want := range map[bool]string{false: "site joomla/login joomla/login-day", true: "joomla/login joomla/login-day"} {
+	for alone, want := range map[bool]string{false: "site joomla/login joomla/login-day joomla/refused", true: "joomla/login joomla/login-day joomla/refused"} {
 		next, err := c.WithPresets([]string{"joomla"}, alone)
 		if err != nil || strings.Join(names(next), " ") != want || next.Rules.Rules[len(next.Specs)-1].Wide != rules.WideStrict {
 			t.Errorf("alone %v: %v %v", alone, names(next), err)

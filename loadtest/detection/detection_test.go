@@ -146,3 +146,92 @@ func TestFormats(t *testing.T) {
 		t.Errorf("an empty folder: error %v, want errNoData", err)
 	}
 }
+
+// TestPresets holds the goals of what ships, by the labelled logs: attackers found,
+// no benign address blocked, and how soon.
+func TestPresets(t *testing.T) {
+	data := filepath.Dir(realdata.Path(t, labelsFile))
+	l, err := openLabels(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := rulesets(judgedPresets, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, f, err := judgeLogs(context.Background(), sets[len(sets)-1], data, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.busyFound < 88 || f.found < 100 || f.blocked > 0 {
+		t.Errorf("found %d of %d busy attackers and %d of %d in all, blocked %d benign; want at least 88 and 100, and none",
+			f.busyFound, f.busy, f.found, f.attackers, f.blocked)
+	}
+	if median, _ := quantile(f.times, 0.5); median > 14*time.Second {
+		t.Errorf("the median of the times to a block is %v, want at most 14 s", median)
+	}
+	for name, r := range f.rules {
+		if limit := limitOf(t, sets[len(sets)-1], name); 3*r.benign > 2*limit {
+			t.Errorf("%s: a benign address counts %d of %d: want a third of the limit to spare", name, r.benign, limit)
+		}
+	}
+}
+
+// limitOf returns the limit of a rule.
+func limitOf(t *testing.T, r ruleset, name string) uint32 {
+	t.Helper()
+	for i := range r.set.Rules {
+		if r.set.Rules[i].Name == name {
+			return r.set.Rules[i].Limit
+		}
+	}
+	t.Fatalf("no rule %s", name)
+	return 0
+}
+
+// TestPresetsSpare plays the generated traffic to the presets for web sites: none of
+// it is blocked, and all of it keeps away from the limits.
+func TestPresetsSpare(t *testing.T) {
+	sets, err := rulesets("web,wordpress,joomla,login,api", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sets[len(sets)-1]
+	f := newFigures(r)
+	scenes, err := judgeScenes(context.Background(), r, 3, &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenes {
+		if s.blocked > 0 || s.addresses == 0 {
+			t.Errorf("%s: %d of %d addresses are blocked by %v", s.scene.Name, s.blocked, s.addresses, s.rules)
+		}
+	}
+	for name, of := range f.rules {
+		if limit := limitOf(t, r, name); 3*of.generated > 2*limit {
+			t.Errorf("%s: %s counts %d of %d: want a third of the limit to spare", name, of.scene, of.generated, limit)
+		}
+	}
+}
+
+// TestScenesCanFail plays the scenes to rules that are known to be too strict.
+func TestScenesCanFail(t *testing.T) {
+	sets, err := rulesets(judgedPresets, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFigures(sets[1])
+	scenes, err := judgeScenes(context.Background(), sets[1], 1, &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocked := make(map[string]bool)
+	for _, s := range scenes {
+		blocked[s.scene.Name] = s.blocked > 0
+	}
+	for _, name := range []string{"hot-linked", "forum", "phone", "jetpack", "joomla"} {
+		if !blocked[name] {
+			t.Errorf("%s: the examples of old block nobody", name)
+		}
+	}
+}
