@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/logline/entry"
+	"edgeguard/logline/envelope"
 	"edgeguard/logline/scan"
 )
 
@@ -74,6 +75,7 @@ func (o *Long) Pass(text []byte) []byte {
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
 	parser entry.LineParser
+	pieces envelope.Pieces // of lines that a container runtime has cut
 	name   string
 	lines  uint64 // so far
 	events uint64
@@ -157,7 +159,7 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 	c.Events = grow(c.Events)
 	ev := &c.Events[len(c.Events)-1]
 	if len(line) <= MaxLine {
-		why := l.parser.Parse(line, ev)
+		why := l.parseWhole(line, ev)
 		if why == entry.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
 			return // as nearly always
 		}
@@ -171,6 +173,17 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 	s := l.parser.(entry.Streamer).Stream()
 	s.Feed(line)
 	l.note(c, line, s.End(ev), firstEvent)
+}
+
+// parseWhole parses a line, or the piece of one that a container runtime has cut.
+func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) entry.Reason {
+	if len(line) > 10 && line[10] == 'T' {
+		if head, stream, goesOn := scan.Piece(line); head > 0 && (goesOn || l.pieces.Open()) {
+			l.pieces.Inside = l.parser
+			return l.pieces.Line(line, head, string(stream), goesOn, ev)
+		}
+	}
+	return l.parser.Parse(line, ev)
 }
 
 // note keeps the chunk's last event, or takes it back and says why.

@@ -84,6 +84,14 @@ func TestEnvelopes(t *testing.T) {
 		{"fluentbit, docker's pieces", "fluentbit:combined", []string{
 			strings.Replace(fluentLine, `"_p":"F"`, `"partial_message":"true","partial_last":"false"`, 1), strings.Replace(strings.Replace(fluentLine, "192.0.2.1", "9.9.9.9", 1), `"_p":"F"`, `"partial_message":"true","partial_last":"true"`, 1), fluentLine,
 		}, []string{goodEvent, goodEvent}},
+		{"kubernetes", "combined", []string{"2016-02-20T00:00:46.123456789Z stdout F " + good}, []string{goodEvent}},
+		{"kubernetes, pieces", "combined", []string{
+			"2016-02-20T00:00:46Z stdout P " + combHead + `"GET /`, "2016-02-20T00:00:46Z stderr F " + good, "2016-02-20T00:00:46Z stdout P " + strings.Replace(good, "192.0.2.1", "9.9.9.9", 1),
+			"2016-02-20T00:00:46+00:00 stdout F " + strings.Replace(good, "192.0.2.1", "9.9.9.9", 1), "2016-02-20T00:00:46Z stdout F " + good,
+		}, []string{atHome + " request method=GET", goodEvent, goodEvent}},
+		{"kubernetes, JSON in pieces", "json", []string{"2016-02-20T00:00:46Z stdout P " + longJSON, `2016-02-20T00:00:46Z stdout F ","ip":"192.0.2.1"}`, `2016-02-20T00:00:46Z stdout F {"ts":1455926445,"ip":"192.0.2.1"}`}, []string{atHome + " request", atHome + " request"}},
+		{"kubernetes, haproxy in pieces", "haproxy", []string{"2016-02-20T00:00:46Z stdout P 192.0.2.1:5 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 \"GET /a?", `2016-02-20T00:00:46Z stdout F 9.9.9.9:5 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 "GET / HTTP/1.1"`},
+			[]string{atHome + rr + "method=GET path=/a? 200"}},
 		{"a long line", "docker:combined", []string{inDocker(combHead+`"GET /a HTTP/1.1" 200 5 "-" "`+long+long+"\"\n", "stdout"), inDocker(good+"\n", "stdout")}, []string{atHome + rr + "method=GET path=/a 200", goodEvent}},
 		{"a long line of JSON", "docker:json", []string{inDocker(`{"ts":1455926445,"x":"`+long+`","ip":"192.0.2.1"}`+"\n", "stdout")}, []string{atHome + " request"}},
 

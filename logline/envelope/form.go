@@ -66,6 +66,7 @@ func Find(name string) *Form {
 func (o *Form) Wrap(inside func(*time.Location) entry.LineParser) func(*time.Location) entry.LineParser {
 	return func(zone *time.Location) entry.LineParser {
 		p := &parser{form: o, inside: inside(zone), clock: scan.Clock{Zone: zone}}
+		p.pieces.Inside = p.inside
 		p.timed, _ = p.inside.(entry.Timed)
 		return p
 	}

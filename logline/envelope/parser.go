@@ -3,7 +3,6 @@ package envelope
 import (
 	"bytes"
 	"net/netip"
-	"slices"
 	"time"
 
 	"edgeguard"
@@ -17,22 +16,11 @@ import (
 type parser struct {
 	form   *Form
 	inside entry.LineParser
-	asked  bool // whether inside has seen the last line
-	open   []piece
+	pieces Pieces
 
 	timed entry.Timed // inside, if its lines may lack a time
 	clock scan.Clock  // of the envelopes
 }
-
-// piece is a line of a stream of which more is to come.
-type piece struct {
-	id   string
-	rest entry.Stream // nil where the rest is passed over
-}
-
-// maxOpen bounds the lines in pieces. A stream is one of a process: no client can
-// open more.
-const maxOpen = 64
 
 const (
 	notObject entry.Reason = "not a JSON object, as the envelope of a line is"
@@ -58,7 +46,7 @@ func (f *found) id() string { return string(bytes.Join(f.ids[:], []byte{0})) }
 
 // Sure implements [entry.LineParser].
 func (p *parser) Sure() netip.Addr {
-	if !p.asked {
+	if !p.pieces.asked {
 		return netip.Addr{}
 	}
 	return p.inside.Sure()
@@ -76,7 +64,7 @@ func (p *parser) Stream() entry.Stream { return entry.NewWhole(p.Parse) }
 
 // Parse implements [entry.LineParser].
 func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
-	p.asked = false
+	p.pieces.asked = false
 	var f found
 	if why := p.members(line, &f); why != entry.Read {
 		return why
@@ -93,35 +81,17 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 		why = lines
 	}
 	if why != entry.Read {
-		p.pass(&f)
+		p.pieces.pass(f.id(), f.partial)
 		return why
 	}
 	if p.timed != nil {
 		p.timed.SetTime(p.clock.Any(bytes.Trim(f.time, `"`)))
 	}
-	return p.line(text, &f, ev)
-}
-
-// pass notes a piece that cannot be read: what follows it is still no line.
-func (p *parser) pass(f *found) {
-	id := f.id()
-	if i := p.index(id); i >= 0 {
-		p.open = slices.Delete(p.open, i, i+1)
+	id := ""
+	if f.partial || p.pieces.Open() {
+		id = f.id()
 	}
-	if f.partial {
-		p.add(piece{id: id})
-	}
-}
-
-func (p *parser) index(id string) int {
-	return slices.IndexFunc(p.open, func(o piece) bool { return o.id == id })
-}
-
-func (p *parser) add(next piece) {
-	if len(p.open) == maxOpen {
-		p.open = slices.Delete(p.open, 0, 1)
-	}
-	p.open = append(p.open, next)
+	return p.pieces.Line(text, 0, id, f.partial, ev)
 }
 
 // members reads the object.
@@ -232,65 +202,4 @@ func decodeBytes(list []byte) ([]byte, entry.Reason) {
 		}
 	}
 	return out, entry.Read
-}
-
-// line reads a line that is whole, or a piece of one.
-//
-// Of a line in pieces only the first begins where the server began it: any other
-// may begin with a client's text, and is never read as a line.
-func (p *parser) line(text []byte, f *found, ev *edgeguard.Event) entry.Reason {
-	if f.partial || len(p.open) > 0 {
-		id := f.id()
-		if i := p.index(id); i >= 0 {
-			return p.goOn(i, text, f.partial, ev)
-		}
-		if f.partial {
-			return p.begin(text, id, ev)
-		}
-	}
-	if len(text) == 0 {
-		return entry.Aside
-	}
-	p.asked = true
-	if len(text) <= entry.MaxLine {
-		return p.inside.Parse(text, ev)
-	}
-	if h, ok := p.inside.(entry.HeadParser); ok {
-		return h.Head(text[:entry.MaxLine], ev)
-	}
-	s := p.inside.(entry.Streamer).Stream()
-	s.Feed(text)
-	return s.End(ev)
-}
-
-// begin reads the first piece of a line.
-func (p *parser) begin(text []byte, id string, ev *edgeguard.Event) entry.Reason {
-	if h, ok := p.inside.(entry.HeadParser); ok {
-		p.add(piece{id: id})
-		p.asked = true
-		return h.Head(text[:min(len(text), entry.MaxLine)], ev)
-	}
-	rest := p.inside.(entry.Streamer).Stream()
-	rest.Feed(text)
-	p.add(piece{id, rest})
-	return entry.Aside // its last piece makes the event
-}
-
-// goOn reads the next piece of a line.
-func (p *parser) goOn(i int, text []byte, partial bool, ev *edgeguard.Event) entry.Reason {
-	rest := p.open[i].rest
-	if rest != nil {
-		rest.Feed(text)
-	}
-	if !partial {
-		p.open = slices.Delete(p.open, i, i+1)
-	} else if rest == nil || !rest.Over() {
-		return entry.Aside
-	} else {
-		p.open[i].rest = nil
-	}
-	if rest == nil {
-		return entry.Aside
-	}
-	return rest.End(ev)
 }

@@ -51,6 +51,21 @@ func StreamName(line []byte) int {
 	return 0
 }
 
+// Piece returns the length of what a container runtime writes before a line, the
+// name of the stream in it, and whether the line goes on in the stream's next one:
+// the runtime cuts a line every 16 KiB. The length is 0 if there is nothing of that.
+func Piece(line []byte) (n int, stream []byte, goesOn bool) {
+	if len(line) < len("2006-01-02T15:04:05Z stdout P ") || line[4] != '-' || line[10] != 'T' {
+		return 0, nil, false
+	}
+	end := bytes.IndexByte(line[:min(len(line), 40)], ' ') + 1
+	n = StreamName(line[end:])
+	if end == 0 || n == 0 {
+		return 0, nil, false
+	}
+	return end + n, line[end : end+len("stdout")], line[end+len("stdout ")] == 'P'
+}
+
 // Priority returns the length of <190>.
 func Priority(line []byte) int {
 	if len(line) == 0 || line[0] != '<' {
