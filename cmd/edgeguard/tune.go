@@ -1,21 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/netip"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/tune"
+	"edgeguard/cmd/edgeguard/tune/page"
 	"edgeguard/replay"
 	"edgeguard/tuning/evidence"
+	"edgeguard/tuning/propose"
 )
 
 func tuneCommand(e *env) *cobra.Command {
 	var s settings
 	var key string
 	var normal []string
+	var html string
 	c := &cobra.Command{
 		Use:   "tune [flags] FILE…",
 		Short: "Show what each threshold would have caught, and suggest one",
@@ -28,6 +33,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 		Example: `  edgeguard tune /var/log/nginx/access.log
   edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
   edgeguard tune --normal access.log.7.gz access.log
+  edgeguard tune --html report.html access.log
   edgeguard tune --key 203.0.113.9 access.log
   edgeguard tune --window 1m --json access.log`,
 		Args: files,
@@ -35,7 +41,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 			if err := s.check(c); err != nil {
 				return err
 			}
-			t := tuneJob{env: e, settings: &s, normal: normal}
+			t := tuneJob{env: e, settings: &s, normal: normal, html: html}
 			if key != "" {
 				addr, err := netip.ParseAddr(key)
 				if err != nil {
@@ -48,6 +54,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 	}
 	s.flags(c)
 	c.Flags().StringSliceVar(&normal, "normal", nil, "a `FILE` of a normal day to compare with (may be repeated): no threshold refuses what it shows")
+	c.Flags().StringVar(&html, "html", "", "also write the report to this `FILE`, as one page with plots")
 	c.Flags().StringVar(&key, "key", "", "show only what this `ADDRESS` did and counted")
 	return c
 }
@@ -58,6 +65,7 @@ type tuneJob struct {
 	settings *settings
 	key      netip.Addr // the only one to show, if it is valid
 	normal   []string   // files of a normal day
+	html     string     // the file for a page
 }
 
 // tunedLog is a log that was read, and what its addresses did.
@@ -118,6 +126,9 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 	if err != nil {
 		return err
 	}
+	if err := t.page(log, findings, proposed); err != nil {
+		return err
+	}
 	if t.settings.json {
 		return tune.JSON(t.env.stdout, findings, proposed)
 	}
@@ -139,6 +150,22 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 	}
 	text.Rules(proposed)
 	log.printWarnings(log.report)
+	return nil
+}
+
+// page writes the report as a page, if there is a file for it.
+func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []propose.Proposed) error {
+	if t.html == "" {
+		return nil
+	}
+	report := page.Report{Files: log.names, Normal: t.normal, First: log.report.First, Last: log.report.Last, Events: log.report.Events, Findings: findings, Proposed: proposed}
+	var out bytes.Buffer
+	if err := report.Write(&out); err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.html, out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
 	return nil
 }
 

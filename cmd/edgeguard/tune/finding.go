@@ -80,8 +80,8 @@ func (f *Found) ladder() []tuning.Outcome {
 	return slices.CompactFunc(ladder, func(a, b tuning.Outcome) bool { return a.Threshold == b.Threshold })
 }
 
-// normalKeys is how many keys a threshold would have refused on the normal day.
-func (f *Found) normalKeys(threshold uint32) uint64 {
+// NormalKeys is how many keys a threshold would have refused on the normal day.
+func (f *Found) NormalKeys(threshold uint32) uint64 {
 	return f.Normal.Tally.Outcome(threshold, f.Rule.Guard.Limit).Keys
 }
 

@@ -130,7 +130,7 @@ func wideOf(rr *replay.RuleReport) (out []wideJSON) {
 func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
 	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
 	if f.Normal != nil {
-		keys := f.normalKeys(o.Threshold)
+		keys := f.NormalKeys(o.Threshold)
 		j.Normal = &keys
 	}
 	return j

@@ -61,14 +61,14 @@ const detail = "             "
 func (t Text) record(r *evidence.Record) {
 	fmt.Fprintf(t.Out, detail+"%s from %s for %s; 4xx %s, assets %s\n", words.Plural(r.Requests, "request", "requests"), words.Instant(r.First),
 		words.Length(r.Last.Sub(r.First).Round(time.Second)), words.Percent(r.Errors, r.Requests), words.Percent(r.Assets, r.Requests))
-	t.often("asks for ", common(r.Paths(), r.Requests), 3)
+	t.often("asks for ", Common(r.Paths(), r.Requests), 3)
 	if agents := r.Agents(); len(agents) > 0 {
-		t.often("says ", common(agents, r.Requests), 1)
+		t.often("says ", Common(agents, r.Requests), 1)
 	}
 }
 
-// common leaves out what came so seldom that it says nothing; if that is all, it is nil.
-func common(all []evidence.Often, of uint32) (out []evidence.Often) {
+// Common leaves out what came so seldom that it says nothing; if that is all, it is nil.
+func Common(all []evidence.Often, of uint32) (out []evidence.Often) {
 	for _, o := range all {
 		if uint64(o.N)*50 >= uint64(of) {
 			out = append(out, o)
@@ -139,7 +139,7 @@ func (t Text) Thresholds(f *Found) {
 	for _, o := range f.Outcomes {
 		row := []string{"  " + words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
 		if f.Normal != nil {
-			row = append(row, words.Number(f.normalKeys(o.Threshold)))
+			row = append(row, words.Number(f.NormalKeys(o.Threshold)))
 		}
 		table.Row(append(row, f.note(o.Threshold))...)
 	}
