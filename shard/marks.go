@@ -56,21 +56,28 @@ func (m mark) is(other mark) bool { return m^other < 1<<8 }
 // age returns how many slots before head the value was last seen.
 func (m mark) age(head uint32) uint32 { return uint32(uint8(head) - uint8(m)) }
 
-// see moves the mark to that of a later sight of its value.
-func (m *mark) see(later mark, head uint32) {
-	if later.age(head) < m.age(head) {
-		*m = later
+// set makes the mark that of a sight of its value, where that is the later one, or of a
+// first sight in a free place. It returns how many values that adds.
+func (m *mark) set(seen mark, head uint32) (added uint16) {
+	switch {
+	case *m == 0:
+		*m = seen
+		return 1
+	case seen.age(head) < m.age(head):
+		*m = seen
 	}
+	return 0
 }
 
-// find returns the place of the value among the first marks; nil if it is not there.
-func find(marks []mark, m mark) *mark {
-	for i := range marks {
-		if marks[i].is(m) {
-			return &marks[i]
+// place returns where the value's mark is, or else the first free place; the number of
+// marks where there is neither.
+func place(marks []mark, m mark) int {
+	for i, x := range marks {
+		if x == 0 || x.is(m) {
+			return i
 		}
 	}
-	return nil
+	return len(marks)
 }
 
 // used returns how many places of a block are taken.
@@ -114,13 +121,12 @@ func (f *half) leafOf(m mark, leaves uint16) uint32 {
 	return uint32(hash1(f.seed, uint64(m>>8)) >> 32 * uint64(leaves) >> 32)
 }
 
-// leaf returns the marks among which m belongs, and how many there are.
-func (f *half) leaf(w *warmEntry, m mark) (b *block, used int) {
+// leaf returns the marks among which m belongs.
+func (f *half) leaf(w *warmEntry, m mark) *block {
 	if w.last == 0 {
-		return f.mem.block(w.ring), int(w.sum)
+		return f.mem.block(w.ring)
 	}
-	b = f.mem.block(f.mem.index(w.ring)[f.leafOf(m, w.last)])
-	return b, b.used()
+	return f.mem.block(f.mem.index(w.ring)[f.leafOf(m, w.last)])
 }
 
 // blocks calls each with all blocks of a tree and how many marks they have.
@@ -168,37 +174,24 @@ func (f *half) advanceMarks(e *entry, now uint32) {
 func (f *half) note(s *shard, p *page, e *entry, m mark) (added uint16) {
 	if e.form == cold {
 		c := e.marked()
-		used := 0
-		for used < marksInEntry && c.marks[used] != 0 {
-			used++
-		}
-		if known := find(c.marks[:used], m); known != nil {
-			known.see(m, c.head)
-			return 0
-		}
-		if used < marksInEntry {
-			c.marks[used] = m
-			return 1
+		if at := place(c.marks[:], m); at < marksInEntry {
+			return c.marks[at].set(m, c.head)
 		}
 		return f.plant(s, p, e, m)
 	}
 	w := e.warm()
-	b, used := f.leaf(w, m)
-	if known := find(b[:used], m); known != nil {
-		known.see(m, w.head)
+	b := f.leaf(w, m)
+	at := place(b[:], m)
+	if at == marksInBlock && f.growTree(s, p, e) {
+		b = f.leaf(w, m)
+		at = place(b[:], m)
+	}
+	if at == marksInBlock {
 		return 0
 	}
-	if used == marksInBlock {
-		if !f.growTree(s, p, e) {
-			return 0
-		}
-		if b, used = f.leaf(w, m); used == marksInBlock {
-			return 0
-		}
-	}
-	b[used] = m
-	w.sum++
-	return 1
+	added = b[at].set(m, w.head)
+	w.sum += uint32(added)
+	return added
 }
 
 // valuesOf is countOf for a table of marks.

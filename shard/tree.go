@@ -11,8 +11,7 @@ func (f *half) plant(s *shard, p *page, e *entry, m mark) (added uint16) {
 		if c.marks[1].age(c.head) > oldest.age(c.head) {
 			oldest = &c.marks[1]
 		}
-		oldest.see(m, c.head) // of another value: the count stays as it is
-		return 0
+		return oldest.set(m, c.head) // of another value: the count stays as it is
 	}
 	s.promoted++
 	b := f.mem.block(r)
@@ -112,9 +111,9 @@ func (f *half) gather(w *warmEntry, dst []mark) []mark {
 func (f *half) spread(w *warmEntry, marks []mark) {
 	w.sum = 0
 	for _, m := range marks {
-		b, used := f.leaf(w, m)
-		if used < marksInBlock {
-			b[used] = m
+		b := f.leaf(w, m)
+		if at := place(b[:], m); at < marksInBlock {
+			b[at] = m
 			w.sum++
 		}
 	}
