@@ -44,6 +44,9 @@ type Event struct {
 	// Proxied says that Addr was taken from a header of a trusted proxy, so
 	// that the kernel would see the proxy and not the client.
 	Proxied bool
+	// Answer says that this is a packet to somebody who spoke first, as a server's are: Port
+	// is then the other's choice. It is set only where it is asked for.
+	Answer bool
 	// Known names the fields below that the source supplied. A field that is
 	// not known satisfies neither a rule's term nor its `not`.
 	Known Field

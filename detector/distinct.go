@@ -17,7 +17,7 @@ const valueRoom = 2048
 func (m *meter) show(op *shard.Op, event *edgeguard.Event) bool {
 	if m.Distinct == edgeguard.FieldPort {
 		op.Value = uint64(event.Port) + 1
-		return event.Known&edgeguard.FieldPort != 0
+		return event.Known&edgeguard.FieldPort != 0 && !event.Answer // the port of an answer is a client's
 	}
 	text, ok := m.AsSent(event)
 	if !ok {

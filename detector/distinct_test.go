@@ -101,6 +101,9 @@ func TestDistinctFields(t *testing.T) {
 			if got := decide(c.other, ^field); got != edgeguard.ActionPass {
 				t.Errorf("an event that lacks the field: %v", got)
 			}
+			if got := decide(func(ev *edgeguard.Event) { ev.Answer = true; c.other(ev) }, field); c.field == "port" && got != edgeguard.ActionPass {
+				t.Errorf("an answer: %v", got)
+			}
 			if got := decide(c.other, field); got != edgeguard.ActionDeny {
 				t.Errorf("another value: %v", got)
 			}

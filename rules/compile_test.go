@@ -64,7 +64,7 @@ func TestCompileProblems(t *testing.T) {
 		{"distinct of the key", rules.Spec{Distinct: "path", Key: rules.Group{With: []string{"host", "path"}}, Action: deny}, "count.distinct", "remove it from key.with"},
 		{"distinct limit too high", rules.Spec{Distinct: "path", Threshold: 422}, "threshold", "use at most 421"},
 		{"distinct candidate too high", rules.Spec{Distinct: "path", Guard: "1", Candidates: []uint32{400, 401}}, "candidates[1]", "use at most 400"},
-		{"distinct ports of packets", rules.Spec{Distinct: "port", Match: rules.Match{Kind: []string{"packet"}}}, "count.distinct", "ports of its clients"},
+		{"distinct ports of icmp", rules.Spec{Distinct: "port", Match: rules.Match{Kind: []string{"icmp"}}}, "count.distinct", "have no port"},
 		{"distinct and the fleet's loss", rules.Spec{Distinct: "path", OnFleetLoss: rules.LossOpen}, "on_fleet_loss", "scope node does not depend on the fleet; remove it"},
 		{"alarm", rules.Spec{Action: edgeguard.ActionAlarm}, "action", "use shadow"},
 		{"scope", rules.Spec{Scope: 2}, "scope", "use fleet or node"},

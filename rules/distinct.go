@@ -34,11 +34,8 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 	if slices.Contains(m.Attributes, Attribute{Field: field}) {
 		c.problem(path, flaw{fmt.Sprintf("%v is part of the key, so each key has only one", field), "remove it from key.with"})
 	}
-	if field == edgeguard.FieldPort && m.Kind&(edgeguard.KindSYN|edgeguard.KindHandshake) == 0 {
-		c.problem(path, flaw{
-			fmt.Sprintf("%v events do not show which ports a client asked for: a server that answers shows the ports of its clients", m.Kind),
-			"set match: {kind: syn} or {kind: handshake}",
-		})
+	if field == edgeguard.FieldPort && m.Kind == edgeguard.KindICMP {
+		c.problem(path, flaw{"icmp messages have no port", "set match: {kind: packet}, or another kind"})
 	}
 	return "distinct=" + field.String()
 }
@@ -83,6 +80,12 @@ func (m *Meter) Counts(n uint32) string {
 		return "event" + many
 	}
 	return "different " + m.Distinct.String() + many
+}
+
+// Asks reports whether the set counts what packets asked for, so that the answers must be
+// known: see [edgeguard.Event.Answer].
+func (s *Set) Asks() bool {
+	return slices.ContainsFunc(s.Meters, func(m Meter) bool { return m.Distinct == edgeguard.FieldPort })
 }
 
 // mostLimit returns the greatest limit that is exact.

@@ -40,6 +40,7 @@ type inputOptions struct {
 	// window is how far ahead of its neighbours a time may be; 0 for no bound.
 	window time.Duration
 	kinds  edgeguard.Kind
+	asks   bool // a rule counts what packets asked for
 	local  []netip.Prefix
 	// stdin is what "-" names; stdinCapture: it is a capture.
 	stdin        io.Reader
@@ -117,7 +118,7 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 }
 
 func (o *inputOptions) openCapture(name string) (*input, error) {
-	options := packet.Options{Kinds: o.kinds | o.completions(), Local: o.local}
+	options := packet.Options{Kinds: o.kinds | o.completions(), Answers: o.asks, Local: o.local}
 	var r *packet.Reader
 	var err error
 	if name == "-" {

@@ -123,7 +123,7 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	if s.sort {
 		window = 0 // in order of time nothing that comes too early makes anything late
 	}
-	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), local: local, stdin: e.stdin, stdinCapture: capture}
+	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ type decoder struct {
 	kinds  edgeguard.Kind
 	local  []netip.Prefix
 	flows  *flows // nil where no kind needs them
+	asked  *asked // nil unless Options.Answers
 	header header
 	stats  Stats
 }
@@ -21,6 +22,9 @@ func newDecoder(o Options) *decoder {
 	d.stats.NotIP = make(map[LinkType]uint64)
 	if o.Kinds&flowKinds != 0 {
 		d.flows = &flows{seed: o.Seed}
+	}
+	if o.Answers {
+		d.asked = &asked{seed: o.Seed}
 	}
 	return d
 }
@@ -37,6 +41,7 @@ func (d *decoder) decode(r *record, b *batch) {
 	if out && step == flagSYN|flagACK { // only what goes out can be a server's answer
 		d.flows.answered(uint32(r.sec), h)
 	}
+	answer := d.asked != nil && d.asked.answer(uint32(r.sec), h)
 	if !in {
 		return
 	}
@@ -64,6 +69,7 @@ func (d *decoder) decode(r *record, b *batch) {
 	d.stats.Events++
 	ev := b.add()
 	d.fill(ev, r, kind)
+	ev.Answer = answer
 	if kind&flowKinds != 0 {
 		prove(ev, e)
 		b.keepRequest(ev, &q)

@@ -54,6 +54,7 @@ func (h *header) parse(b []byte, version uint8) bool {
 	h.kind = edgeguard.KindPacket
 	h.ports = false
 	h.tcp = false
+	h.flags = 0
 	if version == 4 {
 		return h.parse4(b)
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	// Local are the prefixes on this side. Where there are any, only packets
 	// that come in make events: to a local address, from one that is not.
 	Local []netip.Prefix
+	// Answers asks which packets answer others, see edgeguard.Event. It costs a look-up
+	// for each TCP and UDP packet.
+	Answers bool
 	// Seed places flows in their table. 0 reads the same file always the same
 	// way; live traffic needs a random one, so that no one can aim at another
 	// flow's place.
