@@ -41,6 +41,7 @@ func Scenes() []Scene {
 		{"forgetful", "people at home who try six passwords and then ask for a new one", forgetful},
 		{"editors", "WordPress editors: autosave, uploads, and a tab whose session has ended", editors},
 		{"joomla", "Joomla editors: lists filtered by POST, saves, mistyped logins", joomlaEditors},
+		{"portal", "30 people behind one address in an application whose sessions end: its scripts then answer 403", portal},
 		{"phone", "WordPress' app on phones: 40 calls of XML-RPC a day, in bursts", phones},
 		{"app", "an app with an API: bursts after a pause, and tokens that have expired", app},
 		{"jetpack", "Jetpack: XML-RPC from few addresses, and its monitor", jetpack},

@@ -117,3 +117,32 @@ func joomlaEditors(l *log) {
 		}
 	}
 }
+
+// portal is an office that works in an application all day. Its page asks eight
+// scripts for what is new, every minute. When a session has ended, they answer 403,
+// and so does what is typed into a form, until the person logs in again.
+func portal(l *log) {
+	addr := netip.MustParseAddr("198.51.100.10")
+	widgets := []string{"news", "tasks", "mail", "calendar", "people", "files", "search", "alerts"}
+	forms := []string{"save", "approve", "upload", "comment", "assign", "close"}
+	for range 30 {
+		b := &browser{addr: addr, agent: pick(l, agents)}
+		at, ends := l.in(morning, hour), int64(0)
+		for end := at + 8*hour; at < end; at += minute {
+			status := 200
+			if at > ends {
+				status = 403
+			}
+			for _, w := range widgets {
+				l.get(b, l.in(at, 2), "/portal/"+w+".do", status, origin+"/portal/home.do")
+			}
+			if l.one(4) {
+				l.post(b, at+5, "/portal/"+pick(l, forms)+".do", status, origin+"/portal/home.do")
+			}
+			if status == 403 && l.one(8) { // the person is back and sees it
+				l.post(b, at+20, "/portal/login.do", 302, origin+"/portal/login.do")
+				ends = at + int64(l.between(30, 90))*minute
+			}
+		}
+	}
+}

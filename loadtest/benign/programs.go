@@ -29,12 +29,17 @@ func phones(l *log) {
 }
 
 // app is an app of the site's own. After a pause it asks for all that is new at
-// once; with an expired token each of these is 401, until it has a new one.
+// once; with an expired token each of these is 401, until it has a new one. 200
+// people have it behind one address of a carrier.
 func app(l *log) {
 	feeds := []string{"profile", "orders", "messages", "offers", "stores", "cart", "notifications"}
-	for n := range 150 {
-		b := &browser{addr: address(n / 3), agent: pick(l, []string{"okhttp/4.12.0", "Harbour/7.1 (iPhone15,3; iOS 18.4) CFNetwork/1568 Darwin/24.0"})}
-		for range l.between(4, 12) {
+	for n := range 350 {
+		addr := address(n / 3)
+		if n >= 150 {
+			addr = address(400)
+		}
+		b := &browser{addr: addr, agent: pick(l, []string{"okhttp/4.12.0", "Harbour/7.1 (iPhone15,3; iOS 18.4) CFNetwork/1568 Darwin/24.0"})}
+		for range l.between(2, 6) {
 			at := l.in(morning, 12*hour)
 			if l.one(3) {
 				for _, f := range feeds {

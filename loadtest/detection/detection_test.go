@@ -95,6 +95,7 @@ func TestUsage(t *testing.T) {
 // TestBaselines holds the figures of what shipped before the presets did: they
 // are what later figures are compared with.
 func TestBaselines(t *testing.T) {
+	skipUnderRace(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -150,6 +151,7 @@ func TestFormats(t *testing.T) {
 // TestPresets holds the goals of what ships, by the labelled logs: attackers found,
 // no benign address blocked, and how soon.
 func TestPresets(t *testing.T) {
+	skipUnderRace(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -192,6 +194,7 @@ func limitOf(t *testing.T, r ruleset, name string) uint32 {
 // TestPresetsSpare plays the generated traffic to the presets for web sites: none of
 // it is blocked, and all of it keeps away from the limits.
 func TestPresetsSpare(t *testing.T) {
+	skipUnderRace(t)
 	sets, err := rulesets("web,wordpress,joomla,login,api", "")
 	if err != nil {
 		t.Fatal(err)
@@ -216,6 +219,7 @@ func TestPresetsSpare(t *testing.T) {
 
 // TestScenesCanFail plays the scenes to rules that are known to be too strict.
 func TestScenesCanFail(t *testing.T) {
+	skipUnderRace(t)
 	sets, err := rulesets(judgedPresets, "")
 	if err != nil {
 		t.Fatal(err)
@@ -233,5 +237,12 @@ func TestScenesCanFail(t *testing.T) {
 		if !blocked[name] {
 			t.Errorf("%s: the examples of old block nobody", name)
 		}
+	}
+}
+
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("figures are the same under the race detector, and take ten times as long")
 	}
 }
