@@ -58,6 +58,10 @@ type Event struct {
 	Path   string // request target, as sent: query and escapes included
 	Agent  string // User-Agent
 	Node   string // the node that saw it, where a file names it; else empty
+	// Referer and FetchSite are what the headers Referer and Sec-Fetch-Site say of
+	// the page that made a browser ask; empty where a client sent none. A client
+	// writes them.
+	Referer, FetchSite string
 
 	// Header reads a request header for rules that count by one; nil where the
 	// source carries no headers.
@@ -67,7 +71,7 @@ type Event struct {
 // KeepTexts replaces each of the event's strings by what keep returns for it, so
 // that the event outlives the buffer they point into. Header is not replaced.
 func (e *Event) KeepTexts(keep func(string) string) {
-	for _, text := range [...]*string{&e.Host, &e.Method, &e.Path, &e.Agent, &e.Node} {
+	for _, text := range [...]*string{&e.Host, &e.Method, &e.Path, &e.Agent, &e.Node, &e.Referer, &e.FetchSite} {
 		*text = keep(*text)
 	}
 }

@@ -19,9 +19,11 @@ const (
 	FieldPort
 	FieldNode
 	FieldHeader
+	FieldReferer
+	FieldFetchSite
 )
 
-var fieldNames = []string{"host", "method", "path", "agent", "status", "port", "node", "header"}
+var fieldNames = []string{"host", "method", "path", "agent", "status", "port", "node", "header", "referer", "fetch_site"}
 
 // ParseField reads one field's name.
 func ParseField(name string) (Field, bool) {

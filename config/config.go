@@ -24,6 +24,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Allowlist      []netip.Prefix // never blocked
 	Protected      []netip.Prefix // not blocked without force, besides what the host finds out itself
+	OwnHosts       []string       // the site's names, which a Referer is compared with; nil: not known
 	Wide           rules.Wide     // of the rules that do not say
 	Memory         int64          // bytes for all meters together
 	MaxBlocks      int            // active blocks at most; Memory / BlockBytes by default
@@ -142,7 +143,9 @@ func (r *reader) settle(c *Config) {
 	if len(c.Specs) == 0 && r.known("rules") && !r.bad["rules"] {
 		r.warn(r.placeOf("rules"), "rules", "has no rule, so nothing is counted", "remove it to use the default rule")
 	}
+	own := r.ownHosts(c)
 	for i := range c.Specs {
+		c.Specs[i].Own = own
 		if !r.known(r.rulePath(i) + ".wide") {
 			c.Specs[i].Wide = c.Wide
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"edgeguard/config/yamltext"
 	"edgeguard/rules"
 )
 
@@ -185,7 +186,7 @@ func (n node) named(want string) string {
 func (n node) span(least, most time.Duration) time.Duration {
 	d := n.duration(least)
 	if d > most {
-		n.wrong(formatDuration(d)+" is too long", "use at most "+formatDuration(most))
+		n.wrong(yamltext.Duration(d)+" is too long", "use at most "+yamltext.Duration(most))
 	}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/config/yamltext"
 	"edgeguard/internal/safetext"
 	"edgeguard/rules"
 )
@@ -168,8 +169,8 @@ func (o *Overlay) YAML() string {
 	}
 	p.field(0, "rules", "")
 	for _, r := range o.Rules {
-		p.field(1, "- rule", quote(r.Name))
-		p.field(2, "meter", quote(r.Meter))
+		p.field(1, "- rule", yamltext.Quote(r.Name))
+		p.field(2, "meter", yamltext.Quote(r.Meter))
 		if r.Threshold > 0 {
 			p.field(2, "threshold", fmt.Sprint(r.Threshold))
 			p.field(2, "base", fmt.Sprint(r.Base))
@@ -194,13 +195,13 @@ func (o *Overlay) YAML() string {
 // texts returns the fields that are set and their values.
 func (c *Changed) texts() (out [][2]string) {
 	if !c.Since.IsZero() {
-		out = append(out, [2]string{"since", quote(c.Since.Format(time.RFC3339))})
+		out = append(out, [2]string{"since", yamltext.Quote(c.Since.Format(time.RFC3339))})
 	}
 	if c.By != "" {
-		out = append(out, [2]string{"by", quote(c.By)})
+		out = append(out, [2]string{"by", yamltext.Quote(c.By)})
 	}
 	if c.Note != "" {
-		out = append(out, [2]string{"note", quote(c.Note)})
+		out = append(out, [2]string{"note", yamltext.Quote(c.Note)})
 	}
 	return out
 }

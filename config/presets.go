@@ -234,6 +234,7 @@ func (c *Config) WithPresets(refs []string, alone bool) (*Config, error) {
 			return nil, err
 		}
 		for _, spec := range presetRules(preset) {
+			spec.Own, _ = ownHosts(c.OwnHosts) // it was checked
 			if spec.Wide == rules.WideDefault {
 				spec.Wide = c.Wide
 			}

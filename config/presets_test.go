@@ -86,6 +86,7 @@ presets:
     rules:
       login:
         threshold: 40
+        cost: 2
         wide: strict
         match: {host: shop.example, not: {path: /wp-login.php}}
         candidates: 30
@@ -96,7 +97,7 @@ presets:
 	}
 	was, is := before.Specs[0], c.Specs[0]
 	switch {
-	case is.Threshold != 40 || is.Wide != rules.WideStrict || !slices.Equal(is.Candidates, []uint32{30}):
+	case is.Threshold != 40 || is.Cost != 2 || is.Costs != nil || is.Wide != rules.WideStrict || !slices.Equal(is.Candidates, []uint32{30}):
 		t.Errorf("%+v", is)
 	case !slices.Equal(is.Match.Host, []string{"shop.example"}) || !slices.Equal(is.Match.Not.Path, []string{"/wp-login.php"}):
 		t.Errorf("%+v %+v", is.Match, is.Match.Not)

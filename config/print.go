@@ -5,13 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"edgeguard"
+	"edgeguard/config/yamltext"
 	"edgeguard/rules"
 )
 
@@ -19,21 +17,24 @@ import (
 // reads back to the same settings. Beside each threshold stands its limit.
 func (c *Config) YAML() string {
 	var p printer
-	p.field(0, "node", quote(c.Node))
+	p.field(0, "node", yamltext.Quote(c.Node))
 	mode := "enforce"
 	if c.Monitor {
 		mode = "monitor"
 	}
 	p.field(0, "mode", mode)
 	p.listen(&c.Listen)
-	p.field(0, "trusted_proxies", flow(prefixTexts(c.TrustedProxies)))
-	p.field(0, "allowlist", flow(prefixTexts(c.Allowlist)))
-	p.field(0, "protected", flow(prefixTexts(c.Protected)))
+	p.field(0, "trusted_proxies", yamltext.Flow(prefixTexts(c.TrustedProxies)))
+	p.field(0, "allowlist", yamltext.Flow(prefixTexts(c.Allowlist)))
+	p.field(0, "protected", yamltext.Flow(prefixTexts(c.Protected)))
+	if c.OwnHosts != nil {
+		p.field(0, "own_hosts", yamltext.Flow(c.OwnHosts))
+	}
 	p.field(0, "wide", c.Wide.String())
-	p.field(0, "memory", formatSize(c.Memory))
+	p.field(0, "memory", yamltext.Size(c.Memory))
 	p.field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
 	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
-	p.field(0, "state", quote(c.State))
+	p.field(0, "state", yamltext.Quote(c.State))
 	p.field(0, "overlay", strconv.FormatBool(c.Overlay))
 	p.field(0, "samples", strconv.Itoa(c.Samples))
 	who := "operator"
@@ -88,16 +89,16 @@ func (p *printer) rules(c *Config) {
 }
 
 func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
-	p.field(1, "- name", quote(rule.Name))
+	p.field(1, "- name", yamltext.Quote(rule.Name))
 	match := spec.Match
 	match.Kind = []string{meter.Kind.String()}
 	p.field(2, "match", matchText(&match))
 	if spec.When != "" {
-		p.field(2, "when", quote(spec.When))
+		p.field(2, "when", yamltext.Quote(spec.When))
 	}
 	p.field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
 	p.field(2, "guard", rule.Guard.String())
-	p.field(2, "window", formatDuration(meter.Window))
+	p.field(2, "window", yamltext.Duration(meter.Window))
 	p.field(2, "key", keyText(meter))
 	if spec.Distinct != "" {
 		p.field(2, "count", "{distinct: "+spec.Distinct+"}")
@@ -106,7 +107,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	}
 	p.field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
-		p.field(2, "block_for", formatDuration(rule.BlockFor))
+		p.field(2, "block_for", yamltext.Duration(rule.BlockFor))
 		p.steps(rule)
 	}
 	p.field(2, "wide", wideText(rule))
@@ -129,7 +130,7 @@ func (p *printer) steps(rule *rules.Rule) {
 	if len(rule.Escalate) > 0 {
 		var steps []string
 		for _, step := range rule.Escalate {
-			steps = append(steps, formatDuration(step))
+			steps = append(steps, yamltext.Duration(step))
 		}
 		p.field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
 	}
@@ -170,14 +171,14 @@ func (p *printer) sensors(s *Sensors) {
 		p.field(1, "accesslog", "")
 	}
 	for _, log := range s.AccessLog {
-		place := "file: " + quote(log.File)
+		place := "file: " + yamltext.Quote(log.File)
 		if log.File == "" {
-			place = "listen: " + quote(log.Listen.String()) + log.Access.text()
+			place = "listen: " + yamltext.Quote(log.Listen.String()) + log.Access.text()
 		}
-		p.WriteString("    - {" + place + ", format: " + quote(log.Format) + ", emit: " + flow(kindTexts(log.Emit)) + "}\n")
+		p.WriteString("    - {" + place + ", format: " + yamltext.Quote(log.Format) + ", emit: " + yamltext.Flow(kindTexts(log.Emit)) + "}\n")
 	}
 	if s.Packet != nil {
-		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", quote(s.Packet.Interface), flow(kindTexts(s.Packet.Kinds))))
+		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yamltext.Quote(s.Packet.Interface), yamltext.Flow(kindTexts(s.Packet.Kinds))))
 	}
 }
 
@@ -189,8 +190,9 @@ func matchText(m *rules.Match) string {
 		values []string
 		write  func([]string) string
 	}{
-		{"kind", m.Kind, flow}, {"host", m.Host, flow}, {"method", m.Method, flow}, {"path", m.Path, flow},
-		{"status", m.Status, numbers}, {"port", m.Port, numbers},
+		{"kind", m.Kind, yamltext.Flow}, {"host", m.Host, yamltext.Flow}, {"method", m.Method, yamltext.Flow}, {"path", m.Path, yamltext.Flow},
+		{"status", m.Status, yamltext.Numbers}, {"port", m.Port, yamltext.Numbers},
+		{"referer", m.Referer, yamltext.Flow}, {"fetch_site", m.FetchSite, yamltext.Flow},
 	} {
 		if term.values != nil {
 			terms = append(terms, term.name+": "+term.write(term.values))
@@ -209,7 +211,7 @@ func keyText(meter *rules.Meter) string {
 		for _, a := range meter.Attributes {
 			names = append(names, a.String())
 		}
-		text += ", with: " + flow(names)
+		text += ", with: " + yamltext.Flow(names)
 	}
 	return text + "}"
 }
@@ -224,52 +226,4 @@ func prefixTexts(prefixes []netip.Prefix) []string {
 		texts = append(texts, prefix.String())
 	}
 	return texts
-}
-
-func flow(texts []string) string {
-	quoted := slices.Clone(texts)
-	for i, text := range quoted {
-		quoted[i] = quote(text)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// numbers writes numbers, ranges and classes, which need no quotes.
-func numbers(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
-
-var (
-	plain    = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/_.-]*$`)
-	notPlain = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n)$`)
-)
-
-// quote writes text so that it is read back as text. Go's quotes are YAML's
-// too: it knows every escape that strconv writes.
-func quote(text string) string {
-	if plain.MatchString(text) && !notPlain.MatchString(text) {
-		return text
-	}
-	return strconv.Quote(text)
-}
-
-// formatDuration writes "5m" for five minutes, where Go would write "5m0s".
-func formatDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-func formatSize(bytes int64) string {
-	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
-		for _, known := range sizeUnits {
-			if known.name == unit && bytes >= known.bytes && bytes%known.bytes == 0 {
-				return fmt.Sprint(bytes/known.bytes) + unit
-			}
-		}
-	}
-	return fmt.Sprintf("%dB", bytes)
 }

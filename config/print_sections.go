@@ -1,6 +1,7 @@
 package config
 
 import (
+	"edgeguard/config/yamltext"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,9 +21,9 @@ func (p *printer) listen(l *Listen) {
 		if auth.Emit&edgeguard.KindRequest != 0 {
 			emit = "request"
 		}
-		text := fmt.Sprintf("%s, trust: %s, emit: %s", quote(auth.Address.String()), flow(prefixTexts(auth.Trust)), emit)
+		text := fmt.Sprintf("%s, trust: %s, emit: %s", yamltext.Quote(auth.Address.String()), yamltext.Flow(prefixTexts(auth.Trust)), emit)
 		if auth.Header != "" {
-			text += ", header: " + quote(auth.Header)
+			text += ", header: " + yamltext.Quote(auth.Header)
 		}
 		if auth.Fronted {
 			text += ", fronted: true"
@@ -36,12 +37,12 @@ func (p *printer) listen(l *Listen) {
 		p.field(1, "admin", "")
 	}
 	for _, admin := range l.Admin {
-		text := quote(admin.Address.String())
+		text := yamltext.Quote(admin.Address.String())
 		if admin.TokenFile != "" {
-			text += ", token_file: " + quote(admin.TokenFile)
+			text += ", token_file: " + yamltext.Quote(admin.TokenFile)
 		}
 		if admin.ReaderTokenFile != "" {
-			text += ", reader_token_file: " + quote(admin.ReaderTokenFile)
+			text += ", reader_token_file: " + yamltext.Quote(admin.ReaderTokenFile)
 		}
 		if admin.NoConsole {
 			text += ", console: false"
@@ -57,12 +58,12 @@ func (p *ProxyAuth) text() string {
 	if !p.Set {
 		return ""
 	}
-	text := fmt.Sprintf(", proxy_auth: {user: %s, role: %s", quote(p.User), quote(p.Role))
+	text := fmt.Sprintf(", proxy_auth: {user: %s, role: %s", yamltext.Quote(p.User), yamltext.Quote(p.Role))
 	if len(p.From) > 0 {
-		text += ", from: " + flow(prefixTexts(p.From))
+		text += ", from: " + yamltext.Flow(prefixTexts(p.From))
 	}
 	if p.SecretFile != "" {
-		text += ", secret_file: " + quote(p.SecretFile)
+		text += ", secret_file: " + yamltext.Quote(p.SecretFile)
 	}
 	return text + "}"
 }
@@ -74,7 +75,7 @@ func (a Access) text() string {
 	}
 	text := fmt.Sprintf(`, mode: "%04o"`, a.Mode)
 	if a.Group != "" {
-		text += ", group: " + quote(a.Group)
+		text += ", group: " + yamltext.Quote(a.Group)
 	}
 	return text
 }
@@ -89,21 +90,21 @@ func (p *printer) enforce(e *Enforce) {
 	}
 	for _, f := range e.Files {
 		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
-			quote(f.File), f.Format, quote(f.Name), f.Kernel, formatDuration(f.Every), onRemove(f.KeepRemoved))
+			yamltext.Quote(f.File), f.Format, yamltext.Quote(f.Name), f.Kernel, yamltext.Duration(f.Every), onRemove(f.KeepRemoved))
 		if len(f.Reload) > 0 {
-			text += ", reload: " + flow(f.Reload)
+			text += ", reload: " + yamltext.Flow(f.Reload)
 		}
 		p.field(2, "- {file", text+"}")
 	}
 	if h := e.HAProxy; h != nil {
-		list := "acl: " + quote(h.ACL)
+		list := "acl: " + yamltext.Quote(h.ACL)
 		if h.ACL == "" {
-			list = "map: " + quote(h.Map)
+			list = "map: " + yamltext.Quote(h.Map)
 		}
-		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", quote(h.Socket), list, formatDuration(h.Every), onRemove(h.KeepRemoved)))
+		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", yamltext.Quote(h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
 	}
 	if e.NFTables != nil {
-		p.field(1, "nftables", fmt.Sprintf("{table: %s}", quote(e.NFTables.Table)))
+		p.field(1, "nftables", fmt.Sprintf("{table: %s}", yamltext.Quote(e.NFTables.Table)))
 	}
 }
 
@@ -113,12 +114,12 @@ func (p *printer) fleet(f *Fleet) {
 	}
 	p.field(0, "fleet", "")
 	if f.Cluster || len(f.Redis) > 1 {
-		p.field(1, "redis", flow(f.Redis))
+		p.field(1, "redis", yamltext.Flow(f.Redis))
 	} else {
-		p.field(1, "redis", quote(strings.Join(f.Redis, "")))
+		p.field(1, "redis", yamltext.Quote(strings.Join(f.Redis, "")))
 	}
 	p.given(1, "sentinel", f.Sentinel)
-	p.field(1, "namespace", quote(f.Namespace))
+	p.field(1, "namespace", yamltext.Quote(f.Namespace))
 	p.given(1, "password_file", f.PasswordFile)
 	p.given(1, "loader_file", f.LoaderFile)
 	if f.KeyFile != "" {
@@ -126,7 +127,7 @@ func (p *printer) fleet(f *Fleet) {
 		if f.RequireKey {
 			mode = "require"
 		}
-		p.field(1, "key_file", quote(f.KeyFile))
+		p.field(1, "key_file", yamltext.Quote(f.KeyFile))
 		p.field(1, "key_mode", mode)
 	}
 	if f.TLS != (TLS{}) {
@@ -136,13 +137,13 @@ func (p *printer) fleet(f *Fleet) {
 		p.given(2, "key_file", f.TLS.KeyFile)
 		p.given(2, "server_name", f.TLS.ServerName)
 	}
-	p.field(1, "push", formatDuration(f.Push))
+	p.field(1, "push", yamltext.Duration(f.Push))
 	p.field(1, "max_nodes", fmt.Sprint(f.MaxNodes))
 	p.field(1, "quiet", fmt.Sprint(f.Quiet))
 	p.field(1, "share", strconv.FormatFloat(f.Share, 'f', -1, 64))
 	p.field(1, "confirm_share", strconv.FormatFloat(f.ConfirmShare, 'f', -1, 64))
 	p.field(1, "partitions", fmt.Sprint(f.Partitions))
-	p.field(1, "max_skew", formatDuration(f.MaxSkew))
+	p.field(1, "max_skew", yamltext.Duration(f.MaxSkew))
 	p.field(1, "max_suspects", fmt.Sprint(f.MaxSuspects))
 	p.field(1, "insecure", fmt.Sprint(f.Insecure))
 }
@@ -150,6 +151,6 @@ func (p *printer) fleet(f *Fleet) {
 // given writes a field that has no default, if it is set.
 func (p *printer) given(indent int, name, value string) {
 	if value != "" {
-		p.field(indent, name, quote(value))
+		p.field(indent, name, yamltext.Quote(value))
 	}
 }

@@ -111,6 +111,9 @@ func matchTerms(match *rules.Match) fields {
 		"path":   func(n node) { match.Path = n.words() },
 		"status": func(n node) { match.Status = n.words() },
 		"port":   func(n node) { match.Port = n.words() },
+
+		"referer":    func(n node) { match.Referer = n.words() },
+		"fetch_site": func(n node) { match.FetchSite = n.words() },
 	}
 }
 
@@ -167,4 +170,22 @@ func readCharge(n node, spec *rules.Spec) {
 		return
 	}
 	spec.Cost = charge.Cost
+}
+
+// ownHosts compiles the names of the site; nil if there are none.
+func ownHosts(names []string) (*rules.Hosts, []rules.Problem) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return rules.ParseHosts(names)
+}
+
+// ownHosts is the same, and reports what is wrong with them.
+func (r *reader) ownHosts(c *Config) *rules.Hosts {
+	own, problems := ownHosts(c.OwnHosts)
+	for _, p := range problems {
+		path := "own_hosts" + p.Path
+		r.wrong(r.placeOf(path), path, p.Text, p.Fix)
+	}
+	return own
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"edgeguard/config/yamltext"
 	"edgeguard/internal/nearest"
 )
 
@@ -142,18 +143,12 @@ func (n node) duration(least time.Duration) time.Duration {
 	case err != nil:
 		n.wrong(fmt.Sprintf("invalid duration %q", clip(text)), "use 30s, 5m or 24h")
 	case value < least:
-		n.wrong(fmt.Sprintf("%s is too short", clip(text)), "use at least "+formatDuration(least))
+		n.wrong(fmt.Sprintf("%s is too short", clip(text)), "use at least "+yamltext.Duration(least))
 	default:
 		return value
 	}
 	return 0
 }
-
-// sizeUnits are the units of sizes, the longest name of each first.
-var sizeUnits = []struct {
-	name  string
-	bytes int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}}
 
 // size reads "512MiB".
 func (n node) size(least int64) int64 {
@@ -161,17 +156,12 @@ func (n node) size(least int64) int64 {
 	if !ok {
 		return 0
 	}
-	for _, unit := range sizeUnits {
-		digits, ok := strings.CutSuffix(text, unit.name)
-		count, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-		if !ok || err != nil || count < 0 || count > math.MaxInt64/unit.bytes {
-			continue
-		}
-		if count*unit.bytes < least {
-			n.wrong(text+" is too small", "use at least "+formatSize(least))
+	if bytes, ok := yamltext.ParseSize(text); ok {
+		if bytes < least {
+			n.wrong(text+" is too small", "use at least "+yamltext.Size(least))
 			return 0
 		}
-		return count * unit.bytes
+		return bytes
 	}
 	n.wrong(fmt.Sprintf("invalid size %q", clip(text)), "use a number with a unit, such as 512MiB or 2GiB")
 	return 0

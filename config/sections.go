@@ -25,6 +25,7 @@ func (c *Config) read(n node) {
 		"trusted_proxies": func(n node) { c.TrustedProxies = n.prefixes() },
 		"allowlist":       func(n node) { c.Allowlist = n.prefixes() },
 		"protected":       func(n node) { c.Protected = n.prefixes() },
+		"own_hosts":       func(n node) { c.OwnHosts = n.words() },
 		"wide":            func(n node) { c.Wide = n.wide() },
 		"memory":          func(n node) { c.Memory = n.size(leastMemory) },
 		"max_blocks":      func(n node) { c.MaxBlocks = int(n.whole(leastBlocks, mostBlocks)) },

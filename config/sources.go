@@ -16,11 +16,11 @@ type source struct {
 // What each sensor supplies. A log format that is not listed may supply
 // anything.
 var (
-	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader
+	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader | edgeguard.FieldReferer | edgeguard.FieldFetchSite
 	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
 	logFields    = map[string]edgeguard.Field{
 		"common":   edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
-		"combined": edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
+		"combined": edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent | edgeguard.FieldReferer,
 	}
 )
 

@@ -89,6 +89,8 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	expression, whenText := c.expression(spec.When)
 	m.Kind = c.kind(spec, expression)
 	match, text := c.predicate("match", &spec.Match)
+	c.notByPage("match", &spec.Match)
+	c.notByPage("match.not", spec.Match.Not)
 	m.match = match
 	m.when = expression
 	m.paths = match.need&edgeguard.FieldPath != 0
@@ -104,12 +106,15 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 			c.problem(at+".match.kind", flaw{"a cost cannot choose a kind", "remove it: the kind is match.kind of the rule"})
 		}
 		match, text := c.predicate(at+".match", &spec.Costs[i].Match)
+		c.notByPage(at+".match.not", spec.Costs[i].Match.Not)
+		page, pageText := c.page(at+".match", &spec.Costs[i].Match, spec.Own)
 		cost := c.cost(at+".cost", spec.Costs[i].Cost)
-		m.charges = append(m.charges, charge{match, cost})
+		m.charges = append(m.charges, charge{match, page, cost})
 		m.paths = m.paths || match.need&edgeguard.FieldPath != 0
-		canonical = append(canonical, fmt.Sprintf("cost=%d if %s", cost, text))
+		canonical = append(canonical, fmt.Sprintf("cost=%d if %s", cost, text+pageText))
 	}
 	m.cost = c.cost("cost", max(spec.Cost, 1))
+	c.checkLenient(&m)
 	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
 	if text := c.distinct(&m, spec); text != "" {
 		canonical = append(canonical, text)

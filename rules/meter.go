@@ -39,6 +39,7 @@ type Meter struct {
 // charge is a compiled [Charge].
 type charge struct {
 	match predicate
+	page  *page // nil where it does not matter
 	cost  uint16
 }
 
@@ -87,7 +88,7 @@ func (m *Meter) weigh(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
 		return 0, false
 	}
 	for i := range m.charges {
-		if c := &m.charges[i]; c.match.matchFields(ev) && c.match.matchTexts(ev.Host, path) {
+		if c := &m.charges[i]; c.match.matchFields(ev) && c.page.match(ev) && c.match.matchTexts(ev.Host, path) {
 			return c.cost, true
 		}
 	}

@@ -53,6 +53,9 @@ type Spec struct {
 	Scope Scope
 	// OnFleetLoss is LossLocal by default. Only a rule of the fleet has another.
 	OnFleetLoss Loss
+	// Own is the hosts of the site, which Referer is compared with; nil where they
+	// are not known.
+	Own *Hosts
 	// Wide is WideDefault by default: IPv6 is counted by /56 and /48 besides.
 	Wide Wide
 }
@@ -80,6 +83,10 @@ type Match struct {
 	Status []string
 	// Port is the destination port: a number or a range.
 	Port []string
+	// Referer and FetchSite say which page made a browser send the request: "none",
+	// "own" or "foreign", and the values of Sec-Fetch-Site. Clients write both, so
+	// they can only be in the Match of a Charge.
+	Referer, FetchSite []string
 	// Not holds terms of which an event may satisfy none. It has no Not; its Kind, unlike the one above, may name several.
 	Not *Match
 }

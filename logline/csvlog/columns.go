@@ -16,7 +16,7 @@ import (
 //	csv:time=datetime,addr=src,node=host
 //
 // names the column of each field we know: time and addr, which it must have,
-// and node, host, method, path, status, agent, port. sep= gives another
+// and node, host, method, path, status, agent, port, referer, fetch_site. sep= gives another
 // delimiter (a character, or tab, space, comma, semicolon, pipe); csv;: does so
 // too. The package's page says what else it takes.
 type Columns struct {
@@ -37,10 +37,12 @@ const (
 	csvStatus
 	csvAgent
 	csvPort
+	csvReferer
+	csvFetchSite
 	csvFields
 )
 
-var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "status", "agent", "port"}
+var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "status", "agent", "port", "referer", "fetch_site"}
 
 var separators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
 

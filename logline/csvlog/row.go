@@ -215,6 +215,10 @@ func (p *parser) set(f *entry.Fields, field csvField, b []byte) entry.Reason {
 		f.SetPath(b)
 	case csvAgent:
 		f.SetAgent(b)
+	case csvReferer:
+		f.SetReferer(b)
+	case csvFetchSite:
+		f.SetFetchSite(b)
 	case csvStatus:
 		if v, ok := scan.SmallNumber(b); ok {
 			f.SetStatus(v)

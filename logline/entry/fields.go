@@ -26,7 +26,7 @@ type Fields struct {
 	// Raw says that the texts have no escapes any more.
 	Short, Cut, Raw bool
 
-	Request, method, path, host, agent, node []byte
+	Request, method, path, host, agent, node, referer, fetchSite []byte
 }
 
 // Reset forgets the line before. The texts need no clearing: Known says which of
@@ -62,6 +62,9 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 		Path:     f.text(edgeguard.FieldPath, f.path),
 		Agent:    f.text(edgeguard.FieldAgent, f.agent),
 		Node:     f.text(edgeguard.FieldNode, f.node),
+
+		Referer:   f.text(edgeguard.FieldReferer, f.referer),
+		FetchSite: f.text(edgeguard.FieldFetchSite, f.fetchSite),
 	}
 	if f.Short || f.Cut {
 		return CutShort

@@ -150,6 +150,19 @@ func (f *Fields) SetAgent(b []byte) {
 	f.Known |= edgeguard.FieldAgent
 }
 
+// SetReferer keeps the address of the page that a request came from; the dash is as
+// in SetHost.
+func (f *Fields) SetReferer(b []byte) {
+	f.referer = undash(b)
+	f.Known |= edgeguard.FieldReferer
+}
+
+// SetFetchSite keeps what a browser says of that page; the dash is as in SetHost.
+func (f *Fields) SetFetchSite(b []byte) {
+	f.fetchSite = undash(b)
+	f.Known |= edgeguard.FieldFetchSite
+}
+
 // SetNode keeps the name of the server; the dash is as in SetHost.
 func (f *Fields) SetNode(b []byte) {
 	f.node = undash(b)

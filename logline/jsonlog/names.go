@@ -15,6 +15,8 @@ const (
 	jsonPath
 	jsonHost
 	jsonAgent
+	jsonReferer
+	jsonFetchSite
 	jsonArgs       // the query, apart from the path
 	jsonHeaderList // headers, each an object of a name and a value
 	jsonHeaderName
@@ -41,10 +43,7 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 	case jsonRequest:
 		return caddyName(key)
 	case jsonHeaders:
-		if string(key) == "User-Agent" {
-			return jsonMeaning{jsonAgent, 1}
-		}
-		return jsonMeaning{}
+		return sentName(key)
 	case jsonWAF:
 		return wafName(key)
 	case jsonHeader:
@@ -122,6 +121,25 @@ func jsonRequestName(key []byte) jsonMeaning {
 		return jsonMeaning{jsonAgent, 1}
 	case "ua", "agent":
 		return jsonMeaning{jsonAgent, 2}
+	case "http_referer", "request_Referer", "referer", "ClientRequestReferer":
+		return jsonMeaning{jsonReferer, 1}
+	case "http_referrer", "referrer":
+		return jsonMeaning{jsonReferer, 2}
+	case "http_sec_fetch_site", "request_Sec-Fetch-Site", "sec-fetch-site":
+		return jsonMeaning{jsonFetchSite, 1}
+	}
+	return jsonMeaning{}
+}
+
+// sentName returns the meaning of a header's name in Caddy's request.
+func sentName(key []byte) jsonMeaning {
+	switch string(key) {
+	case "User-Agent":
+		return jsonMeaning{jsonAgent, 1}
+	case "Referer":
+		return jsonMeaning{jsonReferer, 1}
+	case "Sec-Fetch-Site":
+		return jsonMeaning{jsonFetchSite, 1}
 	}
 	return jsonMeaning{}
 }

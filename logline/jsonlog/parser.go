@@ -227,6 +227,10 @@ func (p *parser) take(name jsonMeaning, value []byte) {
 		p.f.SetHost(value)
 	case jsonAgent:
 		p.f.SetAgent(value)
+	case jsonReferer:
+		p.f.SetReferer(value)
+	case jsonFetchSite:
+		p.f.SetFetchSite(value)
 	case jsonStatus:
 		if v, ok := scan.SmallNumber(value); ok {
 			p.f.SetStatus(v)

@@ -264,6 +264,10 @@ func (p *parser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 		p.f.Known &^= edgeguard.FieldHost
 	case jsonAgent:
 		p.f.Known &^= edgeguard.FieldAgent
+	case jsonReferer:
+		p.f.Known &^= edgeguard.FieldReferer
+	case jsonFetchSite:
+		p.f.Known &^= edgeguard.FieldFetchSite
 	case jsonStatus:
 		p.f.Known &^= edgeguard.FieldStatus
 	}

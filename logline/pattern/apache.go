@@ -142,6 +142,10 @@ func apacheVariable(letter byte, arg string) variable {
 	switch {
 	case letter == 'i' && strings.EqualFold(arg, "User-Agent"):
 		return variable{whatAgent, howFree}
+	case letter == 'i' && (strings.EqualFold(arg, "Referer") || strings.EqualFold(arg, "Referrer")):
+		return variable{whatReferer, howFree}
+	case letter == 'i' && strings.EqualFold(arg, "Sec-Fetch-Site"):
+		return variable{whatFetchSite, howFree}
 	case letter == 'i' && strings.EqualFold(arg, "Host"):
 		return variable{whatHost, howFree}
 	case letter == 'p' && arg == "remote":

@@ -60,6 +60,8 @@ const (
 	whatPath
 	whatHost
 	whatAgent
+	whatReferer
+	whatFetchSite
 	whatNode
 	whats
 )

@@ -124,6 +124,10 @@ func (p *parser) set(st *step, b []byte) bool {
 		p.f.SetHost(b)
 	case whatAgent:
 		p.f.SetAgent(b)
+	case whatReferer:
+		p.f.SetReferer(b)
+	case whatFetchSite:
+		p.f.SetFetchSite(b)
 	case whatNode:
 		p.f.SetNode(b)
 	case whatAddrPort:

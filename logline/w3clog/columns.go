@@ -26,6 +26,7 @@ const (
 	colSentHost // in CloudFront the viewer's: cs(Host) is the distribution's name
 	colStatus
 	colAgent
+	colReferer
 	colPort
 	colNode
 	columns
@@ -41,6 +42,7 @@ var columnNames = map[string]column{
 	"cs-uri": colURI, "cs-uri-stem": colStem, "cs-uri-query": colQuery,
 	"cs-host": colHost, "cs(host)": colHost, "x-host-header": colSentHost,
 	"sc-status": colStatus, "cs(user-agent)": colAgent, "cs-user-agent": colAgent,
+	"cs(referer)": colReferer, "cs-referer": colReferer,
 	"s-port": colPort, "s-computername": colNode,
 }
 

@@ -161,6 +161,9 @@ func (p *parser) texts(f *entry.Fields, line []byte, sep byte) {
 		}
 		f.SetAgent(agent)
 	}
+	if referer := decoded(colReferer); len(referer) > 0 {
+		f.SetReferer(referer)
+	}
 	if node := p.value[colNode].of(line); len(node) > 0 {
 		f.SetNode(node)
 	}

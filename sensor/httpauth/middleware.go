@@ -67,7 +67,9 @@ func (g *Guard) ask(r *http.Request) edgeguard.Verdict {
 	}
 	event := edgeguard.Event{
 		Host: r.Host, Method: r.Method, Path: r.RequestURI, Agent: r.UserAgent(),
-		Known: edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader,
+		Referer: r.Referer(), FetchSite: r.Header.Get("Sec-Fetch-Site"),
+		Known: edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader |
+			edgeguard.FieldReferer | edgeguard.FieldFetchSite,
 		Header: func(name string) (string, bool) {
 			values := r.Header.Values(name)
 			if len(values) == 0 {

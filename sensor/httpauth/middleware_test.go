@@ -59,7 +59,7 @@ func TestGuard(t *testing.T) {
 				}
 				return
 			}
-			want := request(edgeguard.Event{Addr: addr(c.want), Proxied: c.proxied, Known: described,
+			want := request(edgeguard.Event{Addr: addr(c.want), Proxied: c.proxied, Known: described | edgeguard.FieldReferer | edgeguard.FieldFetchSite,
 				Host: "site.example", Method: "PUT", Path: "/a?b=1", Agent: "curl/8"})
 			if diff := cmp.Diff(want, d.last(t), sameAddr); diff != "" {
 				t.Error(diff)

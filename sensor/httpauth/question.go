@@ -86,6 +86,9 @@ func (q *question) describe(p protocol, rest string) {
 	}
 	e.Agent = unsafetext.String(q.header.UserAgent())
 	e.Known |= edgeguard.FieldAgent
+	// One that is missing is not known: the proxy may not pass it on.
+	q.take(&e.Referer, edgeguard.FieldReferer, "Referer")
+	q.take(&e.FetchSite, edgeguard.FieldFetchSite, "Sec-Fetch-Site")
 	if !q.part {
 		e.Header = q.read
 		e.Known |= edgeguard.FieldHeader

@@ -40,6 +40,10 @@ func TestGolden(t *testing.T) {
 		{"caddy", "GET /auth/forward?y=1 HTTP/1.1\r\nHost: 127.0.0.1:9180\r\nUser-Agent: curl/8\r\nX-Forwarded-For: 203.0.113.9\r\n" +
 			"X-Forwarded-Host: site.example\r\nX-Forwarded-Method: PUT\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Uri: /x?y=1\r\nX-Request-Id: 1\r\n\r\n",
 			request(edgeguard.Event{Addr: addr("203.0.113.9"), Known: described, Host: "site.example", Method: "PUT", Path: "/x?y=1", Agent: "curl/8"})},
+		{"a page made the browser ask", "GET /auth/forward HTTP/1.1\r\nHost: 127.0.0.1:9180\r\nX-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Host: site.example\r\n" +
+			"X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /x\r\nReferer: https://forum.example/t/1\r\nSec-Fetch-Site: cross-site\r\n\r\n",
+			request(edgeguard.Event{Addr: addr("203.0.113.9"), Known: described | edgeguard.FieldReferer | edgeguard.FieldFetchSite, Host: "site.example", Method: "GET", Path: "/x",
+				Referer: "https://forum.example/t/1", FetchSite: "cross-site"})},
 		{"traefik", "GET /auth/forward HTTP/1.1\r\nHost: 127.0.0.1:9180\r\nUser-Agent: curl/8\r\nX-Forwarded-For: 203.0.113.9\r\n" +
 			"X-Forwarded-Host: site.example\r\nX-Forwarded-Method: DELETE\r\nX-Forwarded-Port: 80\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Uri: /a%20b\r\nAccept-Encoding: gzip\r\n\r\n",
 			request(edgeguard.Event{Addr: addr("203.0.113.9"), Known: described, Host: "site.example", Method: "DELETE", Path: "/a%20b", Agent: "curl/8"})},

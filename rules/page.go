@@ -1,0 +1,168 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/internal/unsafetext"
+)
+
+// page is what a cost asks of the page that made a browser send a request: by its
+// Referer, and by its Sec-Fetch-Site. A client writes both.
+type page struct {
+	need     edgeguard.Field
+	own      *Hosts
+	referers referer
+	sites    []string
+}
+
+// referer is a set of what a Referer can be.
+type referer uint8
+
+const (
+	refererNone referer = 1 << iota
+	refererOwn
+	refererForeign
+	refererSome = refererOwn | refererForeign // there is one: whose it is need not be known
+)
+
+var (
+	refererNames = []string{"none", "own", "foreign"}
+	siteNames    = []string{"cross-site", "same-site", "same-origin", "none"}
+)
+
+// leniency is how much less or more a request may cost for what its client wrote.
+const leniency = 4
+
+// Hosts are names of hosts, such as those of one's own site.
+type Hosts struct {
+	term term
+	text string // the same for the same names, in any order
+}
+
+// ParseHosts reads names as a match has them. The path of a problem is "[i]".
+func ParseHosts(names []string) (*Hosts, []Problem) {
+	var c compiler
+	parts, text := c.patterns("", names, parseHost)
+	return &Hosts{newTerm(false, parts, nil), text}, c.problems
+}
+
+func (h *Hosts) has(host string) bool {
+	if plainHost(host) {
+		return h.term.match(host)
+	}
+	var room [hostRoom]byte
+	return h.term.match(unsafetext.String(normalHost(room[:0], host)))
+}
+
+// page compiles what the match of a cost asks of the page, nil if it asks nothing, and
+// writes it down.
+func (c *compiler) page(path string, m *Match, own *Hosts) (*page, string) {
+	if m.Referer == nil && m.FetchSite == nil {
+		return nil, ""
+	}
+	p := &page{own: own}
+	for _, name := range c.choices(path+".referer", m.Referer, refererNames) {
+		p.referers |= 1 << slices.Index(refererNames, name)
+	}
+	p.sites = c.choices(path+".fetch_site", m.FetchSite, siteNames)
+	text := ""
+	if m.Referer != nil {
+		p.need |= edgeguard.FieldReferer
+		text += fmt.Sprintf(", referer=%d", p.referers)
+		if some := p.referers & refererSome; own != nil && some != 0 && some != refererSome {
+			text += " own=" + own.text
+		}
+	}
+	if m.FetchSite != nil {
+		p.need |= edgeguard.FieldFetchSite
+		text += ", fetch_site=" + strings.Join(p.sites, "|")
+	}
+	return p, text
+}
+
+// choices returns the values in the order of the names, once each.
+func (c *compiler) choices(path string, values, names []string) []string {
+	c.checkGiven(path, values)
+	for i, value := range values {
+		if !slices.Contains(names, value) {
+			c.problem(item(path, i), flaw{fmt.Sprintf("unknown value %.40q", value), "use " + strings.Join(names, ", ")})
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(values, name) })
+}
+
+// match reports whether the page is as the cost says. Nil matches any.
+func (p *page) match(ev *edgeguard.Event) bool {
+	return p == nil || ev.Known&p.need == p.need &&
+		(p.need&edgeguard.FieldReferer == 0 || p.matchReferer(ev.Referer)) &&
+		(p.need&edgeguard.FieldFetchSite == 0 || slices.Contains(p.sites, ev.FetchSite))
+}
+
+func (p *page) matchReferer(from string) bool {
+	switch {
+	case from == "":
+		return p.referers&refererNone != 0
+	case p.referers&refererSome == refererSome:
+		return true
+	case p.own == nil:
+		return false
+	case p.own.has(refererHost(from)):
+		return p.referers&refererOwn != 0
+	}
+	return p.referers&refererForeign != 0
+}
+
+// refererHost returns the host of a Referer, with its port. That of a text that is no
+// address of a page is empty.
+func refererHost(from string) string {
+	_, rest, ok := strings.Cut(from, "://")
+	if !ok {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "/?#\\"); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest[strings.LastIndexByte(rest, '@')+1:]
+}
+
+// notByPage refuses what a client writes where it would decide whether a request
+// counts.
+func (c *compiler) notByPage(path string, m *Match) {
+	if m == nil {
+		return
+	}
+	said := flaw{"a client writes it, so it cannot decide what counts", "use it in the match of a cost, which it changes up to 4 times"}
+	if m.Referer != nil {
+		c.problem(path+".referer", said)
+	}
+	if m.FetchSite != nil {
+		c.problem(path+".fetch_site", said)
+	}
+}
+
+// checkLenient holds costs by page near those that follow: a client that writes such
+// a header must not get away with next to nothing.
+func (c *compiler) checkLenient(m *Meter) {
+	for i := range m.charges {
+		if m.charges[i].page == nil {
+			continue
+		}
+		cost := uint32(m.charges[i].cost)
+		after := []uint32{uint32(m.cost)}
+		for _, next := range m.charges[i+1:] {
+			after = append(after, uint32(next.cost))
+		}
+		for _, next := range after {
+			if cost*leniency < next || next*leniency < cost {
+				c.problem(fmt.Sprintf("cost[%d].cost", i), flaw{
+					fmt.Sprintf("%d by a header that clients write, and %d without", cost, next),
+					fmt.Sprintf("let them differ by at most %d times", leniency),
+				})
+				break
+			}
+		}
+	}
+}
