@@ -41,6 +41,21 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestFormatsPage: the examples of docs/formats.md can be used as they are, and
+// nothing warns that their rules count nothing.
+func TestFormatsPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+		c, err := config.Parse("docs/formats.md", []byte(block[1]))
+		if err != nil || len(c.Warnings) > 0 {
+			t.Errorf("%v, warnings %v\n%s", err, c.Warnings, block[1])
+		}
+	}
+}
+
 func tryEvents(t *testing.T, c *config.Config, block string) {
 	tried := 0
 	for line := range strings.Lines(block) {

@@ -16,6 +16,7 @@ import (
 	"edgeguard/logline/jsonlog"
 	"edgeguard/logline/pattern"
 	"edgeguard/logline/regexlog"
+	"edgeguard/logline/services"
 	"edgeguard/logline/squidlog"
 	"edgeguard/logline/w3clog"
 )
@@ -110,6 +111,13 @@ func compileFormat(s string) (*Format, error) {
 		if form := envelope.Find(name); form != nil {
 			return compileInside(form, inside)
 		}
+	}
+	if exprs := services.Find(s); exprs != nil {
+		r, err := regexlog.Compile("", exprs...)
+		if err != nil {
+			return nil, err
+		}
+		return &Format{start: r.Parser, kinds: r.Kinds()}, nil
 	}
 	switch {
 	case strings.HasPrefix(s, "regex"):

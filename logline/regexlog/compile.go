@@ -245,10 +245,10 @@ func withoutHead(expr string) (rest string, message bool, err error) {
 	if programs == "" {
 		return "^" + rest, true, nil
 	}
-	if strings.Trim(programs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./|") != "" {
-		return "", false, fmt.Errorf("{%s} is not the name of a program, or names joined by |", programs)
+	if strings.Trim(programs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./*|") != "" {
+		return "", false, fmt.Errorf("{%s} is not the name of a program, with * for what differs, or names joined by |", programs)
 	}
-	tag := "(?:" + strings.ReplaceAll(programs, ".", `\.`) + ")"
+	tag := "(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")"
 	const host = `[\w.-]+ `
 	return `^(?:(?:<[\w.]+> )?(?:` + host + `)?` + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of syslogd and of metalog
 		host + tag + ` [^ ]+ [^ ]+ (?:-|\[[^\]]*\]) )` + rest, true, nil // of RFC 5424

@@ -11,7 +11,7 @@ import (
 //	2006-01-02T15:04:05.123+01:00, 2006/01/02 15:04:05 UTC, 2006.01.02-15:04:05
 //	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
 //	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
-//	1136214245.123
+//	060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
 //
 // A day and a month in digits, which may be either, are none of these.
 func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
@@ -33,6 +33,8 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 		return c.monthFirst(b)
 	case b[2] == '/' && len(b) > 11 && b[11] == ':':
 		return c.CLF(b)
+	case len(b) > 14 && b[6] == ' ' && b[9] == ':' && Number(b, 6, new(int)) > 0:
+		return c.shortYear(b)
 	case b[2] == '-' && b[6] == '-':
 		return c.dayMonth(b)
 	case !IsDigit(b[4]):
@@ -51,10 +53,25 @@ func (c *Clock) yearFirst(b []byte) (t Instant, n int, ok bool) {
 		Number(b, 4, &d.year) == 0 || Number(b[5:], 2, &d.month) == 0 || Number(b[8:], 2, &d.day) == 0 {
 		return t, 0, false
 	}
-	if t.nsec, n, ok = d.timeOfDay(b, 11); !ok {
+	n = 11
+	if b[10] == ' ' && HasPrefix(b[n:], "- ") { // Gin
+		n += 2
+	}
+	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
 		return t, 0, false
 	}
 	n = d.readZone(b, n)
+	return c.civilInstant(d, t.nsec, n)
+}
+
+// shortYear reads 060102 15:04:05, as MySQL wrote it; the hour may have a blank.
+func (c *Clock) shortYear(b []byte) (t Instant, n int, ok bool) {
+	var d civil
+	_, _, _ = Number(b, 2, &d.year), Number(b[2:], 2, &d.month), Number(b[4:], 2, &d.day)
+	d.year += 2000
+	if t.nsec, n, ok = d.timeOfDay(b, 7); !ok {
+		return t, 0, false
+	}
 	return c.civilInstant(d, t.nsec, n)
 }
 
@@ -128,7 +145,7 @@ func weekday(b []byte) bool {
 // the index after it.
 func (d *civil) timeOfDay(b []byte, n int) (nsec int32, next int, ok bool) {
 	if len(b) < n+8 || b[n+2] != ':' || b[n+5] != ':' ||
-		Number(b[n:], 2, &d.hour) == 0 || Number(b[n+3:], 2, &d.minute) == 0 || Number(b[n+6:], 2, &d.second) == 0 {
+		Number(b[n:], 2, &d.hour) == 0 && (b[n] != ' ' || Number(b[n+1:], 1, &d.hour) == 0) || Number(b[n+3:], 2, &d.minute) == 0 || Number(b[n+6:], 2, &d.second) == 0 {
 		return 0, n, false
 	}
 	n += 8

@@ -1,0 +1,215 @@
+package logline
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/entry"
+	"edgeguard/logline/services"
+)
+
+// serviceLines are lines of each service. USER is what a client writes, and ADDR
+// where the service writes its address.
+var serviceLines = map[string][]string{
+	"sshd": {
+		"Nov 22 10:00:00 web-1 sshd[17]: Failed password for USER from ADDR port 4711 ssh2",
+		"<38>Nov 22 10:00:00 web-1 sshd-session[17]: Failed password for invalid user USER from ADDR port 4711 ssh2",
+		"2026-11-22T10:00:00.1+00:00 web-1 sshd[17]: Invalid user USER from ADDR port 4711",
+		"Nov 22 10:00:00 web-1 sshd[17]: error: PAM: Authentication failure for USER from ADDR",
+		"Nov 22 10:00:00 web-1 sshd[17]: error: maximum authentication attempts exceeded for invalid user USER from ADDR port 4711 ssh2 [preauth]",
+		"Nov 22 10:00:00 web-1 sshd[17]: User USER from ADDR not allowed because not listed in AllowUsers",
+		"Nov 22 10:00:00 web-1 sshd[17]: Connection closed by invalid user USER ADDR port 4711 [preauth]",
+		"Nov 22 10:00:00 web-1 sshd[17]: Bad protocol version identification 'USER' from ADDR port 4711",
+		"Nov 22 10:00:00 web-1 sshd[17]: fatal: Timeout before authentication for ADDR port 4711",
+		"Nov 22 10:00:00 web-1 sshd[17]: banner exchange: Connection from ADDR port 4711: USER",
+		"Nov 22 10:00:00 web-1 sshd[17]: Unable to negotiate with ADDR port 4711: no matching host key type found. Their offer: USER",
+	},
+	"dropbear":       {"Nov 22 10:00:00 ap dropbear[17]: Bad password attempt for 'USER' from ADDR:4711", "Nov 22 10:00:00 ap dropbear[17]: Login attempt for nonexistent user 'USER' from ADDR:4711"},
+	"pam":            {"Nov 22 10:00:00 web-1 sshd[17]: pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=ADDR  user=USER"},
+	"audit":          {`type=USER_LOGIN msg=audit(1795341600.1:7): pid=17 uid=0 auid=0 ses=7 subj=x msg='op=login acct=28696E76616C696429 exe="/usr/sbin/sshd" hostname=? addr=ADDR terminal=ssh res=failed'`},
+	"netfilter":      {"Nov 22 10:00:00 web-1 kernel: [ 17.5] IN=eth0 OUT= MAC=de:1c SRC=ADDR DST=10.0.0.1 LEN=44 TOS=0x00 PROTO=TCP SPT=4711 DPT=80 WINDOW=1024 RES=0x00 SYN URGP=0"},
+	"endlessh":       {"Nov 22 10:00:00 web-1 endlessh[17]: ACCEPT host=ADDR port=4711 fd=5 n=1/4096"},
+	"cowrie":         {"Nov 22 10:00:00 web-1 cowrie[17]: 2026-11-22T10:00:00+0000 [cowrie.ssh.factory.CowrieSSHFactory] New connection: ADDR:4711 (10.0.0.1:2222) [session: 3e5a]"},
+	"xinetd":         {"Nov 22 10:00:00 web-1 xinetd[17]: FAIL: telnet address from=ADDR"},
+	"nrpe":           {"Nov 22 10:00:00 web-1 nrpe[17]: Host ADDR is not allowed to talk to us!"},
+	"screensharingd": {"Nov 22 2026 10:00:00 mac screensharingd[17]: Authentication: FAILED :: User Name: USER :: Viewer Address: ADDR :: Type: DH"},
+	"openvpn":        {"2026-11-22 10:00:00 ADDR:4711 TLS Error: incoming packet authentication failed from USER", "Nov 22 10:00:00 gw ovpn-server[17]: ADDR:4711 VERIFY ERROR: depth=0, USER"},
+	"softether":      {`2026-11-22 10:00:00.781 Connection "CID-72": User authentication failed. The user name that has been provided was "USER", from ADDR.`},
+	"routeros":       {"Nov 22 10:00:00 gw.local system,error,critical login failure for user USER from ADDR via web"},
+	"stunnel":        {"2026.11.22 10:00:00 LOG3[17:18]: SSL_accept from ADDR:4711 : 140890C7: error"},
+	"proxmox":        {"Nov 22 10:00:00 pve pvedaemon[17]: authentication failure; rhost=ADDR user=USER msg=no such user ('USER')"},
+	"postfix": {
+		"Nov 22 10:00:00 mx postfix/submission/smtpd[17]: warning: unknown[ADDR]: SASL LOGIN authentication failed: USER",
+		"Nov 22 10:00:00 mx postfix/smtpd[17]: NOQUEUE: reject: RCPT from mail.example.org[ADDR]: 554 5.7.1 <USER>: Relay access denied; from=<USER> to=<USER> proto=SMTP helo=<USER>",
+	},
+	"dovecot":   {"Nov 22 10:00:00 mx dovecot: imap-login: Disconnected (auth failed, 1 attempts in 2 secs): user=<USER>, method=PLAIN, rip=ADDR, lip=10.0.0.1, TLS, session=<abc+/01=>"},
+	"exim":      {"2026-11-22 10:00:00 login authenticator failed for host.example.org ([10.0.0.9]) [ADDR]:4711: 535 Incorrect authentication data (set_id=USER)", "2026-11-22 10:00:00 H=(x) [ADDR]:4711 F=<USER> rejected RCPT <USER>: relay not permitted"},
+	"courier":   {"Nov 22 10:00:00 mx imapd-ssl: LOGIN FAILED, user=USER, ip=[ADDR]"},
+	"cyrus":     {"Nov 22 10:00:00 mx cyrus/imaps[17]: badlogin: localhost [ADDR] plaintext USER SASL(-13): authentication failure: checkpass failed"},
+	"qmail":     {"Nov 22 10:00:00 mx rblsmtpd: ADDR pid 17 sbl.example.org: 451 blocked"},
+	"domino":    {"2026-11-22 10:00:00   smtp: USER [ADDR] authentication failure using internet password"},
+	"oracleims": {`<co ts="2026-11-22T10:00:00.99" pi="1.2.3" sc="tcp_local" dr="+" ac="U" tr="TCP|10.0.0.1|25|ADDR|4711" ap="SMTP" mi="Bad password" us="USER" di="535"/>`},
+	"exchange":  {`2026-11-22T10:00:00.530Z,000000000000000E,2,10.0.0.1:143,ADDR:4711,USER,168,31,31,authenticate,PLAIN,"R=""2 NO"";Msg=""AuthFailed:LogonDenied,User: USER"""`},
+	"roundcube": {
+		"Nov 22 10:00:00 mx roundcube: <ab12> IMAP Error: Login failed for USER from ADDR",
+		"Nov 22 10:00:00 mx roundcube: IMAP Error: Login failed for USER from ADDR. AUTHENTICATE PLAIN: A0002 NO Login failed. in /usr/share/x.php on line 205 (POST /?_task=login)",
+		"[22-Nov-2026 10:00:00 +0000]: FAILED login for USER from ADDR",
+	},
+	"horde":       {`Nov 22 10:00:00 HORDE [error] [imp] FAILED LOGIN for USER [ADDR] to {mx.example.org:993 [imap/ssl]} [pid 17 on line 139 of "/srv/horde/login.php"]`},
+	"sogo":        {"Nov 22 10:00:00 sogod [17]: SOGoRootPage Login from 'ADDR' for user 'USER' might not have worked"},
+	"proftpd":     {"Nov 22 10:00:00 ftp proftpd[17] ftp.example.org (client.example.org[ADDR]): USER USER: no such user found from 1 [1] to 2:21", "Nov 22 10:00:00 ftp proftpd[17]: ftp (ADDR[ADDR]) - USER USER (Login failed): Incorrect password."},
+	"vsftpd":      {`Sun Nov 22 10:00:00 2026 [pid 17] [USER] FAIL LOGIN: Client "ADDR"`},
+	"pure-ftpd":   {"Nov 22 10:00:00 ftp pure-ftpd: (?@ADDR) [WARNING] Authentication failed for user [USER]"},
+	"ftpd":        {"Nov 22 10:00:00 ftp wu-ftpd[17]: failed login from client.example.org [ADDR]"},
+	"pterodactyl": {"WARN: [Nov 22 10:00:00.643] failed to validate user credentials (invalid format) ip=ADDR:4711 subsystem=sftp username=USER"},
+	"mysqld": {
+		"261122 10:00:00 [Warning] Access denied for user 'USER'@'ADDR' (using password: YES)",
+		"2026-11-22T10:00:00.000000Z 8 [Note] [MY-010926] [Server] Access denied for user 'USER'@'ADDR' (using password: NO)",
+	},
+	"mssql":       {"2026-11-22 10:00:00.00 Logon       Login failed for user 'USER'. Reason: Could not find a login matching the name provided. [CLIENT: ADDR]"},
+	"named":       {"Nov 22 10:00:00 ns named[17]: client @0x7f ADDR#4711 (USER): query (cache) 'USER/A/IN' denied"},
+	"technitium":  {"[2026-11-22 10:00:00 UTC] [[ADDR]:4711] DnsServerCore.DnsWebServiceException: Invalid username or password for user: USER"},
+	"adguardhome": {"2026/11/22 10:00:00.233208 [error] POST ADDR /control/login: invalid username or password"},
+	"asterisk": {
+		"[2026-11-22 10:00:00] NOTICE[17] chan_sip.c: Registration from 'USER' failed for 'ADDR' - Wrong password",
+		`[Nov 22 10:00:00] SECURITY[17]: res_security_log.c:114 security_event_stasis_cb: SecurityEvent="InvalidAccountID",EventTV="x",AccountID="100",RemoteAddress="IPV4/UDP/ADDR/4711"`,
+	},
+	"freeswitch": {
+		"2026-11-22 10:00:00.685002 96.83% [WARNING] sofia_reg.c:3223 SIP auth failure (INVITE) on sofia profile 'internal' for [USER] from ip ADDR",
+		"2026-11-22 10:00:00.685002 [WARNING] sofia_reg.c:3223 Can't find user [USER] from ADDR",
+	},
+	"vaultwarden":     {"[2026-11-22 10:00:00.129][vaultwarden::api::identity][ERROR] Username or password is incorrect. Try again. IP: ADDR. Username: USER."},
+	"bitwarden":       {"2026-11-22 10:00:00.008 +00:00 [WRN] Failed login attempt, 2FA invalid. ADDR"},
+	"wordpress":       {"Nov 22 10:00:00 web-1 wordpress(example.org)[17]: Authentication attempt for unknown user USER from ADDR"},
+	"drupal":          {"Nov 22 10:00:00 web-1 drupal: https://example.org|1795341600|user|ADDR|https://example.org/USER|USER|0||Login attempt failed for USER."},
+	"grafana":         {`logger=context userId=0 orgId=0 uname= t=2026-11-22T10:00:00.1+0000 level=info msg="Request Completed" method=POST path=/login status=401 remote_addr=ADDR time_ms=7 referer="USER"`},
+	"authelia":        {`time="2026-11-22T10:00:00Z" level=error msg="Unsuccessful 1FA authentication attempt by user 'QUOTED': user not found" method=POST path=/api/firstfactor remote_ip=ADDR stack="x"`},
+	"miniflux":        {`time=2026-11-22T10:00:00.307Z level=WARN msg="Incorrect username or password" authentication_failed=true client_ip=ADDR user_agent="USER" username=USER`},
+	"cas":             {"2026-11-22 10:00:00,116 INFO [org.apereo.inspektr.audit.support.Slf4jLoggingAuditTrailManager] - Sun Nov 22|CAS|Supplied credentials: [USER]|AUTHENTICATION_FAILED|USER|ADDR|10.0.0.1"},
+	"lemonldap":       {"Nov 22 10:00:00 sso LLNG[17]: [warn] USER was not found in LDAP directory (ADDR)"},
+	"phpmyadmin":      {"Nov 22 10:00:00 web-1 phpMyAdmin[17]: user denied: USER (mysql-denied) from ADDR"},
+	"lighttpd":        {"2026-11-22 10:00:00: (mod_auth.c.525) password doesn't match for /USER username: USER, IP: ADDR"},
+	"froxlor":         {"Nov 22 10:00:00 web-1 Froxlor: [Login Action ADDR] Unknown user 'USER' tried to login."},
+	"directadmin":     {"2026:11:22-10:00:00: 'ADDR' 2 failed login attempts. Account 'USER'"},
+	"hestiacp":        {"2026-11-22 10:00:00 USER ADDR failed to login"},
+	"gitlab":          {"2026-11-22T10:00:00.667Z: Failed Login: username=USER ip=ADDR"},
+	"groupoffice":     {`[2026-11-22 10:00:00]LOGIN FAILED for user: "USER" from IP: ADDR`},
+	"tine20":          {"78017 00cff -- none -- - 2026-11-22T10:00:00+00:00 WARN (4): Tinebase_Controller::login::106 Login with username USER from ADDR failed (-1)!"},
+	"odoo":            {"2026-11-22 10:00:00,644 1 INFO odoo odoo.addons.base.models.res_users: Login failed for db:odoo login:USER from ADDR"},
+	"paperless":       {"[2026-11-22 10:00:00,332] [INFO] [paperless.auth] Login failed for user `USER` from private IP `ADDR`."},
+	"guacamole":       {"2026-11-22T10:00:00,820Z [http-nio-8080-exec-5] WARN  o.a.g.r.auth.AuthenticationService - Authentication attempt from ADDR for user \"USER\" failed."},
+	"fireflyiii":      {`[2026-11-22 10:00:00] local.WARNING: AUDIT: Login failed. Attempt for user "USER" failed. (ADDR -> POST:https://example.org/login)`},
+	"stirling-pdf":    {"2026-11-22 10:00:00,237 ERROR s.s.S.c.s.CustomAuthenticationFailureHandler [qtp-102] Failed login attempt from IP: ADDR"},
+	"meshcentral":     {"Nov 22 10:00:00 web-1 https[17]: Failed password for USER from ADDR port 4711"},
+	"litespeed-admin": {"2026-11-22 10:00:00.774649 [NOTICE] [17] [ADDR:4711:HTTP2-41#_AdminVHost] [STDERR] [WebAdmin Console] Failed Login Attempt - username:USER ip:x"},
+	"sympa":           {"Nov 22 10:00:00 lists wwsympa[17]: info main:: [robot lists.example.org] [session 08] [client ADDR] [user USER] Unknown action USER"},
+	"monitorix":       {"Sun Nov 22 10:00:00 2026 - AUTHERR - [ADDR] Authentication error: /USER"},
+	"znc":             {"[2026-11-22 10:00:00] [USER] failed to login from ADDR"},
+	"gin":             {`[GIN] 2026/11/22 - 10:00:00 | 401 |     505.317µs |       ADDR | POST     "/USER"`},
+	"zoraxy":          {"2026/11/22 10:00:00 [2026-11-22 10:00:00.417736] [router:root] [origin:10.0.0.1] [client: ADDR] [useragent: USER] GET /USER 444"},
+	"jellyfin":        {"Nov 22 10:00:00 tv jellyfin[17]: [10:00:00] [INF] Authentication request for USER has been denied (IP: ADDR)."},
+	"emby":            {"2026-11-22 10:00:00.092 Warn Server: AUTH-ERROR: ADDR - Invalid username or password entered."},
+	"servarr":         {"Nov 22 10:00:00 tv Radarr[17]: [Warn] Auth: Auth-Failure ip ADDR username 'USER'"},
+	"seerr":           {`2026-11-22T10:00:00.637Z [warn][API]: Failed sign-in attempt using invalid Overseerr password {"ip":"ADDR","email":"USER"}`},
+	"uptime-kuma":     {"2026-11-22T10:00:00.098Z [AUTH] WARN: Incorrect username or password for user USER. IP=ADDR"},
+	"calibre-web":     {`[2026-11-22 10:00:00,562]  WARN {cps.web:1475} Login failed for user "USER" IP-address: ADDR`},
+	"qbittorrent":     {"(W) 2026-11-22T10:00:00 - WebAPI login failure. Reason: invalid credentials, attempt count: 1, IP: ADDR, username: USER"},
+	"sabnzbd":         {"2026-11-22 10:00:00,797::WARNING::[interface:657] Unsuccessful login attempt from ADDR (X-Forwarded-For: USER) [USER]"},
+}
+
+// attack is what a client may send to a service whose lines are known to him.
+func attack(rng *rand.Rand, line string) string {
+	forged := strings.NewReplacer("ADDR", victim, "USER", "x", "QUOTED", "x").Replace(line)
+	pieces := []string{"x", " ", forged, hostileText(rng)}
+	for part := range strings.SplitSeq(strings.NewReplacer("ADDR", victim, "QUOTED", "USER").Replace(line), "USER") {
+		pieces = append(pieces, part, part, strings.TrimSpace(part))
+	}
+	var s strings.Builder
+	for range 1 + rng.IntN(5) {
+		s.WriteString(pieces[rng.IntN(len(pieces))])
+	}
+	// syslog daemons and services write control characters in another way.
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s.String())
+}
+
+// TestServices reads a line of each service, and then lines in which a client
+// forges as well as he can: they are counted for him or not, and never for
+// another.
+func TestServices(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for _, name := range services.Names() {
+		if len(serviceLines[name]) == 0 {
+			t.Errorf("no line of %s is tried", name)
+		}
+		for _, line := range serviceLines[name] {
+			p := parserOf(t, name, "")
+			p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+			read := func(addr, user string) (ev edgeguard.Event, why entry.Reason) {
+				quoted := strconv.Quote(user)
+				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
+				text = strings.Replace(text, "type="+user+"_LOGIN", "type=USER_LOGIN", 1)
+				return ev, p.Parse([]byte(text), &ev)
+			}
+			ev, why := read("192.0.2.1", "bob")
+			if why != entry.Read || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
+				t.Errorf("%s: %v at %v (%s): %s", name, ev.Addr, ev.Time, why, line)
+			}
+			if forgeable := slices.Contains([]string{"asterisk", "freeswitch", "openvpn", "named", "netfilter"}, name); (ev.Verified == 0) != forgeable {
+				t.Errorf("%s: verified %v", name, ev.Verified)
+			}
+			for range 300 {
+				user := attack(rng, line)
+				if ev, why := read("192.0.2.1", user); why == entry.Read && ev.Addr.String() != "192.0.2.1" {
+					t.Fatalf("seed %d: %s is forged by %q: %v\n%s", seed, name, user, ev.Addr, line)
+				}
+			}
+		}
+	}
+	for name := range serviceLines {
+		if !slices.Contains(services.Names(), name) {
+			t.Errorf("%s is no service", name)
+		}
+	}
+}
+
+// TestServicesTogether: one file may have the lines of several services.
+func TestServicesTogether(t *testing.T) {
+	p := parserOf(t, "postfix+dovecot", "")
+	p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	for _, name := range []string{"postfix", "dovecot"} {
+		var ev edgeguard.Event
+		if why := p.Parse([]byte(strings.ReplaceAll(serviceLines[name][0], "ADDR", "192.0.2.1")), &ev); why != entry.Read {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+	if _, err := ParseFormat("postfix+dovecott"); err == nil {
+		t.Error("an unknown service is accepted")
+	}
+}
+
+// TestServicesDocs: the page of formats names each service.
+func TestServicesDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range services.Names() {
+		if !strings.Contains(string(page), fmt.Sprintf("`%s`", name)) {
+			t.Errorf("docs/formats.md does not name %s", name)
+		}
+	}
+}
