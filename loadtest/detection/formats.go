@@ -28,9 +28,9 @@ var formatsTable string
 // peerSet is one test log of another program, with the addresses that this program
 // expects to find in it.
 type peerSet struct {
-	peer, name string
-	log        []byte
-	sources    []netip.Addr
+	name    string
+	log     []byte
+	sources []netip.Addr
 }
 
 // readSets are how many of a peer's sets can be read.
