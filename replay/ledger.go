@@ -78,6 +78,9 @@ func tallyConfig(m *rules.Meter) tuning.Config {
 	if m.Kind == edgeguard.KindSYN || m.Kind == edgeguard.KindUDP || m.Kind == edgeguard.KindICMP {
 		c.Events = m.Kind.String() + " packets"
 	}
+	if m.Distinct != 0 {
+		c.Most = rules.MaxDistinct
+	}
 	if len(m.Attributes) > 0 || m.V4 != 32 {
 		c.Keys = tuning.Noun{One: "key", Many: "keys"}
 	}

@@ -74,7 +74,7 @@ func (t *Tally) SuggestBy(limitOf LimitOf, b Basis) Suggestion {
 		return t.mostlyAttack(j, now, caught, limitOf)
 	}
 	for _, gap := range j.gaps() {
-		threshold, ok := inside(max(gap.Low, j.room()), gap.High, limitOf)
+		threshold, ok := t.inside(max(gap.Low, j.room()), gap.High, limitOf)
 		if !ok {
 			continue
 		}
@@ -228,7 +228,7 @@ func (t *Tally) mostlyAttack(j *judged, now Outcome, caught Caught, limitOf Limi
 	if caught.Hostile > 0 || highest/2 < attackLimit {
 		return Suggestion{Outcome: now, Keep: true, Above: caught, Reason: compare + "; until then the rule stays as it is: " + t.effect(now)}
 	}
-	threshold, ok := inside(max(attackLimit, highest/3), highest/3*2, limitOf)
+	threshold, ok := t.inside(max(attackLimit, highest/3), highest/3*2, limitOf)
 	if !ok {
 		return Suggestion{Reason: compare}
 	}

@@ -81,6 +81,11 @@ func inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
 	return n, limit >= low && limit < high
 }
 
+// inside is inside for the limits that the tally's rules can have.
+func (t *Tally) inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
+	return inside(low, min(high, t.most+1), limitOf)
+}
+
 // atLeast finds the lowest human threshold whose limit is at least low; where
 // none is, the highest.
 func atLeast(low uint32, limitOf LimitOf) (threshold uint32) {

@@ -35,7 +35,7 @@ func (t *Tally) Suggest(limitOf LimitOf) Suggestion {
 		return s
 	}
 	if gap, ok := widestGap(t.Top.Sorted(), t.Peaks.Total()); ok {
-		if threshold, ok := inside(gap.Low, gap.High, limitOf); ok {
+		if threshold, ok := t.inside(gap.Low, gap.High, limitOf); ok {
 			return t.byGap(gap, t.Outcome(threshold, limitOf))
 		}
 	}

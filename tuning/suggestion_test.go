@@ -227,3 +227,28 @@ func BenchmarkSuggest(b *testing.B) {
 		tally.Suggest(nil)
 	}
 }
+
+// TestSuggestAtMost: no limit is proposed that a rule cannot have.
+func TestSuggestAtMost(t *testing.T) {
+	for _, c := range []struct {
+		tail uint32 // of 200 keys; three others have 900
+		most uint32
+		want bool
+	}{{20, 0, true}, {20, 400, true}, {20, 21, true}, {20, 18, false}, {390, 0, true}, {390, 300, false}} {
+		tally := NewTally(Config{Most: c.most})
+		for i := range uint32(203) {
+			peak := max(1, c.tail-i/10)
+			if i < 3 {
+				peak = 900
+			}
+			tally.Key(key(int(i)), peak)
+			for range peak {
+				tally.Event(peak)
+			}
+		}
+		got := tally.Suggest(nil)
+		if (got.Threshold > 0) != c.want || c.most > 0 && got.Limit > c.most {
+			t.Errorf("%+v: threshold %d, limit %d: %s", c, got.Threshold, got.Limit, got.Reason)
+		}
+	}
+}

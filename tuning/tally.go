@@ -28,6 +28,8 @@ type Config struct {
 	// Live says that keys are recorded as they are at one instant, and no event is:
 	// an outcome's events are then what the keys have above the limit now.
 	Live bool
+	// Most is the greatest limit that is proposed; 0 means edgeguard.MaxLimit.
+	Most uint32
 }
 
 // Noun is a word in its two numbers.
@@ -47,6 +49,7 @@ type Tally struct {
 	noun string // what the events are called
 	keys Noun
 	live bool
+	most uint32
 }
 
 // NewTally makes an empty tally.
@@ -60,7 +63,10 @@ func NewTally(c Config) *Tally {
 	if c.Keys == (Noun{}) {
 		c.Keys = Noun{"address", "addresses"}
 	}
-	return &Tally{Top: NewTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live}
+	if c.Most == 0 {
+		c.Most = edgeguard.MaxLimit
+	}
+	return &Tally{Top: NewTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live, most: c.Most}
 }
 
 // Event records the count that an event brought its key to. It allocates

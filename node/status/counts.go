@@ -95,7 +95,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	m := &g.Config.Rules.Meters[r.Meter]
 	words := tuning.Config{Live: true, Top: max(n, tuning.DefaultTop), Events: m.Kind.String() + "s"}
 	if m.Distinct != 0 {
-		words.Events = m.Counts(2)
+		words.Events, words.Most = m.Counts(2), rules.MaxDistinct
 	}
 	if keyName(m) != "address" {
 		words.Keys = tuning.Noun{One: "key", Many: "keys"}
