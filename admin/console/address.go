@@ -19,6 +19,7 @@ type addressPage struct {
 	Bad      bool
 	Sentence []clause
 	Rule     string // the rule that is drawn
+	Distinct string // the field whose different values it counts
 	Chart    *draw.Chart
 	Live     liveChart
 	Slots    []slotRow
@@ -124,7 +125,7 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 		return
 	}
 	c := &e.Rules[chosen]
-	a.Rules[chosen].Shown, a.Rule = true, c.Rule
+	a.Rules[chosen].Shown, a.Rule, a.Distinct = true, c.Rule, c.Distinct
 	if c.Fleet != nil {
 		a.Fleet = c.Fleet.Nodes
 	}
