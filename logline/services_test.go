@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/realdata"
 	"edgeguard/logline/entry"
 	"edgeguard/logline/services"
 )
@@ -19,6 +21,21 @@ import (
 // serviceLines are lines of each service. USER is what a client writes, and ADDR
 // where the service writes its address.
 var serviceLines = map[string][]string{
+	"apache-error": {
+		"[Sun Nov 22 10:00:00.569531 2026] [auth_basic:error] [pid 17:tid 18] [client ADDR:4711] AH01618: user USER not found: /USER, referer: USER",
+		"[Sun Nov 22 10:00:00 2026] [error] [client ADDR] user USER: password mismatch: /USER",
+		"[Sun Nov 22 10:00:00.5 2026] [authz_core:error] [pid 17] [client ADDR:4711] AH01630: client denied by server configuration: /USER",
+		"[Sun Nov 22 10:00:00.5 2026] [:error] [pid 17] [client ADDR:4711] ModSecurity: Access denied with code 403 (phase 2). USER",
+	},
+	"nginx-error": {
+		`2026/11/22 10:00:00 [error] 17#0: *7 user "bob": password mismatch, client: ADDR, server: _, request: "GET /USER HTTP/1.1", host: "USER", referrer: "USER"`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 user "USER" was not found in "/etc/htpasswd", client: ADDR, server: _, request: "GET /x HTTP/1.1", host: "h", referrer: "USER"`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 user "USER" was not found in "/etc/htpasswd", client: ADDR, server: _, request: "GET /USER HTTP/1.1", host: "USER"`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 limiting requests, excess: 1.852 by zone "one", client: ADDR, server: _, request: "POST /USER HTTP/1.0", host: "USER"`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 access forbidden by rule, client: ADDR, server: _, request: "GET /USER HTTP/1.1"`,
+		`2026/11/22 10:00:00 [info] 17#0: *7 client login failed: "AUTH not supported" while in http auth state, client: ADDR, server: 0.0.0.0:25, login: "USER"`,
+	},
+	"zoneminder": {`[Sun Nov 22 10:00:00.522240 2026] [php7:notice] [pid 17] [client ADDR:4711] WAR [Login denied for user "USER"], referer: USER`},
 	"sshd": {
 		"Nov 22 10:00:00 web-1 sshd[17]: Failed password for USER from ADDR port 4711 ssh2",
 		"<38>Nov 22 10:00:00 web-1 sshd-session[17]: Failed password for invalid user USER from ADDR port 4711 ssh2",
@@ -34,7 +51,7 @@ var serviceLines = map[string][]string{
 	},
 	"dropbear":       {"Nov 22 10:00:00 ap dropbear[17]: Bad password attempt for 'USER' from ADDR:4711", "Nov 22 10:00:00 ap dropbear[17]: Login attempt for nonexistent user 'USER' from ADDR:4711"},
 	"pam":            {"Nov 22 10:00:00 web-1 sshd[17]: pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=ADDR  user=USER"},
-	"audit":          {`type=USER_LOGIN msg=audit(1795341600.1:7): pid=17 uid=0 auid=0 ses=7 subj=x msg='op=login acct=28696E76616C696429 exe="/usr/sbin/sshd" hostname=? addr=ADDR terminal=ssh res=failed'`},
+	"audit":          {`type=USER_AUTH msg=audit(1795341600.1:7): pid=17 uid=0 auid=0 ses=7 subj=x msg='op=login acct=28696E76616C696429 exe="/usr/sbin/sshd" hostname=? addr=ADDR terminal=ssh res=failed'`},
 	"netfilter":      {"Nov 22 10:00:00 web-1 kernel: [ 17.5] IN=eth0 OUT= MAC=de:1c SRC=ADDR DST=10.0.0.1 LEN=44 TOS=0x00 PROTO=TCP SPT=4711 DPT=80 WINDOW=1024 RES=0x00 SYN URGP=0"},
 	"endlessh":       {"Nov 22 10:00:00 web-1 endlessh[17]: ACCEPT host=ADDR port=4711 fd=5 n=1/4096"},
 	"cowrie":         {"Nov 22 10:00:00 web-1 cowrie[17]: 2026-11-22T10:00:00+0000 [cowrie.ssh.factory.CowrieSSHFactory] New connection: ADDR:4711 (10.0.0.1:2222) [session: 3e5a]"},
@@ -126,11 +143,14 @@ var serviceLines = map[string][]string{
 }
 
 // attack is what a client may send to a service whose lines are known to him.
-func attack(rng *rand.Rand, line string) string {
-	forged := strings.NewReplacer("ADDR", victim, "USER", "x", "QUOTED", "x").Replace(line)
-	pieces := []string{"x", " ", forged, hostileText(rng)}
-	for part := range strings.SplitSeq(strings.NewReplacer("ADDR", victim, "QUOTED", "USER").Replace(line), "USER") {
-		pieces = append(pieces, part, part, strings.TrimSpace(part))
+func attack(rng *rand.Rand, lines []string) string {
+	pieces := []string{"x", " ", hostileText(rng)}
+	for range 2 { // a line that is to be there, and another
+		line := lines[rng.IntN(len(lines))]
+		pieces = append(pieces, strings.NewReplacer("ADDR", victim, "USER", "x", "QUOTED", "x").Replace(line))
+		for part := range strings.SplitSeq(strings.NewReplacer("ADDR", victim, "QUOTED", "USER", "bob", "USER").Replace(line), "USER") {
+			pieces = append(pieces, part, part, strings.TrimSpace(part))
+		}
 	}
 	var s strings.Builder
 	for range 1 + rng.IntN(5) {
@@ -161,7 +181,7 @@ func TestServices(t *testing.T) {
 			read := func(addr, user string) (ev edgeguard.Event, why entry.Reason) {
 				quoted := strconv.Quote(user)
 				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
-				text = strings.Replace(text, "type="+user+"_LOGIN", "type=USER_LOGIN", 1)
+				text = strings.Replace(text, "type="+user+"_AUTH", "type=USER_AUTH", 1)
 				return ev, p.Parse([]byte(text), &ev)
 			}
 			ev, why := read("192.0.2.1", "bob")
@@ -171,8 +191,8 @@ func TestServices(t *testing.T) {
 			if forgeable := slices.Contains([]string{"asterisk", "freeswitch", "openvpn", "named", "netfilter"}, name); (ev.Verified == 0) != forgeable {
 				t.Errorf("%s: verified %v", name, ev.Verified)
 			}
-			for range 300 {
-				user := attack(rng, line)
+			for range 400 {
+				user := attack(rng, serviceLines[name])
 				if ev, why := read("192.0.2.1", user); why == entry.Read && ev.Addr.String() != "192.0.2.1" {
 					t.Fatalf("seed %d: %s is forged by %q: %v\n%s", seed, name, user, ev.Addr, line)
 				}
@@ -211,5 +231,50 @@ func TestServicesDocs(t *testing.T) {
 		if !strings.Contains(string(page), fmt.Sprintf("`%s`", name)) {
 			t.Errorf("docs/formats.md does not name %s", name)
 		}
+	}
+}
+
+// TestFail2banServices reads fail2ban's own test logs by the formats that
+// loadtest/detection reads them by: each line that is read is of the host in the
+// label before it. Among them are lines that were forged.
+func TestFail2banServices(t *testing.T) {
+	formats, err := os.ReadFile("../loadtest/detection/formats.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for line := range strings.Lines(string(formats)) {
+		set, format, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		name, ok := strings.CutPrefix(set, "fail2ban/")
+		if !ok {
+			continue
+		}
+		text, err := os.ReadFile(realdata.Path(t, "tests-fail2ban", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parserOf(t, format, "")
+		if d, ok := p.(entry.Dated); ok {
+			d.SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+		}
+		var label struct{ Host string }
+		for line := range strings.Lines(string(text)) {
+			if after, ok := strings.CutPrefix(line, "# failJSON:"); ok {
+				label.Host = ""
+				_ = json.Unmarshal([]byte(after), &label) // one has no host, and one is broken
+				continue
+			}
+			var ev edgeguard.Event
+			if p.Parse([]byte(strings.TrimSpace(line)), &ev) != entry.Read {
+				continue
+			}
+			read++
+			if label.Host != "" && ev.Addr.String() != label.Host {
+				t.Errorf("%s: %v, label %s: %s", name, ev.Addr, label.Host, line)
+			}
+		}
+	}
+	if read < 250 {
+		t.Errorf("only %d lines read", read)
 	}
 }

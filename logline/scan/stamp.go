@@ -121,7 +121,7 @@ func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
 	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
 		return t, 0, false
 	}
-	if end := n + 5; d.year == 0 && len(b) >= end && b[n] == ' ' && (len(b) == end || !IsAlnum(b[end])) && Number(b[n+1:], 4, &d.year) > 0 {
+	if end := n + 5; d.year == 0 && len(b) >= end && b[n] == ' ' && (len(b) == end || b[end] == ' ' || b[end] == ']') && Number(b[n+1:], 4, &d.year) > 0 {
 		n = end
 	}
 	if d.year == 0 && !c.guessYear(&d) {

@@ -14,7 +14,7 @@ var web = []service{
 	{name: "wordpress", failures: []string{
 		`{wordpress*|wp*}(?:Authentication failure|Authentication attempt|Blocked authentication attempt|XML-RPC (?:multicall )?authentication (?:attempt|failure)) .*from ADDR$`,
 	}},
-	{name: "drupal", failures: []string{`{}(?:[\w.-]+ )?[\w.-]+(?:\[\d+\])?: https?://[^|]*\|\d+\|user\|(?P<addr>[^|]+)\|.*\|Login attempt failed`}},
+	{name: "drupal", failures: []string{`{}(?:[\w.-]+ )?[\w.-]+(?:\[\d+\])?: https?://[^|]*\|\d+\|user\|(?P<addr>[^|]+)\|.*\|Login attempt failed [^|]*$`}},
 	{name: "grafana", failures: []string{
 		`^logger=context userId=\d+ orgId=\d+ uname= t=(?P<time>[^ ]+) level=\w+ msg="Request Completed" method=POST path=/login status=401 remote_addr=ADDR `,
 	}},
@@ -31,6 +31,7 @@ var web = []service{
 	{name: "phpmyadmin", failures: []string{`{phpMyAdmin}user denied: .* \([a-z-]+\) from ADDR$`}},
 	{name: "lighttpd", failures: []string{
 		`{}\(?(?:http_auth|mod_auth)\.c\.\d+\) (?:password doesn't match|digest: auth failed|get_password failed).* IP: ADDR$`,
+		`{lighttpd}\((?:http_auth|mod_auth)\.c\.\d+\) (?:password doesn't match|digest: auth failed|get_password failed).* IP: ADDR$`,
 	}},
 	{name: "froxlor", failures: []string{
 		`{Froxlor|froxlor}\[Login Action (?P<addr>[^\]]+)\] (?:Unknown user|User) `,

@@ -2,7 +2,7 @@ package services
 
 import "slices"
 
-var all = slices.Concat(hosts, mail, files, data, voice, web, media)
+var all = slices.Concat(errorLogs, hosts, mail, files, data, voice, web, media)
 
 // hosts are logins to a host, and what its kernel and its wrappers refuse.
 var hosts = []service{
@@ -30,7 +30,7 @@ var hosts = []service{
 	{
 		name: "dropbear",
 		failures: []string{
-			`{dropbear}[Bb]ad (?:PAM )?password attempt for '.*' from ADDR:\d+$`,
+			`{dropbear}(?:\[\d+\] \w{3} [ \d]\d [\d:]{8} )?[Bb]ad (?:PAM )?password attempt for '.*' from ADDR:\d+$`,
 			`{dropbear}[Ll]ogin attempt for nonexistent user(?: '.*')? from ADDR:\d+$`,
 			`{dropbear}[Ee]xit before auth \(user '.*', \d+ fails\): Max auth tries reached - user '.*' from ADDR:\d+$`,
 		},
@@ -46,7 +46,7 @@ var hosts = []service{
 	{
 		name: "audit",
 		failures: []string{
-			`^type=USER_(?:LOGIN|AUTH|ERR) msg=audit\((?P<time>[\d.]+):\d+\): (?:user )?pid=\d+ uid=\d+ auid=\d+ ses=\d+ (?:subj=[^ ]+ )?` +
+			`^type=USER_(?:AUTH|ERR) msg=audit\((?P<time>[\d.]+):\d+\): (?:user )?pid=\d+ uid=\d+ auid=\d+ ses=\d+ (?:subj=[^ ]+ )?` +
 				`msg='op=[\w:]+ (?:grantors=[^ ]* )?acct=(?:"[^"]*"|[0-9A-F]+|\?) exe="[^"]*" hostname=[^ ]* addr=ADDR terminal=[^ ]* res=failed'`,
 		},
 	},
@@ -77,11 +77,17 @@ var hosts = []service{
 
 const netfilter = `(?:\[ *[\d.]+\] )?[^=]*IN=[^ ]* OUT=[^ ]* (?:PHYSIN=[^ ]* )?(?:PHYSOUT=[^ ]* )?(?:MAC=[^ ]* )?SRC=ADDR DST=[^ ]+ .*`
 
+// eximFailure relies on helo_accept_junk_hosts, which is off: a name in HELO has
+// neither blanks nor parentheses.
+const eximFailure = `(?:\[\d+\] )?[\w-]+ authenticator failed for (?:[\w.-]+ )?(?:\([^() ]*\) )?\[(?P<addr>[^\]]+)\](?::\d+)?(?: I=\[[^\]]*\]:\d+)?(?: Ci=\d+)?: 535 `
+
 // mail are the services that send, store and show mail.
 var mail = []service{
 	{
+		// "Connection lost to authentication server" and "Invalid authentication
+		// mechanism" are no failed logins.
 		name:     "postfix",
-		failures: []string{`{postfix*/smtpd|postfix*/smtps}warning: [^ \[]*\[(?P<addr>[^\]]+)\](?::\d+)?: SASL [^ ]+ authentication failed`},
+		failures: []string{`{postfix*/smtpd|postfix*/smtps}warning: [^ \[]*\[(?P<addr>[^\]]+)\](?::\d+)?: SASL [^ ]+ authentication failed(?:$|:$|: (?:[^CI]|$))`},
 		rejected: []string{`{postfix*/smtpd|postfix*/smtps}NOQUEUE: reject: [A-Z]+ from [^ \[]*\[(?P<addr>[^\]]+)\](?::\d+)?: [45]\d\d `},
 	},
 	{name: "dovecot", failures: []string{
@@ -90,14 +96,14 @@ var mail = []service{
 	{
 		name: "exim",
 		failures: []string{
-			`{}(?:\[\d+\] )?[\w-]+ authenticator failed for (?:[\w.-]+ )?(?:\([^() ]*\) )?\[(?P<addr>[^\]]+)\](?::\d+)?(?: I=\[[^\]]*\]:\d+)?: 535 `,
+			`{}` + eximFailure, `{exim}` + eximFailure,
 		},
 		rejected: []string{
 			`{}(?:\[\d+\] )?(?:[\w-]{16,23} )?H=(?:[\w.-]+ )?(?:\([^() ]*\) )?\[(?P<addr>[^\]]+)\](?::\d+)? .*(?:rejected|sender verify fail)`,
 		},
 	},
-	{name: "courier", failures: []string{`{imapd*|pop3d*|courier*|pop3login|imaplogin}LOGIN FAILED, .*ip=\[(?P<addr>[^\]]+)\]$`}},
-	{name: "cyrus", failures: []string{`{cyrus*|imap|imaps|pop3|pop3s|sieve|timsieved}badlogin: [^ \[]* ?\[(?P<addr>[^\]]+)\] `}},
+	{name: "courier", failures: []string{`{imapd*|pop3d*|courier*|pop3login|imaplogin}LOGIN FAILED, .*ip=\[(?P<addr>[^\]]+)\](?:, port=\[\d+\])?$`}},
+	{name: "cyrus", failures: []string{`{cyrus*|imap|imapd|imaps|pop3|pop3d|pop3s|sieve|timsieved}badlogin: [^ \[]* ?\[(?P<addr>[^\]]+)\] `}},
 	{name: "qmail", rejected: []string{`{qmail|rblsmtpd}(?:[\d.]+ rblsmtpd: )?ADDR pid \d+ `}},
 	{name: "domino", failures: []string{`{} *smtp: .* \[(?P<addr>[^\]]+)\] authentication failure using internet password$`}},
 	{name: "oracleims", failures: []string{
@@ -120,7 +126,10 @@ var files = []service{
 	{name: "proftpd", failures: []string{
 		`{proftpd}[\w.-]+ \([^ \[]*\[(?P<addr>[^\]]+)\]\)(?::| -) (?:USER .*(?:: no such user|\(Login failed\))|SECURITY VIOLATION|Maximum login attempts)`,
 	}},
-	{name: "vsftpd", failures: []string{`{}\[pid \d+\] \[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`}},
+	{name: "vsftpd", failures: []string{
+		`{}\[pid \d+\] \[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
+		`{vsftpd}\[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
+	}},
 	{name: "pure-ftpd", failures: []string{`{pure-ftpd}\(\?@(?P<addr>[^)]+)\) \[WARNING\] Authentication failed for user `}},
 	{name: "ftpd", failures: []string{
 		`{wu-ftpd|ftpd}failed login from [^ \[]* \[(?P<addr>[^\]]+)\]$`,
@@ -132,8 +141,8 @@ var files = []service{
 // data are databases.
 var data = []service{
 	{name: "mysqld", failures: []string{
-		`{}(?:\d+ )?\[(?:Warning|Note)\] (?:\[[\w-]+\] )*Access denied for user '.*'@'(?P<addr>[^']+)' \(using password: (?:YES|NO)\)$`,
-		`{mysqld|mariadbd}.*Access denied for user '.*'@'(?P<addr>[^']+)' \(using password: (?:YES|NO)\)$`,
+		`{}(?:\d+ )?\[(?:Warning|Note)\] (?:\[[\w-]+\] )*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
+		`{mysqld|mariadbd}.*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
 	}},
 	{name: "mssql", failures: []string{`{}Logon +Login failed for user .* \[CLIENT: (?P<addr>[^\]]+)\]$`}},
 	{name: "named", forgeable: true, rejected: []string{
