@@ -59,6 +59,20 @@ func TestOwnData(t *testing.T) {
 	}
 }
 
+// TestPeers holds how many of the peers' own test logs can be read.
+func TestPeers(t *testing.T) {
+	all, err := judgeFormats(filepath.Dir(realdata.Path(t, labelsFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ sets, readable, found int }{{95, 72, 93}, {78, 50, 159}} {
+		if r := all[i]; r.sets != want.sets || r.readable < want.readable || r.found < want.found {
+			t.Errorf("%s: %d of %d sets can be read, %d addresses found; want at least %+v; not readable: %v",
+				r.peer, r.readable, r.sets, r.found, want, r.unread)
+		}
+	}
+}
+
 func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
