@@ -101,6 +101,18 @@ func TestEnvelopes(t *testing.T) {
 			`{"_SOURCE_REALTIME_TIMESTAMP":"1455926445123456","__REALTIME_TIMESTAMP":"1455926446000000","MESSAGE":"Failed password for x from 192.0.2.2 port 1"}`,
 			`{"MESSAGE":"Failed password for x from 192.0.2.2 port 1"}`,
 		}, []string{"192.0.2.1 2016-02-20T05:00:46Z auth_failure", "192.0.2.2 2016-02-20T00:00:45.123456Z auth_failure", "192.0.2.2 2016-02-20T00:00:45.123456Z auth_failure", "no time in the group time, nor at the line's beginning"}},
+		{"journald, by the program's name", `journald:regex:{sshd|sshd-session}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+(?: ssh2)?$`, []string{
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","SYSLOG_IDENTIFIER":"sshd","MESSAGE":"Failed password for root from 192.0.2.1 port 1 ssh2"}`,
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","SYSLOG_IDENTIFIER":"sshd","MESSAGE":"sshd[1]: Failed password for root from 9.9.9.9 port 1 ssh2"}`,
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","SYSLOG_IDENTIFIER":"app","MESSAGE":"sshd[1]: Failed password for root from 9.9.9.9 port 1 ssh2"}`,
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","SYSLOG_IDENTIFIER":"app","MESSAGE":"Nov 22 10:00:00 h sshd[1]: Failed password for root from 9.9.9.9 port 1 ssh2"}`,
+			`{"__REALTIME_TIMESTAMP":"1455926446000000","MESSAGE":"2016-02-20T00:00:45Z sshd: Failed password for root from 9.9.9.9 port 1 ssh2"}`,
+			`{"MESSAGE":"Failed password for root from 192.0.2.2 port 1 ssh2","SYSLOG_IDENTIFIER":"sshd-session","__REALTIME_TIMESTAMP":"1455926446000000"}`,
+		}, []string{"192.0.2.1 2016-02-20T00:00:46Z auth_failure", "192.0.2.2 2016-02-20T00:00:46Z auth_failure"}},
+		{"journald, a service", "journald:sshd", []string{`{"__REALTIME_TIMESTAMP":"1455926446000000","SYSLOG_IDENTIFIER":"sshd","MESSAGE":"Invalid user x from 192.0.2.1 port 7"}`}, []string{"192.0.2.1 2016-02-20T00:00:46Z auth_failure"}},
+		{"docker, a header without a stamp is none", `docker:regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+(?: ssh2)?$`, []string{
+			inDocker("sshd[1]: Failed password for root from 9.9.9.9 port 1 ssh2\n", "stdout"), inDocker("2016-02-20T00:00:45Z h sshd[1]: Failed password for root from 192.0.2.1 port 1 ssh2\n", "stdout"),
+		}, []string{atHome + " auth_failure"}},
 		{"docker, JSON without a time", "docker:json", []string{inDocker(`{"ip":"192.0.2.1"}`+"\n", "stdout"), inDocker(`{"ts":1455926445,"ip":"192.0.2.1"}`+"\n", "stdout"), inDocker(`{"ip":"192.0.2.1",`, "stdout"), inDocker(`"uri":"/a"}`+"\n", "stdout")},
 			[]string{"192.0.2.1 2019-01-01T11:11:11.111111111Z request", atHome + " request", "192.0.2.1 2019-01-01T11:11:11.111111111Z request path=/a"}},
 		{"fluentbit, JSON without a time", "fluentbit:json", []string{`{"date":1455926445.25,"log":"{\"ip\":\"192.0.2.1\"}"}`, `{"date":"today","log":"{\"ip\":\"192.0.2.1\"}"}`}, []string{"192.0.2.1 2016-02-20T00:00:45.25Z request", "no time under a known name"}},

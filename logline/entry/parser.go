@@ -61,6 +61,13 @@ type Timed interface {
 	SetTime(at scan.Instant, ok bool)
 }
 
+// Headed is a parser of lines that may begin with a header of syslog.
+type Headed interface {
+	// SetProgram says which program wrote the next line; then the line has no
+	// header, and what looks like one in it is not. Nil says nothing.
+	SetProgram(name []byte)
+}
+
 // Header is a parser whose file begins with a line that names the columns.
 type Header interface {
 	// Bind reads that line. The error says which columns are missing.

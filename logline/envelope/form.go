@@ -14,6 +14,10 @@ type Form struct {
 	keys []string
 	// times are the members that say when the line was written, the best first.
 	times []string
+	// program is the member that names the program that wrote the line; alone says
+	// that a line never has that in it.
+	program string
+	alone   bool
 	// ids are the members that tell the streams apart whose lines may be in pieces.
 	ids []string
 	// parts are the members that say, by these values, that the line goes on in the
@@ -38,14 +42,15 @@ var Forms = []*Form{
 	{Name: "docker", keys: []string{"log"}, times: []string{"time"}, ids: []string{"stream"}},
 	{
 		Name: "journald", keys: []string{"MESSAGE"}, times: []string{"_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"},
+		program: "SYSLOG_IDENTIFIER", alone: true,
 		ids: []string{"_STREAM_ID"}, parts: []member{{"_LINE_BREAK", "line-max"}},
 	},
 	{
-		Name: "vector", keys: []string{"message"}, times: []string{"timestamp"},
+		Name: "vector", keys: []string{"message"}, times: []string{"timestamp"}, program: "SYSLOG_IDENTIFIER",
 		ids: []string{"stream", "container_id", "file", "host", "kubernetes"}, parts: []member{{"_partial", "true"}},
 	},
 	{
-		Name: "fluentbit", keys: []string{"log", "message"}, times: []string{"time", "date", "timestamp", "@timestamp"},
+		Name: "fluentbit", keys: []string{"log", "message"}, times: []string{"time", "date", "timestamp", "@timestamp"}, program: "SYSLOG_IDENTIFIER",
 		ids:   []string{"stream", "source", "container_id", "file", "path", "kubernetes"},
 		parts: []member{{"_p", "P"}, {"logtag", "P"}, {"partial_message", "true"}},
 	},
@@ -68,6 +73,7 @@ func (o *Form) Wrap(inside func(*time.Location) entry.LineParser) func(*time.Loc
 		p := &parser{form: o, inside: inside(zone), clock: scan.Clock{Zone: zone}}
 		p.pieces.Inside = p.inside
 		p.timed, _ = p.inside.(entry.Timed)
+		p.headed, _ = p.inside.(entry.Headed)
 		return p
 	}
 }

@@ -18,8 +18,9 @@ type parser struct {
 	inside entry.LineParser
 	pieces Pieces
 
-	timed entry.Timed // inside, if its lines may lack a time
-	clock scan.Clock  // of the envelopes
+	timed  entry.Timed  // inside, if its lines may lack a time
+	headed entry.Headed // inside, if its lines may lack a header
+	clock  scan.Clock   // of the envelopes
 }
 
 const (
@@ -36,6 +37,7 @@ type found struct {
 	message []byte
 	time    []byte
 	rank    int // of the time: less is better, and 0 none
+	program []byte
 	ids     [maxIDs][]byte
 	partial bool // the line goes on
 	last    bool // or it has gone on until here
@@ -86,6 +88,13 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	}
 	if p.timed != nil {
 		p.timed.SetTime(p.clock.Any(bytes.Trim(f.time, `"`)))
+	}
+	if p.headed != nil {
+		program := bytes.Trim(f.program, `"`)
+		if program == nil && p.form.alone {
+			program = []byte{}
+		}
+		p.headed.SetProgram(program)
 	}
 	id := ""
 	if f.partial || p.pieces.Open() {
@@ -148,6 +157,9 @@ func (p *parser) member(key, value []byte, f *found) entry.Reason {
 		if string(key) == name && (f.rank == 0 || i < f.rank) {
 			f.time, f.rank = value, i+1
 		}
+	}
+	if p.form.program != "" && string(key) == p.form.program {
+		f.program = value
 	}
 	for i, id := range p.form.ids {
 		if string(key) == id {

@@ -30,6 +30,7 @@ type pattern struct {
 	groups  []group // of each subexpression; the first is the whole match
 	literal string  // is in every line that matches
 	message bool    // it is matched behind the stamp
+	headed  bool    // and begins with a header that names a program
 	layout  scan.DateFormat
 }
 
@@ -114,6 +115,7 @@ func compile(expr string) (*pattern, edgeguard.Kind, error) {
 	}
 	p := &pattern{}
 	var err error
+	p.headed = strings.HasPrefix(expr, "{") && !strings.HasPrefix(expr, "{}")
 	if expr, p.message, err = withoutHead(expr); err != nil {
 		return nil, 0, err
 	}

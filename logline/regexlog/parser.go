@@ -2,6 +2,7 @@ package regexlog
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +28,10 @@ type parser struct {
 	clock  scan.Clock
 	f      entry.Fields
 
-	written scan.Instant // the line, where its envelope says so
+	// What the line's envelope says: when and by which program it was written.
+	written scan.Instant
 	timed   bool
+	program []byte
 }
 
 func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
@@ -37,11 +40,8 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	}
 	at, stamp := p.stamp(line)
 	for _, pat := range p.format.patterns {
-		text := line
-		if pat.message {
-			text = line[stamp:]
-		}
-		if !strings.Contains(unsafetext.String(text), pat.literal) {
+		text, ok := p.text(pat, line, stamp)
+		if !ok || !strings.Contains(unsafetext.String(text), pat.literal) {
 			continue
 		}
 		if found := pat.re.FindSubmatchIndex(text); found != nil {
@@ -51,6 +51,21 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 		}
 	}
 	return entry.Aside
+}
+
+// text returns what an expression is matched with. A header is one behind a stamp,
+// or what an envelope says: a line could begin with another's header, where its own
+// is not in it.
+func (p *parser) text(pat *pattern, line []byte, stamp int) (text []byte, ok bool) {
+	switch {
+	case pat.headed && p.program != nil:
+		return slices.Concat(p.program, []byte(": "), line), true
+	case pat.headed:
+		return line[stamp:], stamp > 0
+	case pat.message:
+		return line[stamp:], true
+	}
+	return line, true
 }
 
 // Head refuses a line that is longer than any that is matched.
@@ -64,6 +79,9 @@ func (p *parser) SetLatest(at time.Time) { p.clock.Latest = at }
 
 // SetTime implements [entry.Timed].
 func (p *parser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
+
+// SetProgram implements [entry.Headed].
+func (p *parser) SetProgram(name []byte) { p.program = name }
 
 // stamp reads the time at the beginning of a line, and returns the length of it
 // and of the blank and the stream's name after it; 0 where there is none.
