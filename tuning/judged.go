@@ -170,6 +170,22 @@ func (j *judged) far(gap Gap) bool {
 	return uint64(gap.High) >= farAbove*uint64(max(gap.Low, j.room())) && len(j.peaks)-gap.Keys >= minTail
 }
 
+// parts reports whether those above a gap of which nothing is known count clearly more
+// than the others of which nothing is known: a limit among many alike is no limit.
+func (j *judged) parts(gap Gap) bool {
+	lowest := uint32(math.MaxUint32)
+	for i, p := range j.peaks {
+		switch {
+		case j.looks[i] != Unknown:
+		case p.Peak >= gap.High:
+			lowest = p.Peak
+		default:
+			return float64(lowest) >= minRatio*float64(p.Peak)
+		}
+	}
+	return true
+}
+
 // gaps returns the gaps above all that are benign, in which a limit may lie: the
 // lowest first.
 func (j *judged) gaps() (gaps []judgedGap) {
@@ -187,7 +203,7 @@ func (j *judged) gaps() (gaps []judgedGap) {
 		if 10*uint64(gap.High) < leastAir*uint64(max(gap.Low, least)) || gap.Low > edgeguard.MaxLimit {
 			continue
 		}
-		if far := j.far(gap); far || c.Hostile > 0 && c.Unknown*hostileParts <= c.Hostile {
+		if far := j.far(gap); far || c.Hostile > 0 && c.Unknown*hostileParts <= c.Hostile && j.parts(gap) {
 			gaps = append([]judgedGap{{gap, far}}, gaps...)
 		}
 	}

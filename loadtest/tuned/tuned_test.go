@@ -4,12 +4,20 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 	"time"
 
+	"edgeguard"
 	"edgeguard/internal/realdata"
+	"edgeguard/loadtest/benign"
 	"edgeguard/loadtest/traffic"
+	"edgeguard/logline"
+	"edgeguard/replay"
+	"edgeguard/sensor/accesslog"
+	"edgeguard/tuning/evidence"
 )
 
 var weblogs = []string{"weblog-wordpress-2016", "weblog-joomla-almhuette-2019", "weblog-elastic-apache", "weblog-scanner-acunetix", "weblog-scanner-netsparker"}
@@ -95,5 +103,152 @@ func TestNobodyIsProposed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestProposedRules counts, by the labels, what the rules catch that tune proposes for
+// real logs.
+func TestProposedRules(t *testing.T) {
+	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Refused{}
+	for _, log := range weblogs {
+		file := realdata.Path(t, log, "access.log.gz")
+		found, err := Proposed(context.Background(), log, func() (replay.Source, error) {
+			r, err := accesslog.Open(file, nil, accesslog.Options{})
+			if err == nil {
+				t.Cleanup(func() { r.Close() })
+			}
+			return r, err
+		}, labels[log])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range found {
+			r := &found[i]
+			t.Logf("%s %s, over %d in %s: %d attackers, %d benign: %s", log, r.Rule.Spec.Name, r.Rule.Suggestion.Limit, r.Rule.Spec.Window, r.Caught.Attackers, r.Caught.Benign, r.Rule.Says)
+			all.Attackers += r.Caught.Attackers
+			all.Benign += r.Caught.Benign
+		}
+	}
+	if all.Attackers < 50 || all.Benign > 0 {
+		t.Errorf("the proposed rules catch %d attackers and %d that are benign", all.Attackers, all.Benign)
+	}
+}
+
+// wanted is a log of traffic that a site wants, and of one that attacks it as well.
+func wanted(t *testing.T, scenes []benign.Scene, seed uint64, attacked bool) (func() (replay.Source, error), map[string]Label) {
+	t.Helper()
+	labels := make(map[string]Label)
+	var all []edgeguard.Event
+	for i, scene := range scenes {
+		var text bytes.Buffer
+		if err := scene.Write(&text, seed); err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range parse(t, text.Bytes()) {
+			ev.Addr = moved(ev.Addr, byte(i))
+			all = append(all, ev)
+		}
+	}
+	first := all[0].Time
+	for i := range all {
+		labels[edgeguard.Key{Prefix: evidence.Prefix(all[i].Addr)}.String()] = Innocent
+	}
+	if attacked {
+		var text bytes.Buffer
+		for second := range 600 {
+			for n := range 5 {
+				at := first.Add(time.Duration(second) * time.Second).UTC().Format("02/Jan/2006:15:04:05 -0700")
+				fmt.Fprintf(&text, "203.0.113.%d - - [%s] \"POST /wp-login.php HTTP/1.1\" 200 512 \"-\" \"Mozilla/5.0 Firefox/1.0\"\n", 200+n, at)
+				fmt.Fprintf(&text, "203.0.113.%d - - [%s] \"GET /old/%d.php HTTP/1.1\" 404 512 \"-\" \"-\"\n", 210+n, at, second)
+			}
+		}
+		all = append(all, parse(t, text.Bytes())...)
+		for n := range 5 {
+			labels[fmt.Sprintf("203.0.113.%d", 200+n)], labels[fmt.Sprintf("203.0.113.%d", 210+n)] = Attacker, Attacker
+		}
+	}
+	return func() (replay.Source, error) { return &once{all}, nil }, labels
+}
+
+// moved returns an address of a network for one scene: they use the same addresses.
+func moved(addr netip.Addr, to byte) netip.Addr {
+	if addr.Is4() {
+		b := addr.As4()
+		b[0], b[1] = 100, b[1]+to
+		return netip.AddrFrom4(b)
+	}
+	b := addr.As16()
+	b[1] += to
+	return netip.AddrFrom16(b)
+}
+
+func parse(t *testing.T, text []byte) []edgeguard.Event {
+	t.Helper()
+	format, err := logline.ParseFormat("combined")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk := logline.Chunk{Text: text}
+	format.Parser("generated", nil).Parse(&chunk)
+	return chunk.Events
+}
+
+// once is a source of one batch.
+type once struct{ all []edgeguard.Event }
+
+func (o *once) Next() ([]edgeguard.Event, error) {
+	if all := o.all; all != nil {
+		o.all = nil
+		return all, nil
+	}
+	return nil, io.EOF
+}
+
+// TestWantedTraffic: of traffic that a site wants no proposal refuses an address, each
+// kind alone and all together, with an attack and without.
+func TestWantedTraffic(t *testing.T) {
+	sets := map[string][]benign.Scene{"all": benign.Scenes()}
+	for _, scene := range benign.Scenes() {
+		sets[scene.Name] = []benign.Scene{scene}
+	}
+	set, err := Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seed = 1
+	for name, scenes := range sets {
+		for _, attacked := range []bool{false, true} {
+			open, labels := wanted(t, scenes, seed, attacked)
+			source, _ := open()
+			pairs, err := One(context.Background(), name, replay.Sort(source, 0), set, labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			attackers := 0
+			for i := range pairs {
+				p := &pairs[i]
+				attackers += p.Then.Attackers
+				if p.Verdict() < 0 || p.Proposal.Threshold > 0 && !p.Proposal.Keep && p.Then.Benign > 0 {
+					t.Errorf("%s, attacked %v: %s refuses %+v, proposed %d %+v: %s", name, attacked, p.Rule, p.Now, p.Proposal.Threshold, p.Then, p.Proposal.Reason)
+				}
+			}
+			found, err := Proposed(context.Background(), name, open, labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range found {
+				attackers += found[i].Caught.Attackers
+				if found[i].Caught.Benign > 0 {
+					t.Errorf("%s, attacked %v: a proposed rule refuses %+v: %s\n%s", name, attacked, found[i].Caught, found[i].Rule.Says, found[i].Rule.YAML())
+				}
+			}
+			if attacked && attackers < 10 {
+				t.Errorf("%s: the proposals find %d", name, attackers)
+			}
+		}
 	}
 }

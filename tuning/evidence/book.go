@@ -1,9 +1,7 @@
 package evidence
 
 import (
-	"cmp"
 	"net/netip"
-	"slices"
 	"time"
 
 	"edgeguard"
@@ -12,7 +10,7 @@ import (
 )
 
 // MaxRecords is how many addresses a book knows. Of more, the half with the fewest
-// requests is dropped; one that returns begins again. A record is about 400 bytes,
+// requests is dropped; one that returns begins again. A record is about 600 bytes,
 // and its texts at most 700.
 const MaxRecords = 1 << 16
 
@@ -45,13 +43,14 @@ type Record struct {
 	// Pictures were asked for, there or not.
 	Pictures uint32
 	// Bots are requests whose agent says to be a crawler, Engines those that say to be
-	// one of a search engine or assistant, and Browsers those that say to be a browser.
-	Bots, Engines, Browsers uint32
-	Robots                  bool // asked for robots.txt
+	// one of a search engine or assistant, Browsers those that say to be a browser, and
+	// Apps those that say to be WordPress' own programs.
+	Bots, Engines, Browsers, Apps uint32
+	Robots                        bool // asked for robots.txt
 
-	failing, odd marks // different paths
-	paths        [pathSlots]slot
-	agents       [agentSlots]slot
+	failing, odd, secret marks // different paths
+	paths                [pathSlots]slot
+	agents               [agentSlots]slot
 }
 
 // Paths returns what the address asked for most, with the method.
@@ -67,8 +66,7 @@ type Book struct {
 	dropped uint64
 	// assets and requests are of the whole log.
 	assets, requests uint64
-	robots           map[netip.Prefix]bool // networks that asked for robots.txt
-	judged           map[netip.Prefix]Judgement
+	read             *reading
 	agents           remembered[claim]
 	paths            remembered[spelling]
 	line             []byte
@@ -86,8 +84,7 @@ func NewBook(most int) *Book {
 
 // Reset empties the book: the log is read again.
 func (b *Book) Reset() {
-	b.records, b.judged = make(map[netip.Prefix]*Record), make(map[netip.Prefix]Judgement)
-	b.robots = nil
+	b.records, b.read = make(map[netip.Prefix]*Record), nil
 	b.dropped, b.assets, b.requests = 0, 0, 0
 }
 
@@ -118,9 +115,8 @@ func (b *Book) Add(e *edgeguard.Event) {
 	if e.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) == 0 || !e.Addr.IsValid() {
 		return
 	}
-	if len(b.judged) > 0 {
-		clear(b.judged)
-		b.robots = nil
+	if b.read != nil {
+		b.read = nil
 	}
 	r := b.record(Prefix(e.Addr))
 	if r.Requests == 0 || e.Time.Before(r.First) {
@@ -153,6 +149,9 @@ func (r *Record) claims(c claim) {
 	}
 	if c.browser && !c.bot {
 		r.Browsers++
+	}
+	if c.app {
+		r.Apps++
 	}
 }
 
@@ -205,14 +204,18 @@ func (r *Record) knock(e *edgeguard.Event, failed bool) {
 // fail records an answer 4xx.
 func (r *Record) fail(path string, names target) {
 	r.Errors++
-	if names != page && names != script {
+	if names != page && names != script && names != secret {
 		return
 	}
 	r.Failed++
 	r.failing.add(path)
-	if names == script {
-		r.Odd++
-		r.odd.add(path)
+	if names == page {
+		return
+	}
+	r.Odd++
+	r.odd.add(path)
+	if names == secret {
+		r.secret.add(path)
 	}
 }
 
@@ -235,30 +238,19 @@ func (b *Book) record(p netip.Prefix) *Record {
 // makeRoom drops the half with the fewest requests; of equals, those seen least
 // recently.
 func (b *Book) makeRoom() {
-	all := b.sorted()
+	all := b.All()
 	for _, r := range all[len(all)/2:] {
 		delete(b.records, r.Prefix)
 		b.dropped++
 	}
-}
-
-// sorted returns the records, those with the most requests first.
-func (b *Book) sorted() []*Record {
-	all := make([]*Record, 0, len(b.records))
-	for _, r := range b.records {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(x, y *Record) int {
-		return cmp.Or(cmp.Compare(y.Requests, x.Requests), y.Last.Compare(x.Last), x.Prefix.Compare(y.Prefix))
-	})
-	return all
+	b.read = nil
 }
 
 // Len returns how many addresses are known.
 func (b *Book) Len() int { return len(b.records) }
 
 // All returns the records, those with the most requests first.
-func (b *Book) All() []*Record { return b.sorted() }
+func (b *Book) All() []*Record { return b.reading().all }
 
 // Record returns what is known of a key's prefix: of the address, or the sum of
 // those inside a wider one. It is nil if nothing is known.
@@ -269,8 +261,12 @@ func (b *Book) Record(p netip.Prefix) *Record {
 	if own := Prefix(p.Addr()); p.Bits() >= own.Bits() {
 		return b.records[own]
 	}
+	among := b.All()
+	if network(p) == p {
+		among = b.reading().networks[p]
+	}
 	var sum *Record
-	for _, r := range b.sorted() {
+	for _, r := range among {
 		if !p.Contains(r.Prefix.Addr()) {
 			continue
 		}
@@ -296,13 +292,14 @@ func (r *Record) merge(o *Record) {
 	}{
 		{&r.Requests, o.Requests}, {&r.Answered, o.Answered}, {&r.Assets, o.Assets}, {&r.Errors, o.Errors}, {&r.Failed, o.Failed},
 		{&r.Odd, o.Odd}, {&r.Posts, o.Posts}, {&r.Doors, o.Doors}, {&r.Tries, o.Tries}, {&r.Sent, o.Sent}, {&r.Inside, o.Inside},
-		{&r.Bots, o.Bots}, {&r.Engines, o.Engines}, {&r.Browsers, o.Browsers}, {&r.Pictures, o.Pictures}, {&r.Refused, o.Refused},
+		{&r.Bots, o.Bots}, {&r.Apps, o.Apps}, {&r.Engines, o.Engines}, {&r.Browsers, o.Browsers}, {&r.Pictures, o.Pictures}, {&r.Refused, o.Refused},
 	} {
 		*f.to += f.n
 	}
 	r.Robots = r.Robots || o.Robots
-	r.failing |= o.failing
-	r.odd |= o.odd
+	r.failing.merge(&o.failing)
+	r.odd.merge(&o.odd)
+	r.secret.merge(&o.secret)
 	join(r.paths[:], o.paths[:])
 	join(r.agents[:], o.agents[:])
 }
@@ -317,13 +314,10 @@ type Neighbour struct {
 // those with the most requests first.
 func (b *Book) Neighbours(p netip.Prefix) (in netip.Prefix, others []Neighbour) {
 	in = network(p)
-	for _, r := range b.records {
-		if in.Contains(r.Prefix.Addr()) && !p.Overlaps(r.Prefix) {
+	for _, r := range b.reading().networks[in] {
+		if !p.Overlaps(r.Prefix) {
 			others = append(others, Neighbour{r.Prefix, r.Requests})
 		}
 	}
-	slices.SortFunc(others, func(x, y Neighbour) int {
-		return cmp.Or(cmp.Compare(y.Requests, x.Requests), x.Prefix.Compare(y.Prefix))
-	})
 	return in, others
 }

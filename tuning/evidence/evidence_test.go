@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 				}
 				v.asks("POST", "/login", 302)
 			}
-		}, tuning.Unknown, ""},
+		}, tuning.Benign, "logs in with success"},
 		{"a guesser of passwords", chrome, func(v *visitor) {
 			for range 30 {
 				v.asks("POST", "/wp-login.php", 200)
@@ -94,7 +94,38 @@ func TestJudge(t *testing.T) {
 			for range 40 {
 				v.asks("POST", "/xmlrpc.php", 200)
 			}
+		}, tuning.Benign, "says to be an application"},
+		{"a program that calls XML-RPC and says nothing", "XML-RPC.NET", func(v *visitor) {
+			for range 400 {
+				v.asks("POST", "/xmlrpc.php", 200)
+			}
 		}, tuning.Unknown, ""},
+		{"a browser that calls XML-RPC and loads nothing", chrome, func(v *visitor) {
+			for range 40 {
+				v.asks("POST", "/xmlrpc.php", 200)
+			}
+		}, tuning.Hostile, "logs in 40 times"},
+		{"a monitor of a page that is not there", "UptimeRobot/2.0", func(v *visitor) {
+			for range 400 {
+				v.now = v.now.Add(time.Minute)
+				v.asks("HEAD", "/status.php", 404)
+			}
+		}, tuning.Benign, "asks for one page at a slow"},
+		{"an editor whose session has ended in a tab", chrome, func(v *visitor) {
+			for range 100 {
+				v.asks("POST", "/wp-admin/post.php", 200)
+				v.asks("POST", "/wp-admin/admin-ajax.php", 403)
+				v.asks("POST", "/wp-admin/admin-ajax.php", 403)
+			}
+		}, tuning.Benign, "is logged in"},
+		{"a page that shows pictures without an ending", chrome, func(v *visitor) {
+			for n := range 60 {
+				v.asks("GET", fmt.Sprintf("/old/%d.gif", n), 404)
+				if n%2 == 0 {
+					v.asks("GET", fmt.Sprintf("/media/%d", n), 404)
+				}
+			}
+		}, tuning.Benign, "loads pictures"},
 		{"an application behind many phones", "Acme/1", func(v *visitor) {
 			for range 400 {
 				v.asks("POST", "/oauth/token", 200)
@@ -104,13 +135,13 @@ func TestJudge(t *testing.T) {
 			for _, path := range []string{"/.env", "/shell.php", "/backup.zip", "/.git/config", "/wp-config.php.bak", "/a.asp"} {
 				v.asks("GET", path, 404)
 			}
-		}, tuning.Hostile, "asks for about 6 different scripts"},
+		}, tuning.Hostile, "asks for 6 different scripts"},
 		{"a reader of a forum with a picture of /.env", chrome, func(v *visitor) {
 			v.reads(3)
 			for range 20 {
 				v.asks("GET", "/.env", 404)
 			}
-		}, tuning.Unknown, ""},
+		}, tuning.Benign, "loads pages"},
 		{"a page elsewhere that shows pictures that are gone", chrome, func(v *visitor) {
 			for n := range 60 {
 				v.asks("GET", fmt.Sprintf("/old/%d.gif", n), 404)
@@ -125,9 +156,15 @@ func TestJudge(t *testing.T) {
 		{"a search engine that scans", google, func(v *visitor) {
 			v.asks("GET", "/robots.txt", 200)
 			for n := range 60 {
-				v.asks("GET", fmt.Sprintf("/gone/%d.php", n), 404)
+				v.asks("GET", fmt.Sprintf("/%d.sql.gz", n), 404)
 			}
-		}, tuning.Hostile, "asks for about"},
+		}, tuning.Hostile, "asks for 12 or more"},
+		{"a search engine of a site that was moved", google, func(v *visitor) {
+			v.asks("GET", "/robots.txt", 200)
+			for n := range 60 {
+				v.asks("GET", fmt.Sprintf("/thread%d.php", n), 404)
+			}
+		}, tuning.Benign, "says to be the crawler"},
 		{"a claim alone", google, func(v *visitor) {
 			for n := range 60 {
 				v.asks("GET", fmt.Sprintf("/page/%d", n), 200)
@@ -206,6 +243,21 @@ func TestBound(t *testing.T) {
 	}
 	if r := b.Record(netip.MustParsePrefix("203.0.113.9/32")); r == nil || r.Requests != 60 || b.Dropped() != 10_001-uint64(b.Len()) {
 		t.Errorf("%+v, %d dropped, %d known", r, b.Dropped(), b.Len())
+	}
+}
+
+// Keys wider than an address are looked up thousands of times in a book that is full.
+func BenchmarkJudgeWide(b *testing.B) {
+	book := NewBook(0)
+	for i := range MaxRecords {
+		v := visitor{book: book, addr: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), agent: chrome, now: time.Unix(1780000000, 0)}
+		v.asks("GET", "/", 200)
+	}
+	for b.Loop() {
+		for i := range 256 {
+			book.Judge(edgeguard.Key{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 0}), 24)})
+		}
+		book.read = nil
 	}
 }
 

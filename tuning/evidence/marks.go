@@ -2,25 +2,45 @@ package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"hash/maphash"
-	"math"
-	"math/bits"
 	"slices"
 )
 
-// marks estimates how many different texts were added, by linear counting (Whang
-// and others, 1990): each sets one of 64 bits.
-type marks uint64
+// marks are different texts, as hashes: as many as any judgement needs.
+type marks struct {
+	n    uint8
+	seen [manyFailing]uint32
+}
 
 // seed makes hashes that no author of a log can predict.
 var seed = maphash.MakeSeed()
 
-func (m *marks) add(text string) { *m |= 1 << (maphash.String(seed, text) % 64) }
+func (m *marks) add(text string) { m.mark(uint32(maphash.String(seed, text))) }
 
-// about returns how many there were; at most 266.
-func (m marks) about() int {
-	empty := 64 - bits.OnesCount64(uint64(m))
-	return int(math.Round(64 * math.Log(64/math.Max(float64(empty), 1))))
+func (m *marks) mark(hash uint32) {
+	if int(m.n) < len(m.seen) && !slices.Contains(m.seen[:m.n], hash) {
+		m.seen[m.n] = hash
+		m.n++
+	}
+}
+
+// merge adds the texts of other marks.
+func (m *marks) merge(other *marks) {
+	for _, hash := range other.seen[:other.n] {
+		m.mark(hash)
+	}
+}
+
+// different is how many different texts there were, and no more than manyFailing.
+func (m *marks) different() int { return int(m.n) }
+
+// String says how many.
+func (m *marks) String() string {
+	if m.different() == len(m.seen) {
+		return fmt.Sprintf("%d or more", len(m.seen))
+	}
+	return fmt.Sprint(m.different())
 }
 
 // join adds the texts of other slots.

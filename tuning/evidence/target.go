@@ -11,13 +11,15 @@ const (
 	picture        // an asset that other sites embed
 	usual          // what clients ask for unasked, there or not
 	robots         // robots.txt
-	script         // programs, backups and dot files, by name: what scanners try
+	script         // a program, by its name
+	secret         // backups, settings and dot files: what no page links to
 )
 
 var (
 	pictures = set("png jpg jpeg gif webp avif svg bmp mp4 webm")
 	assets   = set("css js mjs map ico woff woff2 ttf otf eot mp3 m4a ogg")
-	scripts  = set("php php5 phtml asp aspx ashx jsp jspx cgi pl cfm env bak old orig save swp sql gz tgz zip tar rar 7z conf cfg ini inc log dll exe sh yml yaml")
+	scripts  = set("php php5 phtml asp aspx ashx jsp jspx cgi pl cfm dll")
+	secrets  = set("env bak old orig save swp sql gz tgz zip tar rar 7z conf cfg ini inc log exe sh yml yaml")
 	usuals   = set("/favicon.ico /robots.txt /ads.txt /app-ads.txt /security.txt /sitemap.xml /browserconfig.xml /crossdomain.xml /manifest.json /humans.txt /autodiscover/autodiscover.xml")
 )
 
@@ -37,7 +39,7 @@ func targetOf(path string) target {
 	case usuals[path], strings.HasPrefix(path, "/.well-known/"), strings.HasPrefix(path, "/apple-touch-icon"):
 		return usual
 	case strings.Contains(path, "/."):
-		return script
+		return secret
 	}
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	dot := strings.LastIndexByte(name, '.')
@@ -51,6 +53,8 @@ func targetOf(path string) target {
 		return asset
 	case scripts[end]:
 		return script
+	case secrets[end]:
+		return secret
 	}
 	return page
 }
@@ -64,10 +68,10 @@ type spelling struct {
 func spellingOf(path string) spelling { return spelling{targetOf(path), isDoor(path), isInside(path)} }
 
 // claim is what an agent says to be.
-type claim struct{ bot, engine, browser bool }
+type claim struct{ bot, engine, browser, app bool }
 
 func claimOf(agent string) claim {
-	return claim{bot: says(agent, bots), engine: says(agent, engineBots), browser: isBrowser(agent)}
+	return claim{bot: says(agent, bots), engine: says(agent, engineBots), browser: isBrowser(agent), app: says(agent, apps)}
 }
 
 // remembered is what was worked out of texts that repeat. It holds a few thousand:
@@ -135,6 +139,9 @@ var bots = []string{"bot", "spider", "crawl", "slurp", "feed", "archiver", "medi
 // their owners publish, so that a claim can be checked.
 var engineBots = []string{"googlebot", "adsbot-google", "mediapartners-google", "bingbot", "msnbot", "slurp", "duckduckbot", "applebot", "yandex", "baiduspider", "gptbot", "oai-searchbot"}
 
+// apps are the programs that call xmlrpc.php for their users.
+var apps = []string{"jetpack by wordpress.com", "wp-android", "wp-iphone"}
+
 // says reports whether an agent has one of some words.
 func says(agent string, words []string) bool {
 	agent = strings.ToLower(agent)
@@ -151,7 +158,7 @@ var engines = []string{"Firefox/", "Chrome/", "Safari/", "MSIE ", "Trident/", "O
 
 // isBrowser reports whether a client says that it is a browser.
 func isBrowser(agent string) bool {
-	if strings.Contains(agent, "wp-android") || strings.Contains(agent, "wp-iphone") {
+	if says(agent, apps) {
 		return false
 	}
 	for _, engine := range engines {
