@@ -1,8 +1,10 @@
 package services
 
-// web are programs with a web front and a login.
+// web are programs with a web front and a login. Those that are forgeable write a name
+// with its line breaks, so that a client can write whole lines; gin believes any
+// X-Forwarded-For, if it is not told otherwise.
 var web = []service{
-	{name: "vaultwarden", failures: []string{
+	{name: "vaultwarden", forgeable: true, failures: []string{
 		`{}\[[\w:]*\]\[[A-Z]+\] Username or password is incorrect\. Try again\. IP: ADDR\. Username: `,
 		`{}\[[\w:]*\]\[[A-Z]+\] Invalid admin token\. IP: ADDR$`,
 		`{}\[[\w:]*\]\[[A-Z]+\] Invalid TOTP code! Server time: [\d :-]+ UTC IP: ADDR$`,
@@ -39,13 +41,13 @@ var web = []service{
 	}},
 	{name: "directadmin", failures: []string{`{}'(?P<addr>[^']+)' \d+ failed login attempts?\. `}},
 	{name: "hestiacp", failures: []string{`{}.* ADDR failed to login$`}},
-	{name: "gitlab", failures: []string{`{}Failed Login: username=.* ip=ADDR$`}},
+	{name: "gitlab", forgeable: true, failures: []string{`{}Failed Login: username=.* ip=ADDR$`}},
 	{name: "groupoffice", failures: []string{`{}LOGIN FAILED for user: ".*" from IP: ADDR$`}},
 	{name: "tine20", failures: []string{
 		`^\w+ \w+ -- none -- - (?P<time>[^ ]+) WARN \(\d\): Tinebase_Controller::login::\d+ Login with username .* from ADDR failed \(-\d+\)!$`,
 	}},
-	{name: "odoo", failures: []string{`{}\d+ INFO [^ ]+ odoo\.addons\.base\.models\.res_users: Login failed for db:[^ ]* login:.* from ADDR$`}},
-	{name: "paperless", failures: []string{"{}\\[INFO\\] \\[paperless\\.auth\\] Login failed for user `.*` from (?:private |public )?IP `(?P<addr>[^`]+)`\\.?$"}},
+	{name: "odoo", forgeable: true, failures: []string{`{}\d+ INFO [^ ]+ odoo\.addons\.base\.models\.res_users: Login failed for db:[^ ]* login:.* from ADDR$`}},
+	{name: "paperless", forgeable: true, failures: []string{"{}\\[INFO\\] \\[paperless\\.auth\\] Login failed for user `.*` from (?:private |public )?IP `(?P<addr>[^`]+)`\\.?$"}},
 	{name: "guacamole", failures: []string{`{}\[[^\]]*\] WARN +o\.a\.g\.r\.auth\.AuthenticationService - Authentication attempt from ADDR for user `}},
 	{name: "fireflyiii", failures: []string{`{}\w+\.[A-Z]+: AUDIT: Login failed\. Attempt for user .* failed\. \((?P<addr>[^ ()]+) -> POST:[^ ()]*\)$`}},
 	{name: "stirling-pdf", failures: []string{`{}[A-Z]+ +[\w.]+ \[[^\]]*\] Failed login attempt from IP: ADDR$`}},
@@ -58,7 +60,7 @@ var web = []service{
 		rejected: []string{`{}- (?:NOTEXIST|NOTALLOWED) - \[(?P<addr>[^\]]+)\] `},
 	},
 	{name: "znc", failures: []string{`{}\[.*\] failed to login from ADDR$`, `{znc*}\[.*\] failed to login from ADDR$`}},
-	{name: "gin", others: []string{
+	{name: "gin", forgeable: true, others: []string{
 		`^\[GIN\] (?P<time>[\d/]+ - [\d:]+) \| *(?P<status>\d+) \| *[^ |]+ \| *ADDR \| *(?P<method>[A-Z]+) +"(?P<path>.*)"`,
 	}},
 	{name: "zoraxy", others: []string{
@@ -66,7 +68,8 @@ var web = []service{
 	}},
 }
 
-// media are the programs that serve films and music, and fetch them.
+// media are the programs that serve films and music, and fetch them. Those that are
+// forgeable are as above; calibre-web writes what X-Forwarded-For says.
 var media = []service{
 	{name: "jellyfin", failures: []string{
 		`{jellyfin}\[[\d:]+\] \[INF\] (?:\[\d+\] [\w.]+: )?Authentication request for .* has been denied \(IP: (?P<addr>[^()]+)\)\.$`,
@@ -77,9 +80,9 @@ var media = []service{
 		`{mono|Sonarr|Radarr|Prowlarr|Lidarr|Readarr|sonarr|radarr|prowlarr|lidarr|readarr}\[Warn\] Auth: Auth-Failure ip ADDR username '`,
 	}},
 	{name: "seerr", failures: []string{`{}\[warn\]\[[A-Za-z ]+\]: Failed (?:sign-in|login) attempt[A-Za-z ,-]* \{"ip":"(?P<addr>[^"]+)",`}},
-	{name: "uptime-kuma", failures: []string{`{}\[AUTH\] WARN: Incorrect username or password for user .*\. IP=ADDR$`}},
-	{name: "calibre-web", failures: []string{`{} *WARN \{[\w.]+:\d+\} Login failed for user ".*" IP-address: ADDR$`}},
-	{name: "qbittorrent", failures: []string{
+	{name: "uptime-kuma", forgeable: true, failures: []string{`{}\[AUTH\] WARN: Incorrect username or password for user .*\. IP=ADDR$`}},
+	{name: "calibre-web", forgeable: true, failures: []string{`{} *WARN \{[\w.]+:\d+\} Login failed for user ".*" IP-address: ADDR$`}},
+	{name: "qbittorrent", forgeable: true, failures: []string{
 		`^\([A-Z]\) (?P<time>[^ ]+) - WebAPI login failure\. Reason: [\w ]+, attempt count: \d+, IP: (?P<addr>[^ ,]+), username: `,
 	}},
 	{name: "sabnzbd", failures: []string{`{}:WARNING::\[interface:\d+\] Unsuccessful login attempt from ADDR `}},

@@ -126,8 +126,9 @@ var files = []service{
 	{name: "proftpd", failures: []string{
 		`{proftpd}[\w.-]+ \([^ \[]*\[(?P<addr>[^\]]+)\]\)(?::| -) (?:USER .*(?:: no such user|\(Login failed\))|SECURITY VIOLATION|Maximum login attempts)`,
 	}},
+	// No quote before the address: with one, it may be a password or a path of another line.
 	{name: "vsftpd", failures: []string{
-		`{}\[pid \d+\] \[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
+		`{}\[pid \d+\] \[[^"]*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
 		`{vsftpd}\[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
 	}},
 	{name: "pure-ftpd", failures: []string{`{pure-ftpd}\(\?@(?P<addr>[^)]+)\) \[WARNING\] Authentication failed for user `}},
