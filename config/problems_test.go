@@ -348,6 +348,9 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"syn without packets", combined, "{kind: syn}", "no configured sensor reports syn"},
 		{"syn with packets", "packet: {interface: a, kinds: syn}", "{kind: syn, port: 80}", ""},
 		{"status of packets", "packet: {interface: a, kinds: [syn, request]}", "{status: 404}", "reports response"},
+		{"host of a load balancer's log", "accesslog: {file: a, format: alb}", "{status: 404, host: a.org}", ""},
+		{"port of Squid's log", "accesslog: {file: a, format: squid}", "{status: 404, port: 80}", "reports port"},
+		{"host of a combined log in docker's envelopes", "accesslog: {file: a, format: 'docker:combined'}", "{status: 404, host: a.org}", "reports host"},
 		{"port of requests", combined, "{port: 80}", "reports port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

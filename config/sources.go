@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 
 	"edgeguard"
 	"edgeguard/logline"
@@ -20,6 +21,9 @@ var (
 	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
 	logFields    = map[string]edgeguard.Field{
 		"common":   edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
+		"squid":    edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
+		"alb":      edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
+		"envoy":    edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
 		"combined": edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent | edgeguard.FieldReferer,
 	}
 )
@@ -42,6 +46,9 @@ func (c *Config) sources() []source {
 	}
 	for _, log := range c.Sensors.AccessLog {
 		fields, known := logFields[log.Format]
+		if _, inside, found := strings.Cut(log.Format, ":"); found { // in an envelope
+			fields, known = logFields[inside]
+		}
 		if !known {
 			fields = ^edgeguard.Field(0)
 		}

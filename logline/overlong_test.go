@@ -45,6 +45,9 @@ func TestOverlongText(t *testing.T) {
 		{"tabs", "$msec\t$remote_addr\t$request_method\t$http_user_agent\t$request_uri", "1455926445\t192.0.2.1\tGET\t" + long + "\t/a", atHome + " request method=GET"},
 		{"path by itself", "$msec $remote_addr \"$request_uri\" $status", "1455926445 192.0.2.1 \"/a?" + long + "\" 200", atHome + " request path=/a?…"},
 		{"haproxy", "haproxy", `192.0.2.1:5 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 "GET /` + long, atHome + rr + "method=GET 200"},
+		{"alb", "alb", albHead + `403 - 34 366 "GET http://h:80/a?` + long + ` HTTP/1.1" "x"`, albWant + rr + "method=GET path=http://h:80/a?…"},
+		{"alb, its agent", "alb", albHead + `403 - 34 366 "GET http://h:80/a HTTP/1.1" "` + long + `" - -`, albWant + rr + "method=GET host=h:80 path=/a 403"},
+		{"squid", "squid", squidHead + `TCP_DENIED/403 411 GET http://h/` + long + ` - HIER_NONE/- -`, squidWant + rr + "method=GET 403"},
 		{"no line of the log", "combined", "x " + long, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,6 +119,19 @@ func TestOverlongJSON(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOverlongEnvoy holds that a long line of Envoy, whose address lies behind the
+// path, is read to its end.
+func TestOverlongEnvoy(t *testing.T) {
+	long := strings.Repeat("x", 2*blockSize)
+	line := `[2016-04-15T20:17:00.310Z] "GET /` + long + ` HTTP/1.1" 403 - 0 19 0 - "192.0.2.1" "` + long + `" "id" "h" "-"`
+	want := "192.0.2.1 2016-04-15T20:17:00.31Z" + rr + "method=GET host=h path=/" + long + " agent=" + long + " 403"
+	for _, size := range []int{1 << 30, blockSize, 70_001} {
+		if got := inPieces(&Parser{parser: parserOf(t, "envoy", "")}, []byte(line+"\n"), size); !slices.Equal(got, []string{want}) {
+			t.Errorf("in pieces of %d: %.300q", size, got)
+		}
 	}
 }
 
