@@ -16,6 +16,9 @@ const (
 // inside a field: behind a name that holds a forged line there are still nginx'
 // own words, which begin with a quote. A password mismatch is no exception: a name
 // that was not found can hold those words, too.
+//
+// None of that is evidence: a path of a file that is not there is written decoded, with
+// its line breaks (GET /%0A2026...), so that one request can write any lines.
 const (
 	nginxHead = `{}\[[a-z]+\] \d+#\d+: (?:\*\d+ )?`
 	nginxTail = `, client: (?P<addr>[^ ,]+), server: `
@@ -28,7 +31,7 @@ var errorLogs = []service{
 		rejected: []string{apache24 + apacheRejection, apache22 + apacheRejection},
 	},
 	{
-		name: "nginx-error",
+		name: "nginx-error", forgeable: true,
 		failures: []string{
 			nginxHead + `user "[^"]*"(?:: password mismatch| was not found in "[^"]*")` + nginxTail + `[^",]*, request: "[^"]*"(?:, host: "[^"]*")?(?:, referrer: "[^"]*")?$`,
 			nginxHead + `client login failed: "[^"]*" while in http auth state` + nginxTail,
