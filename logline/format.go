@@ -14,6 +14,7 @@ import (
 	"edgeguard/logline/envoylog"
 	"edgeguard/logline/haproxylog"
 	"edgeguard/logline/jsonlog"
+	"edgeguard/logline/jsonpath"
 	"edgeguard/logline/pattern"
 	"edgeguard/logline/regexlog"
 	"edgeguard/logline/services"
@@ -72,7 +73,7 @@ var formats = []*Format{
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, envoy, an nginx log_format or Apache LogFormat string, " +
-	"csv:time=COLUMN,addr=COLUMN, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
+	"csv:time=COLUMN,addr=COLUMN, json:time=PATH,addr=PATH, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
 // combined, common, vhost_combined, json, haproxy, alb, squid, w3c and envoy; or an nginx
@@ -112,6 +113,9 @@ func compileFormat(s string) (*Format, error) {
 			return compileInside(form, inside)
 		}
 	}
+	if paths := services.Paths(s); paths != "" {
+		return compileFormat(paths)
+	}
 	if exprs := services.Find(s); exprs != nil {
 		r, err := regexlog.Compile("", exprs...)
 		if err != nil {
@@ -126,6 +130,12 @@ func compileFormat(s string) (*Format, error) {
 			return nil, err
 		}
 		return &Format{start: r.Parser, kinds: r.Kinds()}, nil
+	case strings.HasPrefix(s, jsonpath.Prefix):
+		p, err := jsonpath.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		return &Format{start: p.Parser, kinds: p.Kinds()}, nil
 	case strings.HasPrefix(s, "csv"):
 		c, err := csvlog.Parse(s)
 		return &Format{start: c.Parser}, err

@@ -26,6 +26,7 @@ var fuzzFormats = []struct{ format, head string }{
 	{"w3c:date time c-ip cs-method cs-uri-stem x cs(user-agent) cs-uri-query cs-host", ""},
 	{"csv:time=t,addr=a,path=p", "t,a,p"},
 	{"$http_x $remote_addr:$remote_port $remote_user $time_iso8601 $http_y $status", ""},
+	{"json:addr=a.b,time=t,path=p,user_agent=h.ua,status=s,auth_failure=k=x*,request=k=y", ""},
 	{`regex:^(?P<addr>[^ ]+) (?:(?P<auth_failure>FAIL)|ok) (?P<method>[A-Z]+) (?P<path>[^ ]*) (?P<status>\d+) (?P<user_agent>.*)`, ""},
 	{`regex:{a|b}Failed (?P<auth_failure>password) for .* from (?P<addr>[^ ]+)(?: (?P<forgeable>udp))? port \d+$`, ""},
 	{`%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t %{c}a %a "%U%q" %p`, ""},
@@ -38,7 +39,7 @@ func FuzzLine(f *testing.F) {
 		goodLine, `{"ts":1,"request":{"client_ip":"192.0.2.1","headers":{"User-Agent":["\ud83d\ude00"]}}}`,
 		`Nov 14 22:45:27 t h[7]: 192.0.2.1:5 [14/Nov/2015:22:45:25.439] m a/b 1/0/1 403 1 - - - - "GET /#22 HTTP/1.1"`,
 		"2016-02-20 00:00:45,1032051418,\"a\"\"b\"", "x 2001:db8::1:5 u 2016-02-20T00:00:45Z y 200",
-		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
+		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, `{"t":1,"a":{"b":"192.0.2.1"},"p":"/\u0041","h.ua":"x","s":200,"k":"xy"}`, `{"a.b":"::1","k":"y","t":"Nov 22 10:00:00"}`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
 		`{"log":"x","stream":"a"}` + "\n" + `{"log":"9.9.9.9\n","stream":"a"}`, `{"MESSAGE":[49,57,50],"_LINE_BREAK":"line-max"}`, vectorLine, fluentLine,
 		envoyLine, wafLine, logpushLine, `{"httpRequest":{"uri":"/a","args":"b","headers":[{"name":"Host","value":"h"}]},"ip":"192.0.2.1","ts":1}`,
 		albHTTPS, squidMiss, "#Fields: date time c-ip x\n2016-02-20 00:00:45 192.0.2.1 a", "2016-02-20\t00:00:45\t192.0.2.1\tGET\t/%20a\tx\tb%\tc=d\th",
@@ -81,7 +82,7 @@ func checkEvent(t *testing.T, format string, ev *edgeguard.Event, line []byte) {
 func FuzzFormat(f *testing.F) {
 	for _, seed := range []string{
 		`$remote_addr [$time_local] "$request"`, "log_format x escape=json '$remote_addr' \"$msec\";", `LogFormat "%h %t \"%r\"" x`,
-		`%{%d/%b/%Y}t %h`, "csv:time=a,addr=b,sep=tab", `regex[%d.%m.%y %T]:(?i)x(?P<time>.*) (?P<addr>\S+)$`, "regex:{a}(?:[^ ]* )*(?P<addr>[^ ]+) ", `%400,501{User-agent}i %a %{sec}t`, "${remote_addr}:$remote_port $msec",
+		`%{%d/%b/%Y}t %h`, "csv:time=a,addr=b,sep=tab", "json:addr=a.b,time=t.$x,auth_failure=e=f|g*", `regex[%d.%m.%y %T]:(?i)x(?P<time>.*) (?P<addr>\S+)$`, "regex:{a}(?:[^ ]* )*(?P<addr>[^ ]+) ", `%400,501{User-agent}i %a %{sec}t`, "${remote_addr}:$remote_port $msec",
 	} {
 		f.Add(seed, goodLine)
 	}

@@ -185,6 +185,10 @@ func TestInjection(t *testing.T) {
 		{"squid", "squid", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))
 		}},
+		{"json paths", "json:addr=source.ip,time=@timestamp,path=url.original,user_agent=h.ua", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`{"h":{"ua":"%s","%s":"%s"},"source":{"ip":"%s"},"@timestamp":1455944445,"url.original":"%s","x":{"source":{"ip":"%s"}}}`,
+				jsonEscaped(text()), jsonEscaped("x-"+text()), jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text()))
+		}},
 		{"regex, from the front", `regex:^(?P<time>\d+) \[client (?P<addr>[^\]]+)\] user (?P<agent>.*) not found: (?P<path>.*)$`, "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf("1455944445 [client %s] user %s not found: %s", addr, nginxEscaped(text()), nginxEscaped(text()))
 		}},

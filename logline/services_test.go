@@ -35,7 +35,15 @@ var serviceLines = map[string][]string{
 		`2026/11/22 10:00:00 [error] 17#0: *7 access forbidden by rule, client: ADDR, server: _, request: "GET /USER HTTP/1.1"`,
 		`2026/11/22 10:00:00 [info] 17#0: *7 client login failed: "AUTH not supported" while in http auth state, client: ADDR, server: 0.0.0.0:25, login: "USER"`,
 	},
-	"zoneminder": {`[Sun Nov 22 10:00:00.522240 2026] [php7:notice] [pid 17] [client ADDR:4711] WAR [Login denied for user "USER"], referer: USER`},
+	"zoneminder":            {`[Sun Nov 22 10:00:00.522240 2026] [php7:notice] [pid 17] [client ADDR:4711] WAR [Login denied for user "USER"], referer: USER`},
+	"nextcloud":             {`{"reqId":"U1","level":2,"time":"2026-11-22T10:00:00+00:00","remoteAddr":"ADDR","user":"--","app":"core","method":"POST","url":"/QUOTED","message":"Login failed: QUOTED (Remote IP: ADDR)","userAgent":"QUOTED"}`},
+	"authentik":             {`{"client_ip": "ADDR", "event": "invalid_login", "host": "h", "identifier": "QUOTED", "timestamp": "2026-11-22T10:00:00.487016"}`},
+	"teleport":              {`{"event":"user.login","code":"T1000W","time":"2026-11-22T10:00:00.133Z","user":"QUOTED","success":false,"user_agent":"QUOTED","addr.remote":"ADDR:4711"}`},
+	"mongodb":               {`{"t":{"$date":"2026-11-22T10:00:00.903+00:00"},"s":"I",  "c":"ACCESS",   "id":20249,"msg":"Authentication failed","attr":{"principalName":"QUOTED","remote":"ADDR:4711","extraInfo":{}}}`},
+	"aws-console":           {`{"eventTime":"2026-11-22T10:00:00Z","eventName":"ConsoleLogin","sourceIPAddress":"ADDR","userAgent":"QUOTED","errorMessage":"Failed authentication"}`},
+	"ntfy":                  {`{"time":"2026-11-22T10:00:00.02Z","error":"unauthorized","http_method":"GET","http_path":"/QUOTED","visitor_ip":"ADDR"}`},
+	"cowrie-json":           {`{"src_ip":"ADDR","src_port":4711,"eventid":"cowrie.login.failed","username":"QUOTED","timestamp":"2026-11-22T10:00:00.803989Z","message":"QUOTED"}`},
+	"opensearch-dashboards": {`{"@timestamp":"2026-11-22T10:00:00Z","statusCode":401,"req":{"url":"/QUOTED","method":"post","headers":{"host":"QUOTED","x-QUOTED":"QUOTED"},"remoteAddress":"ADDR","userAgent":"QUOTED"}}`},
 	"sshd": {
 		"Nov 22 10:00:00 web-1 sshd[17]: Failed password for USER from ADDR port 4711 ssh2",
 		"<38>Nov 22 10:00:00 web-1 sshd-session[17]: Failed password for invalid user USER from ADDR port 4711 ssh2",
@@ -179,7 +187,7 @@ func TestServices(t *testing.T) {
 			p := parserOf(t, name, "")
 			p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 			read := func(addr, user string) (ev edgeguard.Event, why entry.Reason) {
-				quoted := strconv.Quote(user)
+				quoted := strconv.Quote(user) // as JSON does, as far as quotes go
 				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
 				text = strings.Replace(text, "type="+user+"_AUTH", "type=USER_AUTH", 1)
 				return ev, p.Parse([]byte(text), &ev)

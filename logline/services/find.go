@@ -16,6 +16,8 @@ type service struct {
 	// forgeable says that the log does not prove that the client is at the address:
 	// it came in a datagram, or a client can write the line's fields.
 	forgeable bool
+	// paths is the format of a log in JSON, instead of all above.
+	paths string
 }
 
 // Names returns the names of all services, in order.
@@ -28,11 +30,22 @@ func Names() []string {
 	return names
 }
 
+// Paths returns the format, of package jsonpath, of a service that logs in JSON;
+// empty if none has this name.
+func Paths(name string) string {
+	for i := range all {
+		if all[i].name == name {
+			return all[i].paths
+		}
+	}
+	return ""
+}
+
 // Find returns the expressions of the services that are named, joined by +. It is
-// nil if one of them is not known.
+// nil if one of them is not known, or logs in JSON.
 func Find(names string) (exprs []string) {
 	for name := range strings.SplitSeq(names, "+") {
-		i := slices.IndexFunc(all, func(s service) bool { return s.name == name })
+		i := slices.IndexFunc(all, func(s service) bool { return s.name == name && s.paths == "" })
 		if i < 0 {
 			return nil
 		}

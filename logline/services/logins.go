@@ -2,7 +2,7 @@ package services
 
 import "slices"
 
-var all = slices.Concat(errorLogs, hosts, mail, files, data, voice, web, media)
+var all = slices.Concat(errorLogs, hosts, mail, files, data, voice, web, media, objects)
 
 // hosts are logins to a host, and what its kernel and its wrappers refuse.
 var hosts = []service{
