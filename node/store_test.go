@@ -35,3 +35,38 @@ func TestClearedCountsAreSaved(t *testing.T) {
 		t.Error("nothing has the state saved")
 	}
 }
+
+// A restart keeps counts and blocks, and begins at zero where different values are counted:
+// the state does not say which they were, and they would count twice.
+func TestDistinctBeginsAtZero(t *testing.T) {
+	const rules = `
+state: $DIR
+rules:
+  - {name: all, threshold: 100}
+  - {name: paths, threshold: 3, count: {distinct: path}}
+`
+	addr := netip.MustParseAddr("203.0.113.7")
+	counts := func(u *underTest) (all, paths uint32) {
+		x := u.pipeline.Current().Detector.Explain(u.clock.Now(), addr)
+		return x.Rules[0].Count, x.Rules[1].Count
+	}
+	u := newNode(t, t.TempDir(), rules)
+	for _, path := range []string{"/a", "/b", "/a", "/c", "/d"} {
+		ev := edgeguard.Event{Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest, Known: edgeguard.FieldPath, Path: path, Time: u.clock.Now()}
+		u.pipeline.Current().Detector.Decide(u.clock.Now(), &ev)
+	}
+	if all, paths := counts(u); all != 5 || paths != 4 {
+		t.Fatalf("before: %d requests, %d paths", all, paths)
+	}
+	if _, err := u.store.write(); err != nil {
+		t.Fatal(err)
+	}
+	u = newNode(t, u.folder, rules)
+	u.store.restore()
+	if all, paths := counts(u); all != 5 || paths != 0 {
+		t.Errorf("after: %d requests, %d paths", all, paths)
+	}
+	if standing, _ := u.list.Find(u.clock.Now(), addr); standing != blocklist.Blocked {
+		t.Errorf("after: %v", standing)
+	}
+}

@@ -192,3 +192,35 @@ func blocksIn(table *Table) (n int) {
 	}
 	return n
 }
+
+// FuzzMarks holds a table of marks against its twin, with events as the input says: four
+// bytes each say which key, value, step of the clock and lateness, or that it is swept.
+func FuzzMarks(f *testing.F) {
+	f.Add([]byte{1, 1, 0, 0, 1, 2, 0, 0, 1, 3, 0, 0, 1, 1, 30, 0, 1, 2, 31, 70, 1, 4, 255, 3})
+	many := make([]byte, 0, 4*300)
+	for i := range 300 {
+		many = append(many, byte(i%2), byte(i), byte(i/250), byte(i/30))
+	}
+	f.Add(many)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := Config{Distinct: true, Peaks: len(data)%2 == 0}
+		mem := NewMemory(4 << 20)
+		table, want, now := New(mem, c), newSights(c), uint32(1000)
+		for ; len(data) >= 4; data = data[4:] {
+			now += uint32(data[2]) % 70 * uint32(data[2]>>7) // the clock mostly stands
+			op := Op{Addr: address(uint32(data[0] % 8)), Now: now, Slot: now - uint32(data[3]%70), Cost: 1, Value: uint64(data[1]) + uint64(data[0])<<8&0x100 + 1}
+			if data[3] == 255 {
+				table.Sweep(now, 3)
+				continue
+			}
+			if got, expected := table.Add(&op), want.add(&op); got != expected {
+				t.Fatalf("%+v: got %+v, want %+v", op, got, expected)
+			}
+			askMarks(t, table, want.of(&op), &op, now+uint32(data[2]), uint32(data[1]%30))
+		}
+		if s := table.Stats(); s.Rings != blocksIn(table) {
+			t.Fatalf("%d blocks, %+v", blocksIn(table), s)
+		}
+		empties(t, mem, table)
+	})
+}
