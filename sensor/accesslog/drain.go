@@ -60,7 +60,7 @@ func (f *Follower) step(t *tail) (more bool) {
 		return false
 	}
 	t.last = time.Now()
-	if t.overlong(text) && f.in.streams() {
+	if t.overlong(text) && f.in.streams {
 		f.stream(t, text)
 		return true
 	}

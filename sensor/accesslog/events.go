@@ -16,7 +16,8 @@ type inlet struct {
 	live     *Live
 	name     string // of the file or socket, for people
 	format   *logline.Format
-	lines    *logline.Parser
+	streams  bool // lines must be read to their ends, however long
+	parsing  parsing
 	troubles troubles
 	misses   uint64 // lines skipped since the last event
 
@@ -38,12 +39,7 @@ func newInlet(l *Live, name string) *inlet {
 
 func (in *inlet) use(f *logline.Format) {
 	in.format = f
-	in.lines = f.Parser(in.name, in.live.Zone)
-}
-
-// streams reports whether lines must be read to their ends, however long.
-func (in *inlet) streams() bool {
-	return in.lines != nil && in.lines.Streams()
+	in.streams = f.Parser(in.name, in.live.Zone).Streams()
 }
 
 // find detects the format by lines of the log, if none is set.
@@ -77,9 +73,16 @@ func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 	if len(in.stats.Shown) == logline.MaxShown {
 		examples = 1 // one more of each page: they are not free
 	}
-	in.lines.ShowAtMost(examples)
-	in.lines.SetLatest(now)
-	in.lines.Parse(&p.Chunk)
+	own := &in.parsing
+	if p.own != nil {
+		own = p.own
+	}
+	if own.lines == nil {
+		own.lines = in.format.Parser(in.name, in.live.Zone)
+	}
+	own.lines.ShowAtMost(examples)
+	own.lines.SetLatest(now)
+	own.lines.Parse(&p.Chunk)
 	in.judge(p)
 	return now, in.stamp(now, p)
 }

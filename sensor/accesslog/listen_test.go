@@ -6,10 +6,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"edgeguard"
 	"edgeguard/logline"
 )
 
@@ -239,4 +241,45 @@ func FuzzDatagram(f *testing.F) {
 			t.Fatalf("%d lines of 2 datagrams: %q", lines, d.lines())
 		}
 	})
+}
+
+// TestListenApart holds that what one connection sent says nothing of another's
+// lines: which columns they have, or that a line is the rest of one.
+func TestListenApart(t *testing.T) {
+	for _, test := range []struct {
+		format             string
+		begin, other, rest string // of one connection, of another, and of the first again
+	}{
+		{
+			"w3c", "#Fields: date time c-ip cs-uri-stem s-ip\n2016-02-20 00:00:45 192.0.2.1 /0 9.9.9.9\n",
+			"#Fields: date time s-ip cs-uri-stem c-ip\n2016-02-20 00:00:45 9.9.9.9 /1 192.0.2.1\n", "2016-02-20 00:00:45 192.0.2.1 /2 9.9.9.9\n",
+		},
+		{
+			"docker:$remote_addr $msec $request_uri", `{"log":"192.0.2.1 1 /0\n","stream":"stdout"}` + "\n" + `{"log":"192.0.2.1 1 /x","stream":"stdout"}` + "\n",
+			`{"log":"192.0.2.1 1 /1\n","stream":"stdout"}` + "\n", `{"log":"9.9.9.9 1 /3\n","stream":"stdout"}` + "\n" + `{"log":"192.0.2.1 1 /2\n","stream":"stdout"}` + "\n",
+		},
+	} {
+		h := &heard{}
+		forged := 0
+		l := listen(t, h, ListenConfig{Live: Live{Format: format(test.format), Decide: func(now time.Time, events []edgeguard.Event) {
+			for i := range events {
+				if events[i].Addr.String() != "192.0.2.1" {
+					forged++
+				}
+			}
+			h.decide(now, slices.DeleteFunc(events, func(ev edgeguard.Event) bool { return ev.Path == "/x" }))
+		}}, Address: "tcp:127.0.0.1:0"})
+		a, b := dial(t, "tcp", l.Addr().String()), dial(t, "tcp", l.Addr().String())
+		for i, step := range []struct {
+			conn net.Conn
+			text string
+		}{{a, test.begin}, {b, test.other}, {a, test.rest}} {
+			send(t, step.conn, step.text)
+			eventually(t, step.text, func() bool { once, _ := h.of(3); return once == i+1 })
+		}
+		l.stop()
+		if forged > 0 {
+			t.Errorf("%s: %d events of another's address", test.format, forged)
+		}
+	}
 }

@@ -7,4 +7,10 @@ import "edgeguard/logline"
 type page struct {
 	logline.Chunk
 	buf []byte // the memory of Text
+	// own parses the live lines of a connection; nil where the inlet's parser does.
+	own *parsing
 }
+
+// parsing is the parser of the lines of one origin. What one connection sent, such
+// as the names of columns, says nothing of another's lines.
+type parsing struct{ lines *logline.Parser }

@@ -63,7 +63,7 @@ func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 	}()
 	src := &cutOff{Reader: conn}
 	b := blocks{src: src, live: true}
-	p := &page{buf: make([]byte, blockSize), Chunk: logline.Chunk{Long: new(logline.Long)}}
+	p := &page{buf: make([]byte, blockSize), own: new(parsing), Chunk: logline.Chunk{Long: new(logline.Long)}}
 	for b.err == nil {
 		p.Text = b.next(p.buf)
 		if p.GoesOn = b.goesOn; len(p.Text) > 0 {
