@@ -46,7 +46,7 @@ func Scenes() []Scene {
 		{"app", "an app with an API: bursts after a pause, and tokens that have expired", app},
 		{"jetpack", "Jetpack: XML-RPC from few addresses, and its monitor", jetpack},
 		{"hot-linked", "readers of another site that shows 60 deleted images of this one", hotLinked},
-		{"forum", `a forum page with <img src="/.env"> and two more like it`, forum},
+		{"forum", `a forum page with <img src="/.env"> and three more like it`, forum},
 		{"broken-theme", "a theme that asks for 25 styles and scripts that are not there", brokenTheme},
 		{"crawler", "crawlers of a site that was moved: every fourth page is gone", crawlers},
 		{"monitor", "uptime monitors, one of them of a page that is not there", monitors},

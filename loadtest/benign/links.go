@@ -25,7 +25,7 @@ func hotLinked(l *log) {
 	}
 }
 
-// forum is a thread in which somebody has put three images that scanners would
+// forum is a thread in which somebody has put four images that scanners would
 // ask for. Browsers do not keep a missing image, so each view asks again. Readers
 // come from homes, and 40 from one office.
 func forum(l *log) {
@@ -45,6 +45,7 @@ func forum(l *log) {
 			for _, image := range []string{"/.env", "/.git/config", "/wp-config.php.bak"} {
 				l.get(b, at+1, image, pick(l, []int{404, 404, 403}), from)
 			}
+			l.get(b, at+1, "/forum/image.php?file=../../../../etc/passwd", 200, from)
 			at += int64(l.between(20, 70))
 		}
 	}
