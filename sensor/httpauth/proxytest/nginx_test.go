@@ -59,11 +59,11 @@ func TestNginx(t *testing.T) {
 					t.Errorf("%s: %+v", method, a)
 				}
 			}
-			if a := get(t, port, "127.0.0.6", "GET", "/"); a.status != 200 {
+			if a := get(t, port, "127.0.0.6", "GET", "/", "Sec-Fetch-Site", "cross-site"); a.status != 200 {
 				t.Errorf("somebody else: %+v", a)
 			}
 			_, paths := g.counted()
-			want := []string{"GET 127.0.0.1/login?a=1", "POST 127.0.0.1/login?a=1", "HEAD 127.0.0.1/login?a=1", "GET 127.0.0.1/login", "POST 127.0.0.1/login", "GET 127.0.0.1/"}
+			want := []string{"GET 127.0.0.1/login?a=1", "POST 127.0.0.1/login?a=1", "HEAD 127.0.0.1/login?a=1", "GET 127.0.0.1/login", "POST 127.0.0.1/login", "GET 127.0.0.1/ cross-site"}
 			if !slices.Equal(paths, want) {
 				t.Errorf("counted %q", paths)
 			}

@@ -41,7 +41,11 @@ func (g *guard) decide(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 	defer g.mu.Unlock()
 	who := e.Addr.String()
 	g.seen[who]++
-	g.paths = append(g.paths, e.Method+" "+e.Host+strings.Clone(e.Path))
+	what := e.Method + " " + e.Host + strings.Clone(e.Path)
+	if e.Known&edgeguard.FieldFetchSite != 0 {
+		what += " " + strings.Clone(e.FetchSite)
+	}
+	g.paths = append(g.paths, what)
 	if g.seen[who] <= g.limit {
 		return edgeguard.Verdict{}
 	}
