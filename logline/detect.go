@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/csvlog"
 	"edgeguard/logline/entry"
 	"edgeguard/logline/scan"
 )
@@ -17,7 +18,7 @@ const sample = 100
 var errUnknownFormat = errors.New("unknown log format: give it with --format: " + formatHint)
 
 // Detect finds the format that reads most of the first lines, and at least
-// half of them. A log without lines is taken for one of the combined format. Zone
+// half of them, or that of a delimited file by the names of its columns. A log without lines is taken for one of the combined format. Zone
 // is that of times that name none; nil means UTC. The error shows the first line,
 // and block is not changed.
 func Detect(block []byte, zone *time.Location) (*Format, error) {
@@ -35,10 +36,40 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 	if 2*read >= len(lines) {
 		return best, nil
 	}
+	if f := delimited(lines, zone); f != nil {
+		return f, nil
+	}
 	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
 		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
 	}
 	return nil, fmt.Errorf("%w (its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
+}
+
+// delimited returns the format of a file whose first line has names of columns that
+// say what they hold, if at least half of the other lines are rows of it; else nil.
+func delimited(lines [][]byte, zone *time.Location) *Format {
+	text := csvlog.Recognize(lines[0])
+	if text == "" {
+		return nil
+	}
+	f, err := ParseFormat(text)
+	if err != nil {
+		return nil
+	}
+	p, rows := f.start(zone), 0
+	if p.(entry.Header).Bind(lines[0]) != nil {
+		return nil
+	}
+	for _, line := range lines[1:] {
+		var ev edgeguard.Event
+		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read {
+			rows++
+		}
+	}
+	if rows == 0 || 2*rows < len(lines)-1 {
+		return nil
+	}
+	return f
 }
 
 // mostReadable returns the format that reads most lines, and how many.

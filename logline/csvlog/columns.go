@@ -51,7 +51,7 @@ func Parse(s string) (*Columns, error) {
 	c := &Columns{sep: ','}
 	head, list, found := strings.Cut(s, ":")
 	if !found || list == "" {
-		return nil, errors.New("name the columns: csv:time=COLUMN,addr=COLUMN")
+		return nil, errors.New("name the columns: csv:time=COLUMN,addr=COLUMN (auto knows the usual names)")
 	}
 	if sep := strings.TrimPrefix(head, "csv"); sep != "" {
 		if err := c.setSep(sep); err != nil {

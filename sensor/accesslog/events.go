@@ -48,6 +48,9 @@ func (in *inlet) find(lines []byte) bool {
 		return true
 	}
 	f, err := logline.Detect(lines, in.live.Zone)
+	if err == nil && f.HasHeader() {
+		err = errDelimited
+	}
 	if err == nil && f.Caution() != "" {
 		err = fmt.Errorf("its lines look like format %s, but %s: if that is so, set format: %s", f, f.Caution(), f)
 	}

@@ -66,6 +66,19 @@ func TestInletEmits(t *testing.T) {
 	}
 }
 
+// TestInletDelimited: a log that is found to be a delimited file is not read live:
+// its first line is the header of no other page.
+func TestInletDelimited(t *testing.T) {
+	in := newInlet(&Live{Now: time.Now}, "x")
+	text := "datetime,src,dpt\n2016-02-20 00:00:45,192.0.2.1,80\n2016-02-20 00:00:45,192.0.2.1,80\n"
+	if _, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(text)}}); len(events) != 0 {
+		t.Errorf("%v", events)
+	}
+	if err := in.read().Err; err == nil || !strings.Contains(err.Error(), "cannot be delimited") {
+		t.Error(err)
+	}
+}
+
 // TestInletShows holds that the examples are the last ones, and few.
 func TestInletShows(t *testing.T) {
 	in := newInlet(&Live{Now: time.Now, Format: format("json")}, "x")

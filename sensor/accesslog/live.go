@@ -45,14 +45,16 @@ type Live struct {
 
 const defaultLate = 5 * time.Minute
 
+var errDelimited = errors.New("format csv: a live log cannot be delimited text, whose columns are named by a file's first line; " +
+	"give an nginx log_format, an Apache LogFormat or json")
+
 // check finds what is missing and fills in what has a default.
 func (l *Live) check() error {
 	if l.Now == nil || l.Decide == nil {
 		return errors.New("live log: Now and Decide must be set")
 	}
 	if l.Format != nil && l.Format.HasHeader() {
-		return errors.New("format csv: a live log cannot be delimited text, whose columns are named by a file's first line; " +
-			"give an nginx log_format, an Apache LogFormat or json")
+		return errDelimited
 	}
 	if l.Late == 0 {
 		l.Late = defaultLate
