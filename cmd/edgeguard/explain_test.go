@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/config"
 )
 
 // TestPrintDistinct: explain says what a rule of different values counts.
@@ -20,6 +21,26 @@ func TestPrintDistinct(t *testing.T) {
 		printRuleCount(&env{stdout: &out}, &admin.RuleCount{Rule: "probing", Does: "block", Distinct: field, Count: 24, Limit: 19, Threshold: 20, Window: 300, Slots: slots})
 		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "each value where it was last seen") != (field != "") {
 			t.Errorf("%q:\n%s", field, got)
+		}
+	}
+}
+
+// TestStartDistinct: serve says at its start what such a rule counts, and prints no
+// command that it would not count.
+func TestStartDistinct(t *testing.T) {
+	c, err := config.Parse("c.yaml", []byte("node: n\nrules:\n  - {name: probing, match: {status: 4xx}, count: {distinct: path}, threshold: 20}\n  - {name: all, threshold: 9}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	printStart(&env{stdout: &out}, c, true)
+	for text, want := range map[string]bool{
+		"rule probing: over 19 different paths in 5m (threshold 20 × guard 0.95): block for 10m\n": true,
+		"rule all: over 9 requests in 5m (threshold 9 × guard 0.95): block for 10m\n":              true,
+		"try it": false,
+	} {
+		if strings.Contains(out.String(), text) != want {
+			t.Errorf("%q: %t, want %t in\n%s", text, !want, want, out.String())
 		}
 	}
 }

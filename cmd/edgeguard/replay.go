@@ -192,7 +192,7 @@ func (w *watch) Next() ([]edgeguard.Event, error) {
 func (j *job) printReplay(r *replay.Report) {
 	j.printInputs(r)
 	for i := range r.Rules {
-		j.printRule(&r.Rules[i])
+		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter, "")
 	}
 	j.printOffenders(r)
 	j.printFloods(r)
@@ -218,17 +218,6 @@ func (j *job) printInputs(r *replay.Report) {
 		fmt.Fprintf(out, "%s from %s to %s\n", words.Plural(r.Events, "event", "events"), words.Instant(r.First), words.Instant(r.Last))
 	}
 	j.printOrder(out)
-}
-
-// printRule prints what a rule does, with its limit beside its threshold.
-func (j *job) printRule(rr *replay.RuleReport) {
-	r := rr.Rule
-	what := r.Action.String()
-	if r.Action == edgeguard.ActionBlock {
-		what += " for " + words.Span(r.BlockFor)
-	}
-	fmt.Fprintf(j.env.stdout, "rule %s: over %s in %s (threshold %s × guard %s): %s\n", r.Name,
-		words.Number(r.Limit), words.Span(rr.Meter.Window), words.Number(r.Threshold), r.Guard, what)
 }
 
 // printOffenders lists the keys that crossed a limit, or says that none did.

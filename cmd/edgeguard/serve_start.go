@@ -7,6 +7,7 @@ import (
 	"edgeguard/admin/console/welcome"
 	"edgeguard/config"
 	"edgeguard/internal/words"
+	"edgeguard/rules"
 )
 
 // printStart prints what was started: which limits apply, where it listens, and a
@@ -61,22 +62,31 @@ func loginHint(c *config.Config) string {
 // printLimits prints the limits.
 func printLimits(e *env, c *config.Config) {
 	for i := range c.Rules.Rules {
-		r := &c.Rules.Rules[i]
-		m := &c.Rules.Meters[r.Meter]
-		what := r.Action.String()
-		if r.Action == edgeguard.ActionBlock {
-			what += " for " + words.Span(r.BlockFor)
-		}
-		fmt.Fprintf(e.stdout, "rule %s: over %s %ss in %s (threshold %s × guard %s): %s\n", r.Name,
-			words.Number(r.Limit), m.Kind, words.Span(m.Window), words.Number(r.Threshold), r.Guard, what)
+		m := &c.Rules.Meters[c.Rules.Rules[i].Meter]
+		printLimit(e, &c.Rules.Rules[i], m, " "+m.Kind.String()+"s")
 	}
 }
 
+// printLimit prints what a rule does, with its limit beside its threshold. What it
+// counts are the events in words, unless it counts different values.
+func printLimit(e *env, r *rules.Rule, m *rules.Meter, events string) {
+	what := r.Action.String()
+	if r.Action == edgeguard.ActionBlock {
+		what += " for " + words.Span(r.BlockFor)
+	}
+	if m.Distinct != 0 {
+		events = " " + m.Counts(r.Limit)
+	}
+	fmt.Fprintf(e.stdout, "rule %s: over %s%s in %s (threshold %s × guard %s): %s\n", r.Name,
+		words.Number(r.Limit), events, words.Span(m.Window), words.Number(r.Threshold), r.Guard, what)
+}
+
 // printTry prints a command that has an address of the documentation's range
-// blocked, where the node counts by forward auth over TCP.
+// blocked, where the node counts by forward auth over TCP. Different values it would not
+// send.
 func printTry(e *env, c *config.Config) {
 	for _, l := range c.Listen.Auth {
-		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 {
+		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 || c.Rules.Meters[c.Rules.Rules[0].Meter].Distinct != 0 {
 			continue
 		}
 		fmt.Fprintf(e.stdout, "try it: %s\n", welcome.Try(l.Address.String(), c.Rules.Rules[0].Limit))

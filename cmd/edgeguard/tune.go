@@ -139,7 +139,7 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 	}
 	for _, f := range findings {
 		fmt.Fprintln(t.env.stdout)
-		log.printRule(f.RuleReport)
+		printLimit(log.env, f.RuleReport.Rule, f.RuleReport.Meter, "")
 		if f.Tally.Peaks.Total() == 0 {
 			fmt.Fprintf(t.env.stdout, "no event matched\n")
 			continue
