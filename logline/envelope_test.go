@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"edgeguard"
 	"edgeguard/logline/entry"
@@ -251,4 +252,31 @@ func TestEnvelopesAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations a line", test.format, n)
 		}
 	}
+}
+
+// FuzzEnvelope holds that any line says in an envelope exactly what it says
+// without.
+func FuzzEnvelope(f *testing.F) {
+	for _, seed := range []string{strings.TrimSpace(goodLine), albHTTPS, squidMiss, envoyLine, `192.0.2.1 - - [20/Feb/2016:00:00:45 +0000] "GET /\x22é<\u2028 HTTP/1.1" 200 1 "-" "\\"`, "\x1b\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > MaxLine || strings.ContainsAny(text, "\r\n") || strings.TrimSpace(text) == "" {
+			return
+		}
+		envelopes := map[string]string{"journald:": inJournal(text, "s", "")}
+		if utf8.ValidString(text) { // docker replaces what is not
+			envelopes["docker:"] = inDocker(text+"\n", "stdout")
+		}
+		for _, format := range []string{"combined", "alb", "squid", "envoy", "haproxy"} {
+			var want edgeguard.Event
+			why := parserOf(t, format, "").Parse([]byte(text), &want)
+			for envelope, line := range envelopes {
+				var got edgeguard.Event
+				if gotWhy := parserOf(t, envelope+format, "").Parse([]byte(line), &got); gotWhy != why || why == entry.Read && shown(&got) != shown(&want) {
+					t.Fatalf("%s%s: %q says %s %s in the envelope, and %s %s without", envelope, format, text, gotWhy, shown(&got), why, shown(&want))
+				}
+			}
+		}
+	})
 }

@@ -41,6 +41,7 @@ func FuzzLine(f *testing.F) {
 		"2016-02-20 00:00:45,1032051418,\"a\"\"b\"", "x 2001:db8::1:5 u 2016-02-20T00:00:45Z y 200",
 		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, `{"t":1,"a":{"b":"192.0.2.1"},"p":"/\u0041","h.ua":"x","s":200,"k":"xy"}`, `{"a.b":"::1","k":"y","t":"Nov 22 10:00:00"}`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
 		`{"log":"x","stream":"a"}` + "\n" + `{"log":"9.9.9.9\n","stream":"a"}`, `{"MESSAGE":[49,57,50],"_LINE_BREAK":"line-max"}`, vectorLine, fluentLine,
+		"2016-02-20T00:00:46Z stdout P " + goodLine + "2016-02-20T00:00:46Z stdout F " + goodLine,
 		envoyLine, wafLine, logpushLine, `{"httpRequest":{"uri":"/a","args":"b","headers":[{"name":"Host","value":"h"}]},"ip":"192.0.2.1","ts":1}`,
 		albHTTPS, squidMiss, "#Fields: date time c-ip x\n2016-02-20 00:00:45 192.0.2.1 a", "2016-02-20\t00:00:45\t192.0.2.1\tGET\t/%20a\tx\tb%\tc=d\th",
 	} {
