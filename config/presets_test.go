@@ -174,6 +174,20 @@ func TestPresetsUnsupplied(t *testing.T) {
 	}
 }
 
+// A warning of a preset's rule is at the preset.
+func TestPresetsUnshared(t *testing.T) {
+	c := parse(t, "rules: {name: a, threshold: 5000}\nfleet: {redis: 'redis://127.0.0.1', max_nodes: 2000}\npresets: [joomla, {name: web, rules: {site: {threshold: 2000}}}]\n")
+	var got []string
+	for _, w := range c.Warnings {
+		if strings.Contains(w.Text, "reported to the fleet at its first request") {
+			got = append(got, w.Path)
+		}
+	}
+	if !slices.Equal(got, []string{"presets[1].rules.site"}) {
+		t.Errorf("%q of %v", got, c.Warnings)
+	}
+}
+
 // The command line adds presets to the rules of a config, or has them alone.
 func TestWithPresets(t *testing.T) {
 	c := parse(t, "rules: {name: site, threshold: 9}\nwide: strict\n")

@@ -23,7 +23,7 @@ func (r *reader) unshared(c *Config) []Problem {
 		if rule.Scope != rules.ScopeFleet || !allRequests(&c.Specs[i]) || math.Ceil(least/float64(c.Fleet.MaxNodes)-1e-9) > 1 {
 			continue
 		}
-		path := fmt.Sprintf("rules[%d]", i)
+		path := r.rulePath(i)
 		at := r.placeOf(path)
 		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
 			fmt.Sprintf("each address is reported to the fleet at its first request: a node reports from share %v × limit %d / max_nodes %d = %.2g requests on",
