@@ -62,8 +62,8 @@ func delimited(lines [][]byte, zone *time.Location) *Format {
 	}
 	for _, line := range lines[1:] {
 		var ev edgeguard.Event
-		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read {
-			rows++
+		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read && ev.Time.Year() > 1980 {
+			rows++ // small numbers are no time
 		}
 	}
 	if rows == 0 || 2*rows < len(lines)-1 {
