@@ -18,8 +18,7 @@ import (
 // before anything that a client writes.
 // (https://wiki.squid-cache.org/Features/LogFormat)
 type parser struct {
-	clock scan.Clock
-	addr  netip.Addr // of the last line
+	addr netip.Addr // of the last line
 }
 
 const (
