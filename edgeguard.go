@@ -47,6 +47,9 @@ type Event struct {
 	// Answer says that this is a packet to somebody who spoke first, as a server's are: Port
 	// is then the other's choice. It is set only where it is asked for.
 	Answer bool
+	// Awaited says that Crawler is unknown and may soon be known: a rule that asks
+	// for it counts the event and does not block yet.
+	Awaited bool
 	// Known names the fields below that the source supplied. A field that is
 	// not known satisfies neither a rule's term nor its `not`.
 	Known Field
@@ -62,6 +65,9 @@ type Event struct {
 	// the page that made a browser ask; empty where a client sent none. A client
 	// writes them.
 	Referer, FetchSite string
+	// Crawler says whether the client is the crawler that its User-Agent claims: one
+	// of [CrawlerWords], or [VerifiedCrawler] and the crawler's name.
+	Crawler string
 
 	// Header reads a request header for rules that count by one; nil where the
 	// source carries no headers.

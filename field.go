@@ -21,9 +21,10 @@ const (
 	FieldHeader
 	FieldReferer
 	FieldFetchSite
+	FieldCrawler
 )
 
-var fieldNames = []string{"host", "method", "path", "agent", "status", "port", "node", "header", "referer", "fetch_site"}
+var fieldNames = []string{"host", "method", "path", "agent", "status", "port", "node", "header", "referer", "fetch_site", "crawler"}
 
 // ParseField reads one field's name.
 func ParseField(name string) (Field, bool) {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"edgeguard/admin/rates"
+	"edgeguard/crawlers"
+	"edgeguard/detector/flood"
 )
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
@@ -24,8 +26,10 @@ type Stats struct {
 	// Kinds are the kinds of these alarms: words that name no address.
 	Kinds []string `json:"kinds,omitempty"`
 
-	Events Totals `json:"events"`
-	Flood  Flood  `json:"flood"`
+	Events Totals             `json:"events"`
+	Flood  flood.SpoofedFlood `json:"flood"`
+	// Crawlers is nil without any in the config.
+	Crawlers *crawlers.Claims `json:"crawlers,omitempty"`
 	// V4 and V6 are the active blocks.
 	V4 int `json:"blocks_v4"`
 	V6 int `json:"blocks_v6"`
@@ -64,13 +68,6 @@ type Totals struct {
 	Spared   uint64 `json:"spared"` // of the passed: allowed or protected
 	Late     uint64 `json:"late"`   // older than the window of a meter: not counted
 	Early    uint64 `json:"early"`  // from the future: counted now
-}
-
-// Flood is what sources did whose address can be forged.
-type Flood struct {
-	Fresh   uint64 `json:"fresh"`  // sources that were new and completed nothing
-	Floods  uint64 `json:"floods"` // that began
-	Lasting bool   `json:"lasting"`
 }
 
 // Tables is the memory of all meters together.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
 
@@ -39,7 +40,8 @@ type Config struct {
 	Sensors           Sensors
 	Enforce           Enforce
 	Floods            Floods
-	Fleet             *Fleet // nil for a node alone
+	Crawlers          []crawlers.Spec // who says he is one, and how that is verified
+	Fleet             *Fleet          // nil for a node alone
 
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
@@ -98,6 +100,7 @@ func Parse(name string, data []byte) (*Config, error) {
 		c.read(root)
 	}
 	r.settle(c)
+	r.checkCrawlers(c)
 	c.Rules = r.compile(c.Specs)
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}

@@ -101,7 +101,7 @@ func (c *Config) readFleet(n node) {
 	})
 	f.Cluster = f.Cluster && f.Sentinel == ""
 	for _, a := range addresses {
-		f.Redis = append(f.Redis, a.text)
+		f.Redis = append(f.Redis, a.Text)
 	}
 	if len(addresses) == 0 && !n.r.touched(n.path, "redis") && !n.r.thinned[join(n.path, "redis")] {
 		n.wrong("has no Redis address", "set redis, such as rediss://redis.internal:6379/0")
@@ -121,18 +121,18 @@ func (f *Fleet) checkAddresses(n node, addresses []redisAddress) {
 	first, many := addresses[0], f.Cluster || f.Sentinel != "" || len(addresses) > 1
 	for i, a := range addresses {
 		switch {
-		case many && a.scheme == "unix":
+		case many && a.Scheme == "unix":
 			a.at.wrong("a unix socket cannot be used for a Cluster or for Sentinels", "use redis:// or rediss:// with a host")
-		case f.Cluster && a.database != 0:
-			a.at.wrong(fmt.Sprintf("selects database %d, but a Cluster has only database 0", a.database), "remove it")
-		case a.scheme != first.scheme || a.user != first.user || a.database != first.database:
+		case f.Cluster && a.Database != 0:
+			a.at.wrong(fmt.Sprintf("selects database %d, but a Cluster has only database 0", a.Database), "remove it")
+		case a.Scheme != first.Scheme || a.User != first.User || a.Database != first.Database:
 			a.at.wrong("differs from the first address in more than host and port", "use one scheme, user and database for all")
-		case slices.ContainsFunc(addresses[:i], func(b redisAddress) bool { return b.text == a.text }):
+		case slices.ContainsFunc(addresses[:i], func(b redisAddress) bool { return b.Text == a.Text }):
 			a.at.wrong("is given twice", "remove one of them")
 		}
 	}
-	if f.TLS != (TLS{}) && first.scheme != "rediss" && !n.r.touched(n.path, "redis", "tls") {
-		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is set, but "+first.scheme+":// does not use it", "use a rediss:// address, or remove tls")
+	if f.TLS != (TLS{}) && first.Scheme != "rediss" && !n.r.touched(n.path, "redis", "tls") {
+		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is set, but "+first.Scheme+":// does not use it", "use a rediss:// address, or remove tls")
 	}
 }
 
@@ -146,16 +146,16 @@ func (f *Fleet) checkSafety(n node, addresses []redisAddress) {
 	for _, a := range addresses {
 		missing := ""
 		switch {
-		case !a.public:
+		case !a.Public:
 			continue
-		case a.scheme != "rediss":
+		case a.Scheme != "rediss":
 			missing = "TLS"
 		case f.PasswordFile == "" && f.TLS.CertFile == "":
 			missing = "a password"
 		default:
 			continue
 		}
-		a.at.wrong(fmt.Sprintf("%s is a public address used without %s", a.host, missing),
+		a.at.wrong(fmt.Sprintf("%s is a public address used without %s", a.Host, missing),
 			"use rediss:// and set password_file, or set insecure: true if a firewall or VPN protects it")
 		return
 	}

@@ -46,6 +46,7 @@ func (c *Config) YAML() string {
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)
 	p.floods(c.Floods)
+	p.crawlers(c.Crawlers)
 	p.fleet(c.Fleet)
 	return p.String()
 }
@@ -192,7 +193,7 @@ func matchText(m *rules.Match) string {
 	}{
 		{"kind", m.Kind, yamltext.Flow}, {"host", m.Host, yamltext.Flow}, {"method", m.Method, yamltext.Flow}, {"path", m.Path, yamltext.Flow},
 		{"status", m.Status, yamltext.Numbers}, {"port", m.Port, yamltext.Numbers},
-		{"referer", m.Referer, yamltext.Flow}, {"fetch_site", m.FetchSite, yamltext.Flow},
+		{"referer", m.Referer, yamltext.Flow}, {"fetch_site", m.FetchSite, yamltext.Flow}, {"crawler", m.Crawler, yamltext.Flow},
 	} {
 		if term.values != nil {
 			terms = append(terms, term.name+": "+term.write(term.values))

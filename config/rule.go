@@ -114,6 +114,7 @@ func matchTerms(match *rules.Match) fields {
 
 		"referer":    func(n node) { match.Referer = n.words() },
 		"fetch_site": func(n node) { match.FetchSite = n.words() },
+		"crawler":    func(n node) { match.Crawler = n.words() },
 	}
 }
 

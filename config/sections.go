@@ -39,6 +39,7 @@ func (c *Config) read(n node) {
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,
 		"floods":          c.Floods.read,
+		"crawlers":        c.readCrawlers,
 		"fleet":           c.readFleet,
 	})
 }

@@ -36,5 +36,5 @@ func (r *reader) unshared(c *Config) []Problem {
 // allRequests reports whether a rule counts every request.
 func allRequests(s *rules.Spec) bool {
 	m := &s.Match
-	return s.When == "" && m.Not == nil && len(m.Host)+len(m.Method)+len(m.Path)+len(m.Status)+len(m.Port) == 0
+	return s.When == "" && m.Not == nil && len(m.Host)+len(m.Method)+len(m.Path)+len(m.Status)+len(m.Port)+len(m.Crawler) == 0
 }

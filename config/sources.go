@@ -67,6 +67,9 @@ func (r *reader) unsupplied(c *Config) []Problem {
 		return nil
 	}
 	sources := c.sources()
+	for i := range sources {
+		sources[i].fields |= edgeguard.FieldCrawler // of every event, if there are crawlers
+	}
 	var all []idle
 	for i := range c.Rules.Rules {
 		meter := &c.Rules.Meters[c.Rules.Rules[i].Meter]

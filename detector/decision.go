@@ -262,6 +262,9 @@ func (c *decision) say(action edgeguard.Action, x *excess) {
 // address, 0.0.0.0), and a network that holds a protected address, raises an alarm
 // instead.
 func (c *decision) blockFor(m *meter, x *excess) {
+	if c.event.Awaited && m.Fields()&edgeguard.FieldCrawler != 0 {
+		return // an event after the answer blocks, if the rule still counts it
+	}
 	list, r := c.d.config.List, &c.d.rules[x.rule]
 	if c.standing != blocklist.Blocked { // another goroutine may have been first
 		c.look()

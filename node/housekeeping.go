@@ -80,7 +80,7 @@ func (n *Node) housekeeping() *housekeeping {
 	claims := &checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.peer.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
-	flood := &checks.SpoofedFlood{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
+	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.pipeline.Samples().Sweep},

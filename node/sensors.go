@@ -8,6 +8,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/crawling"
 	"edgeguard/node/supervisor"
 )
 
@@ -18,11 +19,13 @@ type sensors struct {
 	uncounted *checks.UncountedRequests
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
+	crawling  crawling.Services // which of their events are a crawler's
 }
 
 // settle makes the sensors that run those of the config; a stream of log lines
 // may have so many connections.
 func (s *sensors) settle(ctx context.Context, c *config.Config, connections int) {
+	s.crawling.Settle(ctx, s.authDeps.pipeline.Current().Crawlers)
 	s.auth.Settle(ctx, s.auths(c))
 	s.logs.Settle(ctx, s.logSources(c, connections))
 }
@@ -30,11 +33,13 @@ func (s *sensors) settle(ctx context.Context, c *config.Config, connections int)
 func (s *sensors) stop() {
 	s.auth.Stop()
 	s.logs.Stop()
+	s.crawling.Stop()
 }
 
 func (s *sensors) report(out *admin.Stats) {
 	s.auth.Report(out)
 	s.logs.Report(out)
+	s.crawling.Report(out)
 }
 
 // handedIn returns how many events each source handed in.

@@ -19,6 +19,7 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/crawling"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
 	"edgeguard/node/historyfile"
@@ -80,6 +81,7 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	n.sensors = &sensors{
 		uncounted: uncounted,
 		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
+		crawling: crawling.Services{Group: supervisor.Group[*crawling.Crawling]{Config: s}, Log: n.options.Log},
 	}
 	uncounted.Sources = n.sensors.handedIn
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
@@ -152,7 +154,7 @@ func generation(g *pipeline.Generation) status.Generation {
 func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
-	s.Flood = admin.Flood(n.pipeline.Flood.Figures())
+	s.Flood = n.pipeline.Flood.Figures()
 	n.sensors.report(s)
 	n.enforcers.Report(s)
 	n.fleet.links.Report(s)

@@ -45,6 +45,7 @@ func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, e
 	for ctx.Err() == nil {
 		events, err := source.Next()
 		for i := range events {
+			r.config.Crawlers.Mark(events[i].Time, &events[i])
 			err := r.decide(ctx, &events[i])
 			r.flood.Note(r.now, events[i:i+1])
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/crawlers"
 	"edgeguard/detector"
 	"edgeguard/detector/flood"
 	"edgeguard/hostaddr"
@@ -60,6 +61,7 @@ type Config struct {
 	// Flood says when fresh sources that can be forged are a flood. Completions are
 	// the kinds that were read for it alone: an event of no other kind is not counted.
 	Flood       flood.Config
+	Crawlers    *crawlers.Crawlers // who says he is one, and who is; nil for none
 	Completions edgeguard.Kind
 }
 
@@ -148,6 +150,7 @@ func (r *run) decideSome(events []edgeguard.Event) {
 			r.config.Seen(&events[i])
 		}
 		before := r.now.Unix()
+		r.config.Crawlers.Mark(events[i].Time, &events[i])
 		if nows[i] = r.advance(events[i].Time); nows[i].Unix() != before {
 			r.flood.Note(time.Unix(before, 0), events[noted:i])
 			noted = i

@@ -83,6 +83,7 @@ func (c *compiler) predicate(path string, m *Match) (predicate, string) {
 	p.methods = lengthsOf(m.Method) | lengthsOf(not.Method)
 	mc.texts("path", m.Path, not.Path, parsePath, &p.path)
 	mc.texts("host", m.Host, not.Host, parseHost, &p.host)
+	mc.texts("crawler", m.Crawler, not.Crawler, parseCrawler, &p.crawler)
 	return mc.compiled, strings.Join(mc.canonical, ", ")
 }
 

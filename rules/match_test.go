@@ -28,6 +28,9 @@ func TestMatch(t *testing.T) {
 	odd.Method, odd.Host = "pOst", "www.example.org."
 	slash := answer
 	slash.Path = "/x%2Fy/../login?x=1"
+	google, impostor := unknown, unknown
+	google.Known, google.Crawler = edgeguard.FieldCrawler, "verified googlebot"
+	impostor.Known, impostor.Crawler = edgeguard.FieldCrawler, "impostor"
 	for _, c := range []struct {
 		name  string
 		match rules.Match
@@ -66,6 +69,15 @@ func TestMatch(t *testing.T) {
 		{"all terms", rules.Match{Host: list("www.example.org"), Method: list("POST"), Path: list("/xmlrpc.php"), Status: list("404")}, answer, true},
 		{"all but one", rules.Match{Host: list("www.example.org"), Method: list("POST"), Path: list("/xmlrpc.php"), Status: list("200")}, answer, false},
 
+		{"any verified crawler", rules.Match{Crawler: list("verified")}, google, true},
+		{"that crawler", rules.Match{Crawler: list("googlebot", "bingbot")}, google, true},
+		{"another crawler", rules.Match{Crawler: list("bingbot", "google")}, google, false},
+		{"verified, of an impostor", rules.Match{Crawler: list("verified")}, impostor, false},
+		{"impostor", rules.Match{Crawler: list("impostor")}, impostor, true},
+		{"a crawler of a name that a star would match", rules.Match{Crawler: list("goo*")}, google, false},
+		{"all but verified ones, of one", rules.Match{Not: &rules.Match{Crawler: list("verified")}}, google, false},
+		{"all but verified ones, of an impostor", rules.Match{Not: &rules.Match{Crawler: list("verified")}}, impostor, true},
+		{"crawler unknown", rules.Match{Not: &rules.Match{Crawler: list("verified")}}, unknown, false},
 		{"not path", rules.Match{Not: &rules.Match{Path: list("/xmlrpc.php")}}, answer, false},
 		{"not another path", rules.Match{Not: &rules.Match{Path: list("/other")}}, answer, true},
 		{"path but not", rules.Match{Path: list("/*"), Not: &rules.Match{Path: list("*.php")}}, answer, false},

@@ -13,6 +13,7 @@ type predicate struct {
 	notKinds           edgeguard.Kind
 	status, port       ranges
 	method, path, host term
+	crawler            term    // of who the client is, as a crawler
 	methods            lengths // of the texts of method
 }
 
@@ -23,7 +24,8 @@ func (p *predicate) matchFields(ev *edgeguard.Event) bool {
 		p.status.has(ev.Status) &&
 		p.port.has(ev.Port) &&
 		(p.need&edgeguard.FieldMethod == 0 ||
-			p.matchMethod(ev.Method))
+			p.matchMethod(ev.Method)) &&
+		(p.need&edgeguard.FieldCrawler == 0 || p.crawler.match(ev.Crawler))
 }
 
 func (p *predicate) matchMethod(method string) bool {

@@ -87,6 +87,9 @@ type Match struct {
 	// "own" or "foreign", and the values of Sec-Fetch-Site. Clients write both, so
 	// they can only be in the Match of a Charge.
 	Referer, FetchSite []string
+	// Crawler is one of edgeguard.CrawlerWords, or the name of a crawler whose client
+	// was verified.
+	Crawler []string
 	// Not holds terms of which an event may satisfy none. It has no Not; its Kind, unlike the one above, may name several.
 	Not *Match
 }

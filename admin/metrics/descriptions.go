@@ -36,6 +36,9 @@ var (
 	descEarly     = describe("early_events_total", "Events with a time in the future, counted on arrival.")
 	descFresh     = describe("fresh_sources_total", "New sources whose address can be forged and that completed no handshake within 3 seconds.")
 	descFloods    = describe("spoofed_floods_total", "Floods of such sources that began.")
+	descClaims    = describe("crawler_claims_total", "Events whose agent claims to be a crawler, by what the claim was found to be.", "crawler")
+	descAskedDNS  = describe("crawler_dns_total", "Claimants that DNS was asked about, by whether it answered.", "result")
+	descUnasked   = describe("crawler_unasked_total", "Events of claimants that found no room among those that DNS is asked about.")
 	descFlooded   = describe("spoofed_flood", "1 while such a flood lasts.")
 
 	descLimit     = describe("rule_limit", "The highest count a key may reach.", "rule")

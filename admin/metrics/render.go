@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/crawlers"
 )
 
 // sink renders figures as metrics.
@@ -57,7 +58,21 @@ func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 	s.counter(descFresh, stats.Flood.Fresh)
 	s.counter(descFloods, stats.Flood.Floods)
 	s.is(descFlooded, stats.Flood.Lasting)
+	s.crawlers(stats.Crawlers)
 	s.rules(rules)
+}
+
+// crawlers sends who claimed to be a crawler; nothing without any in the config.
+func (s sink) crawlers(c *crawlers.Claims) {
+	if c == nil {
+		return
+	}
+	s.counter(descClaims, c.Verified, "verified")
+	s.counter(descClaims, c.Impostors, "impostor")
+	s.counter(descClaims, c.Unknown, "unknown")
+	s.counter(descAskedDNS, c.Asked-c.Failed, "answered")
+	s.counter(descAskedDNS, c.Failed, "failed")
+	s.counter(descUnasked, c.Unasked)
 }
 
 // rules sends the first rules of the config: a file may hold any number.

@@ -8,6 +8,7 @@ import (
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/config"
+	"edgeguard/crawlers/lookup"
 	"edgeguard/node"
 )
 
@@ -41,6 +42,13 @@ func checkConfig(e *env, file string) error {
 	}
 	for _, text := range doctor.OpenSecrets(c) {
 		fmt.Fprintf(e.stderr, "warning: %s\n", text)
+	}
+	verified, err := lookup.Describe(c.Crawlers)
+	if err != nil {
+		return err
+	}
+	for _, text := range verified {
+		fmt.Fprintf(e.stderr, "crawlers: %s\n", text)
 	}
 	for _, text := range overlay.OnTop(c) {
 		fmt.Fprintf(e.stderr, "overlay: %s\n", text)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
+	"edgeguard/crawlers/lookup"
 	"edgeguard/detector/flood"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
@@ -29,6 +31,7 @@ rule. It reads access logs and pcap or pcapng captures, gzipped or not, and -
 for standard input. Several files are merged by time. Nothing is enforced. If
 more than 5 % of the events came too late to be counted, the files are read
 again and sorted, as long as the events fit into the config's ` + "`memory`" + ` (512 MiB by default).
+Crawlers of the config are verified by their range files; DNS is not asked.
 
 With --fleet, each node named in the events counts for itself and a real Redis
 adds up the counts, as in a live fleet, to show which addresses all nodes
@@ -128,9 +131,17 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	known, err := lookup.Recorded(conf.Crawlers)
+	if err != nil {
+		all.close()
+		return nil, err
+	}
+	if names := lookup.Unasked(conf.Crawlers); len(names) > 0 {
+		fmt.Fprintf(e.stderr, "note: DNS is not asked: who claims to be %s is unknown here\n", strings.Join(names, " or "))
+	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
 		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
-		Flood: flood.Config(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
+		Crawlers: known, Flood: flood.Config(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
 

@@ -46,11 +46,11 @@ type Incident struct {
 	Sources uint64
 }
 
-// Figures are a watch's counters.
-type Figures struct {
-	Fresh   uint64 // fresh sources that completed nothing
-	Floods  uint64 // incidents that began
-	Lasting bool   // one lasts now
+// SpoofedFlood is a watch's counters, as the API shows them.
+type SpoofedFlood struct {
+	Fresh   uint64 `json:"fresh"`   // fresh sources that completed nothing
+	Floods  uint64 `json:"floods"`  // incidents that began
+	Lasting bool   `json:"lasting"` // one lasts now
 }
 
 // mostEnded is how many ended incidents wait for [Watch.Look]. Each is a minute
@@ -196,8 +196,8 @@ func (w *Watch) Finish() []Incident {
 }
 
 // Figures returns the counters.
-func (w *Watch) Figures() Figures {
+func (w *Watch) Figures() SpoofedFlood {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Figures{Fresh: w.fresh, Floods: w.floods, Lasting: w.lasting}
+	return SpoofedFlood{Fresh: w.fresh, Floods: w.floods, Lasting: w.lasting}
 }

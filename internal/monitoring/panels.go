@@ -63,6 +63,9 @@ var rows = []row{
 			{`sum by (rule, action) (rate(edgeguard_decisions_total{action!="pass",rule=~"$rule"}[$__rate_interval]))`, "{{rule}}: {{action}}"}}},
 		{"Not counted", "Requests that were answered and are not counted, by reason. Some is usual; a rise is an attacker who evades the rules, or a wrong setting.", timeseries, rate, []query{
 			{`sum by (source, reason) (rate(edgeguard_uncounted_total[$__rate_interval]))`, "{{source}}: {{reason}}"}}},
+		{"Claims to be a crawler", "Events whose agent claims to be a crawler, by what the claim was found to be. Many unknown ones: DNS does not answer, or a range file cannot be read.", timeseries, rate, []query{
+			{`sum by (crawler) (rate(edgeguard_crawler_claims_total[$__rate_interval]))`, "{{crawler}}"},
+			{`sum(rate(edgeguard_crawler_dns_total{result="failed"}[$__rate_interval]))`, "DNS failed"}}},
 		{"Spared, late, early", "Events of allowed or protected addresses; events that are too old to count; events from the future; new sources that can be forged and completed no handshake.", timeseries, rate, []query{
 			{`sum(rate(edgeguard_spared_total[$__rate_interval]))`, "spared"},
 			{`sum(rate(edgeguard_late_events_total[$__rate_interval]))`, "late"},
@@ -179,6 +182,7 @@ var rows = []row{
 // unshown are the metrics that the board leaves out, each with its reason. A
 // test holds that every metric is on the board, in an alert, or here.
 var unshown = map[string]string{
+	"edgeguard_crawler_unasked_total":                        "those events are among the unknown claims",
 	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
 	"edgeguard_blocks_forgotten_total":                       "the alarm blocks_full says it",

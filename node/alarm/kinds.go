@@ -28,6 +28,7 @@ const (
 	Blocks           = "blocks_full"
 	Files            = "open_files"
 	Flood            = "spoofed_flood"
+	Crawlers         = "crawlers"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

@@ -8,16 +8,16 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// SpoofedFlood raises the alarm about a flood of sources that can be forged: no address
+// Flooded raises the alarm about a flood of sources that can be forged: no address
 // is blocked for it, so an operator has to act. Its end is logged.
-type SpoofedFlood struct {
+type Flooded struct {
 	Watch  *flood.Watch
 	Alarms *alarm.Tracker
 	Log    func(text string, args ...any)
 }
 
 // Check raises the alarm, or ends it.
-func (f *SpoofedFlood) Check(now time.Time) {
+func (f *Flooded) Check(now time.Time) {
 	current, lasting, ended := f.Watch.Look(now)
 	for _, i := range ended {
 		f.Alarms.Ends(alarm.Flood, "")

@@ -20,7 +20,7 @@ import (
 // flooded is a node's pipeline and its check, with what they said.
 type flooded struct {
 	pass           func(time.Time, []edgeguard.Event)
-	check          *SpoofedFlood
+	check          *Flooded
 	pipeline       *pipeline.Pipeline
 	alarms, logged []string
 	next           uint32
@@ -38,7 +38,7 @@ func newFlooded(t *testing.T) *flooded {
 	}, &config.Config{Rules: set, Floods: config.Floods{Sources: 1000}})
 	t.Cleanup(f.pipeline.Close)
 	f.pass = f.pipeline.Batches("packets")
-	f.check = &SpoofedFlood{
+	f.check = &Flooded{
 		Watch:  f.pipeline.Flood,
 		Alarms: alarm.New(func(a edgeguard.Alarm) { f.alarms = append(f.alarms, a.Kind+": "+a.Text) }, nil),
 		Log:    func(text string, args ...any) { f.logged = append(f.logged, text+fmt.Sprint(args...)) },

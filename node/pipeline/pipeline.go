@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"net/netip"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"edgeguard/aggregator/member"
 	"edgeguard/blocklist"
 	"edgeguard/config"
+	"edgeguard/crawlers"
 	"edgeguard/detector"
 	"edgeguard/detector/flood"
 	"edgeguard/node/samples"
@@ -43,7 +45,8 @@ type Config struct {
 type Generation struct {
 	Config   *config.Config
 	Detector *detector.Detector
-	Member   *member.Member // nil for a node alone
+	Member   *member.Member     // nil for a node alone
+	Crawlers *crawlers.Crawlers // nil for none
 
 	rules map[string]int    // by name
 	since map[uint64]uint32 // from which slots the boot pushes, while the node has left its fleet
@@ -106,6 +109,7 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
 	}
+	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
 		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
 	}
@@ -135,6 +139,19 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	return g
 }
 
+// makeCrawlers returns the crawlers of a config: those of the generation before, with
+// all that they know, if they are the same.
+func makeCrawlers(c *config.Config, before *Generation) *crawlers.Crawlers {
+	if len(c.Crawlers) == 0 {
+		return nil
+	}
+	if before != nil && reflect.DeepEqual(before.Config.Crawlers, c.Crawlers) {
+		return before.Crawlers
+	}
+	all, _ := crawlers.New(c.Crawlers, true) // package config has checked them
+	return all
+}
+
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
 	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
 	if c.Action == edgeguard.ActionBlock && !c.Until.IsZero() && p.made.Evidence != nil {
@@ -149,7 +166,9 @@ func (p *Pipeline) crossed(c edgeguard.Crossing) {
 func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
 	p.reload.RLock()
 	defer p.reload.RUnlock() // also when a decision panics
-	return p.current.Load().Detector.Decide(now, event)
+	g := p.current.Load()
+	g.Crawlers.Mark(now, event)
+	return g.Detector.Decide(now, event)
 }
 
 // LookUp answers by the blocklist alone: another sensor counts the event.
@@ -192,7 +211,11 @@ func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard
 		p.Flood.Note(now, events)
 		p.reload.RLock()
 		defer p.reload.RUnlock()
-		p.current.Load().Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
+		g := p.current.Load()
+		for i := range events {
+			g.Crawlers.Mark(now, &events[i])
+		}
+		g.Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
 		p.Verdicts.batch(source, verdicts[:len(events)])
 	}
 }

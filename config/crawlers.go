@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/config/yamltext"
+	"edgeguard/crawlers"
+	"edgeguard/rules"
+)
+
+// readCrawlers reads who may say that he is a crawler, and how that is verified.
+func (c *Config) readCrawlers(n node) {
+	n.list(func(n node) {
+		var s crawlers.Spec
+		n.mapping(fields{
+			"name":   func(n node) { s.Name, _ = n.text() },
+			"agent":  func(n node) { s.Agents = n.words() },
+			"ranges": func(n node) { s.Ranges = n.words() },
+			"dns":    func(n node) { s.DNS = n.words() },
+		})
+		if s.Agents == nil {
+			s.Agents = []string{s.Name}
+		}
+		if field, err := s.Check(); err != nil && !n.r.touched(n.path, "name", "agent", "ranges", "dns") {
+			text, fix, _ := strings.Cut(err.Error(), "; ")
+			n.r.wrong(n.r.placeOf(join(n.path, field)), join(n.path, field), text, fix)
+		}
+		if slices.ContainsFunc(c.Crawlers, func(o crawlers.Spec) bool { return o.Name == s.Name }) || len(c.Crawlers) == crawlers.Most {
+			n.wrong(fmt.Sprintf("is a second crawler of its name, or more than %d", crawlers.Most), "remove it")
+		}
+		c.Crawlers = append(c.Crawlers, s)
+	})
+}
+
+// checkCrawlers refuses rules that ask for a crawler which no event can be of: a rule
+// that asks for all but it would count nothing.
+func (r *reader) checkCrawlers(c *Config) {
+	known := slices.Clone(edgeguard.CrawlerWords)
+	for _, s := range c.Crawlers {
+		known = append(known, s.Name)
+	}
+	for i := range c.Specs {
+		path := join(r.rulePath(i), "match.crawler")
+		for _, value := range asked(&c.Specs[i]) {
+			if len(c.Crawlers) == 0 || !slices.Contains(known, value) {
+				r.wrong(r.placeOf(path), path, fmt.Sprintf("%.40q is not one of the crawlers", value), "add it to crawlers, or use verified, impostor, unknown or none")
+			}
+		}
+	}
+}
+
+// asked returns the crawlers that a rule names anywhere.
+func asked(s *rules.Spec) (all []string) {
+	matches := []rules.Match{s.Match}
+	for _, charge := range s.Costs {
+		matches = append(matches, charge.Match)
+	}
+	for _, m := range matches {
+		all = append(all, m.Crawler...)
+		if m.Not != nil {
+			all = append(all, m.Not.Crawler...)
+		}
+	}
+	return all
+}
+
+func (p *printer) crawlers(all []crawlers.Spec) {
+	if len(all) > 0 {
+		p.field(0, "crawlers", "")
+	}
+	for _, s := range all {
+		p.WriteString("  - {name: " + yamltext.Quote(s.Name) + ", agent: " + yamltext.Flow(s.Agents) + ", ranges: " + yamltext.Flow(s.Ranges) + ", dns: " + yamltext.Flow(s.DNS) + "}\n")
+	}
+}
