@@ -52,6 +52,7 @@ enforce:
   files:
     - {file: $DIR/geo.conf, format: nginx-geo}
     - {file: $DIR/blocked.txt, format: plain, kernel: true}
+crawlers: [{name: googlebot, dns: googlebot.example}]
 fleet: {redis: "redis://%s", namespace: test, max_nodes: 2}
 `
 
