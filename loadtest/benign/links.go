@@ -60,7 +60,8 @@ func brokenTheme(l *log) {
 			from := l.view(b, at, article(l.rng.IntN(posts)), "")
 			for i := range 25 {
 				kind := []string{"css", "js", "woff2", "svg", "js.map"}[i%5]
-				l.get(b, l.in(at, 3), fmt.Sprintf("/wp-content/plugins/builder/assets/part-%d.min.%s?ver=9", i, kind), 404, from)
+				folder := []string{"/wp-content/plugins/builder/assets", "/vendor/builder"}[i%2]
+				l.get(b, l.in(at, 3), fmt.Sprintf("%s/part-%d.min.%s?ver=9", folder, i, kind), 404, from)
 			}
 			at += int64(l.between(10, 120))
 		}
