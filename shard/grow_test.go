@@ -130,9 +130,9 @@ func TestMemory(t *testing.T) {
 // TestConcurrent counts, looks, sweeps and clears from several goroutines, in
 // plenty of memory and in too little; under -race it proves the locks.
 func TestConcurrent(t *testing.T) {
-	for _, budget := range []int64{512 << 10, 64 << 20} {
+	for i, budget := range []int64{512 << 10, 64 << 20, 512 << 10, 64 << 20} {
 		mem := NewMemory(budget)
-		table := New(mem, Config{Seed: 10})
+		table := New(mem, Config{Seed: 10, Distinct: i > 1})
 		const writers, each = 4, 30_000
 		var wg sync.WaitGroup
 		for w := range uint64(writers) {
@@ -141,7 +141,7 @@ func TestConcurrent(t *testing.T) {
 				for i := range each / len(ops) {
 					for j := range ops {
 						n := lcg(w<<32+uint64(i*len(ops)+j)) >> 40 % 50_000
-						ops[j] = Op{Addr: address(uint32(n)), Now: 1000 + uint32(i)/20, Slot: 1000 + uint32(i)/20, Cost: 1}
+						ops[j] = Op{Addr: address(uint32(n)), Now: 1000 + uint32(i)/20, Slot: 1000 + uint32(i)/20, Cost: 1, Value: w*each + uint64(i*len(ops)+j) + 1}
 					}
 					table.AddBatch(ops[:50], out)
 					for j := range ops[50:] {

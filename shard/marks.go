@@ -236,12 +236,12 @@ func (f *half) prefetchMarks(h uint64, k key) {
 // prefetchTree asks for the lines of a tree's first block that are in use.
 func (f *half) prefetchTree(w *warmEntry) {
 	c := unsafe.Pointer(f.mem.counts(w.ring))
-	used := uintptr(w.sum) * unsafe.Sizeof(mark(0))
+	used := uintptr(w.sum) * unsafe.Sizeof(mark(0)) // 0 where all were seen too long ago
 	if w.last > 0 {
 		used = uintptr(w.last) * unsafe.Sizeof(ref(0))
 	}
 	for at := uintptr(0); at < used; at += lineSize {
 		prefetch(unsafe.Add(c, at))
 	}
-	prefetch(unsafe.Add(c, used-1))
+	prefetch(unsafe.Add(c, max(used, 1)-1))
 }
