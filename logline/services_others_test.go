@@ -34,7 +34,8 @@ func TestOtherLines(t *testing.T) {
 // TestLineBreaks: these services write a name as it was sent, with its line breaks, or
 // believe a header. So a client can write whole lines, and these prove nothing.
 func TestLineBreaks(t *testing.T) {
-	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error"} {
+	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
+		"guacamole", "fireflyiii", "jellyfin", "servarr"} {
 		p := parserOf(t, name, "")
 		p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 		line := serviceLines[name][0]
@@ -59,4 +60,5 @@ func TestLineBreaks(t *testing.T) {
 var forgeableServices = []string{
 	"asterisk", "freeswitch", "openvpn", "named", "netfilter",
 	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
+	"guacamole", "fireflyiii", "jellyfin", "servarr",
 }

@@ -48,8 +48,8 @@ var web = []service{
 	}},
 	{name: "odoo", forgeable: true, failures: []string{`{}\d+ INFO [^ ]+ odoo\.addons\.base\.models\.res_users: Login failed for db:[^ ]* login:.* from ADDR$`}},
 	{name: "paperless", forgeable: true, failures: []string{"{}\\[INFO\\] \\[paperless\\.auth\\] Login failed for user `.*` from (?:private |public )?IP `(?P<addr>[^`]+)`\\.?$"}},
-	{name: "guacamole", failures: []string{`{}\[[^\]]*\] WARN +o\.a\.g\.r\.auth\.AuthenticationService - Authentication attempt from ADDR for user `}},
-	{name: "fireflyiii", failures: []string{`{}\w+\.[A-Z]+: AUDIT: Login failed\. Attempt for user .* failed\. \((?P<addr>[^ ()]+) -> POST:[^ ()]*\)$`}},
+	{name: "guacamole", forgeable: true, failures: []string{`{}\[[^\]]*\] WARN +o\.a\.g\.r\.auth\.AuthenticationService - Authentication attempt from ADDR for user `}},
+	{name: "fireflyiii", forgeable: true, failures: []string{`{}\w+\.[A-Z]+: AUDIT: Login failed\. Attempt for user .* failed\. \((?P<addr>[^ ()]+) -> POST:[^ ()]*\)$`}},
 	{name: "stirling-pdf", failures: []string{`{}[A-Z]+ +[\w.]+ \[[^\]]*\] Failed login attempt from IP: ADDR$`}},
 	{name: "meshcentral", failures: []string{`{https|meshcentral}Failed password for .* from ADDR port \d+$`}},
 	{name: "litespeed-admin", failures: []string{`{}\[NOTICE\] \[\d+\] \[(?P<addr>[^ :\]]+):\d+:[^\]]*\] \[STDERR\] \[WebAdmin Console\] Failed Login Attempt`}},
@@ -71,12 +71,12 @@ var web = []service{
 // media are the programs that serve films and music, and fetch them. Those that are
 // forgeable are as above; calibre-web writes what X-Forwarded-For says.
 var media = []service{
-	{name: "jellyfin", failures: []string{
+	{name: "jellyfin", forgeable: true, failures: []string{
 		`{jellyfin}\[[\d:]+\] \[INF\] (?:\[\d+\] [\w.]+: )?Authentication request for .* has been denied \(IP: (?P<addr>[^()]+)\)\.$`,
 		`{}\[INF\] (?:\[\d+\] [\w.]+: )?Authentication request for .* has been denied \(IP: (?P<addr>[^()]+)\)\.$`,
 	}},
 	{name: "emby", failures: []string{`{}Warn(?:ing)? [A-Za-z]+: AUTH-ERROR: ADDR - Invalid `}},
-	{name: "servarr", failures: []string{
+	{name: "servarr", forgeable: true, failures: []string{
 		`{mono|Sonarr|Radarr|Prowlarr|Lidarr|Readarr|sonarr|radarr|prowlarr|lidarr|readarr}\[Warn\] Auth: Auth-Failure ip ADDR username '`,
 	}},
 	{name: "seerr", failures: []string{`{}\[warn\]\[[A-Za-z ]+\]: Failed (?:sign-in|login) attempt[A-Za-z ,-]* \{"ip":"(?P<addr>[^"]+)",`}},
