@@ -15,6 +15,7 @@ import (
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
+	"edgeguard/logline"
 	"edgeguard/rules"
 )
 
@@ -55,7 +56,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: events allowed per window and address")
 	f.DurationVar(&s.window, "window", 5*time.Minute, "the quick rule: the window")
 	f.StringVar(&s.guard, "guard", "0.95", "the quick rule: the part of the threshold that is used")
-	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp, auth_failure, rejection (default request, packet for a capture)")
+	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp, auth_failure, rejection (default request, packet for a capture, auth_failure for a log of logins)")
 }
 
 // quickFlags are those that make a rule, and so rule out a config's.
@@ -152,6 +153,9 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 	if kind == "" && capture {
 		kind = edgeguard.KindPacket.String()
 	}
+	if kind == "" && ofLogins(s.format) {
+		kind = edgeguard.KindAuthFailure.String()
+	}
 	spec := rules.Spec{Name: "default", Threshold: s.threshold, Window: s.window, Guard: s.guard}
 	if kind != "" {
 		spec.Match.Kind = []string{kind}
@@ -164,6 +168,12 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 		return nil, usageError{errors.Join(errs...)}
 	}
 	return []rules.Spec{spec}, nil
+}
+
+// ofLogins reports whether logs of a format have failed logins, and no requests.
+func ofLogins(format string) bool {
+	f, err := logline.ParseFormat(format)
+	return err == nil && f != nil && f.Kinds()&(edgeguard.KindRequest|edgeguard.KindAuthFailure) == edgeguard.KindAuthFailure
 }
 
 // choose keeps the rules that --rule names.

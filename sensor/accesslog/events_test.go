@@ -66,6 +66,23 @@ func TestInletEmits(t *testing.T) {
 	}
 }
 
+// TestInletLogins: a live log of sshd gets the year of the node's clock, also at
+// New Year, and its other lines are no sign of a wrong format.
+func TestInletLogins(t *testing.T) {
+	now := time.Date(2027, 1, 1, 0, 0, 30, 0, time.UTC)
+	in := newInlet(&Live{Now: func() time.Time { return now }, Late: time.Hour, Format: format("sshd")}, "x")
+	text := "Dec 31 23:59:59 web-1 sshd[7]: Failed password for root from 192.0.2.7 port 4711 ssh2\n" +
+		"Jan  1 00:00:01 web-1 sshd[7]: Invalid user bob from 192.0.2.7 port 4711\n" +
+		strings.Repeat("Jan  1 00:00:02 web-1 CRON[8]: session opened\n", 2*misfit)
+	_, events := in.parse(&page{Chunk: logline.Chunk{Text: []byte(text)}})
+	if len(events) != 2 || events[0].Time.Year() != 2026 || events[1].Time.Year() != 2027 || events[0].Verified != edgeguard.KindAuthFailure {
+		t.Errorf("%+v", events)
+	}
+	if s := in.read(); s.Skipped != 0 || s.Err != nil || s.Late != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestInletDelimited: a log that is found to be a delimited file is not read live:
 // its first line is the header of no other page.
 func TestInletDelimited(t *testing.T) {
