@@ -54,5 +54,6 @@
 //	regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+
 //
 // The package does no I/O and reads no clock. Nothing is allocated for a line,
-// except for one in JSON that is longer than a chunk.
+// except for one that an expression matches, and for one in JSON that is longer than
+// a chunk.
 package logline

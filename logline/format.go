@@ -73,14 +73,15 @@ var formats = []*Format{
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, envoy, an nginx log_format or Apache LogFormat string, " +
-	"csv:time=COLUMN,addr=COLUMN, json:time=PATH,addr=PATH, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
+	"the name of a service such as sshd, csv:time=COLUMN,addr=COLUMN, json:time=PATH,addr=PATH, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
 
 // ParseFormat reads a format as an operator writes it. It is one of the names
 // combined, common, vhost_combined, json, haproxy, alb, squid, w3c and envoy; or an nginx
 // log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
 // or the whole directive; or w3c: and the columns of a W3C log; or
-// csv:time=COLUMN,addr=COLUMN and more, as the package's page says. Before it,
-// docker:, journald:, vector: or fluentbit: names the envelope of each line.
+// csv:time=COLUMN,addr=COLUMN and more, as the package's page says; or json: and
+// paths; or regex: and an expression; or the names of services, such as sshd or
+// postfix+dovecot. Before it, docker:, journald:, vector: or fluentbit: names the envelope of each line.
 //
 // For "auto" and "" it returns nil: then [Detect] finds the format. The error says
 // what is wrong and how to write it.
