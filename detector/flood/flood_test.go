@@ -260,12 +260,12 @@ func TestSet(t *testing.T) {
 // twin is the definition, written out as slowly as it reads: it remembers every
 // source, and every second.
 type twin struct {
-	limit         int
-	seen, proven  [2]map[netip.Addr]bool // the newer generation first
-	seenAt        int
-	provenAt      int
-	waiting       []int // the seconds of fresh sources, in their order
-	second, first int
+	limit        int
+	seen, proven [2]map[netip.Addr]bool // the newer generation first
+	seenAt       int
+	provenAt     int
+	waiting      []int // the seconds of fresh sources, in their order
+	second       int
 }
 
 func (w *twin) add(set *[2]map[netip.Addr]bool, turned *int, a netip.Addr) bool {

@@ -67,3 +67,45 @@ func TestCrawlers(t *testing.T) {
 		t.Error("there are crawlers without any in the config")
 	}
 }
+
+// A claimant whose answer is pending is counted; his block waits for two seconds, and
+// not if the answer comes before.
+func TestBlockWaits(t *testing.T) {
+	c, err := config.Parse("f", []byte("crawlers: [{name: yandex, agent: YandexBot, dns: yandex.com}]\nrules: [{name: site, threshold: 5, match: {not: {crawler: verified}}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(Config{Memory: shard.NewMemory(16 << 20), List: blocklist.New(blocklist.Config{}), Seed: 1, Crossed: func(edgeguard.Crossing) {}}, c)
+	defer p.Close()
+	decide := func(addr string, after time.Duration) edgeguard.Action {
+		now := benchStart.Add(after)
+		ev := edgeguard.Event{Time: now, Addr: netip.MustParseAddr(addr), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest,
+			Known: edgeguard.FieldAgent, Agent: "YandexBot/3.0"}
+		return p.Decide(now, &ev).Action
+	}
+	for range 20 {
+		for _, addr := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+			if got := decide(addr, time.Second); got != edgeguard.ActionPass {
+				t.Fatalf("%s while its answer is pending: %v", addr, got)
+			}
+		}
+	}
+	known := p.Current().Crawlers
+	known.Answer(benchStart.Add(time.Second), netip.MustParseAddr("192.0.2.2"), known.Domain("spider.yandex.com"), true)
+	known.Answer(benchStart.Add(time.Second), netip.MustParseAddr("192.0.2.3"), 0, true)
+	for _, step := range []struct {
+		addr  string
+		after time.Duration
+		want  edgeguard.Action
+	}{
+		{"192.0.2.1", 2999 * time.Millisecond, edgeguard.ActionPass},
+		{"192.0.2.2", 2 * time.Second, edgeguard.ActionPass},
+		{"192.0.2.3", 2 * time.Second, edgeguard.ActionDeny},
+		{"192.0.2.1", 3 * time.Second, edgeguard.ActionDeny},
+		{"192.0.2.2", time.Minute, edgeguard.ActionPass},
+	} {
+		if got := decide(step.addr, step.after); got != step.want {
+			t.Errorf("%s after %v: %v, want %v", step.addr, step.after, got, step.want)
+		}
+	}
+}
