@@ -193,16 +193,22 @@ func blocksIn(table *Table) (n int) {
 	return n
 }
 
+// mostFuzzed is how many events are enough for a tree of several blocks.
+const mostFuzzed = 120
+
 // FuzzMarks holds a table of marks against its twin, with events as the input says: four
 // bytes each say which key, value, step of the clock and lateness, or that it is swept.
 func FuzzMarks(f *testing.F) {
 	f.Add([]byte{1, 1, 0, 0, 1, 2, 0, 0, 1, 3, 0, 0, 1, 1, 30, 0, 1, 2, 31, 70, 1, 4, 255, 3})
-	many := make([]byte, 0, 4*300)
-	for i := range 300 {
-		many = append(many, byte(i%2), byte(i), byte(i/250), byte(i/30))
+	many := make([]byte, 0, 4*mostFuzzed)
+	for i := range mostFuzzed {
+		many = append(many, byte(i/110), byte(i), byte(i/90), byte(i/30))
 	}
 	f.Add(many)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4*mostFuzzed {
+			t.Skip("longer ones say no more")
+		}
 		c := Config{Distinct: true, Peaks: len(data)%2 == 0}
 		mem := NewMemory(4 << 20)
 		table, want, now := New(mem, c), newSights(c), uint32(1000)
