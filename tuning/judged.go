@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -27,6 +28,9 @@ type Basis struct {
 	Known uint64
 	// Normal is the highest count on a normal day; 0 if there is no log of one.
 	Normal uint32
+	// Parts is how many of those above a limit must be evidently hostile for each that
+	// nothing is known of; 0 means 3.
+	Parts int
 }
 
 // Caught is how many keys over a limit look like what.
@@ -37,11 +41,10 @@ const (
 	// leastLimit is the lowest limit that is proposed. A log with few people cannot
 	// show what an office of fifty behind one address does.
 	leastLimit = 10
-	// hostileParts is how many of those above a limit must be evidently hostile for
-	// each that nothing is known of.
+	// hostileParts is the default of Basis.Parts.
 	hostileParts = 3
-	// leastAir is how much higher than a limit, in tenths, those above it must be at
-	// least: one that nearly touches them is of no use tomorrow.
+	// leastAir is how much higher than the room that customers need, in tenths, those
+	// above a limit must be at least.
 	leastAir = 11
 	// farAbove is how many times higher than the rest keys must be that nothing is
 	// known of, to be called abusers for their count alone.
@@ -93,10 +96,11 @@ type judged struct {
 	looks  []Looks
 	benign uint32 // the highest peak of one that is evidently benign
 	normal uint32
+	parts  int
 }
 
 func (t *Tally) judge(b Basis) *judged {
-	j := &judged{peaks: t.Top.Sorted(), normal: b.Normal}
+	j := &judged{peaks: t.Top.Sorted(), normal: b.Normal, parts: cmp.Or(b.Parts, hostileParts)}
 	for _, p := range j.peaks {
 		looks := b.Looks(p.Key)
 		if looks == Benign {
@@ -141,8 +145,6 @@ func (c Caught) better(than Caught, far bool) bool {
 		return false
 	case more > 0:
 		return far || unknown <= more
-	case far && unknown > 0:
-		return true
 	}
 	return c.Benign < than.Benign && unknown <= 0
 }
@@ -157,22 +159,21 @@ func (j *judged) onlyHostile() bool {
 	return j.normal == 0 && len(j.looks) > 0
 }
 
-// judgedGap is a gap in which a limit may lie; far says that it is so wide that what
-// is above needs no other evidence.
+// judgedGap is a gap in which a limit may lie; far says that it is so wide that half of
+// what is above needs no evidence.
 type judgedGap struct {
 	Gap
 	far bool
 }
 
-// far reports whether keys are so far above all others that nothing else needs to be
-// known of them.
+// far reports whether keys are far above all others.
 func (j *judged) far(gap Gap) bool {
 	return uint64(gap.High) >= farAbove*uint64(max(gap.Low, j.room())) && len(j.peaks)-gap.Keys >= minTail
 }
 
-// parts reports whether those above a gap of which nothing is known count clearly more
+// clear reports whether those above a gap of which nothing is known count clearly more
 // than the others of which nothing is known: a limit among many alike is no limit.
-func (j *judged) parts(gap Gap) bool {
+func (j *judged) clear(gap Gap) bool {
 	lowest := uint32(math.MaxUint32)
 	for i, p := range j.peaks {
 		switch {
@@ -200,10 +201,11 @@ func (j *judged) gaps() (gaps []judgedGap) {
 		if i+1 < len(j.peaks) {
 			gap.Low = j.peaks[i+1].Peak
 		}
-		if 10*uint64(gap.High) < leastAir*uint64(max(gap.Low, least)) || gap.Low > edgeguard.MaxLimit {
+		if gap.High == gap.Low || 10*uint64(gap.High) < leastAir*uint64(least) || gap.Low > edgeguard.MaxLimit {
 			continue
 		}
-		if far := j.far(gap); far || c.Hostile > 0 && c.Unknown*hostileParts <= c.Hostile && j.parts(gap) {
+		far := j.far(gap) && j.parts <= hostileParts && c.Unknown <= c.Hostile
+		if c.Hostile > 0 && (far || c.Unknown*j.parts <= c.Hostile && j.clear(gap)) {
 			gaps = append([]judgedGap{{gap, far}}, gaps...)
 		}
 	}
@@ -214,8 +216,6 @@ func (j *judged) gaps() (gaps []judgedGap) {
 func (t *Tally) reason(s Suggestion, j *judged) string {
 	var who string
 	switch c := s.Above; {
-	case c.Hostile == 0:
-		who = "nothing says what they are, but no other counts a third of them"
 	case c.Unknown > 0:
 		who = fmt.Sprintf("%d look hostile and %d unknown", c.Hostile, c.Unknown)
 	case c.Hostile == 1:
@@ -270,9 +270,27 @@ func (t *Tally) keep(j *judged, now Outcome, caught Caught, limitOf LimitOf) Sug
 		s = t.noAbuser(limitOf)
 		if h := j.hostile(); h > 0 {
 			s.Reason = fmt.Sprintf("no threshold separates %s that look hostile from the rest; %s: a narrower rule may find them", t.count(uint64(h)), j.customers(t))
+		} else if gap, ok := j.outliers(); ok {
+			s.Reason = fmt.Sprintf("nothing says what %s above %d are, and no other counts a third of that: a flood, or many people behind one address; look at them before you choose a threshold",
+				t.count(uint64(gap.Keys)), gap.Low)
 		}
 	}
 	return s
+}
+
+// outliers returns the gap below keys that nothing is known of and that are far above
+// all others.
+func (j *judged) outliers() (Gap, bool) {
+	for i := range j.peaks[:max(0, len(j.peaks)-minTail)] {
+		gap := Gap{Low: j.peaks[i+1].Peak, High: j.peaks[i].Peak, Keys: i + 1}
+		if j.looks[i] != Unknown {
+			break
+		}
+		if j.far(gap) {
+			return gap, true
+		}
+	}
+	return Gap{}, false
 }
 
 // hostile is how many keys look hostile.

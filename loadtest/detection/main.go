@@ -5,6 +5,7 @@
 //	go run ./loadtest/detection -rules my.yaml     the rules of a config
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
+//	go run ./loadtest/detection -tune              what tune proposes, beside the rules as they are
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
 // address, label and requests, with tabs between), and each folder that it names
@@ -51,6 +52,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of presets")
 	seeds := flags.Int("seeds", 3, "how many logs are generated of each kind of benign traffic")
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
+	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
 	list := flags.String("list", "", "addresses to show: missed attackers, unknown ones that were blocked, or benign ones that were")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -70,6 +72,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 		fmt.Fprintln(notes, "detection: only the generated traffic is judged:", err)
 	} else if err != nil {
 		return err
+	}
+	if *tune {
+		return printTune(ctx, out, *data, l.folders)
 	}
 	var all []judged
 	for _, r := range sets {

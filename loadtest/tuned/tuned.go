@@ -223,10 +223,10 @@ func caught(t *tuning.Tally, labels map[string]Label, limit uint32) (c Refused) 
 	return c
 }
 
-// Print writes the pairs as a table, and how many are better and worse.
+// Print writes the pairs as a table in Markdown, and how many are better and worse.
 func Print(w io.Writer, pairs []Pair) {
 	better, worse := Count(pairs)
-	fmt.Fprintf(w, "%-32s %-8s  %10s  %10s  %9s\n", "log", "rule", "as it is", "proposed", "threshold")
+	fmt.Fprintf(w, "| log | rule | attackers, benign over it | over the proposal | threshold | |\n|---|---|---|---|---|---|\n")
 	for i := range pairs {
 		p := &pairs[i]
 		says := "none"
@@ -236,10 +236,10 @@ func Print(w io.Writer, pairs []Pair) {
 		case p.Proposal.Threshold > 0:
 			says = fmt.Sprint(p.Proposal.Threshold)
 		}
-		fmt.Fprintf(w, "%-32s %-8s  %4d, %4d  %4d, %4d  %9s  %s\n", p.Log, p.Rule, p.Now.Attackers, p.Now.Benign, p.Then.Attackers, p.Then.Benign, says,
+		fmt.Fprintf(w, "| %s | %s | %d, %d | %d, %d | %s | %s |\n", p.Log, p.Rule, p.Now.Attackers, p.Now.Benign, p.Then.Attackers, p.Then.Benign, says,
 			[]string{"worse", "", "better"}[p.Verdict()+1])
 	}
-	fmt.Fprintf(w, "%d pairs (attackers, benign): better on %d, worse on %d\n", len(pairs), better, worse)
+	fmt.Fprintf(w, "\n%d pairs: better on %d, worse on %d\n", len(pairs), better, worse)
 }
 
 // Count returns how many proposals are better and worse than the rules as they are.

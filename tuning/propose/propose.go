@@ -22,7 +22,11 @@ const (
 	fewAddresses = 3
 	fewRequests  = 100
 	mostPaths    = 3 // drafts for paths
-	pathLength   = 80
+	// surer is how many of those that a rule catches must look hostile for each that
+	// nothing is known of. A rule that somebody pastes is looked at less than a
+	// threshold that he chooses.
+	surer      = 10
+	pathLength = 80
 )
 
 // windows are those that a draft is tried with.
@@ -72,7 +76,9 @@ type Counted struct {
 // chosen only if it catches more that look hostile.
 func (d *Draft) Choose(counted []Counted, book *evidence.Book) (rule Proposed, ok bool) {
 	for i, c := range counted {
-		s := c.Tally.SuggestBy(guarded, book.Basis(edgeguard.MaxLimit, c.Normal))
+		basis := book.Basis(edgeguard.MaxLimit, c.Normal)
+		basis.Parts = surer
+		s := c.Tally.SuggestBy(guarded, basis)
 		if s.Threshold == 0 || s.Keep || s.Above.Hostile == 0 || ok && s.Above.Hostile <= rule.Suggestion.Above.Hostile {
 			continue
 		}
