@@ -165,7 +165,7 @@ func TestPresetsUnsupplied(t *testing.T) {
 	}
 	c := parse(t, "presets: [web, joomla]\nlisten: {auth: 'unix:/run/a.sock'}\n")
 	got := texts(c)
-	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/scripts, web/scripts-any, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
+	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/scripts, web/scripts-any, web/hidden, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
 		!strings.Contains(got[1], "yaml:1:16: presets[1]: the preset joomla counts nothing: no configured sensor reports response events") {
 		t.Errorf("%q", got)
 	}
