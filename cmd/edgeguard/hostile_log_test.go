@@ -16,14 +16,14 @@ import (
 
 // hostileTexts are what a client writes into his path, host, agent and method.
 var hostileTexts = []string{
-	"/\x1b]0;title\x07\x1b[2J", "/\u202egnp.exe\u2066", "/\u009b31m\x7f", "/a\x00b", `/"'; - {rule: x}`, "/\u2028#: {a: b}", "/=HYPERLINK(x)",
+	"/\x1b]0;title\x07\x1b[2J", "/\u202egnp.exe\u2066", "/\u009b31m\x7f", "/a\x00b", `/"'; - {rule: x}`, "/\u2028#: {a: b}", "/=HYPERLINK(x)", "/<script>x</script>",
 }
 
 // hostileLogs are logs of each format that brings a client's text as it is.
 func hostileLogs() map[string][]string {
 	logs := map[string][]string{}
 	add := func(format, line string) { logs[format] = append(logs[format], line) }
-	for i, text := range slices.Concat(hostileTexts, hostileTexts[:3], hostileTexts[:3]) { // the most frequent are shown
+	for i, text := range slices.Concat(hostileTexts, hostileTexts[:2], hostileTexts[:2], hostileTexts[7:], hostileTexts[7:]) { // the most frequent are shown
 		raw := strings.NewReplacer("\x00", "", " ", "").Replace(text) // what no header and no target can hold
 		quoted, _ := json.Marshal(text)
 		in := string(quoted[1 : len(quoted)-1])
@@ -67,9 +67,10 @@ func TestHostileLogs(t *testing.T) {
 			if err := os.WriteFile(log, []byte(strings.Repeat(strings.Join(lines, "\n")+"\n", 3)), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			page := filepath.Join(folder, format+".html")
 			for _, args := range [][]string{
 				{"replay", "--sort", "--rows", "0"}, {"replay", "--sort", "--json"},
-				{"tune"}, {"tune", "--json"}, {"tune", "--key", "192.0.2.1"},
+				{"tune"}, {"tune", "--json"}, {"tune", "--key", "192.0.2.1"}, {"tune", "--html", page},
 			} {
 				var out bytes.Buffer
 				e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
@@ -79,8 +80,14 @@ func TestHostileLogs(t *testing.T) {
 				if args[0] == "tune" && !strings.Contains(out.String(), "[2J") {
 					t.Errorf("%v shows nothing that a client wrote:\n%s", args, &out)
 				}
+				if html, err := os.ReadFile(page); err == nil {
+					out.Write(html)
+					if bytes.Contains(html, []byte("<script")) || !bytes.Contains(html, []byte("&lt;script")) {
+						t.Errorf("a client's script is in the page, or his text is not:\n%s", html)
+					}
+				}
 				for _, line := range strings.Split(out.String(), "\n") {
-					if !safetext.Clean(line) {
+					if !safetext.Clean(strings.TrimLeft(line, "\t")) { // the page's style is indented
 						t.Errorf("%v prints %q", args, line)
 					}
 				}
