@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"edgeguard"
@@ -118,11 +119,7 @@ func compileFormat(s string) (*Format, error) {
 		return compileFormat(paths)
 	}
 	if exprs := services.Find(s); exprs != nil {
-		r, err := regexlog.Compile("", exprs...)
-		if err != nil {
-			return nil, err
-		}
-		return &Format{start: r.Parser, kinds: r.Kinds()}, nil
+		return compileService(s, exprs)
 	}
 	switch {
 	case strings.HasPrefix(s, "regex"):
@@ -151,6 +148,23 @@ func compileFormat(s string) (*Format, error) {
 		return &Format{start: l.Parser}, err
 	}
 	return &Format{}, nil
+}
+
+// compiled are the expressions of services by the names that were asked for: to
+// judge them takes up to half a second, and a config asks several times.
+var compiled sync.Map
+
+func compileService(name string, exprs []string) (*Format, error) {
+	r, ok := compiled.Load(name)
+	if !ok {
+		c, err := regexlog.Compile("", exprs...)
+		if err != nil {
+			return nil, err
+		}
+		r, _ = compiled.LoadOrStore(name, c)
+	}
+	found := r.(*regexlog.Expressions)
+	return &Format{start: found.Parser, kinds: found.Kinds()}, nil
 }
 
 // compileInside returns the format of lines in envelopes.
