@@ -66,7 +66,7 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []struct{ sets, readable, found int }{{95, 72, 93}, {78, 50, 159}} {
+	for i, want := range []struct{ sets, readable, found int }{{95, 79, 100}, {78, 55, 184}} {
 		if r := all[i]; r.sets != want.sets || r.readable < want.readable || r.found < want.found {
 			t.Errorf("%s: %d of %d sets can be read, %d addresses found; want at least %+v; not readable: %v",
 				r.peer, r.readable, r.sets, r.found, want, r.unread)
