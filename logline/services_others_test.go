@@ -61,4 +61,5 @@ var forgeableServices = []string{
 	"asterisk", "freeswitch", "openvpn", "named", "netfilter",
 	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
 	"guacamole", "fireflyiii", "jellyfin", "servarr",
+	"cas", "groupoffice", "horde", "lighttpd", "mssql", "mysqld", "pterodactyl", "technitium", "tine20",
 }

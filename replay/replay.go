@@ -146,11 +146,11 @@ func (r *run) decideSome(events []edgeguard.Event) {
 		if events[i].Kind&^r.config.Completions == 0 {
 			r.uncounted++
 		}
+		before := r.now.Unix()
+		r.config.Crawlers.Mark(events[i].Time, &events[i])
 		if r.config.Seen != nil {
 			r.config.Seen(&events[i])
 		}
-		before := r.now.Unix()
-		r.config.Crawlers.Mark(events[i].Time, &events[i])
 		if nows[i] = r.advance(events[i].Time); nows[i].Unix() != before {
 			r.flood.Note(time.Unix(before, 0), events[noted:i])
 			noted = i

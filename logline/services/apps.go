@@ -1,8 +1,8 @@
 package services
 
 // web are programs with a web front and a login. Those that are forgeable write a name
-// with its line breaks, so that a client can write whole lines; gin believes any
-// X-Forwarded-For, if it is not told otherwise.
+// with its line breaks, so that a client can write whole lines, or are not known to
+// escape it; gin believes any X-Forwarded-For, if it is not told otherwise.
 var web = []service{
 	{name: "vaultwarden", forgeable: true, failures: []string{
 		`{}\[[\w:]*\]\[[A-Z]+\] Username or password is incorrect\. Try again\. IP: ADDR\. Username: `,
@@ -26,12 +26,12 @@ var web = []service{
 	{name: "miniflux", failures: []string{
 		`^(?:miniflux +\| +)?time=(?P<time>[^ ]+) level=WARN msg="[^"]*" authentication_failed=true client_ip=ADDR `,
 	}},
-	{name: "cas", failures: []string{
+	{name: "cas", forgeable: true, failures: []string{
 		`{}INFO +\[org\.apereo\.inspektr\.audit\.support\.[\w.]+\] - .*\|AUTHENTICATION_FAILED\|.*\|(?P<addr>[^|]+)\|[^|]*$`,
 	}},
 	{name: "lemonldap", failures: []string{`{LLNG}\[warn\] (?:Bad password for .*|.* was not found in LDAP directory) \((?P<addr>[^()]+)\)$`}},
 	{name: "phpmyadmin", failures: []string{`{phpMyAdmin}user denied: .* \([a-z-]+\) from ADDR$`}},
-	{name: "lighttpd", failures: []string{
+	{name: "lighttpd", forgeable: true, failures: []string{
 		`{}\(?(?:http_auth|mod_auth)\.c\.\d+\) (?:password doesn't match|digest: auth failed|get_password failed).* IP: ADDR$`,
 		`{lighttpd}\((?:http_auth|mod_auth)\.c\.\d+\) (?:password doesn't match|digest: auth failed|get_password failed).* IP: ADDR$`,
 	}},
@@ -42,8 +42,8 @@ var web = []service{
 	{name: "directadmin", failures: []string{`{}'(?P<addr>[^']+)' \d+ failed login attempts?\. `}},
 	{name: "hestiacp", failures: []string{`{}.* ADDR failed to login$`}},
 	{name: "gitlab", forgeable: true, failures: []string{`{}Failed Login: username=.* ip=ADDR$`}},
-	{name: "groupoffice", failures: []string{`{}LOGIN FAILED for user: ".*" from IP: ADDR$`}},
-	{name: "tine20", failures: []string{
+	{name: "groupoffice", forgeable: true, failures: []string{`{}LOGIN FAILED for user: ".*" from IP: ADDR$`}},
+	{name: "tine20", forgeable: true, failures: []string{
 		`^\w+ \w+ -- none -- - (?P<time>[^ ]+) WARN \(\d\): Tinebase_Controller::login::\d+ Login with username .* from ADDR failed \(-\d+\)!$`,
 	}},
 	{name: "odoo", forgeable: true, failures: []string{`{}\d+ INFO [^ ]+ odoo\.addons\.base\.models\.res_users: Login failed for db:[^ ]* login:.* from ADDR$`}},

@@ -115,7 +115,7 @@ var mail = []service{
 		`{roundcube}IMAP Error: Login failed for .* from ADDR\. AUTHENTICATE [A-Z0-9-]+: A\d+ NO [A-Za-z ]+\. in [^ ()]+ on line \d+ \(POST [^ ()]*\)$`,
 		`{}FAILED login for .* from ADDR$`,
 	}},
-	{name: "horde", failures: []string{
+	{name: "horde", forgeable: true, failures: []string{
 		`{}HORDE \[error\] \[[a-z]+\] FAILED LOGIN for .* \[(?P<addr>[^\]]+)\] to (?:Horde|\{[^{}]*\}) \[(?:pid \d+ )?on line \d+ of [^\[\]]*\]$`,
 	}},
 	{name: "sogo", failures: []string{`{}(?:[\w.-]+ )?sogod \[\d+\]: SOGoRootPage Login from '(?P<addr>[^', ]+)' for user '`}},
@@ -136,20 +136,20 @@ var files = []service{
 		`{wu-ftpd|ftpd}failed login from [^ \[]* \[(?P<addr>[^\]]+)\]$`,
 		`{wu-ftpd|ftpd}repeated login failures from ADDR(?: .*)?$`,
 	}},
-	{name: "pterodactyl", failures: []string{`^[A-Z]+: \[(?P<time>[^\]]*)\] failed to validate user credentials \([^()]*\) ip=ADDR:\d+ subsystem=`}},
+	{name: "pterodactyl", forgeable: true, failures: []string{`^[A-Z]+: \[(?P<time>[^\]]*)\] failed to validate user credentials \([^()]*\) ip=ADDR:\d+ subsystem=`}},
 }
 
 // data are databases.
 var data = []service{
-	{name: "mysqld", failures: []string{
+	{name: "mysqld", forgeable: true, failures: []string{
 		`{}(?:\d+ )?\[(?:Warning|Note)\] (?:\[[\w-]+\] )*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
 		`{mysqld|mariadbd}.*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
 	}},
-	{name: "mssql", failures: []string{`{}Logon +Login failed for user .* \[CLIENT: (?P<addr>[^\]]+)\]$`}},
+	{name: "mssql", forgeable: true, failures: []string{`{}Logon +Login failed for user .* \[CLIENT: (?P<addr>[^\]]+)\]$`}},
 	{name: "named", forgeable: true, rejected: []string{
 		`{named}(?:[\w-]+: (?:error|info|notice): )?client (?:@0x[0-9a-f]+ )?(?P<addr>[^# ]+)#\d+(?: \([^()]*\))?: (?:view [^ ]+: )?.* denied`,
 	}},
-	{name: "technitium", failures: []string{`{}\[ADDR\] DnsServerCore\.DnsWebServiceException: Invalid username or password for user: `}},
+	{name: "technitium", forgeable: true, failures: []string{`{}\[ADDR\] DnsServerCore\.DnsWebServiceException: Invalid username or password for user: `}},
 	{name: "adguardhome", failures: []string{`{}(?:\d+#\d+ )?\[error\] [A-Z]+ ADDR /control/login: invalid username or password`}},
 }
 

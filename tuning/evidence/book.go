@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	"edgeguard"
@@ -10,7 +11,7 @@ import (
 )
 
 // MaxRecords is how many addresses a book knows. Of more, the half with the fewest
-// requests is dropped; one that returns begins again. A record is about 600 bytes,
+// requests is dropped; one that returns begins again. A record is about 610 bytes,
 // and its texts at most 700.
 const MaxRecords = 1 << 16
 
@@ -46,7 +47,10 @@ type Record struct {
 	// one of a search engine or assistant, Browsers those that say to be a browser, and
 	// Apps those that say to be WordPress' own programs.
 	Bots, Engines, Browsers, Apps uint32
-	Robots                        bool // asked for robots.txt
+	// Verified are requests of a crawler that is verified, and Impostors those of
+	// somebody who only says to be one, where the config has crawlers.
+	Verified, Impostors uint32
+	Robots              bool // asked for robots.txt
 
 	failing, odd, secret marks // different paths
 	paths                [pathSlots]slot
@@ -161,6 +165,12 @@ func (r *Record) add(e *edgeguard.Event, path string, is spelling) (loaded bool)
 	names, failed := is.names, e.Status >= 400 && e.Status < 500
 	if e.Status != 0 {
 		r.Answered++
+	}
+	switch {
+	case strings.HasPrefix(e.Crawler, edgeguard.VerifiedCrawler):
+		r.Verified++
+	case e.Crawler == "impostor":
+		r.Impostors++
 	}
 	if e.Method == "POST" {
 		r.Posts++

@@ -215,6 +215,30 @@ func TestRobotsOfTheNetwork(t *testing.T) {
 	}
 }
 
+// Where crawlers are verified, one that is may ask for what is gone, and nobody else
+// gains by saying that he is it.
+func TestVerifiedCrawlers(t *testing.T) {
+	for crawler, want := range map[string]Judgement{
+		edgeguard.VerifiedCrawler + "google": {tuning.Benign, "is a verified crawler"},
+		"impostor":                           {tuning.Hostile, "asks for 12 or more different pages that are not there"},
+		"unknown":                            {tuning.Benign, "says to be the crawler of a search engine, only reads, and its network asked for robots.txt (not verified)"},
+	} {
+		b := NewBook(0)
+		for i := range 40 {
+			path, status := fmt.Sprintf("/gone/%d", i), uint16(404)
+			if i == 0 {
+				path, status = "/robots.txt", 200
+			}
+			b.Add(&edgeguard.Event{Time: time.Unix(1780000000+int64(i), 0), Addr: netip.MustParseAddr("203.0.113.9"), Kind: edgeguard.KindRequest | edgeguard.KindResponse,
+				Known: edgeguard.FieldAgent | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldCrawler,
+				Agent: google, Crawler: crawler, Method: "GET", Path: path, Status: status})
+		}
+		if got := b.Judge(edgeguard.Key{Prefix: netip.MustParsePrefix("203.0.113.9/32")}); got != want {
+			t.Errorf("%s: %+v", crawler, got)
+		}
+	}
+}
+
 // What is judged before the last event is judged again.
 func TestJudgedAgain(t *testing.T) {
 	b := NewBook(0)

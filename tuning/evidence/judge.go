@@ -47,6 +47,9 @@ func (b *Book) Judge(key edgeguard.Key) Judgement {
 }
 
 func (b *Book) judge(r *Record) Judgement {
+	if 10*r.Verified >= 9*r.Requests {
+		return Judgement{tuning.Benign, "is a verified crawler"}
+	}
 	if why := b.hostile(r); why != "" {
 		return Judgement{tuning.Hostile, why}
 	}
@@ -57,11 +60,11 @@ func (b *Book) judge(r *Record) Judgement {
 }
 
 // hostile returns why an address is evidently one that attacks, or nothing. Who says
-// to be a crawler and asks for much that is gone follows old links, unless no page
-// can have linked to it.
+// to be a crawler, and is not known not to be it, follows old links when he asks for
+// much that is gone, unless no page can have linked to it.
 func (b *Book) hostile(r *Record) string {
 	browses := r.browses()
-	old := 10*r.Bots >= 9*r.Requests && r.Posts == 0 && r.secret.different() < fewOdd
+	old := 10*r.Bots >= 9*r.Requests && r.Impostors == 0 && r.Posts == 0 && r.secret.different() < fewOdd
 	switch {
 	case r.Inside >= fewAssets && r.failing.different() < manyFailing, old:
 		return ""
@@ -148,7 +151,7 @@ func (r *Record) watches() bool {
 
 // crawls reports whether an address claims to be a search engine and behaves so.
 func (b *Book) crawls(r *Record) bool {
-	return 10*r.Engines >= 9*r.Requests && r.Posts == 0 && r.secret.different() < fewOdd && b.readsRobots(r)
+	return r.Impostors == 0 && 10*r.Engines >= 9*r.Requests && r.Posts == 0 && r.secret.different() < fewOdd && b.readsRobots(r)
 }
 
 // hasAssets reports whether the log has assets, so that their lack says something.
