@@ -90,7 +90,7 @@ var floors = map[string]floor{
 	"sensor/httpauth":           {imports: []string{"", "sensor/clientaddr", "internal/lobby", "internal/unsafetext"}},
 	"sensor/httpauth/snippets":  {},
 	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth", "sensor/httpauth/snippets"}},
-	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile"}},
+	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile", "internal/unixsocket"}},
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
 	"hostaddr":                  {imports: []string{""}},
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},

@@ -3,11 +3,15 @@ package enforce
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"time"
+
+	"edgeguard/internal/unixsocket"
 )
 
 const (
@@ -98,6 +102,9 @@ func (h haproxy) refused(what, answer string) error {
 func (h haproxy) ask(ctx context.Context, line string) (string, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", h.socket)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", fmt.Errorf("haproxy: %w: %s", err, unixsocket.Join(h.socket))
+	}
 	if err != nil {
 		return "", fmt.Errorf("haproxy: %w", err)
 	}

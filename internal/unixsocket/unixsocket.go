@@ -98,11 +98,32 @@ func WhoMay(path string) string {
 	if gid < 0 || info.Mode().Perm()&0o020 == 0 {
 		return "only root and the user that serves may connect: run this as root, or name a `group` for this entry of listen.admin"
 	}
+	name := groupName(gid)
+	return fmt.Sprintf("root and group %s may connect: run this as root, or `usermod -aG %s USER` and log in again", name, name)
+}
+
+// Join returns, for a service that may not connect to another program's socket,
+// what to do.
+func Join(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "a folder on its path is closed to this user: let the user of edgeguard pass through it"
+	}
+	gid := groupOf(info)
+	if gid < 0 || info.Mode().Perm()&0o020 == 0 {
+		return fmt.Sprintf("its mode %04o admits no group: give it mode 660 where it is configured", info.Mode().Perm())
+	}
+	name := groupName(gid)
+	return fmt.Sprintf("group %s may connect: put `SupplementaryGroups=%s` into the unit with `systemctl edit edgeguard`, and restart it", name, name)
+}
+
+// groupName returns a group's name, or its number where it has none.
+func groupName(gid int) string {
 	name := strconv.Itoa(gid)
 	if g, err := user.LookupGroupId(name); err == nil {
 		name = g.Name
 	}
-	return fmt.Sprintf("root and group %s may connect: run this as root, or `usermod -aG %s USER` and log in again", name, name)
+	return name
 }
 
 // Check reports what would keep this process from giving a socket to the group.

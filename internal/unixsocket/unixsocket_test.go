@@ -76,3 +76,31 @@ func TestUnknownGroup(t *testing.T) {
 		t.Error("made")
 	}
 }
+
+// Who may not connect to another program's socket reads which group may, and if
+// none may, the mode.
+func TestJoin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	if got := Join(path); !strings.Contains(got, "a folder on its path") {
+		t.Errorf("no file: %s", got)
+	}
+	l, err := Listen(path, Access{Mode: 0o660})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if os.Geteuid() == 0 {
+		if err := os.Lchown(path, -1, 4242); err != nil {
+			t.Fatal(err)
+		}
+		if got := Join(path); !strings.Contains(got, "SupplementaryGroups=4242") {
+			t.Errorf("a group without a name: %s", got)
+		}
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := Join(path); !strings.Contains(got, "mode 0600") || !strings.Contains(got, "mode 660") {
+		t.Errorf("closed to its group: %s", got)
+	}
+}

@@ -196,7 +196,9 @@ func (x *examination) enforcers(c *config.Config) {
 		}
 	}
 	if h := c.Enforce.HAProxy; h != nil {
-		if conn, err := net.Dial("unix", h.Socket); err != nil {
+		if conn, err := net.Dial("unix", h.Socket); errors.Is(err, fs.ErrPermission) {
+			x.note(Wrong, "haproxy "+h.Socket, "%v: %s", err, unixsocket.Join(h.Socket))
+		} else if err != nil {
 			x.note(Wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
 		} else {
 			_ = conn.Close()
