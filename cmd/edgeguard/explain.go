@@ -64,7 +64,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		}
 		fmt.Fprintf(out, " from %s until %s, %s remaining\n", words.Instant(b.Since), words.Instant(b.Until), words.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
 		if b.Reason != "" {
-			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", prefixText(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
+			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", output.Prefix(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
 		}
 	case x.Because != "":
 		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, safetext.Strip(x.Standing), safetext.Strip(x.Because))
@@ -83,9 +83,9 @@ func printExplanation(e *env, x *admin.Explanation) {
 		about := ""
 		switch {
 		case event.Block != nil:
-			about = ", " + prefixText(event.Block.Prefix) + " by rule " + event.Block.Rule
+			about = ", " + output.Prefix(event.Block.Prefix) + " by rule " + event.Block.Rule
 		case event.Allowance != nil:
-			about = ", " + prefixText(event.Allowance.Prefix) + " on " + event.Allowance.Origin
+			about = ", " + output.Prefix(event.Allowance.Prefix) + " on " + event.Allowance.Origin
 		}
 		fmt.Fprintf(out, "  %s  %s%s\n", words.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/fleet"
-	"edgeguard/cmd/edgeguard/heldon"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
@@ -23,7 +23,7 @@ import (
 // liveCommands are those that run a node or talk to one.
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		serveCommand(e), blocksCommand(e), allowCommand(e), explainCommand(e), topCommand(e),
+		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), topCommand(e),
 		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
@@ -39,6 +39,14 @@ func fleetEnv(e *env) *fleet.Env {
 	}
 }
 
+// blocksEnv is e as the commands for blocks and allowances use it.
+func blocksEnv(e *env) *blocks.Env {
+	return &blocks.Env{
+		Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
+		Usage: func(err error) error { return usageError{err} },
+	}
+}
+
 // askNode declares on c the flags that say where the node is, and returns what asks it.
 func askNode(c *cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error {
 	var r reach
@@ -49,7 +57,6 @@ func askNode(c *cobra.Command) func(context.Context, func(context.Context, *clie
 // reach are the flags that say where the node is.
 type reach struct {
 	configFile, address, tokenFile string
-	noWait                         bool
 }
 
 // flags declares them on c.
@@ -58,17 +65,6 @@ func (r *reach) flags(c *cobra.Command) {
 	f.StringVar(&r.configFile, "config", "", "config `FILE` with the node's admin address (default "+defaultConfig+" if it is there, else this user's node without a config)")
 	f.StringVar(&r.address, "admin", "", "admin `ADDRESS` of the node, host:port or unix:/path, instead of the config's")
 	f.StringVar(&r.tokenFile, "token-file", "", "`FILE` with the admin token instead of the config's")
-}
-
-// waitFlag declares on c the flag of a command after which other nodes may hold
-// something.
-func (r *reach) waitFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&r.noWait, "no-wait", false, "in a fleet without a key, do not ask which other nodes hold it")
-}
-
-// sayHeld says on which other nodes a change of these prefixes waits.
-func (r *reach) sayHeld(ctx context.Context, e *env, node *client.Client, prefixes ...string) {
-	heldon.Say(ctx, e.stdout, node, !r.noWait, prefixes...)
 }
 
 // client returns a client for the node: at the given address, or else at the

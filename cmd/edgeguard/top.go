@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -120,9 +121,9 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 		return
 	}
 	fmt.Fprintln(out)
-	t := blockTable("newest blocks")
+	t := blocks.Table("newest blocks")
 	for _, b := range top.Newest {
-		blockRow(t, b, now.Time)
+		blocks.Row(t, b, now.Time)
 	}
 	t.Print(out, e.colour)
 }

@@ -5,6 +5,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 
@@ -89,4 +90,12 @@ func Paint(colour, text string, on bool) string {
 		return text
 	}
 	return colour + text + Reset
+}
+
+// Prefix writes a single address bare, as people do.
+func Prefix(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
 }

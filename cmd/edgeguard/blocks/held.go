@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-func blocksHeldCommand(e *env) *cobra.Command {
-	var at reach
+func blocksHeldCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "held",
@@ -27,7 +27,7 @@ refuse too many of the requests of the last five minutes (fleet.confirm_share);
 unsigned records that are too wide; and what came faster than a node accepts it,
 which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
-		Args: noArguments,
+		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return listHeld(ctx, e, node, asJSON)
@@ -40,7 +40,7 @@ which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
 }
 
 // listHeld prints the held blocks.
-func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) error {
+func listHeld(ctx context.Context, e *Env, node *client.Client, asJSON bool) error {
 	t := &output.Table{}
 	t.Column("held", false, output.Amber)
 	t.Column("kind", false, "")
@@ -50,14 +50,14 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	t.Column("by", false, "")
 	t.Column("remaining", true, "")
 	t.Column("reason", false, output.Faint)
-	encoder := json.NewEncoder(e.stdout)
+	encoder := json.NewEncoder(e.Stdout)
 	for b, err := range node.Held(ctx) {
 		if err != nil {
 			return err
 		}
 		if !asJSON {
 			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.Row(prefixText(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Span(left), b.Reason)
+			t.Row(output.Prefix(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Span(left), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -65,9 +65,9 @@ func listHeld(ctx context.Context, e *env, node *client.Client, asJSON bool) err
 	switch {
 	case asJSON:
 	case t.Len() == 0:
-		fmt.Fprintln(e.stdout, "no block awaits confirmation")
+		fmt.Fprintln(e.Stdout, "no block awaits confirmation")
 	default:
-		t.Print(e.stdout, e.colour)
+		t.Print(e.Stdout, e.Colour)
 	}
 	return nil
 }
@@ -91,8 +91,8 @@ func whyText(why string) string {
 	return why
 }
 
-func blocksConfirmCommand(e *env) *cobra.Command {
-	var at reach
+func blocksConfirmCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var request admin.ConfirmRequest
 	c := &cobra.Command{
 		Use:   "confirm PREFIX... | --all",
@@ -104,7 +104,7 @@ without a key, confirm on each node that holds them: the command names these.`,
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if request.All == (len(args) > 0) {
-				return usageError{errors.New("confirm: name held addresses or prefixes, or use --all")}
+				return e.Usage(errors.New("confirm: name held addresses or prefixes, or use --all"))
 			}
 			return nil
 		},
@@ -115,9 +115,9 @@ without a key, confirm on each node that holds them: the command names these.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(e.stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
+				fmt.Fprintf(e.Stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
 				if done.Confirmed > 0 {
-					at.sayHeld(ctx, e, node, args...)
+					at.sayHeld(ctx, node, args...)
 				}
 				return nil
 			})

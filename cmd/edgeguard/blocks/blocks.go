@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"edgeguard/internal/words"
 )
 
-func blocksCommand(e *env) *cobra.Command {
+func Command(e *Env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
 		Use:   "blocks [list|add|remove|held|confirm]",
@@ -31,7 +31,7 @@ requests here is held until an operator confirms or removes it.`,
   edgeguard blocks remove 203.0.113.9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, held or confirm", args[0])}
+				return e.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, held or confirm", args[0]))
 			}
 			return nil
 		},
@@ -42,8 +42,8 @@ requests here is held until an operator confirms or removes it.`,
 	return c
 }
 
-func blocksListCommand(e *env) *cobra.Command {
-	var at reach
+func blocksListCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var filter client.Filter
 	var rows int
 	var asJSON bool
@@ -52,7 +52,7 @@ func blocksListCommand(e *env) *cobra.Command {
 		Short: "List the active blocks",
 		Example: `  edgeguard blocks list --rule login
   edgeguard blocks list --contains 203.0.113.9 --json`,
-		Args: noArguments,
+		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return listBlocks(ctx, e, node, filter, rows, asJSON)
@@ -71,9 +71,9 @@ func blocksListCommand(e *env) *cobra.Command {
 }
 
 // listBlocks prints the blocks as they come, page by page.
-func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
-	t := blockTable("blocked")
-	encoder := json.NewEncoder(e.stdout)
+func listBlocks(ctx context.Context, e *Env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
+	t := Table("blocked")
+	encoder := json.NewEncoder(e.Stdout)
 	shown := 0
 	for b, err := range node.Blocks(ctx, filter) {
 		if err != nil {
@@ -84,7 +84,7 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 		}
 		shown++
 		if !asJSON {
-			blockRow(t, b.Block, time.Now())
+			Row(t, b.Block, time.Now())
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -92,29 +92,29 @@ func listBlocks(ctx context.Context, e *env, node *client.Client, filter client.
 	switch {
 	case asJSON:
 	case shown == 0:
-		fmt.Fprintln(e.stdout, "no blocks")
+		fmt.Fprintln(e.Stdout, "no blocks")
 	default:
-		t.Print(e.stdout, e.colour)
+		t.Print(e.Stdout, e.Colour)
 	}
 	return nil
 }
 
 // listAround names the blocks that still hold all of a prefix.
-func listAround(ctx context.Context, e *env, node *client.Client, prefix netip.Prefix) error {
+func listAround(ctx context.Context, e *Env, node *client.Client, prefix netip.Prefix) error {
 	for b, err := range node.Blocks(ctx, client.Filter{Contains: prefix.Addr().String()}) {
 		if err != nil {
 			return err
 		}
 		if b.Prefix.Bits() <= prefix.Bits() {
-			fmt.Fprintf(e.stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
-				prefixText(b.Prefix), safetext.Strip(b.Rule), words.Instant(b.Until), prefixText(b.Prefix))
+			fmt.Fprintf(e.Stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
+				output.Prefix(b.Prefix), safetext.Strip(b.Rule), words.Instant(b.Until), output.Prefix(b.Prefix))
 		}
 	}
 	return nil
 }
 
 // blockTable is the columns of a list of blocks.
-func blockTable(head string) *output.Table {
+func Table(head string) *output.Table {
 	t := &output.Table{}
 	t.Column(head, false, output.Red)
 	t.Column("rule", false, "")
@@ -127,16 +127,16 @@ func blockTable(head string) *output.Table {
 	return t
 }
 
-func blockRow(t *output.Table, b admin.Block, now time.Time) {
+func Row(t *output.Table, b admin.Block, now time.Time) {
 	count, limit := words.Number(b.Count), words.Number(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.Row(prefixText(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
+	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
 }
 
-func blocksAddCommand(e *env) *cobra.Command {
-	var at reach
+func blocksAddCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var request admin.BlockRequest
 	var length time.Duration
 	c := &cobra.Command{
@@ -144,7 +144,7 @@ func blocksAddCommand(e *env) *cobra.Command {
 		Short: "Block an address or a prefix by hand",
 		Example: `  edgeguard blocks add 203.0.113.9
   edgeguard blocks add 2001:db8:1::/48 --for 24h --reason "bot network"`,
-		Args: oneArgument("one address or prefix"),
+		Args: e.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Prefix, request.For = args[0], length.String()
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -156,9 +156,9 @@ func blocksAddCommand(e *env) *cobra.Command {
 				if !aggregator.Travels(b.Prefix) {
 					alone = ", on this node only: so wide a block is not sent to other nodes"
 				}
-				fmt.Fprintf(e.stdout, "%s is blocked until %s%s\n", prefixText(b.Prefix), words.Instant(b.Until), alone)
+				fmt.Fprintf(e.Stdout, "%s is blocked until %s%s\n", output.Prefix(b.Prefix), words.Instant(b.Until), alone)
 				if request.Force && alone == "" {
-					at.sayHeld(ctx, e, node, b.Prefix.String())
+					at.sayHeld(ctx, node, b.Prefix.String())
 				}
 				return nil
 			})
@@ -173,24 +173,24 @@ func blocksAddCommand(e *env) *cobra.Command {
 	return c
 }
 
-func blocksRemoveCommand(e *env) *cobra.Command {
-	var at reach
+func blocksRemoveCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var reason string
 	c := &cobra.Command{
 		Use:   "remove PREFIX",
 		Short: "Remove a block and reset the counts of its addresses",
 		Example: `  edgeguard blocks remove 203.0.113.9
   edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"`,
-		Args: oneArgument("the address or prefix that is blocked"),
+		Args: e.OneArgument("the address or prefix that is blocked"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				b, err := node.Unblock(ctx, args[0], reason)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(e.stdout, "%s is no longer blocked, and its counts restart at 0\n", prefixText(b.Prefix))
+				fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
 				if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
-					at.sayHeld(ctx, e, node, b.Prefix.String())
+					at.sayHeld(ctx, node, b.Prefix.String())
 				}
 				return listAround(ctx, e, node, b.Prefix)
 			})
@@ -200,4 +200,12 @@ func blocksRemoveCommand(e *env) *cobra.Command {
 	at.waitFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	return c
+}
+
+// wider reports whether a prefix has fewer bits than these of its family.
+func wider(p netip.Prefix, v4, v6 int) bool {
+	if p.Addr().Is4() {
+		return p.Bits() < v4
+	}
+	return p.Bits() < v6
 }

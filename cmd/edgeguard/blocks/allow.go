@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"edgeguard/internal/words"
 )
 
-func allowCommand(e *env) *cobra.Command {
+func AllowCommand(e *Env) *cobra.Command {
 	list := allowListCommand(e)
 	c := &cobra.Command{
 		Use:   "allow [list|add|remove]",
@@ -28,7 +28,7 @@ survives restarts. Without a subcommand, allow lists.`,
   edgeguard allow remove 192.0.2.0/24`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0])}
+				return e.Usage(fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0]))
 			}
 			return nil
 		},
@@ -39,14 +39,14 @@ survives restarts. Without a subcommand, allow lists.`,
 	return c
 }
 
-func allowListCommand(e *env) *cobra.Command {
-	var at reach
+func allowListCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the allowances of the config and those made at run time",
 		Example: `  edgeguard allow list --json`,
-		Args:    noArguments,
+		Args:    e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				all, err := node.Allowances(ctx)
@@ -62,9 +62,9 @@ func allowListCommand(e *env) *cobra.Command {
 	return c
 }
 
-func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
+func listAllowances(e *Env, all []admin.Allowance, asJSON bool) error {
 	if asJSON {
-		encoder := json.NewEncoder(e.stdout)
+		encoder := json.NewEncoder(e.Stdout)
 		for _, a := range all {
 			if err := encoder.Encode(a); err != nil {
 				return err
@@ -73,7 +73,7 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 		return nil
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(e.stdout, "no allowances")
+		_, err := fmt.Fprintln(e.Stdout, "no allowances")
 		return err
 	}
 	t := &output.Table{}
@@ -84,12 +84,12 @@ func listAllowances(e *env, all []admin.Allowance, asJSON bool) error {
 	t.Column("reason", false, output.Faint)
 	for _, a := range all {
 		if a.Source == admin.AllowedByConfig {
-			t.Row(prefixText(a.Prefix), "config", "", "", "")
+			t.Row(output.Prefix(a.Prefix), "config", "", "", "")
 			continue
 		}
-		t.Row(prefixText(a.Prefix), a.Origin, words.Instant(a.Since), allowedUntil(a), a.Reason)
+		t.Row(output.Prefix(a.Prefix), a.Origin, words.Instant(a.Since), allowedUntil(a), a.Reason)
 	}
-	t.Print(e.stdout, e.colour)
+	t.Print(e.Stdout, e.Colour)
 	return nil
 }
 
@@ -101,15 +101,15 @@ func allowedUntil(a admin.Allowance) string {
 	return words.Instant(a.Until)
 }
 
-func allowAddCommand(e *env) *cobra.Command {
-	var at reach
+func allowAddCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var request admin.AllowRequest
 	c := &cobra.Command{
 		Use:   "add PREFIX",
 		Short: "Never block the addresses of a prefix",
 		Example: `  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow add 2001:db8:1::/48`,
-		Args: oneArgument("one address or prefix"),
+		Args: e.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Prefix = args[0]
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -121,9 +121,9 @@ func allowAddCommand(e *env) *cobra.Command {
 				if !aggregator.Travels(a.Prefix) {
 					alone = ", on this node only: so wide an allowance is not sent to other nodes"
 				}
-				fmt.Fprintf(e.stdout, "%s is allowed until %s%s\n", prefixText(a.Prefix), allowedUntil(a), alone)
+				fmt.Fprintf(e.Stdout, "%s is allowed until %s%s\n", output.Prefix(a.Prefix), allowedUntil(a), alone)
 				if alone == "" && wider(a.Prefix, 24, 48) { // quarantine holds wider ones
-					at.sayHeld(ctx, e, node, a.Prefix.String())
+					at.sayHeld(ctx, node, a.Prefix.String())
 				}
 				return nil
 			})
@@ -138,21 +138,21 @@ func allowAddCommand(e *env) *cobra.Command {
 	return c
 }
 
-func allowRemoveCommand(e *env) *cobra.Command {
-	var at reach
+func allowRemoveCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
 	var reason string
 	c := &cobra.Command{
 		Use:     "remove PREFIX",
 		Short:   "Remove an allowance made at run time",
 		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
-		Args:    oneArgument("the address or prefix that is allowed"),
+		Args:    e.OneArgument("the address or prefix that is allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				a, err := node.Disallow(ctx, args[0], reason)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.stdout, "the allowance of %s is removed\n", prefixText(a.Prefix))
+				_, err = fmt.Fprintf(e.Stdout, "the allowance of %s is removed\n", output.Prefix(a.Prefix))
 				return err
 			})
 		},

@@ -1,0 +1,48 @@
+// Package blocks is the commands that show and change which addresses a running node
+// blocks, and which it never blocks.
+package blocks
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/heldon"
+)
+
+// Env is what the commands use of the program around them.
+type Env struct {
+	Stdout io.Writer
+	Colour bool
+	// Node declares on a command the flags that say where the node is, and returns
+	// what asks it.
+	Node func(*cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error
+	// Usage marks an error as a mistake on the command line.
+	Usage func(error) error
+	// NoArguments and OneArgument check the arguments of a command.
+	NoArguments cobra.PositionalArgs
+	OneArgument func(what string) cobra.PositionalArgs
+}
+
+// reach is how a command asks its node.
+type reach struct {
+	env    *Env
+	ask    func(context.Context, func(context.Context, *client.Client) error) error
+	noWait bool
+}
+
+// flags declares on c the flags that say where the node is.
+func (r *reach) flags(c *cobra.Command) { r.ask = r.env.Node(c) }
+
+// waitFlag declares on c the flag of a command after which other nodes may hold
+// something.
+func (r *reach) waitFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&r.noWait, "no-wait", false, "in a fleet without a key, do not ask which other nodes hold it")
+}
+
+// sayHeld says on which other nodes a change of these prefixes waits.
+func (r *reach) sayHeld(ctx context.Context, node *client.Client, prefixes ...string) {
+	heldon.Say(ctx, r.env.Stdout, node, !r.noWait, prefixes...)
+}
