@@ -10,12 +10,10 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/document"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
-
-// maxFile is the largest file that is read, in bytes.
-const maxFile = 1 << 20
 
 // Config is a whole configuration, checked and with every default filled in.
 type Config struct {
@@ -84,7 +82,7 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("config: read %s: %w", path, err)
 	}

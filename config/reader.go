@@ -3,13 +3,18 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"edgeguard/config/document"
 	"edgeguard/rules"
 )
+
+// maxNodes bounds what is read, each alias counted as its value.
+const maxNodes = 100_000
 
 // place is a position in a file.
 type place struct{ line, column int }
@@ -18,14 +23,14 @@ type place struct{ line, column int }
 type reader struct {
 	file               string
 	problems, warnings []Problem
-	places             map[string]place   // of every value that was read, by path
-	bad                map[string]bool    // paths that have a problem already
-	thinned            map[string]bool    // lists with a bad item
-	listens            map[Address]string // who listens where, by path
-	lines              []string           // of the file
-	anchors            anchors
-	shipped            []shippedRule // of presets
-	own                int           // how many rules are the file's own; those of presets follow
+	places             map[string]place    // of every value that was read, by path
+	bad                map[string]bool     // paths that have a problem already
+	thinned            map[string]bool     // lists with a bad item
+	listens            map[Address]string  // who listens where, by path
+	lines              []string            // of the file
+	anchors            map[string]ast.Node // the values of aliases
+	shipped            []shippedRule       // of presets
+	own                int                 // how many rules are the file's own; those of presets follow
 	nodes              int
 }
 
@@ -36,7 +41,7 @@ func newReader(file string) *reader {
 		bad:     make(map[string]bool),
 		thinned: make(map[string]bool),
 		listens: make(map[Address]string),
-		anchors: make(anchors),
+		anchors: make(map[string]ast.Node),
 	}
 }
 
@@ -50,6 +55,21 @@ func (r *reader) wrong(at place, path, text, fix string) {
 
 func (r *reader) warn(at place, path, text, fix string) {
 	r.warnings = append(r.warnings, Problem{r.file, at.line, at.column, path, text, fix})
+}
+
+// document parses a file to its one mapping; false if there is none, which is
+// no problem where the file is empty.
+func (r *reader) document(data []byte) (node, bool) {
+	r.lines = strings.Split(string(data), "\n")
+	tree, p := document.Parse(data)
+	if p != nil {
+		r.wrong(place{p.Line, p.Column}, "", p.Text, p.Fix)
+	}
+	if tree.Body == nil {
+		return node{}, false
+	}
+	maps.Copy(r.anchors, tree.Anchors)
+	return r.node(tree.Body, ""), true
 }
 
 // compile compiles the rules and adds a place to their problems. It leaves out
@@ -126,7 +146,7 @@ func parentOf(path string) (string, bool) {
 // node returns the value at path, with anchors, aliases and tags seen through.
 func (r *reader) node(value ast.Node, path string) node {
 	at := placeOf(value)
-	for range maxNesting {
+	for range document.MaxNesting {
 		switch v := value.(type) {
 		case *ast.AnchorNode:
 			value = v.Value
@@ -147,14 +167,8 @@ func (r *reader) node(value ast.Node, path string) node {
 
 // placeOf returns the place of a value's first letter.
 func placeOf(value ast.Node) place {
-	if v, ok := value.(*ast.MappingNode); ok && len(v.Values) > 0 && !v.IsFlowStyle {
-		return placeOf(v.Values[0].Key)
-	}
-	if value == nil || value.GetToken() == nil {
-		return place{}
-	}
-	at := value.GetToken().Position
-	return place{at.Line, at.Column}
+	line, column := document.Place(value)
+	return place{line, column}
 }
 
 // sorted orders problems by their place.
