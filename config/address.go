@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // maxSocketPath is the longest path of a unix socket, in bytes.
@@ -40,6 +42,10 @@ func (a Address) Local() bool {
 // address reads host:port, tcp:host:port, unix:/path or unixgram:/path, of
 // which only the networks given are possible.
 func (n node) address(networks ...string) Address {
+	if v, isNumber := n.ast.(*ast.IntegerNode); isNumber && slices.Contains(networks, "tcp") {
+		n.wrong(clip(v.GetToken().Value)+" is a port without a host", fmt.Sprintf("write %q", "127.0.0.1:"+clip(v.GetToken().Value)))
+		return Address{}
+	}
 	text, ok := n.text()
 	if !ok {
 		return Address{}

@@ -83,7 +83,7 @@ func (c *whenCompiler) parse(source string) ast.Node {
 	if at := (*file.Error)(nil); errors.As(err, &at) {
 		message, c.offset = at.Message, at.From
 	}
-	c.flaw = flaw{"invalid expression: " + message, whenFix}
+	c.flaw = explainWhen(message)
 	return nil
 }
 

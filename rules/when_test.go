@@ -102,8 +102,12 @@ func TestWhenRefused(t *testing.T) {
 		when, says string
 		offset     int
 	}{
-		{`path`, "expected bool", 0},
-		{`path == `, "unexpected token", 7},
+		{`path`, "is text, and must be true or false", 0},
+		{`len(path)`, "is a number, and must be true or false", 0},
+		{`path == `, "ends too early", 7},
+		{`path contians "x"`, `unexpected "contians"`, 5},
+		{`path == "x" adn port == 1`, `unexpected "adn"`, 12},
+		{`path == = 1`, `unexpected "="`, 8},
 		{`path == 3`, "mismatched types", 5},
 		{`paht == "/"`, "unknown name paht", 0},
 		{`true`, "names no field", 0},
@@ -137,6 +141,24 @@ func TestWhenRefused(t *testing.T) {
 		p := problems[0]
 		if p.Path != "when" || p.Fix == "" || !strings.Contains(p.Text, c.says) || c.offset >= 0 && p.Offset != c.offset {
 			t.Errorf("%.60s: at %d: %v, want it at %d, saying %s", c.when, p.Offset, p, c.offset, c.says)
+		}
+	}
+}
+
+// TestWhenMeant: a slip of the pen is answered with what was meant.
+func TestWhenMeant(t *testing.T) {
+	for when, fix := range map[string]string{
+		`path contians "x"`:             `did you mean "contains"?`,
+		`path == "/" adn port == 1`:     `did you mean "and"?`,
+		`paht == "/"`:                   `did you mean "path"?`,
+		`path startswith "/x"`:          `did you mean "startsWith"?`,
+		`lenght(path) > 3`:              "use the fields host, method",
+		`statsu == 404 and path == "/"`: `did you mean "status"?`,
+		`path == "/" "x"`:               "use the fields host, method",
+	} {
+		_, problems := rules.Compile([]rules.Spec{withWhen(when)})
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].Fix, fix) {
+			t.Errorf("%s: %v, want the fix %s", when, problems, fix)
 		}
 	}
 }

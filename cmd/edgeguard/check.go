@@ -20,17 +20,29 @@ func checkCommand(e *env) *cobra.Command {
 		Long: `check reads a config and prints every error with its line and its fix. A config
 without errors is printed in full, with all defaults and with each rule's limit
 beside its threshold. Warnings go to standard error, and so does what operators
-changed of the rules while the node ran (edgeguard overlay).`,
-		Example: `  edgeguard check --config edgeguard.yaml`,
-		Args:    noArguments,
-		RunE:    func(*cobra.Command, []string) error { return checkConfig(e, file) },
+changed of the rules while the node ran (edgeguard overlay).
+
+Without a config it prints the defaults, as a file to start from.`,
+		Example: `  edgeguard check --config edgeguard.yaml
+  edgeguard check > edgeguard.yaml       # the defaults, where there is no config`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return checkConfig(e, file) },
 	}
-	c.Flags().StringVar(&file, "config", defaultConfig, "config `FILE`")
+	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
 	return c
 }
 
 func checkConfig(e *env, file string) error {
-	c, err := config.Load(file)
+	name, err := findConfig(file)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		fmt.Fprintf(e.stderr, "no config at %s: these are the defaults, as a file to start from\n", defaultConfig)
+		_, err = fmt.Fprint(e.stdout, config.Default().YAML())
+		return err
+	}
+	c, err := config.Load(name)
 	if err != nil {
 		return err
 	}

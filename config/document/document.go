@@ -29,8 +29,8 @@ const (
 	maxFields = 10_000
 )
 
-// Problem is why a text is refused, or a part of it.
-type Problem struct {
+// Refusal is why a text is refused, or a part of it.
+type Refusal struct {
 	Line, Column int // from 1; 0 where the text as a whole is meant
 	Text, Fix    string
 }
@@ -42,15 +42,15 @@ type Tree struct {
 	Anchors map[string]ast.Node
 }
 
-// Parse reads a text. There is a problem where it cannot be read, or holds more than
+// Parse reads a text. There is a refusal where it cannot be read, or holds more than
 // one document; then the tree is that of the first.
-func Parse(data []byte) (Tree, *Problem) {
+func Parse(data []byte) (Tree, *Refusal) {
 	switch {
 	case len(data) > MaxFile:
-		return Tree{}, &Problem{Text: fmt.Sprintf("is larger than %d bytes", MaxFile), Fix: "make it smaller"}
+		return Tree{}, &Refusal{Text: fmt.Sprintf("is larger than %d bytes", MaxFile), Fix: "make it smaller"}
 	case !utf8.Valid(data):
 		line := 1 + bytes.Count(data[:invalidAt(data)], []byte("\n"))
-		return Tree{}, &Problem{line, 1, "is not UTF-8 text", "save it as UTF-8"}
+		return Tree{}, &Refusal{line, 1, "is not UTF-8 text", "save it as UTF-8"}
 	}
 	tokens := lexer.Tokenize(string(data))
 	if p := checkBounds(tokens); p != nil {
@@ -61,7 +61,7 @@ func Parse(data []byte) (Tree, *Problem) {
 		return Tree{}, syntaxProblem(err, strings.Split(string(data), "\n"))
 	}
 	t, bodies := Tree{Anchors: make(anchors)}, 0
-	var more *Problem
+	var more *Refusal
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue
@@ -72,7 +72,7 @@ func Parse(data []byte) (Tree, *Problem) {
 			t.Body = doc.Body
 		case 2:
 			line, column := Place(doc.Body)
-			more = &Problem{line, column, "a second document begins", "keep one document, without ---"}
+			more = &Refusal{line, column, "a second document begins", "keep one document, without ---"}
 		}
 	}
 	return t, more
@@ -104,16 +104,16 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 
 // syntaxProblem says why the parser refused a text. Its message for a tab, the most
 // common reason, does not name the tab.
-func syntaxProblem(err error, lines []string) *Problem {
+func syntaxProblem(err error, lines []string) *Refusal {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		return &Problem{Text: err.Error(), Fix: "compare it with the example in docs/rules.md"}
+		return &Refusal{Text: err.Error(), Fix: "compare it with the example in docs/rules.md"}
 	}
 	at := syntax.GetToken().Position
 	if column := tabIn(lines, at.Line); column > 0 {
-		return &Problem{at.Line, column, "not YAML: a tab indents this line", "use spaces: YAML allows no tabs there"}
+		return &Refusal{at.Line, column, "not YAML: a tab indents this line", "use spaces: YAML allows no tabs there"}
 	}
-	return &Problem{at.Line, at.Column, "not YAML: " + syntax.GetMessage(), "fix this first: the rest of the file was not checked"}
+	return &Refusal{at.Line, at.Column, "not YAML: " + syntax.GetMessage(), "fix this first: the rest of the file was not checked"}
 }
 
 // tabIn returns the column of a tab that indents a line, and 0 if there is none.
@@ -139,7 +139,7 @@ func invalidAt(data []byte) int {
 }
 
 // checkBounds refuses what would cost the parser too much, before it starts.
-func checkBounds(tokens token.Tokens) *Problem {
+func checkBounds(tokens token.Tokens) *Refusal {
 	var depth, inLine, line, fields int
 	for _, t := range tokens {
 		if t.Position.Line != line {
@@ -156,11 +156,11 @@ func checkBounds(tokens token.Tokens) *Problem {
 			fields++
 		}
 		if depth > MaxNesting || inLine > MaxNesting {
-			return &Problem{t.Position.Line, t.Position.Column, "is nested too deeply", fmt.Sprintf("use at most %d levels", MaxNesting)}
+			return &Refusal{t.Position.Line, t.Position.Column, "is nested too deeply", fmt.Sprintf("use at most %d levels", MaxNesting)}
 		}
 	}
 	if len(tokens) > maxTokens || fields > maxFields {
-		return &Problem{Text: "has too many values", Fix: fmt.Sprintf("use at most %d fields", maxFields)}
+		return &Refusal{Text: "has too many values", Fix: fmt.Sprintf("use at most %d fields", maxFields)}
 	}
 	return nil
 }
