@@ -2,6 +2,7 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 GODOT       := github.com/tetafro/godot/cmd/godot@v1.5.6
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 FUZZTIME    ?= 10000x
 
 # Only the race detector needs a C compiler.
@@ -12,6 +13,12 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 build: ## the binary, in ./edgeguard
 	go build -trimpath -o edgeguard ./cmd/edgeguard
+
+install: build ## the binary, units, manual, completions and an example config, under DESTDIR and PREFIX (/usr/local)
+	@scripts/install ./edgeguard
+
+dist: ## a release in dist/: binaries, .deb, .rpm, archives, checksums
+	@NFPM=$(NFPM) scripts/dist
 
 test: ## install what the tests need, then run them all
 	@scripts/need redis-server nginx:nginx-light apache2 caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
@@ -64,6 +71,6 @@ torture: ## the fault tests at full length, some hours
 	go test -count=1 -v -timeout 60m -tags mutants -run TestMutants ./aggregator
 
 clean:
-	rm -f edgeguard
+	rm -rf edgeguard dist
 
-.PHONY: build test bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
+.PHONY: build install dist test bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
