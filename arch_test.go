@@ -152,6 +152,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/presets":     {imports: []string{"cmd/edgeguard/output", "config", "presets"}},
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/tune/page":   {imports: []string{"admin/console/draw", "cmd/edgeguard/tune", "internal/safetext", "internal/words", "tuning", "tuning/evidence", "tuning/propose"}},
+	"cmd/edgeguard/observe":     {imports: []string{"admin", "admin/client", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/overlay":     {imports: []string{"admin", "admin/call", "admin/client", "admin/tune", "config", "internal/safetext", "node/overlay"}},
 	"cmd/edgeguard/heldon":      {imports: []string{"admin", "admin/call", "internal/safetext", "internal/words"}},

@@ -14,6 +14,7 @@ import (
 	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/fleet"
+	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
@@ -23,7 +24,7 @@ import (
 // liveCommands are those that run a node or talk to one.
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), topCommand(e),
+		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), observe.Top(observeEnv(e)),
 		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
@@ -43,6 +44,14 @@ func fleetEnv(e *env) *fleet.Env {
 func blocksEnv(e *env) *blocks.Env {
 	return &blocks.Env{
 		Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
+		Usage: func(err error) error { return usageError{err} },
+	}
+}
+
+// observeEnv is e as the commands that show what a node does use it.
+func observeEnv(e *env) *observe.Env {
+	return &observe.Env{
+		Stdout: e.stdout, Colour: e.colour, Width: e.width, Node: askNode, NoArguments: noArguments,
 		Usage: func(err error) error { return usageError{err} },
 	}
 }

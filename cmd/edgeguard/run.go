@@ -64,10 +64,15 @@ Start with one of your own logs:
   edgeguard replay /var/log/nginx/access.log     which addresses would the default rule have blocked?
   edgeguard tune   /var/log/nginx/access.log     which threshold spares your customers?
   edgeguard serve --log /var/log/nginx/access.log --monitor     watch it live, with edgeguard top`,
+		Version:       buildVersion(), // it makes cobra declare --version and -v
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if c == root { // its name is printed before every error
+			return usageError{err}
+		}
 		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
 	})
 	root.AddCommand(replayCommand(e), tuneCommand(e), checkCommand(e), versionCommand(e))

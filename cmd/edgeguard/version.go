@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -11,16 +13,37 @@ import (
 // version is set by a release build: -ldflags "-X main.version=v1.2.3".
 var version string
 
+// versionJSON is the version for programs.
+type versionJSON struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
 func versionCommand(e *env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArguments,
+		Example: `  edgeguard version
+  edgeguard version --json`,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.stdout, "edgeguard %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			if asJSON {
+				return json.NewEncoder(e.stdout).Encode(versionJSON{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			}
+			_, err := io.WriteString(e.stdout, versionLine())
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	return c
+}
+
+// versionLine is what `edgeguard version` and --version print.
+func versionLine() string {
+	return fmt.Sprintf("edgeguard %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildVersion is the release's version, or else what the toolchain knows.

@@ -1,8 +1,9 @@
-package main
+package observe
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,40 +22,67 @@ import (
 // topEvery is how often the screen is drawn, and the span that rates are of.
 const topEvery = time.Second
 
-func topCommand(e *env) *cobra.Command {
-	var at reach
+// Top returns the command top.
+func Top(e *Env) *cobra.Command {
 	var rows int
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: requests, keys near a limit, newest blocks",
 		Long: `top shows the activity of a running node, updated every second. On a terminal it
-runs until interrupted; in a pipe it prints once and ends.`,
+runs until interrupted; in a pipe, and with --json, it prints once and ends.`,
 		Example: `  edgeguard top
-  edgeguard top --rows 20`,
-		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if rows < 1 || rows > 1000 {
-				return usageError{fmt.Errorf("top: --rows %d: use 1 to 1000", rows)}
-			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return watchNode(ctx, e, node, rows)
-			})
-		},
+  edgeguard top --rows 20
+  edgeguard top --json`,
+		Args: e.NoArguments,
 	}
-	at.flags(c)
+	ask := e.Node(c)
 	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys and blocks")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if rows < 1 || rows > 1000 {
+			return e.Usage(fmt.Errorf("top: --rows %d: use 1 to 1000", rows))
+		}
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			return watchNode(ctx, e, node, rows, asJSON)
+		})
+	}
 	return c
 }
 
-// watchNode draws until ctx is done, or once if the output is not a terminal.
-func watchNode(ctx context.Context, e *env, node *client.Client, rows int) error {
+// frameJSON is one frame of top: figures as the API sends them, and rates.
+type frameJSON struct {
+	// Rates are of the Seconds before the status.
+	Seconds float64 `json:"seconds"`
+	Rates   struct {
+		Decided  float64 `json:"decided"`
+		Denied   float64 `json:"denied"`
+		Shadowed float64 `json:"shadowed"`
+	} `json:"per_second"`
+	Status admin.Stats      `json:"status"`
+	Keys   []admin.KeyCount `json:"keys"`
+	Newest []admin.Block    `json:"newest"`
+}
+
+// frameOf returns the frame of two looks at a node.
+func frameOf(before, now *admin.Stats, top *admin.Top) frameJSON {
+	f := frameJSON{Seconds: max(now.Time.Sub(before.Time).Seconds(), 0.001), Status: *now, Keys: top.Keys, Newest: top.Newest}
+	rate := func(a, b uint64) float64 { return float64(b-min(a, b)) / f.Seconds }
+	f.Rates.Decided = rate(before.Events.Decided, now.Events.Decided)
+	f.Rates.Denied = rate(before.Events.Denied, now.Events.Denied)
+	f.Rates.Shadowed = rate(before.Events.Shadowed, now.Events.Shadowed)
+	return f
+}
+
+// watchNode draws until ctx is done, or once if the output is not a terminal or JSON.
+func watchNode(ctx context.Context, e *Env, node *client.Client, rows int, asJSON bool) error {
 	before, err := node.Status(ctx)
 	if err != nil {
 		return err
 	}
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
-	live := e.width > 0
+	live := e.Width > 0
 	for {
 		select {
 		case <-tick.C:
@@ -69,14 +97,17 @@ func watchNode(ctx context.Context, e *env, node *client.Client, rows int) error
 		if err != nil {
 			return endOf(ctx, err)
 		}
+		if asJSON {
+			return json.NewEncoder(e.Stdout).Encode(frameOf(&before, &now, &top))
+		}
 		var screen bytes.Buffer
 		drawTop(&screen, e, &before, &now, &top)
 		if live {
 			// Home, each line cleared to its end, and what is below cleared:
 			// a whole clear would flicker.
-			fmt.Fprintf(e.stdout, "\x1b[H%s\x1b[J", strings.ReplaceAll(screen.String(), "\n", "\x1b[K\n"))
+			fmt.Fprintf(e.Stdout, "\x1b[H%s\x1b[J", strings.ReplaceAll(screen.String(), "\n", "\x1b[K\n"))
 		} else {
-			_, err := e.stdout.Write(screen.Bytes())
+			_, err := e.Stdout.Write(screen.Bytes())
 			return err
 		}
 		before = now
@@ -92,10 +123,10 @@ func endOf(ctx context.Context, err error) error {
 }
 
 // drawTop writes one screen.
-func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top) {
+func drawTop(out *bytes.Buffer, e *Env, before, now *admin.Stats, top *admin.Top) {
 	mode := "enforce"
 	if now.Monitor {
-		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.colour)
+		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.Colour)
 	}
 	fmt.Fprintf(out, "edgeguard %s on %s, %s, up %s\n", safetext.Strip(now.Version), safetext.Strip(now.Node), mode, words.Span(now.Time.Sub(now.Started).Round(time.Second)))
 	seconds := max(now.Time.Sub(before.Time).Seconds(), 0.001)
@@ -106,14 +137,14 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", words.Number(now.V4+now.V6), words.Number(now.Tables.Keys),
 		words.Number(now.Tables.Used>>20), words.Number(now.Tables.Limit>>20))
 	if n := uncountedSince(before, now); n > 0 {
-		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", words.Number(n)), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", words.Number(n)), e.Colour))
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
 	for _, c := range now.Conditions {
 		if now.Fleet != nil && c == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.Width), e.Colour))
 	}
 	fmt.Fprintln(out)
 	drawKeys(out, e, top.Keys)
@@ -125,7 +156,7 @@ func drawTop(out *bytes.Buffer, e *env, before, now *admin.Stats, top *admin.Top
 	for _, b := range top.Newest {
 		blocks.Row(t, b, now.Time)
 	}
-	t.Print(out, e.colour)
+	t.Print(out, e.Colour)
 }
 
 // uncountedSince returns how many requests were not counted between two looks.
@@ -141,7 +172,7 @@ func uncountedSince(before, now *admin.Stats) (n uint64) {
 
 // drawFleet writes the state of the node in its fleet, in one line; nothing for a
 // node alone.
-func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
+func drawFleet(out *bytes.Buffer, e *Env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
 	f := now.Fleet
 	if f == nil {
 		return
@@ -151,7 +182,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 		if !f.Since.IsZero() {
 			lost += " for " + words.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+safetext.Strip(f.Fix), e.width), e.colour))
+		fmt.Fprintln(out, output.Paint(output.Red, clip(lost+": "+safetext.Strip(f.Fix), e.Width), e.Colour))
 		return
 	}
 	pushed := uint64(0)
@@ -160,7 +191,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 	}
 	held := ""
 	if f.Held > 0 {
-		held = ", " + output.Paint(output.Amber, words.Plural(f.Held, "block", "blocks")+" held", e.colour)
+		held = ", " + output.Paint(output.Amber, words.Plural(f.Held, "block", "blocks")+" held", e.Colour)
 	}
 	if f.Unpublished > 0 {
 		held += ", " + words.Plural(f.Unpublished, "block", "blocks") + " to be sent"
@@ -170,7 +201,7 @@ func drawFleet(out *bytes.Buffer, e *env, before *admin.Fleet, now *admin.Stats,
 }
 
 // drawKeys writes the keys nearest to their limits.
-func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
+func drawKeys(out *bytes.Buffer, e *Env, keys []admin.KeyCount) {
 	if len(keys) == 0 {
 		fmt.Fprintln(out, "nothing is counted yet")
 		return
@@ -197,7 +228,7 @@ func drawKeys(out *bytes.Buffer, e *env, keys []admin.KeyCount) {
 		}
 		t.Row(row...)
 	}
-	t.Print(out, e.colour)
+	t.Print(out, e.Colour)
 }
 
 // clip cuts a text to the width of the screen; 0 is a pipe, which has all room.
