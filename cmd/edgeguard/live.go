@@ -49,8 +49,8 @@ func blocksEnv(e *env) *blocks.Env {
 }
 
 // observeEnv is e as the commands that show what a node does use it.
-func observeEnv(e *env) *observe.Env {
-	return &observe.Env{
+func observeEnv(e *env) *observe.Program {
+	return &observe.Program{
 		Stdout: e.stdout, Colour: e.colour, Width: e.width, Node: askNode, NoArguments: noArguments,
 		Usage: func(err error) error { return usageError{err} },
 	}

@@ -10,8 +10,8 @@ import (
 	"edgeguard/admin/client"
 )
 
-// Env is what the commands use of the program and of the outside world.
-type Env struct {
+// Program is what the commands use of the program around them.
+type Program struct {
 	Stdout io.Writer
 	Colour bool
 	// Width is the columns of a terminal, 0 where the output is none.

@@ -23,7 +23,7 @@ import (
 const topEvery = time.Second
 
 // Top returns the command top.
-func Top(e *Env) *cobra.Command {
+func Top(e *Program) *cobra.Command {
 	var rows int
 	var asJSON bool
 	c := &cobra.Command{
@@ -75,7 +75,7 @@ func frameOf(before, now *admin.Stats, top *admin.Top) frameJSON {
 }
 
 // watchNode draws until ctx is done, or once if the output is not a terminal or JSON.
-func watchNode(ctx context.Context, e *Env, node *client.Client, rows int, asJSON bool) error {
+func watchNode(ctx context.Context, e *Program, node *client.Client, rows int, asJSON bool) error {
 	before, err := node.Status(ctx)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func endOf(ctx context.Context, err error) error {
 }
 
 // drawTop writes one screen.
-func drawTop(out *bytes.Buffer, e *Env, before, now *admin.Stats, top *admin.Top) {
+func drawTop(out *bytes.Buffer, e *Program, before, now *admin.Stats, top *admin.Top) {
 	mode := "enforce"
 	if now.Monitor {
 		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.Colour)
@@ -172,7 +172,7 @@ func uncountedSince(before, now *admin.Stats) (n uint64) {
 
 // drawFleet writes the state of the node in its fleet, in one line; nothing for a
 // node alone.
-func drawFleet(out *bytes.Buffer, e *Env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
+func drawFleet(out *bytes.Buffer, e *Program, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
 	f := now.Fleet
 	if f == nil {
 		return
@@ -201,7 +201,7 @@ func drawFleet(out *bytes.Buffer, e *Env, before *admin.Fleet, now *admin.Stats,
 }
 
 // drawKeys writes the keys nearest to their limits.
-func drawKeys(out *bytes.Buffer, e *Env, keys []admin.KeyCount) {
+func drawKeys(out *bytes.Buffer, e *Program, keys []admin.KeyCount) {
 	if len(keys) == 0 {
 		fmt.Fprintln(out, "nothing is counted yet")
 		return

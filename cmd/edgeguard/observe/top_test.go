@@ -35,7 +35,7 @@ func TestTopShowsTheFleet(t *testing.T) {
 			after.Conditions = append(after.Conditions, c.fleet.Fix)
 		}
 		var screen bytes.Buffer
-		drawTop(&screen, &Env{Colour: true}, &before, &after, &admin.Top{})
+		drawTop(&screen, &Program{Colour: true}, &before, &after, &admin.Top{})
 		if got := screen.String(); (c.want == "") == strings.Contains(got, "fleet") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)
 		} else if strings.Count(got, "! ") != 1 {
