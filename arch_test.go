@@ -89,8 +89,7 @@ var floors = map[string]floor{
 	"sensor/packet":             {imports: []string{"", "internal/unsafetext"}},
 	"sensor/clientaddr":         {imports: []string{""}, pure: true},
 	"sensor/httpauth":           {imports: []string{"", "sensor/clientaddr", "internal/lobby", "internal/unsafetext"}},
-	"sensor/httpauth/snippets":  {},
-	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth", "sensor/httpauth/snippets"}},
+	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth"}},
 	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile", "internal/unixsocket"}},
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
 	"hostaddr":                  {imports: []string{""}},
@@ -153,6 +152,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/tune/page":   {imports: []string{"admin/console/draw", "cmd/edgeguard/tune", "internal/safetext", "internal/words", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/observe":     {imports: []string{"admin", "admin/client", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words"}},
+	"cmd/edgeguard/snippets":    {imports: []string{"internal/nearest"}, pure: true},
 	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/overlay":     {imports: []string{"admin", "admin/call", "admin/client", "admin/tune", "config", "internal/safetext", "node/overlay"}},
 	"cmd/edgeguard/heldon":      {imports: []string{"admin", "admin/call", "internal/safetext", "internal/words"}},
@@ -185,6 +185,8 @@ var floors = map[string]floor{
 	"internal/nodetest":         {},
 	"internal/redistest":        {imports: []string{"internal/freeport"}},
 	"internal/redistwin":        {imports: []string{"", "aggregator"}, pure: true},
+
+	"cmd/edgeguard/snippets/command": {imports: []string{"cmd/edgeguard/output", "cmd/edgeguard/snippets", "config"}},
 }
 
 // impure lists what a pure package may not import. net/netip and the types of

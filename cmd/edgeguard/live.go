@@ -18,6 +18,7 @@ import (
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
+	"edgeguard/cmd/edgeguard/snippets/command"
 	"edgeguard/config"
 )
 
@@ -25,7 +26,8 @@ import (
 func liveCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), observe.Top(observeEnv(e)),
-		snippetsCommand(e), fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
+		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
+		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
@@ -44,7 +46,7 @@ func fleetEnv(e *env) *fleet.Env {
 func blocksEnv(e *env) *blocks.Env {
 	return &blocks.Env{
 		Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
-		Usage: func(err error) error { return usageError{err} },
+		Usage: asUsage,
 	}
 }
 

@@ -21,6 +21,9 @@ const (
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
+// asUsage makes err a mistake on the command line, for commands in packages of their own.
+func asUsage(err error) error { return usageError{err} }
+
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, e *env, args []string) int {
 	out := &checkedWriter{Writer: e.stdout}

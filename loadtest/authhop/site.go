@@ -15,7 +15,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/internal/freeport"
-	"edgeguard/sensor/httpauth/snippets"
+	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // site is one arm's nginx with what stands beside it.

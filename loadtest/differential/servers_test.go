@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"edgeguard/internal/freeport"
-	"edgeguard/sensor/httpauth/snippets"
+	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured

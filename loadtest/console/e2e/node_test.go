@@ -21,7 +21,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
-	"edgeguard/sensor/httpauth/snippets"
+	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // node is a running edgeguard.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/internal/freeport"
-	"edgeguard/sensor/httpauth/snippets"
+	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // startCaddy runs the snippet, with its deadlines or others, and returns the port.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"edgeguard/internal/freeport"
-	"edgeguard/sensor/httpauth/snippets"
+	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // startNginx runs the snippet, with its deadlines or others, and returns the port.

@@ -89,7 +89,33 @@ func TestHAProxyAccepts(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	if err := Write(new(bytes.Buffer), "apache", Values{}); err == nil || !strings.Contains(err.Error(), "traefik") {
-		t.Errorf("Write = %v", err)
+	for name, want := range map[string]string{"iis": "traefik", "ngnix": "did you mean nginx?"} {
+		if err := Write(new(bytes.Buffer), name, Values{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Write(%s) = %v", name, err)
+		}
+	}
+}
+
+// What is printed as a whole is the first part; every other line is a comment.
+func TestWriteIsTheFirstPart(t *testing.T) {
+	for _, name := range Names() {
+		var b bytes.Buffer
+		if err := Write(&b, name, Values{}); err != nil {
+			t.Fatal(err)
+		}
+		parts, err := Parts(name, Values{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, ok := strings.CutPrefix(b.String(), parts[0].Text)
+		for line := range strings.Lines(rest) {
+			ok = ok && (line == "\n" || strings.HasPrefix(line, "#"))
+		}
+		for _, p := range parts[1:] {
+			ok = ok && strings.Contains(rest, "edgeguard snippets "+name+" --file "+p.Name+")")
+		}
+		if !ok || About(name) == "" {
+			t.Errorf("%s: %s", name, &b)
+		}
 	}
 }

@@ -1,0 +1,226 @@
+// Package snippets holds what `edgeguard snippets` prints: for each way to use
+// edgeguard, the files and commands that it requires. The tests run the same text,
+// with their own addresses and folders filled in.
+package snippets
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/template"
+
+	"edgeguard/internal/nearest"
+)
+
+//go:embed *.tmpl
+var files embed.FS
+
+// Values are what differs between sites. Empty fields get their defaults.
+type Values struct {
+	// Auth is where edgeguard listens: "127.0.0.1:9180" (the default) or
+	// "unix:/run/edgeguard/auth.sock". Traefik and Envoy require TCP.
+	Auth string
+	// Listen is the site's port as the proxy writes it. Default: 80.
+	Listen string
+	// Backend is the site's own server, host:port. Default: 127.0.0.1:8080.
+	Backend string
+	// Locations replaces nginx's `location / { proxy_pass …; }`.
+	Locations string
+	// Closed refuses requests while edgeguard does not answer, where the
+	// proxy has the choice; else they pass.
+	Closed bool
+	// Cache lets nginx keep a pass for a second per address, for a listener
+	// that looks up only. It is the folder of the cache; empty: no cache.
+	Cache string
+	// State is edgeguard's state folder, where lists are. Default:
+	// /var/lib/edgeguard.
+	State string
+	// Group may connect to the sockets of listen.auth. Default: edgeguard.
+	Group string
+}
+
+// Part is a file of a snippet, or commands.
+type Part struct {
+	Name string // for --file
+	Path string // where it belongs on a Debian; "" for commands
+	Text string // ends with a newline
+}
+
+// recipe is a template file: what it is for, and its parts.
+type recipe struct {
+	name, about string
+	parts       []part
+}
+
+type part struct {
+	name, path string
+	text       *template.Template
+}
+
+// recipes are those of the embedded files, sorted by their names.
+var recipes = parse()
+
+// parse reads the embedded files. Each begins with what it is for, in a line. A part
+// begins with a line "-- NAME PATH --", or "-- NAME --" for commands.
+func parse() []recipe {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	var all []recipe
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".tmpl")
+		text, err := files.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, parseRecipe(name, string(text)))
+	}
+	return all
+}
+
+func parseRecipe(name, text string) recipe {
+	about, rest, _ := strings.Cut(text, "\n-- ")
+	r := recipe{name: name, about: strings.TrimSpace(about)}
+	for piece := range strings.SplitSeq(rest, "\n-- ") {
+		head, body, _ := strings.Cut(piece, " --\n")
+		partName, path, _ := strings.Cut(head, " ")
+		t := template.Must(template.New(name + " " + partName).Funcs(template.FuncMap{"indent": indent}).Parse(strings.TrimSuffix(body, "\n") + "\n"))
+		r.parts = append(r.parts, part{name: partName, path: path, text: t})
+	}
+	return r
+}
+
+// Names returns the names of the snippets, sorted.
+func Names() []string {
+	var names []string
+	for _, r := range recipes {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// About returns what the named snippet is for, in a line; "" for an unknown name.
+func About(name string) string {
+	for _, r := range recipes {
+		if r.name == name {
+			return r.about
+		}
+	}
+	return ""
+}
+
+// Parts returns the files and commands of the named snippet. The first is what Write
+// prints as it is: a proxy's config, where there is one.
+func Parts(name string, v Values) ([]Part, error) {
+	i := slices.IndexFunc(recipes, func(r recipe) bool { return r.name == name })
+	if i < 0 {
+		return nil, unknown("snippets: unknown name", name, Names())
+	}
+	v = v.filled()
+	var parts []Part
+	for _, p := range recipes[i].parts {
+		var b bytes.Buffer
+		if err := p.text.Execute(&b, v); err != nil {
+			return nil, fmt.Errorf("snippets: %s: %w", name, err)
+		}
+		parts = append(parts, Part{Name: p.name, Path: p.path, Text: b.String()})
+	}
+	return parts, nil
+}
+
+// Text returns the named part of a snippet as it is, or the whole snippet where part is
+// empty.
+func Text(name, part string, v Values) (string, error) {
+	if part == "" {
+		var b strings.Builder
+		err := Write(&b, name, v)
+		return b.String(), err
+	}
+	parts, err := Parts(name, v)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, p := range parts {
+		if p.Name == part {
+			return p.Text, nil
+		}
+		names = append(names, p.Name)
+	}
+	return "", unknown("snippets: "+name+" has no file", part, names)
+}
+
+// unknown returns the error about a name that is not one of those, with the one that
+// was perhaps meant.
+func unknown(what, name string, names []string) error {
+	if meant, ok := nearest.Name(name, names); ok {
+		return fmt.Errorf("%s %q: did you mean %s?", what, name, meant)
+	}
+	return fmt.Errorf("%s %q: use one of %s", what, name, strings.Join(names, ", "))
+}
+
+// Write prints the named snippet as a whole: its first part as it is, so that the output
+// is a file that the proxy reads, and all others as comments in it.
+func Write(w io.Writer, name string, v Values) error {
+	parts, err := Parts(name, v)
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		text := p.Text
+		if i > 0 {
+			text = "\n# ---- " + cmp.Or(p.Path, "commands") + " (edgeguard snippets " + name + " --file " + p.Name + ")\n" + comment(text)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comment puts "# " before every line.
+func comment(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+	}
+	return b.String()
+}
+
+// filled is v with the defaults.
+func (v Values) filled() Values {
+	v.Auth = cmp.Or(v.Auth, "127.0.0.1:9180")
+	v.Listen = cmp.Or(v.Listen, "80")
+	v.Backend = cmp.Or(v.Backend, "127.0.0.1:8080")
+	v.Locations = cmp.Or(v.Locations, "location / {\n    proxy_pass http://"+v.Backend+";\n}")
+	v.State = cmp.Or(v.State, "/var/lib/edgeguard")
+	v.Group = cmp.Or(v.Group, "edgeguard")
+	return v
+}
+
+// Port returns the port of Auth or Backend.
+func (Values) Port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// Host returns the host of Auth or Backend, without brackets.
+func (Values) Host(address string) string {
+	return strings.Trim(address[:max(0, strings.LastIndexByte(address, ':'))], "[]")
+}
+
+// Socket reports whether Auth is a unix socket, which the proxy's user must be allowed
+// to open.
+func (v Values) Socket() bool { return strings.HasPrefix(v.Auth, "unix:") }
+
+// CaddyAuth writes Auth the way Caddy names a unix socket.
+func (v Values) CaddyAuth() string {
+	if path, ok := strings.CutPrefix(v.Auth, "unix:"); ok {
+		return "unix/" + path
+	}
+	return v.Auth
+}
+
+func indent(s string) string { return strings.ReplaceAll(s, "\n", "\n    ") }
