@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"edgeguard/admin/client"
-	"edgeguard/internal/freeport"
 	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/internal/freeport"
 )
 
 // site is one arm's nginx with what stands beside it.

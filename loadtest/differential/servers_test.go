@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
 	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/internal/freeport"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured

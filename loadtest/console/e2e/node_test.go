@@ -19,9 +19,9 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
-	"edgeguard/cmd/edgeguard/snippets"
 )
 
 // node is a running edgeguard.

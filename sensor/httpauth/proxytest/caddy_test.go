@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/freeport"
 	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/internal/freeport"
 )
 
 // startCaddy runs the snippet, with its deadlines or others, and returns the port.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
 	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/internal/freeport"
 )
 
 // startNginx runs the snippet, with its deadlines or others, and returns the port.
