@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestKernelConformance(t *testing.T) {
 			Rounds: 5,
 		})
 		n.must("nft", "-c", "-f", path)
-		if rules := strings.Count(n.must("nft", "list", "chain", "inet", "edgeguard", "input"), "drop"); rules != 4 {
+		if rules := strings.Count(n.must("nft", "list", "chain", "inet", "edgeguard", "input"), "saddr"); rules != 4 {
 			t.Errorf("%d rules that drop after many loads, want 4", rules)
 		}
 	})
@@ -207,6 +208,56 @@ for source in sys.argv[1:]:
 		}
 		if got := arrived(); got != test.want {
 			t.Errorf("with %v arrived %q, want %q", test.list, got, test.want)
+		}
+	}
+}
+
+// Counters go on through updates of the list, and through the first load over
+// a table whose rules had counters of their own.
+func TestNFTKeepsCounters(t *testing.T) {
+	t.Parallel()
+	need(t, "nft", "nftables")
+	need(t, "ip", "iproute2")
+	python := need(t, "python3", "python3-minimal")
+	n := newNetns(t)
+	n.must("ip", "link", "set", "lo", "up")
+	n.must("ip", "addr", "add", "203.0.113.7/32", "dev", "lo")
+	n.must("ip", "addr", "add", "2001:db8::7/128", "dev", "lo", "nodad")
+	dir := t.TempDir()
+	file(t, filepath.Join(dir, "before"), `table inet edgeguard {
+	set blocked4 { type ipv4_addr; flags timeout; }
+	chain input { type filter hook input priority filter - 10; policy accept; }
+}
+add rule inet edgeguard input ip saddr @blocked4 counter drop
+`)
+	n.must("nft", "-f", filepath.Join(dir, "before"))
+	path := filepath.Join(dir, "edgeguard.nft")
+	e := newFile(t, enforce.FileConfig{Path: path, Format: enforce.FormatNFT, Reload: n.argv("nft", "-f", path)})
+	// Five datagrams from each address: all are sent when it ends, and what is
+	// dropped is counted in the same call.
+	const probe = `import socket
+for family, source, target in (socket.AF_INET, "203.0.113.7", "127.0.0.1"), (socket.AF_INET6, "2001:db8::7", "::1"):
+    client = socket.socket(family, socket.SOCK_DGRAM); client.bind((source, 0))
+    for _ in range(5): client.sendto(b"x", (target, 9))
+`
+	counted := func() [2]string {
+		var packets [2]string
+		for i, name := range []string{"dropped4", "dropped6"} {
+			fields := strings.Fields(n.must("nft", "list", "counter", "inet", "edgeguard", name))
+			if at := slices.Index(fields, "packets"); at >= 0 {
+				packets[i] = fields[at+1]
+			}
+		}
+		return packets
+	}
+	for round, want := range [][2]string{{"5", "5"}, {"10", "10"}, {"15", "15"}} {
+		list := []enforce.Entry{entry("203.0.113.7/32", time.Hour), entry("2001:db8::/64", time.Hour), entry(fmt.Sprintf("198.51.100.%d/32", round), time.Hour)}
+		if err := e.Replace(t.Context(), time.Now(), list); err != nil {
+			t.Fatal(err)
+		}
+		n.must(python, "-c", probe)
+		if got := counted(); got != want {
+			t.Errorf("round %d: counted %v, want %v", round, got, want)
 		}
 	}
 }

@@ -11,12 +11,17 @@ import (
 // nftHead declares the table if it is not there, and empties it; nft runs a
 // file as one transaction, so no packet sees it empty. Single addresses and
 // prefixes have their own sets: a hash is quicker than an interval set, and
-// the kernel refuses an interval inside another.
+// the kernel refuses an interval inside another. The counters have names, because
+// a rule's own counter goes with the rule when the chain is flushed; to declare one
+// that is there leaves its count. Without the flush, each load would add the
+// rules once more.
 const nftHead = `table inet NAME {
 	set blocked4 { type ipv4_addr; flags timeout; }
 	set blocked6 { type ipv6_addr; flags timeout; }
 	set nets4 { type ipv4_addr; flags interval, timeout; }
 	set nets6 { type ipv6_addr; flags interval, timeout; }
+	counter dropped4 { }
+	counter dropped6 { }
 	chain input { type filter hook input priority filter - 10; policy accept; }
 }
 flush chain inet NAME input
@@ -24,10 +29,10 @@ flush set inet NAME blocked4
 flush set inet NAME blocked6
 flush set inet NAME nets4
 flush set inet NAME nets6
-add rule inet NAME input ip saddr @blocked4 counter drop
-add rule inet NAME input ip saddr @nets4 counter drop
-add rule inet NAME input ip6 saddr @blocked6 counter drop
-add rule inet NAME input ip6 saddr @nets6 counter drop
+add rule inet NAME input ip saddr @blocked4 counter name dropped4 drop
+add rule inet NAME input ip saddr @nets4 counter name dropped4 drop
+add rule inet NAME input ip6 saddr @blocked6 counter name dropped6 drop
+add rule inet NAME input ip6 saddr @nets6 counter name dropped6 drop
 `
 
 // nftLongest is the longest timeout that nft reads in seconds, about three
