@@ -46,13 +46,13 @@ func (n node) address(networks ...string) Address {
 		n.wrong(clip(v.GetToken().Value)+" is a port without a host", fmt.Sprintf("write %q", "127.0.0.1:"+clip(v.GetToken().Value)))
 		return Address{}
 	}
-	text, ok := n.text()
+	text, ok := n.value()
 	if !ok {
 		return Address{}
 	}
 	a, ok := parseAddress(text)
 	if !ok || !slices.Contains(networks, a.Network) {
-		n.wrong(fmt.Sprintf("cannot listen at %q", clip(text)), "write "+addressForms(networks))
+		n.wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+addressForms(networks))
 		return Address{}
 	}
 	if first, taken := n.r.listens[a]; taken {

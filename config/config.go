@@ -41,6 +41,10 @@ type Config struct {
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified
 	Fleet             *Fleet          // nil for a node alone
 
+	// Variables are the texts of the file that name variables of the environment, by
+	// the path of their field, without [0]. The fields above have their values.
+	Variables map[string]string
+
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
 	Warnings []Problem
@@ -103,6 +107,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(r.problems) > 0 {
 		return nil, &Errors{Problems: sorted(r.problems)}
 	}
+	c.Variables = r.variables
 	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c), r.brief(c), r.unshared(c)))
 	return c, nil
 }
@@ -157,6 +162,7 @@ func (r *reader) settle(c *Config) {
 	for i := range c.Listen.Auth {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
 			auth.Trust = c.TrustedProxies
+			r.takes(join(indexed("listen.auth", i), "trust"), "trusted_proxies")
 		}
 	}
 	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.touched("", "node") {

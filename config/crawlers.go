@@ -18,7 +18,7 @@ func (c *Config) readCrawlers(n node) {
 		n.mapping(fields{
 			"name":   func(n node) { s.Name, _ = n.text() },
 			"agent":  func(n node) { s.Agents = n.words() },
-			"ranges": func(n node) { s.Ranges = n.words() },
+			"ranges": func(n node) { s.Ranges = n.values() },
 			"dns":    func(n node) { s.DNS = n.words() },
 		})
 		if s.Agents == nil {
@@ -71,7 +71,8 @@ func (p *printer) crawlers(all []crawlers.Spec) {
 	if len(all) > 0 {
 		p.field(0, "crawlers", "")
 	}
-	for _, s := range all {
-		p.WriteString("  - {name: " + yamltext.Quote(s.Name) + ", agent: " + yamltext.Flow(s.Agents) + ", ranges: " + yamltext.Flow(s.Ranges) + ", dns: " + yamltext.Flow(s.DNS) + "}\n")
+	for i, s := range all {
+		ranges := p.flow(join(indexed("crawlers", i), "ranges"), s.Ranges)
+		p.WriteString("  - {name: " + yamltext.Quote(s.Name) + ", agent: " + yamltext.Flow(s.Agents) + ", ranges: " + ranges + ", dns: " + yamltext.Flow(s.DNS) + "}\n")
 	}
 }

@@ -122,3 +122,20 @@ func parseEvent(t *testing.T, text string) (ev edgeguard.Event, cost uint16) {
 	}
 	return ev, cost
 }
+
+// TestConfigurationPage: the examples of docs/configuration.md can be used as they
+// are.
+func TestConfigurationPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+		c, err := config.Parse("docs/configuration.md", []byte(block[1]))
+		if err != nil {
+			t.Errorf("%v\n%s", err, block[1])
+			continue
+		}
+		readBack(t, c)
+	}
+}

@@ -186,6 +186,7 @@ func (n node) listener(into *Address, known fields) {
 	entries, isMapping := n.entries()
 	if !isMapping {
 		*into = n.address("tcp", "unix")
+		n.r.moves(n.path, join(n.path, "address"))
 		return
 	}
 	known["address"] = func(n node) { *into = n.address("tcp", "unix") }

@@ -130,6 +130,9 @@ func (n node) list(read func(node)) {
 
 // wrongType reports what is expected and what is there.
 func (n node) wrongType(want string) {
+	if v, ok := n.ast.(*ast.StringNode); ok && !n.plain(v.Value) {
+		return
+	}
 	n.wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast))
 }
 

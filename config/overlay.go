@@ -92,8 +92,8 @@ func ParseOverlay(name string, data []byte) (*Overlay, error) {
 func (o *Overlay) read(n node) {
 	var rule RuleOverlay
 	known := rule.Changed.fields()
-	known["rule"] = func(n node) { rule.Name, _ = n.text() }
-	known["meter"] = func(n node) { rule.Meter, _ = n.text() }
+	known["rule"] = func(n node) { rule.Name, _ = n.literal() }
+	known["meter"] = func(n node) { rule.Meter, _ = n.literal() }
 	known["base"] = func(n node) { rule.Base = n.whole(1, math.MaxUint32) }
 	known["threshold"] = func(n node) { rule.Threshold = n.whole(1, math.MaxUint32) }
 	known["candidates"] = func(n node) {
@@ -130,7 +130,7 @@ func (o *Overlay) read(n node) {
 func (c *Changed) fields() fields {
 	line := func(into *string) func(node) {
 		return func(n node) {
-			text, ok := n.text()
+			text, ok := n.literal()
 			if ok && (len(text) > MaxNote || !safetext.Clean(text)) {
 				n.wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
 			}

@@ -16,7 +16,7 @@ import (
 // YAML writes the effective whole, defaults included, as a file that Parse
 // reads back to the same settings. Beside each threshold stands its limit.
 func (c *Config) YAML() string {
-	var p printer
+	p := printer{variables: c.Variables}
 	p.field(0, "node", yamltext.Quote(c.Node))
 	mode := "enforce"
 	if c.Monitor {
@@ -24,9 +24,9 @@ func (c *Config) YAML() string {
 	}
 	p.field(0, "mode", mode)
 	p.listen(&c.Listen)
-	p.field(0, "trusted_proxies", yamltext.Flow(prefixTexts(c.TrustedProxies)))
-	p.field(0, "allowlist", yamltext.Flow(prefixTexts(c.Allowlist)))
-	p.field(0, "protected", yamltext.Flow(prefixTexts(c.Protected)))
+	p.field(0, "trusted_proxies", p.flow("trusted_proxies", prefixTexts(c.TrustedProxies)))
+	p.field(0, "allowlist", p.flow("allowlist", prefixTexts(c.Allowlist)))
+	p.field(0, "protected", p.flow("protected", prefixTexts(c.Protected)))
 	if c.OwnHosts != nil {
 		p.field(0, "own_hosts", yamltext.Flow(c.OwnHosts))
 	}
@@ -34,7 +34,7 @@ func (c *Config) YAML() string {
 	p.field(0, "memory", yamltext.Size(c.Memory))
 	p.field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
 	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
-	p.field(0, "state", yamltext.Quote(c.State))
+	p.field(0, "state", p.quote("state", c.State))
 	p.field(0, "overlay", strconv.FormatBool(c.Overlay))
 	p.field(0, "samples", strconv.Itoa(c.Samples))
 	who := "operator"
@@ -68,7 +68,10 @@ func (c *Config) RulesDigest() string {
 // printer writes YAML. A struct for the YAML encoder was rejected: its fields and
 // the code that fills it are as long, and it neither quotes what starts with a
 // digit nor writes each list item on one line.
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	variables map[string]string // of the config: texts of its file, by path
+}
 
 func (p *printer) field(indent int, name, value string) {
 	p.WriteString(strings.Repeat("  ", indent) + name + ":")
@@ -171,10 +174,11 @@ func (p *printer) sensors(s *Sensors) {
 	if len(s.AccessLog) > 0 {
 		p.field(1, "accesslog", "")
 	}
-	for _, log := range s.AccessLog {
-		place := "file: " + yamltext.Quote(log.File)
+	for i, log := range s.AccessLog {
+		path := indexed("sensors.accesslog", i)
+		place := "file: " + p.quote(join(path, "file"), log.File)
 		if log.File == "" {
-			place = "listen: " + yamltext.Quote(log.Listen.String()) + log.Access.text()
+			place = "listen: " + p.quote(join(path, "listen"), log.Listen.String()) + log.Access.text()
 		}
 		p.WriteString("    - {" + place + ", format: " + yamltext.Quote(log.Format) + ", emit: " + yamltext.Flow(kindTexts(log.Emit)) + "}\n")
 	}

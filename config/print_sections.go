@@ -16,12 +16,13 @@ func (p *printer) listen(l *Listen) {
 	} else {
 		p.field(1, "auth", "")
 	}
-	for _, auth := range l.Auth {
+	for i, auth := range l.Auth {
+		path := indexed("listen.auth", i)
 		emit := "nothing"
 		if auth.Emit&edgeguard.KindRequest != 0 {
 			emit = "request"
 		}
-		text := fmt.Sprintf("%s, trust: %s, emit: %s", yamltext.Quote(auth.Address.String()), yamltext.Flow(prefixTexts(auth.Trust)), emit)
+		text := fmt.Sprintf("%s, trust: %s, emit: %s", p.quote(join(path, "address"), auth.Address.String()), p.flow(join(path, "trust"), prefixTexts(auth.Trust)), emit)
 		if auth.Header != "" {
 			text += ", header: " + yamltext.Quote(auth.Header)
 		}
@@ -36,34 +37,35 @@ func (p *printer) listen(l *Listen) {
 	} else {
 		p.field(1, "admin", "")
 	}
-	for _, admin := range l.Admin {
-		text := yamltext.Quote(admin.Address.String())
+	for i, admin := range l.Admin {
+		path := indexed("listen.admin", i)
+		text := p.quote(join(path, "address"), admin.Address.String())
 		if admin.TokenFile != "" {
-			text += ", token_file: " + yamltext.Quote(admin.TokenFile)
+			text += ", token_file: " + p.quote(join(path, "token_file"), admin.TokenFile)
 		}
 		if admin.ReaderTokenFile != "" {
-			text += ", reader_token_file: " + yamltext.Quote(admin.ReaderTokenFile)
+			text += ", reader_token_file: " + p.quote(join(path, "reader_token_file"), admin.ReaderTokenFile)
 		}
 		if admin.NoConsole {
 			text += ", console: false"
 		}
-		text += admin.ProxyAuth.text()
+		text += p.proxyAuth(join(path, "proxy_auth"), &admin.ProxyAuth)
 		text += admin.Access.text() + fmt.Sprintf(", connections: %d", admin.Connections)
 		p.field(2, "- {address", text+"}")
 	}
 }
 
-// text is empty where no proxy logs people in.
-func (p *ProxyAuth) text() string {
-	if !p.Set {
+// proxyAuth is empty where no proxy logs people in.
+func (p *printer) proxyAuth(path string, a *ProxyAuth) string {
+	if !a.Set {
 		return ""
 	}
-	text := fmt.Sprintf(", proxy_auth: {user: %s, role: %s", yamltext.Quote(p.User), yamltext.Quote(p.Role))
-	if len(p.From) > 0 {
-		text += ", from: " + yamltext.Flow(prefixTexts(p.From))
+	text := fmt.Sprintf(", proxy_auth: {user: %s, role: %s", yamltext.Quote(a.User), yamltext.Quote(a.Role))
+	if len(a.From) > 0 {
+		text += ", from: " + p.flow(join(path, "from"), prefixTexts(a.From))
 	}
-	if p.SecretFile != "" {
-		text += ", secret_file: " + yamltext.Quote(p.SecretFile)
+	if a.SecretFile != "" {
+		text += ", secret_file: " + p.quote(join(path, "secret_file"), a.SecretFile)
 	}
 	return text + "}"
 }
@@ -88,9 +90,9 @@ func (p *printer) enforce(e *Enforce) {
 	if len(e.Files) > 0 {
 		p.field(1, "files", "")
 	}
-	for _, f := range e.Files {
+	for i, f := range e.Files {
 		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
-			yamltext.Quote(f.File), f.Format, yamltext.Quote(f.Name), f.Kernel, yamltext.Duration(f.Every), onRemove(f.KeepRemoved))
+			p.quote(join(indexed("enforce.files", i), "file"), f.File), f.Format, yamltext.Quote(f.Name), f.Kernel, yamltext.Duration(f.Every), onRemove(f.KeepRemoved))
 		if len(f.Reload) > 0 {
 			text += ", reload: " + yamltext.Flow(f.Reload)
 		}
@@ -101,7 +103,7 @@ func (p *printer) enforce(e *Enforce) {
 		if h.ACL == "" {
 			list = "map: " + yamltext.Quote(h.Map)
 		}
-		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", yamltext.Quote(h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
+		p.field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", p.quote("enforce.haproxy.socket", h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
 	}
 	if e.NFTables != nil {
 		p.field(1, "nftables", fmt.Sprintf("{table: %s}", yamltext.Quote(e.NFTables.Table)))
@@ -114,28 +116,28 @@ func (p *printer) fleet(f *Fleet) {
 	}
 	p.field(0, "fleet", "")
 	if f.Cluster || len(f.Redis) > 1 {
-		p.field(1, "redis", yamltext.Flow(f.Redis))
+		p.field(1, "redis", p.flow("fleet.redis", f.Redis))
 	} else {
-		p.field(1, "redis", yamltext.Quote(strings.Join(f.Redis, "")))
+		p.field(1, "redis", p.quote("fleet.redis", strings.Join(f.Redis, "")))
 	}
-	p.given(1, "sentinel", f.Sentinel)
+	p.given(1, "fleet", "sentinel", f.Sentinel)
 	p.field(1, "namespace", yamltext.Quote(f.Namespace))
-	p.given(1, "password_file", f.PasswordFile)
-	p.given(1, "loader_file", f.LoaderFile)
+	p.given(1, "fleet", "password_file", f.PasswordFile)
+	p.given(1, "fleet", "loader_file", f.LoaderFile)
 	if f.KeyFile != "" {
 		mode := "accept"
 		if f.RequireKey {
 			mode = "require"
 		}
-		p.field(1, "key_file", yamltext.Quote(f.KeyFile))
+		p.field(1, "key_file", p.quote("fleet.key_file", f.KeyFile))
 		p.field(1, "key_mode", mode)
 	}
 	if f.TLS != (TLS{}) {
 		p.field(1, "tls", "")
-		p.given(2, "ca_file", f.TLS.CAFile)
-		p.given(2, "cert_file", f.TLS.CertFile)
-		p.given(2, "key_file", f.TLS.KeyFile)
-		p.given(2, "server_name", f.TLS.ServerName)
+		p.given(2, "fleet.tls", "ca_file", f.TLS.CAFile)
+		p.given(2, "fleet.tls", "cert_file", f.TLS.CertFile)
+		p.given(2, "fleet.tls", "key_file", f.TLS.KeyFile)
+		p.given(2, "fleet.tls", "server_name", f.TLS.ServerName)
 	}
 	p.field(1, "push", yamltext.Duration(f.Push))
 	p.field(1, "max_nodes", fmt.Sprint(f.MaxNodes))
@@ -149,8 +151,8 @@ func (p *printer) fleet(f *Fleet) {
 }
 
 // given writes a field that has no default, if it is set.
-func (p *printer) given(indent int, name, value string) {
+func (p *printer) given(indent int, section, name, value string) {
 	if value != "" {
-		p.field(indent, name, yamltext.Quote(value))
+		p.field(indent, name, p.quote(join(section, name), value))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -29,8 +30,10 @@ type reader struct {
 	listens            map[Address]string  // who listens where, by path
 	lines              []string            // of the file
 	anchors            map[string]ast.Node // the values of aliases
-	shipped            []shippedRule       // of presets
-	own                int                 // how many rules are the file's own; those of presets follow
+	lookup             func(name string) (value string, set bool)
+	variables          map[string]string // the texts of the file that were expanded, by path
+	shipped            []shippedRule     // of presets
+	own                int               // how many rules are the file's own; those of presets follow
 	nodes              int
 }
 
@@ -42,6 +45,7 @@ func newReader(file string) *reader {
 		thinned: make(map[string]bool),
 		listens: make(map[Address]string),
 		anchors: make(map[string]ast.Node),
+		lookup:  os.LookupEnv, variables: make(map[string]string),
 	}
 }
 

@@ -25,7 +25,7 @@ func (n node) redisAddresses() (addresses []redisAddress, isList bool) {
 
 // redis reads the address of a Redis server.
 func (n node) redis() (redisAddress, bool) {
-	text, ok := n.text()
+	text, ok := n.value()
 	if !ok {
 		return redisAddress{}, false
 	}

@@ -59,7 +59,7 @@ func ruleFields(spec *rules.Spec) fields {
 			n.list(func(n node) { spec.Escalate = append(spec.Escalate, n.duration(leastBlock)) })
 		},
 		"while_over":    func(n node) { spec.WhileOver = n.truth() },
-		"when":          func(n node) { spec.When, _ = n.text() },
+		"when":          func(n node) { spec.When, _ = n.literal() },
 		"wide":          func(n node) { spec.Wide = n.wide() },
 		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
 		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },

@@ -10,13 +10,20 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"edgeguard/config/prefix"
 	"edgeguard/config/yamltext"
 	"edgeguard/internal/nearest"
 )
 
-// text reads text that is written as text: a number or a truth value would be
-// read differently by the next tool, so it requires quotes.
+// text reads text in which no variable of the environment can be meant.
 func (n node) text() (string, bool) {
+	text, ok := n.literal()
+	return text, ok && n.plain(text)
+}
+
+// literal reads text that is written as text: a number or a truth value would be
+// read differently by the next tool, so it requires quotes. A dollar is a dollar.
+func (n node) literal() (string, bool) {
 	if !n.within() {
 		return "", false
 	}
@@ -39,18 +46,24 @@ func (n node) text() (string, bool) {
 
 // word reads text or a number, as it is written.
 func (n node) word() (string, bool) {
+	text, ok := n.literalWord()
+	return text, ok && n.plain(text)
+}
+
+// literalWord is word where a dollar is a dollar.
+func (n node) literalWord() (string, bool) {
 	switch v := n.ast.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
 		return v.GetToken().Value, n.within()
 	}
-	return n.text()
+	return n.literal()
 }
 
-// words reads a list of words, or one word.
+// words reads a list of words, or one word. They may be patterns, so a dollar is a dollar.
 func (n node) words() []string {
 	words := []string{}
 	n.list(func(item node) {
-		if word, ok := item.word(); ok {
+		if word, ok := item.literalWord(); ok {
 			words = append(words, word)
 		}
 	})
@@ -167,56 +180,23 @@ func (n node) size(least int64) int64 {
 	return 0
 }
 
-// flaw is what is wrong with a value, and what to do about it.
-type flaw struct{ text, fix string }
-
 // prefixes reads a list of prefixes and addresses.
 func (n node) prefixes() []netip.Prefix {
 	var prefixes []netip.Prefix
 	n.list(func(item node) {
-		text, ok := item.word()
+		text, ok := item.expanded(item.literalWord())
 		if !ok {
 			return
 		}
-		prefix, flaw := parsePrefix(text)
-		if flaw.text != "" {
-			item.wrong(flaw.text, flaw.fix)
+		p, wrong, fix := prefix.Parse(text)
+		if written, has := n.r.variables[textAt(item.path)]; has && wrong != "" {
+			wrong, fix = fmt.Sprintf("%q expands to an invalid prefix", clip(written)), prefix.Forms
+		}
+		if wrong != "" {
+			item.wrong(wrong, fix)
 			return
 		}
-		prefixes = append(prefixes, prefix)
+		prefixes = append(prefixes, p)
 	})
 	return prefixes
-}
-
-// parsePrefix reads "192.0.2.0/24" or "192.0.2.1". What could be read in two
-// ways is refused: octets with a leading zero, bits beyond the prefix length,
-// IPv4 mapped into IPv6. What is wrong is empty if nothing is.
-func parsePrefix(text string) (prefix netip.Prefix, wrong flaw) {
-	prefix, err := netip.ParsePrefix(text)
-	if !strings.Contains(text, "/") {
-		var addr netip.Addr
-		addr, err = netip.ParseAddr(text)
-		if addr.Zone() != "" {
-			return prefix, flaw{fmt.Sprintf("%q has an IPv6 zone", clip(text)), "remove the zone"}
-		}
-		prefix = netip.PrefixFrom(addr, addr.BitLen())
-	}
-	switch {
-	case err != nil:
-		return prefix, flaw{
-			fmt.Sprintf("invalid prefix %q", clip(text)),
-			"use 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros",
-		}
-	case prefix.Addr().Is4In6():
-		return prefix, flaw{
-			fmt.Sprintf("%q is an IPv4 address written as IPv6", clip(text)),
-			"use " + prefix.Addr().Unmap().String(),
-		}
-	case prefix != prefix.Masked():
-		return prefix, flaw{
-			fmt.Sprintf("%q has host bits set", clip(text)),
-			fmt.Sprintf("use %v or %v", prefix.Masked(), prefix.Addr()),
-		}
-	}
-	return prefix, flaw{}
 }

@@ -47,7 +47,7 @@ func (c *Config) read(n node) {
 // folder reads an absolute path: a relative one would depend on where the
 // program was started.
 func (n node) folder() string {
-	text, ok := n.text()
+	text, ok := n.value()
 	if ok && !strings.HasPrefix(text, "/") {
 		n.wrong("is not an absolute path", "use a path such as /var/lib/edgeguard")
 	}
@@ -74,7 +74,7 @@ func (s *Sensors) read(n node) {
 
 func (l *AccessLog) read(n node) {
 	n.mapping(fields{
-		"file": func(n node) { l.File, _ = n.text() },
+		"file": func(n node) { l.File, _ = n.value() },
 		"listen": func(n node) {
 			l.Listen = n.address("unixgram", "unix", "tcp")
 			if !l.Listen.Local() {
@@ -84,7 +84,7 @@ func (l *AccessLog) read(n node) {
 		},
 		"mode":   func(n node) { l.Mode = n.mode() },
 		"group":  func(n node) { l.Group = n.group() },
-		"format": func(n node) { l.Format, _ = n.text() },
+		"format": func(n node) { l.Format, _ = n.literal() },
 		"emit": func(n node) {
 			l.Emit = 0
 			n.list(func(n node) {
