@@ -22,14 +22,14 @@ dist: ## a release in dist/: binaries, .deb, .rpm, archives, checksums
 
 test: ## install what the tests need, then run them all
 	@scripts/need redis-server nginx:nginx-light apache2 caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
-	@scripts/gotest ./...
+	@scripts/gotest -p 3 ./...
 
 bare: ## what the README says, on a minimal Debian with Go and make and nothing else
 	@scripts/bare
 
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -race -timeout 20m ./...
+	@scripts/gotest -p 3 -race -timeout 20m ./...
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }

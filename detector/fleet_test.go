@@ -51,7 +51,7 @@ func (f *fleet) takeTold() (told []edgeguard.Action) {
 // TestFleetOracle is TestOracle with a fleet: a rest of it in some slots,
 // totals of it at random moments, and now and then its loss.
 func TestFleetOracle(t *testing.T) {
-	for round := range 20 {
+	for round := range rounds(20) {
 		seed := rand.Uint64()
 		set := compile(t,
 			rules.Spec{Name: "site", Threshold: 40, Guard: "1", BlockFor: time.Minute, Escalate: []time.Duration{2 * time.Minute, time.Hour}},

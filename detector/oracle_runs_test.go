@@ -17,7 +17,7 @@ import (
 
 // TestOracle holds Decide and DecideBatch against the slow twin.
 func TestOracle(t *testing.T) {
-	for round := range 20 {
+	for round := range rounds(20) {
 		holdAgainstOracle(t, mixed(t), rand.Uint64(), round, nil)
 	}
 }
@@ -118,7 +118,7 @@ func compareTold(t *testing.T, about string, got, want []edgeguard.Crossing) {
 // TestOracleOfBlocks is TestOracle with random rules whose blocks meet: of other
 // lengths and widths, with steps, and while the count is over.
 func TestOracleOfBlocks(t *testing.T) {
-	for round := range 15 {
+	for round := range rounds(15) {
 		seed := rand.Uint64()
 		holdAgainstOracle(t, randomBlocks(t, rand.New(rand.NewPCG(seed, 2))), seed, round, nil)
 	}

@@ -97,7 +97,7 @@ func TestWideOracle(t *testing.T) {
 		rules.Spec{Name: "paths-many", Distinct: "path", Threshold: 30, BlockFor: time.Minute},
 		rules.Spec{Name: "each", Key: rules.Group{V6: 128}, Window: 3 * time.Minute, Threshold: 5, BlockFor: 20 * time.Second},
 	)
-	for round := range 12 {
+	for round := range rounds(12) {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, 2))
 		nows, events := randomEvents(r, 4000)

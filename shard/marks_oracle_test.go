@@ -96,7 +96,7 @@ func TestMarks(t *testing.T) {
 				mem := NewMemory(64 << 20)
 				table, want := New(mem, c), newSights(c)
 				r := &traffic{Rand: random(t), past: 1000, keys: run.keys}
-				for i := range 30_000 {
+				for i := range rounds(30_000) {
 					op := show(r.Rand, r.op(), run.values)
 					got, expected := table.Add(&op), want.add(&op)
 					if got != expected {

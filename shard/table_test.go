@@ -29,7 +29,7 @@ func TestOracle(t *testing.T) {
 				mem := NewMemory(64 << 20)
 				table, want := New(mem, c.Config), newLog(c.Config)
 				r := &traffic{Rand: random(t), past: 1000, keys: keys}
-				for i := range 60_000 {
+				for i := range rounds(60_000) {
 					op := r.op()
 					got, expected := table.Add(&op), want.add(&op)
 					if got != expected {

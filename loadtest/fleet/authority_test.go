@@ -36,8 +36,10 @@ var attacks = []attack{
 // overrides nothing that is protected.
 func TestThief(t *testing.T) {
 	notUnderRace(t)
+	t.Parallel()
 	for _, mode := range []keyMode{noKey, accept, require} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			for _, a := range attacks {
 				t.Run(a.name, func(t *testing.T) {
 					t.Parallel()

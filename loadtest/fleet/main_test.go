@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if set := flag.Lookup("test.parallel"); set.Value.String() == set.DefValue {
 		// These tests wait for each other's Redis and clocks, not for a
 		// processor.
-		_ = flag.Set("test.parallel", strconv.Itoa(size(8, 2)))
+		_ = flag.Set("test.parallel", strconv.Itoa(size(10, 2)))
 	}
 	// A pool that could not connect tries on by itself, and notices within a
 	// second that it was closed.

@@ -24,6 +24,7 @@ var weblogs = []string{"weblog-wordpress-2016", "weblog-joomla-almhuette-2019", 
 
 // TestRealLogs compares the proposals with the rules as they are, by the labels.
 func TestRealLogs(t *testing.T) {
+	skipUnderRace(t)
 	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +110,7 @@ func TestNobodyIsProposed(t *testing.T) {
 // TestProposedRules counts, by the labels, what the rules catch that tune proposes for
 // real logs.
 func TestProposedRules(t *testing.T) {
+	skipUnderRace(t)
 	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -211,6 +213,7 @@ func (o *once) Next() ([]edgeguard.Event, error) {
 // TestWantedTraffic: of traffic that a site wants no proposal refuses an address, each
 // kind alone and all together, with an attack and without.
 func TestWantedTraffic(t *testing.T) {
+	skipUnderRace(t)
 	sets := map[string][]benign.Scene{"all": benign.Scenes()}
 	for _, scene := range benign.Scenes() {
 		sets[scene.Name] = []benign.Scene{scene}
@@ -250,5 +253,12 @@ func TestWantedTraffic(t *testing.T) {
 				t.Errorf("%s: the proposals find %d", name, attackers)
 			}
 		}
+	}
+}
+
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("figures are the same under the race detector, and take ten times as long")
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package tuned
+
+const raceEnabled = false
