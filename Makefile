@@ -27,6 +27,11 @@ test: ## install what the tests need, then run them all
 bare: ## what the README says, on a minimal Debian with Go and make and nothing else
 	@scripts/bare
 
+test-box: ## README.md and docs/operations.md, followed literally in a booted Debian
+	@scripts/need debootstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring ip:iproute2 unshare:util-linux nsenter:util-linux git
+	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ONLY=$$(go env GOARCH) scripts/dist
+	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./loadtest/box
+
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
 	@scripts/gotest -p 3 -race -timeout 20m ./...
@@ -73,4 +78,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist test bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
+.PHONY: build install dist test test-box bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean

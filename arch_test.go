@@ -96,6 +96,7 @@ var floors = map[string]floor{
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
 	"hostaddr":                  {imports: []string{""}},
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
+	"loadtest/box":              {},
 	"loadtest/console":          {imports: []string{"*"}},
 	"loadtest/scale":            {imports: []string{"*"}},
 	"loadtest/authhop":          {imports: []string{"*"}},

@@ -1,0 +1,166 @@
+package box
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A step is a block of a page that a scenario follows.
+type step struct {
+	where     string // page:line of its fence
+	scenarios []string
+	lang      string
+	path      string // of the file to write; else the text is run
+	text      string
+	reason    string // why it is not tested
+}
+
+var (
+	fence = regexp.MustCompile("^( *)```([a-z]*)$")
+	mark  = regexp.MustCompile(`^<!-- box: (?:no, (.+)|([a-z0-9-]+(?:,[a-z0-9-]+)*)(?: (/\S+))?) -->$`)
+	named = regexp.MustCompile(`^# (/\S+)$`)
+)
+
+// stepsOf returns the blocks of a page. One without a mark has neither a
+// scenario nor a reason.
+func stepsOf(page, text string) ([]step, error) {
+	var steps []step
+	var open *step
+	var indent, comment string
+	for i, line := range strings.Split(text, "\n") {
+		bare := strings.TrimSpace(line)
+		switch found := fence.FindStringSubmatch(line); {
+		case open != nil && bare == "```":
+			steps, open = append(steps, parts(*open)...), nil
+		case open != nil:
+			open.text += strings.TrimPrefix(line, indent) + "\n"
+		case found != nil:
+			indent = found[1]
+			open = &step{where: fmt.Sprintf("%s:%d", page, i+1), lang: found[2]}
+			if err := open.marked(comment); err != nil {
+				return nil, fmt.Errorf("%s: %w", open.where, err)
+			}
+			comment = ""
+		case strings.HasPrefix(bare, "<!-- box:"):
+			comment = bare
+		case bare != "" && comment != "":
+			return nil, fmt.Errorf("%s:%d: %s is not followed by a block", page, i, comment)
+		}
+	}
+	return steps, nil
+}
+
+// marked reads the comment above a block.
+func (s *step) marked(comment string) error {
+	if comment == "" {
+		return nil
+	}
+	found := mark.FindStringSubmatch(comment)
+	if found == nil {
+		return fmt.Errorf("%s: write <!-- box: NAME -->, <!-- box: NAME /a/path --> or <!-- box: no, REASON -->", comment)
+	}
+	s.reason, s.path = found[1], found[3]
+	if found[2] != "" {
+		s.scenarios = strings.Split(found[2], ",")
+	}
+	return nil
+}
+
+// parts returns a block with several files, each below "# /its/path", as one
+// step for each file.
+func parts(s step) []step {
+	first, _, _ := strings.Cut(s.text, "\n")
+	if s.path != "" || !named.MatchString(first) {
+		return []step{s}
+	}
+	var files []step
+	for line := range strings.Lines(s.text) {
+		if found := named.FindStringSubmatch(strings.TrimSpace(line)); found != nil {
+			file := s
+			file.path, file.text = found[1], ""
+			files = append(files, file)
+		}
+		files[len(files)-1].text += line
+	}
+	return files
+}
+
+// pages are those whose blocks are followed.
+var pages = []string{"README.md", "docs/operations.md"}
+
+// allSteps returns the blocks of all pages.
+func allSteps(t *testing.T) []step {
+	t.Helper()
+	var all []step
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := stepsOf(page, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, steps...)
+	}
+	return all
+}
+
+// TestEveryMarkHasAScenario fails when a block names a scenario that does not
+// exist, or when the last block of a scenario has left the pages.
+func TestEveryMarkHasAScenario(t *testing.T) {
+	marked := make(map[string]bool)
+	for _, s := range allSteps(t) {
+		for _, name := range s.scenarios {
+			marked[name] = true
+			if !slices.ContainsFunc(scenarios, func(have scenario) bool { return slices.Contains(have.follows, name) }) {
+				t.Errorf("%s: there is no scenario %s", s.where, name)
+			}
+		}
+	}
+	for _, s := range scenarios {
+		for _, name := range s.follows {
+			if !marked[name] {
+				t.Errorf("no block of %s is marked <!-- box: %s -->", strings.Join(pages, ", "), name)
+			}
+		}
+	}
+}
+
+func TestStepsOf(t *testing.T) {
+	const page = "text\n\n" +
+		"   <!-- box: one,two -->\n   ```sh\n   echo a\n     echo b\n   ```\n" +
+		"<!-- box: one /etc/a.yaml -->\n\n```yaml\n# a: 1\n```\n" +
+		"<!-- box: one -->\n```ini\n# /etc/b\n[B]\n\n# /etc/c\n[C]\n```\n" +
+		"<!-- box: no, it needs a fleet -->\n```sh\nrm x\n```\n" +
+		"```\nbare <!-- box: one -->\n```\n"
+	steps, err := stepsOf("p.md", page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range steps {
+		got = append(got, fmt.Sprintf("%s|%s|%s|%s|%q|%s", s.where, strings.Join(s.scenarios, "+"), s.lang, s.path, s.text, s.reason))
+	}
+	want := []string{
+		`p.md:4|one+two|sh||"echo a\n  echo b\n"|`,
+		`p.md:10|one|yaml|/etc/a.yaml|"# a: 1\n"|`,
+		`p.md:14|one|ini|/etc/b|"# /etc/b\n[B]\n\n"|`,
+		`p.md:14|one|ini|/etc/c|"# /etc/c\n[C]\n"|`,
+		`p.md:22||sh||"rm x\n"|it needs a fleet`,
+		`p.md:25||||"bare <!-- box: one -->\n"|`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, bad := range []string{"<!-- box: One -->\n```\n```\n", "<!-- box: one -->\ntext\n```\n```\n", "<!-- box: no -->\ntext\n"} {
+		if _, err := stepsOf("p.md", bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
