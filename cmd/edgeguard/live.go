@@ -18,8 +18,11 @@ import (
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
+	"edgeguard/cmd/edgeguard/setup"
 	"edgeguard/cmd/edgeguard/snippets/command"
+	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
+	"edgeguard/node"
 )
 
 // liveCommands are those that run a node or talk to one.
@@ -29,7 +32,17 @@ func liveCommands(e *env) []*cobra.Command {
 		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
 		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
+		setup.Command(setupEnv(e)),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
+	}
+}
+
+// setupEnv is e as setup uses it.
+func setupEnv(e *env) *setup.Env {
+	return &setup.Env{
+		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig,
+		Unit: unit.Read, DropIn: "/etc/systemd/system/" + unit.Name + ".d/setup.conf",
+		Check: node.Check, NoArguments: noArguments, Usage: asUsage,
 	}
 }
 
@@ -54,7 +67,7 @@ func blocksEnv(e *env) *blocks.Env {
 func observeEnv(e *env) *observe.Program {
 	return &observe.Program{
 		Stdout: e.stdout, Colour: e.colour, Width: e.width, Node: askNode, NoArguments: noArguments,
-		Usage: func(err error) error { return usageError{err} },
+		Usage: asUsage,
 	}
 }
 

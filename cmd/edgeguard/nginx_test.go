@@ -100,7 +100,13 @@ func (s *site) startNginx(backend string) {
 		user = "user root;" // the workers must get into the test's folder
 	}
 	s.write("nginx.conf", fmt.Sprintf(nginxConfig, user, s.dir, backend))
-	nginx := exec.Command("nginx", "-c", filepath.Join(s.dir, "nginx.conf"))
+	s.runNginx(filepath.Join(s.dir, "nginx.conf"))
+}
+
+// runNginx runs nginx with a configuration until the test ends.
+func (s *site) runNginx(config string) {
+	s.t.Helper()
+	nginx := exec.Command("nginx", "-c", config)
 	if err := nginx.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,222 @@
+// Package setup has the command `edgeguard setup`: it looks for the proxies and the logs
+// of this host, says what it found, and writes a first config that counts from them.
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/config"
+	"edgeguard/internal/safetext"
+	"edgeguard/setup"
+	"edgeguard/setup/proxyconf"
+)
+
+// Env is what the command uses of the program and of the outside world.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	DefaultConfig  string
+	// Unit returns the node's unit, and DropIn is where groups are added to it.
+	Unit   func(context.Context) (unit.Unit, error)
+	DropIn string
+	// Check is what `edgeguard check` does beyond reading a config.
+	Check       func(*config.Config) error
+	NoArguments cobra.PositionalArgs
+	Usage       func(error) error // makes an error one of the command line
+}
+
+// options are the flags.
+type options struct {
+	config               string
+	yes, replace, dryRun bool
+	proxies, logs        []string
+}
+
+// Command returns the command.
+func Command(e *Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "setup",
+		Short: "Find the proxies and logs of this host, and write a config that counts from them",
+		Long: `setup reads the configurations of nginx, Apache, HAProxy, Caddy and Traefik, and the
+last lines of the logs that they name. It says what it found, and writes a config
+in mode monitor that counts from these logs: nothing is blocked. It asks before it
+writes. A config that was changed is replaced only after a question of its own, or
+with --replace; it is kept beside as .bak. Run it as root.
+
+It exits 1 if it finds no log that can be counted, or may not write.`,
+		Example: `  edgeguard setup
+  edgeguard setup --yes
+  edgeguard setup --dry-run > edgeguard.yaml
+  edgeguard setup --proxy nginx=/opt/nginx/nginx.conf --log json=/srv/app/access.log`,
+		Args: e.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), e, &o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.config, "config", e.DefaultConfig, "write this `FILE`")
+	f.BoolVar(&o.yes, "yes", false, "write without asking, unless the config was changed by hand")
+	f.BoolVar(&o.replace, "replace", false, "with --yes: replace a config that was changed by hand, too")
+	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print the config")
+	f.StringArrayVar(&o.proxies, "proxy", nil, "look at this configuration only, `NAME=FILE`, such as nginx=/opt/nginx.conf (may be repeated)")
+	f.StringArrayVar(&o.logs, "log", nil, "count this log, too, `FILE` or FORMAT=FILE (may be repeated)")
+	return c
+}
+
+func run(ctx context.Context, e *Env, o *options) error {
+	places, given, err := o.read()
+	if err != nil {
+		return e.Usage(err)
+	}
+	report := e.Stdout
+	if o.dryRun {
+		report = e.Stderr
+	}
+	u, err := e.Unit(ctx)
+	if err != nil {
+		fmt.Fprintf(report, "note: %v\n", err)
+		u = unit.Unit{}
+	}
+	sources := find(report, places, given, account(&u))
+	if len(o.proxies) == 0 {
+		unknown(report, sources)
+	}
+	if setup.Followed(sources) == 0 {
+		return errors.New("found no log that can be counted: name one with --log FILE, or let the proxy ask before each request (edgeguard snippets), which needs no log. Nothing was written")
+	}
+	text := setup.Config(sources)
+	if err := check(e, report, o.config, text); err != nil {
+		return err
+	}
+	if o.dryRun {
+		_, err = io.WriteString(e.Stdout, text)
+		return err
+	}
+	w := &writing{env: e, options: o, text: text, dropIn: setup.DropIn(sources), unit: u, answers: bufio.NewReader(io.LimitReader(e.Stdin, 1000))}
+	if err := w.write(); err != nil {
+		return err
+	}
+	w.next(sources)
+	return nil
+}
+
+// read reads the flags that name configurations and logs.
+func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err error) {
+	for _, text := range o.proxies {
+		name, file, found := strings.Cut(text, "=")
+		if !found || !slices.Contains(proxyconf.Names(), name) || !strings.HasPrefix(file, "/") {
+			return nil, nil, fmt.Errorf("setup: --proxy %q: use NAME=/PATH with one of %s", text, strings.Join(proxyconf.Names(), ", "))
+		}
+		places = append(places, proxyconf.Place{Proxy: name, File: file})
+	}
+	if len(o.proxies) == 0 {
+		places = proxyconf.Places()
+	}
+	for _, text := range o.logs {
+		log, err := setup.Given(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("setup: --log %w", err)
+		}
+		given = append(given, log)
+	}
+	return places, given, nil
+}
+
+// find looks at the host, and prints what it finds.
+func find(report io.Writer, places []proxyconf.Place, given []proxyconf.Log, account *setup.Account) []setup.Source {
+	var all []setup.Source
+	seen := map[string]bool{}
+	judge := func(log proxyconf.Log) {
+		if log.File != "" && seen[log.File] {
+			return
+		}
+		seen[log.File] = true
+		var l setup.Look
+		if log.Unusable == "" {
+			l = look(log.File)
+		}
+		s := setup.Judge(log, &l, account, time.Now())
+		print(report, &s)
+		all = append(all, s)
+	}
+	for _, place := range places {
+		found, err := proxyconf.Read(place, files{})
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		fmt.Fprintf(report, "%s: %s\n", place.Proxy, safetext.Strip(place.File))
+		if err != nil {
+			fmt.Fprintf(report, "  cannot be read: %s\n", safetext.Strip(err.Error()))
+		}
+		for _, log := range found.Logs {
+			judge(log)
+		}
+		for _, doubt := range found.Doubts {
+			fmt.Fprintf(report, "  note: %s\n", safetext.Strip(doubt))
+		}
+	}
+	for _, log := range given {
+		judge(log)
+	}
+	return all
+}
+
+// print says what was found of a log.
+func print(w io.Writer, s *setup.Source) {
+	word := "left out"
+	if s.Follow {
+		word = "counted "
+	}
+	name := s.File
+	if name == "" {
+		name = s.At
+	}
+	fmt.Fprintf(w, "  %s  %s: %s\n", word, safetext.Strip(name), safetext.Strip(s.Says))
+	if len(s.Groups) > 0 {
+		fmt.Fprintf(w, "            the node needs the group %s to read it\n", safetext.Strip(strings.Join(s.Groups, ", ")))
+	}
+	if s.Fix != "" {
+		fmt.Fprintf(w, "            to do: %s\n", safetext.Strip(s.Fix))
+	}
+}
+
+// check does what `edgeguard check` does with a config.
+func check(e *Env, report io.Writer, name, text string) error {
+	c, err := config.Parse(name, []byte(text))
+	if err == nil {
+		err = e.Check(c)
+	}
+	if err != nil {
+		return fmt.Errorf("the config that would be written is wrong, so nothing was written: %w", err)
+	}
+	for _, w := range c.Warnings {
+		fmt.Fprintf(report, "note: %s\n", safetext.Strip(w.String()))
+	}
+	return nil
+}
+
+// exists reports whether there is a file, and its text.
+func exists(path string) (text string, there bool, err error) {
+	f, _, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", true, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	all, err := io.ReadAll(io.LimitReader(f, mostConfig))
+	return string(all), true, err
+}
+
+var errDeclined = errors.New("nothing was written")

@@ -1,0 +1,161 @@
+package setup
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/internal/atomicfile"
+	"edgeguard/internal/safepath"
+	"edgeguard/internal/words"
+	"edgeguard/packaging"
+	"edgeguard/setup"
+)
+
+// writing is the config, and perhaps a drop-in, on the way to their places.
+type writing struct {
+	env          *Env
+	options      *options
+	text, dropIn string
+	unit         unit.Unit
+	answers      *bufio.Reader
+}
+
+// write asks, and writes.
+func (w *writing) write() error {
+	path := w.options.config
+	old, there, err := exists(path)
+	switch {
+	case err != nil:
+		return err
+	case there && old == w.text:
+		fmt.Fprintf(w.env.Stdout, "\n%s is as it would be written.\n", path)
+	case there && old != packaging.Config:
+		if err := w.agreed(fmt.Sprintf("%s was changed by hand. Replace it, and keep it as %s.bak?", path, path), w.options.yes && w.options.replace); err != nil {
+			return err
+		}
+		if err := keep(path, old); err != nil {
+			return err
+		}
+		err = put(path, w.text)
+	default:
+		if err := w.agreed("Write "+path+"?", w.options.yes); err != nil {
+			return err
+		}
+		err = put(path, w.text)
+	}
+	if err != nil || w.dropIn == "" || !w.unit.Found || path != w.env.DefaultConfig {
+		return err
+	}
+	if err := w.agreed("Add the groups to the unit, in "+w.env.DropIn+"?", w.options.yes); err != nil {
+		return err
+	}
+	return put(w.env.DropIn, w.dropIn)
+}
+
+// agreed asks a question, unless the flags answer it.
+func (w *writing) agreed(question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if w.options.yes {
+		return fmt.Errorf("%s was changed by hand, so it is not replaced: look at `edgeguard setup --dry-run`, and add --replace to replace it", w.options.config)
+	}
+	fmt.Fprintf(w.env.Stdout, "\n%s [y/N] ", question)
+	answer, err := w.answers.ReadString('\n')
+	if err != nil && answer == "" {
+		fmt.Fprintln(w.env.Stdout)
+		return fmt.Errorf("no answer, so %w: use --yes in scripts", errDeclined)
+	}
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return errDeclined
+	}
+	return nil
+}
+
+// put writes a file as a whole. A new one can be read by everybody, as the packaged one:
+// secrets are in files of their own.
+func put(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	place, err := safepath.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }() // it was only used to find the file
+	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o644, Inherit: true})
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := io.WriteString(f, text); err != nil {
+		return err
+	}
+	_, err = f.Commit()
+	return err
+}
+
+// mostKept is how many replaced configs are kept.
+const mostKept = 100
+
+// keep writes a config beside itself, under a name that nothing has yet.
+func keep(path, text string) error {
+	for i := range mostKept {
+		name := path + ".bak"
+		if i > 0 {
+			name = fmt.Sprintf("%s.%d", name, i)
+		}
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(f, text)
+		return errors.Join(err, f.Sync(), f.Close())
+	}
+	return fmt.Errorf("%s has %d copies beside it: remove some", path, mostKept)
+}
+
+// next prints what to do now.
+func (w *writing) next(sources []setup.Source) {
+	out := w.env.Stdout
+	other := ""
+	if w.options.config != w.env.DefaultConfig {
+		other = " --config " + w.options.config
+	}
+	fmt.Fprintf(out, "\n%s counts from %s, and blocks nothing yet.\nNext:\n", w.options.config, words.Plural(setup.Followed(sources), "log", "logs"))
+	fmt.Fprintf(out, "  edgeguard doctor%s\n", other)
+	switch {
+	case other != "":
+		fmt.Fprintf(out, "  edgeguard serve%s\n", other)
+	case w.unit.Active && w.dropIn != "":
+		fmt.Fprintf(out, "  systemctl daemon-reload\n  systemctl restart edgeguard\n")
+	case w.unit.Active:
+		fmt.Fprintf(out, "  systemctl reload edgeguard\n")
+	default:
+		fmt.Fprintf(out, "  systemctl enable --now edgeguard\n")
+	}
+	fmt.Fprintf(out, "  edgeguard top%s\n", other)
+	var proxies []string
+	for i := range sources {
+		if p := sources[i].Proxy; sources[i].Follow && slices.Contains(snippets, p) && !slices.Contains(proxies, p) {
+			proxies = append(proxies, p)
+		}
+	}
+	for _, p := range proxies {
+		fmt.Fprintf(out, "When it would block the right addresses, this is what %s needs to refuse them:\n  edgeguard snippets %s%s\n", p, p, other)
+	}
+}
+
+// snippets are the proxies that `edgeguard snippets` has something for.
+var snippets = []string{"nginx", "haproxy", "caddy", "traefik"}

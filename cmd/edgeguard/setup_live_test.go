@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"edgeguard/internal/freeport"
+)
+
+// TestSetupBesideNginx runs setup on a copy of the configuration that Debian's nginx
+// installs, starts that nginx and a node with the config that was written, and has a
+// request counted from its log.
+func TestSetupBesideNginx(t *testing.T) {
+	const stock = "/etc/nginx"
+	if _, err := os.Stat(stock + "/sites-available/default"); err != nil {
+		t.Skip("Debian's nginx is not installed: scripts/need nginx:nginx-light")
+	}
+	s := emptySite(t)
+	_ = os.CopyFS(filepath.Join(s.dir, "nginx"), os.DirFS(stock)) // links to what is outside are made below
+	s.write("access.log", "")
+	s.moved("nginx/nginx.conf", "modules-enabled", "no-modules", "/etc/nginx/", s.dir+"/nginx/", "/var/log/nginx/", s.dir+"/", "/run/nginx.pid", s.dir+"/nginx.pid",
+		"user www-data;", "daemon off;"+asRoot(),
+		"http {", "http { set_real_ip_from 127.0.0.1; real_ip_header X-Test-Client;"+temporary(s.dir))
+	if err := os.RemoveAll(filepath.Join(s.dir, "nginx/sites-enabled")); err != nil {
+		t.Fatal(err)
+	}
+	s.moved("nginx/sites-available/default", "listen 80 default_server", "listen "+s.front+" default_server", "listen [::]:80 default_server;", "")
+	if err := os.Mkdir(filepath.Join(s.dir, "nginx/sites-enabled"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(s.dir, "nginx/sites-available/default"), filepath.Join(s.dir, "nginx/sites-enabled/default")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := edgeguardCommand("setup", "--yes", "--proxy", "nginx="+s.dir+"/nginx/nginx.conf", "--config", s.dir+"/config.yaml").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "counted   "+s.dir+"/access.log") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.moved("config.yaml", "/run/edgeguard/auth.sock", s.dir+"/auth.sock", "unix:/run/edgeguard/admin.sock\", group: edgeguard-admin", "unix:"+s.dir+"/admin.sock\"",
+		"127.0.0.1:9190", freeport.Address(t), "/var/lib/edgeguard", s.dir+"/state")
+	s.runNginx(filepath.Join(s.dir, "nginx/nginx.conf"))
+	s.start()
+	s.want("203.0.113.9", 3, http.StatusNotFound)
+	s.eventually("the requests are counted from the log", func() bool {
+		_, body, err := status("unix:"+s.dir+"/admin.sock", "/api/v1/explain/203.0.113.9", nil)
+		return err == nil && strings.Contains(body, `"count":3`)
+	})
+	s.stop(syscall.SIGTERM)
+}
+
+// moved replaces texts in a file of the site.
+func (s *site) moved(name string, pairs ...string) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write(name, strings.NewReplacer(pairs...).Replace(string(text)))
+}
+
+// asRoot lets nginx's workers into the test's folder.
+func asRoot() string {
+	if os.Geteuid() == 0 {
+		return " user root;"
+	}
+	return ""
+}
+
+// temporary are nginx's folders of temporary files.
+func temporary(dir string) (text string) {
+	for _, what := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		text += fmt.Sprintf(" %s_temp_path %s/%s;", what, dir, what)
+	}
+	return text
+}

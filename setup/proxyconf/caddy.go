@@ -1,0 +1,103 @@
+package proxyconf
+
+import (
+	"path"
+	"strings"
+)
+
+// caddy reads a Caddyfile. Sites without a `log` write no access log.
+type caddy struct {
+	*source
+	folder   string
+	blocks   []string // "" of a block without a name: the global options
+	log      *Log     // the one that is being read
+	standard *Log     // the output of the default logger
+	logs     []Log
+}
+
+func readCaddy(s *source, file string) error {
+	c := &caddy{source: s, folder: path.Dir(file)}
+	if err := c.file(file, 0); err != nil {
+		return err
+	}
+	for _, l := range c.logs {
+		if l.File == "" && l.Unusable == "" { // as the default logger
+			l.Unusable = "goes to standard error: add `output file /var/log/caddy/access.log` to it"
+			if c.standard != nil {
+				l.File, l.Format, l.Unusable = c.standard.File, c.standard.Format, c.standard.Unusable
+			}
+		}
+		s.add(l)
+	}
+	if len(c.logs) == 0 {
+		s.doubt("%s: no site has a log: add `log { output file /var/log/caddy/access.log }` to each site, or see edgeguard snippets caddy", file)
+	}
+	return nil
+}
+
+func (c *caddy) file(file string, depth int) error {
+	text, err := c.read(file)
+	if err != nil {
+		return err
+	}
+	lex := lexer{text: text, line: 1, lines: true, quote: "\"`"}
+	for {
+		s, ok := lex.next()
+		if !ok {
+			return nil
+		}
+		c.statement(&s, file, depth)
+	}
+}
+
+func (c *caddy) statement(s *statement, file string, depth int) {
+	switch {
+	case s.word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
+		c.log = &Log{At: at(file, s.line), Format: "json"}
+		if s.end != "{" {
+			c.end()
+		}
+	case c.log != nil:
+		c.option(s)
+	case s.word(0) == "import" && s.word(1) != "" && strings.ContainsAny(s.word(1), "/*."):
+		c.included(absolute(c.folder, s.word(1)), depth, c.file)
+	}
+	switch s.end {
+	case "{":
+		c.blocks = append(c.blocks, s.word(0))
+	case "}":
+		last := max(0, len(c.blocks)-1)
+		if c.log != nil && last < len(c.blocks) && c.blocks[last] == "log" {
+			c.end()
+		}
+		c.blocks = c.blocks[:last]
+	}
+}
+
+// option reads what is in a log.
+func (c *caddy) option(s *statement) {
+	switch {
+	case s.word(0) == "output" && s.word(1) == "file" && s.word(2) != "":
+		if strings.ContainsAny(s.word(2), "{}") {
+			c.log.Unusable = "its path " + s.word(2) + " has placeholders: name each file with --log"
+		} else {
+			c.log.File = absolute(c.folder, s.word(2))
+		}
+	case s.word(0) == "output" && s.word(1) != "":
+		c.log.Unusable = "goes to " + strings.Join(s.words[1:], " ") + ": add `output file /var/log/caddy/access.log` to it"
+	case s.word(0) == "format" && s.word(1) == "console":
+		c.log.Unusable = "is written for people: use `format json`"
+	}
+}
+
+// end ends a log: one of a site, or that of the default logger.
+func (c *caddy) end() {
+	if c.blocks[0] == "" {
+		if c.log.File != "" || c.log.Unusable != "" {
+			c.standard = c.log
+		}
+	} else if len(c.logs) < mostLogs {
+		c.logs = append(c.logs, *c.log)
+	}
+	c.log = nil
+}

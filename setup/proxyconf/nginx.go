@@ -1,0 +1,134 @@
+package proxyconf
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// nginx reads nginx's configuration. Its files are read, and `nginx -T` is not asked:
+// that opens every log, and so makes those that are missing, as root.
+type nginx struct {
+	*source
+	folder  string // of the first file: includes are relative to it
+	blocks  []string
+	formats map[string]string
+	// forgeable has the field of a JSON format in which a client writes his address.
+	forgeable map[string]string
+	logs      []Log
+	named     []string // the name of each log's format
+	http      bool
+	off       bool
+}
+
+func readNginx(s *source, file string) error {
+	n := &nginx{source: s, folder: path.Dir(file), formats: map[string]string{"combined": "combined"}, forgeable: map[string]string{}}
+	if err := n.file(file, 0); err != nil {
+		return err
+	}
+	if n.http && len(n.logs) == 0 && !n.off { // what it was built with
+		n.logs, n.named = append(n.logs, Log{File: n.prefix("access.log"), At: file + ", by default"}), append(n.named, "combined")
+	}
+	for i := range n.logs {
+		if l := &n.logs[i]; l.Unusable == "" {
+			l.Format = n.formats[n.named[i]]
+			if field := n.forgeable[n.named[i]]; l.Format == "json" && field != "" {
+				l.Unusable = "its format has " + field + ", which clients write: put $remote_addr there"
+			}
+		}
+		n.add(n.logs[i])
+	}
+	return nil
+}
+
+// forged is a field of JSON that is read as the client's address, and holds a header.
+var forged = regexp.MustCompile(`"(?:remote_addr|remote_ip|ip|client_?ip|ClientIP|ClientAddr)"\s*:\s*"?\$\{?(?:http_|proxy_add_)[a-z_]*`)
+
+// prefix returns where a log lies whose path is relative. Distributions build nginx
+// with a folder of its own for the log that it writes by default.
+func (n *nginx) prefix(name string) string {
+	if n.folder == "/etc/nginx" {
+		return absolute("/var/log/nginx", name)
+	}
+	return absolute(path.Join(path.Dir(n.folder), "logs"), name)
+}
+
+func (n *nginx) file(file string, depth int) error {
+	text, err := n.read(file)
+	if err != nil {
+		return err
+	}
+	lex := lexer{text: text, line: 1, quote: `"'`}
+	for {
+		s, ok := lex.next()
+		if !ok {
+			return nil
+		}
+		switch s.end {
+		case "{":
+			n.blocks = append(n.blocks, s.word(0))
+			n.http = n.http || s.word(0) == "http"
+		case "}":
+			n.blocks = n.blocks[:max(0, len(n.blocks)-1)]
+		case ";":
+			n.directive(&s, file, depth)
+		}
+	}
+}
+
+func (n *nginx) directive(s *statement, file string, depth int) {
+	if slices.Contains(n.blocks, "stream") || slices.Contains(n.blocks, "mail") {
+		return // connections, not requests
+	}
+	switch s.word(0) {
+	case "include":
+		if s.word(1) != "" {
+			n.included(absolute(n.folder, s.word(1)), depth, n.file)
+		}
+	case "log_format":
+		words := s.words[min(2, len(s.words)):]
+		if len(words) > 0 && strings.HasPrefix(words[0], "escape=") {
+			words = words[1:]
+		}
+		n.formats[s.word(1)] = named(strings.Join(words, ""))
+		n.forgeable[s.word(1)] = forged.FindString(strings.Join(words, ""))
+	case "access_log":
+		n.log(s, at(file, s.line))
+	case "set_real_ip_from":
+		if strings.HasSuffix(s.word(1), "/0") {
+			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", at(file, s.line), s.word(1))
+		}
+	}
+}
+
+func (n *nginx) log(s *statement, where string) {
+	l := Log{At: where}
+	file := s.word(1)
+	switch {
+	case file == "off" || file == "":
+		n.off = true
+		return
+	case strings.HasPrefix(file, "syslog:"):
+		l.Unusable = "goes to " + file + ": let it go to a file as well"
+	case strings.Contains(file, "$"):
+		l.Unusable = "its path " + file + " has variables: name each file with --log"
+	default:
+		l.File = file
+		if !path.IsAbs(file) {
+			l.File = n.prefix(strings.TrimPrefix(file, "logs/"))
+		}
+	}
+	format := "combined"
+	for _, word := range s.words[min(2, len(s.words)):] {
+		switch {
+		case strings.HasPrefix(word, "if="):
+			n.doubt("%s: only requests of the condition %s are logged", where, word)
+		case !strings.Contains(word, "="):
+			format = word
+		}
+	}
+	if len(n.logs) < mostLogs {
+		n.logs, n.named = append(n.logs, l), append(n.named, format)
+	}
+}

@@ -1,0 +1,138 @@
+package proxyconf
+
+import "strings"
+
+// statement is one directive: its words, and what ends it (";", "{", "}" or, where
+// lines end directives, "").
+type statement struct {
+	words []string
+	end   string
+	line  int
+}
+
+// word returns a word, or "" if there are fewer.
+func (s *statement) word(i int) string {
+	if i < len(s.words) {
+		return s.words[i]
+	}
+	return ""
+}
+
+// lexer splits a text into statements, as nginx does, or as Caddy does where a
+// line's end ends a statement.
+type lexer struct {
+	text  string
+	line  int
+	lines bool // a line's end ends a statement, a semicolon does not
+	quote string
+}
+
+// next returns the next statement; ok is false at the end.
+func (l *lexer) next() (s statement, ok bool) {
+	for {
+		l.space(len(s.words) > 0)
+		if l.text == "" {
+			return s, len(s.words) > 0
+		}
+		if len(s.words) == 0 {
+			s.line = l.line
+		}
+		c := l.text[0]
+		switch {
+		case c == '\n':
+			l.line++
+			l.text = l.text[1:]
+			return s, true
+		case c == ';' && !l.lines, c == '{' && l.brace(), c == '}' && l.brace():
+			if c == '}' && len(s.words) > 0 {
+				return s, true // the brace is the next statement
+			}
+			l.text = l.text[1:]
+			s.end = string(c)
+			return s, true
+		}
+		s.words = append(s.words, l.word())
+	}
+}
+
+// brace reports whether a brace is one by itself. Caddy has placeholders such as
+// {$HOME}; in nginx a brace always is.
+func (l *lexer) brace() bool {
+	return !l.lines || len(l.text) == 1 || strings.IndexByte(" \t\r\n", l.text[1]) >= 0
+}
+
+// space passes over blanks and comments. Within a statement, a line's end is left if
+// it ends the statement.
+func (l *lexer) space(within bool) {
+	for l.text != "" {
+		switch c := l.text[0]; {
+		case c == '#':
+			end := strings.IndexByte(l.text, '\n')
+			if end < 0 {
+				end = len(l.text)
+			}
+			l.text = l.text[end:]
+		case c == '\n' && l.lines && within:
+			return
+		case c == '\n':
+			l.line++
+			l.text = l.text[1:]
+		case c == ' ' || c == '\t' || c == '\r':
+			l.text = l.text[1:]
+		default:
+			return
+		}
+	}
+}
+
+// word takes a word, in quotes or without.
+func (l *lexer) word() string {
+	if c := l.text[0]; strings.IndexByte(l.quote, c) >= 0 {
+		return l.quoted(c)
+	}
+	n := 0
+	for n < len(l.text) {
+		c := l.text[n]
+		if c == '\\' && n+1 < len(l.text) && l.text[n+1] != '\n' {
+			n += 2
+			continue
+		}
+		if !l.lines && c == '$' && n+1 < len(l.text) && l.text[n+1] == '{' { // ${name}
+			if end := strings.IndexByte(l.text[n:], '}'); end >= 0 {
+				n += end + 1
+				continue
+			}
+		}
+		if strings.IndexByte(" \t\r\n", c) >= 0 || !l.lines && strings.IndexByte(";{}", c) >= 0 {
+			break
+		}
+		n++
+	}
+	w := l.text[:max(n, 1)]
+	l.text = l.text[len(w):]
+	return w
+}
+
+// quoted takes a word in quotes. One that is not closed goes to the end.
+func (l *lexer) quoted(quote byte) string {
+	var w []byte
+	i := 1
+	for ; i < len(l.text) && l.text[i] != quote; i++ {
+		if l.text[i] == '\\' && i+1 < len(l.text) && (l.text[i+1] == quote || l.text[i+1] == '\\') {
+			i++
+		}
+		if l.text[i] == '\n' {
+			l.line++
+		}
+		w = append(w, l.text[i])
+	}
+	l.text = l.text[min(i+1, len(l.text)):]
+	return string(w)
+}
+
+// fields splits one line into words, as Apache and HAProxy do.
+func fields(line string) []string {
+	l := lexer{text: line, lines: true, quote: `"'`}
+	s, _ := l.next()
+	return s.words
+}

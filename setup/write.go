@@ -1,0 +1,99 @@
+package setup
+
+import (
+	"slices"
+	"strings"
+
+	"edgeguard/config/yamltext"
+	"edgeguard/internal/safetext"
+)
+
+// Config returns the config that counts from the sources.
+func Config(sources []Source) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range sources {
+		if s := &sources[i]; s.Follow {
+			b.WriteString("    # " + safetext.Strip(s.Proxy+", "+s.At) + "\n")
+			b.WriteString("    - {file: " + yamltext.Quote(s.File) + ", format: " + yamltext.Quote(s.Format) + "}\n")
+		}
+	}
+	b.WriteString(foot)
+	return b.String()
+}
+
+const head = `# Written by edgeguard setup. ` + "`edgeguard check`" + ` prints it with every default filled in;
+# docs/configuration.md explains every key.
+
+# Nothing is enforced yet: ` + "`edgeguard top` and `edgeguard blocks`" + ` show what would
+# be blocked. When that is right, set ` + "`mode: enforce` and run `systemctl reload\n# edgeguard`" + `.
+mode: monitor
+
+listen:
+  # Proxies ask here whether an address is blocked. The logs below count, so
+  # nothing is counted here.
+  auth:
+    - {address: "unix:/run/edgeguard/auth.sock", emit: nothing}
+  # For operators: root, and the members of the group edgeguard-admin. The web
+  # server must not be one. Over TCP without a token nothing can be changed.
+  admin:
+    - {address: "unix:/run/edgeguard/admin.sock", group: edgeguard-admin}
+    - "127.0.0.1:9190"
+
+state: /var/lib/edgeguard
+
+# Never blocked: your office, your monitoring.
+allowlist: []
+
+# Rules that are shipped, see ` + "`edgeguard presets`" + ` and docs/presets.md. There are
+# also wordpress, joomla, api and others.
+presets:
+  - web@1
+  - login@1
+
+# The logs that are counted.
+sensors:
+  accesslog:
+`
+
+const foot = `    # Failed logins of SSH; the rule ssh below counts them.
+    #- {file: /var/log/auth.log, format: sshd}
+
+# Your own rules, beside the presets.
+#rules:
+#  - {name: search, match: {path: /search*}, threshold: 300}
+#  - {name: ssh, match: {kind: auth_failure}, threshold: 6, window: 5m, block_for: 1h}
+`
+
+// DropIn returns what the unit needs so that the node can read all sources; empty if it
+// needs nothing.
+func DropIn(sources []Source) string {
+	groups := Groups(sources)
+	if len(groups) == 0 {
+		return ""
+	}
+	return "# Written by edgeguard setup: the logs belong to these groups.\n[Service]\nSupplementaryGroups=" + strings.Join(groups, " ") + "\n"
+}
+
+// Groups returns the groups that the node lacks, each once.
+func Groups(sources []Source) []string {
+	var groups []string
+	for i := range sources {
+		if sources[i].Follow {
+			groups = append(groups, sources[i].Groups...)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// Followed returns how many sources are counted.
+func Followed(sources []Source) int {
+	n := 0
+	for i := range sources {
+		if sources[i].Follow {
+			n++
+		}
+	}
+	return n
+}
