@@ -17,7 +17,7 @@ build: ## the binary, in ./edgeguard
 install: build ## the binary, units, manual, completions and an example config, under DESTDIR and PREFIX (/usr/local)
 	@scripts/install ./edgeguard
 
-dist: ## a release in dist/: binaries, .deb, .rpm, archives, checksums
+dist: ## a release in dist/: .deb, .rpm, archives, checksums, for ARCHS (amd64 arm64)
 	@NFPM=$(NFPM) scripts/dist
 
 test: ## install what the tests need, then run them all
@@ -29,7 +29,7 @@ bare: ## what the README says, on a minimal Debian with Go and make and nothing 
 
 test-box: ## README.md and docs/operations.md, followed literally in a booted Debian
 	@scripts/need debootstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring ip:iproute2 unshare:util-linux nsenter:util-linux git
-	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ONLY=$$(go env GOARCH) scripts/dist
+	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ARCHS=$$(go env GOARCH) scripts/dist
 	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./loadtest/box
 
 race: ## the tests under the race detector

@@ -154,6 +154,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/blocks":      {imports: []string{"", "admin", "admin/client", "aggregator", "cmd/edgeguard/heldon", "cmd/edgeguard/output", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "config", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard/console":     {imports: []string{"admin/call", "admin/client", "admin/login", "internal/safetext", "internal/words"}},
+	"cmd/edgeguard/lists":       {imports: []string{"config", "enforce", "internal/safetext", "node/lists"}},
 	"cmd/edgeguard/setup":       {imports: []string{"cmd/edgeguard/unit", "config", "internal/atomicfile", "internal/safepath", "internal/safetext", "internal/words", "packaging", "setup", "setup/proxyconf"}},
 	"cmd/edgeguard/unit":        {},
 	"cmd/edgeguard/presets":     {imports: []string{"cmd/edgeguard/output", "config", "presets"}},

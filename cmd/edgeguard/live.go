@@ -14,6 +14,7 @@ import (
 	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/fleet"
+	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
@@ -32,6 +33,7 @@ func liveCommands(e *env) []*cobra.Command {
 		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
 		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
+		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}

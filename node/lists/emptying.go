@@ -32,13 +32,7 @@ type emptying struct {
 
 // left returns a service for each list that the config no longer has.
 func (e *Enforcers) left(wanted []listOf) (all []*emptying) {
-	var now []enforce.Owned
-	for _, w := range wanted {
-		if w.owned != nil {
-			now = append(now, *w.owned)
-		}
-	}
-	left, err := e.owned.want(now)
+	left, err := e.owned.want(owned(wanted))
 	e.owned.saved(err)
 	for _, o := range left {
 		all = append(all, &emptying{now: e.config.Now, alarms: e.config.Alarms, log: e.config.Log, owned: e.owned, list: o})

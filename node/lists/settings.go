@@ -58,3 +58,15 @@ func settings(f config.EnforceFile) (enforce.FileConfig, error) {
 	format, err := enforce.ParseFormat(f.Format)
 	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
 }
+
+// Owned returns the record of each list of a config that does not end by itself.
+func Owned(c *config.Config) []enforce.Owned { return owned(listsOf(c)) }
+
+func owned(all []listOf) (owned []enforce.Owned) {
+	for _, l := range all {
+		if l.owned != nil {
+			owned = append(owned, *l.owned)
+		}
+	}
+	return owned
+}
