@@ -20,6 +20,9 @@ install: build ## the binary, units, manual, completions and an example config, 
 dist: ## a release in dist/: .deb, .rpm, archives, checksums, for ARCHS (amd64 arm64)
 	@NFPM=$(NFPM) scripts/dist
 
+dist-test: ## builds twice and compares, then installs, upgrades and removes the packages, in a minute
+	@scripts/dist-test
+
 test: ## install what the tests need, then run them all
 	@scripts/need redis-server nginx:nginx-light apache2 caddy haproxy nft:nftables ipset ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
 	@scripts/gotest -p 3 ./...
@@ -78,4 +81,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist test test-box bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
