@@ -37,7 +37,10 @@ func TestBox(t *testing.T) {
 	case os.Getenv(inside) != "":
 		prepare(t)
 		for _, s := range scenarios {
-			t.Run(s.name, func(t *testing.T) { s.run(t, boot(t)) })
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel() // they wait more than they work
+				s.run(boot(t))
+			})
 		}
 		return
 	case os.Getenv(asked) == "":
@@ -92,7 +95,7 @@ func runAgain(t *testing.T, ctx context.Context, deb string) {
 	if err := os.Mkdir(filepath.Join(dir, "live"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	again := in(ctx, os.Args[0], slices.Concat([]string{"-test.run=^TestBox$"}, again())...)
+	again := in(ctx, os.Args[0], slices.Concat([]string{"-test.run=^TestBox$", "-test.parallel=4"}, again())...)
 	again.Env = append(os.Environ(), inside+"="+dir, groups+"="+group)
 	again.Stdout, again.Stderr = os.Stdout, os.Stderr
 	if err := again.Run(); err != nil {
