@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -181,6 +182,24 @@ func TestStreamGoesOnFromAnID(t *testing.T) {
 	}
 	if _, errs := take(t, t.Context(), s, 1, events[5].ID); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 		t.Errorf("an ID that is forgotten: %v, want a gap", errs)
+	}
+}
+
+// With oldest in the place of an ID a stream begins with all that the node keeps, and
+// never with a gap.
+func TestStreamOfAllThatIsKept(t *testing.T) {
+	s := serve(t, newNode(), admin.Config{})
+	for i := range live.Memory + 2 {
+		s.events.State(start, strconv.Itoa(i), "")
+	}
+	events, errs := take(t, t.Context(), s, live.Memory, live.Oldest)
+	if errs != nil || events[0].Name != "2" || events[live.Memory-1].Name != strconv.Itoa(live.Memory+1) {
+		t.Errorf("%v: from %+v to %+v", errs, events[0], events[len(events)-1])
+	}
+	none := serve(t, newNode(), admin.Config{})
+	none.events.State(start, "first", "")
+	if events, _ := take(t, t.Context(), none, 1, live.Oldest); len(events) != 1 || events[0].Name != "first" {
+		t.Errorf("of a node that began: %+v", events)
 	}
 }
 

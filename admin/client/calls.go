@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/login"
+	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
 )
 
@@ -21,19 +22,36 @@ type Filter struct {
 	Contains     string // an address: blocks that hold it
 }
 
-// pageSize is the most that a node sends in one page.
-const pageSize = 1000
-
-// Blocks lists the active blocks in the order of their prefixes, page by
-// page. It ends after the first error.
-func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.ActiveBlock, error] {
+// query is the filter as the API reads it.
+func (f *Filter) query() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	return pages(ctx, c, "/api/v1/blocks", query, func(p admin.BlockPage) ([]admin.ActiveBlock, string) { return p.Blocks, p.Next })
+	return query
+}
+
+// pageSize is the most that a node sends in one page.
+const pageSize = 1000
+
+// Blocks lists the active blocks in the order of their prefixes, page by
+// page. It ends after the first error.
+func (c *Client) Blocks(ctx context.Context, f Filter) iter.Seq2[admin.ActiveBlock, error] {
+	return pages(ctx, c, "/api/v1/blocks", f.query(), func(p admin.BlockPage) ([]admin.ActiveBlock, string) { return p.Blocks, p.Next })
+}
+
+// CountBlocks returns how many active blocks a filter matches; atLeast says that there
+// may be more.
+func (c *Client) CountBlocks(ctx context.Context, f Filter) (n int, atLeast bool, err error) {
+	query := f.query()
+	query.Set("limit", "1")
+	page, err := ask[admin.BlockPage](ctx, c, http.MethodGet, "/api/v1/blocks", query, nil)
+	if page.Matched != nil {
+		return *page.Matched, false, err
+	}
+	return page.MatchedAtLeast, true, err
 }
 
 // Block requests a block and returns the one that is in force.
@@ -154,6 +172,23 @@ func (c *Client) Status(ctx context.Context) (admin.Stats, error) {
 // Rules returns the rules, with what operators changed of them.
 func (c *Client) Rules(ctx context.Context) (admin.RuleList, error) {
 	return ask[admin.RuleList](ctx, c, http.MethodGet, "/api/v1/rules", nil, nil)
+}
+
+// Rule returns a rule with the distribution of what its keys count.
+func (c *Client) Rule(ctx context.Context, name string) (admin.RuleDetail, error) {
+	return ask[admin.RuleDetail](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(name), url.Values{"limit": {"1"}}, nil)
+}
+
+// Outcome returns what a threshold of a rule would do to what its keys count now.
+func (c *Client) Outcome(ctx context.Context, rule string, threshold uint32) (outcome.Outcome, error) {
+	return ask[outcome.Outcome](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(rule)+"/outcome", url.Values{"threshold": {strconv.FormatUint(uint64(threshold), 10)}}, nil)
+}
+
+// Reload has the node read its config again. A config with errors is a *call.Problem
+// with them, and the previous one stays in use.
+func (c *Client) Reload(ctx context.Context) error {
+	_, err := ask[admin.Reloaded](ctx, c, http.MethodPost, "/api/v1/reload", nil, nil)
+	return err
 }
 
 // SetThreshold puts another threshold of a rule in force, and returns the rule.

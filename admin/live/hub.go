@@ -15,6 +15,8 @@ const (
 	Memory = 4096
 	// queueSize is how many messages wait for one stream before it is closed.
 	queueSize = 256
+	// Oldest stands for the ID before the oldest message that is kept.
+	Oldest = "oldest"
 )
 
 // Hub keeps the last messages and sends them to its streams. Publishing never
@@ -81,7 +83,7 @@ func (h *Hub[T]) Publish(kind string, with func(id string) T) {
 }
 
 // Listen opens a stream of the kinds, nil for all, from now on or from behind the
-// message of an ID. Whoever opens one closes it with Leave.
+// message of an ID, or with [Oldest] all that are kept. Whoever opens one closes it with Leave.
 func (h *Hub[T]) Listen(after string, kinds map[string]bool) (*Stream[T], Start[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,10 +91,13 @@ func (h *Hub[T]) Listen(after string, kinds map[string]bool) (*Stream[T], Start[
 	s := &Stream[T]{Messages: queue, queue: queue, kinds: kinds}
 	h.streams[s] = true
 	seq, ok := h.parseID(after)
+	if after == Oldest {
+		seq, ok = h.oldest()-1, true
+	}
 	if !ok || seq+1 < h.oldest() {
 		return s, Start[T]{ID: h.id(h.next - 1), Gap: after != ""}
 	}
-	from := Start[T]{ID: after}
+	from := Start[T]{ID: h.id(seq)}
 	for n := seq + 1; n < h.next; n++ {
 		if m := h.ring[n%Memory]; kinds == nil || kinds[m.Kind] {
 			from.Missed = append(from.Missed, m)

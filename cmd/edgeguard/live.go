@@ -28,8 +28,10 @@ import (
 
 // liveCommands are those that run a node or talk to one.
 func liveCommands(e *env) []*cobra.Command {
+	seen := observeEnv(e)
 	return []*cobra.Command{
-		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), observe.Top(observeEnv(e)),
+		observe.Top(seen), observe.Status(seen), observe.Rules(seen), observe.Events(seen),
+		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), reloadCommand(e),
 		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
 		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),

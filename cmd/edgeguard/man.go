@@ -33,7 +33,7 @@ func manPage(root *cobra.Command) string {
 	p.WriteString(".SH COMMANDS\n")
 	manCommands(&p, root)
 	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another\n", defaultConfig)
-	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong\n")
+	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong; of status 0 ok, 1 degraded, 2 no answer\n")
 	return p.String()
 }
 

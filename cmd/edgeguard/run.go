@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/internal/safetext"
 )
 
@@ -40,12 +41,19 @@ func run(ctx context.Context, e *env, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(e.stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
+	code := exitError
+	var ended observe.Ended
+	if errors.As(err, &ended) {
+		code = ended.Code
+	}
+	if err.Error() != "" {
+		fmt.Fprintf(e.stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
+	}
 	if isUsage(err) {
 		fmt.Fprintf(e.stderr, "Run 'edgeguard help' for the commands and their flags.\n")
 		return exitUsage
 	}
-	return exitError
+	return code
 }
 
 // isUsage reports whether an error is a mistake on the command line. Cobra reports an

@@ -1,0 +1,209 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
+)
+
+// Ended is the end of a command with an exit code of its own. Without an error there is
+// nothing more to print.
+type Ended struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e Ended) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the error, if there is one.
+func (e Ended) Unwrap() error { return e.Err }
+
+// The exit codes of status: those that monitoring plugins use for a warning and for a
+// critical state.
+const (
+	Degraded    = 1
+	Unreachable = 2
+)
+
+// Status returns the command status.
+func Status(p *Program) *cobra.Command {
+	var asJSON bool
+	var wait time.Duration
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show the state of a running node on one screen, and by the exit code",
+		Long: `status shows a running node: its version and mode, the conditions that an operator
+should know, what it read and decided, blocks, keys and memory, sources, logs,
+enforcers, and its fleet.
+
+The exit code is 0 if the node is ready and has no condition, 1 if it is not ready
+or has one, and 2 if it does not answer.`,
+		Example: `  edgeguard status
+  edgeguard status --json | jq .conditions
+  edgeguard status > /dev/null || echo look at edgeguard`,
+		Args: p.NoArguments,
+	}
+	ask := p.Node(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.Flags().DurationVar(&wait, "timeout", 10*time.Second, "wait this `TIME` for the answer")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var s admin.Stats
+		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
+			ctx, cancel := context.WithTimeout(ctx, wait)
+			defer cancel()
+			s, err = node.Status(ctx)
+			return err
+		})
+		if err != nil {
+			return Ended{Unreachable, err}
+		}
+		if asJSON {
+			err = json.NewEncoder(p.Stdout).Encode(s)
+		} else {
+			drawStatus(p, &s)
+		}
+		if err == nil && state(&s) != "ok" {
+			return Ended{Code: Degraded}
+		}
+		return err
+	}
+	return c
+}
+
+// state says in words how the node is.
+func state(s *admin.Stats) string {
+	switch {
+	case !s.Ready:
+		return "not ready"
+	case len(s.Conditions) > 0:
+		return "degraded"
+	}
+	return "ok"
+}
+
+func drawStatus(p *Program, s *admin.Stats) {
+	out := p.Stdout
+	field := func(name, format string, values ...any) {
+		fmt.Fprintf(out, "%s  %s\n", output.Paint(output.Bold, fmt.Sprintf("%-8s", name), p.Colour), fmt.Sprintf(format, values...))
+	}
+	mode, colour := "enforce", output.Red
+	if s.Monitor {
+		mode = "monitor: nothing is enforced"
+	}
+	if state(s) == "ok" {
+		colour = ""
+	}
+	field("node", "%s, edgeguard %s, up %s", clean(s.Node), clean(s.Version), words.Span(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
+	field("mode", "%s", mode)
+	field("state", "%s", output.Paint(colour, state(s), p.Colour && colour != ""))
+	for _, c := range s.Conditions {
+		fmt.Fprintf(out, "          %s\n", output.Paint(output.Red, "! "+clean(c), p.Colour))
+	}
+	e := &s.Events
+	field("events", "%s decided: %s passed (%s spared), %s denied, %s would be denied; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
+		words.Number(e.Denied), words.Number(e.Shadowed), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
+	field("blocks", "%s of at most %s, %s by hand; %s", words.Number(s.V4+s.V6), words.Number(s.MaxBlocks), words.Number(s.ByHand), words.Plural(s.Allowances, "allowance", "allowances"))
+	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
+	field("fleet", "%s", fleetState(s))
+	field("config", "%s", configState(s))
+	field("saved", "%s", savedState(s.Snapshot))
+	drawSources(out, p.Colour, s)
+	drawEnforcers(out, p.Colour, s)
+}
+
+// fleetState says how the node is connected to its fleet.
+func fleetState(s *admin.Stats) string {
+	f := s.Fleet
+	switch {
+	case f == nil:
+		return "none: the node is alone"
+	case !f.Up:
+		return clean(f.Namespace) + ": cut off: " + clean(f.Fix)
+	}
+	return fmt.Sprintf("%s: %s, %s held", clean(f.Namespace), words.Plural(f.Alive, "node", "nodes"), words.Plural(f.Held, "record", "records"))
+}
+
+// configState says how the config was last read.
+func configState(s *admin.Stats) string {
+	switch {
+	case s.Reload == nil:
+		return "unknown"
+	case !s.Reload.OK:
+		return "the last reload failed; in force is that of " + words.Instant(s.Reload.Success)
+	}
+	return "read " + words.Instant(s.Reload.Success)
+}
+
+// savedState says when the state was last written.
+func savedState(s *admin.Snapshot) string {
+	switch {
+	case s == nil:
+		return "nothing: there is no state folder"
+	case s.Success.IsZero():
+		return "not yet"
+	}
+	return fmt.Sprintf("%s, %s KiB", words.Instant(s.Success), words.Number(s.Bytes>>10))
+}
+
+// drawSources writes where events come from, and what was read of logs.
+func drawSources(out io.Writer, colour bool, s *admin.Stats) {
+	if len(s.Sources) == 0 {
+		return
+	}
+	t := &output.Table{}
+	t.Column("source", false, "")
+	t.Column("events", true, "")
+	t.Column("skipped", true, output.Amber)
+	t.Column("lost", true, output.Red)
+	t.Column("bytes behind", true, "")
+	for _, source := range s.Sources {
+		row := []string{source.Name, words.Number(source.Events), "", "", ""}
+		for i := range s.Logs {
+			if l := &s.Logs[i]; strings.TrimPrefix(source.Name, "log ") == l.Name {
+				row = append(row[:2], some(l.Skipped), some(l.Lost), some(uint64(max(0, l.Behind))))
+			}
+		}
+		t.Row(row...)
+	}
+	fmt.Fprintln(out)
+	t.Print(out, colour)
+}
+
+// drawEnforcers writes where blocks are put in force.
+func drawEnforcers(out io.Writer, colour bool, s *admin.Stats) {
+	if len(s.Enforcers) == 0 {
+		return
+	}
+	t := &output.Table{}
+	t.Column("enforcer", false, "")
+	t.Column("intended", true, "")
+	t.Column("installed", true, "")
+	t.Column("last update", false, "")
+	t.Column("error", false, output.Red)
+	for i := range s.Enforcers {
+		e := &s.Enforcers[i]
+		last := "never"
+		if !e.Success.IsZero() {
+			last = words.Instant(e.Success)
+		}
+		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), last, e.Error)
+	}
+	fmt.Fprintln(out)
+	t.Print(out, colour)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/internal/safetext"
+)
+
+func reloadCommand(e *env) *cobra.Command {
+	var at reach
+	c := &cobra.Command{
+		Use:   "reload",
+		Short: "Have a running node read its config again, and print what changed",
+		Long: `reload has a running node read its config again, as SIGHUP does, and prints what
+changed of its mode and rules. A config with errors changes nothing: the errors are
+printed, and the exit code is 1. It requires an operator: use the unix socket.`,
+		Example: `  edgeguard check && edgeguard reload`,
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error { return reload(ctx, e, node) })
+		},
+	}
+	at.flags(c)
+	return c
+}
+
+func reload(ctx context.Context, e *env, node *client.Client) error {
+	before, err := lookAtConfig(ctx, node)
+	if err != nil {
+		return err
+	}
+	if err := node.Reload(ctx); err != nil {
+		return err
+	}
+	after, err := lookAtConfig(ctx, node)
+	if err != nil {
+		return fmt.Errorf("the config is reloaded, and what changed is not known: %w", err)
+	}
+	fmt.Fprintln(e.stdout, "the config is reloaded")
+	for _, line := range changes(before, after) {
+		fmt.Fprintln(e.stdout, "  "+safetext.Strip(line))
+	}
+	return nil
+}
+
+// inForce is what a node shows of its config.
+type inForce struct {
+	monitor bool
+	rules   []admin.Rule
+}
+
+func lookAtConfig(ctx context.Context, node *client.Client) (inForce, error) {
+	s, err := node.Status(ctx)
+	if err != nil {
+		return inForce{}, err
+	}
+	list, err := node.Rules(ctx)
+	return inForce{s.Monitor, list.Rules}, err
+}
+
+// changes says in words how two configs differ in mode and rules.
+func changes(before, after inForce) (lines []string) {
+	if before.monitor != after.monitor {
+		lines = append(lines, "mode: "+modeOf(after)+" instead of "+modeOf(before))
+	}
+	named := func(rules []admin.Rule, name string) int {
+		return slices.IndexFunc(rules, func(r admin.Rule) bool { return r.Name == name })
+	}
+	for i := range before.rules {
+		if named(after.rules, before.rules[i].Name) < 0 {
+			lines = append(lines, "rule "+before.rules[i].Name+": removed")
+		}
+	}
+	for i := range after.rules {
+		k := named(before.rules, after.rules[i].Name)
+		if k < 0 {
+			lines = append(lines, "rule "+after.rules[i].Name+": added")
+			continue
+		}
+		for _, difference := range differences(&before.rules[k], &after.rules[i]) {
+			lines = append(lines, "rule "+after.rules[i].Name+": "+difference)
+		}
+	}
+	if len(lines) == 0 {
+		return []string{"mode and rules are as before"}
+	}
+	return lines
+}
+
+func modeOf(c inForce) string {
+	if c.monitor {
+		return "monitor"
+	}
+	return "enforce"
+}
+
+// differences says how a rule differs.
+func differences(before, after *admin.Rule) (lines []string) {
+	for _, f := range []struct {
+		name     string
+		was, now any
+	}{
+		{"threshold", before.Threshold, after.Threshold},
+		{"guard", before.Guard, after.Guard},
+		{"window in seconds", before.Window, after.Window},
+		{"kind", before.Kind, after.Kind},
+		{"key", before.Key, after.Key},
+		{"distinct", before.Distinct, after.Distinct},
+		{"action", before.Action, after.Action},
+		{"block_for in seconds", before.BlockFor, after.BlockFor},
+		{"scope", before.Scope, after.Scope},
+		{"candidates", candidates(before), candidates(after)},
+	} {
+		if !reflect.DeepEqual(f.was, f.now) {
+			lines = append(lines, fmt.Sprintf("%s %v instead of %v", f.name, f.now, f.was))
+		}
+	}
+	return lines
+}
+
+func candidates(r *admin.Rule) (thresholds []uint32) {
+	for _, c := range r.Candidates {
+		thresholds = append(thresholds, c.Threshold)
+	}
+	return thresholds
+}
