@@ -152,7 +152,7 @@ var floors = map[string]floor{
 	"replay":                    {imports: []string{"*"}},
 	"cmd/edgeguard/output":      {imports: []string{"internal/safetext"}},
 	"cmd/edgeguard/blocks":      {imports: []string{"", "admin", "admin/client", "aggregator", "cmd/edgeguard/heldon", "cmd/edgeguard/output", "internal/safetext", "internal/words"}},
-	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "config", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
+	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "cmd/edgeguard/output", "cmd/edgeguard/unit", "config", "internal/safetext", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard/console":     {imports: []string{"admin/call", "admin/client", "admin/login", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/lists":       {imports: []string{"config", "enforce", "internal/safetext", "node/lists"}},
 	"cmd/edgeguard/setup":       {imports: []string{"cmd/edgeguard/unit", "config", "internal/atomicfile", "internal/safepath", "internal/safetext", "internal/words", "packaging", "setup", "setup/proxyconf"}},

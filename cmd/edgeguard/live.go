@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/console"
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/observe"
@@ -33,7 +34,7 @@ func liveCommands(e *env) []*cobra.Command {
 		observe.Top(seen), observe.Status(seen), observe.Rules(seen), observe.Events(seen),
 		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), reloadCommand(e),
 		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
-		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctorCommand(e), manCommand(e),
+		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctor.Command(&doctor.Env{Stdout: e.stdout, Colour: e.colour, DefaultConfig: defaultConfig, Load: loadConfig, Unit: unit.Read, NoArguments: noArguments}), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),

@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
@@ -84,8 +86,13 @@ func (x *examination) listener(about string, a config.Address) {
 	}
 }
 
-// folder notes whether files can be made in a folder.
+// folder notes whether files can be made in a folder. One that systemd makes at the
+// unit's start need not be there before.
 func (x *examination) folder(about, folder string) {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && x.unit != nil && slices.Contains(x.unit.Folders, folder) {
+		x.note(OK, about, "systemd makes %s when %s starts", folder, unit.Name)
+		return
+	}
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
 	if err != nil {
 		x.note(Wrong, about, "%v: create the folder, owned by the user that serves", err)
@@ -114,7 +121,7 @@ func (x *examination) state(c *config.Config) {
 		x.note(Doubt, "state", "no state folder: a restart forgets all blocks and counts")
 		return
 	}
-	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) && (x.unit == nil || !slices.Contains(x.unit.Folders, c.State)) {
 		x.folder("state "+c.State, filepath.Dir(c.State))
 		return
 	}
@@ -149,6 +156,10 @@ func (x *examination) log(file, format string) {
 		x.note(Doubt, about, "does not exist yet: the node will wait for it")
 		return
 	}
+	if errors.Is(err, fs.ErrPermission) && x.lacksGroups() {
+		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, unit.Name)
+		return
+	}
 	if err != nil {
 		x.note(Wrong, about, "%v", err)
 		return
@@ -171,6 +182,18 @@ func (x *examination) log(file, format string) {
 	default:
 		x.note(OK, about, "format %s matches", r.Format())
 	}
+}
+
+// lacksGroups reports whether this process has the unit's user and not all of its groups,
+// as after sudo -u.
+func (x *examination) lacksGroups() bool {
+	if x.unit == nil || os.Getuid() != int(x.unit.UID) {
+		return false
+	}
+	groups, err := os.Getgroups()
+	return err == nil && slices.ContainsFunc(x.unit.GIDs, func(gid uint32) bool {
+		return int(gid) != os.Getgid() && !slices.Contains(groups, int(gid))
+	})
 }
 
 func firstSkipped(first []logline.Skipped) string {

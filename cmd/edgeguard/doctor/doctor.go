@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 )
 
@@ -22,22 +23,26 @@ const (
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	Severity Severity
-	About    string
-	Text     string
+	Severity Severity `json:"severity"`
+	About    string   `json:"about"`
+	Text     string   `json:"text"`
 }
 
 // examination collects findings.
-type examination struct{ findings []Finding }
+type examination struct {
+	unit     *unit.Unit // that runs the node, nil if none does
+	findings []Finding
+}
 
 func (x *examination) note(s Severity, about, format string, args ...any) {
 	x.findings = append(x.findings, Finding{s, about, fmt.Sprintf(format, args...)})
 }
 
 // Examine looks at the host as the node of c would use it, and asks that node
-// if it is running. It takes at most a few seconds.
-func Examine(ctx context.Context, c *config.Config) []Finding {
-	x := &examination{}
+// if it is running. It takes at most a few seconds. The unit is the one that runs
+// the node, or nil.
+func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
+	x := &examination{unit: u}
 	for _, w := range c.Warnings {
 		x.note(Doubt, "config", "%s", w)
 	}

@@ -122,9 +122,7 @@ func steps(path string) []setup.Step {
 			return nil
 		}
 		step := setup.Step{Path: at, Mode: info.Mode()}
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			step.UID, step.Group = s.Uid, unit.GroupName(s.Gid)
-		}
+		step.UID, step.Group = ownerOf(info)
 		all = append(all, step)
 	}
 	return all

@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/config"
+	"edgeguard/internal/safetext"
+)
+
+// Env is what the command uses of the program and of the outside world.
+type Env struct {
+	Stdout        io.Writer
+	Colour        bool
+	DefaultConfig string
+	Load          func(file string) (*config.Config, error)
+	Unit          func(context.Context) (unit.Unit, error)
+	NoArguments   cobra.PositionalArgs
+}
+
+// errWrong ends the command with exit code 1.
+var errWrong = errors.New("something would not work: see above")
+
+// Command returns the command.
+func Command(e *Env) *cobra.Command {
+	var configFile string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor [--config FILE]",
+		Short: "Look for problems that would keep a node from working on this host",
+		Long: `doctor checks the host against the config: ports, files and their permissions,
+the logs' last lines, the kernel's datagram queue, the clock, and settings that
+cancel each other out. It asks the node, if one is running, and sends a blank line,
+which counts nothing, to each socket where that node receives a log.
+
+Run it as root: then it checks as the user and with the groups that the unit
+edgeguard.service gives the node, if that unit uses this config. It changes nothing.
+
+It exits 0 if nothing is wrong (there may be doubts), 1 if something would not
+work or the config cannot be read, and 2 if the command line is wrong.`,
+		Example: `  edgeguard doctor
+  edgeguard doctor --config ./edgeguard.yaml --json`,
+		Args: e.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := examine(cmd.Context(), e, configFile)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(e.Stdout).Encode(r)
+			} else {
+				r.print(e)
+			}
+			if err == nil && r.Wrong > 0 {
+				err = errWrong
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+e.DefaultConfig+" if it is there)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	return c
+}
+
+// examine checks as the unit's user where root asks for the unit's config, else as who
+// asks.
+func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
+	c, err := e.Load(configFile)
+	if err != nil {
+		return nil, err
+	}
+	u, err := e.Unit(ctx)
+	if err != nil {
+		return newReport(As{User: userName()}, []Finding{{Wrong, "unit", err.Error()}}), nil
+	}
+	if !uses(&u, cmp.Or(configFile, e.DefaultConfig)) {
+		return newReport(As{User: userName()}, Examine(ctx, c, nil)), nil
+	}
+	as := As{User: u.User, Groups: u.Groups, Unit: unit.Name}
+	if os.Getuid() == 0 && u.UID != 0 {
+		r, err := asUnit(ctx, &u, configFile)
+		if err == nil {
+			r.As = as
+			return r, nil
+		}
+		return newReport(As{User: userName()}, append([]Finding{{Doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who serves: %v", u.User, err)}}, Examine(ctx, c, &u)...)), nil
+	}
+	if as.User = userName(); as.User != u.User {
+		return newReport(As{User: as.User}, Examine(ctx, c, &u)), nil
+	}
+	return newReport(as, Examine(ctx, c, &u)), nil
+}
+
+// uses reports whether the unit's node reads this config.
+func uses(u *unit.Unit, file string) bool {
+	words := strings.Fields(u.Command)
+	return u.Found && (slices.Contains(words, file) || slices.Contains(words, "--config="+file))
+}
+
+// print prints the findings, one a line.
+func (r *Report) print(e *Env) {
+	looks := map[Severity]string{OK: output.Faint, Doubt: output.Amber, Wrong: output.Red}
+	if r.As.Unit != "" {
+		fmt.Fprintf(e.Stdout, "Checked as user %s with the groups %s, as %s runs the node.\n\n", r.As.User, strings.Join(r.As.Groups, ", "), r.As.Unit)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(e.Stdout, "%s  %s: %s\n", output.Paint(looks[f.Severity], fmt.Sprintf("%-5s", f.Severity), e.Colour), safetext.Strip(f.About), safetext.Strip(f.Text))
+	}
+	fmt.Fprintf(e.Stdout, "\n%d ok, %d in doubt, %d wrong\n", r.OK, r.Doubt, r.Wrong)
+}
