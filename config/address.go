@@ -16,12 +16,12 @@ const maxSocketPath = 107
 
 // Address is where something listens, or is reached.
 type Address struct {
-	Network string // "tcp", "unix" or "unixgram", as package net has them; empty for none
+	Network string // "tcp", "udp", "unix" or "unixgram", as package net has them; empty for none
 	Address string // host:port, or the socket's path
 }
 
-// String returns the address as the config has it: host:port, unix:/path or
-// unixgram:/path.
+// String returns the address as the config has it: host:port, udp:host:port,
+// unix:/path or unixgram:/path.
 func (a Address) String() string {
 	if a.Network == "tcp" || a.Network == "" {
 		return a.Address
@@ -31,7 +31,7 @@ func (a Address) String() string {
 
 // Local reports whether only this host can reach the address.
 func (a Address) Local() bool {
-	if a.Network != "tcp" {
+	if a.Network != "tcp" && a.Network != "udp" {
 		return true
 	}
 	host, _, _ := net.SplitHostPort(a.Address)
@@ -39,8 +39,8 @@ func (a Address) Local() bool {
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// address reads host:port, tcp:host:port, unix:/path or unixgram:/path, of
-// which only the networks given are possible.
+// address reads host:port, tcp:host:port, udp:host:port, unix:/path or
+// unixgram:/path, of which only the networks given are possible.
 func (n node) address(networks ...string) Address {
 	if v, isNumber := n.ast.(*ast.IntegerNode); isNumber && slices.Contains(networks, "tcp") {
 		n.wrong(clip(v.GetToken().Value)+" is a port without a host", fmt.Sprintf("write %q", "127.0.0.1:"+clip(v.GetToken().Value)))
@@ -66,8 +66,11 @@ func addressForms(networks []string) string {
 	var forms []string
 	for _, network := range networks {
 		form := network + ":/run/edgeguard/NAME.sock"
-		if network == "tcp" {
+		switch network {
+		case "tcp":
 			form = "host:port, such as 127.0.0.1:9180"
+		case "udp":
+			form = "udp:host:port"
 		}
 		forms = append(forms, form)
 	}
@@ -80,8 +83,12 @@ func parseAddress(text string) (a Address, ok bool) {
 			return Address{network, path}, strings.HasPrefix(path, "/") && len(path) <= maxSocketPath
 		}
 	}
+	network := "tcp"
+	if rest, is := strings.CutPrefix(text, "udp:"); is {
+		network, text = "udp", rest
+	}
 	text = strings.TrimPrefix(text, "tcp:")
 	_, port, err := net.SplitHostPort(text)
 	_, bad := strconv.ParseUint(port, 10, 16)
-	return Address{"tcp", text}, err == nil && bad == nil
+	return Address{network, text}, err == nil && bad == nil
 }

@@ -13,13 +13,16 @@ import (
 // inlet makes events of pages of live lines. It is used by one goroutine at a
 // time, except for stats.
 type inlet struct {
-	live     *Live
-	name     string // of the file or socket, for people
-	format   *logline.Format
-	streams  bool // lines must be read to their ends, however long
-	parsing  parsing
-	troubles troubles
-	misses   uint64 // lines skipped since the last event
+	live    *Live
+	name    string // of the file or socket, for people
+	format  *logline.Format
+	streams bool // lines must be read to their ends, however long
+	// forgeable says that strangers could have sent the lines: none of their
+	// addresses is verified.
+	forgeable bool
+	parsing   parsing
+	troubles  troubles
+	misses    uint64 // lines skipped since the last event
 
 	mu    sync.Mutex // guards stats
 	stats LiveStats
@@ -148,6 +151,9 @@ func (in *inlet) stamp(now time.Time, p *page) []edgeguard.Event {
 	oldest, newest := sec-int64(in.live.Late/time.Second), time.Time{}
 	for i := range p.Events {
 		ev := &p.Events[i]
+		if in.forgeable {
+			ev.Verified = 0
+		}
 		if in.live.Emit != 0 {
 			ev.Kind &= in.live.Emit
 			ev.Verified &= in.live.Emit

@@ -6,20 +6,28 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 
 	"edgeguard/internal/unixsocket"
+	"edgeguard/sensor/datagrams"
 )
 
 // ListenConfig says where lines are received.
 type ListenConfig struct {
 	Live
 	// Address is unixgram:/path (nginx's access_log syslog:server=unix:/path,
-	// HAProxy's log unix@/path), unix:/path or tcp:host:port (Caddy's output
-	// net). A line counts as evidence: who may write there may have any address
-	// blocked, so keep it to this host or a network that is trusted.
+	// HAProxy's log unix@/path), unix:/path, tcp:host:port (Caddy's output net)
+	// or udp:host:port. A line counts as evidence: who may write there may have
+	// any address blocked, so keep it to this host or a network that is trusted.
+	// What other hosts can send by UDP is forgeable, and blocks no address.
 	Address string
+	// From are the senders of a UDP address that other hosts reach, and must be
+	// set there. On loopback only this host sends, and it must be empty.
+	From []netip.Prefix
+	// ReceiveBuffer is that of UDP, in bytes; 0 means [datagrams.DefaultBuffer].
+	ReceiveBuffer int
 	// Mode is that of the socket file; 0 means 0660. Group is its group, by name
 	// or number; empty means the process's. The server's workers must be able to
 	// write to it.
@@ -39,10 +47,10 @@ const defaultConnections = 64
 type Listener struct {
 	config  ListenConfig
 	in      *inlet
-	stream  net.Listener  // or
-	packets *net.UnixConn // one of them
-	file    *socketFile   // nil for TCP
-	slots   chan struct{} // one for each connection
+	stream  net.Listener      // or
+	packets *datagrams.Socket // one of them
+	file    *socketFile       // nil for TCP and UDP
+	slots   chan struct{}     // one for each connection
 
 	deciding sync.Mutex // held while a page is parsed and decided
 
@@ -73,6 +81,10 @@ func Listen(c ListenConfig) (*Listener, error) {
 		err = errAddress
 	case network == "tcp":
 		l.stream, err = net.Listen(network, address)
+	case network == "udp":
+		if l.packets, err = datagrams.UDP(address, c.From, c.ReceiveBuffer); err == nil {
+			l.in.forgeable = l.packets.Forgeable
+		}
 	case network == "unix" || network == "unixgram":
 		err = l.bind(network, address)
 	default:
@@ -84,7 +96,7 @@ func Listen(c ListenConfig) (*Listener, error) {
 	return l, nil
 }
 
-var errAddress = errors.New("use unixgram:/path, unix:/path or tcp:host:port (UDP is not supported: its senders can be forged)")
+var errAddress = errors.New("use unixgram:/path, unix:/path, tcp:host:port or udp:host:port")
 
 // bind makes a unix socket.
 func (l *Listener) bind(network, path string) (err error) {
@@ -93,7 +105,10 @@ func (l *Listener) bind(network, path string) (err error) {
 	}
 	access := unixsocket.Access{Mode: l.config.Mode, Group: l.config.Group}
 	if network == "unixgram" {
-		l.packets, err = unixsocket.ListenPacket(path, access)
+		var packets *net.UnixConn
+		if packets, err = unixsocket.ListenPacket(path, access); err == nil {
+			l.packets, err = datagrams.Unix(packets)
+		}
 	} else {
 		var stream *net.UnixListener
 		if stream, err = unixsocket.Listen(path, access); err == nil {
@@ -113,7 +128,7 @@ func (l *Listener) bind(network, path string) (err error) {
 // Addr returns the bound address, with the port that the system chose for 0.
 func (l *Listener) Addr() net.Addr {
 	if l.packets != nil {
-		return l.packets.LocalAddr()
+		return l.packets.Addr()
 	}
 	return l.stream.Addr()
 }
@@ -135,7 +150,7 @@ func (l *Listener) Run(ctx context.Context) error {
 // interrupt ends the wait for more.
 func (l *Listener) interrupt() {
 	if l.packets != nil {
-		_ = l.packets.SetReadDeadline(longAgo)
+		l.packets.Interrupt()
 		return
 	}
 	_ = l.stream.Close()

@@ -2,10 +2,10 @@ package accesslog
 
 // ListenStats says what a listener has received.
 //
-// What the kernel drops of a full unix datagram queue is counted nowhere: the
-// sender's send fails, and nginx and HAProxy go on. Full counts when it may have
-// happened; what was lost is found by comparing Lines with the sender's own
-// count (nginx's stub_status requests, HAProxy's DroppedLogs in show info), or
+// What the kernel drops of UDP is counted. What it drops of a full unix datagram
+// queue is not: the sender's send fails, and nginx and HAProxy go on. Full counts
+// when it may have happened; what was lost is found by comparing Lines with the
+// sender's own count (nginx's stub_status requests, HAProxy's DroppedLogs in show info), or
 // avoided by following a file. Streams lose nothing while they are connected:
 // they make the sender wait.
 type ListenStats struct {
@@ -18,6 +18,14 @@ type ListenStats struct {
 	// Queue is how many datagrams the kernel's queue holds, 0 where it is not
 	// known or does not apply.
 	Queue int
+	// Foreign datagrams were not read: by UDP from a sender that From does not
+	// name, or without the priority that begins a message of syslog.
+	Foreign uint64
+	// Dropped is how many UDP datagrams the kernel dropped, because the receive
+	// buffer was full. It is known when the next one arrives.
+	Dropped uint64
+	// Buffer is the receive buffer of UDP in bytes, as the kernel gave it.
+	Buffer int
 	// Connections were accepted, Open of them are now, Refused were too many.
 	Connections, Refused uint64
 	Open                 int
