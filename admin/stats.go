@@ -117,10 +117,11 @@ type Decisions struct {
 type Log struct {
 	Name string `json:"name"`
 	// Parsed lines became events, Skipped ones could not be read, Lost ones
-	// were sent and never arrived.
+	// were sent and never arrived, Refused ones came by UDP from others.
 	Parsed  uint64 `json:"parsed"`
 	Skipped uint64 `json:"skipped"`
 	Lost    uint64 `json:"lost"`
+	Refused uint64 `json:"refused"`
 	// Late and Early are of the parsed: those that were older than the default
 	// window when they came, and those from the future, counted when they came.
 	Late  uint64 `json:"late"`
@@ -140,7 +141,7 @@ type Log struct {
 // Plus returns what two logs of one name gave together.
 func (l Log) Plus(o *Log) Log {
 	return Log{
-		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost,
+		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Refused: l.Refused + o.Refused,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,
 	}

@@ -29,6 +29,9 @@ func (a Address) String() string {
 	return a.Network + ":" + a.Address
 }
 
+// Unix reports whether the address is the file of a socket.
+func (a Address) Unix() bool { return a.Network == "unix" || a.Network == "unixgram" }
+
 // Local reports whether only this host can reach the address.
 func (a Address) Local() bool {
 	if a.Network != "tcp" && a.Network != "udp" {

@@ -64,12 +64,19 @@ type Sensors struct {
 // AccessLog is one log that is followed: a file or a socket.
 type AccessLog struct {
 	File   string
-	Listen Address // unixgram, unix or tcp
+	Listen Address // unixgram, unix, tcp or udp
 	Access         // to Listen
-	Format string  // "combined" by default
+	UDP
+	Format string // "combined" by default
 	// Emit is what a line may count as. The default is all that the format can
 	// report.
 	Emit edgeguard.Kind
+}
+
+// UDP is what only a log that is received by UDP has.
+type UDP struct {
+	From          []netip.Prefix // who may send, where other hosts can
+	ReceiveBuffer int64          // bytes; 0 for the sensor's default
 }
 
 // Packet is a network interface that is listened to.

@@ -205,7 +205,7 @@ func (n node) connections() int { return int(n.whole(leastConnections, mostConne
 // access fills in who may connect to a unix socket, and refuses to say it of
 // TCP; danger is what any user could do.
 func (n node) access(to Address, a Access, usual fs.FileMode, danger string) Access {
-	if to.Network == "tcp" || to.Network == "" {
+	if !to.Unix() {
 		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {
 			n.wrong("has a mode or a group but is not a unix socket", "remove them, or listen at unix:/path")
 		}

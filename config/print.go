@@ -178,7 +178,7 @@ func (p *printer) sensors(s *Sensors) {
 		path := indexed("sensors.accesslog", i)
 		place := "file: " + p.quote(join(path, "file"), log.File)
 		if log.File == "" {
-			place = "listen: " + p.quote(join(path, "listen"), log.Listen.String()) + log.Access.text()
+			place = "listen: " + p.quote(join(path, "listen"), log.Listen.String()) + log.Access.text() + log.UDP.text()
 		}
 		p.WriteString("    - {" + place + ", format: " + yamltext.Quote(log.Format) + ", emit: " + yamltext.Flow(kindTexts(log.Emit)) + "}\n")
 	}

@@ -82,6 +82,16 @@ func (a Access) text() string {
 	return text
 }
 
+func (u *UDP) text() (text string) {
+	if u.From != nil {
+		text += ", from: " + yamltext.Flow(prefixTexts(u.From))
+	}
+	if u.ReceiveBuffer != 0 {
+		text += ", receive_buffer: " + yamltext.Size(u.ReceiveBuffer)
+	}
+	return text
+}
+
 func (p *printer) enforce(e *Enforce) {
 	if len(e.Files) == 0 && e.HAProxy == nil && e.NFTables == nil {
 		return

@@ -12,6 +12,8 @@ const (
 	leastMemory = 16 << 20
 	// leastBlocks and mostBlocks are what max_blocks may be.
 	leastBlocks, mostBlocks = 1000, 1 << 24
+	// leastReceive is the least receive buffer of UDP: room for one datagram.
+	leastReceive = 64 << 10
 	// mostSamples is what samples may be, and its default.
 	mostSamples = 16
 )
@@ -76,15 +78,14 @@ func (l *AccessLog) read(n node) {
 	n.mapping(fields{
 		"file": func(n node) { l.File, _ = n.value() },
 		"listen": func(n node) {
-			l.Listen = n.address("unixgram", "unix", "tcp")
-			if !l.Listen.Local() {
-				n.r.warn(n.at, n.path, fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", l.Listen),
-					"listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
-			}
+			l.Listen = n.address("unixgram", "unix", "tcp", "udp")
+			l.warnOpen(n)
 		},
-		"mode":   func(n node) { l.Mode = n.mode() },
-		"group":  func(n node) { l.Group = n.group() },
-		"format": func(n node) { l.Format, _ = n.literal() },
+		"from":           func(n node) { l.From = n.prefixes() },
+		"receive_buffer": func(n node) { l.ReceiveBuffer = n.size(leastReceive) },
+		"mode":           func(n node) { l.Mode = n.mode() },
+		"group":          func(n node) { l.Group = n.group() },
+		"format":         func(n node) { l.Format, _ = n.literal() },
 		"emit": func(n node) {
 			l.Emit = 0
 			n.list(func(n node) {
@@ -102,10 +103,43 @@ func (l *AccessLog) read(n node) {
 	if l.File != "" && l.Access != (Access{}) && !n.r.touched(n.path, "mode", "group") {
 		n.wrong("has a mode or a group, which apply to sockets only", "remove them")
 	}
+	if !n.r.touched(n.path, "listen", "from", "receive_buffer") {
+		l.checkUDP(n)
+	}
 	if l.Emit == 0 {
 		l.Emit = reports(l.Format)
 	}
 	l.Access = n.access(l.Listen, l.Access, socketMode, "any user can have any address blocked")
+}
+
+// warnOpen warns of an address at which others than the server can write lines.
+func (l *AccessLog) warnOpen(n node) {
+	at := l.Listen
+	switch {
+	case at.Network == "udp" && at.Local():
+		n.r.warn(n.at, n.path, fmt.Sprintf("every program of this host can send forged lines to %s, and have any address blocked", at),
+			"use unixgram: with a group, or a file, where the server can")
+	case at.Network == "udp":
+		n.r.warn(n.at, n.path, fmt.Sprintf("whoever can send to %s can forge lines, and their sender: they raise alarms and block no address", at),
+			"run edgeguard beside the server, where it can block")
+	case !at.Local():
+		n.r.warn(n.at, n.path, fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", at),
+			"listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
+	}
+}
+
+// checkUDP checks the keys that only UDP has.
+func (l *AccessLog) checkUDP(n node) {
+	udp := l.Listen.Network == "udp"
+	switch {
+	case !udp && (l.From != nil || l.ReceiveBuffer != 0):
+		n.wrong("has from or receive_buffer, which apply to udp: only", "remove them")
+	case udp && l.Listen.Local() && l.From != nil:
+		n.wrong("has from, but only this host can send to loopback", "remove it")
+	case udp && !l.Listen.Local() && len(l.From) == 0:
+		n.wrong(fmt.Sprintf("%s is reachable from other hosts, and from does not say which may send", l.Listen),
+			"set from, such as [192.0.2.7], or listen at udp:127.0.0.1:5514")
+	}
 }
 
 // checkTwice refuses a file that is followed already: each of its lines would

@@ -127,6 +127,7 @@ func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func
 	}
 	l, err := accesslog.Listen(accesslog.ListenConfig{
 		Live: live, Address: address, Mode: s.config.Mode, Group: s.config.Group, MaxConnections: s.connections,
+		From: s.config.From, ReceiveBuffer: int(s.config.ReceiveBuffer),
 	})
 	if err != nil {
 		return err
@@ -146,8 +147,9 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// figures returns the log's figures. The kernel does not count what a unix
-// datagram socket lost: each time that its queue was full was one line at least.
+// figures returns the log's figures. The kernel counts what UDP lost, and does not
+// count what a unix datagram socket lost: each time that its queue was full was one
+// line at least.
 func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
@@ -158,7 +160,7 @@ func (s *logSource) figures() admin.Log {
 	}
 	if listener := s.listener.Load(); listener != nil {
 		t := listener.Stats()
-		f.Parsed, f.Skipped, f.Lost = t.Events, t.Skipped, t.Full
+		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
 		f.Late, f.Early = t.Late, t.Early
 	}
 	return f

@@ -22,7 +22,7 @@ func lossText(before, after *admin.Log) string {
 	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
 	switch {
 	case after.Lost > before.Lost:
-		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096, or follow a file", after.Lost-before.Lost)
+		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file", after.Lost-before.Lost)
 	case after.LostBytes > before.LostBytes:
 		return fmt.Sprintf("%d bytes were removed before they were read: %s", after.LostBytes-before.LostBytes, rename)
 	case after.Gaps > before.Gaps:

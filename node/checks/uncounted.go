@@ -218,5 +218,5 @@ var fixes = [edgeguard.Reasons]string{
 	edgeguard.NotHTTP:        "connections to forward auth do not speak HTTP: check which program connects",
 	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
-	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096, or follow a file",
+	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file",
 }

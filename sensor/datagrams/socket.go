@@ -11,9 +11,12 @@ import (
 	"time"
 )
 
-// DefaultBuffer is the receive buffer that a UDP socket asks for. The kernel gives
-// no more than net.core.rmem_max.
-const DefaultBuffer = 4 << 20
+// DefaultBuffer is the receive buffer that a UDP socket asks for, and mostBuffer
+// the most. The kernel gives no more than net.core.rmem_max.
+const (
+	DefaultBuffer = 4 << 20
+	mostBuffer    = 1 << 30
+)
 
 // Socket is one that datagrams come from.
 type Socket struct {
@@ -72,7 +75,7 @@ func UDP(address string, from []netip.Prefix, buffer int) (*Socket, error) {
 		buffer = DefaultBuffer
 	}
 	if s.raw, err = conn.SyscallConn(); err == nil {
-		s.Buffer, err = prepare(s.raw, buffer)
+		s.Buffer, err = prepare(s.raw, min(buffer, mostBuffer))
 	}
 	if err != nil {
 		_ = conn.Close()

@@ -134,7 +134,7 @@ func (x *examination) state(c *config.Config) {
 func (x *examination) logs(c *config.Config) {
 	for _, l := range c.Sensors.AccessLog {
 		if l.File == "" {
-			if l.Listen.Network != "tcp" {
+			if l.Listen.Unix() {
 				x.folder("log "+l.Listen.String(), filepath.Dir(l.Listen.Address))
 				x.access("log "+l.Listen.String(), l.Access)
 			}
@@ -290,11 +290,13 @@ func (x *examination) answered() {
 	}
 }
 
-// datagrams looks at the kernel's queue where lines come as unix datagrams.
+// datagrams looks at the kernel's queue where lines come as unix datagrams, and at
+// the receive buffer that it allows for UDP.
 func (x *examination) datagrams(c *config.Config) {
 	used := false
 	for _, l := range c.Sensors.AccessLog {
 		used = used || l.Listen.Network == "unixgram"
+		x.receiveBuffer("log "+l.Listen.String(), l.ReceiveBuffer)
 	}
 	if !used {
 		return
@@ -311,4 +313,14 @@ func (x *examination) datagrams(c *config.Config) {
 		return
 	}
 	x.note(OK, name, "%d", queue)
+}
+
+// receiveBuffer looks whether the kernel allows the buffer that a log by UDP asks
+// for; 0 is as much as there is.
+func (x *examination) receiveBuffer(about string, asked int64) {
+	text, err := os.ReadFile("/proc/sys/net/core/rmem_max")
+	most, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err == nil && bad == nil && most < asked {
+		x.note(Doubt, about, "receive_buffer is %d bytes, and the kernel allows %d: run `sysctl -w net.core.rmem_max=%d` before edgeguard starts", asked, most, asked)
+	}
 }
