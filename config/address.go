@@ -2,96 +2,32 @@ package config
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard/config/address"
 )
-
-// maxSocketPath is the longest path of a unix socket, in bytes.
-const maxSocketPath = 107
-
-// Address is where something listens, or is reached.
-type Address struct {
-	Network string // "tcp", "udp", "unix" or "unixgram", as package net has them; empty for none
-	Address string // host:port, or the socket's path
-}
-
-// String returns the address as the config has it: host:port, udp:host:port,
-// unix:/path or unixgram:/path.
-func (a Address) String() string {
-	if a.Network == "tcp" || a.Network == "" {
-		return a.Address
-	}
-	return a.Network + ":" + a.Address
-}
-
-// Unix reports whether the address is the file of a socket.
-func (a Address) Unix() bool { return a.Network == "unix" || a.Network == "unixgram" }
-
-// Local reports whether only this host can reach the address.
-func (a Address) Local() bool {
-	if a.Network != "tcp" && a.Network != "udp" {
-		return true
-	}
-	host, _, _ := net.SplitHostPort(a.Address)
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
-}
 
 // address reads host:port, tcp:host:port, udp:host:port, unix:/path or
 // unixgram:/path, of which only the networks given are possible.
-func (n node) address(networks ...string) Address {
+func (n node) address(networks ...string) address.Address {
 	if v, isNumber := n.ast.(*ast.IntegerNode); isNumber && slices.Contains(networks, "tcp") {
 		n.wrong(clip(v.GetToken().Value)+" is a port without a host", fmt.Sprintf("write %q", "127.0.0.1:"+clip(v.GetToken().Value)))
-		return Address{}
+		return address.Address{}
 	}
 	text, ok := n.value()
 	if !ok {
-		return Address{}
+		return address.Address{}
 	}
-	a, ok := parseAddress(text)
+	a, ok := address.Parse(text)
 	if !ok || !slices.Contains(networks, a.Network) {
-		n.wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+addressForms(networks))
-		return Address{}
+		n.wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+address.Forms(networks))
+		return address.Address{}
 	}
 	if first, taken := n.r.listens[a]; taken {
 		n.wrong(fmt.Sprintf("%s is already in use by %s", a, first), "give each its own address")
 	}
 	n.r.listens[a] = n.path
 	return a
-}
-
-func addressForms(networks []string) string {
-	var forms []string
-	for _, network := range networks {
-		form := network + ":/run/edgeguard/NAME.sock"
-		switch network {
-		case "tcp":
-			form = "host:port, such as 127.0.0.1:9180"
-		case "udp":
-			form = "udp:host:port"
-		}
-		forms = append(forms, form)
-	}
-	return strings.Join(forms, " or ")
-}
-
-func parseAddress(text string) (a Address, ok bool) {
-	for _, network := range []string{"unix", "unixgram"} {
-		if path, is := strings.CutPrefix(text, network+":"); is {
-			return Address{network, path}, strings.HasPrefix(path, "/") && len(path) <= maxSocketPath
-		}
-	}
-	network := "tcp"
-	if rest, is := strings.CutPrefix(text, "udp:"); is {
-		network, text = "udp", rest
-	}
-	text = strings.TrimPrefix(text, "tcp:")
-	_, port, err := net.SplitHostPort(text)
-	_, bad := strconv.ParseUint(port, 10, 16)
-	return Address{network, text}, err == nil && bad == nil
 }

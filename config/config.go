@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/address"
 	"edgeguard/config/document"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
@@ -64,8 +65,8 @@ type Sensors struct {
 // AccessLog is one log that is followed: a file or a socket.
 type AccessLog struct {
 	File   string
-	Listen Address // unixgram, unix, tcp or udp
-	Access         // to Listen
+	Listen address.Address // unixgram, unix, tcp or udp
+	Access                 // to Listen
 	UDP
 	Format string // "combined" by default
 	// Emit is what a line may count as. The default is all that the format can
@@ -134,8 +135,8 @@ func defaults() *Config {
 	return &Config{
 		Node: hostName(),
 		Listen: Listen{
-			Auth:  []Auth{{Address: Address{"tcp", "127.0.0.1:9180"}, Emit: edgeguard.KindRequest, Connections: authConnections}},
-			Admin: []Admin{{Address: Address{"tcp", "127.0.0.1:9190"}, Connections: adminConnections}},
+			Auth:  []Auth{{Address: address.Address{Network: "tcp", Address: "127.0.0.1:9180"}, Emit: edgeguard.KindRequest, Connections: authConnections}},
+			Admin: []Admin{{Address: address.Address{Network: "tcp", Address: "127.0.0.1:9190"}, Connections: adminConnections}},
 		},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Memory:         512 << 20,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/address"
 )
 
 // Listen is where the node answers.
@@ -50,7 +51,7 @@ func (l *Listen) Pages() []string {
 		} else if err == nil && addr == netip.IPv6Unspecified() {
 			host = "::1"
 		}
-		at := Address{"tcp", net.JoinHostPort(host, port)}
+		at := address.Address{Network: "tcp", Address: net.JoinHostPort(host, port)}
 		if at.Local() {
 			local = append(local, at.Address)
 		} else {
@@ -63,7 +64,7 @@ func (l *Listen) Pages() []string {
 // AddSocket adds a unix socket that only the node's own user and root may open, for
 // a node without a config.
 func (l *Listen) AddSocket(path string) {
-	l.Admin = append(l.Admin, Admin{Address: Address{"unix", path}, Access: Access{Mode: ownMode}, Connections: adminConnections})
+	l.Admin = append(l.Admin, Admin{Address: address.Address{Network: "unix", Address: path}, Access: Access{Mode: ownMode}, Connections: adminConnections})
 }
 
 // Access is who of this host may connect to a unix socket: any user who may write
@@ -91,7 +92,7 @@ const (
 
 // Auth is one listener for forward auth.
 type Auth struct {
-	Address Address // tcp or unix
+	Address address.Address // tcp or unix
 	Access
 	Connections int // open at most
 	// Trust are the peers whose headers say who the client is: the trusted
@@ -110,7 +111,7 @@ type Auth struct {
 
 // Admin is one listener for the API, the dashboard and the metrics.
 type Admin struct {
-	Address Address // tcp or unix
+	Address address.Address // tcp or unix
 	Access
 	Connections int // open at most
 	// TokenFile holds the token of operators and ReaderTokenFile that of readers;
@@ -182,7 +183,7 @@ func readAdmin(n node) Admin {
 }
 
 // listener reads an address, or a mapping with one and further fields.
-func (n node) listener(into *Address, known fields) {
+func (n node) listener(into *address.Address, known fields) {
 	entries, isMapping := n.entries()
 	if !isMapping {
 		*into = n.address("tcp", "unix")
@@ -204,7 +205,7 @@ func (n node) connections() int { return int(n.whole(leastConnections, mostConne
 
 // access fills in who may connect to a unix socket, and refuses to say it of
 // TCP; danger is what any user could do.
-func (n node) access(to Address, a Access, usual fs.FileMode, danger string) Access {
+func (n node) access(to address.Address, a Access, usual fs.FileMode, danger string) Access {
 	if !to.Unix() {
 		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {
 			n.wrong("has a mode or a group but is not a unix socket", "remove them, or listen at unix:/path")

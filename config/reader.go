@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"edgeguard/config/address"
 	"edgeguard/config/document"
 	"edgeguard/rules"
 )
@@ -24,12 +25,12 @@ type place struct{ line, column int }
 type reader struct {
 	file               string
 	problems, warnings []Problem
-	places             map[string]place    // of every value that was read, by path
-	bad                map[string]bool     // paths that have a problem already
-	thinned            map[string]bool     // lists with a bad item
-	listens            map[Address]string  // who listens where, by path
-	lines              []string            // of the file
-	anchors            map[string]ast.Node // the values of aliases
+	places             map[string]place           // of every value that was read, by path
+	bad                map[string]bool            // paths that have a problem already
+	thinned            map[string]bool            // lists with a bad item
+	listens            map[address.Address]string // who listens where, by path
+	lines              []string                   // of the file
+	anchors            map[string]ast.Node        // the values of aliases
 	lookup             func(name string) (value string, set bool)
 	variables          map[string]string // the texts of the file that were expanded, by path
 	shipped            []shippedRule     // of presets
@@ -43,7 +44,7 @@ func newReader(file string) *reader {
 		places:  make(map[string]place),
 		bad:     make(map[string]bool),
 		thinned: make(map[string]bool),
-		listens: make(map[Address]string),
+		listens: make(map[address.Address]string),
 		anchors: make(map[string]ast.Node),
 		lookup:  os.LookupEnv, variables: make(map[string]string),
 	}

@@ -20,6 +20,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
+	"edgeguard/config/address"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/logline"
@@ -69,7 +70,7 @@ func (x *examination) access(about string, a config.Access) {
 // is the config's node.
 const inUse = "in use, but no node of this config answers: find the process with ss -ltnp"
 
-func (x *examination) listener(about string, a config.Address) {
+func (x *examination) listener(about string, a address.Address) {
 	if a.Network != "tcp" {
 		x.folder(about, filepath.Dir(a.Address))
 		return
