@@ -34,6 +34,7 @@ type Config struct {
 	Samples        int            // how many requests are kept of a key that is blocked or near a limit
 	// SamplesForReaders shows these to readers too, and not to operators alone.
 	SamplesForReaders bool
+	Log               Log
 	Specs             []rules.Spec // the rules as written
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors

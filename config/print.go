@@ -42,6 +42,7 @@ func (c *Config) YAML() string {
 		who = "reader"
 	}
 	p.field(0, "samples_for", who)
+	p.log(c.Log)
 	p.rules(c)
 	p.sensors(&c.Sensors)
 	p.enforce(&c.Enforce)

@@ -36,6 +36,7 @@ func (c *Config) read(n node) {
 		"overlay":         func(n node) { c.Overlay = n.truth() },
 		"samples":         func(n node) { c.Samples = int(n.whole(0, mostSamples)) },
 		"samples_for":     func(n node) { c.SamplesForReaders = n.choice("operator", "reader") == "reader" },
+		"log":             c.Log.read,
 		"presets":         n.r.readPresets,
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,

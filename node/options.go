@@ -13,6 +13,8 @@ type Options struct {
 	Log *slog.Logger
 	// Load reads the config for a reload. Without it a reload is refused.
 	Load func() (*config.Config, error)
+	// Reloaded is called with the config that a reload has put in force.
+	Reloaded func(*config.Config)
 	// Ready is called once, when the node answers.
 	Ready func()
 	// Version is shown by the admin API.

@@ -96,6 +96,9 @@ func (n *Node) reload() error {
 	for _, w := range c.Warnings {
 		n.options.Log.Warn("config: " + w.String())
 	}
+	if n.options.Reloaded != nil {
+		n.options.Reloaded(c)
+	}
 	if c.Memory != before.Memory || c.State != before.State || c.Samples != before.Samples {
 		n.options.Log.Warn("config: changes of memory, state and samples need a restart")
 	}

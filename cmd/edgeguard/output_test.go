@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
-
-	"edgeguard/internal/safetext"
 )
 
 // A page that could not be written, as on a full disk, is not a success: the
@@ -20,15 +17,6 @@ func TestOutputFails(t *testing.T) {
 	}
 	if want := "edgeguard: " + io.ErrShortWrite.Error() + "\n"; said.String() != want {
 		t.Errorf("it says %q, want %q", &said, want)
-	}
-}
-
-// A line of the log shows what another node hid in a reason.
-func TestLogHidesNothing(t *testing.T) {
-	var said bytes.Buffer
-	slog.New(newLogHandler(&env{stderr: &said})).Info("blocked", "reason", "a\u200bb\u202ec\U000e0041\x1b")
-	if text := said.String(); !safetext.Plain(strings.TrimSuffix(text, "\n")) || !strings.Contains(text, `\u200b`) || !strings.Contains(text, `\U000e0041`) {
-		t.Errorf("%q", text)
 	}
 }
 

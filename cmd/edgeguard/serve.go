@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/logs"
+	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
@@ -80,13 +81,24 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 	return c, name != "", nil
 }
 
-// run is the command.
+// run is the command. An error of a node whose log is JSON is a message of that log.
 func (s *serving) run(ctx context.Context, e *env) error {
 	c, named, err := s.load()
 	if err != nil {
 		return err
 	}
-	log := slog.New(newLogHandler(e))
+	messages := logs.New(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
+	messages.Set(c.Log.JSON, c.Log.Level)
+	if err = s.serve(ctx, e, messages, c, named); err != nil && c.Log.JSON {
+		messages.Logger().Error(err.Error())
+		return observe.Ended{Code: exitError}
+	}
+	return err
+}
+
+// serve runs the node.
+func (s *serving) serve(ctx context.Context, e *env, messages *logs.Log, c *config.Config, named bool) error {
+	log := messages.Logger()
 	if !named {
 		if path, err := ownsocket.Here().New(); err == nil {
 			c.Listen.AddSocket(path)
@@ -94,7 +106,10 @@ func (s *serving) run(ctx context.Context, e *env) error {
 			log.Warn("no unix socket, so browsers can look and not log in", "err", err)
 		}
 	}
-	options := node.Options{Log: log, Version: buildVersion(), Ready: func() { printStart(e, c, named) }}
+	options := node.Options{
+		Log: log, Version: buildVersion(), Ready: func() { e.started(messages, c, named) },
+		Reloaded: func(c *config.Config) { messages.Set(c.Log.JSON, c.Log.Level) },
+	}
 	if named {
 		options.Load = func() (*config.Config, error) {
 			next, _, err := s.load()
@@ -126,21 +141,6 @@ func (s *serving) run(ctx context.Context, e *env) error {
 		}
 	}()
 	return node.Run(ctx)
-}
-
-// newLogHandler writes text for people. systemd's journal knows the time
-// itself.
-func newLogHandler(e *env) slog.Handler {
-	options := &slog.HandlerOptions{}
-	if os.Getenv("JOURNAL_STREAM") != "" {
-		options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		}
-	}
-	return slog.NewTextHandler(e.stderr, options)
 }
 
 // boundHeap has the garbage collector work harder before all that is not counts,

@@ -1,14 +1,30 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 
 	"edgeguard"
 	"edgeguard/admin/console/welcome"
+	"edgeguard/cmd/edgeguard/logs"
 	"edgeguard/config"
 	"edgeguard/internal/words"
 	"edgeguard/rules"
 )
+
+// started prints what was started, or logs it where the log is for programs: then all
+// that the node writes is JSON.
+func (e *env) started(messages *logs.Log, c *config.Config, named bool) {
+	if !c.Log.JSON {
+		printStart(e, c, named)
+		return
+	}
+	var page bytes.Buffer
+	on := *e
+	on.stdout = &page
+	printStart(&on, c, named)
+	messages.Page(page.Bytes())
+}
 
 // printStart prints what was started: which limits apply, where it listens, and a
 // command to try.
