@@ -26,7 +26,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Events = admin.Totals{Decided: 10, Passed: 6, Shadowed: 1, Denied: 3, Spared: 2, Late: 1, Early: 1}
 	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
 	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
-	n.stats.Decisions = []admin.Decisions{{Protocol: "nginx", Action: "deny", Rule: "site", Count: 3}, {Protocol: "nginx", Action: "deny", Rule: "site", Count: 1}, {Protocol: "nginx", Action: "pass", Count: 4}}
+	n.stats.Decisions = []admin.Decisions{{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 3}, {Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 1}, {Source: "auth 127.0.0.1:9180", Action: "pass", Count: 4}}
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, Late: 1, Behind: 100, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start}, {Name: "nft"}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
@@ -50,7 +50,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	}
 	n.events.Alarm(edgeguard.Alarm{Time: start, Kind: "clock", Text: "stepped"})
 	latency := metrics.NewLatency()
-	latency.Of("nginx")(30 * time.Microsecond)
+	latency.Of("auth 127.0.0.1:9180")(30 * time.Microsecond)
 	return n, admin.Config{Metrics: metrics.New(n, n.events, latency), TokenFile: tokenFile(t, secret)}
 }
 
@@ -113,7 +113,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	for i := range 2000 {
 		rule := fmt.Sprintf("rule-%d", i)
 		n.rules = append(n.rules, admin.Rule{Name: rule, Candidates: make([]admin.Candidate, 1)})
-		n.stats.Decisions = append(n.stats.Decisions, admin.Decisions{Protocol: "nginx", Action: "deny", Rule: rule, Count: 1})
+		n.stats.Decisions = append(n.stats.Decisions, admin.Decisions{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: rule, Count: 1})
 		n.mustBlock(t, numbered(uint32(i)).String(), rule, fmt.Sprintf("node-%d", i))
 		n.events.Alarm(edgeguard.Alarm{Time: start, Kind: rule})
 	}

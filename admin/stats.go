@@ -107,10 +107,10 @@ type Uncounted struct {
 // Decisions counts verdicts of one source ("auth 127.0.0.1:9180", "log FILE"),
 // by action and by the rule that decided (empty for a pass).
 type Decisions struct {
-	Protocol string `json:"protocol"`
-	Action   string `json:"action"`
-	Rule     string `json:"rule,omitempty"`
-	Count    uint64 `json:"count"`
+	Source string `json:"source"`
+	Action string `json:"action"`
+	Rule   string `json:"rule,omitempty"`
+	Count  uint64 `json:"count"`
 }
 
 // Log is one log that is followed or received.

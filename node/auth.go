@@ -72,7 +72,7 @@ func (a *auth) Report(s *admin.Stats) {
 	}
 	f := server.Stats()
 	s.Sources = append(s.Sources, admin.Source{Name: a.source, Events: f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient})
-	s.Decisions = append(s.Decisions, admin.Decisions{Protocol: a.source, Action: "pass", Count: f.Passed})
+	s.Decisions = append(s.Decisions, admin.Decisions{Source: a.source, Action: "pass", Count: f.Passed})
 }
 
 // httpConfig returns the settings of the listener.

@@ -29,7 +29,7 @@ var (
 
 	descRequests  = describe("requests_total", "Events received from a source.", "source")
 	descUncounted = describe("uncounted_total", "Requests that were not counted, or only by some of the rules, by reason.", "source", "reason")
-	descDecisions = describe("decisions_total", "Verdicts.", "protocol", "action", "rule")
+	descDecisions = describe("decisions_total", "Verdicts.", "protocol", "source", "action", "rule")
 	descEvents    = describe("events_total", "Events decided, by action.", "action")
 	descSpared    = describe("spared_total", "Events of allowed or protected addresses, which pass uncounted.")
 	descLate      = describe("late_events_total", "Events too old to be counted.")
@@ -75,7 +75,7 @@ var (
 	descTurned    = describe("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end.", "source", "how")
 	descLogTimes  = describe("log_untimely_lines_total", "Parsed lines that were older than the default window on arrival, or from the future.", "source", "how")
 	descOps       = describe("enforcer_operations_total", "Calls of an enforcer.", "enforcer", "op", "result")
-	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld from the kernel because the client came through a proxy.", "enforcer", "state")
+	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld from the kernel because the client came through a proxy. An entry may be in several states, so they are compared and never added up.", "enforcer", "state")
 	descFailing   = describe("enforcer_failing", "Failures of an enforcer since its last success.", "enforcer")
 	descEnforced  = describe("enforcer_last_success_timestamp_seconds", "When an enforcer last succeeded, in unix seconds.", "enforcer")
 	descSnapshots = describe("snapshots_total", "Writes of the state file.", "result")

@@ -117,13 +117,13 @@ func (s sink) tables(t *admin.Tables) {
 // sensors sends what the sensors received. Figures that share their labels are added up,
 // since a scrape must not hold one metric twice.
 func (s sink) sensors(stats *admin.Stats) {
-	type decided struct{ protocol, action, rule string }
+	type decided struct{ source, action, rule string }
 	requests, decisions := make(map[string]uint64), make(map[decided]uint64)
 	for _, source := range stats.Sources {
 		requests[source.Name] += source.Events
 	}
 	for _, d := range stats.Decisions {
-		by := decided{d.Protocol, d.Action, d.Rule}
+		by := decided{d.Source, d.Action, d.Rule}
 		if _, known := decisions[by]; !known && len(decisions) >= admin.MaxLabels {
 			by.rule = admin.OtherLabel
 		}
@@ -139,7 +139,7 @@ func (s sink) sensors(stats *admin.Stats) {
 	}
 	s.uncounted(requests, stats.Uncounted)
 	for d, n := range decisions {
-		s.counter(descDecisions, n, d.protocol, d.action, d.rule)
+		s.counter(descDecisions, n, protocol(d.source), d.source, d.action, d.rule)
 	}
 	for name, l := range lines {
 		s.counter(descLines, l.Parsed, name, "parsed")

@@ -170,11 +170,11 @@ func (s *Status) Stats() admin.Stats {
 		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
 	}
 	s.from.Verdicts(func(by pipeline.Ruling, n uint64) {
-		out.Decisions = append(out.Decisions, admin.Decisions{Protocol: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
+		out.Decisions = append(out.Decisions, admin.Decisions{Source: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
 	})
 	s.from.Report(&out)
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
-		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
 	})
 	return out
 }
