@@ -138,7 +138,9 @@ const ManualRule = "manual"
 // the later change wins on every node.
 type Block struct {
 	Prefix netip.Prefix
-	Rule   string // the rule that made it, [ManualRule] for an operator's
+	// Rule is the rule that made it, [ManualRule] for an operator's, and for another
+	// program's what [OwnerRule] returns.
+	Rule   string
 	Reason string
 	Origin string // the node that made it
 	// Count and Limit are those of the crossing.

@@ -12,7 +12,8 @@ import (
 // Block is an active block, or in an event one that was lifted.
 type Block struct {
 	Prefix netip.Prefix `json:"prefix"`
-	Rule   string       `json:"rule"` // "manual" for an operator's
+	Rule   string       `json:"rule"`            // "manual" for an operator's
+	Owner  string       `json:"owner,omitempty"` // of another program's, whose rule is "owner NAME"
 	Reason string       `json:"reason,omitempty"`
 	Origin string       `json:"origin"` // the node that made it
 	// Count and Limit are those of the crossing, 0 for an operator's block.
@@ -27,7 +28,7 @@ type Block struct {
 // sent, all is seen.
 func NewBlock(b edgeguard.Block) Block {
 	return Block{
-		Prefix: b.Prefix, Rule: b.Rule, Reason: safetext.Strip(b.Reason), Origin: b.Origin,
+		Prefix: b.Prefix, Rule: b.Rule, Owner: edgeguard.Owner(b.Rule), Reason: safetext.Strip(b.Reason), Origin: b.Origin,
 		Count: b.Count, Limit: b.Limit, Since: b.Since.UTC(), Until: b.Until.UTC(), Proxied: b.Proxied,
 	}
 }
@@ -74,6 +75,10 @@ type BlockRequest struct {
 	// Force blocks prefixes wider than /16 (IPv4) or /32 (IPv6) and protected
 	// addresses too.
 	Force bool `json:"force,omitempty"`
+	// Owner names another program: the block is no operator's, but bounded as a
+	// rule's is. Where a block stays that is an operator's, or that ends no sooner,
+	// that one is the answer.
+	Owner string `json:"owner,omitempty"`
 }
 
 // ExtendRequest moves the end of an active block, to later or to sooner. Its

@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/query"
 	"edgeguard/admin/refused"
 )
 
@@ -42,10 +43,14 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 	if p := call.CheckReason(request.Reason); p != nil {
 		return edgeguard.Block{}, p
 	}
-	if old, ok := exact(c.view.reader.Find(now, prefix), prefix); ok && old.Until.After(until) {
+	rule, p := query.OwnerRule(request.Owner, request.Force)
+	if p != nil {
+		return edgeguard.Block{}, p
+	}
+	if old, ok := exact(c.view.reader.Find(now, prefix), prefix); ok && request.Owner == "" && old.Until.After(until) {
 		return edgeguard.Block{}, call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "extend it instead: PATCH changes its end")
 	}
-	return edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Reason: request.Reason, Since: now, Until: until}, nil
+	return edgeguard.Block{Prefix: prefix, Rule: rule, Reason: request.Reason, Since: now, Until: until}, nil
 }
 
 // Restore puts a block in force again as it was: with its rule, count and end. It
@@ -114,6 +119,25 @@ func (c *Changes) Unblock(by access.Caller, prefix, reason string) (lifted Block
 		was, ok := c.operator.Unblock(b.Prefix, record.Detail)
 		if !ok { // it ended, or another request lifted it, since it was looked up
 			return call.NewProblem(http.StatusNotFound, "prefix", b.Prefix.String()+" is no longer blocked", "")
+		}
+		lifted = NewBlock(was)
+		return nil
+	})
+	return lifted, p
+}
+
+// UnblockOwned takes back the block that an owner made on this node. Another block of
+// the prefix stays, and is a problem with the status 409. No counts are cleared.
+func (c *Changes) UnblockOwned(by access.Caller, prefix, owner, reason string) (lifted Block, p *call.Problem) {
+	p = c.audited(by, Audit{Action: "unblock", Target: call.Clip(prefix)}, func(record *Audit) *call.Problem {
+		record.Detail = cmp.Or(reason, "lifted by "+call.Clip(owner))
+		b, p := c.view.Standing(prefix)
+		if p = cmp.Or(p, call.CheckReason(reason)); p != nil {
+			return p
+		}
+		was, ok := c.operator.UnblockOwned(b.Prefix, owner, record.Detail)
+		if !ok {
+			return refused.NotOwned(&b, owner)
 		}
 		lifted = NewBlock(was)
 		return nil

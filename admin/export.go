@@ -10,7 +10,7 @@ import (
 )
 
 // exported are the columns of an export.
-var exported = []string{"prefix", "rule", "reason", "origin", "count", "limit", "since", "until", "proxied", "refused", "last_refused", "refused_by"}
+var exported = []string{"prefix", "rule", "reason", "origin", "count", "limit", "since", "until", "proxied", "refused", "last_refused", "refused_by", "owner"}
 
 // exportBlocks sends all blocks that match, page by page as it is read: a million
 // rows are never in memory together.
@@ -35,6 +35,6 @@ func (b *ActiveBlock) cells() []string {
 	cell, instant := export.Cell, export.Instant
 	return []string{
 		b.Prefix.String(), cell(b.Rule), cell(b.Reason), cell(b.Origin), strconv.FormatUint(uint64(b.Count), 10), strconv.FormatUint(uint64(b.Limit), 10),
-		instant(b.Since), instant(b.Until), strconv.FormatBool(b.Proxied), refused, instant(b.LastRefused), cell(b.RefusedBy),
+		instant(b.Since), instant(b.Until), strconv.FormatBool(b.Proxied), refused, instant(b.LastRefused), cell(b.RefusedBy), cell(b.Owner),
 	}
 }

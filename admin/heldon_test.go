@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 )
 
 func TestFleetHeld(t *testing.T) {
 	wide, other, third := netip.MustParsePrefix("203.0.0.0/16"), netip.MustParsePrefix("10.0.0.0/12"), netip.MustParsePrefix("2001:db8::/32")
 	n, _ := full(t)
-	n.others = admin.FleetHeld{Alive: 5, Nodes: []admin.NodeHeld{
-		{Name: "n2", State: admin.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
-		{Name: "n3", State: admin.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
-		{Name: "n4", State: admin.NodeSilent},
-		{Name: "n5", State: admin.NodeEarlier},
+	n.others = holders.FleetHeld{Alive: 5, Nodes: []holders.NodeHeld{
+		{Name: "n2", State: holders.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
+		{Name: "n3", State: holders.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
+		{Name: "n4", State: holders.NodeSilent},
+		{Name: "n5", State: holders.NodeEarlier},
 	}}
 	s := serve(t, n, admin.Config{})
 	got, err := s.overUnix(t).FleetHeld(t.Context())
@@ -30,17 +31,17 @@ func TestFleetHeld(t *testing.T) {
 		other: "n2 holds n3 holds n4 silent n5 earlier",
 		third: "n3 more n4 silent n5 earlier",
 	} {
-		got := decode[admin.FleetHeld](t, s, "/api/v1/fleet/held?prefix="+prefix.String())
+		got := decode[holders.FleetHeld](t, s, "/api/v1/fleet/held?prefix="+prefix.String())
 		if text := states(got); text != want || got.Alive != 5 {
 			t.Errorf("%s: %s, want %s", prefix, text, want)
 		}
 	}
-	if got := decode[admin.FleetHeld](t, s, "/api/v1/fleet/held?prefix=203.0.113.0/24"); got.Nodes == nil {
+	if got := decode[holders.FleetHeld](t, s, "/api/v1/fleet/held?prefix=203.0.113.0/24"); got.Nodes == nil {
 		t.Error("no list")
 	}
 }
 
-func states(f admin.FleetHeld) string {
+func states(f holders.FleetHeld) string {
 	var out []string
 	for _, n := range f.Nodes {
 		out = append(out, n.Name, n.State)

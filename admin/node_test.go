@@ -22,6 +22,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
@@ -43,7 +44,7 @@ type node struct {
 	rules  []admin.Rule
 	nodes  []admin.FleetNode
 	held   []admin.HeldBlock
-	others admin.FleetHeld // what the other nodes hold, or why they cannot be asked
+	others holders.FleetHeld // what the other nodes hold, or why they cannot be asked
 	cutOff error
 	// keyless: there is no fleet key. unsigned records have no signature.
 	keyless  bool
@@ -155,6 +156,10 @@ func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	if !force && b.Prefix == crowded {
 		return b, &refused.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
+	if edgeguard.Owner(b.Rule) != "" {
+		b, _, err := n.list.AddOwned(b, start)
+		return b, err
+	}
 	b, _, err := n.list.Add(b, force, start)
 	return b, err
 }
@@ -197,6 +202,10 @@ func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, boo
 		}
 	}
 	return n.list.Lift(prefix, start, reason, "n1")
+}
+
+func (n *node) UnblockOwned(prefix netip.Prefix, owner, reason string) (edgeguard.Block, bool) {
+	return n.list.LiftOwned(prefix, owner, start, reason, "n1")
 }
 
 func (n *node) Held() []admin.HeldBlock { return n.held }
@@ -302,7 +311,7 @@ func (n *node) Stats() admin.Stats {
 
 func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
 
-func (n *node) FleetHeld(context.Context) (admin.FleetHeld, error) { return n.others, n.cutOff }
+func (n *node) FleetHeld(context.Context) (holders.FleetHeld, error) { return n.others, n.cutOff }
 
 func (n *node) Reload(context.Context) error {
 	n.mu.Lock()

@@ -128,7 +128,7 @@ func withoutReasons(blocks iter.Seq[edgeguard.Block]) iter.Seq[edgeguard.Block] 
 
 // shownReason returns a reason unless an operator wrote it.
 func shownReason(rule, reason string) string {
-	if rule == edgeguard.ManualRule {
+	if rule == edgeguard.ManualRule || edgeguard.Owner(rule) != "" {
 		return ""
 	}
 	return reason

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/samples"
@@ -120,7 +121,7 @@ type Reader interface {
 	// FleetHeld asks the fleet's other nodes which records they hold. It waits for
 	// their next heartbeats, for some seconds at most. The error says why they
 	// cannot be asked.
-	FleetHeld(ctx context.Context) (FleetHeld, error)
+	FleetHeld(ctx context.Context) (holders.FleetHeld, error)
 }
 
 // Operator is what an operator changes by hand. All methods are called from
@@ -143,6 +144,11 @@ type Operator interface {
 	// of its addresses, so that it sticks. It returns what was lifted; false if
 	// no such block is in force or awaits confirmation.
 	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
+
+	// UnblockOwned takes back the block of exactly this prefix, if the owner made it on
+	// this node, and clears no counts. It returns what was lifted; false if no such
+	// block is in force.
+	UnblockOwned(prefix netip.Prefix, owner, reason string) (edgeguard.Block, bool)
 
 	// Confirm puts a held block in force, in the whole fleet. ok is false if none
 	// of exactly this prefix is held; the error wraps one of package blocklist.

@@ -20,13 +20,13 @@ func (s writes) body(w http.ResponseWriter, r *http.Request, record Audit, into 
 	return s.audited(access.CallerOf(r), record, func(*Audit) *call.Problem { return p })
 }
 
-// reason reads the only parameter of a removal.
-func (s writes) reason(r *http.Request, action string) (string, *call.Problem) {
-	q, p := call.ReadQuery(r, "reason")
+// parameters reads those of a removal.
+func (s writes) parameters(r *http.Request, action string, known ...string) (call.Query, *call.Problem) {
+	q, p := call.ReadQuery(r, known...)
 	if p != nil {
 		p = s.audited(access.CallerOf(r), Audit{Action: action, Target: call.Clip(r.PathValue("prefix"))}, func(*Audit) *call.Problem { return p })
 	}
-	return q["reason"], p
+	return q, p
 }
 
 // done sends what was changed, or returns why it was not.
@@ -56,11 +56,16 @@ func (s writes) extendBlock(w http.ResponseWriter, r *http.Request) *call.Proble
 }
 
 func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
-	reason, p := s.reason(r, "unblock")
+	q, p := s.parameters(r, "unblock", "reason", "owner")
 	if p != nil {
 		return p
 	}
-	lifted, p := s.Unblock(access.CallerOf(r), r.PathValue("prefix"), reason)
+	var lifted Block
+	if owner, given := q["owner"]; given {
+		lifted, p = s.UnblockOwned(access.CallerOf(r), r.PathValue("prefix"), owner, q["reason"])
+	} else {
+		lifted, p = s.Unblock(access.CallerOf(r), r.PathValue("prefix"), q["reason"])
+	}
 	return done(w, http.StatusOK, lifted, p)
 }
 
@@ -74,11 +79,11 @@ func (s writes) addAllowance(w http.ResponseWriter, r *http.Request) *call.Probl
 }
 
 func (s writes) removeAllowance(w http.ResponseWriter, r *http.Request) *call.Problem {
-	reason, p := s.reason(r, "disallow")
+	q, p := s.parameters(r, "disallow", "reason")
 	if p != nil {
 		return p
 	}
-	lifted, p := s.Disallow(access.CallerOf(r), r.PathValue("prefix"), reason)
+	lifted, p := s.Disallow(access.CallerOf(r), r.PathValue("prefix"), q["reason"])
 	return done(w, http.StatusOK, lifted, p)
 }
 

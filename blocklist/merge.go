@@ -66,6 +66,12 @@ func (l *List) Confirm(b edgeguard.Block, now time.Time) (_ edgeguard.Block, cha
 }
 
 func (l *List) add(e *entry, now time.Time) (_ edgeguard.Block, changed bool, err error) {
+	return l.addUnless(e, now, func(*entry) bool { return false })
+}
+
+// addUnless is add, unless the block of the prefix that is in force stays: it is
+// returned then.
+func (l *List) addUnless(e *entry, now time.Time, stays func(*entry) bool) (_ edgeguard.Block, changed bool, err error) {
 	if err := l.checkPrefix(e); err != nil {
 		return e.block, false, err
 	}
@@ -73,6 +79,9 @@ func (l *List) add(e *entry, now time.Time) (_ edgeguard.Block, changed bool, er
 	defer l.unlockAndNotify()
 	if err := l.checkAllowance(e, now); err != nil {
 		return e.block, false, err
+	}
+	if old, ok := l.blocks.Get(e.block.Prefix); ok && old.binds(now, false) && stays(old) {
+		return old.block, false, nil
 	}
 	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
 	e.trust = l.made(e.trust)
@@ -87,7 +96,7 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	e, ok := l.blocks.Get(prefix)
-	return l.lift(e, ok, now, reason, origin)
+	return l.lift(e, ok, now, reason, origin, false)
 }
 
 // Withdraw merges the tombstone of a record of the fleet that never came into this list.
@@ -97,13 +106,16 @@ func (l *List) Withdraw(tombstone edgeguard.Block, was Trust, now time.Time) err
 	return err
 }
 
-// lift merges an entry's tombstone, if the entry is there and has not ended. It
-// needs the lock.
-func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string) (tombstone edgeguard.Block, _ bool) {
+// lift merges an entry's tombstone, if the entry is there and has not ended. An
+// owner that takes back its own block keeps its Rule. It needs the lock.
+func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string, owned bool) (tombstone edgeguard.Block, _ bool) {
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
 	tombstone = Tombstone(e.block, now, reason, origin)
+	if owned {
+		tombstone.Rule = e.block.Rule
+	}
 	l.replace(e, &entry{block: tombstone, trust: l.made(e.trust & forced)}, now) // forced, or no other node would accept a wide one
 	return tombstone, true
 }

@@ -24,6 +24,9 @@ const (
 // 366 days.
 func Tombstone(b edgeguard.Block, now time.Time, reason, origin string) edgeguard.Block {
 	b.Lifted, b.Reason, b.Origin = true, reason, origin
+	if edgeguard.Owner(b.Rule) != "" {
+		b.Rule = edgeguard.ManualRule // or no counts would be forgotten
+	}
 	b.Since = now.Round(0).UTC()
 	if b.Allow {
 		b.Version = ahead(b.Version, 1)

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/redis"
@@ -158,7 +159,7 @@ func (f *fleet) shares(ctx context.Context, keys []aggregator.Key, settle bool) 
 }
 
 // held asks the other nodes which records they hold.
-func (f *fleet) held(ctx context.Context) (admin.FleetHeld, error) {
+func (f *fleet) held(ctx context.Context) (holders.FleetHeld, error) {
 	return f.asker.Ask(ctx, f.peer.pipeline.Current().Config.Node)
 }
 

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/internal/redistest"
 )
 
 // others asks what the other nodes hold, until all have answered: on a busy machine
 // a heartbeat may take longer than the question waits.
-func (u *underTest) others() (held admin.FleetHeld) {
+func (u *underTest) others() (held holders.FleetHeld) {
 	u.t.Helper()
 	u.eventually("all other nodes answer", func() bool {
 		var err error
@@ -20,7 +21,7 @@ func (u *underTest) others() (held admin.FleetHeld) {
 			u.t.Fatal(err)
 		}
 		for _, n := range held.Nodes {
-			if n.State == admin.NodeSilent {
+			if n.State == holders.NodeSilent {
 				return false
 			}
 		}
@@ -41,7 +42,7 @@ func TestHeldOnOneOfThree(t *testing.T) {
 		u.eventually("all three are joined", func() bool { f := u.fleet(); return f.Up && f.Alive == 3 })
 	}
 	b.crowd("198.18.", 250, 8)
-	none := admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{}}
+	none := holders.FleetHeld{Alive: 3, Nodes: []holders.NodeHeld{}}
 	if held := a.others(); !reflect.DeepEqual(held, none) {
 		t.Errorf("before: %+v", held)
 	}
@@ -49,7 +50,7 @@ func TestHeldOnOneOfThree(t *testing.T) {
 	if err := a.blockAt(prefix.String(), true); err != nil {
 		t.Fatal(err)
 	}
-	want := admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{{Name: "edge-b", State: admin.NodeHolds, Held: 1, Waits: []netip.Prefix{prefix}}}}
+	want := holders.FleetHeld{Alive: 3, Nodes: []holders.NodeHeld{{Name: "edge-b", State: holders.NodeHolds, Held: 1, Waits: []netip.Prefix{prefix}}}}
 	if held := a.others(); !reflect.DeepEqual(held, want) {
 		t.Errorf("after a forced block: %+v", held)
 	}

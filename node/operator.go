@@ -36,8 +36,25 @@ func (o *operator) Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 			return b, &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 		}
 	}
+	if edgeguard.Owner(b.Rule) != "" {
+		return o.blockOwned(b)
+	}
 	b.Allow, b.Version = false, o.quarantine.Version(b.Prefix)+1
 	return o.add(b, force)
+}
+
+// blockOwned puts another program's block in force, or returns the one that stays.
+func (o *operator) blockOwned(b edgeguard.Block) (edgeguard.Block, error) {
+	b.Since, b.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
+	b.Origin, b.Allow = o.pipeline.Current().Config.Node, false
+	b, _, err := o.list.AddOwned(b, o.clock.Now())
+	return o.status.Outward(b), err
+}
+
+// UnblockOwned implements admin.Operator.
+func (o *operator) UnblockOwned(prefix netip.Prefix, owner, reason string) (edgeguard.Block, bool) {
+	lifted, ok := o.list.LiftOwned(prefix, owner, o.clock.Now(), reason, o.pipeline.Current().Config.Node)
+	return o.status.Outward(lifted), ok
 }
 
 // Weigh implements admin.Operator.
@@ -87,7 +104,7 @@ func (o *operator) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block
 func (o *operator) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
 	now := o.clock.Now()
 	b, ok, err = o.quarantine.Confirm(now, prefix)
-	if ok && err == nil && b.Lifted && !b.Allow {
+	if ok && err == nil && b.Forgets() {
 		o.pipeline.Clear(now, prefix)
 	}
 	return o.status.Outward(b), ok, err

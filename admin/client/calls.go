@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
@@ -18,6 +19,7 @@ import (
 // Filter says which blocks to list. Every field that is set must hold.
 type Filter struct {
 	Rule, Origin string
+	Owner        string // another program whose blocks are meant
 	Prefix       string // blocks inside it
 	Contains     string // an address: blocks that hold it
 }
@@ -25,7 +27,7 @@ type Filter struct {
 // query is the filter as the API reads it.
 func (f *Filter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"rule": f.Rule, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
+	for name, value := range map[string]string{"rule": f.Rule, "owner": f.Owner, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -65,6 +67,17 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), because(reason), nil)
 }
 
+// UnblockOwned removes the block of exactly this prefix that an owner made on the node,
+// and returns it. Counts stay. A block of another is a problem with the status 409.
+func (c *Client) UnblockOwned(ctx context.Context, prefix, owner, reason string) (admin.Block, error) {
+	query := because(reason)
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("owner", owner)
+	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), query, nil)
+}
+
 // Held lists the blocks of the fleet that await confirmation, in the order of their
 // prefixes, page by page. It ends after the first error.
 func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
@@ -73,8 +86,8 @@ func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 
 // FleetHeld asks the other nodes of the fleet what they hold. It takes until their
 // next heartbeats, six seconds at most.
-func (c *Client) FleetHeld(ctx context.Context) (admin.FleetHeld, error) {
-	return ask[admin.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
+func (c *Client) FleetHeld(ctx context.Context) (holders.FleetHeld, error) {
+	return ask[holders.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
 }
 
 // LoginLinks requests a link that logs a browser in as an operator, once.

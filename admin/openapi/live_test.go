@@ -240,6 +240,11 @@ func TestAnswers(t *testing.T) {
 		{"PATCH " + block, "/api/v1/blocks/203.0.113.77", `{}`, 400},
 		{"PATCH " + block, "/api/v1/blocks/203.0.113.78", `{"for":"3h"}`, 404},
 		{explain, "/api/v1/explain/203.0.113.77", "", 200},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"203.0.113.79","owner":"fail2ban"}`, 201},
+		{"POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"203.0.113.79","owner":"fail2ban","force":true}`, 400},
+		{"GET /api/v1/blocks", "/api/v1/blocks?owner=fail2ban", "", 200},
+		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?owner=fail2ban", "", 409},
+		{"DELETE " + block, "/api/v1/blocks/203.0.113.79?owner=fail2ban", "", 200},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?reason=test", "", 200},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.77", "", 404},
 

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/samples"
@@ -46,15 +47,15 @@ var operations = map[string]operation{
 		query: []string{"prefix", "rule", "slots", "kind", "after", "once"}, answer: watch.Watched{}, exports: []string{"text/event-stream"}, fails: []int{400, 503}},
 
 	"GET /api/v1/blocks": {id: "listBlocks", summary: "Active blocks, page by page",
-		query: []string{"rule", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "dir", "limit", "cursor"}, answer: admin.BlockPage{},
+		query: []string{"rule", "owner", "origin", "made_by", "prefix", "contains", "family", "proxied", "since_after", "order", "dir", "limit", "cursor"}, answer: admin.BlockPage{},
 		exports: []string{"text/csv", "application/x-ndjson"}, fails: []int{400}},
 	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
 		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
 	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},
 	"PATCH /api/v1/blocks/{prefix...}": {id: "extendBlock", summary: "Moves the end of a block, to later or sooner",
 		body: admin.ExtendRequest{}, answer: admin.Block{}, fails: []int{400, 404, 409, 413, 422}},
-	"DELETE /api/v1/blocks/{prefix...}": {id: "removeBlock", summary: "Lifts a block and resets the counts of its addresses",
-		query: []string{"reason"}, answer: admin.Block{}, fails: []int{400, 404}},
+	"DELETE /api/v1/blocks/{prefix...}": {id: "removeBlock", summary: "Lifts a block and resets the counts of its addresses. With an owner it lifts that owner's block only, and resets nothing",
+		query: []string{"reason", "owner"}, answer: admin.Block{}, fails: []int{400, 404, 409}},
 
 	"GET /api/v1/held":          {id: "listHeld", summary: "Records of other nodes that are not in force here", query: []string{"limit", "cursor"}, answer: admin.HeldPage{}, fails: []int{400}},
 	"POST /api/v1/held/confirm": {id: "confirmHeld", summary: "Puts held records in force in the whole fleet", body: admin.ConfirmRequest{}, answer: admin.Confirmed{}, fails: []int{400, 404, 409, 413, 422}},
@@ -84,7 +85,7 @@ var operations = map[string]operation{
 	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
 	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
-	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: admin.FleetHeld{}, fails: []int{400, 404, 503}},
+	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: holders.FleetHeld{}, fails: []int{400, 404, 503}},
 	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},
 }
 
@@ -108,6 +109,7 @@ var parameters = map[string]object{
 	"?dir":         {"description": "the direction; without it `newest` and `count` begin with the greatest, the others with the least", "schema": object{"type": "string", "enum": []string{"asc", "desc"}}},
 	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one; what to watch, up to 100 times", "schema": object{"type": "string"}},
 	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},
+	"?owner":       {"description": "a program whose blocks are meant, such as fail2ban", "schema": object{"type": "string", "maxLength": 32, "pattern": "^[A-Za-z0-9._-]+$"}},
 	"?reason":      {"description": "one line of at most 256 bytes", "schema": object{"type": "string", "maxLength": 256}},
 	"?kind":        {"description": "only events of these kinds, with commas between them", "schema": object{"type": "string"}},
 	"?slots":       {"description": "how many of the newest slots to send", "schema": object{"type": "integer", "minimum": 1, "maximum": 60, "default": 3}},

@@ -3,23 +3,33 @@
 package query
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/admin/listing"
 )
 
 // Blocks reads the parameters of a list of blocks.
 func Blocks(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
-	q, p := call.ReadQuery(r, "rule", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "dir", "limit", "cursor")
+	q, p := call.ReadQuery(r, "rule", "owner", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "dir", "limit", "cursor")
 	if p != nil {
 		return f, 0, p
 	}
 	f = listing.Filter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Order: q["order"]}
 	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", listing.Local, listing.Manual, listing.Fleet}, {"proxied", "true", "false"}, {"order", listing.ByPrefix, listing.Newest, listing.ByEnd, listing.ByCount}, {"dir", "asc", "desc"}} {
 		if p := q.OneOf(word[0], word[1:]...); p != nil {
+			return f, 0, p
+		}
+	}
+	if text, given := q["owner"]; given {
+		if f.Rule, p = OwnerRule(text, false); p == nil && q["rule"] != "" {
+			p = call.NewProblem(http.StatusBadRequest, "owner", "rule and owner are both set", "set one of them")
+		}
+		if p != nil {
 			return f, 0, p
 		}
 	}
@@ -36,6 +46,20 @@ func Blocks(r *http.Request) (f listing.Filter, limit int, p *call.Problem) {
 	}
 	limit, p = q.Limit()
 	return f, limit, p
+}
+
+// OwnerRule returns the Rule of an owner's blocks, and without an owner that of an
+// operator's. An owner cannot force.
+func OwnerRule(owner string, force bool) (string, *call.Problem) {
+	switch {
+	case owner == "":
+		return edgeguard.ManualRule, nil
+	case !edgeguard.ValidOwner(owner):
+		return "", call.NewProblem(http.StatusBadRequest, "owner", strconv.Quote(call.Clip(owner))+" is not a name of an owner", fmt.Sprintf("use at most %d of a-z, A-Z, 0-9, dot, hyphen and underscore", edgeguard.MaxOwner))
+	case force:
+		return "", call.NewProblem(http.StatusBadRequest, "force", "an owner cannot force a block", "leave out force or the owner")
+	}
+	return edgeguard.OwnerRule(owner), nil
 }
 
 // readPlaces reads the parameters that are addresses, prefixes and times.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/blocklist"
 )
@@ -21,6 +22,11 @@ type TooMuchError struct {
 // Error names the share.
 func (e *TooMuchError) Error() string {
 	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
+}
+
+// NotOwned is why an owner cannot take back a block: b is another's.
+func NotOwned(b *edgeguard.Block, owner string) *call.Problem {
+	return call.NewProblem(http.StatusConflict, "owner", fmt.Sprintf("the block of %s is by %s on %s, not by %s on this node", b.Prefix, b.Rule, b.Origin, call.Clip(owner)), "")
 }
 
 // Problem makes a problem of the node's error; nil if there is none.

@@ -16,7 +16,7 @@ import (
 func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) (unblocked []netip.Prefix) {
 	for _, one := range q.sweep(now, d) {
 		changed, _ := q.list.Agree(one.Block, one.Trust, now) // what the list refuses need not be held
-		if changed && one.Lifted && !one.Allow {
+		if changed && one.Forgets() {
 			unblocked = append(unblocked, one.Prefix)
 		}
 	}

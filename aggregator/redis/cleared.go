@@ -12,10 +12,6 @@ import (
 	"edgeguard/clockguard"
 )
 
-// forgets reports whether a record makes the counts of its prefix start again:
-// an unblock does, the end of an allowance does not.
-func forgets(b *edgeguard.Block) bool { return b.Lifted && !b.Allow }
-
 // clearLifted repeats the unblocks of the last window, made before this node
 // joined or while it was away. Older ones concern only slots that have left
 // every window. The keys may have counted since, and forgetting them left that
@@ -23,7 +19,7 @@ func forgets(b *edgeguard.Block) bool { return b.Lifted && !b.Allow }
 func (l *Link) clearLifted() {
 	now := l.node.Now()
 	for b := range l.node.Records() {
-		if !forgets(&b) || !now.Before(b.Since.Add(l.config.Retention)) {
+		if !b.Forgets() || !now.Before(b.Since.Add(l.config.Retention)) {
 			continue
 		}
 		for _, k := range l.clear(b) {

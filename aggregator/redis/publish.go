@@ -28,7 +28,7 @@ const (
 // came from the fleet is recognized and not published. An unblock also removes
 // the prefix's counts from what the node pushes, immediately, and from Redis.
 func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
-	if forgets(&b) {
+	if b.Forgets() {
 		l.clear(b)
 	}
 	if l.config.Monitor {

@@ -185,7 +185,7 @@ func (l *Link) merge(prefix string, j judged, fresh bool) {
 		return
 	case changed:
 		l.stats.received.Add(1)
-		if forgets(&b) {
+		if b.Forgets() {
 			l.clear(b)
 			l.node.Cleared(b.Prefix, b.Since)
 		}

@@ -62,7 +62,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		if b.Limit > 0 {
 			fmt.Fprintf(out, " (%s, limit %s)", words.Number(b.Count), words.Number(b.Limit))
 		}
-		fmt.Fprintf(out, " from %s until %s, %s remaining\n", words.Instant(b.Since), words.Instant(b.Until), words.Span(max(0, b.Until.Sub(x.Time)).Round(time.Second)))
+		fmt.Fprintf(out, " from %s until %s, %s remaining\n", words.Instant(b.Since), words.Instant(b.Until), words.Left(b.Until.Sub(x.Time)))
 		if b.Reason != "" {
 			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", output.Prefix(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,11 @@ func TestLive(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/live",
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			shipped, err := filepath.Abs("../../packaging")
+			e.Setenv("SHIPPED", shipped)
+			return err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"port": scriptPort, "expand": scriptExpand, "ready": scriptReady, "ask": scriptAsk, "get": scriptGet,
 			"append": scriptAppend, "until": scriptUntil, "reload": scriptReload, "saved": scriptSaved,

@@ -51,8 +51,16 @@ func Percent[N int | int64 | uint32 | uint64](part, whole N) string {
 // Instant writes a time as a table shows it: UTC, to the second.
 func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// Span writes a duration without the zeroes that time.Duration prints.
+// Span writes a duration as people write it in a config: 90s is "1m30s", 48 hours and
+// more are days, and there are no zeroes.
 func Span(d time.Duration) string {
+	if days, rest := d/(24*time.Hour), d%(24*time.Hour); days >= 2 {
+		text := fmt.Sprintf("%dd", days)
+		if rest > 0 {
+			text += Span(rest)
+		}
+		return text
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -61,6 +69,19 @@ func Span(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// Left writes how long something still lasts, to the second, the minute or the hour: of
+// 30 days less a second it says 30d.
+func Left(d time.Duration) string {
+	unit := time.Second
+	switch {
+	case d >= 48*time.Hour-30*time.Minute:
+		unit = time.Hour
+	case d >= time.Hour:
+		unit = time.Minute
+	}
+	return Span(max(0, d).Round(unit))
 }
 
 // PercentShare writes a share from 0 to 1.

@@ -30,3 +30,19 @@ func TestNumbers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestSpan(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"0s": {"0s", "0s"}, "-5s": {"-5s", "0s"}, "90s": {"1m30s", "1m30s"}, "10m": {"10m", "10m"}, "59m59.6s": {"59m59.6s", "1h"},
+		"1h": {"1h", "1h"}, "1h0m29s": {"1h0m29s", "1h"}, "24h": {"24h", "24h"}, "47h45m": {"47h45m", "2d"}, "48h": {"2d", "2d"},
+		"719h59m17s": {"29d23h59m17s", "30d"}, "720h": {"30d", "30d"}, "60h": {"2d12h", "2d12h"}, "72h0m10s": {"3d10s", "3d"}, "8760h": {"365d", "365d"},
+	} {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{Span(d), Left(d)}; got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/roster"
 )
@@ -45,7 +45,7 @@ type Asker struct {
 // Ask returns what the nodes but the named one hold, as soon as each has sent a
 // heartbeat since that says it of the list as it is now; at the latest after six
 // seconds, with those that have not.
-func (a *Asker) Ask(ctx context.Context, own string) (held admin.FleetHeld, err error) {
+func (a *Asker) Ask(ctx context.Context, own string) (held holders.FleetHeld, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var from *roster.Look
@@ -95,8 +95,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // judge returns what the nodes but the named one say in a look, and whether all say
 // it of the list as it was in the look from, or a later one.
-func judge(look *roster.Look, own string, from *roster.Look) (held admin.FleetHeld, all bool) {
-	nodes := map[string]admin.NodeHeld{}
+func judge(look *roster.Look, own string, from *roster.Look) (held holders.FleetHeld, all bool) {
+	nodes := map[string]holders.NodeHeld{}
 	for i := range look.Alive {
 		if h := &look.Alive[i]; h.Node != own {
 			one, known := nodes[h.Node]
@@ -105,27 +105,27 @@ func judge(look *roster.Look, own string, from *roster.Look) (held admin.FleetHe
 			}
 		}
 	}
-	held, all = admin.FleetHeld{Alive: len(nodes) + 1, Nodes: []admin.NodeHeld{}}, true
+	held, all = holders.FleetHeld{Alive: len(nodes) + 1, Nodes: []holders.NodeHeld{}}, true
 	for _, n := range nodes {
-		all = all && n.State != admin.NodeSilent
-		if n.State != admin.NodeHolds || n.Held > 0 {
+		all = all && n.State != holders.NodeSilent
+		if n.State != holders.NodeHolds || n.Held > 0 {
 			held.Nodes = append(held.Nodes, n)
 		}
 	}
-	slices.SortFunc(held.Nodes, func(a, b admin.NodeHeld) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(held.Nodes, func(a, b holders.NodeHeld) int { return cmp.Compare(a.Name, b.Name) })
 	held.Nodes = held.Nodes[:min(len(held.Nodes), mostNodes)]
 	return held, all
 }
 
 // said returns what one heartbeat says. One that is of an earlier list, or names
 // none, says nothing: while a node reads the list anew, it names none.
-func said(h *aggregator.Heartbeat, from *roster.Look) admin.NodeHeld {
-	n := admin.NodeHeld{Name: h.Node, State: admin.NodeSilent}
+func said(h *aggregator.Heartbeat, from *roster.Look) holders.NodeHeld {
+	n := holders.NodeHeld{Name: h.Node, State: holders.NodeSilent}
 	switch {
 	case h.Run == "":
-		n.State = admin.NodeEarlier
+		n.State = holders.NodeEarlier
 	case h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now):
-		n.State, n.Held, n.Waits = admin.NodeHolds, *h.Held, h.Waits
+		n.State, n.Held, n.Waits = holders.NodeHolds, *h.Held, h.Waits
 	}
 	return n
 }
@@ -133,13 +133,13 @@ func said(h *aggregator.Heartbeat, from *roster.Look) admin.NodeHeld {
 // rank orders what two processes of one name say: that which holds something, then
 // one that says anything. One that was killed and started again is alive twice for a
 // moment.
-func rank(n *admin.NodeHeld) int {
+func rank(n *holders.NodeHeld) int {
 	switch {
-	case n.State == admin.NodeHolds && n.Held > 0:
+	case n.State == holders.NodeHolds && n.Held > 0:
 		return 3
-	case n.State == admin.NodeHolds:
+	case n.State == holders.NodeHolds:
 		return 2
-	case n.State == admin.NodeEarlier:
+	case n.State == holders.NodeEarlier:
 		return 1
 	}
 	return 0

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
@@ -76,7 +77,7 @@ type Sources struct {
 	// Said returns what the fleet's nodes say of their work, and has them say it.
 	Said func() []figures.Said
 	// Held asks the fleet's other nodes which records they hold.
-	Held func(context.Context) (admin.FleetHeld, error)
+	Held func(context.Context) (holders.FleetHeld, error)
 }
 
 // Clock is what is read of the node's clock.

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/holders"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/samples"
 	"edgeguard/blocklist"
@@ -221,4 +222,4 @@ func (s *Status) fleet(g Generation) *admin.Fleet {
 }
 
 // FleetHeld implements admin.Reader.
-func (s *Status) FleetHeld(ctx context.Context) (admin.FleetHeld, error) { return s.from.Held(ctx) }
+func (s *Status) FleetHeld(ctx context.Context) (holders.FleetHeld, error) { return s.from.Held(ctx) }

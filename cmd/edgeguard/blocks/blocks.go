@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -62,6 +63,7 @@ func blocksListCommand(e *Env) *cobra.Command {
 	at.flags(c)
 	f := c.Flags()
 	f.StringVar(&filter.Rule, "rule", "", "only blocks made by the rule `NAME`")
+	f.StringVar(&filter.Owner, "owner", "", "only blocks of the program `NAME`, such as fail2ban")
 	f.StringVar(&filter.Origin, "origin", "", "only blocks made by the node `NAME`")
 	f.StringVar(&filter.Prefix, "prefix", "", "only blocks inside this `PREFIX`")
 	f.StringVar(&filter.Contains, "contains", "", "only blocks that contain this `ADDRESS`")
@@ -132,22 +134,24 @@ func Row(t *output.Table, b admin.Block, now time.Time) {
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Span(max(0, b.Until.Sub(now)).Round(time.Second)), b.Origin, b.Reason)
+	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Left(b.Until.Sub(now)), b.Origin, b.Reason)
 }
 
 func blocksAddCommand(e *Env) *cobra.Command {
 	at := reach{env: e}
 	var request admin.BlockRequest
-	var length time.Duration
 	c := &cobra.Command{
 		Use:   "add PREFIX",
 		Short: "Block an address or a prefix by hand",
 		Example: `  edgeguard blocks add 203.0.113.9
-  edgeguard blocks add 2001:db8:1::/48 --for 24h --reason "bot network"`,
+  edgeguard blocks add 2001:db8:1::/48 --for 30d --reason "bot network"`,
 		Args: e.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
-			request.Prefix, request.For = args[0], length.String()
+			request.Prefix = args[0]
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				if request.Owner != "" {
+					return e.addOwned(ctx, node, request)
+				}
 				b, err := node.Block(ctx, request)
 				if err != nil {
 					return err
@@ -157,6 +161,10 @@ func blocksAddCommand(e *Env) *cobra.Command {
 					alone = ", on this node only: so wide a block is not sent to other nodes"
 				}
 				fmt.Fprintf(e.Stdout, "%s is blocked until %s%s\n", output.Prefix(b.Prefix), words.Instant(b.Until), alone)
+				if b.Prefix.IsSingleIP() && b.Prefix.Addr().Is6() {
+					wide, _ := b.Prefix.Addr().Prefix(64)
+					fmt.Fprintf(e.Stdout, "this is one IPv6 address: rules count a /64, most clients have one; edgeguard blocks add %s blocks it\n", wide)
+				}
 				if request.Force && alone == "" {
 					at.sayHeld(ctx, node, b.Prefix.String())
 				}
@@ -167,7 +175,8 @@ func blocksAddCommand(e *Env) *cobra.Command {
 	at.flags(c)
 	f := c.Flags()
 	at.waitFlag(c)
-	f.DurationVar(&length, "for", time.Hour, "how long")
+	f.StringVar(&request.For, "for", "1h", "how long, as `TIME` such as 90s, 12h or 30d")
+	f.StringVar(&request.Owner, "owner", "", "block for the program `NAME`, such as fail2ban: not as an operator")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block")
 	f.BoolVar(&request.Force, "force", false, "also block a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or the source of many requests")
 	return c
@@ -175,15 +184,33 @@ func blocksAddCommand(e *Env) *cobra.Command {
 
 func blocksRemoveCommand(e *Env) *cobra.Command {
 	at := reach{env: e}
-	var reason string
+	var reason, owner string
+	var all bool
 	c := &cobra.Command{
 		Use:   "remove PREFIX",
 		Short: "Remove a block and reset the counts of its addresses",
+		Long: `remove takes back the block of exactly this prefix, and resets the counts of its
+addresses. With --owner it takes back the block that this program made through this
+node, and resets nothing; another block stays, and that is no error.`,
 		Example: `  edgeguard blocks remove 203.0.113.9
   edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"`,
-		Args: e.OneArgument("the address or prefix that is blocked"),
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case all && owner == "":
+				return e.Usage(errors.New("remove: --all requires --owner"))
+			case all:
+				return e.NoArguments(c, args)
+			}
+			return e.OneArgument("the address or prefix that is blocked")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				switch {
+				case all:
+					return e.removeAllOwned(ctx, node, owner, reason)
+				case owner != "":
+					return e.removeOwned(ctx, node, args[0], owner, reason)
+				}
 				b, err := node.Unblock(ctx, args[0], reason)
 				if err != nil {
 					return err
@@ -199,6 +226,8 @@ func blocksRemoveCommand(e *Env) *cobra.Command {
 	at.flags(c)
 	at.waitFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
+	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
+	c.Flags().BoolVar(&all, "all", false, "remove all blocks that --owner made through this node")
 	return c
 }
 

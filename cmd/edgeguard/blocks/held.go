@@ -56,8 +56,7 @@ func listHeld(ctx context.Context, e *Env, node *client.Client, asJSON bool) err
 			return err
 		}
 		if !asJSON {
-			left := max(0, time.Until(b.Until)).Round(time.Second)
-			t.Row(output.Prefix(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Span(left), b.Reason)
+			t.Row(output.Prefix(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Left(time.Until(b.Until)), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
