@@ -159,6 +159,7 @@ func (s *site) reload() {
 		return strings.Fields(string(list))
 	}
 	before := children()
+	s.client.CloseIdleConnections() // one without a request yet holds an old worker for a minute
 	if err := s.nginx.Process.Signal(syscall.SIGHUP); err != nil {
 		s.t.Fatal(err)
 	}
