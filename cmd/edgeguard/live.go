@@ -83,6 +83,15 @@ func askNode(c *cobra.Command) func(context.Context, func(context.Context, *clie
 	return r.ask
 }
 
+// askByFlags calls f with a client for the node that the flags of c name.
+func askByFlags(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error {
+	var r reach
+	for name, value := range map[string]*string{"config": &r.configFile, "admin": &r.address, "token-file": &r.tokenFile} {
+		*value, _ = c.Flags().GetString(name) // "" for a command without the flag
+	}
+	return r.ask(ctx, f)
+}
+
 // reach are the flags that say where the node is.
 type reach struct {
 	configFile, address, tokenFile string

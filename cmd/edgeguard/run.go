@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/complete"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/internal/safetext"
 )
@@ -88,6 +89,7 @@ Start with one of your own logs:
 	})
 	root.AddCommand(replayCommand(e), tuneCommand(e), checkCommand(e), versionCommand(e))
 	root.AddCommand(liveCommands(e)...)
+	complete.Register(root, &complete.Env{Ask: askByFlags, Load: loadConfig})
 	return root
 }
 

@@ -59,8 +59,8 @@ func printStart(e *env, c *config.Config, named bool) {
 	if c.State == "" {
 		fmt.Fprintln(out, "no state folder: a restart forgets all blocks and counts; set `state` in a config")
 	}
-	printTry(e, c)
 	if !named {
+		printTry(e, c)
 		fmt.Fprintln(out, "no config: these are the defaults; edgeguard check prints them as a file to start from")
 	}
 }
@@ -99,8 +99,11 @@ func printLimit(e *env, r *rules.Rule, m *rules.Meter, events string) {
 
 // printTry prints a command that has an address of the documentation's range
 // blocked, where the node counts by forward auth over TCP. Different values it would not
-// send.
+// send, and in mode monitor it would not be refused.
 func printTry(e *env, c *config.Config) {
+	if c.Monitor {
+		return
+	}
 	for _, l := range c.Listen.Auth {
 		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 || c.Rules.Meters[c.Rules.Rules[0].Meter].Distinct != 0 {
 			continue

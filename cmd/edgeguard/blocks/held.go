@@ -27,7 +27,8 @@ refuse too many of the requests of the last five minutes (fleet.confirm_share);
 unsigned records that are too wide; and what came faster than a node accepts it,
 which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
-		Args: e.NoArguments,
+		Example: `  edgeguard blocks held --json`,
+		Args:    e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return listHeld(ctx, e, node, asJSON)

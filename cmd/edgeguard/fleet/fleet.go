@@ -38,10 +38,11 @@ type Env struct {
 // Command returns `edgeguard fleet` with the commands below it.
 func Command(e *Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "fleet",
-		Short: "Show the nodes that add up their counts, and prepare their Redis",
-		Args:  e.NoArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "fleet",
+		Short:   "Show the nodes that add up their counts, and prepare their Redis",
+		Example: "  edgeguard fleet status\n  edgeguard fleet key",
+		Args:    e.NoArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(statusCommand(e), installCommand(e), aclCommand(e), keyCommand(e), signCommand(e))
 	return c

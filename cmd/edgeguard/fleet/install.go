@@ -44,9 +44,10 @@ fleet.loader_file on one node.`,
 func aclCommand(e *Env) *cobra.Command {
 	r := reach{env: e}
 	c := &cobra.Command{
-		Use:   "acl [USER]",
-		Short: "Print the ACL lines of the Redis users that a fleet needs",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "acl [USER]",
+		Short:   "Print the ACL lines of the Redis users that a fleet needs",
+		Example: "  edgeguard fleet acl edgeguard",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r.address = "redis://127.0.0.1" // no connection is made; only the namespace matters
 			rc, err := r.settings()

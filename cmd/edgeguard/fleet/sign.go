@@ -21,7 +21,8 @@ whoever made them, and publish their signatures by the first line of its key
 file. Run it on one node: before key_mode: require, and in a rotation after the
 new key has become the first on every node. Without --yes it only shows how many
 records these are. Look at 'edgeguard blocks' and 'edgeguard allow' first.`,
-		Args: e.NoArguments,
+		Example: "  edgeguard fleet sign\n  edgeguard fleet sign --yes",
+		Args:    e.NoArguments,
 	}
 	ask := e.Node(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -20,9 +20,10 @@ func statusCommand(e *Env) *cobra.Command {
 	r := reach{env: e}
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "status [--redis URL]",
-		Short: "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
-		Args:  e.NoArguments,
+		Use:     "status [--redis URL]",
+		Short:   "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
+		Example: "  edgeguard fleet status --json",
+		Args:    e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
 				f, err := redis.Status(ctx, client, rc)

@@ -35,8 +35,9 @@ type Env struct {
 // Command returns the command lists.
 func Command(e *Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "lists",
-		Short: "Empty the lists of blocks that proxies and packet filters read",
+		Use:     "lists",
+		Short:   "Empty the lists of blocks that proxies and packet filters read",
+		Example: "  edgeguard lists empty",
 	}
 	c.AddCommand(emptyCommand(e))
 	return c

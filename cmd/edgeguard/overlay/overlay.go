@@ -36,10 +36,11 @@ type Env struct {
 // Command returns `edgeguard overlay` with the commands below it.
 func Command(e *Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "overlay",
-		Short: "Show, export and undo thresholds that were changed while the node ran",
-		Args:  e.NoArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "overlay",
+		Short:   "Show, export and undo thresholds that were changed while the node ran",
+		Example: "  edgeguard overlay show\n  edgeguard overlay clear site",
+		Args:    e.NoArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
 		reading(e, "show", "Show what was changed of the rules, when and by whom", show),
@@ -61,7 +62,7 @@ type changed struct {
 // reading returns a command that prints what was changed. It asks the node, and
 // where none answers it reads the file in the state folder.
 func reading(e *Env, use, short string, print func(io.Writer, *changed)) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: e.NoArguments}
+	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: e.NoArguments}
 	ask := e.Node(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		var all changed
