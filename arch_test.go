@@ -168,6 +168,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/snippets":    {imports: []string{"internal/nearest"}, pure: true},
 	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/logs":        {},
+	"cmd/edgeguard/trial":       {imports: []string{"config", "config/expand", "config/yamltext"}},
 	"cmd/edgeguard/overlay":     {imports: []string{"admin", "admin/call", "admin/client", "admin/tune", "config", "internal/safetext", "node/overlay"}},
 	"cmd/edgeguard/heldon":      {imports: []string{"admin/holders", "admin", "admin/call", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/fleet":       {imports: []string{"admin", "admin/client", "aggregator/redis", "aggregator/sign", "aggregator/redis/library", "cmd/edgeguard/output", "config", "internal/safetext", "internal/words", "node"}},

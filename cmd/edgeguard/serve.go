@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/ownsocket"
 	"edgeguard/cmd/edgeguard/presets"
+	"edgeguard/cmd/edgeguard/trial"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -25,6 +28,7 @@ type serving struct {
 	format     string
 	monitor    bool
 	presets    *[]string
+	trial      trial.Flags
 }
 
 func serveCommand(e *env) *cobra.Command {
@@ -37,11 +41,16 @@ func serveCommand(e *env) *cobra.Command {
 127.0.0.1:9180 and admin requests on 127.0.0.1:9190, and keeps nothing on disk but
 a unix socket in $XDG_RUNTIME_DIR or /tmp, which only its user and root may open.
 
+--listen, --admin and --threshold run such a node for a trial, also beside another
+one: they read no config. Commands reach it with --admin and the address that serve
+prints.
+
 SIGHUP reloads the config. SIGTERM ends the node after it has answered the
 requests in progress; a second SIGTERM ends it immediately.`,
 		Example: `  edgeguard serve
   edgeguard serve --log /var/log/nginx/access.log --monitor      # a trial that blocks nothing
   edgeguard serve --log /var/log/nginx/access.log --monitor --preset web --preset wordpress
+  edgeguard serve --listen 127.0.0.1:9181 --admin 127.0.0.1:9191 --threshold 100     # beside another node
   edgeguard serve --config /etc/edgeguard/edgeguard.yaml`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
@@ -51,20 +60,37 @@ requests in progress; a second SIGTERM ends it immediately.`,
 	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
 	f.StringSliceVar(&s.logs, "log", nil, "also follow this access log `FILE` (may be repeated)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the logs given with --log")
+	f.StringSliceVar(&s.trial.Listen, "listen", nil, "a trial without a config: answer forward auth at `ADDRESS`, host:port or unix:/path (may be repeated)")
+	f.StringSliceVar(&s.trial.Admin, "admin", nil, "a trial without a config: answer admin requests at `ADDRESS` (may be repeated)")
+	f.Uint32Var(&s.trial.Threshold, "threshold", 0, "a trial without a config: the `EVENTS` that its rule allows in 5 minutes (default 2000)")
 	f.BoolVar(&s.monitor, "monitor", false, "enforce nothing and report everything (mode: monitor)")
 	return c
+}
+
+// file returns the config's name, and none for a trial, which reads no file.
+func (s *serving) file() (string, error) {
+	switch {
+	case !s.trial.Given():
+		return findConfig(s.configFile)
+	case s.configFile != "":
+		return "", usageError{errors.New("serve: --listen, --admin and --threshold are for a trial without a config: set them in the file that --config names")}
+	case s.trial.Threshold > 0 && len(*s.presets) > 0:
+		return "", usageError{errors.New("serve: --preset has rules and --threshold makes one: use one of them")}
+	}
+	return "", nil
 }
 
 // load reads the config and puts the flags on top. named is false where there
 // is no file.
 func (s *serving) load() (c *config.Config, named bool, err error) {
-	name, err := findConfig(s.configFile)
+	name, err := s.file()
 	if err != nil {
 		return nil, false, err
 	}
 	if name == "" {
-		c = config.Default()
-		c.State = "" // no setting allows writing
+		if c, err = s.trial.Config(); err != nil {
+			return nil, false, usageError{fmt.Errorf("serve: %w", err)}
+		}
 	} else if c, err = config.Load(name); err != nil {
 		return nil, true, err
 	}

@@ -178,7 +178,7 @@ func removeStale(path string) error {
 func explainListen(address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen at %s: the address is in use: is edgeguard already running? If not, choose another one in `listen`", address)
+		return fmt.Errorf("listen at %s: the address is in use: is edgeguard already running? If not, choose another one in `listen`, or with --listen and --admin of a trial", address)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("listen at %s: permission denied: choose a port above 1023, or a folder that this user may write to: %w", address, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
