@@ -64,6 +64,9 @@ type part struct {
 // recipes are those of the embedded files, sorted by their names.
 var recipes = parse()
 
+// sharedFile defines what several recipes use.
+const sharedFile = "shared.tmpl"
+
 // parse reads the embedded files. Each begins with what it is for, in a line. A part
 // begins with a line "-- NAME PATH --", or "-- NAME --" for commands.
 func parse() []recipe {
@@ -71,25 +74,29 @@ func parse() []recipe {
 	if err != nil {
 		panic(err)
 	}
+	shared := template.Must(template.New("").Funcs(template.FuncMap{"indent": indent}).ParseFS(files, sharedFile))
 	var all []recipe
 	for _, e := range entries {
+		if e.Name() == sharedFile {
+			continue
+		}
 		name := strings.TrimSuffix(e.Name(), ".tmpl")
 		text, err := files.ReadFile(e.Name())
 		if err != nil {
 			panic(err)
 		}
-		all = append(all, parseRecipe(name, string(text)))
+		all = append(all, parseRecipe(shared, name, string(text)))
 	}
 	return all
 }
 
-func parseRecipe(name, text string) recipe {
+func parseRecipe(shared *template.Template, name, text string) recipe {
 	about, rest, _ := strings.Cut(text, "\n-- ")
 	r := recipe{name: name, about: strings.TrimSpace(about)}
 	for piece := range strings.SplitSeq(rest, "\n-- ") {
 		head, body, _ := strings.Cut(piece, " --\n")
 		partName, path, _ := strings.Cut(head, " ")
-		t := template.Must(template.New(name + " " + partName).Funcs(template.FuncMap{"indent": indent}).Parse(strings.TrimSuffix(body, "\n") + "\n"))
+		t := template.Must(template.Must(shared.Clone()).New(name + " " + partName).Parse(strings.TrimSuffix(body, "\n") + "\n"))
 		r.parts = append(r.parts, part{name: partName, path: path, text: t})
 	}
 	return r
@@ -214,6 +221,12 @@ func (Values) Host(address string) string {
 // Socket reports whether Auth is a unix socket, which the proxy's user must be allowed
 // to open.
 func (v Values) Socket() bool { return strings.HasPrefix(v.Auth, "unix:") }
+
+// Reloads returns what a service requires that reloads a server's unit after a change of
+// a list in the state folder.
+func (v Values) Reloads(list, unit string) struct{ List, Unit string } {
+	return struct{ List, Unit string }{v.State + "/" + list, unit}
+}
 
 // CaddyAuth writes Auth the way Caddy names a unix socket.
 func (v Values) CaddyAuth() string {
