@@ -72,8 +72,10 @@ for source in sys.argv[1:]:
 // The kernel drops what comes from an offender of either family, spares a neighbour,
 // and lets the offender in when its block has ended.
 func TestKernelLists(t *testing.T) {
+	t.Parallel()
 	for name, programs := range map[string][]string{"nft": {"nft:nftables"}, "ipset": {"ipset:ipset", "iptables:iptables", "ip6tables:iptables"}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, p := range programs {
 				program, pkg, _ := strings.Cut(p, ":")
 				need(t, program, pkg)

@@ -255,7 +255,8 @@ func (r *recipe) blocked(client string) bool {
 	return err == nil && strings.Contains(out, "is blocked")
 }
 
-// folders are nginx's own, in the test's folder.
+// nginxConfig returns a config of nginx with its own folders in the test's, to which the
+// printed lines are added.
 func nginxConfig(dir, front, site string) string {
 	user := ""
 	if os.Geteuid() == 0 {

@@ -30,8 +30,10 @@ func (r *recipe) startNginx(front string) {
 // An offender that nginx's log names is refused, its neighbour is not, and the offender
 // is served again when its block has ended.
 func TestNginxLists(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range map[string]int{"nginx-geo": 429, "nginx-deny": 403} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			need(t, "nginx", "nginx-light")
 			front := freeport.Address(t)
 			r := newRecipe(t, name)
@@ -62,6 +64,7 @@ func block(client string) string {
 
 // HAProxy refuses what is in the map, without a reload.
 func TestHAProxyMap(t *testing.T) {
+	t.Parallel()
 	need(t, "haproxy", "haproxy")
 	front := freeport.Address(t)
 	r := newRecipe(t, "haproxy-map")
@@ -97,6 +100,7 @@ frontend site
 // Apache's log names the client that the proxy in front of it names, and no address that
 // the client wrote into the same header.
 func TestApacheLog(t *testing.T) {
+	t.Parallel()
 	need(t, "apache2", "apache2")
 	const modules = "/usr/lib/apache2/modules" // where Debian has them
 	if _, err := os.Stat(modules); err != nil {
@@ -139,6 +143,7 @@ ErrorLog $DIR/apache-error.log
 
 // The program of one's own is called after each change, with the whole list.
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	r := newRecipe(t, "plain")
 	// The program runs as printed, with a logger that writes a file.
 	r.write("logger", "#!/bin/sh\necho \"$@\" >> $DIR/said\n")
