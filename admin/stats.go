@@ -116,12 +116,14 @@ type Decisions struct {
 // Log is one log that is followed or received.
 type Log struct {
 	Name string `json:"name"`
-	// Parsed lines became events, Skipped ones could not be read, Lost ones
-	// were sent and never arrived, Refused ones came by UDP from others.
-	Parsed  uint64 `json:"parsed"`
-	Skipped uint64 `json:"skipped"`
-	Lost    uint64 `json:"lost"`
-	Refused uint64 `json:"refused"`
+	// Of the Lines, Parsed ones became events, the last at Last, Skipped ones could not be
+	// read. Lost ones never arrived, Refused ones came by UDP from others.
+	Lines   uint64    `json:"lines"`
+	Parsed  uint64    `json:"parsed"`
+	Last    time.Time `json:"last_event,omitzero"`
+	Skipped uint64    `json:"skipped"`
+	Lost    uint64    `json:"lost"`
+	Refused uint64    `json:"refused"`
 	// Late and Early are of the parsed: those that were older than the default
 	// window when they came, and those from the future, counted when they came.
 	Late  uint64 `json:"late"`

@@ -154,12 +154,14 @@ func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
 		t := follower.Stats()
+		f.Lines, f.Last = t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Late, f.Early = t.Events, t.Skipped, t.Late, t.Early
 		f.Behind, f.LostBytes = t.Behind, t.Lost
 		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
 	}
 	if listener := s.listener.Load(); listener != nil {
 		t := listener.Stats()
+		f.Lines, f.Last = t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
 		f.Late, f.Early = t.Late, t.Early
 	}

@@ -181,11 +181,11 @@ func (in *inlet) stamp(now time.Time, p *page) []edgeguard.Event {
 		kept++
 	}
 	p.Events = p.Events[:kept]
-	in.count(p, late, early, max(0, now.Sub(newest)))
+	in.count(p, late, early, newest, now)
 	return p.Events
 }
 
-func (in *inlet) count(p *page, late, early uint64, age time.Duration) {
+func (in *inlet) count(p *page, late, early uint64, newest, now time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := &in.stats
@@ -196,7 +196,7 @@ func (in *inlet) count(p *page, late, early uint64, age time.Duration) {
 	s.Late += late
 	s.Early += early
 	if len(p.Events) > 0 {
-		s.Age = age
+		s.Age, s.Last = max(0, now.Sub(newest)), now
 	}
 	for _, skipped := range p.Shown {
 		skipped.Line = 0 // it counts from where the reading began, which says nothing

@@ -21,6 +21,8 @@ type LiveStats struct {
 	// Age is how old the last batch's newest event was when it was decided: the
 	// delay of server and sensor together.
 	Age time.Duration
+	// Last is when the last event was decided.
+	Last time.Time
 	// Troubles counts how often something went wrong; Err is what is wrong now.
 	Troubles uint64
 	Err      error

@@ -1,10 +1,7 @@
 package doctor
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -15,16 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
-	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/config/address"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
-	"edgeguard/logline"
-	"edgeguard/sensor/accesslog"
 )
 
 // leastQueue is the datagram queue that design and research ask for: at the
@@ -145,65 +138,6 @@ func (x *examination) logs(c *config.Config) {
 	}
 }
 
-func (x *examination) log(file, format string) {
-	about := "log " + file
-	parsed, err := logline.ParseFormat(format)
-	if err != nil {
-		x.note(Wrong, about, "%v", err)
-		return
-	}
-	r, err := accesslog.Open(file, parsed, accesslog.Options{})
-	if errors.Is(err, fs.ErrNotExist) {
-		x.note(Doubt, about, "does not exist yet: the node will wait for it")
-		return
-	}
-	if errors.Is(err, fs.ErrPermission) && x.lacksGroups() {
-		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, unit.Name)
-		return
-	}
-	if err != nil {
-		x.note(Wrong, about, "%v", err)
-		return
-	}
-	defer func() { _ = r.Close() }()
-	if _, err = r.Next(); err != nil && !errors.Is(err, io.EOF) {
-		x.note(Wrong, about, "%v", err)
-		return
-	}
-	s := r.Stats()
-	switch {
-	case s.Lines == 0:
-		x.note(Doubt, about, "is readable but empty: nothing is counted until the server writes to it")
-	case s.Events == 0 && s.Skipped == 0:
-		x.note(OK, about, "none of its first %d lines is one that format %s counts", s.Lines, r.Format())
-	case s.Events == 0:
-		x.note(Wrong, about, "none of its first %d lines has format %s: %s", s.Lines, r.Format(), firstSkipped(s.First))
-	case s.Skipped*10 > s.Lines:
-		x.note(Doubt, about, "%d of its first %d lines do not have format %s: %s", s.Skipped, s.Lines, r.Format(), firstSkipped(s.First))
-	default:
-		x.note(OK, about, "format %s matches", r.Format())
-	}
-}
-
-// lacksGroups reports whether this process has the unit's user and not all of its groups,
-// as after sudo -u.
-func (x *examination) lacksGroups() bool {
-	if x.unit == nil || os.Getuid() != int(x.unit.UID) {
-		return false
-	}
-	groups, err := os.Getgroups()
-	return err == nil && slices.ContainsFunc(x.unit.GIDs, func(gid uint32) bool {
-		return int(gid) != os.Getgid() && !slices.Contains(groups, int(gid))
-	})
-}
-
-func firstSkipped(first []logline.Skipped) string {
-	if len(first) == 0 {
-		return "no example"
-	}
-	return first[0].String()
-}
-
 // enforcers looks at the lists, at the commands that reload them, and at what
 // the kernel cannot see.
 func (x *examination) enforcers(c *config.Config) {
@@ -246,49 +180,6 @@ func farProxies(prefixes []netip.Prefix) []string {
 		}
 	}
 	return far
-}
-
-// askFor is how long the node may take to answer doctor.
-const askFor = 2 * time.Second
-
-// node asks the running node, if there is one, what it counted from each log and
-// which conditions it reports.
-func (x *examination) node(ctx context.Context, c *config.Config) {
-	listener, ok := c.Listen.Preferred()
-	if !ok {
-		return
-	}
-	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: cmp.Or(listener.TokenFile, listener.ReaderTokenFile)})
-	if err != nil {
-		return // reported by the listener's check
-	}
-	defer node.Close()
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	status, err := node.Status(ctx)
-	if err != nil {
-		return
-	}
-	x.answered()
-	up := status.Time.Sub(status.Started).Round(time.Second)
-	for _, l := range status.Logs {
-		if l.Parsed == 0 && up >= time.Minute {
-			x.note(Doubt, "log "+l.Name, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up)
-		}
-	}
-	for _, text := range status.Conditions {
-		x.note(Doubt, "the node says", "%s", text)
-	}
-}
-
-// answered clears the doubt about ports in use: the running node has them. It
-// reports one that it could not get as a condition.
-func (x *examination) answered() {
-	for i := range x.findings {
-		if f := &x.findings[i]; f.Text == inUse {
-			f.Severity, f.Text = OK, "in use by the running node"
-		}
-	}
 }
 
 // datagrams looks at the kernel's queue where lines come as unix datagrams, and at

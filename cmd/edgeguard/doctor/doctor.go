@@ -39,7 +39,8 @@ func (x *examination) note(s Severity, about, format string, args ...any) {
 }
 
 // Examine looks at the host as the node of c would use it, and asks that node
-// if it is running. It takes at most a few seconds. The unit is the one that runs
+// if it is running. A node that hangs makes it wait, by
+// askFor and lineFor for each question. The unit is the one that runs
 // the node, or nil.
 func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
 	x := &examination{unit: u}

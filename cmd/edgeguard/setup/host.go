@@ -1,66 +1,26 @@
 package setup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/internal/logtail"
 	"edgeguard/setup"
 )
 
-// The bounds of what is read of a host.
-const (
-	mostConfig = 1 << 20 // of a proxy's file
-	mostTail   = 64 << 10
-)
-
-// open opens a regular file, through links. A pipe would hold up who opens it, and
-// opening a device can act, so what a file is, is looked at first.
-func open(path string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is not a file, but a %s", path, sort(info.Mode()))
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s changed while it was looked at", path)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-func sort(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "folder"
-	case mode&fs.ModeNamedPipe != 0:
-		return "pipe"
-	case mode&fs.ModeSocket != 0:
-		return "socket"
-	}
-	return "device"
-}
+// mostConfig bounds what is read of a proxy's file.
+const mostConfig = 1 << 20
 
 // files reads the configurations of proxies.
 type files struct{}
 
 func (files) Read(path string) (string, error) {
-	f, _, err := open(path)
+	f, _, err := logtail.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +39,7 @@ func (files) Glob(pattern string) []string {
 
 // look looks at a log.
 func look(path string) setup.Look {
-	f, info, err := open(path)
+	f, info, err := logtail.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return setup.Look{Missing: true}
@@ -90,15 +50,9 @@ func look(path string) setup.Look {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	l := setup.Look{Size: info.Size(), Changed: info.ModTime(), Steps: steps(path)}
-	from := max(0, info.Size()-mostTail)
-	tail, err := io.ReadAll(io.NewSectionReader(f, from, mostTail))
-	if err != nil {
+	if l.Tail, err = logtail.Last(f, info.Size()); err != nil {
 		return setup.Look{Problem: err.Error()}
 	}
-	if from > 0 { // its first line is not whole
-		_, tail, _ = bytes.Cut(tail, []byte{'\n'})
-	}
-	l.Tail = tail[:bytes.LastIndexByte(tail, '\n')+1]
 	return l
 }
 

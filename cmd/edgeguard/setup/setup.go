@@ -17,6 +17,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
+	"edgeguard/internal/logtail"
 	"edgeguard/internal/safetext"
 	"edgeguard/setup"
 	"edgeguard/setup/proxyconf"
@@ -207,7 +208,7 @@ func check(e *Env, report io.Writer, name, text string) error {
 
 // exists reports whether there is a file, and its text.
 func exists(path string) (text string, there bool, err error) {
-	f, _, err := open(path)
+	f, _, err := logtail.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}

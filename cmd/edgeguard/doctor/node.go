@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/config"
+	"edgeguard/config/address"
+	"edgeguard/internal/words"
+)
+
+// askFor is how long the node may take to answer, and lineFor how long a line may be on
+// its way.
+const (
+	askFor  = 10 * time.Second
+	lineFor = 10 * time.Second
+	lookAll = 20 * time.Millisecond // between two looks whether it arrived
+)
+
+// node asks the running node, if there is one, what each log delivered and which
+// conditions it reports, and sends a line to each socket where it receives a log.
+func (x *examination) node(ctx context.Context, c *config.Config) {
+	listener, ok := c.Listen.Preferred()
+	if !ok {
+		return
+	}
+	node, err := client.New(client.Config{Address: listener.Address.String(), TokenFile: cmp.Or(listener.TokenFile, listener.ReaderTokenFile)})
+	if err != nil {
+		return // reported by the listener's check
+	}
+	defer node.Close()
+	status, err := statusOf(ctx, node)
+	if err != nil {
+		return
+	}
+	x.answered()
+	for i := range status.Logs {
+		x.delivered(&status.Logs[i], status.Time, status.Time.Sub(status.Started))
+	}
+	for _, l := range c.Sensors.AccessLog {
+		if l.File == "" && (l.Listen.Network != "udp" || l.Listen.Local()) { // elsewhere, `from` may refuse this host
+			x.send(ctx, node, l.Listen)
+		}
+	}
+	for _, text := range status.Conditions {
+		x.note(Doubt, "the node says", "%s", text)
+	}
+}
+
+func statusOf(ctx context.Context, node *client.Client) (admin.Stats, error) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	return node.Status(ctx)
+}
+
+// delivered says when a log last delivered something.
+func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
+	about := "log " + l.Name
+	switch {
+	case !l.Last.IsZero():
+		x.note(OK, about, "the node counted %s of it since its start, the last %s ago", words.Plural(l.Parsed, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
+	case up >= time.Minute:
+		x.note(Doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
+	}
+}
+
+// send sends a blank line, as a proxy sends its lines: the node receives it and counts
+// nothing. A line with an address, even a reserved one, would be in its figures.
+func (x *examination) send(ctx context.Context, node *client.Client, to address.Address) {
+	about := "log " + to.String()
+	before, ok := linesOf(ctx, node, to)
+	if !ok {
+		return // a condition says why it does not listen
+	}
+	conn, err := (&net.Dialer{Timeout: askFor}).DialContext(ctx, to.Network, to.Address)
+	if err == nil {
+		_, err = conn.Write([]byte("\n"))
+		_ = conn.Close() // what was not sent does not arrive
+	}
+	if err != nil {
+		x.note(Wrong, about, "a line cannot be sent to it: %v", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lineFor)
+	defer cancel()
+	for {
+		if now, ok := linesOf(ctx, node, to); ok && now != before {
+			x.note(OK, about, "a blank line that was sent to it arrived")
+			return
+		}
+		select {
+		case <-ctx.Done():
+			x.note(Wrong, about, "a line that was sent to it did not arrive within %s: does another program listen there?", lineFor)
+			return
+		case <-time.After(lookAll):
+		}
+	}
+}
+
+// linesOf returns how many lines the node received at an address.
+func linesOf(ctx context.Context, node *client.Client, at address.Address) (uint64, bool) {
+	status, err := statusOf(ctx, node)
+	if err != nil {
+		return 0, false
+	}
+	for i := range status.Logs {
+		if status.Logs[i].Name == at.String() {
+			return status.Logs[i].Lines, true
+		}
+	}
+	return 0, false
+}
+
+// answered clears the doubt about ports in use: the running node has them. It
+// reports one that it could not get as a condition.
+func (x *examination) answered() {
+	for i := range x.findings {
+		if f := &x.findings[i]; f.Text == inUse {
+			f.Severity, f.Text = OK, "in use by this node, which runs"
+		}
+	}
+}
