@@ -70,7 +70,7 @@ var floors = map[string]floor{
 	"config/expand":             {pure: true},
 	"config/prefix":             {pure: true},
 	"config/redisurl":           {pure: true},
-	"config/yamltext":           {pure: true},
+	"config/yamltext":           {imports: []string{"internal/words"}, pure: true},
 	"config/address":            {},
 	"presets":                   {pure: true},
 	"packaging":                 {pure: true},

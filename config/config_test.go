@@ -150,6 +150,21 @@ func readBack(t *testing.T, c *config.Config) {
 	}
 }
 
+// TestDays: durations are read and printed as people write them.
+func TestDays(t *testing.T) {
+	c, err := config.Parse("f", []byte("rules: [{name: a, threshold: 5, block_for: 30d, escalate: [30d, 31d12h]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rule := c.Rules.Rules[0]; rule.BlockFor != 720*time.Hour || rule.Escalate[1] != 756*time.Hour {
+		t.Errorf("%+v", rule)
+	}
+	if printed := c.YAML(); !strings.Contains(printed, "block_for: 30d\n") || !strings.Contains(printed, "escalate: [30d, 31d12h]\n") {
+		t.Error(printed)
+	}
+	readBack(t, c)
+}
+
 func TestDefault(t *testing.T) {
 	c := config.Default()
 	if len(c.Rules.Rules) != 1 || c.Fleet != nil || c.Monitor || c.Node == "" || len(c.Warnings) != 0 {

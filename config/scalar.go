@@ -151,10 +151,10 @@ func (n node) duration(least time.Duration) time.Duration {
 	if !ok {
 		return 0
 	}
-	value, err := time.ParseDuration(text)
+	value, ok := yamltext.ParseDuration(text)
 	switch {
-	case err != nil:
-		n.wrong(fmt.Sprintf("invalid duration %q", clip(text)), "use 30s, 5m or 24h")
+	case !ok:
+		n.wrong(fmt.Sprintf("invalid duration %q", clip(text)), "use 30s, 5m, 24h or 30d")
 	case value < least:
 		n.wrong(fmt.Sprintf("%s is too short", clip(text)), "use at least "+yamltext.Duration(least))
 	default:

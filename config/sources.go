@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/yamltext"
 	"edgeguard/logline"
 )
 
@@ -102,7 +103,7 @@ func (r *reader) brief(c *Config) []Problem {
 		path := r.rulePath(i)
 		at := r.placeOf(path)
 		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
-			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", rule.BlockFor, window),
+			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", yamltext.Duration(rule.BlockFor), yamltext.Duration(window)),
 			"set while_over: true, or set block_for to at least the window"})
 	}
 	return warnings

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"edgeguard/internal/words"
 )
 
 // Flow returns texts as a list on one line.
@@ -37,16 +39,30 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// Duration returns "5m" for five minutes, where Go would write "5m0s".
-func Duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
+// Duration returns "5m" for five minutes, where Go would write "5m0s", and "30d" for
+// 720 hours.
+func Duration(d time.Duration) string { return words.Span(d) }
+
+// mostDays is how many days ParseDuration reads.
+const mostDays = 36_500
+
+// ParseDuration reads what Duration writes: Go's durations, with days before them.
+func ParseDuration(text string) (time.Duration, bool) {
+	number, rest, hasDays := strings.Cut(text, "d")
+	if !hasDays {
+		d, err := time.ParseDuration(text)
+		return d, err == nil
 	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
+	days, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || days > mostDays {
+		return 0, false
 	}
-	return text
+	d := time.Duration(days) * 24 * time.Hour
+	if rest == "" {
+		return d, true
+	}
+	more, err := time.ParseDuration(rest)
+	return d + more, err == nil && more >= 0 && more < 24*time.Hour
 }
 
 // Size returns a number of bytes with the greatest unit that divides it.

@@ -38,3 +38,24 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30d": 720 * time.Hour, "2d12h": 60 * time.Hour, "5m": 5 * time.Minute, "1m30s": 90 * time.Second, "24h": 24 * time.Hour, "500ms": 500 * time.Millisecond,
+	} {
+		got, ok := yamltext.ParseDuration(text)
+		if !ok || got != want || yamltext.Duration(got) != text {
+			t.Errorf("%s: %v, %v, printed %s", text, got, ok, yamltext.Duration(got))
+		}
+	}
+	for _, text := range []string{"", "d", "1.5d", "-1d", "1d-1h", "1d24h", "1d1d", "5", "36501d", "99999999999999999999d", "1d x", "+1d"} {
+		if got, ok := yamltext.ParseDuration(text); ok {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+	for d := time.Millisecond; d < 2400*time.Hour; d = d*7/3 + time.Millisecond {
+		if got, ok := yamltext.ParseDuration(yamltext.Duration(d)); !ok || got != d {
+			t.Errorf("%v is printed as %s and read as %v", d, yamltext.Duration(d), got)
+		}
+	}
+}
