@@ -28,7 +28,7 @@ var modules = map[string][]string{
 }
 
 // programs are the packages that own their process: they print, and they end it.
-var programs = []string{"cmd/", "loadtest", "internal/house", "internal/monitoring"}
+var programs = []string{"cmd/", "loadtest", "internal/house", "internal/monitoring", "internal/thirdparty"}
 
 // panics says which packages may panic, always for a mistake in our own code.
 var panics = map[string]string{

@@ -197,6 +197,7 @@ var floors = map[string]floor{
 	"internal/unsafetext":       {pure: true},
 	"internal/house":            {},
 	"internal/monitoring":       {},
+	"internal/thirdparty":       {},
 	"internal/realdata":         {},
 	"internal/freeport":         {},
 	"internal/nodetest":         {},
