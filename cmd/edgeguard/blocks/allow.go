@@ -117,6 +117,9 @@ func allowAddCommand(e *Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if at.asJSON {
+					return at.print(a)
+				}
 				alone := ""
 				if !aggregator.Travels(a.Prefix) {
 					alone = ", on this node only: so wide an allowance is not sent to other nodes"
@@ -132,6 +135,7 @@ func allowAddCommand(e *Env) *cobra.Command {
 	at.flags(c)
 	f := c.Flags()
 	at.waitFlag(c)
+	at.jsonFlag(c)
 	f.StringVar(&request.For, "for", "", "duration as `TIME`, such as 12h or 30d (default until removed)")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the allowance")
 	f.BoolVar(&request.Force, "force", false, "also accept a prefix wider than /16 (IPv4) or /32 (IPv6)")
@@ -152,12 +156,16 @@ func allowRemoveCommand(e *Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if at.asJSON {
+					return at.print(a)
+				}
 				_, err = fmt.Fprintf(e.Stdout, "the allowance of %s is removed\n", output.Prefix(a.Prefix))
 				return err
 			})
 		},
 	}
 	at.flags(c)
+	at.jsonFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	return c
 }

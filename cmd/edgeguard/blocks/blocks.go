@@ -148,6 +148,9 @@ func blocksAddCommand(e *Env) *cobra.Command {
 		Args: e.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Prefix = args[0]
+			if err := at.notOwned(request.Owner); err != nil {
+				return err
+			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				if request.Owner != "" {
 					return e.addOwned(ctx, node, request)
@@ -155,6 +158,9 @@ func blocksAddCommand(e *Env) *cobra.Command {
 				b, err := node.Block(ctx, request)
 				if err != nil {
 					return err
+				}
+				if at.asJSON {
+					return at.print(b)
 				}
 				alone := ""
 				if !aggregator.Travels(b.Prefix) {
@@ -175,6 +181,7 @@ func blocksAddCommand(e *Env) *cobra.Command {
 	at.flags(c)
 	f := c.Flags()
 	at.waitFlag(c)
+	at.jsonFlag(c)
 	f.StringVar(&request.For, "for", "1h", "how long, as `TIME` such as 90s, 12h or 30d")
 	f.StringVar(&request.Owner, "owner", "", "block for the program `NAME`, such as fail2ban: not as an operator")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block")
@@ -204,6 +211,9 @@ node, and resets nothing; another block stays, and that is no error.`,
 			return e.OneArgument("the address or prefix that is blocked")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := at.notOwned(owner); err != nil {
+				return err
+			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				switch {
 				case all:
@@ -215,6 +225,9 @@ node, and resets nothing; another block stays, and that is no error.`,
 				if err != nil {
 					return err
 				}
+				if at.asJSON {
+					return at.print(b)
+				}
 				fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
 				if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
 					at.sayHeld(ctx, node, b.Prefix.String())
@@ -225,6 +238,7 @@ node, and resets nothing; another block stays, and that is no error.`,
 	}
 	at.flags(c)
 	at.waitFlag(c)
+	at.jsonFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
 	c.Flags().BoolVar(&all, "all", false, "remove all blocks that --owner made through this node")

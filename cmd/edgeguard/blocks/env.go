@@ -4,6 +4,8 @@ package blocks
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ type reach struct {
 	env    *Env
 	ask    func(context.Context, func(context.Context, *client.Client) error) error
 	noWait bool
+	asJSON bool
 }
 
 // flags declares on c the flags that say where the node is.
@@ -40,6 +43,24 @@ func (r *reach) flags(c *cobra.Command) { r.ask = r.env.Node(c) }
 // something.
 func (r *reach) waitFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&r.noWait, "no-wait", false, "in a fleet without a key, do not ask which other nodes hold it")
+}
+
+// jsonFlag declares on c the flag that prints what was changed as JSON, as the API
+// returns it, and nothing else.
+func (r *reach) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&r.asJSON, "json", false, "print JSON, one object")
+}
+
+// print prints as JSON what was changed.
+func (r *reach) print(changed any) error { return json.NewEncoder(r.env.Stdout).Encode(changed) }
+
+// notOwned refuses JSON of what belongs to an owner: more blocks than one may change, or
+// none.
+func (r *reach) notOwned(owner string) error {
+	if r.asJSON && owner != "" {
+		return r.env.Usage(errors.New("--json and --owner: use one of them"))
+	}
+	return nil
 }
 
 // sayHeld says on which other nodes a change of these prefixes waits.

@@ -115,6 +115,9 @@ without a key, confirm on each node that holds them: the command names these.`,
 				if err != nil {
 					return err
 				}
+				if at.asJSON {
+					return at.print(done)
+				}
 				fmt.Fprintf(e.Stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
 				if done.Confirmed > 0 {
 					at.sayHeld(ctx, node, args...)
@@ -125,6 +128,7 @@ without a key, confirm on each node that holds them: the command names these.`,
 	}
 	at.flags(c)
 	at.waitFlag(c)
+	at.jsonFlag(c)
 	c.Flags().BoolVar(&request.All, "all", false, "all held blocks")
 	return c
 }
