@@ -154,7 +154,7 @@ var floors = map[string]floor{
 	"node/status":               {imports: []string{"", "admin/holders", "admin", "admin/rates", "admin/samples", "admin/watch", "aggregator", "aggregator/figures", "aggregator/quarantine", "blocklist", "clockguard", "config", "detector", "node/pipeline", "node/samples", "rules", "shard", "tuning", "admin/tune", "admin/outcome", "tuning/history"}},
 	"replay":                    {imports: []string{"*"}},
 	"cmd/edgeguard/output":      {imports: []string{"internal/safetext"}},
-	"cmd/edgeguard/blocks":      {imports: []string{"", "admin", "admin/call", "admin/client", "aggregator", "cmd/edgeguard/heldon", "cmd/edgeguard/output", "internal/safetext", "internal/words"}},
+	"cmd/edgeguard/blocks":      {imports: []string{"", "admin", "admin/call", "admin/client", "aggregator", "cmd/edgeguard/heldon", "cmd/edgeguard/output", "internal/nearest", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "cmd/edgeguard/output", "cmd/edgeguard/unit", "config", "config/address", "internal/logtail", "internal/safetext", "internal/words", "admin", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard/console":     {imports: []string{"admin/call", "admin/client", "admin/login", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/lists":       {imports: []string{"config", "enforce", "internal/safetext", "node/lists"}},

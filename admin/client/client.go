@@ -131,13 +131,31 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		if path, isUnix := strings.CutPrefix(c.address, "unix:"); isUnix && errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: permission denied: %s", c.address, unixsocket.WhoMay(path))
 		}
-		return nil, fmt.Errorf("%s: %w; is edgeguard serving there?", c.address, err)
+		return nil, fmt.Errorf("%s: %w; is edgeguard serving there?", c.address, reason(err))
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil
 	}
 	defer response.Body.Close()
 	return nil, c.refused(response)
+}
+
+// reason returns why a request failed, without the names of the calls that it went
+// through.
+func reason(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	var call *net.OpError
+	if errors.As(err, &call) {
+		err = call.Err
+	}
+	var system *os.SyscallError
+	if errors.As(err, &system) {
+		err = system.Err
+	}
+	return err
 }
 
 // refused reads the problem of an answer.

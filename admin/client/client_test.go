@@ -118,7 +118,8 @@ func TestNobodyThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard serving there?") || !strings.Contains(err.Error(), address) {
+		if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "is edgeguard serving there?") || !strings.Contains(err.Error(), address) ||
+			strings.Contains(err.Error(), "Get ") || strings.Contains(err.Error(), "dial ") || strings.Contains(err.Error(), "connect: ") {
 			t.Errorf("%s: %v", address, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

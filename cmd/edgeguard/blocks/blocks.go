@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/nearest"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -81,10 +83,13 @@ func listBlocks(ctx context.Context, e *Env, node *client.Client, filter client.
 		if err != nil {
 			return err
 		}
-		if rows > 0 && shown == rows {
-			break
-		}
 		shown++
+		if rows > 0 && shown > rows {
+			if asJSON {
+				break
+			}
+			continue // to say how many more there are
+		}
 		if !asJSON {
 			Row(t, b.Block, time.Now())
 		} else if err := encoder.Encode(b); err != nil {
@@ -94,11 +99,41 @@ func listBlocks(ctx context.Context, e *Env, node *client.Client, filter client.
 	switch {
 	case asJSON:
 	case shown == 0:
+		if err := noRule(ctx, node, filter.Rule); err != nil {
+			return err
+		}
 		fmt.Fprintln(e.Stdout, "no blocks")
 	default:
 		t.Print(e.Stdout, e.Colour)
+		if rows > 0 && shown > rows {
+			fmt.Fprintf(e.Stdout, "and %s more: --rows 0 shows all\n", words.Number(shown-rows))
+		}
 	}
 	return nil
+}
+
+// noRule returns an error if the node has no rule of this name: a filter with a typing
+// error finds nothing. Blocks of other nodes can be by rules that this one does not
+// have, so it is asked only where nothing was found.
+func noRule(ctx context.Context, node *client.Client, name string) error {
+	if name == "" || name == edgeguard.ManualRule || edgeguard.Owner(name) != "" {
+		return nil
+	}
+	list, err := node.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, r := range list.Rules {
+		if r.Name == name {
+			return nil
+		}
+		names = append(names, safetext.Strip(r.Name))
+	}
+	if meant, ok := nearest.Name(name, names); ok {
+		return fmt.Errorf("there is no rule %q: did you mean %s?", safetext.Strip(name), meant)
+	}
+	return fmt.Errorf("there is no rule %q: the node has %s", safetext.Strip(name), strings.Join(append(names, edgeguard.ManualRule), ", "))
 }
 
 // listAround names the blocks that still hold all of a prefix.
