@@ -158,7 +158,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/doctor":      {imports: []string{"admin/client", "aggregator/sign", "cmd/edgeguard/output", "cmd/edgeguard/unit", "config", "config/address", "internal/logtail", "internal/safetext", "internal/words", "admin", "enforce", "logline", "sensor/accesslog", "internal/safepath", "internal/unixsocket"}},
 	"cmd/edgeguard/console":     {imports: []string{"admin/call", "admin/client", "admin/login", "internal/safetext", "internal/words"}},
 	"cmd/edgeguard/lists":       {imports: []string{"config", "enforce", "internal/safetext", "node/lists"}},
-	"cmd/edgeguard/setup":       {imports: []string{"cmd/edgeguard/unit", "config", "internal/atomicfile", "internal/logtail", "internal/safepath", "internal/safetext", "internal/words", "packaging", "setup", "setup/proxyconf"}},
+	"cmd/edgeguard/setup":       {imports: []string{"cmd/edgeguard/snippets", "cmd/edgeguard/unit", "config", "internal/atomicfile", "internal/logtail", "internal/safepath", "internal/safetext", "internal/words", "packaging", "setup", "setup/proxyconf"}},
 	"cmd/edgeguard/unit":        {},
 	"cmd/edgeguard/presets":     {imports: []string{"cmd/edgeguard/output", "config", "presets"}},
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},

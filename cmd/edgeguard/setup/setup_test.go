@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/packaging"
@@ -102,7 +104,7 @@ func TestWrites(t *testing.T) {
 	h.reads(h.path("access.log"))
 	for _, want := range []string{
 		"counted   " + h.path("access.log") + ": 3 of its last 3 lines read as combined, last written less than a minute ago",
-		"counts from 1 log, and blocks nothing yet", "edgeguard doctor\n  systemctl enable --now edgeguard\n", "edgeguard snippets nginx",
+		"counts from 1 log, and blocks nothing yet", "edgeguard doctor\n  systemctl enable --now edgeguard\n", "  edgeguard snippets nginx   # nginx asks before each request", "  edgeguard snippets nginx-geo   # ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
@@ -117,6 +119,17 @@ func TestWrites(t *testing.T) {
 	}
 	if got := h.read("etc/edgeguard.yaml.bak"); !strings.Contains(got, "no such file") {
 		t.Error(got)
+	}
+}
+
+// Every command that is printed is one that there is.
+func TestRecipes(t *testing.T) {
+	for proxy, names := range recipes {
+		for _, name := range names {
+			if !slices.Contains(snippets.Names(), name) || snippets.About(name) == "" {
+				t.Errorf("%s: there is no snippet %s", proxy, name)
+			}
+		}
 	}
 }
 

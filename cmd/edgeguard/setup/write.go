@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/atomicfile"
 	"edgeguard/internal/safepath"
@@ -146,16 +147,22 @@ func (w *writing) next(sources []setup.Source) {
 		fmt.Fprintf(out, "  systemctl enable --now edgeguard\n")
 	}
 	fmt.Fprintf(out, "  edgeguard top%s\n", other)
-	var proxies []string
+	said := map[string]bool{}
 	for i := range sources {
-		if p := sources[i].Proxy; sources[i].Follow && slices.Contains(snippets, p) && !slices.Contains(proxies, p) {
-			proxies = append(proxies, p)
+		for _, name := range recipes[sources[i].Proxy] {
+			if !sources[i].Follow || said[name] {
+				continue
+			}
+			if len(said) == 0 {
+				fmt.Fprintf(out, "When it would block the right addresses, have them refused:\n")
+			}
+			said[name] = true
+			fmt.Fprintf(out, "  edgeguard snippets %s%s   # %s\n", name, other, snippets.About(name))
 		}
-	}
-	for _, p := range proxies {
-		fmt.Fprintf(out, "When it would block the right addresses, this is what %s needs to refuse them:\n  edgeguard snippets %s%s\n", p, p, other)
 	}
 }
 
-// snippets are the proxies that `edgeguard snippets` has something for.
-var snippets = []string{"nginx", "haproxy", "caddy", "traefik"}
+// recipes are the snippets by which each proxy, or the kernel before it, refuses.
+var recipes = map[string][]string{
+	"nginx": {"nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, "given": {"nft"},
+}
