@@ -24,7 +24,7 @@ dist-test: ## builds twice and compares, then installs, upgrades and removes the
 	@scripts/dist-test
 
 test: ## install what the tests need, then run them all
-	@scripts/need redis-server nginx:nginx-light fail2ban-server:fail2ban apache2 caddy haproxy nft:nftables ipset iptables ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
+	@scripts/need redis-server nginx:nginx-light fail2ban-server:fail2ban apache2 caddy haproxy rsyslogd:rsyslog nft:nftables ipset iptables ip:iproute2 unshare:util-linux nsenter:util-linux python3:python3-minimal
 	@scripts/gotest -p 3 ./...
 
 bare: ## what the README says, on a minimal Debian with Go and make and nothing else

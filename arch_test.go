@@ -102,6 +102,7 @@ var floors = map[string]floor{
 	"hostaddr":                  {imports: []string{""}},
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
 	"loadtest/box":              {},
+	"loadtest/haproxy":          {imports: []string{"*"}},
 	"loadtest/console":          {imports: []string{"*"}},
 	"loadtest/scale":            {imports: []string{"*"}},
 	"loadtest/authhop":          {imports: []string{"*"}},

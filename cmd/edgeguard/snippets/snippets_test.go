@@ -71,8 +71,7 @@ func TestHAProxyAccepts(t *testing.T) {
 	}
 	dir := t.TempDir()
 	acl, cfg := filepath.Join(dir, "acl"), filepath.Join(dir, "cfg")
-	text := strings.ReplaceAll(conf.String(), "/etc/haproxy/edgeguard.acl", acl)
-	text = strings.ReplaceAll(text, "/run/haproxy/admin.sock", filepath.Join(dir, "admin"))
+	text := "defaults\n    mode http\n    option httplog\n    timeout connect 1s\n    timeout client 1s\n    timeout server 1s\n" + strings.ReplaceAll(conf.String(), "/var/lib/edgeguard/haproxy.acl", acl)
 	text = strings.ReplaceAll(text, "bind :0", "bind 127.0.0.1:8089") // -c binds nothing, but wants a port
 	for file, content := range map[string]string{acl: "", cfg: text} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
