@@ -127,14 +127,33 @@ func cgroup() (string, error) {
 		}
 		_, below, _ := strings.Cut("\n"+string(own), "\n0::")
 		below, _, _ = strings.Cut(below, "\n")
+		removeStale(filepath.Join(field[1], below, "edgeguard-box-*"))
 		group := filepath.Join(field[1], below, fmt.Sprintf("edgeguard-box-%d", os.Getpid()))
 		return group, os.Mkdir(group, 0o755)
 	}
 	return "", errors.New("none is mounted")
 }
 
-// removeGroups removes a cgroup with those that systemd created in it.
+// removeStale removes the cgroups of tests that were killed.
+func removeStale(pattern string) {
+	found, _ := filepath.Glob(pattern)
+	for _, group := range found {
+		_, pid, _ := strings.Cut(filepath.Base(group), "box-")
+		if _, err := os.Stat("/proc/" + pid); errors.Is(err, fs.ErrNotExist) {
+			_ = remove(group)
+		}
+	}
+}
+
+// removeGroups removes the cgroups of this test.
 func removeGroups(t *testing.T, group string) {
+	if err := remove(group); err != nil {
+		t.Errorf("cgroups are left: %v", err)
+	}
+}
+
+// remove removes a cgroup with those that systemd created in it.
+func remove(group string) error {
 	var found []string
 	err := filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -146,7 +165,5 @@ func removeGroups(t *testing.T, group string) {
 	for _, path := range found {
 		err = errors.Join(err, os.Remove(path))
 	}
-	if err != nil {
-		t.Errorf("cgroups are left: %v", err)
-	}
+	return err
 }

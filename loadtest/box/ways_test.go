@@ -1,0 +1,140 @@
+package box
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/cmd/edgeguard/snippets"
+)
+
+// A way is one that `edgeguard snippets` prints, with the commands that install,
+// check and remove it.
+type way struct {
+	name   string // of the snippet
+	counts string // what counts, where the snippet only refuses: another snippet, or a log
+	server string // the unit that the clients ask
+	site   string // commands that make the site, before
+	rotate string // logrotate's config of the log
+	drops  bool   // the packet filter refuses
+	put    string // commands for what part "install" says in words
+	take   string // commands for what part "remove" says in words
+}
+
+const (
+	nginxLog   = "{file: /var/log/nginx/access.log, format: combined}"
+	haproxyLog = "{file: /var/log/haproxy.log, format: haproxy}" // Debian's, by rsyslog
+)
+
+var ways = []way{
+	{name: "nginx", server: "nginx", take: "ln -s ../sites-available/default /etc/nginx/sites-enabled/"},
+	{name: "nginx-geo", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
+	{name: "nginx-deny", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
+	{name: "caddy", server: "caddy", take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
+	{name: "ipset", counts: "apache", server: "apache2", rotate: "/etc/logrotate.d/apache2", drops: true},
+	{name: "nft", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx", drops: true},
+	{name: "haproxy-map", counts: haproxyLog, server: "haproxy", rotate: "/etc/logrotate.d/haproxy",
+		site: `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`,
+		put: `edgeguard snippets haproxy-map --file proxy | grep http-request >/root/line
+			sed -i '/^    bind :80/r /root/line' /etc/haproxy/haproxy.cfg
+			haproxy -c -f /etc/haproxy/haproxy.cfg
+			systemctl reload haproxy`,
+		take: "sed -i /http-request/d /etc/haproxy/haproxy.cfg"},
+}
+
+// untested are the snippets that no box follows.
+var untested = map[string]string{
+	"apache":  "ipset's box follows it",
+	"traefik": "Debian has no package of it",
+	"envoy":   "Debian has no package of it",
+	"plain":   "for programs of your own: loadtest/recipes runs it",
+	"haproxy": "haproxy-map's box has the same log",
+}
+
+// TestEverySnippet fails when a snippet has neither a box nor a reason.
+func TestEverySnippet(t *testing.T) {
+	for _, name := range snippets.Names() {
+		if untested[name] == "" && !slices.ContainsFunc(ways, func(w way) bool { return w.name == name }) {
+			t.Errorf("no box follows the snippet %s", name)
+		}
+	}
+}
+
+// run installs a way, proves it and removes it.
+func (w way) run(b *box) {
+	b.site(w)
+	switch {
+	case strings.HasPrefix(w.counts, "{"):
+		b.run(`sed -i 's/emit: request}/emit: nothing}/' /etc/edgeguard/edgeguard.yaml
+			echo 'sensors: {accesslog: [` + w.counts + `]}' >>/etc/edgeguard/edgeguard.yaml`)
+	case w.counts != "":
+		b.printed(w.counts, "install")
+	}
+	before := b.run("cat /etc/edgeguard/edgeguard.yaml")
+	b.printed(w.name, "install")
+	b.run(w.put)
+	b.checks(w)
+	p := proof{server: w.server, rotate: w.rotate, drops: w.drops}
+	b.offends(offender, "/long", p)
+	b.proves(p)
+	b.again(p)
+	b.write("/etc/edgeguard/edgeguard.yaml", before+"\n") // what the commands say in words
+	b.run(w.take)
+	b.printed(w.name, "remove")
+	b.until("nobody is refused", func() bool { return b.get(offender, "/", 2*time.Second).passed() })
+	b.passes(neighbour)
+}
+
+// site installs the package and begins a site.
+func (b *box) site(w way) {
+	b.t.Helper()
+	b.follow("install", edit{"amd64", architecture})
+	b.run(`cd /etc/edgeguard
+		sed -i 's/^mode: monitor/mode: enforce/; /^presets:/,/^$/d' edgeguard.yaml
+		echo 'rules: ` + rules + `' >>edgeguard.yaml
+		systemd-run --quiet --unit=backend python3 -m http.server --bind 127.0.0.1 8080
+		` + w.site + `
+		systemctl restart ` + w.server)
+}
+
+// part returns one part of a snippet.
+func (b *box) part(name, part string) string {
+	b.t.Helper()
+	return b.run("edgeguard snippets " + name + " --file " + part)
+}
+
+// printed runs the printed commands, each as it is.
+func (b *box) printed(name, part string) {
+	b.t.Helper()
+	commands := b.part(name, part)
+	for line := range strings.Lines(commands) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			b.done++
+		}
+	}
+	b.t.Logf("snippets %s, %s:\n%s\n%s", name, part, commands, b.run(commands))
+}
+
+// checks runs the commands that show an operator that it works: of two requests the
+// first is refused.
+func (b *box) checks(w way) {
+	b.t.Helper()
+	asked := 0
+	for line := range strings.Lines(b.part(w.name, "check")) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "curl ") {
+			b.run(line)
+			continue
+		}
+		asked++
+		b.until(line, func() bool {
+			status, _ := b.try(line)
+			refused := status == "403" || status == "429" || status == "000"
+			return refused == (asked == 1)
+		})
+	}
+	if asked != 2 {
+		b.t.Errorf("snippets %s --file check has %d requests", w.name, asked)
+	}
+}
