@@ -96,7 +96,7 @@ func (b *box) proves(p proof) {
 
 // known are doubts of doctor that are right in a box: it has no clock of its own, the
 // short block is shorter than its window, and HAProxy's own messages are in its log.
-var known = regexp.MustCompile(`clock: not synchronized|block_for 12s is shorter|lines do not have format haproxy`)
+var known = regexp.MustCompile(`clock: not synchronized|block_for 12s is shorter|log /var/log/haproxy\.log: `)
 
 // correct fails if doctor finds another fault with this install.
 func (b *box) correct() {
