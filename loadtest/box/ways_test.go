@@ -49,7 +49,7 @@ var untested = map[string]string{
 	"traefik": "Debian has no package of it",
 	"envoy":   "Debian has no package of it",
 	"plain":   "for programs of your own: loadtest/recipes runs it",
-	"haproxy": "haproxy-map's box has the same log",
+	"haproxy": "loadtest/haproxy runs it",
 }
 
 // TestEverySnippet fails when a snippet has neither a box nor a reason.
