@@ -287,14 +287,15 @@ func startHAProxy(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	var config strings.Builder
+	config.WriteString("defaults\n    mode http\n    option httplog\n    timeout connect 1s\n    timeout client 30s\n    timeout server 30s\n")
 	if err := snippets.Write(&config, "haproxy", snippets.Values{Listen: fmt.Sprint(s.port), Backend: fmt.Sprintf("127.0.0.1:%d", s.behind())}); err != nil {
 		t.Fatal(err)
 	}
 	s.write("denied", "")
 	name := s.write("haproxy.cfg", config.String(),
 		"tune.http.logurilen", "nbthread 1\n    tune.http.logurilen", // threads that write to one file at once lose lines
-		"bind :", "bind 127.0.0.1:", "unix@/run/edgeguard/log.sock", "stdout", "/run/haproxy/admin.sock", s.path("admin"), "/etc/haproxy/edgeguard.acl", s.path("denied"),
-		"option httplog", "option httplog\n    http-request set-header X-Judged %[src]\n    http-request del-header X-Junk")
+		"bind :", "bind 127.0.0.1:", "/var/lib/edgeguard/haproxy.acl", s.path("denied"),
+		"    log /edgeguard/log.sock", "    http-request set-header X-Judged %[src]\n    http-request del-header X-Junk\n    log stdout")
 	s.run(s.port, syscall.SIGUSR1, out, program, "-db", "-f", name)
 	s.stops = append(s.stops, func() { _ = out.Close() })
 	return s
