@@ -37,7 +37,9 @@ func asUnit(ctx context.Context, u *unit.Unit, configFile string) (*Report, erro
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	c.Env = append(os.Environ(), "HOME=/", "LC_ALL=C")
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.GIDs}}
+	// A session without root's terminal: a program of that user's may stop this one, and
+	// type into the terminal that it has.
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.GIDs}}
 	c.Stdout, c.Stderr = &limited{w: &out, left: mostReport}, &limited{w: &errs, left: 4096}
 	c.WaitDelay = time.Second
 	err := c.Run()
