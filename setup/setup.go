@@ -23,7 +23,6 @@ import (
 type Look struct {
 	Missing bool
 	Problem string // why it cannot be read even by who looks; empty if it can
-	Size    int64
 	Changed time.Time
 	Tail    []byte // its last lines, the first of them whole
 	Steps   []Step // the folders on its way, and the file

@@ -49,7 +49,7 @@ func look(path string) setup.Look {
 		return setup.Look{Problem: err.Error()}
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	l := setup.Look{Size: info.Size(), Changed: info.ModTime(), Steps: steps(path)}
+	l := setup.Look{Changed: info.ModTime(), Steps: steps(path)}
 	if l.Tail, err = logtail.Last(f, info.Size()); err != nil {
 		return setup.Look{Problem: err.Error()}
 	}
