@@ -27,7 +27,7 @@ type floor struct {
 var floors = map[string]floor{
 	"":                          {pure: true},
 	"ring":                      {imports: []string{""}, pure: true},
-	"rules":                     {imports: []string{"", "internal/nearest", "internal/unsafetext"}, pure: true},
+	"rules":                     {imports: []string{"", "internal/nearest", "internal/unsafetext", "internal/words"}, pure: true},
 	"blocklist":                 {imports: []string{"", "blocklist/order"}, pure: true},
 	"blocklist/order":           {pure: true},
 	"shard":                     {imports: []string{"", "ring"}, pure: true},

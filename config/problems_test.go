@@ -207,6 +207,7 @@ func TestProblems(t *testing.T) {
 		{"key attribute", rule("action: deny\n    key: {with: cookie}"), "5:17", "invalid attribute"},
 		{"attributes block", rule("key: {with: [host]}"), "2:5", "set action: deny"},
 		{"escalate downwards", rule("escalate: [1h, 30m]"), "4:20", "ascending"},
+		{"escalate shorter than 30 days", rule("block_for: 30d\n    escalate: 1h30m"), "5:15", "1h30m is shorter than the 30d before it"},
 		{"escalate shorter than block_for", rule("escalate: 5m"), "4:15", "ascending"},
 		{"escalate nothing", rule("escalate: []"), "4:5", "1 to 16"},
 		{"escalate of a deny", rule("escalate: 1h\n    action: deny"), "4:15", "can escalate"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 // What a rule has that does not say otherwise.
@@ -237,7 +238,7 @@ func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
 	for i, step := range spec.Escalate {
 		if step < before {
 			c.problem(item("escalate", i), flaw{
-				fmt.Sprintf("%v is shorter than the %v before it", step, before),
+				fmt.Sprintf("%s is shorter than the %s before it", words.Span(step), words.Span(before)),
 				"use ascending steps, none shorter than block_for",
 			})
 		}
