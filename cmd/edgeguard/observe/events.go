@@ -37,8 +37,7 @@ type chosen struct {
 // Events returns the command events.
 func Events(p *Program) *cobra.Command {
 	var o chosen
-	var address string
-	var since time.Duration
+	var address, since string
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Follow what happens on a running node: blocks, allowances, alarms",
@@ -58,7 +57,7 @@ A node keeps its last 4,096 events: --since prints those of the past first.`,
 	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
 	f.StringVar(&o.rule, "rule", "", "only blocks of the rule `NAME`")
 	f.StringVar(&address, "address", "", "only blocks and allowances of this `ADDRESS` or inside or around this prefix")
-	f.DurationVar(&since, "since", 0, "also print the events of the last `TIME`, such as 10m or 24h")
+	f.StringVar(&since, "since", "", "also print the events of the last `TIME`, such as 10m, 24h or 30d")
 	f.IntVar(&o.most, "rows", 0, "end after `N` events, 0 for never")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one object per line")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -73,7 +72,7 @@ A node keeps its last 4,096 events: --since prints those of the past first.`,
 }
 
 // read reads what the flags choose.
-func (o *chosen) read(address string, since time.Duration) error {
+func (o *chosen) read(address, since string) error {
 	for _, kind := range o.kinds {
 		if !slices.Contains(admin.EventKinds(), kind) {
 			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.EventKinds(), ", "))
@@ -89,12 +88,17 @@ func (o *chosen) read(address string, since time.Duration) error {
 		}
 		o.within = prefix
 	}
-	if o.most < 0 || since < 0 {
-		return errors.New("events: --rows and --since must not be negative")
+	if o.most < 0 {
+		return errors.New("events: --rows must not be negative")
 	}
-	if since > 0 {
-		o.since, o.after = time.Now().Add(-since), live.Oldest
+	if since == "" {
+		return nil
 	}
+	span, err := call.ParseSpan(since)
+	if err != nil || span < 0 {
+		return fmt.Errorf("events: --since %q: use a duration, such as 10m, 24h or 30d", since)
+	}
+	o.since, o.after = time.Now().Add(-span), live.Oldest
 	return nil
 }
 

@@ -156,31 +156,11 @@ func drawRules(p *Program, all []ruleJSON) {
 			words.Number(r.Keys), some(r.Near), some(r.Over), some(uint64(r.Blocked)))
 	}
 	t.Print(p.Stdout, p.Colour)
-	drawCandidates(p, all)
-}
-
-// drawCandidates writes what other thresholds would have done; nothing without any.
-func drawCandidates(p *Program, all []ruleJSON) {
-	t := &output.Table{}
-	t.Column("candidate of", false, output.Bold)
-	t.Column("threshold", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("events over", true, "")
-	t.Column("times exceeded", true, "")
-	t.Column("counted since", false, output.Faint)
+	var rules []admin.Rule
 	for i := range all {
-		for _, c := range all[i].Candidates {
-			since := ""
-			if !c.Since.IsZero() {
-				since = words.Instant(c.Since)
-			}
-			t.Row(all[i].Name, words.Number(c.Threshold), words.Number(c.Limit), words.Number(c.Over), words.Number(c.Crossings), since)
-		}
+		rules = append(rules, all[i].Rule)
 	}
-	if t.Len() > 0 {
-		fmt.Fprintln(p.Stdout)
-		t.Print(p.Stdout, p.Colour)
-	}
+	drawCandidates(p.Stdout, p.Colour, candidatesOf(rules))
 }
 
 // counts says what a rule counts.

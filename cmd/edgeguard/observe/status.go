@@ -172,11 +172,12 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	t.Column("skipped", true, output.Amber)
 	t.Column("lost", true, output.Red)
 	t.Column("bytes behind", true, "")
+	t.Column("last event", false, "")
 	for _, source := range s.Sources {
-		row := []string{source.Name, words.Number(source.Events), "", "", ""}
+		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
 		for i := range s.Logs {
 			if l := &s.Logs[i]; strings.TrimPrefix(source.Name, "log ") == l.Name {
-				row = append(row[:2], some(l.Skipped), some(l.Lost), some(uint64(max(0, l.Behind))))
+				row = append(row[:2], some(l.Skipped), some(l.Lost), some(uint64(max(0, l.Behind))), instant(l.Last))
 			}
 		}
 		t.Row(row...)
@@ -198,12 +199,16 @@ func drawEnforcers(out io.Writer, colour bool, s *admin.Stats) {
 	t.Column("error", false, output.Red)
 	for i := range s.Enforcers {
 		e := &s.Enforcers[i]
-		last := "never"
-		if !e.Success.IsZero() {
-			last = words.Instant(e.Success)
-		}
-		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), last, e.Error)
+		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), instant(e.Success), e.Error)
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)
+}
+
+// instant writes a time, or that there was none yet.
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return words.Instant(t)
 }

@@ -30,14 +30,15 @@ func Top(e *Program) *cobra.Command {
 		Use:   "top",
 		Short: "Watch a running node: requests, keys near a limit, newest blocks",
 		Long: `top shows the activity of a running node, updated every second. On a terminal it
-runs until interrupted; in a pipe, and with --json, it prints once and ends.`,
+runs until interrupted; in a pipe, and with --json, it prints once and ends. Rules that
+have candidates are followed by what those would have done.`,
 		Example: `  edgeguard top
   edgeguard top --rows 20
   edgeguard top --json`,
 		Args: e.NoArguments,
 	}
 	ask := e.Node(c)
-	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys and blocks")
+	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys, blocks and candidates")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if rows < 1 || rows > 1000 {
@@ -62,11 +63,13 @@ type frameJSON struct {
 	Status admin.Stats      `json:"status"`
 	Keys   []admin.KeyCount `json:"keys"`
 	Newest []admin.Block    `json:"newest"`
+	// Candidates are what other thresholds of the rules would have done.
+	Candidates []candidateJSON `json:"candidates,omitempty"`
 }
 
 // frameOf returns the frame of two looks at a node.
-func frameOf(before, now *admin.Stats, top *admin.Top) frameJSON {
-	f := frameJSON{Seconds: max(now.Time.Sub(before.Time).Seconds(), 0.001), Status: *now, Keys: top.Keys, Newest: top.Newest}
+func frameOf(before, now *admin.Stats, top *admin.Top, candidates []candidateJSON) frameJSON {
+	f := frameJSON{Seconds: max(now.Time.Sub(before.Time).Seconds(), 0.001), Status: *now, Keys: top.Keys, Newest: top.Newest, Candidates: candidates}
 	rate := func(a, b uint64) float64 { return float64(b-min(a, b)) / f.Seconds }
 	f.Rates.Decided = rate(before.Events.Decided, now.Events.Decided)
 	f.Rates.Denied = rate(before.Events.Denied, now.Events.Denied)
@@ -97,11 +100,20 @@ func watchNode(ctx context.Context, e *Program, node *client.Client, rows int, a
 		if err != nil {
 			return endOf(ctx, err)
 		}
+		list, err := node.Rules(ctx)
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		candidates := candidatesOf(list.Rules)
 		if asJSON {
-			return json.NewEncoder(e.Stdout).Encode(frameOf(&before, &now, &top))
+			return json.NewEncoder(e.Stdout).Encode(frameOf(&before, &now, &top, candidates))
 		}
 		var screen bytes.Buffer
 		drawTop(&screen, e, &before, &now, &top)
+		drawCandidates(&screen, e.Colour, candidates[:min(len(candidates), rows)])
+		if more := len(candidates) - rows; more > 0 {
+			fmt.Fprintf(&screen, "and %s: edgeguard rules\n", words.Plural(more, "more candidate", "more candidates"))
+		}
 		if live {
 			// Home, each line cleared to its end, and what is below cleared:
 			// a whole clear would flicker.

@@ -1,0 +1,25 @@
+package observe
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+	"time"
+
+	"edgeguard/admin"
+)
+
+// Of each log, status says when its last event was counted, or that none was. Forward
+// auth has no such time.
+func TestSourcesSayWhenTheyLastDelivered(t *testing.T) {
+	var out bytes.Buffer
+	drawSources(&out, false, &admin.Stats{
+		Sources: []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 3}, {Name: "log /a.log", Events: 7}, {Name: "log /b.log"}},
+		Logs:    []admin.Log{{Name: "/a.log", Last: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, {Name: "/b.log"}},
+	})
+	for _, line := range []string{`auth 127\.0\.0\.1:9180 +3`, `log /a\.log +7 +2026-03-01 12:00:00Z`, `log /b\.log +0 +never`} {
+		if !regexp.MustCompile(`(?m)^` + line + ` *$`).MatchString(out.String()) {
+			t.Errorf("no line %q in\n%s", line, out.String())
+		}
+	}
+}
