@@ -82,6 +82,7 @@ func TestKernelLists(t *testing.T) {
 			}
 			sources := []string{"203.0.113.7", "203.0.113.8", "2001:db8::7", "2001:db8:0:1::7"}
 			r := newRecipe(t, name)
+			r.swaps = []string{"/run/edgeguard-" + name + "/", r.dir + "/"}
 			r.inside = netns(t, "203.0.113.7/32", "203.0.113.8/32", "2001:db8::7/128", "2001:db8:0:1::7/128")
 			if name == "ipset" {
 				if out, err := exec.Command(r.inside[0], append(r.inside[1:], "ipset", "list", "-n")...).CombinedOutput(); err != nil {

@@ -159,9 +159,10 @@ func value(unit, key string) []string {
 	return values
 }
 
-// argv splits a unit's command line. Single quotes keep spaces.
+// argv splits a unit's command line. Single quotes keep spaces, and $$ is a dollar.
 func argv(line string) []string {
 	var args []string
+	line = strings.ReplaceAll(line, "$$", "$")
 	for i, piece := range strings.Split(line, "'") {
 		if i%2 == 1 {
 			args = append(args, piece)

@@ -39,6 +39,10 @@ func TestNginxLists(t *testing.T) {
 			r := newRecipe(t, name)
 			r.swaps = []string{"/var/log/nginx/access.log", r.node.Path("access.log"),
 				"/bin/systemctl try-reload-or-restart nginx.service", "nginx -c " + r.node.Path("nginx.conf") + " -s reload"}
+			if name == "nginx-deny" {
+				r.swaps = append(r.swaps, "/var/lib/edgeguard-nginx/", r.dir+"/")
+				r.write("deny.conf", "") // the service copies without an nginx, too
+			}
 			r.startNode()
 			r.startNginx(front)
 			for offender, neighbour := range map[string]string{"203.0.113.9": "203.0.113.10", "2001:db8::9": "2001:db8:0:1::9"} {
@@ -148,7 +152,7 @@ func TestPlain(t *testing.T) {
 	// The program runs as printed, with a logger that writes a file.
 	r.write("logger", "#!/bin/sh\necho \"$@\" >> $DIR/said\n")
 	r.env = []string{"PATH=" + r.dir + ":" + os.Getenv("PATH")}
-	r.swaps = []string{"/usr/local/sbin/edgeguard-list", r.node.Path("program")}
+	r.swaps = []string{"/usr/local/sbin/edgeguard-list", r.node.Path("program"), "/run/edgeguard-plain/", r.dir + "/"}
 	r.startNode()
 	r.write("program", r.part("program"))
 	said := func() string {

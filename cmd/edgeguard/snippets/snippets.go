@@ -228,6 +228,30 @@ func (v Values) Reloads(list, unit string) struct{ List, Unit string } {
 	return struct{ List, Unit string }{v.State + "/" + list, unit}
 }
 
+// Copied returns what a service requires that copies a list of the state folder to a
+// place of root's, if each of its lines has a form of the list's format.
+func (v Values) Copied(list, copy, format string) struct{ List, Copy, Forms string } {
+	return struct{ List, Copy, Forms string }{v.State + "/" + list, copy, forms[format]}
+}
+
+// forms are the lines that edgeguard writes into a list of a format, as grep -E matches
+// them. A unit has them in double quotes of a shell.
+var forms = map[string]string{
+	"plain": prefixForm,
+	"nginx": headForm + "|deny " + prefixForm + ";",
+	"ipset": headForm + "|create edgeguard[46](_new)? hash:net family inet6? maxelem [0-9]+ timeout 0 -exist|flush edgeguard[46]_new|add edgeguard[46]_new " +
+		prefixForm + " timeout [0-9]+ -exist|swap edgeguard[46]_new edgeguard[46]|destroy edgeguard[46]_new",
+	"nft": headForm + "|table inet edgeguard [{]|[[:space:]]set (blocked|nets)[46] [{] type ipv[46]_addr; flags (interval, )?timeout; [}]|[[:space:]]counter dropped[46] [{] [}]" +
+		"|[[:space:]]chain input [{] type filter hook input priority filter - 10; policy accept; [}]|[}]|flush (chain inet edgeguard input|set inet edgeguard (blocked|nets)[46])" +
+		"|add rule inet edgeguard input ip6? saddr @(blocked|nets)[46] counter name dropped[46] drop" +
+		"|(add element inet edgeguard (blocked|nets)[46] [{])? " + prefixForm + " timeout [0-9]+s(,| [}])",
+}
+
+const (
+	headForm   = "# [A-Za-z :.]+"
+	prefixForm = "[0-9a-f.:]+(/[0-9]+)?"
+)
+
 // CaddyAuth writes Auth the way Caddy names a unix socket.
 func (v Values) CaddyAuth() string {
 	if path, ok := strings.CutPrefix(v.Auth, "unix:"); ok {
