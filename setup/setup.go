@@ -64,7 +64,7 @@ func Judge(log proxyconf.Log, look *Look, account *Account, now time.Time) Sourc
 	case !s.judgeFormat():
 		return s
 	case look.Missing && s.Format == "":
-		s.Says = "does not exist, and its format is not known"
+		s.Says = fmt.Sprintf("does not exist, and its format is not known: if it will be made, name it with --log FORMAT=%s", log.File)
 		return s
 	case look.Missing:
 		s.Follow, s.Says = true, "does not exist yet: counted from when the proxy makes it"
@@ -110,12 +110,23 @@ func (s *Source) judgeLines(look *Look, now time.Time) {
 	switch {
 	case 2*(r.events+r.aside) < r.lines || r.events == 0 && r.aside == 0:
 		s.Says = fmt.Sprintf("only %d of its last %d lines have the format that is configured, %s: name another with --log FORMAT=FILE", r.events, r.lines, s.Format)
+	case r.local == r.events && r.events > 0 && s.trial(r.events):
+		s.Follow = true
+		s.Says += ", all from this host itself: if clients come through another proxy, have this one take their addresses from it (nginx set_real_ip_from, Apache mod_remoteip)"
 	case r.local == r.events && r.events > 0:
-		s.Says = "all its clients are this host itself: it is behind another proxy, and must take the client's address from that one (nginx set_real_ip_from, Apache mod_remoteip)"
+		s.Says = "all its clients are this host itself: it is behind another proxy, and must take the client's address from that one (nginx set_real_ip_from, Apache mod_remoteip), or be named with --log"
 	default:
 		s.Follow = true
 	}
 }
+
+// fewLocal is how many lines of this host alone are taken for the first tries of
+// somebody who sets a server up. More of them, and no other, are another proxy's.
+const fewLocal = 100
+
+// trial reports whether lines of this host alone do not show another proxy, or the
+// operator asks for the log.
+func (s *Source) trial(events uint64) bool { return events < fewLocal || s.Proxy == proxyconf.Given }
 
 // reading is how many of the last lines are of which sort.
 type reading struct{ lines, events, aside, local uint64 }
@@ -204,5 +215,5 @@ func Given(text string) (proxyconf.Log, error) {
 	if !strings.HasPrefix(file, "/") {
 		return proxyconf.Log{}, fmt.Errorf("%q: use an absolute path, such as /var/log/nginx/access.log", text)
 	}
-	return proxyconf.Log{Proxy: "given", File: file, Format: format, At: "--log"}, nil
+	return proxyconf.Log{Proxy: proxyconf.Given, File: file, Format: format, At: "--log"}, nil
 }

@@ -51,7 +51,8 @@ func TestJudge(t *testing.T) {
 		"missing":                     {"haproxy", &setup.Look{Missing: true}, true, "haproxy", "does not exist yet"},
 		"missing, of unknown format":  {"", &setup.Look{Missing: true}, false, "", "does not exist"},
 		"a pipe":                      {"combined", &setup.Look{Problem: "/x is not a file, but a pipe"}, false, "combined", "pipe"},
-		"behind another proxy":        {"combined", seen(strings.ReplaceAll(many, "203.0.113.9", "127.0.0.1")), false, "combined", "behind another proxy"},
+		"behind another proxy":        {"combined", seen(strings.Repeat(strings.ReplaceAll(many, "203.0.113.9", "127.0.0.1"), 5)), false, "combined", "behind another proxy"},
+		"tried from the host itself":  {"combined", seen(strings.Repeat(strings.ReplaceAll(line, "203.0.113.9", "127.0.0.1"), 2)), true, "combined", "2 of its last 2 lines read as combined, last written 3 min ago, all from this host itself: if"},
 		"partly of the host itself":   {"combined", seen(many + strings.ReplaceAll(line, "203.0.113.9", "::1")), true, "combined", "21 of its last 21"},
 		"half of another format":      {"combined", seen(many + strings.Repeat("x\n", 19)), true, "combined", "20 of its last 39"},
 		"mostly of no known format":   {"combined", seen(many + strings.Repeat("x\n", 30)), false, "combined", "only 20 of its last 50"},
@@ -64,6 +65,11 @@ func TestJudge(t *testing.T) {
 		if strings.Contains(s.Says+s.Fix, "secret") {
 			t.Errorf("%s: what is in the file is shown: %s", name, s.Says)
 		}
+	}
+	local := seen(strings.Repeat(strings.ReplaceAll(many, "203.0.113.9", "127.0.0.1"), 5))
+	given, err := setup.Given("/var/log/nginx/access.log")
+	if s := setup.Judge(given, local, account, now); err != nil || !s.Follow || !strings.Contains(s.Says, "all from this host itself") {
+		t.Errorf("a log that the operator names is left out: %+v, %v", s, err)
 	}
 	if s := setup.Judge(proxyconf.Log{Unusable: "goes to syslog"}, &setup.Look{}, account, now); s.Follow || s.Says != "goes to syslog" {
 		t.Errorf("%+v", s)

@@ -50,6 +50,9 @@ var readers = map[string]func(*source, string) error{
 	"traefik": readTraefik,
 }
 
+// Given is the Proxy of a log that an operator names.
+const Given = "given"
+
 // Place is where a proxy's configuration begins.
 type Place struct{ Proxy, File string }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,8 @@ in mode monitor that counts from these logs: nothing is blocked. It asks before 
 writes. A config that was changed is replaced only after a question of its own, or
 with --replace; it is kept beside as .bak. Run it as root.
 
-It exits 1 if it finds no log that can be counted, or may not write.`,
+It exits 1 if it finds no log that can be counted, cannot count one that --log names
+(nothing is written then), or may not write.`,
 		Example: `  edgeguard setup
   edgeguard setup --yes
   edgeguard setup --dry-run > edgeguard.yaml
@@ -66,8 +68,8 @@ It exits 1 if it finds no log that can be counted, or may not write.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.config, "config", e.DefaultConfig, "write this `FILE`")
-	f.BoolVar(&o.yes, "yes", false, "write without asking, unless the config was changed by hand")
-	f.BoolVar(&o.replace, "replace", false, "with --yes: replace a config that was changed by hand, too")
+	f.BoolVar(&o.yes, "yes", false, "write without asking, unless the config is another than the packaged one and than setup would write")
+	f.BoolVar(&o.replace, "replace", false, "with --yes: replace any config, and keep it as .bak")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print the config")
 	f.StringArrayVar(&o.proxies, "proxy", nil, "look at this configuration only, `NAME=FILE`, such as nginx=/opt/nginx.conf (may be repeated)")
 	f.StringArrayVar(&o.logs, "log", nil, "count this log, too, `FILE` or FORMAT=FILE (may be repeated)")
@@ -95,6 +97,9 @@ func run(ctx context.Context, e *Env, o *options) error {
 	if setup.Followed(sources) == 0 {
 		return errors.New("found no log that can be counted: name one with --log FILE, or let the proxy ask before each request (edgeguard snippets), which needs no log. Nothing was written")
 	}
+	if err := leftOut(sources); err != nil {
+		return err
+	}
 	text := setup.Config(sources)
 	if err := check(e, report, o.config, text); err != nil {
 		return err
@@ -111,12 +116,34 @@ func run(ctx context.Context, e *Env, o *options) error {
 	return nil
 }
 
+// pathReason returns what is wrong with a file, without the name of the system call.
+func pathReason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// leftOut returns an error if a log that the command line names cannot be counted.
+func leftOut(sources []setup.Source) error {
+	for i := range sources {
+		if s := &sources[i]; s.Proxy == proxyconf.Given && !s.Follow {
+			return fmt.Errorf("--log %s cannot be counted, so nothing was written: %s", safetext.Strip(s.File), safetext.Strip(s.Says))
+		}
+	}
+	return nil
+}
+
 // read reads the flags that name configurations and logs.
 func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err error) {
 	for _, text := range o.proxies {
 		name, file, found := strings.Cut(text, "=")
 		if !found || !slices.Contains(proxyconf.Names(), name) || !strings.HasPrefix(file, "/") {
 			return nil, nil, fmt.Errorf("setup: --proxy %q: use NAME=/PATH with one of %s", text, strings.Join(proxyconf.Names(), ", "))
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, nil, fmt.Errorf("setup: --proxy %s: %s: %w", name, file, pathReason(err))
 		}
 		places = append(places, proxyconf.Place{Proxy: name, File: file})
 	}
@@ -136,17 +163,18 @@ func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err e
 // find looks at the host, and prints what it finds.
 func find(report io.Writer, places []proxyconf.Place, given []proxyconf.Log, account *setup.Account) []setup.Source {
 	var all []setup.Source
-	seen := map[string]bool{}
+	seen := map[string]bool{} // whether it is counted
 	judge := func(log proxyconf.Log) {
-		if log.File != "" && seen[log.File] {
+		counted, again := seen[log.File]
+		if log.File != "" && again && (counted || log.Proxy != proxyconf.Given) {
 			return
 		}
-		seen[log.File] = true
 		var l setup.Look
 		if log.Unusable == "" {
 			l = look(log.File)
 		}
 		s := setup.Judge(log, &l, account, time.Now())
+		seen[log.File] = s.Follow
 		print(report, &s)
 		all = append(all, s)
 	}

@@ -105,6 +105,7 @@ func TestWrites(t *testing.T) {
 	for _, want := range []string{
 		"counted   " + h.path("access.log") + ": 3 of its last 3 lines read as combined, last written less than a minute ago",
 		"counts from 1 log, and blocks nothing yet", "edgeguard doctor\n  systemctl enable --now edgeguard\n", "  edgeguard snippets nginx   # nginx asks before each request", "  edgeguard snippets nginx-geo   # ",
+		"Nothing is refused before `mode: enforce` is in " + h.path("etc/edgeguard.yaml") + " and the node has read it: edgeguard reload\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
@@ -160,7 +161,7 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 		t.Fatal(err, h.read("etc/edgeguard.yaml"))
 	}
 	h.answer = "no\n"
-	if out, _, err := h.run(); err == nil || !strings.Contains(out, "was changed by hand. Replace it, and keep it as") || h.read("etc/edgeguard.yaml") != "mode: enforce # mine\n" {
+	if out, _, err := h.run(); err == nil || !strings.Contains(out, "differs from what setup would write. Replace it, and keep it as") || h.read("etc/edgeguard.yaml") != "mode: enforce # mine\n" {
 		t.Fatal(err, out)
 	}
 	if _, _, err := h.run("--yes", "--replace"); err != nil || h.read("etc/edgeguard.yaml.bak") != "mode: enforce # mine\n" {
@@ -219,6 +220,36 @@ func TestNothingFound(t *testing.T) {
 	for _, bad := range [][]string{{"--log", "access.log"}, {"--log", "nonsense=/a.log"}, {"--proxy", "squid=/x"}, {"--proxy", "nginx"}} {
 		if _, _, err := h.run(bad...); err == nil {
 			t.Error(bad)
+		}
+	}
+}
+
+// What the command line names is counted, or the command fails and says why.
+func TestNamed(t *testing.T) {
+	h := newHost(t)
+	h.write("access.log", strings.Repeat(strings.ReplaceAll(line, "203.0.113.9", "127.0.0.1"), 100))
+	if out, _, err := h.run("--yes"); err == nil || !strings.Contains(out, "behind another proxy") {
+		t.Fatal(err, out)
+	}
+	if out, _, err := h.run("--yes", "--log", h.path("access.log")); err != nil {
+		t.Fatal(err, out)
+	}
+	h.reads(h.path("access.log"))
+	if err := os.Remove(h.path("etc/edgeguard.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	h.write("access.log", line)
+	for _, c := range [][]string{
+		{"no.log cannot be counted, so nothing was written", "--log", h.path("no.log")},
+		{"--log FORMAT=" + h.path("no.log"), "--log", h.path("no.log")},
+		{"no.conf: no such file", "--proxy", "nginx=" + h.path("no.conf")},
+	} {
+		out, _, err := h.run(append(c[1:], "--yes")...)
+		if err == nil || !strings.Contains(err.Error(), c[0]) {
+			t.Errorf("%v: want %q: %v\n%s", c[1:], c[0], err, out)
+		}
+		if got := h.read("etc/edgeguard.yaml"); !strings.Contains(got, "no such file") {
+			t.Errorf("%v: %s", c[1:], got)
 		}
 	}
 }

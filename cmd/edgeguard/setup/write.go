@@ -18,6 +18,7 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/packaging"
 	"edgeguard/setup"
+	"edgeguard/setup/proxyconf"
 )
 
 // writing is the config, and perhaps a drop-in, on the way to their places.
@@ -39,7 +40,7 @@ func (w *writing) write() error {
 	case there && old == w.text:
 		fmt.Fprintf(w.env.Stdout, "\n%s is as it would be written.\n", path)
 	case there && old != packaging.Config:
-		if err := w.agreed(fmt.Sprintf("%s was changed by hand. Replace it, and keep it as %s.bak?", path, path), w.options.yes && w.options.replace); err != nil {
+		if err := w.agreed(fmt.Sprintf("%s differs from what setup would write. Replace it, and keep it as %s.bak?", path, path), w.options.yes && w.options.replace); err != nil {
 			return err
 		}
 		if err := keep(path, old); err != nil {
@@ -67,7 +68,7 @@ func (w *writing) agreed(question string, yes bool) error {
 		return nil
 	}
 	if w.options.yes {
-		return fmt.Errorf("%s was changed by hand, so it is not replaced: look at `edgeguard setup --dry-run`, and add --replace to replace it", w.options.config)
+		return fmt.Errorf("%s differs from what setup would write, so it is not replaced: look at `edgeguard setup --dry-run`, and add --replace to replace it", w.options.config)
 	}
 	fmt.Fprintf(w.env.Stdout, "\n%s [y/N] ", question)
 	answer, err := w.answers.ReadString('\n')
@@ -160,9 +161,12 @@ func (w *writing) next(sources []setup.Source) {
 			fmt.Fprintf(out, "  edgeguard snippets %s%s   # %s\n", name, other, snippets.About(name))
 		}
 	}
+	if len(said) > 0 {
+		fmt.Fprintf(out, "Nothing is refused before `mode: enforce` is in %s and the node has read it: edgeguard reload%s\n", w.options.config, other)
+	}
 }
 
 // recipes are the snippets by which each proxy, or the kernel before it, refuses.
 var recipes = map[string][]string{
-	"nginx": {"nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, "given": {"nft"},
+	"nginx": {"nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, proxyconf.Given: {"nft"},
 }
