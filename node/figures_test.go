@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -50,12 +51,12 @@ func TestFigures(t *testing.T) {
 	writeLog(t, filepath.Join(folder, "access.log"), "203.0.113.20", 12)
 	u.eventually("the log is read", func() bool { return u.blocked("203.0.113.20") })
 	metrics := get(desk, "/metrics", "")
-	source := `"auth unix:` + folder + `/auth.sock"`
+	source := `protocol="forward-auth",rule="%s",source="auth unix:` + folder + `/auth.sock"`
 	for _, want := range []string{
-		`edgeguard_decisions_total{action="pass",protocol=` + source + `,rule=""} 10`,
-		`edgeguard_decisions_total{action="deny",protocol=` + source + `,rule="small"} 32`,
-		`edgeguard_decisions_total{action="deny",protocol="log ` + folder + `/access.log",rule="small"} 2`,
-		`edgeguard_decision_duration_seconds_count{protocol=` + source + `} 2`,
+		`edgeguard_decisions_total{action="pass",` + fmt.Sprintf(source, "") + `} 10`,
+		`edgeguard_decisions_total{action="deny",` + fmt.Sprintf(source, "small") + `} 32`,
+		`edgeguard_decisions_total{action="deny",protocol="log",rule="small",source="log ` + folder + `/access.log"} 2`,
+		`edgeguard_decision_duration_seconds_count{protocol="forward-auth",source="auth unix:` + folder + `/auth.sock"} 2`,
 		`edgeguard_rule_crossings_total{action="block",rule="small"} 2`,
 		`edgeguard_log_lost_bytes_total{source="` + folder + `/access.log"} 0`,
 		`edgeguard_snapshots_total{result="ok"} `,
