@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,7 +49,7 @@ func asUnit(ctx context.Context, u *unit.Unit, configFile string) (*Report, erro
 	}
 	r := &Report{}
 	if json.Unmarshal(out.Bytes(), r) != nil {
-		return nil, fmt.Errorf("as %s: %s", u.User, safetext.Strip(errs.String()))
+		return nil, childError(strings.TrimPrefix(strings.TrimSpace(safetext.Strip(errs.String())), "edgeguard: "))
 	}
 	return newReport(r.As, r.Findings), nil
 }

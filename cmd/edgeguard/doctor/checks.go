@@ -44,7 +44,9 @@ func (x *examination) readable(about, file string) {
 	if file == "" {
 		return
 	}
-	if f, err := os.Open(file); err != nil {
+	if f, err := os.Open(file); err != nil && x.denied(about, err) {
+		return
+	} else if err != nil {
 		x.note(Wrong, about, "%v", err)
 	} else {
 		_ = f.Close()
@@ -54,6 +56,9 @@ func (x *examination) readable(about, file string) {
 
 // access checks whether the group of a socket can be set.
 func (x *examination) access(about string, a config.Access) {
+	if x.stranger() {
+		return // its groups are not those of the node
+	}
 	if err := unixsocket.Access(a).Check(); err != nil {
 		x.note(Wrong, about, "%v", err)
 	}
@@ -88,8 +93,11 @@ func (x *examination) folder(about, folder string) {
 		return
 	}
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
+	if err != nil && x.denied(about, err) {
+		return
+	}
 	if err != nil {
-		x.note(Wrong, about, "%v: create the folder, owned by the user that serves", err)
+		x.note(Wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, plain(err))
 		return
 	}
 	_ = f.Close()
@@ -99,6 +107,9 @@ func (x *examination) folder(about, folder string) {
 
 // way looks whether others could replace a file, or choose which one it is.
 func (x *examination) way(about, file string) {
+	if x.stranger() {
+		return // the node's own folders would be another's
+	}
 	doubts, err := safepath.Doubts(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.note(Wrong, about, "%v", err)

@@ -94,12 +94,27 @@ func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 			r.As = as
 			return r, nil
 		}
-		return newReport(As{User: userName()}, append([]Finding{{Doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who serves: %v", u.User, err)}}, Examine(ctx, c, &u)...)), nil
+		return newReport(As{User: userName()}, append([]Finding{notAsUnit(&u, err)}, Examine(ctx, c, &u)...)), nil
 	}
 	if as.User = userName(); as.User != u.User {
 		return newReport(As{User: as.User}, Examine(ctx, c, &u)), nil
 	}
 	return newReport(as, Examine(ctx, c, &u)), nil
+}
+
+// childError is why the examination as the unit's user found nothing at all: usually
+// that user may not read the config.
+type childError string
+
+func (e childError) Error() string { return string(e) }
+
+// notAsUnit returns the finding that only root's rights were tried. The node would not
+// start either where the examination as its user ran and failed.
+func notAsUnit(u *unit.Unit, err error) Finding {
+	if failed, ran := errors.AsType[childError](err); ran {
+		return Finding{Wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
+	}
+	return Finding{Doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
 }
 
 // uses reports whether the unit's node reads this config.

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 		file := strings.TrimPrefix(os.Args[len(os.Args)-1], "--config=")
 		c := command(os.Stdout, unitOf(file, logGroup))
 		c.SetArgs(os.Args[2:])
-		if c.Execute() != nil {
+		if err := c.Execute(); err != nil {
+			fmt.Fprintln(os.Stderr, "edgeguard:", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -134,6 +135,21 @@ func TestAsUnit(t *testing.T) {
 	// Another config is not the unit's.
 	r, err = doctor(t, file, unitOf("/etc/other.yaml"))
 	if f := r.of("log " + log); r.As.Unit != "" || r.As.User != "root" || f.Severity != OK || err == nil {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// A config that the node's user may not read is a fault, although root can read it.
+func TestConfigOfRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	file, _ := host(t)
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := doctor(t, file, unitOf(file, logGroup))
+	if f := r.of("unit"); err == nil || f.Severity != Wrong || !strings.HasPrefix(f.Text, "as user nobody, who runs the node: config: open "+file+": permission denied") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

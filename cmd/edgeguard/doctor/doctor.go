@@ -6,7 +6,10 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
@@ -36,6 +39,31 @@ type examination struct {
 
 func (x *examination) note(s Severity, about, format string, args ...any) {
 	x.findings = append(x.findings, Finding{s, about, fmt.Sprintf(format, args...)})
+}
+
+// stranger reports whether the unit runs the node as another user than the one that
+// looks. What is denied to that one says nothing of the node.
+func (x *examination) stranger() bool {
+	uid := os.Getuid()
+	return x.unit != nil && uid != 0 && uint32(uid) != x.unit.UID
+}
+
+// denied notes that a stranger may not look at something, and reports whether it did.
+func (x *examination) denied(about string, err error) bool {
+	if !x.stranger() || !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	x.note(Doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", unit.Name, x.unit.User)
+	return true
+}
+
+// plain returns an error about a file without the call and the file's name.
+func plain(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // Examine looks at the host as the node of c would use it, and asks that node

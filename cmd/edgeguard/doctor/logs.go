@@ -31,6 +31,8 @@ func (x *examination) log(file, format string) {
 	case errors.Is(err, fs.ErrPermission) && x.lacksGroups():
 		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, unit.Name)
 		return
+	case err != nil && x.denied(about, err):
+		return
 	case err != nil:
 		x.note(Wrong, about, "%v", err)
 		return
