@@ -20,6 +20,7 @@ var reasons = map[string]string{
 	"aggregator/quarantine": "each record is judged by one budget and one bound under one lock; every way in and out of it is a file of its own",
 	"aggregator/redis":      "one connection: what is pushed, received and published depends on the same loss and return of Redis",
 	"blocklist":             "readers take no lock, so the index, the budget and the tombstones change together behind one writer",
+	"cmd/edgeguard/doctor":  "one examination: all checks look as the same user and note into the same findings",
 	"cmd/edgeguard":         "about twenty small commands that share their flags, tables and words; nothing imports it",
 	"config":                "one file format: each section's keys, defaults, checks and its way back to YAML",
 	"node/overlay":          "one merge of config, fleet and node, and every change that goes through it, its files and its alarms",

@@ -97,7 +97,7 @@ func (x *examination) folder(about, folder string) {
 		return
 	}
 	if err != nil {
-		x.note(Wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, plain(err))
+		x.note(Wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, errors.Unwrap(err))
 		return
 	}
 	_ = f.Close()

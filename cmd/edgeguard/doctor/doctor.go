@@ -57,15 +57,6 @@ func (x *examination) denied(about string, err error) bool {
 	return true
 }
 
-// plain returns an error about a file without the call and the file's name.
-func plain(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
 // Examine looks at the host as the node of c would use it, and asks that node
 // if it is running. A node that hangs makes it wait, by
 // askFor and lineFor for each question. The unit is the one that runs

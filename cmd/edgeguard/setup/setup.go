@@ -116,15 +116,6 @@ func run(ctx context.Context, e *Env, o *options) error {
 	return nil
 }
 
-// pathReason returns what is wrong with a file, without the name of the system call.
-func pathReason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
 // leftOut returns an error if a log that the command line names cannot be counted.
 func leftOut(sources []setup.Source) error {
 	for i := range sources {
@@ -143,7 +134,7 @@ func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err e
 			return nil, nil, fmt.Errorf("setup: --proxy %q: use NAME=/PATH with one of %s", text, strings.Join(proxyconf.Names(), ", "))
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil, nil, fmt.Errorf("setup: --proxy %s: %s: %w", name, file, pathReason(err))
+			return nil, nil, fmt.Errorf("setup: --proxy %s: %s: %w", name, file, errors.Unwrap(err))
 		}
 		places = append(places, proxyconf.Place{Proxy: name, File: file})
 	}
