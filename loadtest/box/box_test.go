@@ -17,6 +17,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{"nginx-geo by the page", []string{"install", "nginx-geo"}, nginxGeo},
 	{"setup by the page", []string{"install", "setup"}, setup},
+	{"edgeguard.socket", []string{"install"}, socket},
 }
 
 func init() {
@@ -56,6 +57,17 @@ func setup(b *box) {
 		_, err := b.try(`curl -s http://127.0.0.1:9190/metrics | grep 'edgeguard_log_lines_total{.*parsed.*} [1-9]'`)
 		return err == nil
 	})
+}
+
+// socket opens the socket by systemd, before the node and after it: its group may connect.
+func socket(b *box) {
+	b.follow("install", edit{"amd64", architecture})
+	const group = `systemctl start edgeguard.socket
+		stat -c '%U %G %a' /run/edgeguard/auth.sock /run/edgeguard
+		[ "$(stat -c '%G %a' /run/edgeguard/auth.sock)" = 'edgeguard 660' ]`
+	b.run(group)
+	b.run("systemctl start edgeguard && edgeguard blocks && systemctl stop edgeguard edgeguard.socket")
+	b.run(group)
 }
 
 // A proof is what a way to refuse must do.

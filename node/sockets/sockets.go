@@ -105,7 +105,7 @@ func (s *Sockets) give(address string, access unixsocket.Access) error {
 		return access.Give(path)
 	}
 	if err := access.Compare(path); err != nil {
-		s.warn(fmt.Sprintf("%s was opened by systemd: %v; SocketMode= and SocketGroup= in edgeguard.socket say who may connect", address, err))
+		s.warn(fmt.Sprintf("%s was opened by systemd: %v; SocketMode= of edgeguard.socket and the group of the folder say who may connect", address, err))
 	}
 	return nil
 }
