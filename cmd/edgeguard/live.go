@@ -16,6 +16,7 @@ import (
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/lists"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
@@ -107,33 +108,42 @@ func (r *reach) flags(c *cobra.Command) {
 
 // client returns a client for the node: at the given address, or else at the
 // config's, a unix socket first because it may change things. Without a config it is
-// the node that runs without one.
-func (r *reach) client() (*client.Client, error) {
+// the node that runs without one. The flaws are the errors of a config that says at least
+// where the node is.
+func (r *reach) client() (c *client.Client, flaws *config.Errors, err error) {
 	at := client.Config{Address: r.address, TokenFile: r.tokenFile}
+	name := ""
 	if at.Address == "" {
-		name, err := findConfig(r.configFile)
+		name, err = findConfig(r.configFile)
 		if err == nil && name == "" {
 			at.Address, err = ownsocket.Here().One()
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
-	if at.Address == "" {
-		c, err := loadConfig(r.configFile)
-		if err != nil {
-			return nil, err
-		}
-		listener, ok := c.Listen.Preferred()
-		if !ok {
-			return nil, errors.New("the config has no listen.admin: use --admin ADDRESS")
-		}
-		at.Address = listener.Address.String()
-		if at.TokenFile == "" {
-			at.TokenFile = cmp.Or(listener.TokenFile, listener.ReaderTokenFile)
-		}
+	if err == nil && at.Address == "" {
+		flaws, err = r.fromConfig(name, &at)
 	}
-	return client.New(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err = client.New(at)
+	return c, flaws, err
+}
+
+// fromConfig fills in the address of the config's node, and its token.
+func (r *reach) fromConfig(name string, at *client.Config) (*config.Errors, error) {
+	listen, flaws, err := nodeaddr.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	listener, ok := listen.Preferred()
+	if !ok {
+		return nil, errors.New("the config has no listen.admin: use --admin ADDRESS")
+	}
+	at.Address = listener.Address.String()
+	if at.TokenFile == "" {
+		at.TokenFile = cmp.Or(listener.TokenFile, listener.ReaderTokenFile)
+	}
+	return flaws, nil
 }
 
 // loadConfig reads the named config, or the one at the default place, or else
@@ -164,12 +174,12 @@ func findConfig(name string) (string, error) {
 
 // ask calls f with a client for the node.
 func (r *reach) ask(ctx context.Context, f func(context.Context, *client.Client) error) error {
-	c, err := r.client()
+	c, flaws, err := r.client()
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return f(ctx, c)
+	return nodeaddr.Explain(f(ctx, c), flaws)
 }
 
 // oneArgument is cobra's check that a command got exactly one argument.

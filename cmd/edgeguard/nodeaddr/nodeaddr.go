@@ -1,0 +1,56 @@
+// Package nodeaddr reads from a config where its node listens, for the commands that ask
+// it: they must work while the config has errors and the node runs with its former one.
+package nodeaddr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"edgeguard/admin/call"
+	"edgeguard/config"
+	"edgeguard/config/document"
+)
+
+// Read returns where the node of a config file listens. Where the file has errors, that is
+// what its section listen says alone, and flaws is what is wrong with the file. The error
+// says that there is no such section, or that it has errors too.
+func Read(file string) (l config.Listen, flaws *config.Errors, err error) {
+	c, err := config.Load(file)
+	if err == nil {
+		return c.Listen, nil, nil
+	}
+	if !errors.As(err, &flaws) {
+		return config.Listen{}, nil, err
+	}
+	unread := fmt.Errorf("%w\nthe address of the node cannot be read from %s either: use --admin ADDRESS", err, file)
+	section, err := sectionOf(file)
+	if err != nil || section == nil {
+		return config.Listen{}, flaws, unread
+	}
+	alone, err := config.Parse(file, section)
+	if err != nil {
+		return config.Listen{}, flaws, unread
+	}
+	return alone.Listen, flaws, nil
+}
+
+func sectionOf(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile))
+	return document.Section(data, "listen"), err
+}
+
+// Explain adds the errors of a config to the error of a call to the node that it names:
+// the address may be wrong. An answer of the node is not changed.
+func Explain(err error, flaws *config.Errors) error {
+	if answered := new(call.Problem); err == nil || flaws == nil || errors.As(err, &answered) {
+		return err
+	}
+	return fmt.Errorf("%w\nthe config has errors:\n%w", err, flaws)
+}
