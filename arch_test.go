@@ -162,7 +162,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/setup":       {imports: []string{"cmd/edgeguard/snippets", "cmd/edgeguard/unit", "config", "internal/atomicfile", "internal/logtail", "internal/safepath", "internal/safetext", "internal/words", "packaging", "setup", "setup/proxyconf"}},
 	"cmd/edgeguard/unit":        {},
 	"cmd/edgeguard/nodeaddr":    {imports: []string{"admin/call", "config", "config/document"}},
-	"cmd/edgeguard/check":       {imports: []string{"", "cmd/edgeguard/doctor", "cmd/edgeguard/observe", "cmd/edgeguard/overlay", "config", "crawlers/lookup", "node"}},
+	"cmd/edgeguard/check":       {imports: []string{"", "cmd/edgeguard/doctor", "cmd/edgeguard/observe", "cmd/edgeguard/overlay", "cmd/edgeguard/unit", "config", "crawlers/lookup", "node"}},
 	"cmd/edgeguard/presets":     {imports: []string{"cmd/edgeguard/output", "config", "presets"}},
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/tune/page":   {imports: []string{"admin/console/draw", "cmd/edgeguard/tune", "internal/safetext", "internal/words", "tuning", "tuning/evidence", "tuning/propose"}},

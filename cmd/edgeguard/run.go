@@ -11,6 +11,7 @@ import (
 	"edgeguard/cmd/edgeguard/check"
 	"edgeguard/cmd/edgeguard/complete"
 	"edgeguard/cmd/edgeguard/observe"
+	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/safetext"
 )
 
@@ -88,7 +89,7 @@ Start with one of your own logs:
 		}
 		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
 	})
-	root.AddCommand(replayCommand(e), tuneCommand(e), check.Command(&check.Outside{Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig, Find: findConfig, NoArguments: noArguments}), versionCommand(e))
+	root.AddCommand(replayCommand(e), tuneCommand(e), check.Command(&check.Outside{Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig, Find: findConfig, Unit: unit.Read, NoArguments: noArguments}), versionCommand(e))
 	root.AddCommand(liveCommands(e)...)
 	complete.Register(root, &complete.Env{Ask: askByFlags, Load: loadConfig})
 	return root

@@ -3,6 +3,8 @@
 package check
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 
@@ -10,6 +12,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/overlay"
+	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
 	"edgeguard/node"
@@ -22,6 +25,7 @@ type Outside struct {
 	// Find returns the config's name: the given one, or the default if that is there,
 	// or nothing.
 	Find        func(file string) (string, error)
+	Unit        func(context.Context) (unit.Unit, error)
 	NoArguments cobra.PositionalArgs
 }
 
@@ -43,7 +47,8 @@ Without a config it prints the defaults, as a file to start from.`,
   edgeguard check --json | jq '.problems[]'
   edgeguard check > edgeguard.yaml       # the defaults, where there is no config`,
 		Args: e.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			unit.Adopt(c.Context(), e.Unit, cmp.Or(file, e.DefaultConfig))
 			if asJSON {
 				return printJSON(e, file)
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,6 +75,8 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 // examine checks as the unit's user where root asks for the unit's config, else as who
 // asks.
 func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
+	named := cmp.Or(configFile, e.DefaultConfig)
+	unit.Adopt(ctx, e.Unit, named)
 	c, err := e.Load(configFile)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 	if err != nil {
 		return newReport(As{User: userName()}, []Finding{{Wrong, "unit", err.Error()}}), nil
 	}
-	if !uses(&u, cmp.Or(configFile, e.DefaultConfig)) {
+	if !u.Uses(named) {
 		return newReport(As{User: userName()}, Examine(ctx, c, nil)), nil
 	}
 	as := As{User: u.User, Groups: u.Groups, Unit: unit.Name}
@@ -115,12 +116,6 @@ func notAsUnit(u *unit.Unit, err error) Finding {
 		return Finding{Wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
 	}
 	return Finding{Doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
-}
-
-// uses reports whether the unit's node reads this config.
-func uses(u *unit.Unit, file string) bool {
-	words := strings.Fields(u.Command)
-	return u.Found && (slices.Contains(words, file) || slices.Contains(words, "--config="+file))
 }
 
 // print prints the findings, one a line.

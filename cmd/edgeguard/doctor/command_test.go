@@ -102,6 +102,33 @@ func doctor(t *testing.T, configFile string, u unit.Unit) (*Report, error) {
 	return r, failed
 }
 
+// TestUnitsVariables: a variable that only the unit sets is none that is missing.
+func TestUnitsVariables(t *testing.T) {
+	t.Setenv("EDGEGUARD_TEST_STATE", "") // so that it is as before afterwards
+	if err := os.Unsetenv("EDGEGUARD_TEST_STATE"); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	file, variables := filepath.Join(folder, "edgeguard.yaml"), filepath.Join(folder, "variables")
+	err := errors.Join(os.WriteFile(file, []byte("state: ${EDGEGUARD_TEST_STATE}\n"), 0o600),
+		os.WriteFile(variables, []byte("EDGEGUARD_TEST_STATE=\""+folder+"/state\"\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := unit.Unit{Found: true, User: "root", Command: "edgeguard serve --config " + file}
+	examined := func() error {
+		_, err := examine(t.Context(), &Env{Load: config.Load, Unit: func(context.Context) (unit.Unit, error) { return u, nil }}, file)
+		return err
+	}
+	if err := examined(); err == nil || !strings.Contains(err.Error(), "EDGEGUARD_TEST_STATE is not set") {
+		t.Errorf("without the unit's file: %v", err)
+	}
+	u.Files = []string{"-" + variables}
+	if err := examined(); err != nil {
+		t.Errorf("with the unit's file: %v", err)
+	}
+}
+
 // TestAsUnit: root's doctor looks with the rights that the unit gives the node, neither
 // with root's nor with those of the user alone.
 func TestAsUnit(t *testing.T) {

@@ -30,6 +30,9 @@ type Unit struct {
 
 	UID, GID uint32
 	GIDs     []uint32 // of Groups
+
+	// Variables and Files are the lines Environment and EnvironmentFile.
+	Variables, Files []string
 }
 
 // askFor is how long systemd may take to answer.
@@ -47,7 +50,7 @@ func Read(ctx context.Context) (Unit, error) {
 	return parse(string(out))
 }
 
-var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "RuntimeDirectory", "StateDirectory", "ExecStart"}
+var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "RuntimeDirectory", "StateDirectory", "ExecStart", "Environment", "EnvironmentFile", "EnvironmentFiles"}
 
 // fromFiles reads the unit in the first of the folders that has it, with its drop-ins.
 func fromFiles(folders []string) (Unit, error) {
@@ -91,6 +94,8 @@ func parse(text string) (Unit, error) {
 		Active:  slices.Contains([]string{"active", "activating", "reloading"}, last("ActiveState")),
 		User:    last("User"),
 		Command: last("ExecStart"),
+
+		Variables: values["Environment"], Files: append(values["EnvironmentFile"], values["EnvironmentFiles"]...),
 	}
 	if !u.Found {
 		return Unit{}, nil
