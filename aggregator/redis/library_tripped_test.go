@@ -23,7 +23,8 @@ import (
 // tripped is a server whose keys somebody else wrote.
 type tripped struct {
 	*both
-	now   time.Time
+	now   time.Time // Redis' clock, and when it was read: a push that is 5 s off is refused
+	read  time.Time
 	slot  uint32
 	width uint32
 	keys  []string
@@ -35,7 +36,7 @@ func newTripped(t testing.TB, keys int) *tripped {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &tripped{both: b, now: now, width: 60}
+	r := &tripped{both: b, now: now, read: time.Now(), width: 60}
 	r.slot = uint32(now.Unix()) / r.width
 	for i := range keys {
 		r.keys = append(r.keys, fmt.Sprint("eg:{t/0}:k:", i))
@@ -54,7 +55,7 @@ func (r *tripped) raw(args ...any) {
 // push has a node push a body for keys. It returns an answer for each.
 func (r *tripped) push(node byte, p aggregator.Push, keys ...string) []aggregator.Answer {
 	r.t.Helper()
-	h := aggregator.NewHeader([8]byte{node}, r.now, r.width)
+	h := aggregator.NewHeader([8]byte{node}, r.now.Add(time.Since(r.read)), r.width)
 	args := []any{string(h.Append(nil))}
 	for range keys {
 		args = append(args, string(p.AppendBody(nil)))
