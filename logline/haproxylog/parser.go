@@ -32,7 +32,8 @@ func (p *parser) Sure() netip.Addr { return p.addr }
 func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason { return p.Parse(line, ev) }
 
 func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
-	line = line[scan.SyslogPrefix(line):]
+	header := scan.SyslogPrefix(line)
+	line = line[header:]
 	p.addr = netip.Addr{}
 	f := entry.Fields{Raw: true} // it writes a backslash as it is
 	end := bytes.IndexByte(line, ' ')
@@ -43,6 +44,9 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 	if !ok {
 		if scan.HasPrefix(line, "unix:") {
 			return entry.UnixSocket
+		}
+		if header > 0 && isOwn(line) {
+			return entry.Aside
 		}
 		return entry.BadAddr
 	}
