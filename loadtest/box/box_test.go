@@ -18,6 +18,7 @@ var scenarios = []scenario{
 	{"nginx-geo by the page", []string{"install", "nginx-geo"}, nginxGeo},
 	{"setup by the page", []string{"install", "setup"}, setup},
 	{"edgeguard.socket", []string{"install"}, socket},
+	{"the first block of README.md", []string{"readme"}, readme},
 }
 
 func init() {
@@ -52,6 +53,21 @@ func setup(b *box) {
 	b.run("systemctl start nginx")
 	b.passes(neighbour)
 	b.follow("setup", edit{"edgeguard setup ", "edgeguard setup --yes "})
+	b.counts()
+}
+
+// readme is what README.md begins with.
+func readme(b *box) {
+	b.run("systemctl start nginx")
+	b.passes(neighbour)
+	b.follow("readme", edit{"amd64", architecture}, edit{"edgeguard setup ", "edgeguard setup --yes "})
+	b.counts()
+	b.run("curl -fs http://127.0.0.1:9190/ && edgeguard doctor")
+}
+
+// counts waits until a request that the log has is counted.
+func (b *box) counts() {
+	b.t.Helper()
 	b.until("a request is counted", func() bool {
 		b.passes(neighbour)
 		_, err := b.try(`curl -s http://127.0.0.1:9190/metrics | grep 'edgeguard_log_lines_total{.*parsed.*} [1-9]'`)

@@ -21,13 +21,13 @@ type step struct {
 }
 
 var (
-	fence = regexp.MustCompile("^( *)```([a-z]*)$")
+	fence = regexp.MustCompile("^( *)```(.*)$")
 	mark  = regexp.MustCompile(`^<!-- box: (?:no, (.+)|([a-z0-9-]+(?:,[a-z0-9-]+)*)(?: (/\S+))?) -->$`)
 	named = regexp.MustCompile(`^# (/\S+)$`)
 )
 
-// stepsOf returns the blocks of a page. One without a mark has neither a
-// scenario nor a reason.
+// stepsOf returns the blocks of a page. Each must have a mark: a scenario, or the
+// reason why no box follows it.
 func stepsOf(page, text string) ([]step, error) {
 	var steps []step
 	var open *step
@@ -57,12 +57,9 @@ func stepsOf(page, text string) ([]step, error) {
 
 // marked reads the comment above a block.
 func (s *step) marked(comment string) error {
-	if comment == "" {
-		return nil
-	}
 	found := mark.FindStringSubmatch(comment)
 	if found == nil {
-		return fmt.Errorf("%s: write <!-- box: NAME -->, <!-- box: NAME /a/path --> or <!-- box: no, REASON -->", comment)
+		return fmt.Errorf("the mark above the block is %q: write <!-- box: NAME -->, <!-- box: NAME /a/path --> or <!-- box: no, REASON -->", comment)
 	}
 	s.reason, s.path = found[1], found[3]
 	if found[2] != "" {
@@ -138,7 +135,7 @@ func TestStepsOf(t *testing.T) {
 		"<!-- box: one /etc/a.yaml -->\n\n```yaml\n# a: 1\n```\n" +
 		"<!-- box: one -->\n```ini\n# /etc/b\n[B]\n\n# /etc/c\n[C]\n```\n" +
 		"<!-- box: no, it needs a fleet -->\n```sh\nrm x\n```\n" +
-		"```\nbare <!-- box: one -->\n```\n"
+		"<!-- box: two -->\n```\nbare <!-- box: one -->\n```\n"
 	steps, err := stepsOf("p.md", page)
 	if err != nil {
 		t.Fatal(err)
@@ -153,12 +150,12 @@ func TestStepsOf(t *testing.T) {
 		`p.md:14|one|ini|/etc/b|"# /etc/b\n[B]\n\n"|`,
 		`p.md:14|one|ini|/etc/c|"# /etc/c\n[C]\n"|`,
 		`p.md:22||sh||"rm x\n"|it needs a fleet`,
-		`p.md:25||||"bare <!-- box: one -->\n"|`,
+		`p.md:26|two|||"bare <!-- box: one -->\n"|`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, bad := range []string{"<!-- box: One -->\n```\n```\n", "<!-- box: one -->\ntext\n```\n```\n", "<!-- box: no -->\ntext\n"} {
+	for _, bad := range []string{"```sh\na\n```\n", "text\n\n  ```\n  a\n  ```\n", "<!-- box: One -->\n```\n```\n", "<!-- box: one -->\ntext\n```\n```\n", "<!-- box: no -->\ntext\n"} {
 		if _, err := stepsOf("p.md", bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
