@@ -131,7 +131,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		if path, isUnix := strings.CutPrefix(c.address, "unix:"); isUnix && errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: permission denied: %s", c.address, unixsocket.WhoMay(path))
 		}
-		return nil, fmt.Errorf("%s: %w; is edgeguard serving there?", c.address, reason(err))
+		return nil, fmt.Errorf("%s: %w; is edgeguard serving there? See systemctl status edgeguard", c.address, reason(err))
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil

@@ -84,6 +84,7 @@ Start with one of your own logs:
 	}
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		err = plainFlag(err)
 		if c == root { // its name is printed before every error
 			return usageError{err}
 		}

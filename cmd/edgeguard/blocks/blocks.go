@@ -206,6 +206,9 @@ func blocksAddCommand(e *Env) *cobra.Command {
 					wide, _ := b.Prefix.Addr().Prefix(64)
 					fmt.Fprintf(e.Stdout, "this is one IPv6 address: rules count a /64, most clients have one; edgeguard blocks add %s blocks it\n", wide)
 				}
+				if status, err := node.Status(ctx); err == nil && status.Monitor {
+					fmt.Fprintln(e.Stdout, "the node is in mode monitor: no request is refused, and lists stay empty")
+				}
 				if request.Force && alone == "" {
 					at.sayHeld(ctx, node, b.Prefix.String())
 				}
