@@ -17,7 +17,7 @@ type Audit struct {
 	User string    `json:"user,omitempty"`
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
-	// Action is "block", "extend", "unblock", "restore", "confirm", "allow", "disallow",
+	// Action is "block", "import", "extend", "unblock", "restore", "confirm", "allow", "disallow",
 	// "threshold", "end overlay", "add candidate", "remove candidate", "sign",
 	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`

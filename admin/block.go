@@ -1,9 +1,8 @@
 package admin
 
 import (
-	"time"
-
 	"net/netip"
+	"time"
 
 	"edgeguard"
 	"edgeguard/internal/safetext"

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
 	"edgeguard/admin/tune"
 )
@@ -18,6 +19,7 @@ type Changes struct {
 	view     *View // with what operators wrote
 	operator Operator
 	log      func(Audit)
+	imports  *bulk.Imports
 }
 
 func newChanges(view *View, o Operator, log func(Audit)) *Changes {
@@ -25,7 +27,7 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 	audited := func(by access.Caller, action, target string, change func(*string) *call.Problem) *call.Problem {
 		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 	}
-	c.RuleChanges = tune.New(o, audited, c.rule)
+	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/export"
 	"edgeguard/admin/listing"
+	"edgeguard/internal/sheetcell"
 )
 
 // exported are the columns of an export.
@@ -32,7 +33,7 @@ func (b *ActiveBlock) cells() []string {
 	if b.Refused != nil {
 		refused = strconv.FormatUint(uint64(*b.Refused), 10)
 	}
-	cell, instant := export.Cell, export.Instant
+	cell, instant := sheetcell.Quote, export.Instant
 	return []string{
 		b.Prefix.String(), cell(b.Rule), cell(b.Reason), cell(b.Origin), strconv.FormatUint(uint64(b.Count), 10), strconv.FormatUint(uint64(b.Limit), 10),
 		instant(b.Since), instant(b.Until), strconv.FormatBool(b.Proxied), refused, instant(b.LastRefused), cell(b.RefusedBy), cell(b.Owner),

@@ -68,6 +68,9 @@ type node struct {
 // crowded sends most of the requests.
 var crowded = netip.MustParsePrefix("198.18.0.0/16")
 
+// busy send much, and too much together.
+var busy = [2]netip.Prefix{netip.MustParsePrefix("198.51.100.1/32"), netip.MustParsePrefix("198.51.100.2/32")}
+
 func newNode() *node {
 	n := &node{
 		list: blocklist.New(blocklist.Config{
@@ -162,6 +165,22 @@ func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	}
 	b, _, err := n.list.Add(b, force, start)
 	return b, err
+}
+
+// Import knows two prefixes of which each sends 15 % of the requests.
+func (n *node) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error) {
+	share := 0.0
+	if b.Prefix == busy[0] || b.Prefix == busy[1] {
+		share = 0.15
+	}
+	if share > 0 && spent+share > 0.2 {
+		return b, 0, &refused.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: 0.2, Together: spent > 0}
+	}
+	if try {
+		return b, share, n.list.Check(b, start)
+	}
+	b, err := n.Block(b, false)
+	return b, share, err
 }
 
 func (n *node) Weigh(b edgeguard.Block) (float64, error) {

@@ -33,6 +33,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/fleet/held":           {"GET": reads.getFleetHeld},
 		"/api/v1/fleet/sign":           {"POST": changes.sign},
 		"/api/v1/blocks":               {"GET": reads.listBlocks, "POST": changes.addBlock},
+		"/api/v1/blocks/import":        {"POST": s.changes.imports.Answer},
 		"/api/v1/blocks/{prefix...}":   {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
 		"/api/v1/held":                 {"GET": reads.listHeld},
 		"/api/v1/held/confirm":         {"POST": changes.confirm},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
@@ -174,4 +175,5 @@ type Operator interface {
 	Reload(ctx context.Context) error
 
 	tune.Tuner
+	bulk.Importer
 }

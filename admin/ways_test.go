@@ -85,6 +85,7 @@ var routes = map[string]sort{
 
 	"POST /api/v1/fleet/sign":           change,
 	"POST /api/v1/blocks":               change,
+	"POST /api/v1/blocks/import":        change,
 	"PATCH /api/v1/blocks/{prefix...}":  change,
 	"DELETE /api/v1/blocks/{prefix...}": change,
 	"POST /api/v1/held/confirm":         change,

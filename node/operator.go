@@ -36,11 +36,36 @@ func (o *operator) Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 			return b, &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 		}
 	}
+	return o.block(b, force)
+}
+
+// block puts a block in force that was weighed or forced.
+func (o *operator) block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	if edgeguard.Owner(b.Rule) != "" {
 		return o.blockOwned(b)
 	}
 	b.Allow, b.Version = false, o.quarantine.Version(b.Prefix)+1
 	return o.add(b, force)
+}
+
+// Import implements bulk.Importer.
+func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error) {
+	share, limit := o.quarantine.Share(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+	if limit < 1 && share > 0 && spent+share > limit {
+		return b, 0, &refused.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: limit, Together: spent > 0}
+	}
+	var err error
+	if try {
+		local := b
+		local.Since, local.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
+		err = o.list.Check(local, o.clock.Now())
+	} else {
+		b, err = o.block(b, false)
+	}
+	if err != nil {
+		share = 0
+	}
+	return b, share, err
 }
 
 // blockOwned puts another program's block in force, or returns the one that stays.

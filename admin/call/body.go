@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,10 +27,16 @@ const (
 // ReadBody reads a request's JSON into a struct, and refuses fields that it
 // does not have.
 func ReadBody(w http.ResponseWriter, r *http.Request, into any) *Problem {
-	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	return ReadLarge(w, r, maxBody, "send one block per request", into)
+}
+
+// ReadLarge reads a request's JSON of at most so many bytes, as ReadBody does. fix is what
+// who sends more can do.
+func ReadLarge(w http.ResponseWriter, r *http.Request, most int64, fix string, into any) *Problem {
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return NewProblem(http.StatusRequestEntityTooLarge, "", "the body is larger than 64 KiB", "send one block per request")
+		return NewProblem(http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the body is larger than %d KiB", most>>10), fix)
 	}
 	if err != nil {
 		return NewProblem(http.StatusBadRequest, "", "the body is incomplete: "+err.Error(), "")

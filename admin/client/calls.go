@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"edgeguard/admin"
+	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
@@ -59,6 +60,11 @@ func (c *Client) CountBlocks(ctx context.Context, f Filter) (n int, atLeast bool
 // Block requests a block and returns the one that is in force.
 func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, error) {
 	return ask[admin.Block](ctx, c, http.MethodPost, "/api/v1/blocks", nil, r)
+}
+
+// Import requests many blocks, and returns a result for each.
+func (c *Client) Import(ctx context.Context, r bulk.Request) (bulk.Done, error) {
+	return ask[bulk.Done](ctx, c, http.MethodPost, "/api/v1/blocks/import", nil, r)
 }
 
 // Unblock removes the block of exactly this prefix, resets the counts of its

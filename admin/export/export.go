@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // media are the types in which a list is exported.
@@ -77,15 +75,4 @@ func Instant(t time.Time) string {
 		return ""
 	}
 	return t.Format(time.RFC3339)
-}
-
-// Cell returns a text that a spreadsheet does not take for a formula. Some skip white
-// space before one, and read its signs in full width.
-func Cell(text string) string {
-	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, blank))
-	if strings.ContainsRune("=+-@＝＋－＠", first) {
-		return "'" + text
-	}
-	return text
 }

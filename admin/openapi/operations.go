@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"edgeguard/admin"
+	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
@@ -51,6 +52,8 @@ var operations = map[string]operation{
 		exports: []string{"text/csv", "application/x-ndjson"}, fails: []int{400}},
 	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
 		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
+	"POST /api/v1/blocks/import": {id: "importBlocks", summary: "Blocks up to 500 prefixes, with a result for each",
+		body: bulk.Request{}, answer: bulk.Done{}, fails: []int{400, 413}},
 	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},
 	"PATCH /api/v1/blocks/{prefix...}": {id: "extendBlock", summary: "Moves the end of a block, to later or sooner",
 		body: admin.ExtendRequest{}, answer: admin.Block{}, fails: []int{400, 404, 409, 413, 422}},

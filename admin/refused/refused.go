@@ -17,11 +17,17 @@ import (
 type TooMuchError struct {
 	Prefix       netip.Prefix
 	Share, Limit float64
+	// Together says that Share is of all blocks of an import up to this one.
+	Together bool
 }
 
 // Error names the share.
 func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, 100*e.Share, 100*e.Limit)
+	with := ""
+	if e.Together {
+		with = " with the blocks imported before it"
+	}
+	return fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, with, 100*e.Share, 100*e.Limit)
 }
 
 // NotOwned is why an owner cannot take back a block: b is another's.

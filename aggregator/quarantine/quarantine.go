@@ -127,6 +127,14 @@ func (q *Quarantine) TooMuch(now time.Time, d *detector.Detector, prefix netip.P
 	return share, q.limit, share > q.limit
 }
 
+// Share returns which share of the last five minutes' requests a block of prefix would
+// newly refuse, by a sample that is at most a second old: for many prefixes.
+func (q *Quarantine) Share(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.recentSample(now, d).Share(prefix, q.passes(now)), q.limit
+}
+
 // Found is called when what the fleet's nodes counted confirms that a prefix is
 // rightly blocked. Its share is refunded, which makes room for others.
 func (q *Quarantine) Found(prefix netip.Prefix) {

@@ -64,7 +64,7 @@ func fleetEnv(e *env) *fleet.Env {
 // blocksEnv is e as the commands for blocks and allowances use it.
 func blocksEnv(e *env) *blocks.Env {
 	return &blocks.Env{
-		Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
+		Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
 		Usage: asUsage,
 	}
 }

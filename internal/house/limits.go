@@ -22,6 +22,7 @@ var reasons = map[string]string{
 	"blocklist":             "readers take no lock, so the index, the budget and the tombstones change together behind one writer",
 	"cmd/edgeguard/doctor":  "one examination: all checks look as the same user and note into the same findings",
 	"cmd/edgeguard":         "about twenty small commands that share their flags, tables and words; nothing imports it",
+	"cmd/edgeguard/blocks":  "each command is a file; all share how a node is reached and what an owner is",
 	"config":                "one file format: each section's keys, defaults, checks and its way back to YAML",
 	"node/overlay":          "one merge of config, fleet and node, and every change that goes through it, its files and its alarms",
 	"detector":              "the decision and everything that has to see its counts: wide networks, fleet totals, explanations",

@@ -24,7 +24,7 @@ import (
 func Command(e *Env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
-		Use:   "blocks [list|add|remove|held|confirm]",
+		Use:   "blocks [list|add|remove|import|export|held|confirm]",
 		Short: "Show and change which addresses are blocked",
 		Long: `blocks lists, adds and removes the blocks of a running node. Without a
 subcommand, blocks lists. A block of another node that would refuse too many
@@ -34,14 +34,14 @@ requests here is held until an operator confirms or removes it.`,
   edgeguard blocks remove 203.0.113.9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, held or confirm", args[0]))
+				return e.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, import, export, held or confirm", args[0]))
 			}
 			return nil
 		},
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
+	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), importCommand(e), exportCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
 	return c
 }
 

@@ -17,6 +17,7 @@ import (
 // Env is what the commands use of the program around them.
 type Env struct {
 	Stdout io.Writer
+	Stderr io.Writer // for wrong lines of a file
 	Colour bool
 	// Node declares on a command the flags that say where the node is, and returns
 	// what asks it.

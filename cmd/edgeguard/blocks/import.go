@@ -1,0 +1,249 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin/bulk"
+	"edgeguard/admin/call"
+	"edgeguard/admin/client"
+	"edgeguard/admin/query"
+	"edgeguard/cmd/edgeguard/blockfile"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// mostShown is how many wrong lines, and how many refused blocks, are printed one by one.
+const mostShown = 20
+
+// importer imports one file.
+type importer struct {
+	env      *Env
+	file     string // as messages name it
+	format   string
+	defaults bulk.Entry
+	dryRun   bool
+	skipBad  bool
+
+	lines  []int        // of entries, in their order
+	blocks []bulk.Entry // that are sent
+	wrong  []string     // the first wrong lines
+	done   imported
+}
+
+// imported is what became of a file's entries.
+type imported struct {
+	Added   int           `json:"added"`
+	Stays   int           `json:"stays"`
+	Refused []refusedLine `json:"refused"`
+	Ended   int           `json:"ended"`
+	Wrong   int           `json:"wrong_lines"`
+	DryRun  bool          `json:"dry_run,omitempty"`
+}
+
+// refusedLine is a block that the node refuses.
+type refusedLine struct {
+	Line int `json:"line"`
+	bulk.Result
+}
+
+func importCommand(e *Env) *cobra.Command {
+	at := reach{env: e}
+	in := importer{env: e}
+	c := &cobra.Command{
+		Use:   "import FILE | -",
+		Short: "Block all addresses and prefixes of a file",
+		Long: `import blocks what a file lists: an address or prefix a line, with comments after #
+or ;, a CSV table with the names of its columns (prefix, until, for, owner, reason)
+in the first line, or JSON as export writes it. Nothing is sent if a line is wrong.
+Where a block is in force that ends no sooner, it stays. What is protected, too wide,
+or would refuse too many requests with the others, is refused and named, and the rest
+goes on. Without an owner, the blocks are an operator's.`,
+		Example: `  edgeguard blocks import drop.txt --for 30d --reason "Spamhaus DROP" --dry-run
+  edgeguard blocks export | ssh edge-2 edgeguard blocks import -`,
+		Args: e.OneArgument("a file, or - for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := in.check(time.Now()); err != nil {
+				return e.Usage(fmt.Errorf("import: %w", err))
+			}
+			if err := in.open(args[0], c.InOrStdin(), time.Now()); err != nil {
+				return err
+			}
+			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+				return in.run(ctx, node, &at)
+			})
+		},
+	}
+	at.flags(c)
+	at.waitFlag(c)
+	at.jsonFlag(c)
+	f := c.Flags()
+	f.StringVar(&in.format, "format", "", "`FORMAT` of the file: plain, csv or json (default by its first bytes)")
+	f.StringVar(&in.defaults.For, "for", "1h", "how long, as `TIME` such as 12h or 30d, where a line has no end")
+	f.StringVar(&in.defaults.Owner, "owner", "", "block for the program `NAME` where a line has no owner")
+	f.StringVar(&in.defaults.Reason, "reason", "", "`TEXT` shown with the block where a line has no reason")
+	f.BoolVar(&in.dryRun, "dry-run", false, "change nothing, and say what would be done")
+	f.BoolVar(&in.skipBad, "skip-bad", false, "report wrong lines, and import the others")
+	return c
+}
+
+// check refuses flags that no line could be imported with.
+func (in *importer) check(now time.Time) error {
+	if f := blockfile.Format(in.format); f != "" && !slices.Contains(blockfile.Formats, f) {
+		return fmt.Errorf("--format %s: use one of %v", in.format, blockfile.Formats)
+	}
+	in.defaults.For = ownedSpan(in.defaults.For)
+	if err := checked(now, bulk.Entry{Prefix: "192.0.2.1", For: in.defaults.For, Owner: in.defaults.Owner, Reason: in.defaults.Reason}); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return nil
+}
+
+// checked returns why a node would refuse an entry, whatever it has in force.
+func checked(now time.Time, e bulk.Entry) error {
+	_, p := call.ParsePrefix("prefix", e.Prefix)
+	if p == nil {
+		_, p = call.Until(now, e.For, e.Until, 0)
+	}
+	if p == nil {
+		_, p = query.OwnerRule(e.Owner, false)
+	}
+	if p = cmp.Or(p, call.CheckReason(e.Reason)); p == nil {
+		return nil
+	}
+	return p
+}
+
+// open reads the file.
+func (in *importer) open(name string, stdin io.Reader, now time.Time) error {
+	from := stdin
+	if in.file = "stdin"; name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in.file, from = safetext.Strip(name), file
+	}
+	return in.read(from, now)
+}
+
+// read reads all entries and checks each.
+func (in *importer) read(from io.Reader, now time.Time) error {
+	err := blockfile.Read(from, blockfile.Format(in.format), func(one blockfile.Entry, err error) {
+		block := in.withDefaults(one)
+		if err == nil && !one.Until.IsZero() && one.For == "" && !one.Until.After(now) {
+			in.done.Ended++
+			return
+		}
+		if err == nil {
+			err = checked(now, block)
+		}
+		if err == nil {
+			in.lines, in.blocks = append(in.lines, one.Line), append(in.blocks, block)
+			return
+		}
+		if in.done.Wrong++; in.done.Wrong <= mostShown {
+			in.wrong = append(in.wrong, fmt.Sprintf("%s:%d: %s", in.file, one.Line, safetext.Strip(err.Error())))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w; nothing was sent", in.file, err)
+	}
+	if in.done.Wrong > 0 && !in.skipBad {
+		for _, line := range in.wrong {
+			fmt.Fprintln(in.env.Stderr, line)
+		}
+		return fmt.Errorf("%s: %s; nothing was sent: correct them, or use --skip-bad", in.file, words.Plural(in.done.Wrong, "wrong line", "wrong lines"))
+	}
+	return nil
+}
+
+// withDefaults returns the block of an entry.
+func (in *importer) withDefaults(one blockfile.Entry) bulk.Entry {
+	b := bulk.Entry{Prefix: one.Prefix, For: ownedSpan(one.For), Until: one.Until, Reason: cmp.Or(one.Reason, in.defaults.Reason), Owner: cmp.Or(one.Owner, in.defaults.Owner)}
+	if b.For == "" && b.Until.IsZero() {
+		b.For = in.defaults.For
+	}
+	return b
+}
+
+// run sends the blocks and says what became of them.
+func (in *importer) run(ctx context.Context, node *client.Client, at *reach) error {
+	in.done.DryRun, in.done.Refused = in.dryRun, []refusedLine{}
+	if err := in.send(ctx, node); err != nil {
+		return fmt.Errorf("%w; before it, %s: import the file again, what is in force stays", err, in.summary())
+	}
+	if at.asJSON {
+		if err := at.print(in.done); err != nil {
+			return err
+		}
+	} else {
+		in.print()
+		if in.done.Added > 0 && !in.dryRun {
+			at.sayHeld(ctx, node)
+		}
+	}
+	for _, line := range in.wrong {
+		fmt.Fprintln(in.env.Stderr, line)
+	}
+	if n := len(in.done.Refused); n+in.done.Wrong > 0 {
+		return fmt.Errorf("%s refused, %s", words.Plural(n, "block", "blocks"), words.Plural(in.done.Wrong, "wrong line", "wrong lines"))
+	}
+	return nil
+}
+
+// send sends the blocks, one request after the other.
+func (in *importer) send(ctx context.Context, node *client.Client) error {
+	spent, sent := 0.0, 0
+	for batch := range slices.Chunk(in.blocks, bulk.Most) {
+		done, err := node.Import(ctx, bulk.Request{Blocks: batch, Spent: spent, DryRun: in.dryRun})
+		if err != nil {
+			return err
+		}
+		if len(done.Results) != len(batch) {
+			return fmt.Errorf("the node answered %d results for %d blocks", len(done.Results), len(batch))
+		}
+		for i, one := range done.Results {
+			if one.Result == bulk.Refused {
+				in.done.Refused = append(in.done.Refused, refusedLine{in.lines[sent+i], one})
+			}
+		}
+		in.done.Added, in.done.Stays = in.done.Added+done.Added, in.done.Stays+done.Stays
+		spent, sent = done.Spent, sent+len(batch)
+	}
+	return nil
+}
+
+// print prints the first refused blocks and the summary.
+func (in *importer) print() {
+	for i, r := range in.done.Refused {
+		if i == mostShown {
+			fmt.Fprintf(in.env.Stdout, "and %s more: --json lists them\n", words.Number(len(in.done.Refused)-i))
+			break
+		}
+		fmt.Fprintf(in.env.Stdout, "%s:%d: refused: %s", in.file, r.Line, safetext.Strip(r.Detail))
+		if r.Fix != "" {
+			fmt.Fprintf(in.env.Stdout, "; %s", safetext.Strip(r.Fix))
+		}
+		fmt.Fprintln(in.env.Stdout)
+	}
+	fmt.Fprintln(in.env.Stdout, in.summary())
+}
+
+// summary counts what became of the entries.
+func (in *importer) summary() string {
+	verb := "added"
+	if in.dryRun {
+		verb = "would be added"
+	}
+	return fmt.Sprintf("%s %s, in force already %s, refused %s, ended %s, wrong lines %s", verb, words.Number(in.done.Added),
+		words.Number(in.done.Stays), words.Number(len(in.done.Refused)), words.Number(in.done.Ended), words.Number(in.done.Wrong))
+}
