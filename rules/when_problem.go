@@ -28,6 +28,9 @@ func explainWhen(message string) flaw {
 		if m[1] == "EOF" {
 			return flaw{"the expression ends too early", "complete it, such as path == \"/login\""}
 		}
+		if m[2] == "" { // of an empty text, expr names the kind of token alone
+			return flaw{`unexpected ""`, whenFix}
+		}
 		return flaw{"unexpected " + m[2], meant(m[2][1 : len(m[2])-1])}
 	}
 	if m := whenNotTruth.FindStringSubmatch(message); m != nil {
