@@ -19,6 +19,7 @@ var scenarios = []scenario{
 	{"setup by the page", []string{"install", "setup"}, setup},
 	{"edgeguard.socket", []string{"install"}, socket},
 	{"the first block of README.md", []string{"readme"}, readme},
+	{"fail2ban by the page", []string{"install", "fail2ban"}, fail2ban},
 }
 
 func init() {
@@ -188,4 +189,23 @@ func (b *box) again(p proof) {
 	b.run("dpkg -i /root/edgeguard_*.deb && systemctl restart edgeguard")
 	b.until("the offender is refused again", func() bool { return b.refuses(offender, "/", p) })
 	b.passes(neighbour)
+}
+
+// fail2ban is docs/operations.md's way to have fail2ban's bans in force: by nginx here,
+// of an address that guesses passwords of sshd. It asks the site for nothing before:
+// a ban of who sends more than a fifth of the requests is refused.
+func fail2ban(b *box) {
+	b.site(way{server: "nginx"})
+	b.printed("nginx", "install")
+	b.run("touch /var/log/auth.log; systemctl start fail2ban") // with the action of Debian
+	b.follow("fail2ban")
+	b.until("fail2ban answers", func() bool { _, err := b.try("fail2ban-client status sshd"); return err == nil })
+	b.run("fail2ban-client set sshd bantime 30")
+	guess := "logger -p auth.info -t 'sshd[77]' 'Failed password for root from " + offender + " port 4711 ssh2'"
+	b.until("fail2ban bans", func() bool {
+		return strings.Contains(b.run(guess+"; edgeguard blocks list --owner fail2ban"), offender)
+	})
+	b.until("the offender is refused", func() bool { return b.get(offender, "/", 20*time.Second).refused() })
+	b.passes(neighbour)
+	b.until("the ban has ended", func() bool { return b.get(offender, "/", 20*time.Second).passed() })
 }
