@@ -34,6 +34,13 @@ var ways = []way{
 	{name: "caddy", server: "caddy", take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
 	{name: "ipset", counts: "apache", server: "apache2", rotate: "/etc/logrotate.d/apache2", drops: true},
 	{name: "nft", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx", drops: true},
+	{name: "haproxy", server: "haproxy",
+		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
+			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
+		put: `edgeguard snippets haproxy --file proxy >>/etc/haproxy/haproxy.cfg
+			haproxy -c -f /etc/haproxy/haproxy.cfg
+			systemctl reload haproxy`,
+		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
 	{name: "haproxy-map", counts: haproxyLog, server: "haproxy", rotate: "/etc/logrotate.d/haproxy",
 		site: `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`,
 		put: `edgeguard snippets haproxy-map --file proxy | grep http-request >/root/line
@@ -49,7 +56,6 @@ var untested = map[string]string{
 	"traefik": "Debian has no package of it",
 	"envoy":   "Debian has no package of it",
 	"plain":   "for programs of your own: loadtest/recipes runs it",
-	"haproxy": "loadtest/haproxy runs it",
 }
 
 // TestEverySnippet fails when a snippet has neither a box nor a reason.
