@@ -91,6 +91,7 @@ var floors = map[string]floor{
 	"logline/envelope":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"logline/envoylog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"logline/squidlog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
+	"haproxy/varint":            {pure: true},
 	"sensor/accesslog":          {imports: []string{"", "logline", "internal/unixsocket", "sensor/datagrams"}},
 	"sensor/datagrams":          {imports: []string{"logline"}},
 	"sensor/packet":             {imports: []string{"", "internal/unsafetext"}},
