@@ -92,6 +92,8 @@ var floors = map[string]floor{
 	"logline/envoylog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"logline/squidlog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"haproxy/varint":            {pure: true},
+	"haproxy/spop":              {imports: []string{"haproxy/varint"}, pure: true},
+	"haproxy/spop/spoptest":     {imports: []string{"haproxy/spop", "haproxy/varint"}, pure: true},
 	"sensor/accesslog":          {imports: []string{"", "logline", "internal/unixsocket", "sensor/datagrams"}},
 	"sensor/datagrams":          {imports: []string{"logline"}},
 	"sensor/packet":             {imports: []string{"", "internal/unsafetext"}},
