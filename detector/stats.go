@@ -1,11 +1,12 @@
 package detector
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"edgeguard"
+	"edgeguard/detector/crowd"
 )
 
 // Stats is what a detector and those that it replaced have done so far.
@@ -21,23 +22,15 @@ type Stats struct {
 
 // statistics are those of a detector and of the ones before it. All decisions
 // share the counters: dividing them by address cost more than it gained (ADR 18).
-// The crowds are divided because each is a vote of separate addresses.
 type statistics struct {
 	counters
-	crowds [64]crowd
+	crowds crowd.Crowds
 }
 
 // counters is Stats as it grows.
 type counters struct {
 	actions             [edgeguard.ActionBlock + 1]atomic.Uint64
 	spared, late, early atomic.Uint64
-}
-
-// crowd returns the crowd that an address belongs to.
-func (s *statistics) crowd(addr netip.Addr) *crowd {
-	b := addr.As16()
-	h := binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])*0x9e3779b97f4a7c15
-	return &s.crowds[h*0xff51afd7ed558ccd>>58]
 }
 
 // notes are the statistics of some decisions of one goroutine.
@@ -50,8 +43,8 @@ type notes struct {
 
 // sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
-	if n.seen++; sampled(n.seen) && isRequest(event) {
-		d.statistics.crowd(event.Addr).note(at.nowSec, event.Addr, spared)
+	if n.seen++; crowd.Sampled(n.seen) && isRequest(event) {
+		d.statistics.crowds.Note(at.nowSec, event.Addr, spared)
 	}
 }
 
@@ -83,8 +76,8 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 	if spared {
 		s.spared.Add(1)
 	}
-	if sampled(seen) && isRequest(c.event) {
-		s.crowd(c.event.Addr).note(c.nowSec, c.event.Addr, spared)
+	if crowd.Sampled(seen) && isRequest(c.event) {
+		s.crowds.Note(c.nowSec, c.event.Addr, spared)
 	}
 }
 
@@ -102,4 +95,21 @@ func (d *Detector) Stats() Stats {
 	}
 	out.Events = out.Passed + out.Shadowed + out.Denied
 	return out
+}
+
+// isRequest reports whether the event is one of those that a crowd is made of.
+func isRequest(ev *edgeguard.Event) bool {
+	return ev.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) != 0
+}
+
+// Dominant returns the address that sent more than half of the requests of the
+// minute before now; see [crowd.Crowds.Dominant].
+func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
+	return d.statistics.crowds.Dominant(seconds(now))
+}
+
+// Sample returns who sent the requests of the last five minutes before now. A
+// reload does not change it.
+func (d *Detector) Sample(now time.Time) *crowd.Sample {
+	return d.statistics.crowds.Sample(seconds(now))
 }

@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/detector/crowd"
 )
 
 const (
@@ -35,7 +36,7 @@ type Quarantine struct {
 	mu        sync.Mutex // guards the fields below; never held while the list is changed
 	most      int
 	limit     float64
-	sample    *detector.Sample
+	sample    *crowd.Sample
 	sampled   time.Time
 	budget    budget
 	pace      pace
@@ -95,7 +96,7 @@ func (q *Quarantine) charge(now time.Time, prefix netip.Prefix, share float64) (
 }
 
 // recentSample returns a sample that is new enough. The caller holds the lock.
-func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *detector.Sample {
+func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *crowd.Sample {
 	if age := now.Sub(q.sampled); q.sample == nil || age >= sampleAge || age < 0 {
 		q.sample, q.sampled = d.Sample(now), now
 	}

@@ -1,9 +1,8 @@
-package detector
+package crowd
 
 import (
 	"net/netip"
 	"slices"
-	"time"
 )
 
 // Sample is an estimate of who sent the requests of the last five minutes: a share
@@ -27,23 +26,23 @@ type sender struct {
 	weight float64
 }
 
-// Sample returns who sent the requests of the last five minutes before now. A
-// reload does not change it. It takes a millisecond or two on a busy node: to ask
-// about many prefixes, ask one sample.
-func (d *Detector) Sample(now time.Time) *Sample {
-	s := &Sample{}
-	last := seconds(now) / recentWidth
-	for i := range d.statistics.crowds {
-		c := &d.statistics.crowds[i]
+// Sample returns who sent the requests of the last five minutes before the second
+// now. It takes a millisecond or two on a busy node: to ask about many prefixes, ask
+// one sample.
+func (s *Crowds) Sample(now uint32) *Sample {
+	out := &Sample{}
+	last := now / recentWidth
+	for i := range s.all {
+		c := &s.all[i]
 		c.mu.Lock()
 		if c.recent != nil {
-			s.add(c.recent, last)
+			out.add(c.recent, last)
 		}
 		c.mu.Unlock()
 	}
-	slices.SortFunc(s.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
-	s.merge()
-	return s
+	slices.SortFunc(out.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
+	out.merge()
+	return out
 }
 
 // add adds the slots up to the last.

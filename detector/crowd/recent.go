@@ -1,4 +1,4 @@
-package detector
+package crowd
 
 import "net/netip"
 

@@ -1,9 +1,6 @@
-package detector
+package crowd
 
-import (
-	"net/netip"
-	"time"
-)
+import "net/netip"
 
 const (
 	// dominanceSpan is the seconds over which one address's share is taken.
@@ -70,15 +67,15 @@ func (m *dominance) at(span uint32) ballot {
 }
 
 // Dominant reports whether one address sent more than half of all requests in the
-// last whole minute before now, and its share. Requests of allowed and protected
+// last whole minute before the second now, and its share. Requests of allowed and protected
 // addresses count in the total, and such an address is never returned. The share
 // is taken from a sample of one request in eight and may be a few hundredths off;
 // ok is false for a minute with less than about a thousand requests.
-func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
-	span := seconds(now) / dominanceSpan
+func (s *Crowds) Dominant(now uint32) (addr netip.Addr, share float64, ok bool) {
+	span := now / dominanceSpan
 	var seen, most uint32
-	for i := range d.statistics.crowds {
-		c := &d.statistics.crowds[i]
+	for i := range s.all {
+		c := &s.all[i]
 		c.mu.Lock()
 		b := c.majority.at(span)
 		c.mu.Unlock()

@@ -1,0 +1,48 @@
+// Package crowd estimates who sends the requests of the last minutes, by a sample
+// of them. It is pure: now is an argument, and nothing but its locks is shared.
+package crowd
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync"
+)
+
+// sampleBits chooses one of 2^sampleBits requests.
+const sampleBits = 3
+
+// Sampled chooses every eighth of a running count, spread so that no pattern
+// of arrivals is in step with it.
+func Sampled(n uint64) bool { return n*0x9e3779b97f4a7c15>>(64-sampleBits) == 0 }
+
+// Crowds samples the requests of all addresses. They are divided because each crowd
+// is a vote of separate addresses. The zero value is ready. It is safe for
+// concurrent use.
+type Crowds struct{ all [64]crowd }
+
+// crowd is who sends the requests of a 64th of all addresses.
+type crowd struct {
+	mu       sync.Mutex // guards all below
+	majority dominance
+	recent   *recent // made with the first request
+}
+
+// of returns the crowd that an address belongs to.
+func (s *Crowds) of(addr netip.Addr) *crowd {
+	b := addr.As16()
+	h := binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])*0x9e3779b97f4a7c15
+	return &s.all[h*0xff51afd7ed558ccd>>58]
+}
+
+// Note notes a request that was sampled at the second now, one of those for which
+// [Sampled] is true. spared says that the address may not be blocked.
+func (s *Crowds) Note(now uint32, addr netip.Addr, spared bool) {
+	c := s.of(addr)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.majority.note(now/dominanceSpan, addr, spared)
+	if c.recent == nil {
+		c.recent = new(recent)
+	}
+	c.recent.note(now/recentWidth, addr, spared)
+}
