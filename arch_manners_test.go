@@ -16,7 +16,7 @@ var modules = map[string][]string{
 	"github.com/expr-lang/expr":           {"rules"},
 	"github.com/fsnotify/fsnotify":        {"sensor/accesslog"},
 	"github.com/gaissmai/bart":            {"blocklist", "enforce"},
-	"github.com/goccy/go-yaml":            {"config", "config/document"},
+	"github.com/goccy/go-yaml":            {"config/document", "config/read"},
 	"github.com/google/gopacket":          {"sensor/packet"},
 	"github.com/prometheus/client_golang": {"admin/metrics"},
 	"github.com/redis/go-redis/v9":        {"aggregator/redis", "aggregator/redis/bounds", "aggregator/redis/endpoint", "aggregator/redis/eviction", "aggregator/redis/exchange", "aggregator/redis/fault", "aggregator/redis/library", "aggregator/redis/tuned", "cmd/edgeguard", "cmd/edgeguard/fleet", "internal/redistest", "replay"},

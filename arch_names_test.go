@@ -30,7 +30,6 @@ var homonyms = map[[2]string]string{
 	{"admin.Top", "tuning.Top"}:                  "the API's answer, named by its command; it is filled from the other",
 	{"admin.Uncounted", "edgeguard.Uncounted"}:   "the API's form of it",
 	{"aggregator.Key", "edgeguard.Key"}:          "the fleet's form of it, with its meter",
-	{"config.Problem", "rules.Problem"}:          "the same with its place in the file",
 	{"detector.Table", "shard.Table"}:            "what of it may be read from outside",
 	{"replay.Fleet", "redis.Fleet"}:              "the fleet that a replay plays, and the one that `fleet status` finds",
 	{"entry.Reason", "edgeguard.Reason"}:         "why a line is no event, and why a request is in no count: both a line's fate",

@@ -12,6 +12,8 @@ import (
 	"edgeguard"
 	"edgeguard/config/address"
 	"edgeguard/config/document"
+	"edgeguard/config/fieldpath"
+	"edgeguard/config/read"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
@@ -49,7 +51,7 @@ type Config struct {
 
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
-	Warnings []Problem
+	Warnings []read.Problem
 }
 
 // BlockBytes is the part of a node's memory that one block takes, with all that
@@ -65,9 +67,9 @@ type Sensors struct {
 
 // AccessLog is one log that is followed: a file or a socket.
 type AccessLog struct {
-	File   string
-	Listen address.Address // unixgram, unix, tcp or udp
-	Access                 // to Listen
+	File           string
+	Listen         address.Address // unixgram, unix, tcp or udp
+	address.Access                 // to Listen
 	UDP
 	Format string // "combined" by default
 	// Emit is what a line may count as. The default is all that the format can
@@ -105,19 +107,22 @@ func Load(path string) (*Config, error) {
 // Parse checks the content of a file; name is what problems call it. The error
 // is always an [*Errors].
 func Parse(name string, data []byte) (*Config, error) {
-	r := newReader(name)
+	r := &reader{File: read.Of(name)}
 	c := defaults()
-	if root, ok := r.document(data); ok {
-		c.read(root)
+	if root, ok := r.Document(data); ok {
+		c.read(root, r)
 	}
 	r.settle(c)
 	r.checkCrawlers(c)
 	c.Rules = r.compile(c.Specs)
-	if len(r.problems) > 0 {
-		return nil, &Errors{Problems: sorted(r.problems)}
+	if problems := r.Problems(); len(problems) > 0 {
+		return nil, &Errors{Problems: problems}
 	}
-	c.Variables = r.variables
-	c.Warnings = sorted(slices.Concat(r.warnings, r.unsupplied(c), r.counted(c), r.brief(c), r.unshared(c)))
+	r.unsupplied(c)
+	r.counted(c)
+	r.brief(c)
+	r.unshared(c)
+	c.Variables, c.Warnings = r.Variables(), r.Warnings()
 	return c, nil
 }
 
@@ -151,17 +156,17 @@ func defaults() *Config {
 
 // settle fills in what depends on other settings.
 func (r *reader) settle(c *Config) {
-	if !r.known("listen.auth") {
+	if !r.Known("listen.auth") {
 		c.yieldToLogs()
 	}
 	r.place(c)
-	if len(c.Specs) == 0 && r.known("rules") && !r.bad["rules"] {
-		r.warn(r.placeOf("rules"), "rules", "has no rule, so nothing is counted", "remove it to use the default rule")
+	if len(c.Specs) == 0 && r.Known("rules") && !r.Touched("rules") {
+		r.Warn("rules", "has no rule, so nothing is counted", "remove it to use the default rule")
 	}
 	own := r.ownHosts(c)
 	for i := range c.Specs {
 		c.Specs[i].Own = own
-		if !r.known(r.rulePath(i) + ".wide") {
+		if !r.Known(r.rulePath(i) + ".wide") {
 			c.Specs[i].Wide = c.Wide
 		}
 	}
@@ -171,11 +176,11 @@ func (r *reader) settle(c *Config) {
 	for i := range c.Listen.Auth {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
 			auth.Trust = c.TrustedProxies
-			r.takes(join(indexed("listen.auth", i), "trust"), "trusted_proxies")
+			r.Takes(fieldpath.Join(fieldpath.Item("listen.auth", i), "trust"), "trusted_proxies")
 		}
 	}
-	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.touched("", "node") {
-		r.wrong(r.placeOf("node"), "node", "is not a valid node name in a fleet", fmt.Sprintf("use at most %d bytes without NUL", longestNodeName))
+	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.Touched("", "node") {
+		r.Wrong("node", "is not a valid node name in a fleet", fmt.Sprintf("use at most %d bytes without NUL", longestNodeName))
 	}
 }
 

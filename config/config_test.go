@@ -16,6 +16,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
+	"edgeguard/config/read"
 	"edgeguard/rules"
 )
 
@@ -39,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // problems returns what is wrong with a file.
-func problems(t *testing.T, text string) []config.Problem {
+func problems(t *testing.T, text string) []read.Problem {
 	t.Helper()
 	_, err := config.Parse("f", []byte(text))
 	if err == nil {

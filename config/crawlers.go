@@ -6,30 +6,32 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/fieldpath"
+	"edgeguard/config/read"
 	"edgeguard/config/yamltext"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
 
 // readCrawlers reads who may say that he is a crawler, and how that is verified.
-func (c *Config) readCrawlers(n node) {
-	n.list(func(n node) {
+func (c *Config) readCrawlers(n read.Node) {
+	n.List(func(n read.Node) {
 		var s crawlers.Spec
-		n.mapping(fields{
-			"name":   func(n node) { s.Name, _ = n.text() },
-			"agent":  func(n node) { s.Agents = n.words() },
-			"ranges": func(n node) { s.Ranges = n.values() },
-			"dns":    func(n node) { s.DNS = n.words() },
+		n.Mapping(read.Fields{
+			"name":   func(n read.Node) { s.Name, _ = n.Text() },
+			"agent":  func(n read.Node) { s.Agents = n.Words() },
+			"ranges": func(n read.Node) { s.Ranges = n.Values() },
+			"dns":    func(n read.Node) { s.DNS = n.Words() },
 		})
 		if s.Agents == nil {
 			s.Agents = []string{s.Name}
 		}
-		if field, err := s.Check(); err != nil && !n.r.touched(n.path, "name", "agent", "ranges", "dns") {
+		if field, err := s.Check(); err != nil && !n.Touched("name", "agent", "ranges", "dns") {
 			text, fix, _ := strings.Cut(err.Error(), "; ")
-			n.r.wrong(n.r.placeOf(join(n.path, field)), join(n.path, field), text, fix)
+			n.WrongField(field, text, fix)
 		}
 		if slices.ContainsFunc(c.Crawlers, func(o crawlers.Spec) bool { return o.Name == s.Name }) || len(c.Crawlers) == crawlers.Most {
-			n.wrong(fmt.Sprintf("is a second crawler of its name, or more than %d", crawlers.Most), "remove it")
+			n.Wrong(fmt.Sprintf("is a second crawler of its name, or more than %d", crawlers.Most), "remove it")
 		}
 		c.Crawlers = append(c.Crawlers, s)
 	})
@@ -43,10 +45,10 @@ func (r *reader) checkCrawlers(c *Config) {
 		known = append(known, s.Name)
 	}
 	for i := range c.Specs {
-		path := join(r.rulePath(i), "match.crawler")
+		path := fieldpath.Join(r.rulePath(i), "match.crawler")
 		for _, value := range asked(&c.Specs[i]) {
 			if len(c.Crawlers) == 0 || !slices.Contains(known, value) {
-				r.wrong(r.placeOf(path), path, fmt.Sprintf("%.40q is not one of the crawlers", value), "add it to crawlers, or use verified, impostor, unknown or none")
+				r.Wrong(path, fmt.Sprintf("%.40q is not one of the crawlers", value), "add it to crawlers, or use verified, impostor, unknown or none")
 			}
 		}
 	}
@@ -69,10 +71,10 @@ func asked(s *rules.Spec) (all []string) {
 
 func (p *printer) crawlers(all []crawlers.Spec) {
 	if len(all) > 0 {
-		p.field(0, "crawlers", "")
+		p.Field(0, "crawlers", "")
 	}
 	for i, s := range all {
-		ranges := p.flow(join(indexed("crawlers", i), "ranges"), s.Ranges)
+		ranges := p.Flow(fieldpath.Join(fieldpath.Item("crawlers", i), "ranges"), s.Ranges)
 		p.WriteString("  - {name: " + yamltext.Quote(s.Name) + ", agent: " + yamltext.Flow(s.Agents) + ", ranges: " + ranges + ", dns: " + yamltext.Flow(s.DNS) + "}\n")
 	}
 }

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"edgeguard/config/read"
 )
 
 // Enforce is what enforces blocks outside of the node.
@@ -66,42 +67,42 @@ var (
 	listID   = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9/._+:=,~-]*$`)
 )
 
-func (e *Enforce) read(n node) {
-	n.mapping(fields{
-		"files":    func(n node) { n.list(func(n node) { e.Files = append(e.Files, e.readFile(n)) }) },
+func (e *Enforce) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"files":    func(n read.Node) { n.List(func(n read.Node) { e.Files = append(e.Files, e.readFile(n)) }) },
 		"haproxy":  e.readHAProxy,
 		"nftables": e.readNFTables,
-		"xdp":      comesLater,
+		"xdp":      read.ComesLater,
 	})
 }
 
-func (e *Enforce) readNFTables(n node) {
-	n.notActedOn()
+func (e *Enforce) readNFTables(n read.Node) {
+	n.NotActedOn()
 	e.NFTables = &NFTables{Table: "edgeguard"}
-	n.mapping(fields{"table": func(n node) { e.NFTables.Table = n.listName() }})
+	n.Mapping(read.Fields{"table": func(n read.Node) { e.NFTables.Table = n.Like(listName, "small letters, digits and _, at most 24") }})
 }
 
-func (e *Enforce) readFile(n node) EnforceFile {
+func (e *Enforce) readFile(n read.Node) EnforceFile {
 	f := EnforceFile{Name: "edgeguard"}
-	n.mapping(fields{
-		"file": func(n node) {
-			f.File = n.folder()
+	n.Mapping(read.Fields{
+		"file": func(n read.Node) {
+			f.File = n.AbsPath()
 			if slices.ContainsFunc(e.Files, func(other EnforceFile) bool { return other.File == f.File && f.File != "" }) {
-				n.wrong("is already written by another list", "give each its own file")
+				n.Wrong("is already written by another list", "give each its own file")
 			}
 		},
-		"format":    func(n node) { f.Format = n.choice(listFormats...) },
-		"name":      func(n node) { f.Name = n.listName() },
-		"kernel":    func(n node) { f.Kernel = n.truth() },
-		"reload":    func(n node) { f.Reload = n.command() },
-		"every":     func(n node) { f.Every = n.duration(leastEvery) },
-		"on_remove": func(n node) { f.KeepRemoved = n.onRemove() },
+		"format":    func(n read.Node) { f.Format = n.Choice(listFormats...) },
+		"name":      func(n read.Node) { f.Name = n.Like(listName, "small letters, digits and _, at most 24") },
+		"kernel":    func(n read.Node) { f.Kernel = n.Truth() },
+		"reload":    func(n read.Node) { f.Reload = n.Command() },
+		"every":     func(n read.Node) { f.Every = n.Duration(leastEvery) },
+		"on_remove": func(n read.Node) { f.KeepRemoved = readOnRemove(n) },
 	})
-	if f.File == "" && !n.r.touched(n.path, "file") {
-		n.wrong("has no file", "set file, such as /etc/nginx/edgeguard.conf")
+	if f.File == "" && !n.Touched("file") {
+		n.Wrong("has no file", "set file, such as /etc/nginx/edgeguard.conf")
 	}
-	if f.Format == "" && !n.r.touched(n.path, "format") {
-		n.wrong("has no format", "set format to one of "+strings.Join(listFormats, ", "))
+	if f.Format == "" && !n.Touched("format") {
+		n.Wrong("has no format", "set format to one of "+strings.Join(listFormats, ", "))
 	}
 	if f.Format == "ipset" || f.Format == "nft" {
 		f.Kernel = true
@@ -115,54 +116,30 @@ func (e *Enforce) readFile(n node) EnforceFile {
 	return f
 }
 
-func (e *Enforce) readHAProxy(n node) {
+func (e *Enforce) readHAProxy(n read.Node) {
 	h := &HAProxy{Every: everyUpdate}
 	e.HAProxy = h
-	n.mapping(fields{
-		"socket":    func(n node) { h.Socket = n.folder() },
-		"acl":       func(n node) { h.ACL = n.listID() },
-		"map":       func(n node) { h.Map = n.listID() },
-		"every":     func(n node) { h.Every = n.duration(leastEvery) },
-		"on_remove": func(n node) { h.KeepRemoved = n.onRemove() },
+	n.Mapping(read.Fields{
+		"socket":    func(n read.Node) { h.Socket = n.AbsPath() },
+		"acl":       func(n read.Node) { h.ACL = n.Like(listID, "the path in haproxy.cfg, without spaces") },
+		"map":       func(n read.Node) { h.Map = n.Like(listID, "the path in haproxy.cfg, without spaces") },
+		"every":     func(n read.Node) { h.Every = n.Duration(leastEvery) },
+		"on_remove": func(n read.Node) { h.KeepRemoved = readOnRemove(n) },
 	})
-	if h.Socket == "" && !n.r.touched(n.path, "socket") {
-		n.wrong("has no socket", "set socket to the path of a stats socket with level admin")
+	if h.Socket == "" && !n.Touched("socket") {
+		n.Wrong("has no socket", "set socket to the path of a stats socket with level admin")
 	}
-	if (h.ACL == "") == (h.Map == "") && !n.r.touched(n.path, "acl", "map") {
-		n.wrong("requires exactly one of acl and map", "set one to the file that haproxy.cfg names")
+	if (h.ACL == "") == (h.Map == "") && !n.Touched("acl", "map") {
+		n.Wrong("requires exactly one of acl and map", "set one to the file that haproxy.cfg names")
 	}
 }
 
-// onRemove reads what becomes of a list that leaves the config.
-func (n node) onRemove() (keep bool) { return n.choice("empty", "keep") == "keep" }
+// readOnRemove reads what becomes of a list that leaves the config.
+func readOnRemove(n read.Node) (keep bool) { return n.Choice("empty", "keep") == "keep" }
 
 func onRemove(keep bool) string {
 	if keep {
 		return "keep"
 	}
 	return "empty"
-}
-
-func (n node) listName() string { return n.like(listName, "small letters, digits and _, at most 24") }
-func (n node) listID() string   { return n.like(listID, "the path in haproxy.cfg, without spaces") }
-
-func (n node) like(form *regexp.Regexp, want string) string {
-	text, ok := n.text()
-	if ok && !form.MatchString(text) {
-		n.wrong(fmt.Sprintf("invalid name %q", clip(text)), "use "+want)
-	}
-	return text
-}
-
-// command reads a command and its arguments. One text with spaces would require a
-// shell, and no shell is used.
-func (n node) command() []string {
-	words := n.words()
-	if len(words) == 1 && strings.ContainsAny(words[0], " \t") {
-		n.wrong("is run without a shell, so it must be a list", "write ["+strings.Join(strings.Fields(clip(words[0])), ", ")+"]")
-	}
-	if len(words) == 0 && !n.r.touched(n.path) {
-		n.wrong("is empty", "write a command such as [nginx, -s, reload], or remove it")
-	}
-	return words
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"edgeguard/config/read"
 )
 
 // maxShown is how many problems Error writes out.
@@ -10,7 +12,7 @@ const maxShown = 100
 
 // Errors is all that is wrong with a file, in the order of its lines.
 type Errors struct {
-	Problems []Problem
+	Problems []read.Problem
 }
 
 // Error returns a line for each problem, up to a hundred.

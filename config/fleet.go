@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"edgeguard/config/yamltext"
+	"edgeguard/config/read"
 	"edgeguard/rules"
 )
 
@@ -76,45 +76,45 @@ func DefaultFleet() *Fleet {
 	}
 }
 
-func (c *Config) readFleet(n node) {
+func (c *Config) readFleet(n read.Node) {
 	f := DefaultFleet()
 	c.Fleet = f
 	var addresses []redisAddress
-	n.mapping(fields{
-		"redis":         func(n node) { addresses, f.Cluster = n.redisAddresses() },
-		"sentinel":      func(n node) { f.Sentinel = n.named("the master's name at the Sentinels, such as mymaster") },
-		"namespace":     func(n node) { f.Namespace = n.named("1 to 64 letters, digits, '.', '_' or '-'") },
-		"password_file": func(n node) { f.PasswordFile = n.folder() },
-		"loader_file":   func(n node) { f.LoaderFile = n.folder() },
-		"key_file":      func(n node) { f.KeyFile = n.folder() },
-		"key_mode":      func(n node) { f.RequireKey = n.choice("accept", "require") == "require" },
+	n.Mapping(read.Fields{
+		"redis":         func(n read.Node) { addresses, f.Cluster = redisAddresses(n) },
+		"sentinel":      func(n read.Node) { f.Sentinel = named(n, "the master's name at the Sentinels, such as mymaster") },
+		"namespace":     func(n read.Node) { f.Namespace = named(n, "1 to 64 letters, digits, '.', '_' or '-'") },
+		"password_file": func(n read.Node) { f.PasswordFile = n.AbsPath() },
+		"loader_file":   func(n read.Node) { f.LoaderFile = n.AbsPath() },
+		"key_file":      func(n read.Node) { f.KeyFile = n.AbsPath() },
+		"key_mode":      func(n read.Node) { f.RequireKey = n.Choice("accept", "require") == "require" },
 		"tls":           f.TLS.read,
-		"push":          func(n node) { f.Push = n.span(leastPush, mostPush) },
-		"max_nodes":     func(n node) { f.MaxNodes = int(n.whole(1, mostNodes)) },
-		"quiet":         func(n node) { f.Quiet = n.truth() },
-		"share":         func(n node) { f.Share = n.share() },
-		"confirm_share": func(n node) { f.ConfirmShare = n.shareOrAll() },
-		"partitions":    func(n node) { f.Partitions = int(n.whole(1, mostPartitions)) },
-		"max_skew":      func(n node) { f.MaxSkew = n.span(leastSkew, mostSkew) },
-		"max_suspects":  func(n node) { f.MaxSuspects = int(n.whole(leastSuspects, mostSuspects)) },
-		"insecure":      func(n node) { f.Insecure = n.truth() },
+		"push":          func(n read.Node) { f.Push = n.Span(leastPush, mostPush) },
+		"max_nodes":     func(n read.Node) { f.MaxNodes = int(n.Whole(1, mostNodes)) },
+		"quiet":         func(n read.Node) { f.Quiet = n.Truth() },
+		"share":         func(n read.Node) { f.Share = share(n) },
+		"confirm_share": func(n read.Node) { f.ConfirmShare = shareOrAll(n) },
+		"partitions":    func(n read.Node) { f.Partitions = int(n.Whole(1, mostPartitions)) },
+		"max_skew":      func(n read.Node) { f.MaxSkew = n.Span(leastSkew, mostSkew) },
+		"max_suspects":  func(n read.Node) { f.MaxSuspects = int(n.Whole(leastSuspects, mostSuspects)) },
+		"insecure":      func(n read.Node) { f.Insecure = n.Truth() },
 	})
 	f.Cluster = f.Cluster && f.Sentinel == ""
 	for _, a := range addresses {
 		f.Redis = append(f.Redis, a.Text)
 	}
-	if len(addresses) == 0 && !n.r.touched(n.path, "redis") && !n.r.thinned[join(n.path, "redis")] {
-		n.wrong("has no Redis address", "set redis, such as rediss://redis.internal:6379/0")
+	if len(addresses) == 0 && !n.Touched("redis") && !n.Thinned("redis") {
+		n.Wrong("has no Redis address", "set redis, such as rediss://redis.internal:6379/0")
 	}
-	if f.KeyFile == "" && n.r.known(join(n.path, "key_mode")) && !n.r.touched(n.path, "key_file", "key_mode") {
-		n.r.wrong(n.r.placeOf(join(n.path, "key_mode")), join(n.path, "key_mode"), "is set without a key", "set key_file, or remove it")
+	if f.KeyFile == "" && n.Has("key_mode") && !n.Touched("key_file", "key_mode") {
+		n.WrongField("key_mode", "is set without a key", "set key_file, or remove it")
 	}
 	f.checkAddresses(n, addresses)
 	f.checkSafety(n, addresses)
 }
 
 // checkAddresses refuses addresses that do not go together.
-func (f *Fleet) checkAddresses(n node, addresses []redisAddress) {
+func (f *Fleet) checkAddresses(n read.Node, addresses []redisAddress) {
 	if len(addresses) == 0 {
 		return
 	}
@@ -122,25 +122,25 @@ func (f *Fleet) checkAddresses(n node, addresses []redisAddress) {
 	for i, a := range addresses {
 		switch {
 		case many && a.Scheme == "unix":
-			a.at.wrong("a unix socket cannot be used for a Cluster or for Sentinels", "use redis:// or rediss:// with a host")
+			a.at.Wrong("a unix socket cannot be used for a Cluster or for Sentinels", "use redis:// or rediss:// with a host")
 		case f.Cluster && a.Database != 0:
-			a.at.wrong(fmt.Sprintf("selects database %d, but a Cluster has only database 0", a.Database), "remove it")
+			a.at.Wrong(fmt.Sprintf("selects database %d, but a Cluster has only database 0", a.Database), "remove it")
 		case a.Scheme != first.Scheme || a.User != first.User || a.Database != first.Database:
-			a.at.wrong("differs from the first address in more than host and port", "use one scheme, user and database for all")
+			a.at.Wrong("differs from the first address in more than host and port", "use one scheme, user and database for all")
 		case slices.ContainsFunc(addresses[:i], func(b redisAddress) bool { return b.Text == a.Text }):
-			a.at.wrong("is given twice", "remove one of them")
+			a.at.Wrong("is given twice", "remove one of them")
 		}
 	}
-	if f.TLS != (TLS{}) && first.Scheme != "rediss" && !n.r.touched(n.path, "redis", "tls") {
-		n.r.wrong(n.r.placeOf(join(n.path, "tls")), join(n.path, "tls"), "is set, but "+first.Scheme+":// does not use it", "use a rediss:// address, or remove tls")
+	if f.TLS != (TLS{}) && first.Scheme != "rediss" && !n.Touched("redis", "tls") {
+		n.WrongField("tls", "is set, but "+first.Scheme+":// does not use it", "use a rediss:// address, or remove tls")
 	}
 }
 
 // checkSafety refuses to speak to a Redis over the open network where others
 // could listen, or could speak to it as well. A client certificate is as good
 // as a password.
-func (f *Fleet) checkSafety(n node, addresses []redisAddress) {
-	if f.Insecure || n.r.touched(n.path, "redis", "password_file", "tls", "insecure") {
+func (f *Fleet) checkSafety(n read.Node, addresses []redisAddress) {
+	if f.Insecure || n.Touched("redis", "password_file", "tls", "insecure") {
 		return
 	}
 	for _, a := range addresses {
@@ -155,60 +155,51 @@ func (f *Fleet) checkSafety(n node, addresses []redisAddress) {
 		default:
 			continue
 		}
-		a.at.wrong(fmt.Sprintf("%s is a public address used without %s", a.Host, missing),
+		a.at.Wrong(fmt.Sprintf("%s is a public address used without %s", a.Host, missing),
 			"use rediss:// and set password_file, or set insecure: true if a firewall or VPN protects it")
 		return
 	}
 }
 
-func (t *TLS) read(n node) {
-	n.mapping(fields{
-		"ca_file":     func(n node) { t.CAFile = n.folder() },
-		"cert_file":   func(n node) { t.CertFile = n.folder() },
-		"key_file":    func(n node) { t.KeyFile = n.folder() },
-		"server_name": func(n node) { t.ServerName = n.named("a host's name, such as redis.internal") },
+func (t *TLS) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"ca_file":     func(n read.Node) { t.CAFile = n.AbsPath() },
+		"cert_file":   func(n read.Node) { t.CertFile = n.AbsPath() },
+		"key_file":    func(n read.Node) { t.KeyFile = n.AbsPath() },
+		"server_name": func(n read.Node) { t.ServerName = named(n, "a host's name, such as redis.internal") },
 	})
-	if (t.CertFile == "") != (t.KeyFile == "") && !n.r.touched(n.path, "cert_file", "key_file") {
-		n.wrong("has only one of cert_file and key_file", "set both or neither")
+	if (t.CertFile == "") != (t.KeyFile == "") && !n.Touched("cert_file", "key_file") {
+		n.Wrong("has only one of cert_file and key_file", "set both or neither")
 	}
 }
 
 // named reads a name of plain letters; want describes it in an error.
-func (n node) named(want string) string {
-	text, ok := n.text()
+func named(n read.Node, want string) string {
+	text, ok := n.Text()
 	if ok && !validNamespace.MatchString(text) {
-		n.wrong(fmt.Sprintf("invalid name %q", clip(text)), "use "+want)
+		n.Wrong(fmt.Sprintf("invalid name %q", read.Clip(text)), "use "+want)
 	}
 	return text
 }
 
-// span reads a duration with bounds.
-func (n node) span(least, most time.Duration) time.Duration {
-	d := n.duration(least)
-	if d > most {
-		n.wrong(yamltext.Duration(d)+" is too long", "use at most "+yamltext.Duration(most))
-	}
-	return d
-}
-
 // share reads a part of one, as exactly as a guard.
-func (n node) share() float64 {
-	return n.part(false, "use a decimal above 0 and below 1 with at most 6 places, such as 0.5")
+func share(n read.Node) float64 {
+	return part(n, false, "use a decimal above 0 and below 1 with at most 6 places, such as 0.5")
 }
 
 // shareOrAll is share, and takes 1 as well.
-func (n node) shareOrAll() float64 {
-	return n.part(true, "use a decimal above 0 with at most 6 places, such as 0.2, or 1 to disable it")
+func shareOrAll(n read.Node) float64 {
+	return part(n, true, "use a decimal above 0 with at most 6 places, such as 0.2, or 1 to disable it")
 }
 
-func (n node) part(all bool, fix string) float64 {
-	text := n.decimal()
+func part(n read.Node, all bool, fix string) float64 {
+	text := n.Decimal()
 	if text == "" {
 		return 0
 	}
 	part, err := rules.ParseGuard(text)
 	if err != nil || part.String() == "1" && !all {
-		n.wrong("invalid number "+clip(text), fix)
+		n.Wrong("invalid number "+read.Clip(text), fix)
 		return 0
 	}
 	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal

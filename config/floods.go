@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"edgeguard/config/read"
+)
 
 // Floods says when fresh sources whose address can be forged are a spoofed flood:
 // see edgeguard/detector/flood.
@@ -12,13 +16,13 @@ type Floods struct {
 // mostFloodSources and mostFloodTimes are what they may be.
 const mostFloodSources, mostFloodTimes = 100_000_000, 1000
 
-func (f *Floods) read(n node) {
-	n.mapping(fields{
-		"sources": func(n node) { f.Sources = n.whole(0, mostFloodSources) },
-		"times":   func(n node) { f.Times = n.whole(0, mostFloodTimes) },
+func (f *Floods) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"sources": func(n read.Node) { f.Sources = n.Whole(0, mostFloodSources) },
+		"times":   func(n read.Node) { f.Times = n.Whole(0, mostFloodTimes) },
 	})
 }
 
 func (p *printer) floods(f Floods) {
-	p.field(0, "floods", fmt.Sprintf("{sources: %d, times: %d} # fresh forgeable sources a second; times the usual", f.Sources, f.Times))
+	p.Field(0, "floods", fmt.Sprintf("{sources: %d, times: %d} # fresh forgeable sources a second; times the usual", f.Sources, f.Times))
 }

@@ -2,15 +2,12 @@ package config
 
 import (
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"edgeguard"
 	"edgeguard/config/address"
+	"edgeguard/config/read"
 )
 
 // Listen is where the node answers.
@@ -64,23 +61,8 @@ func (l *Listen) Pages() []string {
 // AddSocket adds a unix socket that only the node's own user and root may open, for
 // a node without a config.
 func (l *Listen) AddSocket(path string) {
-	l.Admin = append(l.Admin, Admin{Address: address.Address{Network: "unix", Address: path}, Access: Access{Mode: ownMode}, Connections: adminConnections})
+	l.Admin = append(l.Admin, Admin{Address: address.Address{Network: "unix", Address: path}, Access: address.Access{Mode: address.OwnMode}, Connections: adminConnections})
 }
-
-// Access is who of this host may connect to a unix socket: any user who may write
-// to its file. It is zero for TCP.
-type Access struct {
-	Mode  fs.FileMode
-	Group string // a name or a number; empty for that of the process
-}
-
-const (
-	// socketMode admits the group, and ownMode only root and the node's own user.
-	// An admin socket without a named group has ownMode, since the web server may
-	// be in the node's group.
-	socketMode fs.FileMode = 0o660
-	ownMode    fs.FileMode = 0o600
-)
 
 // Bounds and defaults of the open connections of a listener.
 const (
@@ -93,7 +75,7 @@ const (
 // Auth is one listener for forward auth.
 type Auth struct {
 	Address address.Address // tcp or unix
-	Access
+	address.Access
 	Connections int // open at most
 	// Trust are the peers whose headers say who the client is: the trusted
 	// proxies unless the file says otherwise. A peer on a unix socket is always
@@ -112,7 +94,7 @@ type Auth struct {
 // Admin is one listener for the API, the dashboard and the metrics.
 type Admin struct {
 	Address address.Address // tcp or unix
-	Access
+	address.Access
 	Connections int // open at most
 	// TokenFile holds the token of operators and ReaderTokenFile that of readers;
 	// empty for none.
@@ -121,140 +103,65 @@ type Admin struct {
 	NoConsole                  bool // serves no pages: the API alone
 }
 
-func (l *Listen) read(n node) {
-	n.mapping(fields{
-		"auth": func(n node) {
+func (l *Listen) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"auth": func(n read.Node) {
 			l.Auth = []Auth{}
-			n.list(func(n node) { l.Auth = append(l.Auth, readAuth(n)) })
+			n.List(func(n read.Node) { l.Auth = append(l.Auth, readAuth(n)) })
 		},
-		"admin": func(n node) {
+		"admin": func(n read.Node) {
 			l.Admin = []Admin{}
-			n.list(func(n node) { l.Admin = append(l.Admin, readAdmin(n)) })
+			n.List(func(n read.Node) { l.Admin = append(l.Admin, readAdmin(n)) })
 		},
 	})
 }
 
-func readAuth(n node) Auth {
+func readAuth(n read.Node) Auth {
 	auth := Auth{Emit: edgeguard.KindRequest, Connections: authConnections}
-	n.listener(&auth.Address, fields{
-		"connections": func(n node) { auth.Connections = n.connections() },
-		"mode":        func(n node) { auth.Mode = n.mode() },
-		"group":       func(n node) { auth.Group = n.group() },
-		"trust":       func(n node) { auth.Trust = append([]netip.Prefix{}, n.prefixes()...) },
-		"header":      func(n node) { auth.Header = n.header() },
-		"fronted":     func(n node) { auth.Fronted = n.truth() },
-		"emit": func(n node) {
-			if n.choice("request", "nothing") == "nothing" {
+	n.Listener(&auth.Address, read.Fields{
+		"connections": func(n read.Node) { auth.Connections = connections(n) },
+		"mode":        func(n read.Node) { auth.Mode = n.Mode() },
+		"group":       func(n read.Node) { auth.Group = n.Group() },
+		"trust":       func(n read.Node) { auth.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
+		"header":      func(n read.Node) { auth.Header = n.Header() },
+		"fronted":     func(n read.Node) { auth.Fronted = n.Truth() },
+		"emit": func(n read.Node) {
+			if n.Choice("request", "nothing") == "nothing" {
 				auth.Emit = 0
 			}
 		},
 	})
-	auth.Access = n.access(auth.Address, auth.Access, socketMode, "any user can ask with any client address")
+	auth.Access = n.Access(auth.Address, auth.Access, address.GroupMode, "any user can ask with any client address")
 	return auth
 }
 
-func readAdmin(n node) Admin {
+func readAdmin(n read.Node) Admin {
 	admin := Admin{Connections: adminConnections}
-	var proxy node
-	n.listener(&admin.Address, fields{
-		"connections":       func(n node) { admin.Connections = n.connections() },
-		"mode":              func(n node) { admin.Mode = n.mode() },
-		"group":             func(n node) { admin.Group = n.group() },
-		"token_file":        func(n node) { admin.TokenFile = n.folder() },
-		"reader_token_file": func(n node) { admin.ReaderTokenFile = n.folder() },
-		"console":           func(n node) { admin.NoConsole = !n.truth() },
-		"proxy_auth":        func(n node) { proxy, admin.ProxyAuth = n, n.proxyAuth() },
+	var proxy read.Node
+	n.Listener(&admin.Address, read.Fields{
+		"connections":       func(n read.Node) { admin.Connections = connections(n) },
+		"mode":              func(n read.Node) { admin.Mode = n.Mode() },
+		"group":             func(n read.Node) { admin.Group = n.Group() },
+		"token_file":        func(n read.Node) { admin.TokenFile = n.AbsPath() },
+		"reader_token_file": func(n read.Node) { admin.ReaderTokenFile = n.AbsPath() },
+		"console":           func(n read.Node) { admin.NoConsole = !n.Truth() },
+		"proxy_auth":        func(n read.Node) { proxy, admin.ProxyAuth = n, readProxyAuth(n) },
 	})
-	proxy.checkProxyAuth(&admin)
+	admin.checkProxyAuth(proxy)
 	if admin.TokenFile != "" && admin.TokenFile == admin.ReaderTokenFile {
-		n.wrong("has one file for both tokens, so that readers would be operators", "set reader_token_file to another file")
+		n.Wrong("has one file for both tokens, so that readers would be operators", "set reader_token_file to another file")
 	}
-	usual := ownMode
+	usual := address.OwnMode
 	if admin.Group != "" {
-		usual = socketMode
+		usual = address.GroupMode
 	}
-	admin.Access = n.access(admin.Address, admin.Access, usual, "any user can block and allow any address")
+	admin.Access = n.Access(admin.Address, admin.Access, usual, "any user can block and allow any address")
 	open := admin.TokenFile == "" && admin.ReaderTokenFile == "" && !admin.ProxyAuth.Set
-	if open && !admin.Address.Local() && !n.r.touched(n.path, "token_file", "reader_token_file") {
-		n.wrong(fmt.Sprintf("%s is reachable from other hosts and has no token", admin.Address),
+	if open && !admin.Address.Local() && !n.Touched("token_file", "reader_token_file") {
+		n.Wrong(fmt.Sprintf("%s is reachable from other hosts and has no token", admin.Address),
 			"set token_file, or listen at 127.0.0.1 or on a unix socket")
 	}
 	return admin
 }
 
-// listener reads an address, or a mapping with one and further fields.
-func (n node) listener(into *address.Address, known fields) {
-	entries, isMapping := n.entries()
-	if !isMapping {
-		*into = n.address("tcp", "unix")
-		n.r.moves(n.path, join(n.path, "address"))
-		return
-	}
-	known["address"] = func(n node) { *into = n.address("tcp", "unix") }
-	if len(entries) == 1 && known[entries[0].Key.GetToken().Value] == nil {
-		n.wrongType("an address or a mapping with `address`") // 127.0.0.1:9180 without quotes
-		return
-	}
-	n.mapping(known)
-	if into.Network == "" && !n.r.touched(n.path, "address") {
-		n.wrong("has no address", "set address, such as 127.0.0.1:9180")
-	}
-}
-
-func (n node) connections() int { return int(n.whole(leastConnections, mostConnections)) }
-
-// access fills in who may connect to a unix socket, and refuses to say it of
-// TCP; danger is what any user could do.
-func (n node) access(to address.Address, a Access, usual fs.FileMode, danger string) Access {
-	if !to.Unix() {
-		if to.Network != "" && a != (Access{}) && !n.r.touched(n.path, "mode", "group") {
-			n.wrong("has a mode or a group but is not a unix socket", "remove them, or listen at unix:/path")
-		}
-		return Access{}
-	}
-	if a.Mode == 0 {
-		a.Mode = usual
-	}
-	if a.Mode&0o002 != 0 {
-		n.r.warn(n.at, n.path, fmt.Sprintf("%s is open to every user of this host: %s", to, danger), "use mode 0660 and a group")
-	}
-	return a
-}
-
-// fileMode is how a mode is written: three octal digits, with or without a zero
-// before them. The owner, which is the node itself, reads and writes.
-var fileMode = regexp.MustCompile(`^0?[67][0-7][0-7]$`)
-
-// mode reads the permission bits of a socket.
-func (n node) mode() fs.FileMode {
-	text, ok := n.word()
-	if !ok {
-		return 0
-	}
-	if !fileMode.MatchString(text) {
-		n.wrong("invalid socket mode "+clip(text), "use octal digits such as 0660 (owner and group may connect)")
-		return 0
-	}
-	bits, _ := strconv.ParseUint(text, 8, 16) // three octal digits
-	return fs.FileMode(bits)
-}
-
-// group reads a group's name or number.
-func (n node) group() string {
-	text, ok := n.word()
-	if ok && !groupName.MatchString(text) {
-		n.wrong(fmt.Sprintf("invalid group %q", clip(text)), "use a name such as edgeguard-admin")
-	}
-	return text
-}
-
-var groupName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
-
-// header reads a header's name.
-func (n node) header() string {
-	text, ok := n.text()
-	if ok && strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }) {
-		n.wrong(fmt.Sprintf("invalid header %q", clip(text)), "use a name such as X-Real-IP")
-	}
-	return text
-}
+func connections(n read.Node) int { return int(n.Whole(leastConnections, mostConnections)) }

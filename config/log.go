@@ -1,6 +1,10 @@
 package config
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"edgeguard/config/read"
+)
 
 // Log is what the node's messages look like.
 type Log struct {
@@ -11,10 +15,10 @@ type Log struct {
 // levels are the words of levels.
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
-func (l *Log) read(n node) {
-	n.mapping(fields{
-		"format": func(n node) { l.JSON = n.choice("text", "json") == "json" },
-		"level":  func(n node) { l.Level = levels[n.choice("debug", "info", "warn", "error")] },
+func (l *Log) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"format": func(n read.Node) { l.JSON = n.Choice("text", "json") == "json" },
+		"level":  func(n read.Node) { l.Level = levels[n.Choice("debug", "info", "warn", "error")] },
 	})
 }
 
@@ -28,5 +32,5 @@ func (p *printer) log(l Log) {
 			level = name
 		}
 	}
-	p.field(0, "log", "{format: "+format+", level: "+level+"}")
+	p.Field(0, "log", "{format: "+format+", level: "+level+"}")
 }

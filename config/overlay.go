@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/config/read"
 	"edgeguard/config/yamltext"
 	"edgeguard/internal/safetext"
 	"edgeguard/rules"
@@ -76,74 +77,75 @@ func (o *Overlay) With(r RuleOverlay) *Overlay {
 // ParseOverlay checks the content of an overlay's file; name is what problems
 // call it. The error is always an [*Errors].
 func ParseOverlay(name string, data []byte) (*Overlay, error) {
-	r, o, whole := newReader(name), &Overlay{}, false
-	if root, ok := r.document(data); ok {
-		root.mapping(fields{"rules": func(n node) { whole = true; n.list(func(n node) { o.read(n) }) }})
+	f, o, whole := read.Of(name), &Overlay{}, false
+	if root, ok := f.Document(data); ok {
+		root.Mapping(read.Fields{"rules": func(n read.Node) { whole = true; n.List(func(n read.Node) { o.read(n) }) }})
 	}
-	if !whole && len(r.problems) == 0 { // no file that Write made
-		r.problems = append(r.problems, Problem{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"})
+	problems := f.Problems()
+	if !whole && len(problems) == 0 { // no file that YAML made
+		problems = []read.Problem{{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"}}
 	}
-	if len(r.problems) > 0 {
-		return nil, &Errors{Problems: sorted(r.problems)}
+	if len(problems) > 0 {
+		return nil, &Errors{Problems: problems}
 	}
 	return o, nil
 }
 
-func (o *Overlay) read(n node) {
+func (o *Overlay) read(n read.Node) {
 	var rule RuleOverlay
 	known := rule.Changed.fields()
-	known["rule"] = func(n node) { rule.Name, _ = n.literal() }
-	known["meter"] = func(n node) { rule.Meter, _ = n.literal() }
-	known["base"] = func(n node) { rule.Base = n.whole(1, math.MaxUint32) }
-	known["threshold"] = func(n node) { rule.Threshold = n.whole(1, math.MaxUint32) }
-	known["candidates"] = func(n node) {
-		n.list(func(n node) {
+	known["rule"] = func(n read.Node) { rule.Name, _ = n.Literal() }
+	known["meter"] = func(n read.Node) { rule.Meter, _ = n.Literal() }
+	known["base"] = func(n read.Node) { rule.Base = n.Whole(1, math.MaxUint32) }
+	known["threshold"] = func(n read.Node) { rule.Threshold = n.Whole(1, math.MaxUint32) }
+	known["candidates"] = func(n read.Node) {
+		n.List(func(n read.Node) {
 			var c CandidateOverlay
 			known := c.Changed.fields()
-			known["threshold"] = func(n node) { c.Threshold = n.whole(1, math.MaxUint32) }
-			n.mapping(known)
+			known["threshold"] = func(n read.Node) { c.Threshold = n.Whole(1, math.MaxUint32) }
+			n.Mapping(known)
 			if c.Threshold == 0 {
-				n.wrong("has no threshold", "remove it")
+				n.Wrong("has no threshold", "remove it")
 			}
 			rule.Candidates = append(rule.Candidates, c)
 		})
 	}
-	n.mapping(known)
+	n.Mapping(known)
 	switch {
 	case rule.Name == "" || rule.Meter == "":
-		n.wrong("has no rule or no meter", "remove it")
+		n.Wrong("has no rule or no meter", "remove it")
 	case (rule.Threshold == 0) != (rule.Base == 0):
-		n.wrong("requires both threshold and base, or neither", "remove it")
+		n.Wrong("requires both threshold and base, or neither", "remove it")
 	case rule.Empty():
-		n.wrong("changes nothing", "remove it")
+		n.Wrong("changes nothing", "remove it")
 	case rule.Threshold == 0 && len(rule.Changed.texts()) > 0:
-		n.wrong("has since, by or note without a threshold", "remove them")
+		n.Wrong("has since, by or note without a threshold", "remove them")
 	case len(rule.Candidates) > rules.MaxCandidates:
-		n.wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
+		n.Wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
 	}
 	if !o.Of(rule.Name).Empty() {
-		n.wrong(fmt.Sprintf("rule %q is given twice", clip(rule.Name)), "remove one of them")
+		n.Wrong(fmt.Sprintf("rule %q is given twice", read.Clip(rule.Name)), "remove one of them")
 	}
 	o.Rules = append(o.Rules, rule)
 }
 
-func (c *Changed) fields() fields {
-	line := func(into *string) func(node) {
-		return func(n node) {
-			text, ok := n.literal()
+func (c *Changed) fields() read.Fields {
+	line := func(into *string) func(read.Node) {
+		return func(n read.Node) {
+			text, ok := n.Literal()
 			if ok && (len(text) > MaxNote || !safetext.Clean(text)) {
-				n.wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
+				n.Wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
 			}
 			*into = text
 		}
 	}
-	return fields{
-		"since": func(n node) {
-			text, ok := n.text()
+	return read.Fields{
+		"since": func(n read.Node) {
+			text, ok := n.Text()
 			at, err := time.Parse(time.RFC3339, text)
 			at = at.UTC().Truncate(time.Second)
 			if ok && (err != nil || at.Year() < 1 || at.Year() > 9999) {
-				n.wrong(fmt.Sprintf("%q is not a time", clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
+				n.Wrong(fmt.Sprintf("%q is not a time", read.Clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
 				return
 			}
 			c.Since = at
@@ -164,22 +166,22 @@ func (o *Overlay) YAML() string {
 	var p printer
 	p.WriteString(overlayHead)
 	if len(o.Rules) == 0 {
-		p.field(0, "rules", "[]")
+		p.Field(0, "rules", "[]")
 		return p.String()
 	}
-	p.field(0, "rules", "")
+	p.Field(0, "rules", "")
 	for _, r := range o.Rules {
-		p.field(1, "- rule", yamltext.Quote(r.Name))
-		p.field(2, "meter", yamltext.Quote(r.Meter))
+		p.Field(1, "- rule", yamltext.Quote(r.Name))
+		p.Field(2, "meter", yamltext.Quote(r.Meter))
 		if r.Threshold > 0 {
-			p.field(2, "threshold", fmt.Sprint(r.Threshold))
-			p.field(2, "base", fmt.Sprint(r.Base))
+			p.Field(2, "threshold", fmt.Sprint(r.Threshold))
+			p.Field(2, "base", fmt.Sprint(r.Base))
 			for _, f := range r.Changed.texts() {
-				p.field(2, f[0], f[1])
+				p.Field(2, f[0], f[1])
 			}
 		}
 		if len(r.Candidates) > 0 {
-			p.field(2, "candidates", "")
+			p.Field(2, "candidates", "")
 		}
 		for _, c := range r.Candidates {
 			fields := []string{fmt.Sprintf("threshold: %d", c.Threshold)}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/read"
 	"edgeguard/presets"
 	"edgeguard/rules"
 )
@@ -20,47 +21,47 @@ type shippedRule struct {
 }
 
 // readPresets reads a list of names, and of mappings that change rules of a preset.
-func (r *reader) readPresets(n node) {
+func (r *reader) readPresets(n read.Node) {
 	shelf := presets.Shipped()
-	n.list(func(n node) {
+	n.List(func(n read.Node) {
 		var changes presetChanges
 		name := n
-		if _, isMapping := n.entries(); isMapping {
-			changes = n.presetChanges()
+		if n.IsMapping() {
+			changes = readChanges(n)
 			name = changes.name
 		}
-		preset, ok := name.preset(shelf)
+		preset, ok := readPreset(name, shelf)
 		if !ok {
 			return
 		}
 		if slices.ContainsFunc(r.shipped, func(s shippedRule) bool { return s.preset == preset.Name }) {
-			name.wrong(fmt.Sprintf("the preset %s is used twice", preset.Name), "remove one of them")
+			name.Wrong(fmt.Sprintf("the preset %s is used twice", preset.Name), "remove one of them")
 			return
 		}
 		var all []shippedRule
 		for _, spec := range presetRules(preset) {
-			all = append(all, shippedRule{spec: spec, preset: preset.Name, use: n.path, path: n.path})
+			all = append(all, shippedRule{spec: spec, preset: preset.Name, use: n.Path(), path: n.Path()})
 		}
 		r.shipped = append(r.shipped, changes.apply(all)...)
 	})
 }
 
-// preset reads the name of a preset, with or without a version.
-func (n node) preset(shelf presets.Shelf) (p presets.Preset, ok bool) {
-	if n.r == nil {
+// readPreset reads the name of a preset, with or without a version.
+func readPreset(n read.Node, shelf presets.Shelf) (p presets.Preset, ok bool) {
+	if !n.Given() {
 		return p, false // a problem already
 	}
-	ref, ok := n.text()
+	ref, ok := n.Text()
 	if !ok {
 		return p, false
 	}
 	p, err := shelf.Find(ref)
 	if err != nil {
-		n.wrong(err.Error(), "edgeguard presets lists them")
+		n.Wrong(err.Error(), "edgeguard presets lists them")
 		return p, false
 	}
 	if newest, ok := shelf.Later(ref); ok {
-		n.r.warn(n.at, n.path, fmt.Sprintf("%s is %s, and %s is there", ref, p, newest), fmt.Sprintf("try edgeguard tune --preset %s, then write %s or %s", newest, newest, p))
+		n.Warn(fmt.Sprintf("%s is %s, and %s is there", ref, p, newest), fmt.Sprintf("try edgeguard tune --preset %s, then write %s or %s", newest, newest, p))
 	}
 	return p, true
 }
@@ -69,10 +70,10 @@ func (n node) preset(shelf presets.Shelf) (p presets.Preset, ok bool) {
 // name before theirs.
 func presetRules(p presets.Preset) []rules.Spec {
 	var specs []rules.Spec
-	r := newReader("preset " + p.String())
-	if root, ok := r.document([]byte(p.Text)); ok {
-		root.mapping(fields{"rules": func(n node) {
-			n.list(func(n node) {
+	f := read.Of("preset " + p.String())
+	if root, ok := f.Document([]byte(p.Text)); ok {
+		root.Mapping(read.Fields{"rules": func(n read.Node) {
+			n.List(func(n read.Node) {
 				var spec rules.Spec
 				readRule(n, &spec)
 				spec.Name = p.Name + "/" + spec.Name
@@ -84,33 +85,33 @@ func presetRules(p presets.Preset) []rules.Spec {
 }
 
 // presetChanges are what a file changes of a preset.
-type presetChanges struct{ name, action, without, rules node }
+type presetChanges struct{ name, action, without, rules read.Node }
 
-// presetChanges reads a mapping that uses a preset.
-func (n node) presetChanges() (c presetChanges) {
-	keep := func(into *node) func(node) { return func(n node) { *into = n } }
-	n.mapping(fields{"name": keep(&c.name), "action": keep(&c.action), "without": keep(&c.without), "rules": keep(&c.rules)})
-	if c.name.r == nil && !n.r.touched(n.path, "name") {
-		n.wrong("has no name", "name a preset, such as web; edgeguard presets lists them")
+// readChanges reads a mapping that uses a preset.
+func readChanges(n read.Node) (c presetChanges) {
+	keep := func(into *read.Node) func(read.Node) { return func(n read.Node) { *into = n } }
+	n.Mapping(read.Fields{"name": keep(&c.name), "action": keep(&c.action), "without": keep(&c.without), "rules": keep(&c.rules)})
+	if !c.name.Given() && !n.Touched("name") {
+		n.Wrong("has no name", "name a preset, such as web; edgeguard presets lists them")
 	}
 	return c
 }
 
 // apply changes the rules of the preset, and returns those that are left.
 func (c *presetChanges) apply(all []shippedRule) []shippedRule {
-	if c.action.r != nil {
-		action := actions[c.action.choice("block", "deny", "shadow")]
+	if c.action.Given() {
+		action := actions[c.action.Choice("block", "deny", "shadow")]
 		for i := range all {
 			all[i].spec.Action = action
 			all[i].disarm()
 		}
 	}
-	if c.rules.r != nil {
-		c.rules.mapping(changesOf(all))
+	if c.rules.Given() {
+		c.rules.Mapping(changesOf(all))
 	}
-	if c.without.r != nil {
-		c.without.list(func(n node) {
-			name := n.choice(namesOf(all)...)
+	if c.without.Given() {
+		c.without.List(func(n read.Node) {
+			name := n.Choice(namesOf(all)...)
 			all = slices.DeleteFunc(all, func(s shippedRule) bool { return s.own() == name })
 		})
 	}
@@ -118,17 +119,17 @@ func (c *presetChanges) apply(all []shippedRule) []shippedRule {
 }
 
 // changesOf are the names of a preset's rules as fields, each with what changes it.
-func changesOf(all []shippedRule) fields {
-	known := make(fields)
+func changesOf(all []shippedRule) read.Fields {
+	known := make(read.Fields)
 	for i := range all {
 		rule := &all[i]
-		known[rule.own()] = func(n node) {
-			rule.path = n.path
+		known[rule.own()] = func(n read.Node) {
+			rule.path = n.Path()
 			change := ruleFields(&rule.spec)
 			delete(change, "name")
-			n.mapping(change)
+			n.Mapping(change)
 			checkScope(n, &rule.spec)
-			if !n.r.known(join(n.path, "escalate")) && !n.r.known(join(n.path, "while_over")) {
+			if !n.Has("escalate") && !n.Has("while_over") {
 				rule.disarm()
 			}
 		}
@@ -156,7 +157,7 @@ func namesOf(all []shippedRule) (names []string) {
 // place puts the rules of presets behind those of the file, or instead of the default
 // rule, and refuses names that are taken.
 func (r *reader) place(c *Config) {
-	if len(r.shipped) > 0 && !r.known("rules") {
+	if len(r.shipped) > 0 && !r.Known("rules") {
 		c.Specs = nil
 	}
 	r.own = len(c.Specs)
@@ -164,8 +165,8 @@ func (r *reader) place(c *Config) {
 		for i := range c.Specs[:r.own] {
 			if c.Specs[i].Name == s.spec.Name {
 				path := fmt.Sprintf("rules[%d].name", i)
-				r.wrong(r.placeOf(path), path, fmt.Sprintf("%q is a rule of the preset %s", s.spec.Name, s.preset), "rename this one, or change that one under presets")
-				r.bad[s.path+".name"] = true // the second of that name
+				r.Wrong(path, fmt.Sprintf("%q is a rule of the preset %s", s.spec.Name, s.preset), "rename this one, or change that one under presets")
+				r.Settle(s.path + ".name") // the second of that name
 			}
 		}
 		c.Specs = append(c.Specs, s.spec)

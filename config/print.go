@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/fieldpath"
+	"edgeguard/config/write"
 	"edgeguard/config/yamltext"
 	"edgeguard/rules"
 )
@@ -16,32 +17,32 @@ import (
 // YAML writes the effective whole, defaults included, as a file that Parse
 // reads back to the same settings. Beside each threshold stands its limit.
 func (c *Config) YAML() string {
-	p := printer{variables: c.Variables}
-	p.field(0, "node", yamltext.Quote(c.Node))
+	p := printer{write.Printer{Variables: c.Variables}}
+	p.Field(0, "node", yamltext.Quote(c.Node))
 	mode := "enforce"
 	if c.Monitor {
 		mode = "monitor"
 	}
-	p.field(0, "mode", mode)
+	p.Field(0, "mode", mode)
 	p.listen(&c.Listen)
-	p.field(0, "trusted_proxies", p.flow("trusted_proxies", prefixTexts(c.TrustedProxies)))
-	p.field(0, "allowlist", p.flow("allowlist", prefixTexts(c.Allowlist)))
-	p.field(0, "protected", p.flow("protected", prefixTexts(c.Protected)))
+	p.Field(0, "trusted_proxies", p.Prefixes("trusted_proxies", c.TrustedProxies))
+	p.Field(0, "allowlist", p.Prefixes("allowlist", c.Allowlist))
+	p.Field(0, "protected", p.Prefixes("protected", c.Protected))
 	if c.OwnHosts != nil {
-		p.field(0, "own_hosts", yamltext.Flow(c.OwnHosts))
+		p.Field(0, "own_hosts", yamltext.Flow(c.OwnHosts))
 	}
-	p.field(0, "wide", c.Wide.String())
-	p.field(0, "memory", yamltext.Size(c.Memory))
-	p.field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
-	p.field(0, "roll_up", strconv.FormatBool(c.RollUp))
-	p.field(0, "state", p.quote("state", c.State))
-	p.field(0, "overlay", strconv.FormatBool(c.Overlay))
-	p.field(0, "samples", strconv.Itoa(c.Samples))
+	p.Field(0, "wide", c.Wide.String())
+	p.Field(0, "memory", yamltext.Size(c.Memory))
+	p.Field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
+	p.Field(0, "roll_up", strconv.FormatBool(c.RollUp))
+	p.Field(0, "state", p.Quote("state", c.State))
+	p.Field(0, "overlay", strconv.FormatBool(c.Overlay))
+	p.Field(0, "samples", strconv.Itoa(c.Samples))
 	who := "operator"
 	if c.SamplesForReaders {
 		who = "reader"
 	}
-	p.field(0, "samples_for", who)
+	p.Field(0, "samples_for", who)
 	p.log(c.Log)
 	p.rules(c)
 	p.sensors(&c.Sensors)
@@ -66,59 +67,46 @@ func (c *Config) RulesDigest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// printer writes YAML. A struct for the YAML encoder was rejected: its fields and
-// the code that fills it are as long, and it neither quotes what starts with a
-// digit nor writes each list item on one line.
-type printer struct {
-	strings.Builder
-	variables map[string]string // of the config: texts of its file, by path
-}
-
-func (p *printer) field(indent int, name, value string) {
-	p.WriteString(strings.Repeat("  ", indent) + name + ":")
-	if value != "" {
-		p.WriteString(" " + value)
-	}
-	p.WriteByte('\n')
-}
+// printer writes the sections of a config.
+type printer struct{ write.Printer }
 
 func (p *printer) rules(c *Config) {
 	if len(c.Specs) == 0 {
-		p.field(0, "rules", "[]")
+		p.Field(0, "rules", "[]")
 		return
 	}
-	p.field(0, "rules", "")
+	p.Field(0, "rules", "")
 	for i := range c.Specs {
 		p.rule(&c.Specs[i], &c.Rules.Rules[i], &c.Rules.Meters[c.Rules.Rules[i].Meter])
 	}
 }
 
 func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
-	p.field(1, "- name", yamltext.Quote(rule.Name))
+	p.Field(1, "- name", yamltext.Quote(rule.Name))
 	match := spec.Match
 	match.Kind = []string{meter.Kind.String()}
-	p.field(2, "match", matchText(&match))
+	p.Field(2, "match", matchText(&match))
 	if spec.When != "" {
-		p.field(2, "when", yamltext.Quote(spec.When))
+		p.Field(2, "when", yamltext.Quote(spec.When))
 	}
-	p.field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
-	p.field(2, "guard", rule.Guard.String())
-	p.field(2, "window", yamltext.Duration(meter.Window))
-	p.field(2, "key", keyText(meter))
+	p.Field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
+	p.Field(2, "guard", rule.Guard.String())
+	p.Field(2, "window", yamltext.Duration(meter.Window))
+	p.Field(2, "key", keyText(meter))
 	if spec.Distinct != "" {
-		p.field(2, "count", "{distinct: "+spec.Distinct+"}")
+		p.Field(2, "count", "{distinct: "+spec.Distinct+"}")
 	} else {
 		p.cost(spec)
 	}
-	p.field(2, "action", rule.Action.String())
+	p.Field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
-		p.field(2, "block_for", yamltext.Duration(rule.BlockFor))
+		p.Field(2, "block_for", yamltext.Duration(rule.BlockFor))
 		p.steps(rule)
 	}
-	p.field(2, "wide", wideText(rule))
-	p.field(2, "scope", rule.Scope.String())
+	p.Field(2, "wide", wideText(rule))
+	p.Field(2, "scope", rule.Scope.String())
 	if rule.Scope == rules.ScopeFleet {
-		p.field(2, "on_fleet_loss", rule.OnFleetLoss.String())
+		p.Field(2, "on_fleet_loss", rule.OnFleetLoss.String())
 	}
 	if len(rule.Candidates) > 0 {
 		var thresholds, limits []string
@@ -126,7 +114,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 			thresholds = append(thresholds, fmt.Sprint(candidate.Threshold))
 			limits = append(limits, fmt.Sprint(candidate.Limit))
 		}
-		p.field(2, "candidates", fmt.Sprintf("[%s] # limits %s", strings.Join(thresholds, ", "), strings.Join(limits, ", ")))
+		p.Field(2, "candidates", fmt.Sprintf("[%s] # limits %s", strings.Join(thresholds, ", "), strings.Join(limits, ", ")))
 	}
 }
 
@@ -137,10 +125,10 @@ func (p *printer) steps(rule *rules.Rule) {
 		for _, step := range rule.Escalate {
 			steps = append(steps, yamltext.Duration(step))
 		}
-		p.field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
+		p.Field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
 	}
 	if rule.WhileOver {
-		p.field(2, "while_over", "true")
+		p.Field(2, "while_over", "true")
 	}
 }
 
@@ -157,34 +145,34 @@ func wideText(rule *rules.Rule) string {
 func (p *printer) cost(spec *rules.Spec) {
 	usual := max(spec.Cost, 1)
 	if len(spec.Costs) == 0 {
-		p.field(2, "cost", fmt.Sprint(usual))
+		p.Field(2, "cost", fmt.Sprint(usual))
 		return
 	}
-	p.field(2, "cost", "")
+	p.Field(2, "cost", "")
 	for i := range spec.Costs {
-		p.field(3, "- {match", fmt.Sprintf("%s, cost: %d}", matchText(&spec.Costs[i].Match), spec.Costs[i].Cost))
+		p.Field(3, "- {match", fmt.Sprintf("%s, cost: %d}", matchText(&spec.Costs[i].Match), spec.Costs[i].Cost))
 	}
-	p.field(3, "- {cost", fmt.Sprintf("%d}", usual))
+	p.Field(3, "- {cost", fmt.Sprintf("%d}", usual))
 }
 
 func (p *printer) sensors(s *Sensors) {
 	if len(s.AccessLog) == 0 && s.Packet == nil {
 		return
 	}
-	p.field(0, "sensors", "")
+	p.Field(0, "sensors", "")
 	if len(s.AccessLog) > 0 {
-		p.field(1, "accesslog", "")
+		p.Field(1, "accesslog", "")
 	}
 	for i, log := range s.AccessLog {
-		path := indexed("sensors.accesslog", i)
-		place := "file: " + p.quote(join(path, "file"), log.File)
+		path := fieldpath.Item("sensors.accesslog", i)
+		place := "file: " + p.Quote(fieldpath.Join(path, "file"), log.File)
 		if log.File == "" {
-			place = "listen: " + p.quote(join(path, "listen"), log.Listen.String()) + log.Access.text() + log.UDP.text()
+			place = "listen: " + p.Quote(fieldpath.Join(path, "listen"), log.Listen.String()) + write.Access(log.Access) + p.udp(path, &log.UDP)
 		}
 		p.WriteString("    - {" + place + ", format: " + yamltext.Quote(log.Format) + ", emit: " + yamltext.Flow(kindTexts(log.Emit)) + "}\n")
 	}
 	if s.Packet != nil {
-		p.field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yamltext.Quote(s.Packet.Interface), yamltext.Flow(kindTexts(s.Packet.Kinds))))
+		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yamltext.Quote(s.Packet.Interface), yamltext.Flow(kindTexts(s.Packet.Kinds))))
 	}
 }
 
@@ -224,12 +212,4 @@ func keyText(meter *rules.Meter) string {
 
 func kindTexts(kinds edgeguard.Kind) []string {
 	return strings.FieldsFunc(kinds.String(), func(r rune) bool { return r == '+' })
-}
-
-func prefixTexts(prefixes []netip.Prefix) []string {
-	var texts []string
-	for _, prefix := range prefixes {
-		texts = append(texts, prefix.String())
-	}
-	return texts
 }

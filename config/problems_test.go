@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"edgeguard/config"
+	"edgeguard/config/read"
 )
 
 // TestProblems has one file for each thing that can be wrong: where it is
@@ -279,7 +280,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func anySays(problems []config.Problem, text string) bool {
+func anySays(problems []read.Problem, text string) bool {
 	for _, p := range problems {
 		if strings.Contains(p.String(), text) {
 			return true

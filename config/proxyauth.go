@@ -3,6 +3,8 @@ package config
 import (
 	"net/netip"
 	"strings"
+
+	"edgeguard/config/read"
 )
 
 // ProxyAuth is a reverse proxy that logs people in and names them in headers. It
@@ -24,30 +26,30 @@ const (
 	proxyRole = "X-Edgeguard-Role"
 )
 
-// proxyAuth reads who logs people in before an admin listener.
-func (n node) proxyAuth() ProxyAuth {
+// readProxyAuth reads who logs people in before an admin listener.
+func readProxyAuth(n read.Node) ProxyAuth {
 	p := ProxyAuth{Set: true, User: proxyUser, Role: proxyRole}
-	n.mapping(fields{
-		"from":        func(n node) { p.From = n.prefixes() },
-		"secret_file": func(n node) { p.SecretFile = n.folder() },
-		"user":        func(n node) { p.User = n.header() },
-		"role":        func(n node) { p.Role = n.header() },
+	n.Mapping(read.Fields{
+		"from":        func(n read.Node) { p.From = n.Prefixes() },
+		"secret_file": func(n read.Node) { p.SecretFile = n.AbsPath() },
+		"user":        func(n read.Node) { p.User = n.Header() },
+		"role":        func(n read.Node) { p.Role = n.Header() },
 	})
 	return p
 }
 
 // checkProxyAuth refuses a proxy that others could speak for. n is the field.
-func (n node) checkProxyAuth(a *Admin) {
+func (a *Admin) checkProxyAuth(n read.Node) {
 	p := &a.ProxyAuth
 	switch {
-	case !p.Set || n.r.touched(n.path, "from", "secret_file", "user", "role"):
+	case !p.Set || n.Touched("from", "secret_file", "user", "role"):
 	case strings.EqualFold(p.User, p.Role):
-		n.wrong("user and role are one header", "use "+proxyUser+" and "+proxyRole)
+		n.Wrong("user and role are one header", "use "+proxyUser+" and "+proxyRole)
 	case a.Address.Network == "unix" && len(p.From) > 0:
-		n.wrong("has from, but a client of a unix socket has no address", "remove from")
+		n.Wrong("has from, but a client of a unix socket has no address", "remove from")
 	case a.Address.Network == "tcp" && len(p.From) == 0:
-		n.wrong("does not say from which addresses the proxy asks", "set from, such as [127.0.0.1]")
+		n.Wrong("does not say from which addresses the proxy asks", "set from, such as [127.0.0.1]")
 	case a.Address.Network == "tcp" && p.SecretFile == "":
-		n.wrong("has no secret: any program of the proxy's host could name a user", "set secret_file, or listen for the proxy at a unix socket of its own")
+		n.Wrong("has no secret: any program of the proxy's host could name a user", "set secret_file, or listen for the proxy at a unix socket of its own")
 	}
 }

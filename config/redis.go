@@ -1,37 +1,35 @@
 package config
 
 import (
-	"github.com/goccy/go-yaml/ast"
-
+	"edgeguard/config/read"
 	"edgeguard/config/redisurl"
 )
 
 // redisAddress is one address of a Redis.
 type redisAddress struct {
 	redisurl.Server
-	at node // for what is wrong with it beside others
+	at read.Node // for what is wrong with it beside others
 }
 
 // redisAddresses reads one address, or a list, which means a Cluster.
-func (n node) redisAddresses() (addresses []redisAddress, isList bool) {
-	_, isList = n.ast.(*ast.SequenceNode)
-	n.list(func(item node) {
-		if a, ok := item.redis(); ok {
+func redisAddresses(n read.Node) (addresses []redisAddress, isList bool) {
+	n.List(func(item read.Node) {
+		if a, ok := redis(item); ok {
 			addresses = append(addresses, a)
 		}
 	})
-	return addresses, isList
+	return addresses, n.IsList()
 }
 
 // redis reads the address of a Redis server.
-func (n node) redis() (redisAddress, bool) {
-	text, ok := n.value()
+func redis(n read.Node) (redisAddress, bool) {
+	text, ok := n.Value()
 	if !ok {
 		return redisAddress{}, false
 	}
 	a, wrong, fix := redisurl.Parse(text)
 	if wrong != "" {
-		n.wrong(wrong, fix)
+		n.Wrong(wrong, fix)
 		return redisAddress{}, false
 	}
 	return redisAddress{a, n}, true

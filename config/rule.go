@@ -4,18 +4,17 @@ import (
 	"math"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"edgeguard"
+	"edgeguard/config/read"
 	"edgeguard/rules"
 )
 
 // The shortest block. Shorter ones would be over before they are made real.
 const leastBlock = time.Second
 
-func (c *Config) readRules(n node) {
+func (c *Config) readRules(n read.Node) {
 	c.Specs = nil
-	n.list(func(n node) {
+	n.List(func(n read.Node) {
 		var spec rules.Spec
 		readRule(n, &spec)
 		c.Specs = append(c.Specs, spec)
@@ -23,56 +22,55 @@ func (c *Config) readRules(n node) {
 }
 
 // readRule reads one rule. What the file has replaces what spec has.
-func readRule(n node, spec *rules.Spec) {
-	n.mapping(ruleFields(spec))
+func readRule(n read.Node, spec *rules.Spec) {
+	n.Mapping(ruleFields(spec))
 	checkScope(n, spec)
 }
 
 // checkScope refuses a scope that the rule cannot have.
-func checkScope(n node, spec *rules.Spec) {
-	scope := join(n.path, "scope")
-	if spec.Distinct != "" && spec.Scope == rules.ScopeFleet && n.r.known(scope) && !n.r.touched(scope) {
-		n.r.wrong(n.r.placeOf(scope), scope, "different values are counted by each node alone: two nodes would count the same value twice", "set scope: node")
+func checkScope(n read.Node, spec *rules.Spec) {
+	if spec.Distinct != "" && spec.Scope == rules.ScopeFleet && n.Has("scope") && !n.Touched("scope") {
+		n.WrongField("scope", "different values are counted by each node alone: two nodes would count the same value twice", "set scope: node")
 	}
 }
 
 // ruleFields are the fields of one rule. Each replaces what spec has. What they
 // mean, package rules checks.
-func ruleFields(spec *rules.Spec) fields {
-	return fields{
-		"name":      func(n node) { spec.Name, _ = n.text() },
-		"match":     func(n node) { readMatch(n, &spec.Match) },
-		"key":       func(n node) { readKey(n, &spec.Key) },
-		"window":    func(n node) { spec.Window = n.duration(time.Minute) },
-		"threshold": func(n node) { spec.Threshold = n.whole(1, math.MaxUint32) },
-		"guard":     func(n node) { spec.Guard = n.decimal() },
-		"candidates": func(n node) {
+func ruleFields(spec *rules.Spec) read.Fields {
+	return read.Fields{
+		"name":      func(n read.Node) { spec.Name, _ = n.Text() },
+		"match":     func(n read.Node) { readMatch(n, &spec.Match) },
+		"key":       func(n read.Node) { readKey(n, &spec.Key) },
+		"window":    func(n read.Node) { spec.Window = n.Duration(time.Minute) },
+		"threshold": func(n read.Node) { spec.Threshold = n.Whole(1, math.MaxUint32) },
+		"guard":     func(n read.Node) { spec.Guard = n.Decimal() },
+		"candidates": func(n read.Node) {
 			spec.Candidates = nil
-			n.list(func(n node) { spec.Candidates = append(spec.Candidates, n.whole(1, math.MaxUint32)) })
+			n.List(func(n read.Node) { spec.Candidates = append(spec.Candidates, n.Whole(1, math.MaxUint32)) })
 		},
-		"cost":      func(n node) { readCost(n, spec) },
-		"count":     func(n node) { readCount(n, spec) },
-		"action":    func(n node) { spec.Action = actions[n.choice("block", "deny", "shadow")] },
-		"block_for": func(n node) { spec.BlockFor = n.duration(leastBlock) },
-		"escalate": func(n node) {
+		"cost":      func(n read.Node) { readCost(n, spec) },
+		"count":     func(n read.Node) { readCount(n, spec) },
+		"action":    func(n read.Node) { spec.Action = actions[n.Choice("block", "deny", "shadow")] },
+		"block_for": func(n read.Node) { spec.BlockFor = n.Duration(leastBlock) },
+		"escalate": func(n read.Node) {
 			spec.Escalate = []time.Duration{}
-			n.list(func(n node) { spec.Escalate = append(spec.Escalate, n.duration(leastBlock)) })
+			n.List(func(n read.Node) { spec.Escalate = append(spec.Escalate, n.Duration(leastBlock)) })
 		},
-		"while_over":    func(n node) { spec.WhileOver = n.truth() },
-		"when":          func(n node) { spec.When, _ = n.literal() },
-		"wide":          func(n node) { spec.Wide = n.wide() },
-		"scope":         func(n node) { spec.Scope = scopes[n.choice("fleet", "node")] },
-		"on_fleet_loss": func(n node) { spec.OnFleetLoss = losses[n.choice("local", "open", "closed")] },
+		"while_over":    func(n read.Node) { spec.WhileOver = n.Truth() },
+		"when":          func(n read.Node) { spec.When, _ = n.Literal() },
+		"wide":          func(n read.Node) { spec.Wide = readWide(n) },
+		"scope":         func(n read.Node) { spec.Scope = scopes[n.Choice("fleet", "node")] },
+		"on_fleet_loss": func(n read.Node) { spec.OnFleetLoss = losses[n.Choice("local", "open", "closed")] },
 	}
 }
 
 // readCount reads what is counted in place of events.
-func readCount(n node, spec *rules.Spec) {
-	n.mapping(fields{
-		"distinct": func(n node) { spec.Distinct = n.choice("path", "port", "host", "agent") },
+func readCount(n read.Node, spec *rules.Spec) {
+	n.Mapping(read.Fields{
+		"distinct": func(n read.Node) { spec.Distinct = n.Choice("path", "port", "host", "agent") },
 	})
-	if spec.Distinct == "" && !n.r.touched(n.path, "distinct") {
-		n.wrong("does not say what to count", "set {distinct: path}, or remove it")
+	if spec.Distinct == "" && !n.Touched("distinct") {
+		n.Wrong("does not say what to count", "set {distinct: path}, or remove it")
 	}
 }
 
@@ -82,8 +80,8 @@ var actions = map[string]edgeguard.Action{
 	"shadow": edgeguard.ActionShadow,
 }
 
-// wide reads what is done about IPv6 networks wider than a key.
-func (n node) wide() rules.Wide { return wides[n.choice("default", "off", "report", "strict")] }
+// readWide reads what is done about IPv6 networks wider than a key.
+func readWide(n read.Node) rules.Wide { return wides[n.Choice("default", "off", "report", "strict")] }
 
 var (
 	wides  = map[string]rules.Wide{"default": rules.WideDefault, "off": rules.WideOff, "report": rules.WideReport, "strict": rules.WideStrict}
@@ -91,80 +89,80 @@ var (
 	losses = map[string]rules.Loss{"local": rules.LossLocal, "open": rules.LossOpen, "closed": rules.LossClosed}
 )
 
-func readMatch(n node, match *rules.Match) {
+func readMatch(n read.Node, match *rules.Match) {
 	known := matchTerms(match)
-	known["not"] = func(n node) {
+	known["not"] = func(n read.Node) {
 		if match.Not == nil {
 			match.Not = &rules.Match{}
 		}
-		n.mapping(matchTerms(match.Not))
+		n.Mapping(matchTerms(match.Not))
 	}
-	n.mapping(known)
+	n.Mapping(known)
 }
 
 // matchTerms are the fields that match and its not have in common.
-func matchTerms(match *rules.Match) fields {
-	return fields{
-		"kind":   func(n node) { match.Kind = n.words() },
-		"host":   func(n node) { match.Host = n.words() },
-		"method": func(n node) { match.Method = n.words() },
-		"path":   func(n node) { match.Path = n.words() },
-		"status": func(n node) { match.Status = n.words() },
-		"port":   func(n node) { match.Port = n.words() },
+func matchTerms(match *rules.Match) read.Fields {
+	return read.Fields{
+		"kind":   func(n read.Node) { match.Kind = n.Words() },
+		"host":   func(n read.Node) { match.Host = n.Words() },
+		"method": func(n read.Node) { match.Method = n.Words() },
+		"path":   func(n read.Node) { match.Path = n.Words() },
+		"status": func(n read.Node) { match.Status = n.Words() },
+		"port":   func(n read.Node) { match.Port = n.Words() },
 
-		"referer":    func(n node) { match.Referer = n.words() },
-		"fetch_site": func(n node) { match.FetchSite = n.words() },
-		"crawler":    func(n node) { match.Crawler = n.words() },
+		"referer":    func(n read.Node) { match.Referer = n.Words() },
+		"fetch_site": func(n read.Node) { match.FetchSite = n.Words() },
+		"crawler":    func(n read.Node) { match.Crawler = n.Words() },
 	}
 }
 
 // readKey reads "address", or a mapping with prefix lengths and attributes.
-func readKey(n node, key *rules.Group) {
-	if _, isMapping := n.entries(); !isMapping {
-		n.choice("address")
+func readKey(n read.Node, key *rules.Group) {
+	if !n.IsMapping() {
+		n.Choice("address")
 		return
 	}
-	n.mapping(fields{
-		"address": func(n node) {
-			if _, isMapping := n.entries(); !isMapping {
-				n.wrongType("a mapping such as {v4: 24, v6: 48}")
+	n.Mapping(read.Fields{
+		"address": func(n read.Node) {
+			if !n.IsMapping() {
+				n.WrongType("a mapping such as {v4: 24, v6: 48}")
 				return
 			}
-			n.mapping(fields{
-				"v4": func(n node) { key.V4 = int(n.whole(1, 32)) },
-				"v6": func(n node) { key.V6 = int(n.whole(1, 128)) },
+			n.Mapping(read.Fields{
+				"v4": func(n read.Node) { key.V4 = int(n.Whole(1, 32)) },
+				"v6": func(n read.Node) { key.V6 = int(n.Whole(1, 128)) },
 			})
 		},
-		"with": func(n node) { key.With = n.words() },
+		"with": func(n read.Node) { key.With = n.Words() },
 	})
 }
 
 // readCost reads a number, or a list of {match, cost}. The last may lack a match:
 // that is the default.
-func readCost(n node, spec *rules.Spec) {
+func readCost(n read.Node, spec *rules.Spec) {
 	spec.Cost, spec.Costs = 0, nil
-	if _, isList := n.ast.(*ast.SequenceNode); !isList {
-		spec.Cost = n.whole(1, math.MaxUint16)
+	if !n.IsList() {
+		spec.Cost = n.Whole(1, math.MaxUint16)
 		return
 	}
-	n.list(func(n node) {
+	n.List(func(n read.Node) {
 		if spec.Cost != 0 {
-			n.wrong("is never reached: an entry without a match precedes it", "put that entry last")
+			n.Wrong("is never reached: an entry without a match precedes it", "put that entry last")
 			return
 		}
 		readCharge(n, spec)
 	})
 }
 
-func readCharge(n node, spec *rules.Spec) {
+func readCharge(n read.Node, spec *rules.Spec) {
 	var charge rules.Charge
 	hasMatch := false
-	n.mapping(fields{
-		"match": func(n node) { hasMatch = true; readMatch(n, &charge.Match) },
-		"cost":  func(n node) { charge.Cost = n.whole(1, math.MaxUint16) },
+	n.Mapping(read.Fields{
+		"match": func(n read.Node) { hasMatch = true; readMatch(n, &charge.Match) },
+		"cost":  func(n read.Node) { charge.Cost = n.Whole(1, math.MaxUint16) },
 	})
-	if charge.Cost == 0 && !n.r.touched(n.path, "cost") {
-		n.wrong("has no cost", "set cost from 1 to 65535")
+	if charge.Cost == 0 && !n.Touched("cost") {
+		n.Wrong("has no cost", "set cost from 1 to 65535")
 	}
 	if hasMatch {
 		spec.Costs = append(spec.Costs, charge)
@@ -186,7 +184,7 @@ func (r *reader) ownHosts(c *Config) *rules.Hosts {
 	own, problems := ownHosts(c.OwnHosts)
 	for _, p := range problems {
 		path := "own_hosts" + p.Path
-		r.wrong(r.placeOf(path), path, p.Text, p.Fix)
+		r.Wrong(path, p.Text, p.Fix)
 	}
 	return own
 }

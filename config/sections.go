@@ -2,9 +2,10 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"edgeguard"
+	"edgeguard/config/address"
+	"edgeguard/config/read"
 )
 
 const (
@@ -19,25 +20,25 @@ const (
 )
 
 // read reads the file's own mapping.
-func (c *Config) read(n node) {
-	n.mapping(fields{
-		"node":            func(n node) { c.Node, _ = n.text() },
-		"mode":            func(n node) { c.Monitor = n.choice("enforce", "monitor") == "monitor" },
+func (c *Config) read(n read.Node, r *reader) {
+	n.Mapping(read.Fields{
+		"node":            func(n read.Node) { c.Node, _ = n.Text() },
+		"mode":            func(n read.Node) { c.Monitor = n.Choice("enforce", "monitor") == "monitor" },
 		"listen":          c.Listen.read,
-		"trusted_proxies": func(n node) { c.TrustedProxies = n.prefixes() },
-		"allowlist":       func(n node) { c.Allowlist = n.prefixes() },
-		"protected":       func(n node) { c.Protected = n.prefixes() },
-		"own_hosts":       func(n node) { c.OwnHosts = n.words() },
-		"wide":            func(n node) { c.Wide = n.wide() },
-		"memory":          func(n node) { c.Memory = n.size(leastMemory) },
-		"max_blocks":      func(n node) { c.MaxBlocks = int(n.whole(leastBlocks, mostBlocks)) },
-		"roll_up":         func(n node) { c.RollUp = n.truth() },
-		"state":           func(n node) { c.State = n.folder() },
-		"overlay":         func(n node) { c.Overlay = n.truth() },
-		"samples":         func(n node) { c.Samples = int(n.whole(0, mostSamples)) },
-		"samples_for":     func(n node) { c.SamplesForReaders = n.choice("operator", "reader") == "reader" },
+		"trusted_proxies": func(n read.Node) { c.TrustedProxies = n.Prefixes() },
+		"allowlist":       func(n read.Node) { c.Allowlist = n.Prefixes() },
+		"protected":       func(n read.Node) { c.Protected = n.Prefixes() },
+		"own_hosts":       func(n read.Node) { c.OwnHosts = n.Words() },
+		"wide":            func(n read.Node) { c.Wide = readWide(n) },
+		"memory":          func(n read.Node) { c.Memory = n.Size(leastMemory) },
+		"max_blocks":      func(n read.Node) { c.MaxBlocks = int(n.Whole(leastBlocks, mostBlocks)) },
+		"roll_up":         func(n read.Node) { c.RollUp = n.Truth() },
+		"state":           func(n read.Node) { c.State = n.AbsPath() },
+		"overlay":         func(n read.Node) { c.Overlay = n.Truth() },
+		"samples":         func(n read.Node) { c.Samples = int(n.Whole(0, mostSamples)) },
+		"samples_for":     func(n read.Node) { c.SamplesForReaders = n.Choice("operator", "reader") == "reader" },
 		"log":             c.Log.read,
-		"presets":         n.r.readPresets,
+		"presets":         r.readPresets,
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"enforce":         c.Enforce.read,
@@ -47,108 +48,98 @@ func (c *Config) read(n node) {
 	})
 }
 
-// folder reads an absolute path: a relative one would depend on where the
-// program was started.
-func (n node) folder() string {
-	text, ok := n.value()
-	if ok && !strings.HasPrefix(text, "/") {
-		n.wrong("is not an absolute path", "use a path such as /var/lib/edgeguard")
-	}
-	return text
-}
-
-func (s *Sensors) read(n node) {
-	n.mapping(fields{
-		"accesslog": func(n node) {
-			n.list(func(n node) {
+func (s *Sensors) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"accesslog": func(n read.Node) {
+			n.List(func(n read.Node) {
 				log := AccessLog{Format: "combined"}
 				log.read(n)
 				s.checkTwice(n, log.File)
 				s.AccessLog = append(s.AccessLog, log)
 			})
 		},
-		"packet": func(n node) {
-			n.notActedOn()
+		"packet": func(n read.Node) {
+			n.NotActedOn()
 			s.Packet = &Packet{Kinds: defaultPackets}
 			s.Packet.read(n)
 		},
 	})
 }
 
-func (l *AccessLog) read(n node) {
-	n.mapping(fields{
-		"file": func(n node) { l.File, _ = n.value() },
-		"listen": func(n node) {
-			l.Listen = n.address("unixgram", "unix", "tcp", "udp")
+func (l *AccessLog) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"file": func(n read.Node) { l.File, _ = n.Value() },
+		"listen": func(n read.Node) {
+			l.Listen = n.Address("unixgram", "unix", "tcp", "udp")
 			l.warnOpen(n)
 		},
-		"from":           func(n node) { l.From = n.prefixes() },
-		"receive_buffer": func(n node) { l.ReceiveBuffer = n.size(leastReceive) },
-		"mode":           func(n node) { l.Mode = n.mode() },
-		"group":          func(n node) { l.Group = n.group() },
-		"format":         func(n node) { l.Format, _ = n.literal() },
-		"emit": func(n node) {
+		"from":           func(n read.Node) { l.From = n.Prefixes() },
+		"receive_buffer": func(n read.Node) { l.ReceiveBuffer = n.Size(leastReceive) },
+		"mode":           func(n read.Node) { l.Mode = n.Mode() },
+		"group":          func(n read.Node) { l.Group = n.Group() },
+		"format":         func(n read.Node) { l.Format, _ = n.Literal() },
+		"emit": func(n read.Node) {
 			l.Emit = 0
-			n.list(func(n node) {
-				kind, _ := edgeguard.ParseKind(n.choice(edgeguard.Kinds()...))
+			n.List(func(n read.Node) {
+				kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
 				l.Emit |= kind
 			})
-			if l.Emit == 0 && !n.r.touched(n.path) {
-				n.wrong("is an empty list", "name at least one kind, such as request or auth_failure")
+			if l.Emit == 0 && !n.Touched() {
+				n.Wrong("is an empty list", "name at least one kind, such as request or auth_failure")
 			}
 		},
 	})
-	if (l.File == "") == (l.Listen.Network == "") && !n.r.touched(n.path, "file", "listen") {
-		n.wrong("requires exactly one of file and listen", "set one of them")
+	if (l.File == "") == (l.Listen.Network == "") && !n.Touched("file", "listen") {
+		n.Wrong("requires exactly one of file and listen", "set one of them")
 	}
-	if l.File != "" && l.Access != (Access{}) && !n.r.touched(n.path, "mode", "group") {
-		n.wrong("has a mode or a group, which apply to sockets only", "remove them")
+	if l.File != "" && l.Access != (address.Access{}) && !n.Touched("mode", "group") {
+		n.Wrong("has a mode or a group, which apply to sockets only", "remove them")
 	}
-	if !n.r.touched(n.path, "listen", "from", "receive_buffer") {
+	if !n.Touched("listen", "from", "receive_buffer") {
 		l.checkUDP(n)
 	}
 	if l.Emit == 0 {
 		l.Emit = reports(l.Format)
 	}
-	l.Access = n.access(l.Listen, l.Access, socketMode, "any user can have any address blocked")
+	l.Access = n.Access(l.Listen, l.Access, address.GroupMode, "any user can have any address blocked")
 }
 
 // warnOpen warns of an address at which others than the server can write lines.
-func (l *AccessLog) warnOpen(n node) {
+func (l *AccessLog) warnOpen(n read.Node) {
 	at := l.Listen
 	switch {
 	case at.Network == "udp" && at.Local():
-		n.r.warn(n.at, n.path, fmt.Sprintf("every program of this host can send forged lines to %s, and have any address blocked", at),
+		n.Warn(fmt.Sprintf("every program of this host can send forged lines to %s, and have any address blocked", at),
 			"use unixgram: with a group, or a file, where the server can")
 	case at.Network == "udp":
-		n.r.warn(n.at, n.path, fmt.Sprintf("whoever can send to %s can forge lines, and their sender: they raise alarms and block no address", at),
+		n.Warn(fmt.Sprintf("whoever can send to %s can forge lines, and their sender: they raise alarms and block no address", at),
 			"run edgeguard beside the server, where it can block")
 	case !at.Local():
-		n.r.warn(n.at, n.path, fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", at),
+		n.Warn(fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", at),
 			"listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
 	}
 }
 
 // checkUDP checks the keys that only UDP has.
-func (l *AccessLog) checkUDP(n node) {
+func (l *AccessLog) checkUDP(n read.Node) {
 	udp := l.Listen.Network == "udp"
 	switch {
 	case !udp && (l.From != nil || l.ReceiveBuffer != 0):
-		n.wrong("has from or receive_buffer, which apply to udp: only", "remove them")
+		n.Wrong("has from or receive_buffer, which apply to udp: only", "remove them")
 	case udp && l.Listen.Local() && l.From != nil:
-		n.wrong("has from, but only this host can send to loopback", "remove it")
+		n.Wrong("has from, but only this host can send to loopback", "remove it")
 	case udp && !l.Listen.Local() && len(l.From) == 0:
-		n.wrong(fmt.Sprintf("%s is reachable from other hosts, and from does not say which may send", l.Listen),
+		n.Wrong(fmt.Sprintf("%s is reachable from other hosts, and from does not say which may send", l.Listen),
 			"set from, such as [192.0.2.7], or listen at udp:127.0.0.1:5514")
 	}
 }
 
 // checkTwice refuses a file that is followed already: each of its lines would
 // be counted twice.
-func (s *Sensors) checkTwice(n node, file string) {
+func (s *Sensors) checkTwice(n read.Node, file string) {
 	for _, log := range s.AccessLog {
 		if file != "" && log.File == file {
-			n.wrong(fmt.Sprintf("%q is already followed", clip(file)), "remove one of them")
+			n.Wrong(fmt.Sprintf("%q is already followed", read.Clip(file)), "remove one of them")
 		}
 	}
 }
@@ -157,32 +148,18 @@ func (s *Sensors) checkTwice(n node, file string) {
 // see, and not every packet.
 const defaultPackets = edgeguard.KindHandshake | edgeguard.KindSYN
 
-func (p *Packet) read(n node) {
-	n.mapping(fields{
-		"interface": func(n node) { p.Interface, _ = n.text() },
-		"kinds": func(n node) {
+func (p *Packet) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"interface": func(n read.Node) { p.Interface, _ = n.Text() },
+		"kinds": func(n read.Node) {
 			p.Kinds = 0
-			n.list(func(n node) {
-				kind, _ := edgeguard.ParseKind(n.choice(edgeguard.Kinds()...))
+			n.List(func(n read.Node) {
+				kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
 				p.Kinds |= kind
 			})
 		},
 	})
-	if p.Interface == "" && !n.r.touched(n.path, "interface") {
-		n.wrong("has no interface", "set interface, such as eth0")
+	if p.Interface == "" && !n.Touched("interface") {
+		n.Wrong("has no interface", "set interface, such as eth0")
 	}
-}
-
-// touched reports whether one of a mapping's fields has a problem, so that its
-// absence need not be reported.
-func (r *reader) touched(path string, names ...string) bool {
-	if r.bad[path] {
-		return true
-	}
-	for _, name := range names {
-		if r.bad[join(path, name)] {
-			return true
-		}
-	}
-	return false
 }

@@ -11,11 +11,10 @@ import (
 // at its first request: the share of their limit is 1. Of a rule with a small
 // limit that matches some requests only, such as logins, few addresses are
 // reported in any case.
-func (r *reader) unshared(c *Config) []Problem {
+func (r *reader) unshared(c *Config) {
 	if c.Fleet == nil || !c.Fleet.Quiet {
-		return nil
+		return
 	}
-	var warnings []Problem
 	for i := range c.Rules.Rules {
 		rule := &c.Rules.Rules[i]
 		// A node computes the share in the same way, with 1e-9 against rounding.
@@ -24,13 +23,11 @@ func (r *reader) unshared(c *Config) []Problem {
 			continue
 		}
 		path := r.rulePath(i)
-		at := r.placeOf(path)
-		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
+		r.Warn(path,
 			fmt.Sprintf("each address is reported to the fleet at its first request: a node reports from share %v × limit %d / max_nodes %d = %.2g requests on",
 				c.Fleet.Share, rule.Limit, c.Fleet.MaxNodes, least/float64(c.Fleet.MaxNodes)),
-			fmt.Sprintf("set max_nodes to the number of nodes, at most %d; or raise the threshold, or set scope: node", max(1, int(math.Ceil(least))-1))})
+			fmt.Sprintf("set max_nodes to the number of nodes, at most %d; or raise the threshold, or set scope: node", max(1, int(math.Ceil(least))-1)))
 	}
-	return warnings
 }
 
 // allRequests reports whether a rule counts every request.

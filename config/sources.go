@@ -63,9 +63,9 @@ func (c *Config) sources() []source {
 
 // unsupplied warns of rules that no configured source can ever satisfy. It says
 // nothing of a file that names no source: the command line may.
-func (r *reader) unsupplied(c *Config) []Problem {
-	if !r.known("listen") && !r.known("sensors") {
-		return nil
+func (r *reader) unsupplied(c *Config) {
+	if !r.Known("listen") && !r.Known("sensors") {
+		return
 	}
 	sources := c.sources()
 	for i := range sources {
@@ -83,30 +83,23 @@ func (r *reader) unsupplied(c *Config) []Problem {
 			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor reports %v events", meter.Kind))
 		}
 	}
-	var warnings []Problem
 	for i := range all {
-		at := r.placeOf(all[i].path)
-		warnings = append(warnings, Problem{r.file, at.line, at.column, all[i].path, r.idleText(&all[i]), "add a sensor or a log format that does"})
+		r.Warn(all[i].path, r.idleText(&all[i]), "add a sensor or a log format that does")
 	}
-	return warnings
 }
 
 // brief warns of rules whose blocks are shorter than what is looked back over.
-func (r *reader) brief(c *Config) []Problem {
-	var warnings []Problem
+func (r *reader) brief(c *Config) {
 	for i := range c.Rules.Rules {
 		rule := &c.Rules.Rules[i]
 		window := c.Rules.Meters[rule.Meter].Window
 		if rule.Action != edgeguard.ActionBlock || rule.WhileOver || rule.BlockFor >= window {
 			continue
 		}
-		path := r.rulePath(i)
-		at := r.placeOf(path)
-		warnings = append(warnings, Problem{r.file, at.line, at.column, path,
+		r.Warn(r.rulePath(i),
 			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", yamltext.Duration(rule.BlockFor), yamltext.Duration(window)),
-			"set while_over: true, or set block_for to at least the window"})
+			"set while_over: true, or set block_for to at least the window")
 	}
-	return warnings
 }
 
 // lacking finds whether one source has the kind and all fields, and if none
@@ -126,7 +119,7 @@ func lacking(sources []source, kind edgeguard.Kind, fields edgeguard.Field) (mis
 
 // counted warns where a request of one client is likely to be counted twice:
 // once by each sort of source that emits requests.
-func (r *reader) counted(c *Config) []Problem {
+func (r *reader) counted(c *Config) {
 	var twice []string
 	request := func(path string, emit edgeguard.Kind) {
 		if emit&edgeguard.KindRequest != 0 {
@@ -146,12 +139,9 @@ func (r *reader) counted(c *Config) []Problem {
 		request("sensors.packet", c.Sensors.Packet.Kinds)
 	}
 	if len(twice) < 2 {
-		return nil
+		return
 	}
-	path := twice[len(twice)-1]
-	at := r.placeOf(path)
-	return []Problem{{
-		r.file, at.line, at.column, path, "counts requests, as does " + twice[0] + ": a request that both see counts twice",
-		"set emit: nothing at the listener or emit: response at the log, unless they see different traffic",
-	}}
+	r.Warn(twice[len(twice)-1],
+		"counts requests, as does "+twice[0]+": a request that both see counts twice",
+		"set emit: nothing at the listener or emit: response at the log, unless they see different traffic")
 }

@@ -100,6 +100,19 @@ func TestVariablesOfTheTrustedProxies(t *testing.T) {
 	}
 }
 
+// TestVariablesOfSenders: who may send to a log's socket is printed as the file has it.
+func TestVariablesOfSenders(t *testing.T) {
+	setValues(t)
+	c, err := config.Parse("f", []byte(`sensors: {accesslog: {listen: "udp:192.0.2.1:514", from: ["${EG_PROXY}"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if printed := c.YAML(); !strings.Contains(printed, `from: ["${EG_PROXY}"]`) {
+		t.Error(printed)
+	}
+	readBack(t, c)
+}
+
 // TestVariablesStayText: where a variable is not expanded, a dollar is a dollar.
 func TestVariablesStayText(t *testing.T) {
 	t.Setenv("host", "no")

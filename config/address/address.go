@@ -3,6 +3,7 @@
 package address
 
 import (
+	"io/fs"
 	"net"
 	"net/netip"
 	"strconv"
@@ -39,6 +40,19 @@ func (a Address) Local() bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
+
+// Access is who of this host may connect to a unix socket: any user who may write
+// to its file. It is zero for TCP.
+type Access struct {
+	Mode  fs.FileMode
+	Group string // a name or a number; empty for that of the process
+}
+
+const (
+	// GroupMode admits the group, and OwnMode only root and the node's own user.
+	GroupMode fs.FileMode = 0o660
+	OwnMode   fs.FileMode = 0o600
+)
 
 // Forms returns how addresses of the networks are written, for an error.
 func Forms(networks []string) string {

@@ -11,6 +11,7 @@ import (
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/config"
+	"edgeguard/config/read"
 	"edgeguard/crawlers/lookup"
 )
 
@@ -113,7 +114,7 @@ func problemsOf(file string, err error) []problem {
 	return found
 }
 
-func placed(problems []config.Problem) []problem {
+func placed(problems []read.Problem) []problem {
 	var all []problem
 	for _, p := range problems {
 		all = append(all, problem{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Text, Fix: p.Fix})

@@ -55,7 +55,7 @@ func (x *examination) readable(about, file string) {
 }
 
 // access checks whether the group of a socket can be set.
-func (x *examination) access(about string, a config.Access) {
+func (x *examination) access(about string, a address.Access) {
 	if x.stranger() {
 		return // its groups are not those of the node
 	}
