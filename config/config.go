@@ -12,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/config/address"
 	"edgeguard/config/document"
+	"edgeguard/config/enforcers"
 	"edgeguard/config/fieldpath"
 	"edgeguard/config/read"
 	"edgeguard/crawlers"
@@ -40,7 +41,7 @@ type Config struct {
 	Specs             []rules.Spec // the rules as written
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors
-	Enforce           Enforce
+	Enforce           enforcers.Section
 	Floods            Floods
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified
 	Fleet             *Fleet          // nil for a node alone

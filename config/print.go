@@ -46,7 +46,7 @@ func (c *Config) YAML() string {
 	p.log(c.Log)
 	p.rules(c)
 	p.sensors(&c.Sensors)
-	p.enforce(&c.Enforce)
+	c.Enforce.Write(&p.Printer)
 	p.floods(c.Floods)
 	p.crawlers(c.Crawlers)
 	p.fleet(c.Fleet)

@@ -82,34 +82,6 @@ func (p *printer) udp(path string, u *UDP) (text string) {
 	return text
 }
 
-func (p *printer) enforce(e *Enforce) {
-	if len(e.Files) == 0 && e.HAProxy == nil && e.NFTables == nil {
-		return
-	}
-	p.Field(0, "enforce", "")
-	if len(e.Files) > 0 {
-		p.Field(1, "files", "")
-	}
-	for i, f := range e.Files {
-		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
-			p.Quote(fieldpath.Join(fieldpath.Item("enforce.files", i), "file"), f.File), f.Format, yamltext.Quote(f.Name), f.Kernel, yamltext.Duration(f.Every), onRemove(f.KeepRemoved))
-		if len(f.Reload) > 0 {
-			text += ", reload: " + yamltext.Flow(f.Reload)
-		}
-		p.Field(2, "- {file", text+"}")
-	}
-	if h := e.HAProxy; h != nil {
-		list := "acl: " + yamltext.Quote(h.ACL)
-		if h.ACL == "" {
-			list = "map: " + yamltext.Quote(h.Map)
-		}
-		p.Field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", p.Quote("enforce.haproxy.socket", h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
-	}
-	if e.NFTables != nil {
-		p.Field(1, "nftables", fmt.Sprintf("{table: %s}", yamltext.Quote(e.NFTables.Table)))
-	}
-}
-
 func (p *printer) fleet(f *Fleet) {
 	if f == nil {
 		return

@@ -41,7 +41,7 @@ func (c *Config) read(n read.Node, r *reader) {
 		"presets":         r.readPresets,
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
-		"enforce":         c.Enforce.read,
+		"enforce":         c.Enforce.Read,
 		"floods":          c.Floods.read,
 		"crawlers":        c.readCrawlers,
 		"fleet":           c.readFleet,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard/config"
+	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 )
 
@@ -45,7 +46,7 @@ func fileList(key, name string, c enforce.FileConfig, keep bool, err error) list
 
 // CheckFile returns what is wrong with a list's settings that package config
 // cannot find. It opens nothing.
-func CheckFile(f config.EnforceFile) error {
+func CheckFile(f enforcers.ListFile) error {
 	fc, err := settings(f)
 	if err == nil {
 		_, err = enforce.NewFile(fc)
@@ -54,7 +55,7 @@ func CheckFile(f config.EnforceFile) error {
 }
 
 // settings returns a list's settings for package enforce.
-func settings(f config.EnforceFile) (enforce.FileConfig, error) {
+func settings(f enforcers.ListFile) (enforce.FileConfig, error) {
 	format, err := enforce.ParseFormat(f.Format)
 	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
 }

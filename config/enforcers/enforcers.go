@@ -1,23 +1,30 @@
-package config
+// Package enforcers is the section `enforce` of a config: the lists in which a node
+// keeps its blocks for proxies and packet filters. It opens nothing that the section
+// names.
+package enforcers
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"edgeguard/config/fieldpath"
 	"edgeguard/config/read"
+	"edgeguard/config/write"
+	"edgeguard/config/yamltext"
 )
 
-// Enforce is what enforces blocks outside of the node.
-type Enforce struct {
-	Files    []EnforceFile
+// Section is what enforces blocks outside of the node.
+type Section struct {
+	Files    []ListFile
 	HAProxy  *HAProxy  // nil for none
 	NFTables *NFTables // nil for none
 }
 
-// EnforceFile is a list that is kept in a file.
-type EnforceFile struct {
+// ListFile is a list that is kept in a file.
+type ListFile struct {
 	File   string
 	Format string // one of listFormats
 	// Name is the nft table, or the beginning of the ipset names.
@@ -67,27 +74,28 @@ var (
 	listID   = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9/._+:=,~-]*$`)
 )
 
-func (e *Enforce) read(n read.Node) {
+// Read reads the section.
+func (s *Section) Read(n read.Node) {
 	n.Mapping(read.Fields{
-		"files":    func(n read.Node) { n.List(func(n read.Node) { e.Files = append(e.Files, e.readFile(n)) }) },
-		"haproxy":  e.readHAProxy,
-		"nftables": e.readNFTables,
+		"files":    func(n read.Node) { n.List(func(n read.Node) { s.Files = append(s.Files, s.readFile(n)) }) },
+		"haproxy":  s.readHAProxy,
+		"nftables": s.readNFTables,
 		"xdp":      read.ComesLater,
 	})
 }
 
-func (e *Enforce) readNFTables(n read.Node) {
+func (s *Section) readNFTables(n read.Node) {
 	n.NotActedOn()
-	e.NFTables = &NFTables{Table: "edgeguard"}
-	n.Mapping(read.Fields{"table": func(n read.Node) { e.NFTables.Table = n.Like(listName, "small letters, digits and _, at most 24") }})
+	s.NFTables = &NFTables{Table: "edgeguard"}
+	n.Mapping(read.Fields{"table": func(n read.Node) { s.NFTables.Table = n.Like(listName, "small letters, digits and _, at most 24") }})
 }
 
-func (e *Enforce) readFile(n read.Node) EnforceFile {
-	f := EnforceFile{Name: "edgeguard"}
+func (s *Section) readFile(n read.Node) ListFile {
+	f := ListFile{Name: "edgeguard"}
 	n.Mapping(read.Fields{
 		"file": func(n read.Node) {
 			f.File = n.AbsPath()
-			if slices.ContainsFunc(e.Files, func(other EnforceFile) bool { return other.File == f.File && f.File != "" }) {
+			if slices.ContainsFunc(s.Files, func(other ListFile) bool { return other.File == f.File && f.File != "" }) {
 				n.Wrong("is already written by another list", "give each its own file")
 			}
 		},
@@ -116,9 +124,9 @@ func (e *Enforce) readFile(n read.Node) EnforceFile {
 	return f
 }
 
-func (e *Enforce) readHAProxy(n read.Node) {
+func (s *Section) readHAProxy(n read.Node) {
 	h := &HAProxy{Every: everyUpdate}
-	e.HAProxy = h
+	s.HAProxy = h
 	n.Mapping(read.Fields{
 		"socket":    func(n read.Node) { h.Socket = n.AbsPath() },
 		"acl":       func(n read.Node) { h.ACL = n.Like(listID, "the path in haproxy.cfg, without spaces") },
@@ -142,4 +150,33 @@ func onRemove(keep bool) string {
 		return "keep"
 	}
 	return "empty"
+}
+
+// Write writes the section, if there is an enforcer.
+func (s *Section) Write(p *write.Printer) {
+	if len(s.Files) == 0 && s.HAProxy == nil && s.NFTables == nil {
+		return
+	}
+	p.Field(0, "enforce", "")
+	if len(s.Files) > 0 {
+		p.Field(1, "files", "")
+	}
+	for i, f := range s.Files {
+		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
+			p.Quote(fieldpath.Join(fieldpath.Item("enforce.files", i), "file"), f.File), f.Format, yamltext.Quote(f.Name), f.Kernel, yamltext.Duration(f.Every), onRemove(f.KeepRemoved))
+		if len(f.Reload) > 0 {
+			text += ", reload: " + yamltext.Flow(f.Reload)
+		}
+		p.Field(2, "- {file", text+"}")
+	}
+	if h := s.HAProxy; h != nil {
+		list := "acl: " + yamltext.Quote(h.ACL)
+		if h.ACL == "" {
+			list = "map: " + yamltext.Quote(h.Map)
+		}
+		p.Field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", p.Quote("enforce.haproxy.socket", h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
+	}
+	if s.NFTables != nil {
+		p.Field(1, "nftables", fmt.Sprintf("{table: %s}", yamltext.Quote(s.NFTables.Table)))
+	}
 }
