@@ -1,0 +1,124 @@
+// Package access decides who may speak to edgeguard as HAProxy. HAProxy's own
+// protocols have no passwords: who can connect can read what was counted and have
+// any address blocked or released. So a listener admits the processes of one user
+// of this host, over a unix socket, or the holders of a certificate, over TLS.
+//
+// The kernel vouches for both ends of a unix socket. Its file has an access list
+// that names the one user, and the credentials of each connection are compared
+// again. Mode 0666 and the credentials alone would let any user fill the queue of
+// connections; a group would require that edgeguard joins HAProxy's, and with it
+// whatever else that group may do.
+package access
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"strconv"
+)
+
+// Door is how one listener admits. Exactly one of User and TLS is set.
+type Door struct {
+	User string // a name or a number: whose processes may connect to a unix socket
+	TLS  TLS
+}
+
+// TLS is the files of a listener over TCP, in PEM.
+type TLS struct {
+	Certificate, Key string // of edgeguard, which HAProxy verifies
+	ClientCA         string // who signed the certificates of the HAProxies
+}
+
+// ErrUser is that a connection is of a process of another user.
+var ErrUser = errors.New("another user")
+
+// UID returns the number of the door's user.
+func (d Door) UID() (int, error) {
+	u, err := user.Lookup(d.User)
+	if err == nil {
+		return strconv.Atoi(u.Uid)
+	}
+	if number, err := strconv.ParseUint(d.User, 10, 31); err == nil {
+		return int(number), nil
+	}
+	return 0, fmt.Errorf("there is no user %s on this host: set `user` to that of HAProxy, which `user` in the section global of haproxy.cfg names", d.User)
+}
+
+// Open prepares a listener that was made for the owner alone: it admits the door's
+// user to the file of a unix socket, or speaks TLS over TCP. check is to be called
+// with every connection before a byte of it is read.
+func (d Door) Open(l net.Listener) (opened net.Listener, check func(net.Conn) error, err error) {
+	if l.Addr().Network() != "unix" {
+		c, err := d.TLS.config()
+		if err != nil {
+			return nil, nil, err
+		}
+		return tls.NewListener(l, c), func(net.Conn) error { return nil }, nil
+	}
+	uid, err := d.UID()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := admit(l.Addr().String(), uid); err != nil {
+		return nil, nil, err
+	}
+	return l, func(c net.Conn) error { return d.is(c, uid) }, nil
+}
+
+// is returns an error unless the process at the other end of a connection is of
+// the door's user.
+func (d Door) is(c net.Conn, uid int) error {
+	other, pid, err := credentials(c)
+	if err != nil {
+		return err
+	}
+	if other == uid {
+		return nil
+	}
+	return fmt.Errorf("%w: process %d of user %s connected, and only those of %s may: if that is HAProxy, set `user` to its user", ErrUser, pid, name(other), d.User)
+}
+
+// name returns a user's name, or its number where it has none.
+func name(uid int) string {
+	number := strconv.Itoa(uid)
+	if u, err := user.LookupId(number); err == nil {
+		return u.Username
+	}
+	return number
+}
+
+// config reads the files now, so that a mistake shows, and again for every
+// connection, so that a renewed certificate needs no reload.
+func (t TLS) config() (*tls.Config, error) {
+	if _, err := t.read(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return t.read() },
+	}, nil
+}
+
+func (t TLS) read() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s with key %s: %w: both must be PEM that edgeguard may read", t.Certificate, t.Key, err)
+	}
+	text, err := os.ReadFile(t.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("client_ca: %w", err)
+	}
+	clients := x509.NewCertPool()
+	if !clients.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("client_ca %s: it has no certificate in PEM", t.ClientCA)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+		SessionTicketsDisabled: true, // a ticket would outlive a certificate that was taken back
+	}, nil
+}
