@@ -11,6 +11,7 @@
 package access
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -36,8 +37,8 @@ type TLS struct {
 // ErrUser is that a connection is of a process of another user.
 var ErrUser = errors.New("another user")
 
-// UID returns the number of the door's user.
-func (d Door) UID() (int, error) {
+// uid returns the number of the door's user.
+func (d Door) uid() (int, error) {
 	u, err := user.Lookup(d.User)
 	if err == nil {
 		return strconv.Atoi(u.Uid)
@@ -48,25 +49,24 @@ func (d Door) UID() (int, error) {
 	return 0, fmt.Errorf("there is no user %s on this host: set `user` to that of HAProxy, which `user` in the section global of haproxy.cfg names", d.User)
 }
 
-// Open prepares a listener that was made for the owner alone: it admits the door's
-// user to the file of a unix socket, or speaks TLS over TCP. check is to be called
-// with every connection before a byte of it is read.
-func (d Door) Open(l net.Listener) (opened net.Listener, check func(net.Conn) error, err error) {
+// Enter admits a connection, or returns why not. What it returns is to be spoken over.
+type Enter func(context.Context, net.Conn) (net.Conn, error)
+
+// Open prepares a listener that was made for its owner alone, and returns how its
+// connections enter: by the user of their process, or by a handshake of TLS.
+func (d Door) Open(l net.Listener) (Enter, error) {
 	if l.Addr().Network() != "unix" {
 		c, err := d.TLS.config()
-		if err != nil {
-			return nil, nil, err
-		}
-		return tls.NewListener(l, c), func(net.Conn) error { return nil }, nil
+		return func(ctx context.Context, nc net.Conn) (net.Conn, error) {
+			t := tls.Server(nc, c)
+			return t, t.HandshakeContext(ctx)
+		}, err
 	}
-	uid, err := d.UID()
+	uid, err := d.uid()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := admit(l.Addr().String(), uid); err != nil {
-		return nil, nil, err
-	}
-	return l, func(c net.Conn) error { return d.is(c, uid) }, nil
+	return func(_ context.Context, nc net.Conn) (net.Conn, error) { return nc, d.is(nc, uid) }, admit(l.Addr().String(), uid)
 }
 
 // is returns an error unless the process at the other end of a connection is of
