@@ -97,6 +97,7 @@ var floors = map[string]floor{
 	"logline/envoylog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"logline/squidlog":          {imports: []string{"", "logline/entry", "logline/scan"}, pure: true},
 	"haproxy/access":            {},
+	"haproxy/columns":           {imports: []string{"", "rules"}, pure: true},
 	"haproxy/peers":             {imports: []string{"haproxy/varint"}, pure: true},
 	"haproxy/varint":            {pure: true},
 	"haproxy/spop":              {imports: []string{"haproxy/varint"}, pure: true},

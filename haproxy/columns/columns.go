@@ -1,0 +1,130 @@
+// Package columns finds the rules that HAProxy can count in place of a node, and writes
+// them for haproxy.cfg.
+//
+// HAProxy keeps an array of counters for each client, and peers receive the array without
+// names. So a meter is a column, and all that gives the columns their meaning is hashed
+// into the table's name: two programs with other columns have another table, and a table
+// with an unknown name counts nothing.
+package columns
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/rules"
+)
+
+const (
+	// Most is how many columns HAProxy's tables can have.
+	Most = 100
+	// KeyV4 and KeyV6 are the prefix lengths of the keys that HAProxy counts.
+	KeyV4, KeyV6 = 32, 64
+	// tablePrefix begins the names of tables with counts.
+	tablePrefix = "counts_"
+	// meaning is of the text that conditions become: another one gives columns another
+	// meaning, and so another digest.
+	meaning = "1"
+)
+
+// Columns are the columns of one table. They do not change and are safe for concurrent
+// use.
+type Columns struct {
+	List []Column
+	Left []Left
+	// Digest is 16 hex digits of a hash over the order of the columns and over all that
+	// changes what they count.
+	Digest string
+}
+
+// Column is one counter: each step of it is Cost more for the meter. Several columns may
+// be of one meter.
+type Column struct {
+	Meter int // index in Set.Meters
+	Cost  uint16
+
+	rules string // names, for people
+	terms rules.Terms
+	kind  edgeguard.Kind
+}
+
+// Left is a rule that HAProxy cannot count, with the reason as the end of a sentence
+// about the rule: "its key has more than the address".
+type Left struct{ Rule, Reason string }
+
+// Of returns the columns of the rules in force, in the order of their meters.
+func Of(set *rules.Set) *Columns {
+	c := &Columns{}
+	hash := sha256.New()
+	fmt.Fprintln(hash, meaning)
+	for i := range set.Meters {
+		m := &set.Meters[i]
+		terms := m.Terms()
+		reason := cannot(m, &terms)
+		if reason == "" && len(c.List) == Most {
+			reason = fmt.Sprintf("HAProxy's tables have at most %d counters", Most)
+		}
+		var names []string
+		for _, r := range m.Rules {
+			names = append(names, set.Rules[r].Name)
+			if reason != "" {
+				c.Left = append(c.Left, Left{set.Rules[r].Name, reason})
+			}
+		}
+		if reason != "" {
+			continue
+		}
+		fmt.Fprintln(hash, m.Fingerprint, terms.Cost)
+		c.List = append(c.List, Column{Meter: i, Cost: terms.Cost, rules: strings.Join(names, ", "), terms: terms, kind: m.Kind})
+	}
+	c.Digest = hex.EncodeToString(hash.Sum(nil)[:8])
+	return c
+}
+
+// Table returns the name of the table as haproxy.cfg declares it in its peers section;
+// empty without columns. On the wire it has a slash before it.
+func (c *Columns) Table() string {
+	if len(c.List) == 0 {
+		return ""
+	}
+	return tablePrefix + c.Digest
+}
+
+// IsTable reports whether a table's name, as haproxy.cfg declares it, is that of a table
+// with columns, of whatever rules.
+func IsTable(name string) bool { return strings.HasPrefix(name, tablePrefix) }
+
+// cannot returns why HAProxy cannot count a meter; empty if it can.
+func cannot(m *rules.Meter, t *rules.Terms) string {
+	const seen = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus
+	switch {
+	case m.Kind != edgeguard.KindRequest && m.Kind != edgeguard.KindResponse:
+		return fmt.Sprintf("it counts the kind %v, and HAProxy counts request and response", m.Kind)
+	case t.NotKinds != 0:
+		return "its match.not names a kind"
+	case t.When:
+		return "its when: is evaluated by edgeguard alone"
+	case m.Distinct != 0:
+		return "it counts different values, and HAProxy counts requests"
+	case len(m.Attributes) > 0:
+		return "its key has more than the address"
+	case m.V6 > KeyV6:
+		return fmt.Sprintf("its key has %d bits of an IPv6 address, and HAProxy counts by /%d", m.V6, KeyV6)
+	case t.Costs:
+		return "its cost depends on the request"
+	case t.Fields&^seen != 0:
+		return fmt.Sprintf("its match asks for %v", t.Fields&^seen)
+	}
+	for _, texts := range []rules.Texts{t.Host, t.Method, t.Path} {
+		for _, glob := range append(texts.Any[:len(texts.Any):len(texts.Any)], texts.None...) {
+			if strings.ContainsFunc(strings.Join(glob, ""), isControl) {
+				return "its match has a control character"
+			}
+		}
+	}
+	return ""
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
