@@ -107,6 +107,7 @@ var floors = map[string]floor{
 	"sensor/packet":             {imports: []string{"", "internal/unsafetext"}},
 	"sensor/clientaddr":         {imports: []string{""}, pure: true},
 	"sensor/httpauth":           {imports: []string{"", "sensor/clientaddr", "internal/lobby", "internal/unsafetext"}},
+	"sensor/spoe":               {imports: []string{"", "haproxy/spop", "internal/lobby", "internal/unsafetext"}},
 	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth"}},
 	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile", "internal/unixsocket"}},
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
