@@ -223,7 +223,7 @@ func TestRefused(t *testing.T) {
 	}
 	_, hit := n.list.Ask(start, netip.MustParseAddr("203.0.113.7"))
 	for range 3 {
-		hit.Refused(start.Add(time.Second))
+		hit.Refused(start.Add(time.Second), 1)
 	}
 	if status, _ := s.write(t, "PATCH", path, `{"for":"2h"}`); status != http.StatusOK {
 		t.Fatalf("PATCH: %d", status)

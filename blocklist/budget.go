@@ -323,12 +323,12 @@ func (l *List) SetMost(most int) {
 	}
 }
 
-func (s *seat) note(now int64) (nth uint32) {
+func (s *seat) note(now int64, events uint32) (nth uint32) {
 	if s.last.Load() < now {
 		s.last.Store(now)
 	}
 	if s.refused.Load() < math.MaxUint32>>1 {
-		return s.refused.Add(1)
+		return s.refused.Add(min(events, math.MaxUint32>>2))
 	}
 	return 0
 }

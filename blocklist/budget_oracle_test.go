@@ -76,7 +76,7 @@ func TestEvictionAgainstScan(t *testing.T) {
 			if d.IntN(2) == 0 {
 				a := d.addr()
 				if found, b := l.Ask(now, a); found == Blocked {
-					b.Refused(now)
+					b.Refused(now, 1)
 					slow.refused[b.Block().Prefix]++
 					slow.last[b.Block().Prefix] = now
 				}

@@ -100,7 +100,7 @@ func besieged(t *testing.T, flood flooder, asks int) (stay int) {
 func ask(l *List, p netip.Prefix, now time.Time, times int) {
 	for range times {
 		if standing, b := l.Ask(now, p.Addr()); standing == Blocked {
-			b.Refused(now)
+			b.Refused(now, 1)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestRefusedBesideEvictions(t *testing.T) {
 		defer close(done)
 		for i := range 20_000 {
 			if standing, b := l.Ask(epoch, host(i%400).Addr()); standing == Blocked {
-				b.Refused(epoch)
+				b.Refused(epoch, 1)
 			}
 		}
 	}()
@@ -301,7 +301,7 @@ func BenchmarkEvict(b *testing.B) {
 			for i := n; b.Loop(); i++ {
 				if r.IntN(10) == 0 {
 					if standing, blk := l.Ask(epoch, host(r.IntN(i)).Addr()); standing == Blocked {
-						blk.Refused(epoch)
+						blk.Refused(epoch, 1)
 					}
 				}
 				if _, err := l.Merge(edgeguard.Block{Prefix: host(i), Until: epoch.Add(time.Hour), Version: 1}, epoch); err != nil {
@@ -319,7 +319,7 @@ func BenchmarkRefused(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				if _, blk := l.Ask(epoch, addrs[i&(probeCount-1)]); blk != nil {
-					blk.Refused(epoch)
+					blk.Refused(epoch, 1)
 				}
 			}
 		})

@@ -134,10 +134,12 @@ func (h *Hit) Block() *edgeguard.Block {
 	return &h.block
 }
 
-// Refused counts an event that this node refused at now because of the block, and
-// returns the number of such events with it; 0 once there are too many to count. It
+// Refused counts events that this node refused at now because of the block, and
+// returns the number of such events with them; 0 once there are too many to count. It
 // takes no lock.
-func (h *Hit) Refused(now time.Time) (nth uint32) { return h.seat.note(nanos(now)) }
+func (h *Hit) Refused(now time.Time, events uint32) (nth uint32) {
+	return h.seat.note(nanos(now), events)
+}
 
 // Empty reports whether nothing is blocked, allowed or protected, so that
 // Find has nothing to say of any address.

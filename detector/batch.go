@@ -170,7 +170,7 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 		if !blocked && !d.exact && !(b.known | b.over).has(i) {
 			continue
 		}
-		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i], batched: true}
+		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i], batched: true, events: 1}
 		if blocked {
 			c.look()
 		} else if b.known.has(i) {

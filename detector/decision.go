@@ -25,6 +25,7 @@ type decision struct {
 	moment
 	early, late bool
 	inline      bool // a client waits for the verdict, and Retry-After may be sent
+	elsewhere   bool // another program counted what this decides, and nothing but the address is known
 	batched     bool // all was counted before, except for exact meters
 
 	standing blocklist.Standing
@@ -32,6 +33,8 @@ type decision struct {
 	block    *edgeguard.Block // that of hit
 	made     bool             // a rule has blocked for this event
 	changed  bool             // this event made or extended a block
+
+	events uint32 // how many events this decides: of those elsewhere, many with the same verdict
 
 	// over are the counts of which a rule has something to say; more are those
 	// for which over has no room.
@@ -69,7 +72,7 @@ type excess struct {
 
 // open begins a decision: it fixes the seconds.
 func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
-	*c = decision{d: d, event: event, now: now}
+	*c = decision{d: d, event: event, now: now, events: 1}
 	c.moment, c.early = newMoment(now, event.Time)
 }
 
@@ -191,7 +194,7 @@ func (c *decision) weigh(i int, n *overCount) {
 	if seen.rest > 0 {
 		seen = seen.as(r.Scope)
 	}
-	r.weigh(seen)
+	r.weigh(seen, c.events)
 	if seen.count <= r.Limit {
 		if seen.count >= r.near {
 			c.sampleNear(m, r, seen)
@@ -343,7 +346,7 @@ func (c *decision) node() string {
 func (c *decision) settle() edgeguard.Verdict {
 	switch {
 	case c.standing == blocklist.Blocked:
-		if nth := c.hit.Refused(c.now); nth%sampleEvery == 1 || c.made {
+		if nth := c.hit.Refused(c.now, c.events); nth%sampleEvery == 1 || c.made {
 			c.sample(c.block.Prefix, c.block.Until)
 		}
 	case c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed:

@@ -29,7 +29,7 @@ func nearOf(c *Config, r *rules.Rule) uint32 {
 
 // sample passes the event on as one of the key or block with this prefix.
 func (c *decision) sample(prefix netip.Prefix, until time.Time) {
-	if take := c.d.config.Sample; take != nil {
+	if take := c.d.config.Sample; take != nil && !c.elsewhere {
 		take(c.now, prefix, c.event, until)
 	}
 }

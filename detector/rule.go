@@ -43,14 +43,14 @@ func newRule(c *Config, r *rules.Rule) rule {
 	return out
 }
 
-// weigh counts the event for each candidate.
-func (r *rule) weigh(n count) {
+// weigh counts events for each candidate.
+func (r *rule) weigh(n count, events uint32) {
 	for i := range r.tallies {
 		limit := r.Candidates[i].Limit
 		if n.count <= limit {
 			continue
 		}
-		r.tallies[i].over.Add(1)
+		r.tallies[i].over.Add(uint64(events))
 		if n.crossed(limit) {
 			r.tallies[i].crossings.Add(1)
 		}

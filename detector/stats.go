@@ -44,7 +44,7 @@ type notes struct {
 // sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
 	if n.seen++; crowd.Sampled(n.seen) && isRequest(event) {
-		d.statistics.crowds.Note(at.nowSec, event.Addr, spared)
+		d.statistics.crowds.Note(at.nowSec, event.Addr, spared, 1)
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 		s.spared.Add(1)
 	}
 	if crowd.Sampled(seen) && isRequest(c.event) {
-		s.crowds.Note(c.nowSec, c.event.Addr, spared)
+		s.crowds.Note(c.nowSec, c.event.Addr, spared, 1)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestFloodIsPublishedPaced(t *testing.T) {
 	for i := range hot {
 		addr := floodAddr(rate*seconds - 1 - 7*i)
 		if _, hit := a.list.Ask(time.Now(), addr); hit != nil {
-			hit.Refused(time.Now())
+			hit.Refused(time.Now(), 1)
 		}
 	}
 	b.eventually(t, "the blocks that refused something", func() bool {

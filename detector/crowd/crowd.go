@@ -4,6 +4,7 @@ package crowd
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"sync"
 )
@@ -34,15 +35,29 @@ func (s *Crowds) of(addr netip.Addr) *crowd {
 	return &s.all[h*0xff51afd7ed558ccd>>58]
 }
 
-// Note notes a request that was sampled at the second now, one of those for which
-// [Sampled] is true. spared says that the address may not be blocked.
-func (s *Crowds) Note(now uint32, addr netip.Addr, spared bool) {
+// SampledOf returns how many of the next n of a running count are sampled.
+func SampledOf(count, n uint64) uint32 {
+	sampled := n >> sampleBits
+	for i := range n & (1<<sampleBits - 1) {
+		if Sampled(count + i) {
+			sampled++
+		}
+	}
+	return uint32(min(sampled, math.MaxUint32))
+}
+
+// Note notes requests of one address that were sampled at the second now: of those
+// that it made, every eighth. spared says that the address may not be blocked.
+func (s *Crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32) {
 	c := s.of(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.majority.note(now/dominanceSpan, addr, spared)
+	c.majority.note(now/dominanceSpan, addr, spared, requests)
 	if c.recent == nil {
 		c.recent = new(recent)
 	}
-	c.recent.note(now/recentWidth, addr, spared)
+	c.recent.note(now/recentWidth, addr, spared, requests)
 }
+
+// sum returns a + b, and the greatest number where that is more.
+func sum(a, b uint32) uint32 { return a + min(b, math.MaxUint32-a) }

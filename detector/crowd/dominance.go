@@ -31,27 +31,27 @@ type ballot struct {
 
 // most is how many of the votes can have been the leader's: exactly how many
 // there were if it led from the beginning.
-func (b *ballot) most() uint32 { return (b.cast + b.votes) / 2 }
+func (b *ballot) most() uint64 { return (uint64(b.cast) + uint64(b.votes)) / 2 }
 
-// note samples one request.
-func (m *dominance) note(span uint32, addr netip.Addr, spared bool) {
+// note notes sampled requests of one address.
+func (m *dominance) note(span uint32, addr netip.Addr, spared bool, requests uint32) {
 	if span > m.span {
 		m.ended = m.at(span)
 		m.current, m.span = ballot{}, span
 	}
 	b := &m.current
-	b.seen++
+	b.seen = sum(b.seen, requests)
 	if spared {
 		return
 	}
-	b.cast++
+	b.cast = sum(b.cast, requests)
 	switch {
 	case b.addr == addr:
-		b.votes++
-	case b.votes == 0:
-		b.addr, b.votes = addr, 1
+		b.votes = sum(b.votes, requests)
+	case b.votes < requests:
+		b.addr, b.votes = addr, requests-b.votes
 	default:
-		b.votes--
+		b.votes -= requests
 	}
 }
 
@@ -73,13 +73,13 @@ func (m *dominance) at(span uint32) ballot {
 // ok is false for a minute with less than about a thousand requests.
 func (s *Crowds) Dominant(now uint32) (addr netip.Addr, share float64, ok bool) {
 	span := now / dominanceSpan
-	var seen, most uint32
+	var seen, most uint64
 	for i := range s.all {
 		c := &s.all[i]
 		c.mu.Lock()
 		b := c.majority.at(span)
 		c.mu.Unlock()
-		seen += b.seen
+		seen += uint64(b.seen)
 		if n := b.most(); n > most {
 			addr, most = b.addr, n
 		}

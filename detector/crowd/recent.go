@@ -26,9 +26,9 @@ type recentSlot struct {
 	from   [recentKept][16]byte
 }
 
-// note counts one request in a slot. One whose slot is no longer kept is late and
-// left out.
-func (r *recent) note(slot uint32, addr netip.Addr, spared bool) {
+// note notes sampled requests of one address in a slot. Those whose slot is no longer
+// kept are late and left out.
+func (r *recent) note(slot uint32, addr netip.Addr, spared bool, requests uint32) {
 	s := &r.slots[slot%recentSlots]
 	switch {
 	case s.number > slot:
@@ -36,21 +36,43 @@ func (r *recent) note(slot uint32, addr netip.Addr, spared bool) {
 	case s.number < slot:
 		*s = recentSlot{number: slot}
 	}
-	s.seen++
+	s.seen = sum(s.seen, requests)
 	if spared {
 		return
 	}
-	// Algorithm R (Vitter, Random Sampling with a Reservoir, 1985). What it
-	// draws is a hash of a running count: a pure package has no generator, and
-	// no client gains by knowing which of its requests is kept.
+	for range min(requests, recentKept) {
+		r.choose(s, addr)
+	}
+	if requests > recentKept {
+		r.chooseMany(s, addr, requests-recentKept)
+	}
+}
+
+// choose keeps an address or not, by Algorithm R (Vitter, Random Sampling with a
+// Reservoir, 1985). What it draws is a hash of a running count: a pure package has no
+// generator, and no client gains by knowing which of its requests is kept.
+func (r *recent) choose(s *recentSlot, addr netip.Addr) {
 	place := uint64(s.asked)
-	s.asked++
+	s.asked = sum(s.asked, 1)
 	if place >= recentKept {
 		r.drawn++
 		place = mix(r.drawn) % uint64(s.asked)
 	}
 	if place < recentKept {
 		s.from[place] = addr.As16()
+	}
+}
+
+// chooseMany is choose for many requests of one address, where all places are taken:
+// each place becomes the address's with the chance that the last of all that were
+// asked is one of them.
+func (r *recent) chooseMany(s *recentSlot, addr netip.Addr, requests uint32) {
+	s.asked = sum(s.asked, requests)
+	for place := range s.from {
+		r.drawn++
+		if mix(r.drawn)%uint64(s.asked) < uint64(requests) {
+			s.from[place] = addr.As16()
+		}
 	}
 }
 
