@@ -202,7 +202,7 @@ func TestFleetWideAllowances(t *testing.T) {
 	a.allow("203.0.113.0/24", 0) // behind it in the queue
 	b.eventually("the other one came", func() bool { return b.allows("203.0.113.9") })
 	syncs := a.fleet().Syncs
-	a.Node.fleet.link().Resync()
+	a.Node.fleet.Resync()
 	a.eventually("the list was offered", func() bool { return a.fleet().Syncs > syncs })
 	if !a.allows("198.51.100.9") || b.allows("198.51.100.9") || b.fleet().Rejected != 0 {
 		t.Errorf("here %v, there %v, refused there: %d", a.allows("198.51.100.9"), b.allows("198.51.100.9"), b.fleet().Rejected)

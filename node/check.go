@@ -9,8 +9,8 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/logline"
+	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
-	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
 )
@@ -39,7 +39,7 @@ func Check(c *config.Config) error {
 		note("enforce.files", i, lists.CheckFile(f))
 	}
 	if c.Fleet != nil {
-		client, err := redis.Dial(RedisConfig(c, "")) // it does not connect yet
+		client, err := redis.Dial(fleetlink.RedisConfig(c, "")) // it does not connect yet
 		if err == nil {
 			_ = client.Close()
 		}
@@ -61,14 +61,4 @@ func checkLog(l config.AccessLog) error {
 	}
 	_, err = accesslog.NewFollower(accesslog.FollowConfig{Live: live, File: name})
 	return err
-}
-
-// longestWindow returns the longest window of the rules: how long blocks that
-// have ended are remembered.
-func longestWindow(set *rules.Set) time.Duration {
-	longest := rules.DefaultWindow
-	for i := range set.Meters {
-		longest = max(longest, set.Meters[i].Window)
-	}
-	return longest
 }

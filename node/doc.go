@@ -4,7 +4,7 @@
 //
 //	sensors.go (auth, logs) ──▶ pipeline ──▶ journal.go ──▶ log, adminapi.go
 //	                               │
-//	                           blocklist ──▶ lists, fleetlink.go
+//	                           blocklist ──▶ lists, fleetlink
 //
 // A [Node] is made of parts, each of which holds only what it uses; wiring.go
 // connects them. Listeners, logs, enforcers and the link to the fleet are

@@ -405,9 +405,6 @@ func TestReloadLeavesFleet(t *testing.T) {
 	if f := a.view().Stats().Fleet; f != nil {
 		t.Errorf("a node alone shows %+v", f)
 	}
-	if width := a.Node.fleet.peer.Width(1); width != 0 { // an explanation that began before
-		t.Errorf("a node alone has a meter of the fleet: %d s", width)
-	}
 	b.eventually("the fleet has what it counted", func() bool {
 		x, err := b.desk().Explain(t.Context(), netip.MustParseAddr("203.0.113.40"))
 		return err == nil && x.Rules[0].Fleet != nil && x.Rules[0].Fleet.Count == 3

@@ -75,17 +75,17 @@ func (h *housekeeping) observeClock() {
 func (n *Node) housekeeping() *housekeeping {
 	hidden := &checks.Hidden{Current: n.pipeline.Current, Alarms: n.alarms}
 	dominant := &checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}
-	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.resync, changed: n.admin.held}
+	held := &heldCheck{pipeline: n.pipeline, quarantine: n.quarantine, alarms: n.alarms, log: n.options.Log, resync: n.fleet.Resync, changed: n.admin.held}
 	nodes := &checks.Nodes{Current: n.pipeline.Current, Alarms: n.alarms}
 	claims := &checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}
-	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.peer.Records, Alarms: n.alarms}
+	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
-			n.alarms.Again, n.sweep, n.fleet.follow, held.check, nodes.Check, room.Check, claims.Check, flood.Check, n.enforcers.Check,
+			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, claims.Check, flood.Check, n.enforcers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},

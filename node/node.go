@@ -15,6 +15,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
+	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/sockets"
@@ -34,7 +35,7 @@ import (
 // is never held while the list is changed, only while it is read.
 //
 // These are leaves: supervisor.Group.figures, alarm.Tracker.mu (its listener is
-// called after the unlock), positions.mu, heartbeats.mu, and those of the
+// called after the unlock), positions.mu, fleetlink.heartbeats.mu, and those of the
 // sockets, the lists' record, the runners and the link. The journal is a channel.
 //
 // A reload through the admin API that changes its own listener waits for its own
@@ -55,7 +56,7 @@ type Node struct {
 	sockets    *sockets.Sockets
 	sensors    *sensors
 	enforcers  *lists.Enforcers
-	fleet      *fleet
+	fleet      *fleetlink.Side
 	admin      *adminAPI
 	lifecycle  lifecycle
 }
@@ -125,7 +126,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	n.protected.look()
-	n.resumeBoot(n.store.restore())
+	n.fleet.Resume(n.store.restore())
 	n.enforcers.Load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
@@ -161,7 +162,7 @@ func (n *Node) settle(c *config.Config) {
 	n.enforcers.Settle(base, c)
 	n.sensors.settle(base, c, connections)
 	n.admin.settle(base, c)
-	n.fleet.settle(base, c)
+	n.fleet.Settle(base, c)
 	n.sockets.Keep(addresses(c))
 }
 
@@ -174,8 +175,8 @@ func (n *Node) drain() {
 	n.lifecycle.changing.Lock()
 	defer n.lifecycle.changing.Unlock()
 	n.sensors.stop()
-	n.fleet.links.Stop() // it pushes the last counts
-	n.markBoot(n.store.save())
+	n.fleet.Stop() // it pushes the last counts
+	n.fleet.Mark(n.store.save())
 	n.enforcers.Stop()
 	n.admin.listeners.Stop()
 	n.lifecycle.base = nil

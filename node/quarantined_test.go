@@ -112,7 +112,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	held := 0
 	for k := range clients {
 		now := a.clock.Now()
-		_, err := a.Node.fleet.peer.Merge(edgeguard.Block{
+		_, err := a.quarantine.Admit(now, a.pipeline.Current().Detector, edgeguard.Block{
 			Prefix: netip.MustParsePrefix(fmt.Sprintf("203.0.0.%d/32", 1+k)), Rule: "site", Origin: "edge-z",
 			Since: now, Until: now.Add(time.Hour), Version: 1,
 		}, blocklist.Trust{})
@@ -147,7 +147,7 @@ func TestHeldInFleet(t *testing.T) {
 		return strings.Contains(strings.Join(b.view().Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and await confirmation")
 	})
 	syncs := b.fleet().Syncs
-	b.Node.fleet.link().Resync()
+	b.Node.fleet.Resync()
 	b.eventually("the list was read again", func() bool { return b.fleet().Syncs > syncs })
 	if s := b.quarantine.Stats(); s.Held != 2 || s.Total != 2 || b.fleet().Rejected != 0 || b.fleet().Held != 2 {
 		t.Errorf("after a full read: %+v, %+v", s, b.fleet())

@@ -76,7 +76,7 @@ func (n *Node) reload() error {
 		return err
 	}
 	if c.Fleet == nil {
-		n.fleet.links.Stop() // it pushes what the next generation does not count
+		n.fleet.Stop() // it pushes what the next generation does not count
 	}
 	c = n.lifecycle.overlay.On(c)
 	n.pipeline.Replace(n.clock.Now(), c)
@@ -89,7 +89,7 @@ func (n *Node) reload() error {
 	n.protected.look()
 	n.settle(c)
 	n.enforcers.Refresh() // the allowlist or the mode may be another; those that left have ended
-	n.fleet.resync()      // the previous allowlist may have refused blocks
+	n.fleet.Resync()      // the previous allowlist may have refused blocks
 	if err := n.admin.readTokens(); err != nil {
 		n.options.Log.Warn(err.Error())
 	}

@@ -22,6 +22,7 @@ import (
 	"edgeguard/node/crawling"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
+	"edgeguard/node/fleetlink"
 	"edgeguard/node/historyfile"
 	"edgeguard/node/lists"
 	"edgeguard/node/overlay"
@@ -42,8 +43,8 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.journal = newJournal(n.options.Log, n.clock.Epoch)
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
-	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: longestWindow(c.Rules), Most: c.MaxBlocks})
-	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.ask(b) })
+	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
+	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
 	kept := samples.New(c.Samples, samples.Room(c.Memory, c.Samples))
@@ -60,16 +61,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
 		Now: n.clock.Now, Alarms: n.alarms, Log: n.options.Log, State: c.State,
 	})
-	name := newBoot(fmt.Sprintf("%016x", boot))
-	n.fleet = &fleet{
-		version: n.options.Version, boot: name, run: fmt.Sprintf("%08x", uint32(boot)), links: supervisor.Group[*fleetLink]{Config: s}, log: n.options.Log,
-		peer: &peer{
-			pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, protected: n.protected, clock: n.clock, alarms: n.alarms,
-			evidence: n.store.evidence.Kept, touch: n.store.touch, boot: name,
-		},
-	}
-	n.fleet.asker.Look = n.fleet.look
-	n.fleet.figures = figures.New(func() figures.Figures { return n.admin.status.Own() })
+	n.fleet = fleetlink.New(fleetlink.Config{
+		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
+		Own: n.protected.own, UsePeers: n.protected.usePeers, Touch: n.store.touch, Version: n.options.Version, Boot: boot, State: c.State,
+		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
+		Figures:    func() figures.Figures { return n.admin.status.Own() },
+	})
 	n.wireAdmin(s, c)
 }
 
@@ -105,13 +102,12 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 			view.Record(admin.Audit{Who: who, Action: action, Target: rule, Detail: detail, Result: "ok"})
 		},
 	})
-	n.fleet.thresholds = n.lifecycle.overlay.Fleet()
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
 				Control: n.lifecycle.overlay, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
-				publish: func() { n.fleet.sign() },
+				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,
 		},
@@ -131,8 +127,8 @@ func (n *Node) sources() status.Sources {
 		Layers:  func(rule string) (*tune.Overlay, *tune.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
 		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
-		Minute: func() rates.Minute { return n.admin.rates.Minute() }, Said: n.fleet.said,
-		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.nodes, Shares: n.fleet.shares, Held: n.fleet.held,
+		Minute: func() rates.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said,
+		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.Nodes, Shares: n.fleet.Shares, Held: n.fleet.Held,
 	}
 }
 
@@ -157,7 +153,7 @@ func (n *Node) report(s *admin.Stats) {
 	s.Flood = n.pipeline.Flood.Figures()
 	n.sensors.report(s)
 	n.enforcers.Report(s)
-	n.fleet.links.Report(s)
+	n.fleet.Report(s)
 }
 
 // changed is called with every change of the blocklist, on the goroutine that
@@ -172,7 +168,7 @@ func (n *Node) changed(b edgeguard.Block) {
 	n.pipeline.Samples().Changed(b, n.clock.Now())
 	n.journal.add(entry{block: &b})
 	n.store.touch()
-	n.fleet.publish(b)
+	n.fleet.Publish(b)
 	if !n.pipeline.Current().Config.Monitor {
 		n.enforcers.Changed(b)
 	}
@@ -186,7 +182,7 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 	n.journal.add(entry{block: &b, expired: expired})
 	n.store.touch()
 	if !expired { // a node that knows the allowance knows its end
-		n.fleet.publish(b)
+		n.fleet.Publish(b)
 	}
 	n.enforcers.Refresh()
 }

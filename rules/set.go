@@ -1,6 +1,10 @@
 package rules
 
-import "edgeguard"
+import (
+	"time"
+
+	"edgeguard"
+)
 
 // Set is what [Compile] makes: rules in the order of their specs, and the
 // meters that they share. It does not change and is safe for concurrent use.
@@ -30,4 +34,14 @@ func (s *Set) Kinds() edgeguard.Kind {
 		kinds |= s.Meters[i].Kind
 	}
 	return kinds
+}
+
+// LongestWindow returns the longest window of the meters: how long blocks that have
+// ended are remembered.
+func (s *Set) LongestWindow() time.Duration {
+	longest := DefaultWindow
+	for i := range s.Meters {
+		longest = max(longest, s.Meters[i].Window)
+	}
+	return longest
 }

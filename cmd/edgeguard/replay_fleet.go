@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 
 	"edgeguard/config"
-	"edgeguard/node"
+	"edgeguard/node/fleetlink"
 	"edgeguard/replay"
 )
 
@@ -20,7 +20,7 @@ func fleetOf(address string, c *config.Config) replay.Fleet {
 	if len(f.Redis) == 0 || f.Redis[0] != address {
 		f.Redis, f.Cluster, f.Sentinel = []string{address}, false, ""
 	}
-	r := node.RedisConfig(c, buildVersion())
+	r := fleetlink.RedisConfig(c, buildVersion())
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	r.Namespace = "replay-" + hex.EncodeToString(id[:])

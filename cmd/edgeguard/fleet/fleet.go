@@ -14,7 +14,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
-	"edgeguard/node"
+	"edgeguard/node/fleetlink"
 )
 
 // patience is how long a command waits for Redis in all.
@@ -75,7 +75,7 @@ func (r *reach) settings() (redis.Config, error) {
 		c.Fleet = config.DefaultFleet()
 	}
 	r.keyFile = c.Fleet.KeyFile
-	rc := node.RedisConfig(c, r.env.Version)
+	rc := fleetlink.RedisConfig(c, r.env.Version)
 	if r.address != "" {
 		rc.Addresses, rc.Cluster, rc.Sentinel = []string{r.address}, false, ""
 	}

@@ -1,4 +1,4 @@
-package node
+package fleetlink
 
 import (
 	"edgeguard/aggregator/redis"
@@ -14,6 +14,6 @@ func RedisConfig(c *config.Config, version string) redis.Config {
 		PasswordFile: f.PasswordFile, LoaderFile: f.LoaderFile, KeyFile: f.KeyFile, Require: f.RequireKey,
 		TLS:       endpoint.TLS{CA: f.TLS.CAFile, Cert: f.TLS.CertFile, Key: f.TLS.KeyFile, Name: f.TLS.ServerName},
 		Namespace: f.Namespace, Partitions: f.Partitions, Push: f.Push, MaxSkew: f.MaxSkew,
-		Retention: longestWindow(c.Rules), Node: c.Node, Version: version, Monitor: c.Monitor,
+		Retention: c.Rules.LongestWindow(), Node: c.Node, Version: version, Monitor: c.Monitor,
 	}
 }

@@ -1,9 +1,8 @@
-package node
+package fleetlink
 
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -39,16 +38,16 @@ func (b *boot) renew(id string) bool {
 	return true
 }
 
-// resumeBoot decides whether the node keeps the boot of the process before, from
+// Resume decides whether the node keeps the boot of the process before, from
 // which it has loaded a state; l is nil if there is none. The marker is removed
 // in any case, before anything is pushed.
-func (n *Node) resumeBoot(l *snapshot.Loaded) {
-	if n.store.path == "" {
+func (f *Side) Resume(l *snapshot.Loaded) {
+	if f.peer.State == "" {
 		return
 	}
-	now, c := n.clock.Now(), n.pipeline.Current().Config
-	m, err := snapshot.ReadMarker(filepath.Dir(n.store.path))
-	member := n.pipeline.Current().Member
+	now, c := f.peer.Clock.Now(), f.peer.Pipeline.Current().Config
+	m, err := snapshot.ReadMarker(f.peer.State)
+	member := f.peer.Pipeline.Current().Member
 	if l == nil || member == nil {
 		return
 	}
@@ -56,33 +55,33 @@ func (n *Node) resumeBoot(l *snapshot.Loaded) {
 	if err != nil {
 		why = err.Error()
 	} else {
-		why = m.Refuses(c.Node, c.Fleet.Namespace, l, now, longestWindow(c.Rules))
+		why = m.Refuses(c.Node, c.Fleet.Namespace, l, now, c.Rules.LongestWindow())
 	}
 	if why == "" {
-		n.fleet.boot.id.Store(&m.Boot)
-		n.fleet.boot.kept, n.fleet.boot.stopped = true, m.Redis
+		f.peer.boot.id.Store(&m.Boot)
+		f.peer.boot.kept, f.peer.boot.stopped = true, m.Redis
 		member.Totals.KeepBoot(now, m.Since)
 		return
 	}
 	member.Totals.Restored(now)
 	if !errors.Is(err, fs.ErrNotExist) {
-		n.options.Log.Info("the boot in the fleet is new", "because", why)
+		f.peer.Log.Info("the boot in the fleet is new", "because", why)
 	}
 }
 
-// markBoot writes that the node has ended cleanly: its state, whose checksum this
+// Mark writes that the node has ended cleanly: its state, whose checksum this
 // is, has all that it pushed. Without a marker the next process draws a new boot.
-func (n *Node) markBoot(sum uint64) {
-	member, c := n.pipeline.Current().Member, n.pipeline.Current().Config
+func (f *Side) Mark(sum uint64) {
+	member, c := f.peer.Pipeline.Current().Member, f.peer.Pipeline.Current().Config
 	if member == nil || sum == 0 {
 		return
 	}
 	wall := clockguard.Read()
-	err := snapshot.WriteMarker(filepath.Dir(n.store.path), snapshot.Marker{
-		Boot: n.fleet.boot.String(), Node: c.Node, Namespace: c.Fleet.Namespace, Ended: n.clock.Epoch(n.clock.Now()).Round(0),
-		Redis: wall.Wall.Add(time.Duration(n.fleet.peer.redisAhead.Load())), Snapshot: sum, Since: member.Totals.Since(),
+	err := snapshot.WriteMarker(f.peer.State, snapshot.Marker{
+		Boot: f.peer.boot.String(), Node: c.Node, Namespace: c.Fleet.Namespace, Ended: f.peer.Clock.Epoch(f.peer.Clock.Now()).Round(0),
+		Redis: wall.Wall.Add(time.Duration(f.peer.redisAhead.Load())), Snapshot: sum, Since: member.Totals.Since(),
 	})
 	if err != nil {
-		n.options.Log.Warn("the boot in the fleet will be new after the restart", "error", err)
+		f.peer.Log.Warn("the boot in the fleet will be new after the restart", "error", err)
 	}
 }

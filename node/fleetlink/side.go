@@ -1,0 +1,284 @@
+// Package fleetlink is a node's part in its fleet: the link to Redis as a service,
+// what the link asks of the node, and what the node knows of the others.
+//
+// It decides nothing itself: package aggregator knows what is pushed, and package
+// quarantine what waits.
+package fleetlink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/holders"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/quarantine"
+	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/roster"
+	"edgeguard/blocklist"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
+	"edgeguard/node/evidence"
+	"edgeguard/node/heldon"
+	"edgeguard/node/overlay"
+	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
+	"edgeguard/rules"
+)
+
+// Config is what of a node its part in the fleet uses.
+type Config struct {
+	Pipeline   *pipeline.Pipeline
+	List       *blocklist.List
+	Quarantine *quarantine.Quarantine
+	Evidence   *evidence.Kept
+	Clock      *clockguard.Clock
+	Alarms     *alarm.Tracker
+	Log        *slog.Logger
+	Own        func() []netip.Addr       // addresses of this host that others must not block
+	UsePeers   func(peers *checks.Peers) // puts the other nodes' addresses in force
+	Touch      func()                    // has the state saved soon
+	Thresholds func() overlay.FleetPart
+	Figures    func() figures.Figures // of this node
+	Version    string
+	Boot       uint64 // names this run in the fleet
+	State      string // the folder in which a boot outlives a restart; empty: it does not
+}
+
+// Side is a node's side of the link to its fleet; a node alone has no link. It is safe for
+// concurrent use.
+type Side struct {
+	peer    *peer
+	run     string // tells this process from another under its boot
+	links   supervisor.Group[*service]
+	asker   heldon.Asker
+	figures *figures.Board
+}
+
+// New returns a node's part in the fleet. Nothing is connected before Settle.
+func New(c Config) *Side {
+	f := &Side{
+		peer: &peer{Config: c, boot: newBoot(fmt.Sprintf("%016x", c.Boot))}, run: fmt.Sprintf("%08x", uint32(c.Boot)),
+		links:   supervisor.Group[*service]{Config: supervisor.Config{Alarms: c.Alarms, Now: c.Clock.Now}},
+		figures: figures.New(c.Figures),
+	}
+	f.asker.Look = f.look
+	return f
+}
+
+// Settle makes the link that runs that of the config. The boot is the
+// process's own and outlives a reload: what was pushed under it must not be
+// pushed under another.
+func (f *Side) Settle(ctx context.Context, c *config.Config) {
+	var want []*service
+	f.peer.List.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
+	if c.Fleet != nil {
+		rc, key := f.config(c)
+		link, err := redis.New(rc, f.peer)
+		if err != nil {
+			f.peer.Alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
+		} else {
+			want = append(want, &service{key: key, Link: link, peer: f.peer})
+			f.announce(&rc, key)
+		}
+	}
+	f.links.Settle(ctx, want)
+}
+
+// config returns the settings of the link, and what tells them from others.
+func (f *Side) config(c *config.Config) (rc redis.Config, key string) {
+	rc = RedisConfig(c, f.peer.Version)
+	rc.Boot, rc.Run = f.peer.boot.String(), f.run
+	key = fmt.Sprintf("fleet %+v", rc)
+	rc.Figures = f.figures
+	rc.Stopped, f.peer.boot.stopped = f.peer.boot.stopped, time.Time{} // a later link follows this process's own
+	rc.Thresholds = f.peer.Thresholds()
+	return rc, key
+}
+
+// Records returns the records of the list that concern the other nodes.
+func (f *Side) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return f.peer.Records() }
+
+// Stop ends the link, which pushes the last counts.
+func (f *Side) Stop() { f.links.Stop() }
+
+// Report adds how the link works.
+func (f *Side) Report(out *admin.Stats) { f.links.Report(out) }
+
+// announce logs which fleet a link joins, unless it does already.
+func (f *Side) announce(rc *redis.Config, key string) {
+	if running := f.links.All(); len(running) == 0 || running[0].key != key {
+		f.peer.Log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot, "boot_kept", f.peer.boot.kept, "key", keyOf(rc))
+	}
+}
+
+// keyOf says whether what a node says in its fleet can be told from what others write
+// into Redis.
+func keyOf(rc *redis.Config) string {
+	switch {
+	case rc.KeyFile == "":
+		return "none: who can write to Redis can speak for a node"
+	case rc.Require:
+		return "require " + rc.KeyFile
+	}
+	return "accept " + rc.KeyFile
+}
+
+// link is the node's way to its fleet; nil for a node alone.
+func (f *Side) link() *redis.Link {
+	if links := f.links.All(); len(links) > 0 {
+		return links[0].Link
+	}
+	return nil
+}
+
+// Publish passes a change of the list to the other nodes.
+func (f *Side) Publish(b edgeguard.Block) {
+	if link := f.link(); link != nil && isFleets(f.peer.Pipeline.Current().Config, &b) {
+		link.Changed(b, f.peer.List.Trust(b.Prefix))
+	}
+}
+
+// Ask has what this node counts of a held block pushed immediately.
+func (f *Side) Ask(b edgeguard.Block) {
+	member, link := f.peer.Pipeline.Current().Member, f.link()
+	if member == nil || link == nil {
+		return
+	}
+	if key, ok := member.Key(b.Rule, b.Prefix); ok {
+		link.PushNow(key)
+	}
+}
+
+// Follow has the rules go by whether the fleet is there, and the counts by the
+// clock's offset: once a second.
+func (f *Side) Follow(now time.Time) {
+	g, link := f.peer.Pipeline.Current(), f.link()
+	if g.Config.Fleet == nil {
+		return
+	}
+	g.Detector.SetFleetLost(link == nil || !link.Up())
+	g.Member.Totals.SetOffset(f.peer.Clock.Offset(), now)
+}
+
+// Resync has what the previous config refused compared with the fleet again.
+func (f *Side) Resync() {
+	if link := f.link(); link != nil {
+		link.Resync()
+	}
+}
+
+// Sign has the link publish the signatures of all records by the key that signs now.
+func (f *Side) Sign() {
+	if link := f.link(); link != nil {
+		link.SignAll()
+	}
+}
+
+// Nodes returns the fleet's nodes as this one last received them.
+func (f *Side) Nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
+
+// Said returns what the nodes say of their work, and has the others say it.
+func (f *Side) Said() []figures.Said {
+	return f.figures.Look(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
+}
+
+// Shares returns what each node of the fleet counts of keys; nil where Redis
+// cannot be asked, which the link reports itself.
+func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
+	link := f.link()
+	if link == nil || !link.Up() {
+		return nil
+	}
+	all, err := link.NodeCounts(ctx, keys, settle)
+	if err != nil {
+		return nil
+	}
+	out := make([][]admin.NodeCount, len(all))
+	for i, shares := range all {
+		for _, s := range shares {
+			out[i] = append(out[i], admin.NodeCount{Node: s.Node, Count: s.Count})
+		}
+	}
+	return out
+}
+
+// Held asks the other nodes which records they hold.
+func (f *Side) Held(ctx context.Context) (holders.FleetHeld, error) {
+	return f.asker.Ask(ctx, f.peer.Pipeline.Current().Config.Node)
+}
+
+func (f *Side) look(ctx context.Context) (roster.Look, error) {
+	link := f.link()
+	if link == nil || !link.Up() {
+		return roster.Look{}, errors.New("this node is cut off from its fleet: /readyz names the fault")
+	}
+	return link.Look(ctx)
+}
+
+// isFleets reports whether a record concerns the other nodes: all but blocks of
+// rules with scope node, and what is too wide.
+func isFleets(c *config.Config, b *edgeguard.Block) bool {
+	switch {
+	case !aggregator.Travels(b.Prefix):
+		return false
+	case b.Allow:
+		return true
+	}
+	for i := range c.Rules.Rules {
+		if r := &c.Rules.Rules[i]; r.Name == b.Rule {
+			return r.Scope == rules.ScopeFleet
+		}
+	}
+	return true
+}
+
+// service is the link as a service.
+type service struct {
+	*redis.Link
+	key  string
+	peer *peer
+}
+
+func (l *service) Key() string             { return l.key }
+func (l *service) Alarm() (string, string) { return alarm.Fleet, "" }
+
+// Report adds how the link works.
+func (l *service) Report(out *admin.Stats) {
+	f, s := out.Fleet, l.Stats()
+	if f == nil { // a reload has just ended the fleet
+		return
+	}
+	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
+	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
+	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
+	f.Kept, f.Records, f.Unpublished = s.Kept, s.Records, s.Waiting
+	f.Unsigned, f.Replaced = s.Unsigned, s.Replaced
+	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heartbeats.fanOut(s.FanOutMost, l.peer.Now()).Seconds()
+	f.Ahead, f.Within = s.Ahead.Seconds(), s.Within.Seconds()
+	f.LastError, f.Errors = s.LastError, s.Errors
+	switch {
+	case !s.Up:
+		f.Trouble, f.Fix, f.Since = s.Fault.Kind, s.Fault.Text, s.Since.UTC()
+	case s.Reconnects == 0: // nothing has failed yet, and nothing worked
+		f.Trouble, f.Fix = "joining", "the node is joining the fleet: wait a moment"
+	default:
+		f.Up, f.Trouble, f.Fix = true, "", ""
+	}
+}
+
+// Run implements service.
+func (l *service) Run(ctx context.Context, _ func()) error {
+	l.Link.Run(ctx) // it has its own alarms
+	return nil
+}
