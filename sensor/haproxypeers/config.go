@@ -1,0 +1,72 @@
+package haproxypeers
+
+import (
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+// Config says what the HAProxies of one listener count and are taught. Now and Log
+// are required.
+type Config struct {
+	// Now is the node's clock.
+	Now func() time.Time
+	// Table is the name of the table that is counted, as haproxy.cfg has it, and
+	// Columns how many counters it has. Without columns nothing is counted.
+	Table   string
+	Columns int
+	// Alike reports whether a table's name is that of counts by other rules.
+	Alike func(name string) bool
+	// Blocks are the tables that blocks are taught into, with distinct IDs.
+	Blocks []peers.Definition
+	// Follow returns what to teach a HAProxy that has connected. Nil: nothing.
+	Follow func(haproxy string) Follower
+	// Happened receives what an operator should know. It must drop repetitions.
+	// Nil disables it.
+	Happened func(text string)
+	// Log receives what begins and ends, as slog.Logger.Info does.
+	Log func(text string, args ...any)
+}
+
+// Taught is one entry of one of [Config.Blocks].
+type Taught struct {
+	Table int
+	peers.Entry
+}
+
+// Follower says what one HAProxy is to be taught next. All is due at first. One
+// goroutine calls it.
+type Follower interface {
+	// Due is sent to when Take may return something.
+	Due() <-chan struct{}
+	// Take returns what is due, appended to into, and when to ask again; the zero
+	// time if that depends on Due alone.
+	Take(now time.Time, into []Taught) (due []Taught, next time.Time)
+	// Again makes all due, for a HAProxy that has nothing.
+	Again()
+	// Leave ends it.
+	Leave()
+}
+
+func (c *Config) happened(text string) {
+	if c.Happened != nil {
+		c.Happened(text)
+	}
+}
+
+func (c *Config) follow(haproxy string) Follower {
+	if c.Follow == nil {
+		return nothing{}
+	}
+	return c.Follow(haproxy)
+}
+
+// nothing is a follower without blocks.
+type nothing struct{}
+
+func (nothing) Due() <-chan struct{} { return nil }
+
+func (nothing) Take(_ time.Time, into []Taught) ([]Taught, time.Time) { return into, time.Time{} }
+
+func (nothing) Again() {}
+func (nothing) Leave() {}

@@ -1,0 +1,516 @@
+package haproxypeers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+// pipes is a listener of connections in memory.
+type pipes struct {
+	come   chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.come:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Net: "unix", Name: "/test"} }
+
+// trial is a server on a listener in memory. It lives in one bubble of synctest.
+type trial struct {
+	t      *testing.T
+	server *Server
+	pipes  *pipes
+
+	mu       sync.Mutex // guards what is below
+	log      []string
+	happened []string
+}
+
+var blocks = peers.Definition{ID: 1, Name: "/blocks", Key: peers.IPv6, KeyBytes: 16, Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}}, Expire: 5 * time.Minute}
+
+func newTrial(t *testing.T, c Config) *trial {
+	x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
+	c.Now = time.Now
+	c.Log = func(text string, args ...any) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.log = append(x.log, fmt.Sprintln(append([]any{text}, args...)...))
+	}
+	c.Happened = func(text string) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.happened = append(x.happened, text)
+	}
+	x.server = New(c)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- x.server.Serve(ctx, x.pipes, func(_ context.Context, c net.Conn) (net.Conn, error) { return c, nil })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return x
+}
+
+// wantHappened wants exactly one text, which has a part.
+func (x *trial) wantHappened(part string) {
+	x.t.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.happened) != 1 || !strings.Contains(x.happened[0], part) {
+		x.t.Errorf("happened: %q, want one with %q", x.happened, part)
+	}
+}
+
+func (x *trial) logged(part string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.log, func(line string) bool { return strings.Contains(line, part) })
+}
+
+// haproxy is the far end of a connection. What it is sent is kept.
+type haproxy struct {
+	t    *testing.T
+	conn net.Conn
+	quit chan struct{} // closed when edgeguard has closed the connection
+
+	mu  sync.Mutex // guards got
+	got []byte
+}
+
+// connect connects, sends text, and reads what it is sent.
+func (x *trial) connect(text string) *haproxy {
+	x.t.Helper()
+	h := x.deaf(text)
+	go h.listen()
+	synctest.Wait()
+	return h
+}
+
+// deaf is connect for one that does not read.
+func (x *trial) deaf(text string) *haproxy {
+	x.t.Helper()
+	near, far := net.Pipe()
+	x.pipes.come <- near
+	x.t.Cleanup(func() { _ = far.Close() })
+	h := &haproxy{t: x.t, conn: far, quit: make(chan struct{})}
+	h.send([]byte(text))
+	return h
+}
+
+func (h *haproxy) listen() {
+	defer close(h.quit)
+	b := make([]byte, 1<<16)
+	for {
+		n, err := h.conn.Read(b)
+		h.mu.Lock()
+		h.got = append(h.got, b[:n]...)
+		h.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// send sends what edgeguard has read when it returns.
+func (h *haproxy) send(b []byte) {
+	h.t.Helper()
+	_ = h.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	if _, err := h.conn.Write(b); err != nil {
+		h.t.Helper()
+		h.t.Logf("send: %v", err)
+	}
+}
+
+// control sends messages without a body, and waits until they were answered.
+func (h *haproxy) control(kinds ...peers.Kind) {
+	h.t.Helper()
+	var b []byte
+	for _, k := range kinds {
+		b = peers.AppendControl(b, k)
+	}
+	h.send(b)
+	h.settle()
+}
+
+// settle waits for longer than a pause between two reads.
+func (h *haproxy) settle() {
+	time.Sleep(2 * readPause)
+	synctest.Wait()
+}
+
+// take returns what was received since the last time.
+func (h *haproxy) take() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	got := h.got
+	h.got = nil
+	return got
+}
+
+// kinds returns the messages received since the last time.
+func (h *haproxy) kinds() (all []peers.Kind) {
+	h.t.Helper()
+	b := h.take()
+	for len(b) > 0 {
+		m, n, err := peers.Next(b)
+		if err != nil || n == 0 {
+			h.t.Fatalf("%x: %v", b, err)
+		}
+		all, b = append(all, m.Kind), b[n:]
+	}
+	return all
+}
+
+func (h *haproxy) gone() bool {
+	select {
+	case <-h.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+func hello(name string, pid int) string {
+	return string(peers.AppendHello(nil, peers.Hello{To: Name, From: name, PID: pid}))
+}
+
+// ha connects and has said hello.
+func (x *trial) ha(name string, pid int) *haproxy {
+	x.t.Helper()
+	h := x.connect(hello(name, pid))
+	if got, found := bytes.CutPrefix(h.take(), []byte("200\n")); !found || !bytes.Equal(got, []byte{0, 0}) {
+		x.t.Fatalf("hello answered with %q", got)
+	}
+	return h
+}
+
+// What is no hello for edgeguard gets the status that says why, counts as refused, and
+// is closed.
+func TestRefusedHello(t *testing.T) {
+	for _, one := range []struct{ hello, status, why string }{
+		{"HAProxyS 2.0\nedgeguard\nha1 1 1\n", "502\n", "2.1"},
+		{"HAProxyS 2.1\nother\nha1 1 1\n", "503\n", `"other"`},
+		{"GET / HTTP/1.1\nHost: x\n\n", "501\n", "not HAProxy"},
+		{"HAProxyS 2.1\nedgeguard\nha1\n", "501\n", "third line"},
+		{strings.Repeat("x", 2000), "501\n", "longer than"},
+	} {
+		t.Run(one.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newTrial(t, Config{})
+				h := x.connect(one.hello)
+				if got := string(h.take()); got != one.status || !h.gone() {
+					t.Errorf("answered %q, closed %v", got, h.gone())
+				}
+				if s := x.server.Stats(); s.Hellos != 1 || !strings.Contains(s.Refused, one.why) || len(s.HAProxies) != 0 {
+					t.Errorf("%+v", s)
+				}
+				x.wantHappened(one.why)
+				x.ha("ha1", 1)
+				if s := x.server.Stats(); s.Refused != "" {
+					t.Errorf("after a good hello: %q", s.Refused)
+				}
+			})
+		})
+	}
+}
+
+// Who connects and says nothing, or half of it, is closed when his time is up.
+func TestSlowHello(t *testing.T) {
+	for _, text := range []string{"", "HAProxyS 2.1\nedgeg"} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newTrial(t, Config{})
+			h := x.connect(text)
+			time.Sleep(helloFor - time.Millisecond)
+			synctest.Wait()
+			if h.gone() {
+				t.Error("closed too early")
+			}
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			if !h.gone() {
+				t.Error("still open")
+			}
+		})
+	}
+}
+
+// Connections that say nothing keep no HAProxy out, however many they are.
+func TestSilentCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		first := x.ha("first", 1)
+		for range 3 * places {
+			x.connect("")
+		}
+		time.Sleep(time.Second) // package lobby gives each a moment to ask
+		x.ha("second", 1)
+		if s := x.server.Stats(); first.gone() || len(s.HAProxies) != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A resync request is answered immediately: all blocks, then that these were all. The
+// end of HAProxy's own is confirmed, without which it stays silent.
+func TestResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(entry("192.0.2.1"), entry("2001:db8::"))
+		x := newTrial(t, Config{Blocks: []peers.Definition{blocks}, Follow: func(string) Follower { return f }})
+		h := x.connect(hello("ha1", 1))
+		h.mu.Lock()
+		h.got = bytes.TrimPrefix(h.got, []byte("200\n"))
+		h.mu.Unlock()
+		taught := []peers.Kind{peers.TableDefinition, peers.TimedUpdateWithID, peers.TimedUpdateWithID}
+		if got := h.kinds(); !slices.Equal(got, append([]peers.Kind{peers.ResyncRequest}, taught...)) {
+			t.Errorf("at first: %v", got)
+		}
+		h.control(peers.ResyncRequest)
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TimedUpdateWithID, peers.TimedUpdateWithID, peers.ResyncFinished}) {
+			t.Errorf("resync: %v", got)
+		}
+		h.control(peers.ResyncPartial)
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.ResyncConfirm}) {
+			t.Errorf("confirm: %v", got)
+		}
+		if s := x.server.Stats(); s.Taught != 4 || s.HAProxies[0].Taught != 4 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// What becomes due while a connection is idle is taught then, and what is due later
+// when its time comes.
+func TestTeaching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		x := newTrial(t, Config{Blocks: []peers.Definition{blocks}, Follow: func(string) Follower { return f }})
+		h := x.ha("ha1", 1)
+		f.add(entry("192.0.2.1"), 0)
+		synctest.Wait()
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TableDefinition, peers.TimedUpdateWithID}) {
+			t.Errorf("%v", got)
+		}
+		f.add(entry("192.0.2.2"), 2*time.Second)
+		synctest.Wait()
+		if got := h.kinds(); len(got) != 0 {
+			t.Errorf("too early: %v", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TimedUpdateWithID}) {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// Silence is broken every three seconds, also while entries keep the writer from
+// sleeping that long. A HAProxy that sends nothing itself is dead.
+func TestHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		h := x.ha("ha1", 1)
+		for range 4 {
+			h.control(peers.Heartbeat)
+			time.Sleep(heartbeatEvery - 2*readPause)
+			synctest.Wait()
+			if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.Heartbeat}) {
+				t.Errorf("%v", got)
+			}
+		}
+		time.Sleep(2*silence + time.Second)
+		synctest.Wait()
+		if !h.gone() || !x.logged("not even a heartbeat") {
+			t.Errorf("gone %v: %v", h.gone(), x.log)
+		}
+		if s := x.server.Stats(); len(s.HAProxies) != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Updates are acknowledged, by table and with the last of them alone.
+func TestAcknowledge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		h := x.ha("ha1", 1)
+		d := &peers.Definition{ID: 9, Name: "/t", Key: peers.IPv6, KeyBytes: 16, Stored: []peers.Stored{{Type: peers.GPC, Elements: 1}}}
+		b := peers.AppendDefinition(nil, d)
+		for id := range uint32(3) {
+			b = peers.AppendUpdate(b, &peers.Update{Table: d, ID: id + 1<<31, Key: make([]byte, 16), Numbers: []uint64{1}})
+		}
+		h.send(b)
+		h.settle()
+		m, _, err := peers.Next(h.take())
+		if err != nil || m.Kind != peers.Acknowledge {
+			t.Fatalf("%v, %v", m.Kind, err)
+		}
+		if table, id, err := peers.ReadAcknowledge(m); table != 9 || id != 2+1<<31 || err != nil {
+			t.Errorf("%d, %d, %v", table, id, err)
+		}
+	})
+}
+
+// What breaks the protocol ends the connection, and no other.
+func TestBroken(t *testing.T) {
+	for what, b := range map[string][]byte{
+		"an update without a table": peers.AppendUpdate(nil, &peers.Update{Table: &peers.Definition{Key: peers.IPv6}, Key: make([]byte, 16)}),
+		"a switch to no table":      peers.AppendSwitch(nil, 3),
+		"a protocol error":          peers.AppendControl(nil, peers.ProtocolError),
+		"a message of 64 MiB":       {10, 128, 0xf0, 0xff, 0xff, 0xff, 0x0f},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newTrial(t, Config{})
+				other, h := x.ha("other", 1), x.ha("ha1", 1)
+				h.send(b)
+				h.settle()
+				if !h.gone() || other.gone() {
+					t.Errorf("gone %v, the other %v", h.gone(), other.gone())
+				}
+			})
+		})
+	}
+}
+
+// One connection for each name: the last to connect wins. Names beyond the bound are
+// turned away without an answer, so that HAProxy tries again.
+func TestOneForEachName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		first := x.ha("ha0", 1)
+		x.ha("ha0", 2)
+		if !first.gone() || !x.logged("connected again") {
+			t.Errorf("gone %v, %v", first.gone(), x.log)
+		}
+		for i := range MaxHAProxies - 1 {
+			x.ha(fmt.Sprintf("ha%d", i+1), 1)
+		}
+		h := x.connect(hello("more", 1))
+		if got := h.take(); len(got) != 0 || !h.gone() {
+			t.Errorf("answered %q, gone %v", got, h.gone())
+		}
+		x.wantHappened("turned away")
+		again := x.ha("ha3", 7)
+		if s := x.server.Stats(); len(s.HAProxies) != MaxHAProxies || s.Full != 1 || again.gone() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A HAProxy that does not read is given up: it holds neither the others nor the end of
+// the program.
+func TestHAProxyDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		h := x.deaf(hello("deaf", 1))
+		synctest.Wait()
+		x.ha("ha1", 1)
+		time.Sleep(writeFor + time.Millisecond)
+		synctest.Wait()
+		if s := x.server.Stats(); len(s.HAProxies) != 1 || s.HAProxies[0].Name != "ha1" {
+			t.Errorf("%+v", s)
+		}
+		if _, err := h.conn.Write([]byte{0, 4}); err == nil {
+			t.Error("still open")
+		}
+	})
+}
+
+// fake is a follower whose entries a test adds.
+type fake struct {
+	due chan struct{}
+
+	mu   sync.Mutex // guards what is below
+	all  []Taught
+	next []Taught
+	at   time.Time // when next is due
+}
+
+func newFake(all ...Taught) *fake { return &fake{due: make(chan struct{}, 1), all: all, next: all} }
+
+func (f *fake) add(t Taught, in time.Duration) {
+	f.mu.Lock()
+	f.all, f.next, f.at = append(f.all, t), append(f.next, t), time.Now().Add(in)
+	f.mu.Unlock()
+	f.due <- struct{}{}
+}
+
+func (f *fake) Due() <-chan struct{} { return f.due }
+
+func (f *fake) Take(now time.Time, into []Taught) ([]Taught, time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Before(f.at) {
+		return into, f.at
+	}
+	into, f.next = append(into, f.next...), nil
+	return into, time.Time{}
+}
+
+func (f *fake) Again() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next = f.all
+}
+
+func (f *fake) Leave() {}
+
+func entry(addr string) Taught {
+	return Taught{Entry: peers.Entry{Key: netip.MustParseAddr(addr), Value: 1, TTL: time.Minute}}
+}
+
+// A process of another user is turned away before a byte is read.
+func TestTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
+		x.server = New(Config{Now: time.Now, Log: func(string, ...any) {}, Happened: func(text string) { x.happened = append(x.happened, text) }})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() {
+			done <- x.server.Serve(ctx, x.pipes, func(context.Context, net.Conn) (net.Conn, error) { return nil, errors.New("user nobody") })
+		}()
+		near, far := net.Pipe()
+		x.pipes.come <- near
+		if _, err := far.Read(make([]byte, 1)); err == nil {
+			t.Error("it was answered")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		x.wantHappened("user nobody")
+		if s := x.server.Stats(); s.Users != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

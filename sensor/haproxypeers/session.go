@@ -1,0 +1,197 @@
+package haproxypeers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+const (
+	// readPause is how long a session waits between two reads. HAProxy and edgeguard
+	// both save the work of a message for each request, and keys that are counted
+	// meanwhile are sent once. It is little beside a slot of five seconds.
+	readPause = 20 * time.Millisecond
+	// readBuffer has room for the longest message, and for what comes in a pause.
+	readBuffer = 256 << 10
+	// heartbeatEvery is how long a side may be silent before it sends a heartbeat.
+	heartbeatEvery = 3 * time.Second
+	// silence is how long a read waits. Two in a row without a byte end the session:
+	// one alone may be this process that was stopped, with the bytes waiting.
+	silence = 3 * time.Second
+	// writeFor is how long a write may take: a HAProxy that does not read for so
+	// long is not waited for.
+	writeFor = 5 * time.Second
+)
+
+// session is one connection of a HAProxy, from its hello on.
+type session struct {
+	server *Server
+	conn   net.Conn
+	hello  peers.Hello
+	since  time.Time
+
+	tables peers.Tables
+	checks checks
+	last   time.Time // of the last read, on the node's clock
+	update peers.Update
+
+	wake chan struct{} // has room for one
+
+	mu      sync.Mutex // guards what is below; held while what was read is counted
+	retired bool
+	out     outgoing
+	figures HAProxy
+}
+
+// outgoing is what the reader leaves for the writer.
+type outgoing struct {
+	acks     map[uint64]uint32 // the last update of each table
+	confirms int               // the ends of resyncs that are not confirmed yet
+	resync   bool              // HAProxy asks for everything
+}
+
+func newSession(s *Server, c net.Conn, hello peers.Hello) *session {
+	now := s.config.Now()
+	return &session{
+		server: s, conn: c, hello: hello, since: now, last: now, wake: make(chan struct{}, 1),
+		out: outgoing{acks: map[uint64]uint32{}}, figures: HAProxy{Name: hello.From, PID: hello.PID, Since: now, Last: now},
+	}
+}
+
+var (
+	errRetired = errors.New("it connected again")
+	errSilent  = fmt.Errorf("nothing came for %v, not even a heartbeat", 2*silence)
+)
+
+// retire ends a session whose HAProxy has connected again. Nothing that is read from
+// now on is counted.
+func (s *session) retire() {
+	s.mu.Lock()
+	s.retired = true
+	s.mu.Unlock()
+	_ = s.conn.SetDeadline(time.Now())
+	_ = s.conn.Close()
+}
+
+// run speaks until one side ends it, and returns why.
+func (s *session) run(ctx context.Context, rest []byte) error {
+	ctx, end := context.WithCancelCause(ctx)
+	s.server.config.Log("HAProxy connected", "haproxy", s.hello.From, "pid", s.hello.PID)
+	_ = s.conn.SetDeadline(time.Time{})
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		end(s.write(ctx))
+		_ = s.conn.Close() // which ends the reader
+	}()
+	end(s.read(ctx, rest))
+	_ = s.conn.SetWriteDeadline(time.Now()) // TLS would wait to send its farewell
+	_ = s.conn.Close()
+	<-written
+	return context.Cause(ctx)
+}
+
+// end reports why a session ended.
+func (s *session) end(err error) {
+	s.mu.Lock()
+	if s.retired {
+		err = errRetired
+	}
+	s.mu.Unlock()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("HAProxy closed the connection")
+	}
+	s.server.config.Log("HAProxy disconnected", "haproxy", s.hello.From, "pid", s.hello.PID, "why", fmt.Sprint(err))
+}
+
+// read reads until the connection ends.
+func (s *session) read(ctx context.Context, rest []byte) error {
+	buf := append(make([]byte, 0, readBuffer), rest...)
+	for quiet := 0; ; {
+		used, err := s.messages(buf)
+		if err != nil {
+			return err
+		}
+		buf = buf[:copy(buf, buf[used:])]
+		if used > 0 && !pause(ctx, readPause) {
+			return ctx.Err()
+		}
+		_ = s.conn.SetReadDeadline(time.Now().Add(silence))
+		n, err := s.conn.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case n > 0:
+			quiet = 0
+		case errors.Is(err, os.ErrDeadlineExceeded) && quiet == 0:
+			quiet = 1
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return errSilent
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// messages handles the whole messages that b begins with, and returns how many bytes
+// they have.
+func (s *session) messages(b []byte) (used int, err error) {
+	now := s.server.config.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		return 0, errRetired
+	}
+	for {
+		m, n, err := peers.Next(b[used:])
+		if err == nil && n > 0 {
+			err = s.message(now, m)
+		}
+		if err != nil {
+			return used, err
+		}
+		if n == 0 {
+			break
+		}
+		used += n
+	}
+	if used > 0 {
+		s.deliver(now)
+	}
+	return used, nil
+}
+
+// message handles one message. It needs the lock.
+func (s *session) message(now time.Time, m peers.Message) error {
+	switch m.Kind {
+	case peers.TableDefinition:
+		d, err := s.tables.Define(m)
+		if err == nil {
+			s.define(now, d)
+		}
+		return err
+	case peers.TableSwitch:
+		_, err := s.tables.Switch(m)
+		return err
+	case peers.UpdateWithID, peers.UpdateNext, peers.TimedUpdateWithID, peers.TimedUpdateNext:
+		if err := s.tables.Read(m, &s.update); err != nil {
+			return err
+		}
+		s.count(now)
+		s.out.acks[s.update.Table.ID] = s.update.ID
+	case peers.ResyncRequest:
+		s.out.resync = true
+	case peers.ResyncFinished, peers.ResyncPartial:
+		s.out.confirms++
+		s.resynced(now)
+	case peers.ProtocolError, peers.SizeError:
+		return fmt.Errorf("HAProxy reports a %s", m.Kind)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package haproxypeers
+
+import (
+	"context"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+// writeChunk is how many bytes are written together, so that a HAProxy that reads
+// slowly has writeFor for each.
+const writeChunk = 64 << 10
+
+// writer is the other half of a session: one goroutine that writes all there is.
+type writer struct {
+	*session
+	follower Follower
+	buf      []byte
+	taught   []Taught
+	table    int       // the one that the last entries were of, -1 for none
+	ids      []uint32  // the last update of each table
+	written  time.Time // when something was
+}
+
+// write writes until ctx is done or the connection ends.
+func (s *session) write(ctx context.Context) error {
+	w := &writer{session: s, follower: s.server.config.follow(s.hello.From), table: -1, ids: make([]uint32, len(s.server.config.Blocks))}
+	defer w.follower.Leave()
+	w.buf = peers.AppendStatus(w.buf, peers.Accepted)
+	// Its tables as they are: what is counted from here on is the difference.
+	w.buf = peers.AppendControl(w.buf, peers.ResyncRequest)
+	if err := w.flush(); err != nil {
+		return err
+	}
+	for {
+		wait, err := w.round(s.server.config.Now())
+		if err != nil {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-w.follower.Due():
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// round writes all that is due, and returns for how long nothing more will be.
+func (w *writer) round(now time.Time) (wait time.Duration, err error) {
+	w.mu.Lock()
+	out := w.out
+	w.out = outgoing{acks: map[uint64]uint32{}}
+	w.mu.Unlock()
+	for range out.confirms {
+		w.buf = peers.AppendControl(w.buf, peers.ResyncConfirm)
+	}
+	for table, id := range out.acks {
+		w.buf = peers.AppendAcknowledge(w.buf, table, id)
+	}
+	if out.resync {
+		w.follower.Again()
+	}
+	next, err := w.teach(now)
+	if err != nil {
+		return 0, err
+	}
+	if out.resync {
+		w.buf = peers.AppendControl(w.buf, peers.ResyncFinished)
+	}
+	silent := time.Since(w.written)
+	if len(w.buf) == 0 && silent >= heartbeatEvery {
+		w.buf = peers.AppendControl(w.buf, peers.Heartbeat)
+	}
+	if len(w.buf) > 0 {
+		silent = 0
+	}
+	wait = heartbeatEvery - silent
+	if !next.IsZero() {
+		wait = min(wait, max(next.Sub(now), 0))
+	}
+	return wait, w.flush()
+}
+
+// teach writes the entries that are due.
+func (w *writer) teach(now time.Time) (next time.Time, err error) {
+	w.taught, next = w.follower.Take(now, w.taught[:0])
+	for _, t := range w.taught {
+		if t.Table != w.table {
+			w.choose(t.Table)
+		}
+		w.ids[t.Table]++
+		w.buf = peers.AppendEntry(w.buf, w.ids[t.Table], t.Entry)
+		if len(w.buf) >= writeChunk {
+			if err := w.flush(); err != nil {
+				return next, err
+			}
+		}
+	}
+	w.mu.Lock()
+	w.figures.Taught += uint64(len(w.taught))
+	w.mu.Unlock()
+	return next, nil
+}
+
+// choose makes a table that of the next entries. HAProxy knows a table from its
+// first definition on.
+func (w *writer) choose(table int) {
+	d := &w.server.config.Blocks[table]
+	if w.ids[table] == 0 {
+		w.buf = peers.AppendDefinition(w.buf, d)
+	} else {
+		w.buf = peers.AppendSwitch(w.buf, d.ID)
+	}
+	w.table = table
+}
+
+func (w *writer) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	_ = w.conn.SetWriteDeadline(time.Now().Add(writeFor))
+	_, err := w.conn.Write(w.buf)
+	w.buf, w.written = w.buf[:0], time.Now()
+	return err
+}
