@@ -14,6 +14,7 @@ import (
 	"edgeguard/config/document"
 	"edgeguard/config/enforcers"
 	"edgeguard/config/fieldpath"
+	"edgeguard/config/haproxy"
 	"edgeguard/config/read"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
@@ -41,6 +42,7 @@ type Config struct {
 	Specs             []rules.Spec // the rules as written
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors
+	HAProxy           haproxy.Section
 	Enforce           enforcers.Section
 	Floods            Floods
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified
@@ -121,6 +123,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	}
 	r.unsupplied(c)
 	r.counted(c)
+	r.beyondPeers(c)
 	r.brief(c)
 	r.unshared(c)
 	c.Variables, c.Warnings = r.Variables(), r.Warnings()
@@ -158,7 +161,7 @@ func defaults() *Config {
 // settle fills in what depends on other settings.
 func (r *reader) settle(c *Config) {
 	if !r.Known("listen.auth") {
-		c.yieldToLogs()
+		c.yield()
 	}
 	r.place(c)
 	if len(c.Specs) == 0 && r.Known("rules") && !r.Touched("rules") {
@@ -185,11 +188,11 @@ func (r *reader) settle(c *Config) {
 	}
 }
 
-// yieldToLogs makes forward auth look up only, where a log counts the requests
+// yield makes forward auth look up only, where a log or HAProxy counts the requests
 // already.
-func (c *Config) yieldToLogs() {
+func (c *Config) yield() {
 	counts := func(log AccessLog) bool { return log.Emit&reports(log.Format)&edgeguard.KindRequest != 0 }
-	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) {
+	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() {
 		return
 	}
 	for i := range c.Listen.Auth {
@@ -201,7 +204,7 @@ func (c *Config) yieldToLogs() {
 // can report; if these are requests, forward auth then only looks up.
 func (c *Config) Follow(file, format string) {
 	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: reports(format)})
-	c.yieldToLogs()
+	c.yield()
 }
 
 // hostName returns the host's name, or "localhost" where it has none.

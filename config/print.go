@@ -46,6 +46,7 @@ func (c *Config) YAML() string {
 	p.log(c.Log)
 	p.rules(c)
 	p.sensors(&c.Sensors)
+	c.HAProxy.Write(&p.Printer)
 	c.Enforce.Write(&p.Printer)
 	p.floods(c.Floods)
 	p.crawlers(c.Crawlers)

@@ -102,6 +102,15 @@ func TestProblems(t *testing.T) {
 		{"senders of TCP", "sensors: {accesslog: {listen: 'tcp:127.0.0.1:514', from: [127.0.0.1]}}\n", "1:11", "apply to udp"},
 		{"receive buffer of a file", "sensors: {accesslog: {file: a, receive_buffer: 1MiB}}\n", "1:11", "apply to udp"},
 		{"small receive buffer", "sensors: {accesslog: {listen: 'udp:127.0.0.1:514', receive_buffer: 1KiB}}\n", "1:68", "at least 64KiB"},
+		{"peers over loopback", "haproxy: {peers: {listen: '127.0.0.1:10001'}}\n", "1:27", "loopback is open to every user of this host; listen at unix:/run/edgeguard/haproxy.sock, or set tls"},
+		{"peers over TCP with a user", "haproxy: {peers: {listen: '192.0.2.1:10001', user: haproxy}}\n", "1:52", "known of a unix socket alone"},
+		{"peers over TCP with half of TLS", "haproxy: {peers: {listen: '192.0.2.1:10001', tls: {cert_file: /a, key_file: /b}}}\n", "1:46", "client_ca_file"},
+		{"peers over a socket with TLS", "haproxy: {peers: {tls: {cert_file: /a, key_file: /b, client_ca_file: /c}}}\n", "1:19", "is a unix socket"},
+		{"peers by UDP", "haproxy: {peers: {listen: 'udp:127.0.0.1:10001'}}\n", "1:27", "cannot listen"},
+		{"a relative certificate", "haproxy: {peers: {listen: '192.0.2.1:1', tls: {cert_file: a, key_file: /b, client_ca_file: /c}}}\n", "1:59", "absolute path"},
+		{"peers for nothing", "haproxy: {peers: {count: false, enforce: false}}\n", "1:11", "neither counts nor enforces"},
+		{"peers of a bad user", "haproxy: {peers: {user: 'a b'}}\n", "1:25", "invalid user"},
+		{"peers twice at one socket", "haproxy: {peers: [{}, {}]}\n", "1:23", "already in use"},
 		{"UDP port", "sensors: {accesslog: {listen: 'udp:127.0.0.1'}}\n", "1:31", "udp:host:port"},
 		{"admin by UDP", "listen: {admin: ['udp:127.0.0.1:9190']}\n", "1:18", "cannot listen"},
 		{"log twice", "sensors: {accesslog: [{file: a}, {file: a}]}\n", "1:34", "already followed"},
@@ -370,6 +379,10 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"port of Squid's log", "accesslog: {file: a, format: squid}", "{status: 404, port: 80}", "reports port"},
 		{"host of a combined log in docker's envelopes", "accesslog: {file: a, format: 'docker:combined'}", "{status: 404, host: a.org}", "reports host"},
 		{"port of requests", combined, "{port: 80}", "reports port"},
+		{"requests and answers of HAProxy", "}\nhaproxy: {peers: {}", "{status: 404, host: a.org, path: /a}", ""},
+		{"agent of HAProxy", "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", "HAProxy's tables cannot count it, because"},
+		{"agent of HAProxy, and of a log", other + "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", ""},
+		{"requests of a HAProxy that is only taught", "}\nhaproxy: {peers: {count: false}}\nlisten: {auth: []", "{path: /a}", "reports request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 5, match: "+c.match+"}]\nsensors: {"+c.sensors+"}\n"))
@@ -386,6 +399,23 @@ func TestUnsuppliedWarnings(t *testing.T) {
 				t.Errorf("warnings %v, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestDenyWithPeers: HAProxy is taught whom to refuse, and not what.
+func TestDenyWithPeers(t *testing.T) {
+	const deny = "rules: [{name: a, threshold: 5, match: {path: /a}, action: deny}]\n"
+	for text, want := range map[string]int{
+		"haproxy: {peers: {}}\n": 1, "haproxy: {peers: {enforce: false}}\n": 0, "": 0,
+		"haproxy: {peers: {}}\nlisten: {auth: {address: '127.0.0.1:1', emit: nothing}}\n": 0,
+	} {
+		c, err := config.Parse("f", []byte(deny+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Warnings) != want || want == 1 && !strings.Contains(c.Warnings[0].String(), "set action: block") {
+			t.Errorf("%q: %v", text, c.Warnings)
+		}
 	}
 }
 
@@ -409,6 +439,10 @@ func TestCountedTwiceWarns(t *testing.T) {
 		{"auth by default, and a log", fmt.Sprintf(log, ""), 0},
 		{"auth", auth, 0},
 		{"two logs", "sensors: {accesslog: [{file: a}, {file: b}]}\n", 0},
+		{"HAProxy and a log", "haproxy: {peers: {}}\nsensors: {accesslog: {file: a}}\n", 1},
+		{"HAProxy and auth", "haproxy: {peers: {}}\n" + auth, 1},
+		{"HAProxy, and auth by default", "haproxy: {peers: {}}\n", 0},
+		{"HAProxy that is only taught, and a log", "haproxy: {peers: {count: false}}\nsensors: {accesslog: {file: a}}\n", 0},
 		{"a log and packets", "sensors: {accesslog: {file: a}, packet: {interface: a, kinds: request}}\n", 1},
 	} {
 		parsed, err := config.Parse("f", []byte(c.text))

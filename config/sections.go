@@ -41,6 +41,7 @@ func (c *Config) read(n read.Node, r *reader) {
 		"presets":         r.readPresets,
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
+		"haproxy":         c.HAProxy.Read,
 		"enforce":         c.Enforce.Read,
 		"floods":          c.Floods.read,
 		"crawlers":        c.readCrawlers,

@@ -64,19 +64,23 @@ func (c *Config) sources() []source {
 // unsupplied warns of rules that no configured source can ever satisfy. It says
 // nothing of a file that names no source: the command line may.
 func (r *reader) unsupplied(c *Config) {
-	if !r.Known("listen") && !r.Known("sensors") {
+	if !r.Known("listen") && !r.Known("sensors") && !r.Known("haproxy") {
 		return
 	}
 	sources := c.sources()
 	for i := range sources {
 		sources[i].fields |= edgeguard.FieldCrawler // of every event, if there are crawlers
 	}
+	peers := c.peersLeave()
 	var all []idle
 	for i := range c.Rules.Rules {
 		meter := &c.Rules.Meters[c.Rules.Rules[i].Meter]
 		missing, ok := lacking(sources, meter.Kind, meter.Fields())
+		reason, left := peers[c.Rules.Rules[i].Name]
 		switch {
-		case ok:
+		case ok || c.HAProxy.Counts() && !left:
+		case left:
+			all = r.addIdle(all, i, "HAProxy's tables cannot count it, because "+reason)
 		case missing != 0:
 			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor of %v events reports %v", meter.Kind, missing))
 		default:
@@ -133,6 +137,9 @@ func (r *reader) counted(c *Config) {
 	for _, log := range c.Sensors.AccessLog {
 		logs |= log.Emit & reports(log.Format)
 	}
+	if c.HAProxy.Counts() {
+		twice = append(twice, "haproxy.peers")
+	}
 	request("listen.auth", auth)
 	request("sensors.accesslog", logs)
 	if c.Sensors.Packet != nil {
@@ -143,5 +150,5 @@ func (r *reader) counted(c *Config) {
 	}
 	r.Warn(twice[len(twice)-1],
 		"counts requests, as does "+twice[0]+": a request that both see counts twice",
-		"set emit: nothing at the listener or emit: response at the log, unless they see different traffic")
+		"set emit: nothing at the listener, emit: response at the log or count: false at HAProxy, unless they see different traffic")
 }

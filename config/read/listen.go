@@ -30,11 +30,16 @@ func (n Node) Address(networks ...string) address.Address {
 		n.Wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+address.Forms(networks))
 		return address.Address{}
 	}
+	n.Claim(a)
+	return a
+}
+
+// Claim notes that the value listens at an address, and refuses one that is taken.
+func (n Node) Claim(a address.Address) {
 	if first, taken := n.f.listens[a]; taken {
 		n.Wrong(fmt.Sprintf("%s is already in use by %s", a, first), "give each its own address")
 	}
 	n.f.listens[a] = n.path
-	return a
 }
 
 // Listener reads an address, or a mapping with one and further fields.

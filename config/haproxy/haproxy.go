@@ -1,0 +1,162 @@
+// Package haproxy is the section `haproxy` of a config: where HAProxy connects to
+// edgeguard by protocols of its own, and who may. It opens nothing that the section
+// names.
+package haproxy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"edgeguard/config/address"
+	"edgeguard/config/fieldpath"
+	"edgeguard/config/read"
+	"edgeguard/config/write"
+	"edgeguard/config/yamltext"
+)
+
+// Section is the HAProxies that connect to the node.
+type Section struct {
+	Peers []Peers
+}
+
+// Peers is one listener for HAProxy's peers protocol: HAProxy sends what its tables
+// count, and is taught what is blocked.
+type Peers struct {
+	Door
+	Count   bool // requests are counted from HAProxy's tables
+	Enforce bool // blocks are taught to HAProxy
+	Proxied bool // HAProxy learns its clients from another proxy in front of it
+}
+
+// Door is where HAProxy connects, and who may. These protocols have no passwords: so
+// it is a unix socket with one user, or TCP with certificates of both sides.
+type Door struct {
+	Listen address.Address
+	User   string // whose processes may connect; of a unix socket alone
+	TLS    Files  // of TCP alone
+}
+
+// Files are the certificates of a door, in PEM.
+type Files struct {
+	CertFile, KeyFile string // of edgeguard
+	ClientCAFile      string // who signs the certificates of the HAProxies
+}
+
+// Counts reports whether a HAProxy counts requests.
+func (s *Section) Counts() bool {
+	return slices.ContainsFunc(s.Peers, func(p Peers) bool { return p.Count })
+}
+
+// Enforces reports whether a HAProxy is taught what is blocked.
+func (s *Section) Enforces() bool {
+	return slices.ContainsFunc(s.Peers, func(p Peers) bool { return p.Enforce })
+}
+
+// Socket and User are the defaults of a door.
+const (
+	Socket = "/run/edgeguard/haproxy.sock"
+	User   = "haproxy"
+)
+
+var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// Read reads the section.
+func (s *Section) Read(n read.Node) {
+	n.Mapping(read.Fields{
+		"peers": func(n read.Node) {
+			n.List(func(n read.Node) { s.Peers = append(s.Peers, readPeers(n)) })
+		},
+	})
+}
+
+func readPeers(n read.Node) Peers {
+	p := Peers{Count: true, Enforce: true}
+	fields := p.Door.Fields()
+	fields["count"] = func(n read.Node) { p.Count = n.Truth() }
+	fields["enforce"] = func(n read.Node) { p.Enforce = n.Truth() }
+	fields["proxied"] = func(n read.Node) { p.Proxied = n.Truth() }
+	n.Mapping(fields)
+	p.Door.Settle(n, Socket, "read what is counted, and block and unblock any address")
+	if !p.Count && !p.Enforce && !n.Touched("count", "enforce") {
+		n.Wrong("neither counts nor enforces", "set count or enforce to true, or remove the entry")
+	}
+	return p
+}
+
+// Fields returns how the fields of a door are read.
+func (d *Door) Fields() read.Fields {
+	return read.Fields{
+		"listen": func(n read.Node) { d.Listen = n.Address("unix", "tcp") },
+		"user":   func(n read.Node) { d.User = readUser(n) },
+		"tls":    d.TLS.read,
+	}
+}
+
+// readUser reads a user's name or number.
+func readUser(n read.Node) string {
+	text, ok := n.Word()
+	if ok && !userName.MatchString(text) {
+		n.Wrong(fmt.Sprintf("invalid user %q", read.Clip(text)), "use a name such as haproxy")
+	}
+	return text
+}
+
+func (f *Files) read(n read.Node) {
+	n.Mapping(read.Fields{
+		"cert_file":      func(n read.Node) { f.CertFile = n.AbsPath() },
+		"key_file":       func(n read.Node) { f.KeyFile = n.AbsPath() },
+		"client_ca_file": func(n read.Node) { f.ClientCAFile = n.AbsPath() },
+	})
+	if (f.CertFile == "" || f.KeyFile == "" || f.ClientCAFile == "") && !n.Touched("cert_file", "key_file", "client_ca_file") {
+		n.Wrong("requires cert_file, key_file and client_ca_file", "set all three: both sides must have a certificate")
+	}
+}
+
+// Settle fills in the defaults of a door that was read, and refuses one that is open
+// to everybody; danger is what he could do.
+func (d *Door) Settle(n read.Node, socket, danger string) {
+	if d.Listen.Network == "" && !n.Touched("listen") {
+		d.Listen = address.Address{Network: "unix", Address: socket}
+		n.Claim(d.Listen)
+	}
+	switch {
+	case n.Touched("listen", "tls", "user"):
+	case d.Listen.Unix() && d.TLS != Files{}:
+		n.WrongField("tls", "is for TCP, and "+d.Listen.String()+" is a unix socket", "remove it: the kernel vouches for the user")
+	case d.Listen.Unix() && d.User == "":
+		d.User = User
+	case d.Listen.Unix():
+	case d.User != "":
+		n.WrongField("user", "is known of a unix socket alone, and "+d.Listen.String()+" is TCP", "listen at unix:"+socket+", or set tls instead of user")
+	case d.TLS == Files{}:
+		n.WrongField("listen", fmt.Sprintf("whoever can connect to %s can %s: HAProxy's protocol has no password, and loopback is open to every user of this host", d.Listen, danger),
+			"listen at unix:"+socket+", or set tls with certificates for both sides")
+	}
+}
+
+// Write writes the section, if HAProxies connect.
+func (s *Section) Write(p *write.Printer) {
+	if len(s.Peers) == 0 {
+		return
+	}
+	p.Field(0, "haproxy", "")
+	p.Field(1, "peers", "")
+	for i, one := range s.Peers {
+		p.Field(2, "- {listen", one.Door.Text(p, fieldpath.Item("haproxy.peers", i))+
+			fmt.Sprintf(", count: %t, enforce: %t, proxied: %t}", one.Count, one.Enforce, one.Proxied))
+	}
+}
+
+// Text returns a door as Fields reads it, without the name of its first field.
+func (d *Door) Text(p *write.Printer, path string) string {
+	text := p.Quote(fieldpath.Join(path, "listen"), d.Listen.String())
+	if d.Listen.Unix() {
+		return text + ", user: " + yamltext.Quote(d.User)
+	}
+	file := func(name, value string) string {
+		return name + ": " + p.Quote(fieldpath.Join(fieldpath.Join(path, "tls"), name), value)
+	}
+	return fmt.Sprintf("%s, tls: {%s, %s, %s}", text,
+		file("cert_file", d.TLS.CertFile), file("key_file", d.TLS.KeyFile), file("client_ca_file", d.TLS.ClientCAFile))
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"edgeguard"
+	"edgeguard/haproxy/columns"
+)
+
+// peersLeave returns why HAProxy's tables cannot count a rule, by the rules' names.
+// It is empty where they count nothing.
+func (c *Config) peersLeave() map[string]string {
+	why := map[string]string{}
+	if c.HAProxy.Counts() {
+		for _, left := range columns.Of(c.Rules).Left {
+			why[left.Rule] = left.Reason
+		}
+	}
+	return why
+}
+
+// beyondPeers warns of rules that deny, where HAProxy is only taught whom to block: it
+// refuses all of an address or nothing.
+func (r *reader) beyondPeers(c *Config) {
+	if !c.HAProxy.Enforces() || r.Known("listen.auth") {
+		return
+	}
+	for i := range c.Rules.Rules {
+		if c.Rules.Rules[i].Action == edgeguard.ActionDeny {
+			r.Warn(r.rulePath(i), "denies only the requests that match, which HAProxy cannot be taught: they pass", "set action: block, or have HAProxy ask forward auth")
+		}
+	}
+}
