@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/fleetstate"
 )
 
 // Explanation is why an address is blocked, or how near it is.
@@ -36,8 +37,8 @@ type RuleCount struct {
 	Keys int    `json:"keys,omitempty"`
 	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
 	// alone. Count is this node's in either case, and Fleet what all nodes count.
-	Scope string      `json:"scope,omitempty"`
-	Fleet *FleetCount `json:"fleet,omitempty"`
+	Scope string                 `json:"scope,omitempty"`
+	Fleet *fleetstate.FleetCount `json:"fleet,omitempty"`
 	// Count is in the window that ends now; it is over when it is above Limit.
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`
@@ -72,25 +73,6 @@ type WideCount struct {
 	Times uint32 `json:"times"`
 	// Action is what is done then: "block", "deny", "shadow" or "report".
 	Action string `json:"action"`
-}
-
-// FleetKey is a rule's key, without attributes.
-type FleetKey struct {
-	Rule   string
-	Prefix netip.Prefix
-}
-
-// FleetCount is what all nodes of a fleet count of a key, as far as they have
-// pushed it.
-type FleetCount struct {
-	Count uint32      `json:"count"`
-	Nodes []NodeCount `json:"nodes"` // those that count most first
-}
-
-// NodeCount is one node's part of it.
-type NodeCount struct {
-	Node  string `json:"node"`
-	Count uint32 `json:"count"`
 }
 
 // CandidateCount is how a count compares with another threshold.

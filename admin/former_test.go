@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 )
 
 // Each renamed field is sent under both names with one value, and each renamed
@@ -14,7 +15,7 @@ import (
 func TestFormerNames(t *testing.T) {
 	n, c := full(t)
 	n.stats.Tables.Undercounted = 15
-	n.nodes = []admin.FleetNode{{Name: "n1", LastSeen: start}}
+	n.nodes = []fleetstate.FleetNode{{Name: "n1", LastSeen: start}}
 	n.events.Alarm(edgeguard.Alarm{Time: start, Kind: "fleet_rejected"})
 	n.events.Alarm(edgeguard.Alarm{Time: start, Kind: "fleet_duplicate_name"})
 	s := serve(t, n, c)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/recent"
 	"edgeguard/admin/scan"
@@ -63,11 +64,11 @@ func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
 
 // addFleet adds what the fleet counts to the rules that go by it.
 func (v *View) addFleet(ctx context.Context, e *Explanation) {
-	var keys []FleetKey
+	var keys []fleetstate.FleetKey
 	var of []int
 	for i := range e.Rules {
 		if prefix, ok := keyPrefix(e.Rules[i].Key); ok && e.Rules[i].Scope == "fleet" {
-			keys, of = append(keys, FleetKey{e.Rules[i].Rule, prefix}), append(of, i)
+			keys, of = append(keys, fleetstate.FleetKey{Rule: e.Rules[i].Rule, Prefix: prefix}), append(of, i)
 		}
 	}
 	if len(keys) == 0 {
@@ -177,9 +178,9 @@ func (v *View) History(name string, hours int, tried uint32) (h outcome.RuleHist
 func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
 	all, _, _ := scan.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, call.MaxLimit) })
 	keys := shown(all[:min(n, len(all))])
-	var of []FleetKey
+	var of []fleetstate.FleetKey
 	for _, k := range keys {
-		of = append(of, FleetKey{k.Rule, k.Key.Prefix})
+		of = append(of, fleetstate.FleetKey{Rule: k.Rule, Prefix: k.Key.Prefix})
 	}
 	for i, count := range v.reader.FleetCounts(ctx, of, false) {
 		if keys[i].Key.With == "" {

@@ -14,6 +14,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/metrics"
 )
 
@@ -31,7 +32,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start}, {Name: "nft"}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
-	n.stats.Fleet = &admin.Fleet{
+	n.stats.Fleet = &fleetstate.Fleet{
 		Namespace: "edge", Trouble: "unreachable", Fix: "Redis at 203.0.113.6:6379 cannot be reached", Since: start, LastError: "203.0.113.6: refused",
 		Alive: 3, PushLag: 0.25, Rounds: 40, Calls: 80, Pushed: 1234, Dropped: 2, Quiet: true, Suspects: 50, Watched: 4, HeldBack: 5, Displaced: 13, Reconciled: 14, FullPushes: 6, Refused: 7,
 		Published: 8, Received: 9, Rejected: 1, Kept: 4, Records: 77, Unpublished: 6, Held: 2, Came: 5, Confirmed: 1, Proven: 2, Released: 4, NotRecorded: 3, Syncs: 10, Joins: 11, FanOut: 0.125, FanOutMost: 0.5, Ahead: -0.0005, Within: 0.0002,

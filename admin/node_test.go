@@ -22,6 +22,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/outcome"
@@ -42,7 +43,7 @@ type node struct {
 	list   *blocklist.List
 	events *admin.Events
 	rules  []admin.Rule
-	nodes  []admin.FleetNode
+	nodes  []fleetstate.FleetNode
 	held   []admin.HeldBlock
 	others holders.FleetHeld // what the other nodes hold, or why they cannot be asked
 	cutOff error
@@ -252,8 +253,8 @@ func (n *node) Sign(really bool) (int, int, error) {
 	return 7, unsigned, nil
 }
 
-func (n *node) FleetCounts(_ context.Context, keys []admin.FleetKey, _ bool) []*admin.FleetCount {
-	return make([]*admin.FleetCount, len(keys))
+func (n *node) FleetCounts(_ context.Context, keys []fleetstate.FleetKey, _ bool) []*fleetstate.FleetCount {
+	return make([]*fleetstate.FleetCount, len(keys))
 }
 
 func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
@@ -328,7 +329,7 @@ func (n *node) Stats() admin.Stats {
 	return n.stats
 }
 
-func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
+func (n *node) FleetNodes() []fleetstate.FleetNode { return n.nodes }
 
 func (n *node) FleetHeld(context.Context) (holders.FleetHeld, error) { return n.others, n.cutOff }
 

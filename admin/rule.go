@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
 	"edgeguard/tuning"
@@ -94,7 +95,7 @@ type KeyCount struct {
 	Count uint32        `json:"count"`
 	Limit uint32        `json:"limit"`
 	// Fleet is what all nodes count, where the limit is for the fleet's count.
-	Fleet *FleetCount `json:"fleet,omitempty"`
+	Fleet *fleetstate.FleetCount `json:"fleet,omitempty"`
 }
 
 // RuleDetail is one rule with the distribution of its counts.

@@ -3,6 +3,7 @@ package admin
 import (
 	"time"
 
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
 	"edgeguard/detector/flood"
@@ -56,7 +57,7 @@ type Stats struct {
 	Snapshot  *Snapshot   `json:"snapshot,omitempty"`
 	Reload    *Reload     `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.
-	Fleet *Fleet `json:"fleet,omitempty"`
+	Fleet *fleetstate.Fleet `json:"fleet,omitempty"`
 }
 
 // Totals is what became of all events.

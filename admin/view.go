@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/bulk"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
@@ -84,7 +85,7 @@ type Reader interface {
 	// nil for a key that the fleet does not add up, or where Redis cannot be
 	// asked. It may wait for the network: where settle is set, for a
 	// moment in which the nodes push what they count, and a timeout at most.
-	FleetCounts(ctx context.Context, keys []FleetKey, settle bool) []*FleetCount
+	FleetCounts(ctx context.Context, keys []fleetstate.FleetKey, settle bool) []*fleetstate.FleetCount
 
 	// Rules returns the rules in the order of the config, Unused the overlays of
 	// rules that are not in force.
@@ -117,7 +118,7 @@ type Reader interface {
 	// FleetNodes returns the fleet's nodes as this one last received them, by
 	// name; none for a node alone. The call has the other nodes report their figures
 	// for the next half minute.
-	FleetNodes() []FleetNode
+	FleetNodes() []fleetstate.FleetNode
 
 	// FleetHeld asks the fleet's other nodes which records they hold. It waits for
 	// their next heartbeats, for some seconds at most. The error says why they

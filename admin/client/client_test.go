@@ -16,6 +16,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/internal/freeport"
 )
 
@@ -161,7 +162,7 @@ func TestListBreaksOff(t *testing.T) {
 // A node of the version before answers under the former names only, the next
 // one under the new ones only.
 func TestFormerNames(t *testing.T) {
-	want := admin.Fleet{Fix: "wait", Reconciled: 1, FullPushes: 2, Rejected: 3, NotRecorded: 4}
+	want := fleetstate.Fleet{Fix: "wait", Reconciled: 1, FullPushes: 2, Rejected: 3, NotRecorded: 4}
 	want.BothNames()
 	for name, answer := range map[string]struct{ status, problem string }{
 		"older": {`{"tables":{"squeezed":5},"fleet":{"mend":"wait","offered":1,"wholes_asked":2,"poison":3,"held_unkept":4}}`,

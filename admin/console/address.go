@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
+	"edgeguard/admin/fleetstate"
 )
 
 // addressPage is all that a node knows of an address.
@@ -24,7 +25,7 @@ type addressPage struct {
 	Live     liveChart
 	Slots    []slotRow
 	Rules    []ruleRow
-	Fleet    []admin.NodeCount
+	Fleet    []fleetstate.NodeCount
 	History  []happening
 	Acts     []link
 	Views    []link   // of the chart: live, and when it was blocked

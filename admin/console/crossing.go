@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console/draw"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/samples"
 	"edgeguard/internal/words"
 )
@@ -20,7 +21,7 @@ type crossed struct {
 	At    moment
 	With  string // attributes of the key
 	Text  string // which node counted how much, or why nothing is known
-	Split []admin.NodeCount
+	Split []fleetstate.NodeCount
 }
 
 // asked is a request that a client made.

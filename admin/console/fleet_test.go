@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/console/hour"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/rates"
 )
 
@@ -16,7 +17,7 @@ func TestHourOnThePage(t *testing.T) {
 	pages := New(&admin.View{}, nil)
 	series := []rates.Series{{Step: 60, Until: time.Unix(1_800_000_000, 0), Blocks: []uint64{0, 1234}, Rules: []rates.RuleSeries{
 		{Rule: "<i>x", Blocks: []uint64{0, 1000}}, {Rule: "manual", Blocks: []uint64{0, 200}}}}}
-	shown := &fleetPage{Fleet: &admin.Fleet{}, Hour: hour.New(series, func(time.Time) string { return "12:07:00" })}
+	shown := &fleetPage{Fleet: &fleetstate.Fleet{}, Hour: hour.New(series, func(time.Time) string { return "12:07:00" })}
 	var page strings.Builder
 	if err := pages.templates["fleet.html"].ExecuteTemplate(&page, "main", shown); err != nil {
 		t.Fatal(err)

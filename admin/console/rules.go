@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/internal/words"
 )
 
@@ -51,7 +52,7 @@ func (p *Pages) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
 type keyRow struct {
 	Rule, RulePath, Key, Path string
 	Count, Limit              uint32
-	Fleet                     *admin.FleetCount
+	Fleet                     *fleetstate.FleetCount
 	Share                     string
 }
 

@@ -1,6 +1,9 @@
 package metrics
 
-import "edgeguard/admin"
+import (
+	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
+)
 
 // The fleet's metrics; a node alone has none of them. `edgeguard fleet status`
 // asks Redis and shows the nodes one by one.
@@ -42,7 +45,7 @@ var redisOps = []string{"beat", "connect", "forget", "install", "publish", "push
 
 // fleet sends the state of the node in its fleet. A latency that was never
 // measured is left out: 0 would be good news.
-func (s sink) fleet(f *admin.Fleet) {
+func (s sink) fleet(f *fleetstate.Fleet) {
 	if f == nil {
 		return
 	}

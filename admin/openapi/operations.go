@@ -3,6 +3,7 @@ package openapi
 import (
 	"edgeguard/admin"
 	"edgeguard/admin/bulk"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
@@ -87,7 +88,7 @@ var operations = map[string]operation{
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": {id: "removeCandidate", summary: "Ends a candidate that was added while the node ran", answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
 	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
-	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
+	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: fleetstate.FleetDetail{}, fails: []int{404}},
 	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: holders.FleetHeld{}, fails: []int{400, 404, 503}},
 	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},
 }

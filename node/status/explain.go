@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -101,8 +102,8 @@ func (s *Status) allowance(c *config.Config, addr netip.Addr) string {
 }
 
 // FleetCounts implements admin.Reader.
-func (s *Status) FleetCounts(ctx context.Context, keys []admin.FleetKey, settle bool) []*admin.FleetCount {
-	out := make([]*admin.FleetCount, len(keys))
+func (s *Status) FleetCounts(ctx context.Context, keys []fleetstate.FleetKey, settle bool) []*fleetstate.FleetCount {
+	out := make([]*fleetstate.FleetCount, len(keys))
 	g := s.from.Current()
 	if g.Key == nil {
 		return out
@@ -118,7 +119,7 @@ func (s *Status) FleetCounts(ctx context.Context, keys []admin.FleetKey, settle 
 		return out
 	}
 	for i, shares := range s.from.Shares(ctx, asked, settle) {
-		count := &admin.FleetCount{Nodes: append([]admin.NodeCount{}, shares...)}
+		count := &fleetstate.FleetCount{Nodes: append([]fleetstate.NodeCount{}, shares...)}
 		for _, one := range shares {
 			count.Count += one.Count
 		}

@@ -1,12 +1,12 @@
 package status
 
 import (
-	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator/figures"
 )
 
 // FleetNodes implements admin.Reader.
-func (s *Status) FleetNodes() []admin.FleetNode {
+func (s *Status) FleetNodes() []fleetstate.FleetNode {
 	if s.from.Current().Config.Fleet == nil {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (s *Status) FleetNodes() []admin.FleetNode {
 	for i := range nodes {
 		n := &nodes[i]
 		if f, ok := said[n.Name]; ok && n.Alive && f.Boot == n.Boot {
-			n.Figures = &admin.FleetFigures{
+			n.Figures = &fleetstate.FleetFigures{
 				Age: max(now.Sub(f.Heard).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules,
 			}
 		}

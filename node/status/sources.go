@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
@@ -72,8 +73,8 @@ type Sources struct {
 	Samples *samples.Samples
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
 	// nil where Redis cannot be asked.
-	Nodes  func() []admin.FleetNode
-	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
+	Nodes  func() []fleetstate.FleetNode
+	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]fleetstate.NodeCount
 	// Said returns what the fleet's nodes say of their work, and has them say it.
 	Said func() []figures.Said
 	// Held asks the fleet's other nodes which records they hold.

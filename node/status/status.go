@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/samples"
@@ -202,11 +203,11 @@ func (s *Status) tables(g Generation) admin.Tables {
 
 // fleet returns what the node keeps for its fleet, and that the fleet cannot be
 // joined: a link that runs reports the rest. It is nil for a node alone.
-func (s *Status) fleet(g Generation) *admin.Fleet {
+func (s *Status) fleet(g Generation) *fleetstate.Fleet {
 	if g.Config.Fleet == nil {
 		return nil
 	}
-	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
+	f := &fleetstate.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
 	if k := g.Config.Fleet; k.RequireKey {
 		f.KeyMode = "require"
 	} else if k.KeyFile != "" {

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/internal/safetext"
 )
@@ -46,7 +47,7 @@ const (
 )
 
 func TestSay(t *testing.T) {
-	keyless := admin.Stats{Fleet: &admin.Fleet{}}
+	keyless := admin.Stats{Fleet: &fleetstate.Fleet{}}
 	silent, older := holders.NodeHeld{Name: "edge-4", State: holders.NodeSilent}, holders.NodeHeld{Name: "edge-5", State: holders.NodeEarlier}
 	three := holders.FleetHeld{Alive: 3}
 	for _, c := range []struct {
@@ -57,10 +58,10 @@ func TestSay(t *testing.T) {
 		want     string
 	}{
 		{"a node alone", fake{}, false, []string{"203.0.0.0/16"}, ""},
-		{"monitor", fake{stats: admin.Stats{Monitor: true, Fleet: &admin.Fleet{}}}, false, []string{"203.0.0.0/16"}, ""},
-		{"signed", fake{stats: admin.Stats{Fleet: &admin.Fleet{KeyMode: "accept"}}}, false, []string{"203.0.0.0/16"},
+		{"monitor", fake{stats: admin.Stats{Monitor: true, Fleet: &fleetstate.Fleet{}}}, false, []string{"203.0.0.0/16"}, ""},
+		{"signed", fake{stats: admin.Stats{Fleet: &fleetstate.Fleet{KeyMode: "accept"}}}, false, []string{"203.0.0.0/16"},
 			"signed with the fleet's key: it waits for confirmation on no node that has the key\n"},
-		{"a key of no use", fake{stats: admin.Stats{Fleet: &admin.Fleet{KeyMode: "accept"}, Kinds: []string{"fleet_library"}}, held: three}, false, []string{"203.0.0.0/16"},
+		{"a key of no use", fake{stats: admin.Stats{Fleet: &fleetstate.Fleet{KeyMode: "accept"}, Kinds: []string{"fleet_library"}}, held: three}, false, []string{"203.0.0.0/16"},
 			"unsigned, because the functions in Redis are of an earlier version: asking the other nodes whether they hold it, for up to 6 s\n203.0.0.0/16 waits on none of the 3 nodes alive\n"},
 		{"no node", fake{stats: keyless, held: three}, false, []string{"203.0.0.0/16"}, asking + "203.0.0.0/16 waits on none of the 3 nodes alive\n"},
 		{"two nodes", fake{stats: keyless, held: holders.FleetHeld{Alive: 4, Nodes: []holders.NodeHeld{
@@ -96,7 +97,7 @@ func TestSay(t *testing.T) {
 
 // What somebody has written into Redis is printed short, and acts on no terminal.
 func TestForgedNodes(t *testing.T) {
-	node := fake{stats: admin.Stats{Fleet: &admin.Fleet{}}, held: holders.FleetHeld{Alive: 4000}}
+	node := fake{stats: admin.Stats{Fleet: &fleetstate.Fleet{}}, held: holders.FleetHeld{Alive: 4000}}
 	for i := range 4000 {
 		node.held.Nodes = append(node.held.Nodes, holds(fmt.Sprint("x\x1b[2J", i), 1, "203.0.0.0/16"), holders.NodeHeld{Name: "y\u202e", State: "z\x07"})
 	}
