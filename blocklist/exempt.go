@@ -67,6 +67,23 @@ func (l *List) HasExempt(prefix netip.Prefix) bool {
 	return v.exempt != nil && v.exempt.OverlapsPrefix(prefix) || v.allowances != nil && v.allowances.OverlapsPrefix(prefix)
 }
 
+// HasSpared reports whether some address of prefix is allowed or protected. It takes no
+// lock.
+func (l *List) HasSpared(prefix netip.Prefix) bool {
+	v := l.view.Load()
+	if v == nil {
+		return false
+	}
+	if v.exempt != nil {
+		for _, standing := range v.exempt.Subnets(prefix) {
+			if standing == Allowed || standing == Protected {
+				return true
+			}
+		}
+	}
+	return v.allowances != nil && v.allowances.OverlapsPrefix(prefix)
+}
+
 // exempted publishes new exempt prefixes. The filter gets the new ones before
 // and loses the old ones after.
 func (l *List) exempted() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 	"edgeguard/detector/crowd"
 	"edgeguard/shard"
 )
@@ -13,7 +14,9 @@ import (
 // Increase is a number of requests of one address that another program counted for a
 // meter: nothing else is known of them.
 type Increase struct {
-	Addr netip.Addr // as that of an event
+	// Addr is the client's, of IPv6 the first of its /64. Where another of the /64 is
+	// allowed or protected, nothing of it is counted: that one's requests are among them.
+	Addr netip.Addr
 	// Time is the earliest moment at which they can have come.
 	Time time.Time
 	// Meter is the index of the meter: one of requests or responses whose key is of the
@@ -88,6 +91,9 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 	for left := in.N; left > 0; left -= c.events {
 		c.open(d, now, event)
 		c.look()
+		if c.standing == blocklist.None && in.Addr.Is6() && d.config.List.HasSpared(netip.PrefixFrom(in.Addr, 64)) {
+			c.standing = blocklist.Protected
+		}
 		c.elsewhere, c.events = true, left
 		if !c.spared() {
 			if left > 1 {

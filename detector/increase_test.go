@@ -330,6 +330,27 @@ func TestIncreasesHaveNoSamples(t *testing.T) {
 	}
 }
 
+// One counter is all of a /64: where an address of it is allowed or protected, whose
+// requests the counter has too, the neighbours are not blocked for them.
+func TestIncreaseOfSpared(t *testing.T) {
+	b := newBench(t, rules.Spec{Name: "r", Threshold: 5})
+	b.list.SetAllow([]netip.Prefix{netip.MustParsePrefix("2001:db8:0:1::7/128"), netip.MustParsePrefix("192.0.2.7/32")})
+	b.list.SetProtected([]netip.Prefix{netip.MustParsePrefix("2001:db8:0:2::7/128")})
+	b.list.SetPeers([]netip.Prefix{netip.MustParsePrefix("2001:db8:0:3::7/128")}, nil)
+	for addr, want := range map[string]uint32{
+		"2001:db8:0:1::": 0, "2001:db8:0:2::": 0, "192.0.2.7": 0, "192.0.2.6": 9, "2001:db8:0:3::": 9, "2001:db8::": 9,
+	} {
+		in := detector.Increase{Addr: netip.MustParseAddr(addr), Time: epoch, Cost: 1, N: 9}
+		b.DecideIncreases(epoch, false, []detector.Increase{in}, func(detector.Decided) {})
+		if got := b.Explain(epoch, in.Addr).Rules[0].Count; got != want {
+			t.Errorf("%s: counted %d, want %d", addr, got, want)
+		}
+	}
+	if got := b.Stats().Spared; got != 27 {
+		t.Errorf("%d were spared", got)
+	}
+}
+
 // BenchmarkIncreases is the cost of one increase of one key and meter.
 func BenchmarkIncreases(b *testing.B) {
 	for _, n := range []uint32{1, 20} {
