@@ -42,13 +42,14 @@ const (
 	NoClient                     // the client's address is missing or cannot be read
 	DecisionFailed               // the decision panicked
 	LinesLost                    // log lines that were sent or written and did not arrive
+	GapTooLong                   // counted by a proxy while nothing was read from it for longer than a window
 	// Reasons is how many there are.
 	Reasons = iota
 )
 
 var reasonNames = [Reasons]string{
 	"line_too_long", "line_unended", "line_misfit", "field_cut", "headers_too_long", "not_http", "no_client",
-	"decision_failed", "lines_lost",
+	"decision_failed", "lines_lost", "gap_too_long",
 }
 
 // String returns the word used in metrics and in JSON.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"edgeguard"
 	"time"
 
 	"edgeguard/admin"
@@ -56,7 +57,7 @@ func (s *sensors) checkLoss(now time.Time) {
 		seen := l.figures()
 		if lines, text := checks.Loss(&l.seen, &seen); text != "" {
 			l.alarms.Happened(now, alarm.Loss, l.name, l.name+": "+text)
-			s.uncounted.Lost(l.source(), lines)
+			s.uncounted.Missed(l.source(), edgeguard.LinesLost, lines)
 		}
 		l.seen = seen
 	}

@@ -87,9 +87,9 @@ func (u *UncountedRequests) of(source string) *reasonCounts {
 	return c
 }
 
-// Lost counts lines of a source that were lost.
-func (u *UncountedRequests) Lost(source string, lines uint64) {
-	u.of(source)[edgeguard.LinesLost].Add(lines)
+// Missed counts requests of a source of which nothing but their number is known.
+func (u *UncountedRequests) Missed(source string, reason edgeguard.Reason, requests uint64) {
+	u.of(source)[reason].Add(requests)
 }
 
 // Figures returns the counts that are not zero, in a fixed order.
@@ -219,4 +219,5 @@ var fixes = [edgeguard.Reasons]string{
 	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
 	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file",
+	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, and the window of a rule was over when it returned: a restart or a reload must take less",
 }
