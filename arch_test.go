@@ -113,6 +113,7 @@ var floors = map[string]floor{
 	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth"}},
 	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile", "internal/unixsocket"}},
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
+	"enforce/nftables":          {imports: []string{"enforce"}},
 	"hostaddr":                  {imports: []string{""}},
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
 	"loadtest/haproxy":          {imports: []string{"*"}},

@@ -68,3 +68,11 @@ type Incremental interface {
 	// the call. After an error the runner calls Replace.
 	Apply(ctx context.Context, now time.Time, add []Entry, remove []netip.Prefix) error
 }
+
+// Watched is an Enforcer that notices when somebody else changes what it installed.
+type Watched interface {
+	Enforcer
+	// Watch calls lost when something may be missing, until ctx is done: the runner
+	// then calls Replace. It runs beside the other methods.
+	Watch(ctx context.Context, lost func())
+}

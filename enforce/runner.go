@@ -149,6 +149,11 @@ func (r *Runner) signal() {
 // enforcer, and returns nil: an enforcer that fails is tried again, and seen
 // in Stats.
 func (r *Runner) Run(ctx context.Context) error {
+	if watched, ok := r.config.Enforcer.(Watched); ok {
+		var watching sync.WaitGroup
+		watching.Go(func() { watched.Watch(ctx, r.Refresh) })
+		defer watching.Wait()
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {

@@ -233,6 +233,37 @@ func TestResyncMends(t *testing.T) {
 	})
 }
 
+// fakeWatched says that something is lost whenever it is sent that.
+type fakeWatched struct {
+	fakeKernel
+	lost chan struct{}
+}
+
+func (f fakeWatched) Watch(ctx context.Context, lost func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.lost:
+			lost()
+		}
+	}
+}
+
+// What somebody else took out comes back long before the resync.
+func TestLostIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Second)
+		w := fakeWatched{fakeKernel{f}, make(chan struct{})}
+		b, _ := running(t, w, Config{})
+		time.Sleep(time.Second)
+		b.put(block("192.0.2.1/32", in(time.Hour)))
+		time.Sleep(time.Minute)
+		w.lost <- struct{}{}
+		wantCalls(t, f, "0s replace", "1s apply +192.0.2.1 -", "1m1s replace 192.0.2.1")
+	})
+}
+
 func TestIncremental(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Second)
