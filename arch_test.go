@@ -167,7 +167,7 @@ var floors = map[string]floor{
 	"node/samples":              {imports: []string{"", "internal/safetext"}, pure: true},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/sockets":              {imports: []string{"internal/unixsocket"}},
-	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "config/enforcers", "enforce", "node/alarm", "node/supervisor"}},
+	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "config/enforcers", "enforce", "enforce/nftables", "node/alarm", "node/supervisor"}},
 	"node/overlay":              {imports: []string{"", "admin", "admin/call", "admin/outcome", "admin/tune", "aggregator/thresholds", "blocklist", "clockguard", "config", "detector", "internal/atomicfile", "internal/safepath", "internal/safetext", "node/alarm", "rules", "snapshot"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "crawlers", "detector", "detector/flood", "aggregator/member", "node/samples", "rules", "shard"}, pure: true},
 	"node/status":               {imports: []string{"", "admin/holders", "admin", "admin/rates", "admin/samples", "admin/watch", "aggregator", "aggregator/figures", "aggregator/quarantine", "blocklist", "clockguard", "config", "detector", "node/pipeline", "node/samples", "rules", "shard", "tuning", "admin/tune", "admin/outcome", "tuning/history", "admin/fleetstate"}},

@@ -52,11 +52,6 @@ type HAProxy struct {
 	KeepRemoved bool
 }
 
-// NFTables is the kernel's packet filter.
-type NFTables struct {
-	Table string
-}
-
 // listFormats are the formats of a list, as package enforce has them.
 var listFormats = []string{"plain", "nginx", "nginx-geo", "haproxy", "haproxy-map", "ipset", "nft"}
 
@@ -79,15 +74,9 @@ func (s *Section) Read(n read.Node) {
 	n.Mapping(read.Fields{
 		"files":    func(n read.Node) { n.List(func(n read.Node) { s.Files = append(s.Files, s.readFile(n)) }) },
 		"haproxy":  s.readHAProxy,
-		"nftables": s.readNFTables,
+		"nftables": func(n read.Node) { s.NFTables = readNFTables(n) },
 		"xdp":      read.ComesLater,
 	})
-}
-
-func (s *Section) readNFTables(n read.Node) {
-	n.NotActedOn()
-	s.NFTables = &NFTables{Table: "edgeguard"}
-	n.Mapping(read.Fields{"table": func(n read.Node) { s.NFTables.Table = n.Like(listName, "small letters, digits and _, at most 24") }})
 }
 
 func (s *Section) readFile(n read.Node) ListFile {
@@ -177,6 +166,6 @@ func (s *Section) Write(p *write.Printer) {
 		p.Field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", p.Quote("enforce.haproxy.socket", h.Socket), list, yamltext.Duration(h.Every), onRemove(h.KeepRemoved)))
 	}
 	if s.NFTables != nil {
-		p.Field(1, "nftables", fmt.Sprintf("{table: %s}", yamltext.Quote(s.NFTables.Table)))
+		s.NFTables.write(p)
 	}
 }

@@ -228,9 +228,9 @@ func to(from string) string {
 
 // drops sends from an address, and reports whether the host drops that: it waits until
 // the datagram has arrived or is counted.
-func (b *bed) drops(e *Enforcer, from string) bool { return b.dropsTo(e, from, to(from)) }
+func (b *bed) drops(e *Filter, from string) bool { return b.dropsTo(e, from, to(from)) }
 
-func (b *bed) dropsTo(e *Enforcer, from, to string) bool {
+func (b *bed) dropsTo(e *Filter, from, to string) bool {
 	b.t.Helper()
 	before := b.counts(e).Dropped
 	text := b.send(from, to)
@@ -246,9 +246,15 @@ func (b *bed) dropsTo(e *Enforcer, from, to string) bool {
 	}
 }
 
-func (b *bed) counts(e *Enforcer) Counts {
+func (b *bed) counts(e *Filter) (counts Counts) {
 	b.t.Helper()
-	counts, err := e.Counts()
+	err := e.locked(b.t.Context(), func() error {
+		c, err := e.kernel.connect()
+		if err == nil {
+			counts, err = count(c, layout{config: e.config}.table())
+		}
+		return err
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -256,9 +262,9 @@ func (b *bed) counts(e *Enforcer) Counts {
 }
 
 // new returns an enforcer of the host.
-func (b *bed) new(c Config) *Enforcer { return b.host.enforcer(c) }
+func (b *bed) new(c Config) *Filter { return b.host.filter(c) }
 
-func (n *namespace) enforcer(c Config) *Enforcer {
+func (n *namespace) filter(c Config) *Filter {
 	n.t.Helper()
 	if c.Table == "" {
 		c.Table = "edgeguard"
@@ -268,5 +274,6 @@ func (n *namespace) enforcer(c Config) *Enforcer {
 		n.t.Fatal(err)
 	}
 	e.kernel.netns = n.fd
+	n.t.Cleanup(func() { _ = e.Close() })
 	return e
 }

@@ -21,37 +21,54 @@ const (
 	readBuffer  = 4 << 20
 )
 
-// kernel is a way to one network namespace's packet filter.
-type kernel struct{ netns int } // 0 is this process's
-
-// connect returns a connection for one exchange. Each has a deadline, because the
-// library waits for as many answers as it sent messages, and the kernel sends one
-// where it refuses them all.
-func (k kernel) connect() (*nftables.Conn, error) {
-	return nftables.New(nftables.WithNetNSFd(k.netns), nftables.WithSockOptions(prepare))
+// kernel is a connection to one network namespace's packet filter. It is kept: when one
+// is closed, the kernel first waits until everything that was deleted before is gone,
+// which takes some milliseconds.
+type kernel struct {
+	netns int            // 0 is this process's
+	nft   *nftables.Conn // nil: not connected
+	raw   *netlink.Conn  // what nft speaks through
 }
 
-func prepare(c *netlink.Conn) error {
+// connect returns the connection, ready for one exchange. That has a deadline, because
+// the library waits for as many answers as it sent messages, and the kernel sends one
+// where it refuses them all.
+func (k *kernel) connect() (*nftables.Conn, error) {
+	if k.nft == nil {
+		nft, err := nftables.New(nftables.AsLasting(), nftables.WithNetNSFd(k.netns), nftables.WithSockOptions(k.prepare))
+		if err != nil {
+			return nil, explain(err)
+		}
+		k.nft = nft
+	}
+	return k.nft, k.raw.SetDeadline(time.Now().Add(timeout))
+}
+
+func (k *kernel) prepare(c *netlink.Conn) error {
+	k.raw = c
 	return errors.Join(
-		c.SetDeadline(time.Now().Add(timeout)),
 		// An error's answer would hold the message that it is about.
 		c.SetOption(netlink.CapAcknowledge, true),
 		c.SetWriteBuffer(writeBuffer), c.SetReadBuffer(readBuffer),
 	)
 }
 
+// drop closes the connection. After an error it must: answers may be on their way, and
+// messages may wait.
+func (k *kernel) drop() {
+	if k.nft != nil {
+		_ = k.nft.CloseLasting()
+		k.nft, k.raw = nil, nil
+	}
+}
+
 // generation returns the number of the rules in force. Each transaction of anyone
 // raises it.
-func (k kernel) generation() (uint32, error) {
-	c, err := netlink.Dial(unix.NETLINK_NETFILTER, &netlink.Config{NetNS: k.netns})
-	if err != nil {
-		return 0, explain(err)
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
+func (k *kernel) generation() (uint32, error) {
+	if _, err := k.connect(); err != nil {
 		return 0, err
 	}
-	answer, err := c.Execute(netlink.Message{
+	answer, err := k.raw.Execute(netlink.Message{
 		Header: netlink.Header{Type: unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN, Flags: netlink.Request},
 		Data:   []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0},
 	})
@@ -78,7 +95,7 @@ func (k kernel) generation() (uint32, error) {
 
 // hasDevice returns an error unless there is an interface of a name. Kernels since 6.16
 // accept a chain for one that is not there.
-func (k kernel) hasDevice(name string) error {
+func (k *kernel) hasDevice(name string) error {
 	c, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{NetNS: k.netns})
 	if err != nil {
 		return explain(err)

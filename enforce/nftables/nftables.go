@@ -61,9 +61,6 @@ func (c *Config) check() error {
 	return nil
 }
 
-// ErrNotOurs says that a table has our name and someone else's rules.
-var ErrNotOurs = errors.New("edgeguard did not make this table")
-
 // Counts are packets of blocked addresses since the table was made. Anyone can send
 // packets in another's name, so they decide nothing.
 type Counts struct {

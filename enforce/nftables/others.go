@@ -13,11 +13,11 @@ import (
 
 var errNoLinux = errors.New("nftables: only Linux has it: use another enforcer, such as a list")
 
-// Enforcer is of Linux only.
-type Enforcer struct{}
+// Filter is of Linux only.
+type Filter struct{}
 
 // New returns what is wrong with the settings, or that this is not Linux.
-func New(c Config) (*Enforcer, error) {
+func New(c Config) (*Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -25,27 +25,27 @@ func New(c Config) (*Enforcer, error) {
 }
 
 // Traits implements enforce.Enforcer.
-func (*Enforcer) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
+func (*Filter) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
 
 // Close implements enforce.Enforcer.
-func (*Enforcer) Close() error { return nil }
+func (*Filter) Close() error { return nil }
 
 // Replace implements enforce.Enforcer.
-func (*Enforcer) Replace(context.Context, time.Time, []enforce.Entry) error { return errNoLinux }
+func (*Filter) Replace(context.Context, time.Time, []enforce.Entry) error { return errNoLinux }
 
 // Apply implements enforce.Incremental.
-func (*Enforcer) Apply(context.Context, time.Time, []enforce.Entry, []netip.Prefix) error {
+func (*Filter) Apply(context.Context, time.Time, []enforce.Entry, []netip.Prefix) error {
 	return errNoLinux
 }
 
 // Spare returns that this is not Linux.
-func (*Enforcer) Spare(context.Context, time.Time, []enforce.Entry) error { return errNoLinux }
+func (*Filter) Spare(context.Context, time.Time, []enforce.Entry) error { return errNoLinux }
 
 // Watch waits for ctx.
-func (*Enforcer) Watch(ctx context.Context, _ func()) { <-ctx.Done() }
+func (*Filter) Watch(ctx context.Context, _ func()) { <-ctx.Done() }
 
-// Counts returns that this is not Linux.
-func (*Enforcer) Counts() (Counts, error) { return Counts{}, errNoLinux }
+// Counts returns nothing.
+func (*Filter) Counts() Counts { return Counts{} }
 
 // Clear has nothing to delete.
 func Clear(context.Context, string) error { return nil }

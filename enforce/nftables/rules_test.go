@@ -47,25 +47,34 @@ func TestForeignFlushHeals(t *testing.T) {
 func TestOthersChangesCostLittle(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t)
-	e := n.enforcer(Config{})
+	e := n.filter(Config{})
 	if err := e.Replace(t.Context(), time.Now(), hour("203.0.113.7/32")); err != nil {
 		t.Fatal(err)
 	}
-	if e.changed(time.Now().Add(time.Hour)) {
+	if changed(t, e, time.Now().Add(time.Hour)) {
 		t.Error("changed, where nobody changed anything")
 	}
 	n.load("table inet theirs { }")
 	e.reading = time.Second // as with very many elements
-	if e.changed(e.read.Add(sparing*time.Second - time.Millisecond)) {
+	if changed(t, e, e.read.Add(sparing*time.Second-time.Millisecond)) {
 		t.Error("all elements are read again at once, for another's table")
 	}
-	if !e.changed(e.read.Add(sparing * time.Second)) {
+	if !changed(t, e, e.read.Add(sparing*time.Second)) {
 		t.Error("they are never read again")
 	}
 	n.load("flush chain inet edgeguard refuse4")
-	if !e.changed(e.read) {
+	if !changed(t, e, e.read) {
 		t.Error("a lost rule waits")
 	}
+}
+
+func changed(t *testing.T, f *Filter, now time.Time) bool {
+	t.Helper()
+	changed, err := f.look(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
 }
 
 // Packets that a stranger sends in a blocked address' name are counted, and change
@@ -208,7 +217,7 @@ func TestLoopbackPasses(t *testing.T) {
 func TestMissingRight(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t)
-	e := n.enforcer(Config{})
+	e := n.filter(Config{})
 	e.kernel.netns = 0
 	var err error
 	n.do(func() error {
@@ -223,7 +232,7 @@ func TestMissingRight(t *testing.T) {
 func TestMissingDevice(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t)
-	err := n.enforcer(Config{Device: "eth7"}).Replace(t.Context(), time.Now(), nil)
+	err := n.filter(Config{Device: "eth7"}).Replace(t.Context(), time.Now(), nil)
 	if err == nil || !strings.Contains(err.Error(), "no interface eth7") {
 		t.Errorf("error %v", err)
 	}

@@ -21,8 +21,8 @@ const (
 
 // Watch calls lost when the table may have lost something, until ctx is done: its rules
 // or sets are not as they were, or somebody changed rules of this host and it may have
-// been ours.
-func (e *Enforcer) Watch(ctx context.Context, lost func()) {
+// been ours. It also reads the counters.
+func (f *Filter) Watch(ctx context.Context, lost func()) {
 	tick := time.NewTicker(watching)
 	defer tick.Stop()
 	for {
@@ -30,42 +30,53 @@ func (e *Enforcer) Watch(ctx context.Context, lost func()) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if e.changed(time.Now()) {
+			var changed bool
+			// What fails here fails in Replace, which says so.
+			_ = f.locked(ctx, func() (err error) {
+				changed, err = f.look(time.Now())
+				return err
+			})
+			if changed {
 				lost()
 			}
 		}
 	}
 }
 
-// changed reports whether Replace should look again.
-func (e *Enforcer) changed(now time.Time) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.in == nil {
-		return false // Replace is tried again until it succeeds
+// look reports whether Replace should look again. It needs the lock.
+func (f *Filter) look(now time.Time) (changed bool, err error) {
+	if f.in == nil {
+		return false, nil // Replace is tried again until it succeeds
 	}
-	generation, err := e.kernel.generation()
-	if err != nil || e.known && generation == e.generation {
-		return false
-	}
-	if now.Sub(e.read) >= sparing*e.reading {
-		return true
-	}
-	c, err := e.kernel.connect()
+	c, err := f.kernel.connect()
 	if err != nil {
-		return false
+		return false, err
 	}
-	there, err := look(c, e.table.table())
-	return err == nil && !there.is(e.table)
+	counts, _ := count(c, f.table.table()) // a table that is gone has none
+	f.counts.Store(&counts)
+	generation, err := f.kernel.generation()
+	switch {
+	case err != nil || f.known && generation == f.generation:
+		return false, err
+	case now.Sub(f.read) >= sparing*f.reading:
+		return true, nil
+	}
+	there, err := look(c, f.table.table())
+	return err == nil && !there.is(f.table), err
 }
 
-// Counts returns how many packets of blocked addresses came since the table was made.
-func (e *Enforcer) Counts() (counts Counts, err error) {
-	c, err := e.kernel.connect()
-	if err != nil {
-		return Counts{}, explain(err)
+// Counts returns how many packets of blocked addresses came since the table was made, as
+// Watch read it last. It waits for nothing.
+func (f *Filter) Counts() Counts {
+	if counts := f.counts.Load(); counts != nil {
+		return *counts
 	}
-	objects, err := c.GetNamedObjects(layout{config: e.config}.table())
+	return Counts{}
+}
+
+// count reads the counters of a table.
+func count(c *nftables.Conn, table *nftables.Table) (counts Counts, err error) {
+	objects, err := c.GetNamedObjects(table)
 	if err != nil {
 		return Counts{}, explain(err)
 	}
@@ -86,17 +97,21 @@ func (e *Enforcer) Counts() (counts Counts, err error) {
 	return counts, nil
 }
 
-// Clear deletes the table of a name, with all that it blocks. It returns ErrNotOurs
-// where edgeguard did not make it, and nil where it is not there.
-func Clear(ctx context.Context, table string) error { return kernel{}.clear(ctx, table) }
-
-func (k kernel) clear(ctx context.Context, table string) error {
+// Clear deletes the table of a name, with all that it blocks. It returns
+// enforce.ErrNotOurs where edgeguard did not make it, and nil where it is not there.
+func Clear(ctx context.Context, table string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	k := &kernel{}
+	defer k.drop()
+	return k.clear(table)
+}
+
+func (k *kernel) clear(table string) error {
 	c, err := k.connect()
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	var not error
 	for _, device := range []string{"", "any"} {

@@ -31,6 +31,7 @@ var reasons = map[string]string{
 	"logline/pattern":       "nginx's and Apache's format languages compile to one layout, and one parser runs it",
 	"node":                  "wiring: each service is a file and holds only what it uses; what needs no node is a package beside it",
 	"replay":                "recorded events on their own clock: merging, waiting and the summary of one pass",
+	"enforce/nftables":      "one table: what is in it, how the kernel is asked for it and what differs is read side by side",
 	"rules":                 "matching, keys and `when:` expressions compile to one form that a single pass evaluates",
 	"sensor/accesslog":      "rotation, truncation and restarts are cases of one position in one log",
 	"sensor/httpauth":       "one server for four proxies' dialects; they differ in the reading of a head alone",

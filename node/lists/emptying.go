@@ -58,7 +58,7 @@ func (e *emptying) empty(ctx context.Context) {
 	defer e.alarms.Ends(alarm.Enforcer, about)
 	pausing := time.Second
 	for try := 1; ; try++ {
-		err := o.Empty(ctx, e.now())
+		err := Empty(ctx, e.now(), &o)
 		switch {
 		case ctx.Err() != nil:
 			return // it is still on the record

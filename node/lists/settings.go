@@ -1,11 +1,17 @@
 package lists
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
 )
 
 // listOf is one enforcer of the config. A new kind of enforcer is a case of
@@ -31,7 +37,39 @@ func listsOf(c *config.Config) (all []listOf) {
 		}
 		all = append(all, fileList(fmt.Sprintf("haproxy %+v", *h), "haproxy "+h.Socket, fc, h.KeepRemoved, nil))
 	}
+	if n := c.Enforce.NFTables; n != nil {
+		all = append(all, tableList(n))
+	}
 	return all
+}
+
+// tableFormat says in the record that a list is a table of the packet filter.
+const tableFormat = "nftables"
+
+// tableList returns a table of the packet filter.
+func tableList(n *enforcers.NFTables) listOf {
+	name := "nftables " + n.Table
+	c := nftables.Config{Table: n.Table, Device: n.Device, Forward: n.Forward, SparePorts: n.SparePorts, DryRun: n.DryRun}
+	return listOf{
+		key: fmt.Sprintf("nftables %+v", *n), name: name,
+		make:  func() (enforce.Enforcer, error) { return nftables.New(c) },
+		owned: &enforce.Owned{Path: name, File: name, Format: tableFormat, Name: n.Table},
+	}
+}
+
+// Empty empties a recorded list: of a table, nothing is left.
+func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
+	if o.Format == tableFormat {
+		return nftables.Clear(ctx, o.Name)
+	}
+	return o.Empty(ctx, now)
+}
+
+// Gone reports whether a recorded list is not there any more, as far as can be seen
+// without asking the program that holds it.
+func Gone(o *enforce.Owned) bool {
+	_, err := os.Lstat(o.Path)
+	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && o.Format != tableFormat
 }
 
 // fileList returns a list in a file or in HAProxy; err is what is wrong with its

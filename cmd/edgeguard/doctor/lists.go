@@ -21,8 +21,8 @@ func (x *examination) leftLists(c *config.Config) {
 		x.note(Doubt, "lists", "%v", err)
 	}
 	for _, o := range owned {
-		if kept[o.File] {
-			continue
+		if kept[o.File] || !filepath.IsAbs(o.File) {
+			continue // the second is no file: a table of the packet filter, or HAProxy's own
 		}
 		kept[o.File] = true
 		folders = append(folders, filepath.Dir(o.File))

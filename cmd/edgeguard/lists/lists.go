@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -74,7 +73,7 @@ func empty(ctx context.Context, e *Env, configFile, state string) error {
 	}
 	left := len(problems)
 	for _, o := range owned {
-		if _, err := os.Lstat(o.Path); errors.Is(err, fs.ErrNotExist) && o.Socket == "" {
+		if lists.Gone(&o) {
 			continue // nothing was written there, or it was deleted
 		}
 		path := safetext.Strip(o.Path)
@@ -82,7 +81,7 @@ func empty(ctx context.Context, e *Env, configFile, state string) error {
 			fmt.Fprintf(e.Stdout, "kept %s: its config says on_remove: keep\n", path)
 			continue
 		}
-		switch err := o.Empty(ctx, time.Now()); {
+		switch err := lists.Empty(ctx, time.Now(), &o); {
 		case err == nil:
 			fmt.Fprintf(e.Stdout, "emptied %s\n", path)
 		case errors.Is(err, enforce.ErrNotLoaded):

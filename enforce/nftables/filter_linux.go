@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/nftables"
@@ -16,14 +17,14 @@ import (
 	"edgeguard/enforce"
 )
 
-// Enforcer keeps the table. It implements enforce.Incremental and enforce.Watched, and
+// Filter keeps the table. It implements enforce.Incremental and enforce.Watched, and
 // its methods are safe for concurrent use.
-type Enforcer struct {
+type Filter struct {
 	config Config
-	kernel kernel
 	start  time.Time // of the clock by which ends are compared: no step changes it
 
-	mu sync.Mutex // guards what follows, and keeps transactions apart
+	mu     sync.Mutex // guards what follows
+	kernel kernel
 	// known says that table and in are what the kernel has as long as its generation
 	// is this one.
 	known      bool
@@ -33,36 +34,57 @@ type Enforcer struct {
 	spared     []enforce.Entry
 	read       time.Time     // when all elements were read last
 	reading    time.Duration // how long that took
+
+	counts atomic.Pointer[Counts] // as read last
 }
 
 // New returns an enforcer. It asks nothing of the kernel before Replace.
-func New(c Config) (*Enforcer, error) {
+func New(c Config) (*Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return &Enforcer{config: c, start: time.Now()}, nil
+	return &Filter{config: c, start: time.Now()}, nil
 }
 
 // Traits implements enforce.Enforcer: what a packet shows is the last proxy.
-func (e *Enforcer) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
+func (f *Filter) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
 
-// Close releases nothing: no connection is kept. The table stays in force.
-func (e *Enforcer) Close() error { return nil }
+// Close closes the connection. The table stays in force.
+func (f *Filter) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kernel.drop()
+	return nil
+}
 
-// Replace implements enforce.Enforcer. It changes what differs and nothing else. If
-// somebody else changed rules of the host since, it reads first what is installed.
-func (e *Enforcer) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
+// locked calls do with the lock. After an error the connection is another one.
+func (f *Filter) locked(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	there, err := e.recall()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := do()
+	if err != nil {
+		f.kernel.drop()
+	}
+	return err
+}
+
+// Replace implements enforce.Enforcer. It changes what differs and nothing else. If
+// somebody else changed rules of the host since, it reads first what is installed.
+func (f *Filter) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
+	return f.locked(ctx, func() error { return f.replace(now, entries) })
+}
+
+// replace needs the lock.
+func (f *Filter) replace(now time.Time, entries []enforce.Entry) error {
+	there, err := f.recall()
 	if err != nil {
 		return err
 	}
 	var lengths lengths
-	d, clock := difference{}, e.clock()
+	d, clock := difference{}, f.clock()
 	wanted := make(map[netip.Prefix]bool, len(entries))
 	for _, entry := range entries {
 		rest := entry.Until.Sub(now)
@@ -71,37 +93,37 @@ func (e *Enforcer) Replace(ctx context.Context, now time.Time, entries []enforce
 		}
 		wanted[entry.Prefix] = true
 		lengths.add(lengthOf(entry.Prefix))
-		switch end, isIn := e.in[entry.Prefix]; {
+		switch end, isIn := f.in[entry.Prefix]; {
 		case !isIn || end+tolerance < clock:
 			d.added = append(d.added, entry)
 		case (end-clock-rest).Abs() > tolerance || end == never:
 			d.changed = append(d.changed, entry)
 		}
 	}
-	for p, end := range e.in {
+	for p, end := range f.in {
 		switch {
 		case wanted[p]:
 		case end+tolerance < clock:
-			delete(e.in, p) // the kernel took it out
+			delete(f.in, p) // the kernel took it out
 		default:
 			d.removed = append(d.removed, p)
 		}
 	}
-	return e.commit(there, newLayout(e.config, lengths), now, &d)
+	return f.commit(there, newLayout(f.config, lengths), now, &d)
 }
 
 // Apply implements enforce.Incremental. It reads nothing: where the table is not as it
 // was, the kernel refuses the change, and Replace follows.
-func (e *Enforcer) Apply(ctx context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.in == nil {
+func (f *Filter) Apply(ctx context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
+	return f.locked(ctx, func() error { return f.apply(now, add, remove) })
+}
+
+// apply needs the lock.
+func (f *Filter) apply(now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
+	if f.in == nil {
 		return errors.New("nftables: the table is not made yet")
 	}
-	d, wanted := difference{}, slices.Clone(e.table.lengths)
+	d, wanted := difference{}, slices.Clone(f.table.lengths)
 	for _, entry := range add {
 		if now.Before(entry.Until) {
 			d.changed = append(d.changed, entry)
@@ -109,37 +131,34 @@ func (e *Enforcer) Apply(ctx context.Context, now time.Time, add []enforce.Entry
 		}
 	}
 	d.removed = remove
-	return e.commit(nil, newLayout(e.config, wanted), now, &d)
+	return f.commit(nil, newLayout(f.config, wanted), now, &d)
 }
 
 // clock returns the time since the start, by which ends are compared.
-func (e *Enforcer) clock() time.Duration { return time.Since(e.start) }
+func (f *Filter) clock() time.Duration { return time.Since(f.start) }
 
 // recall makes sure that in and table are what the kernel has. It returns what was
 // found, or nil where nobody else changed anything. It needs the lock.
-func (e *Enforcer) recall() (*found, error) {
-	if device := e.config.Device; device != "" {
-		if err := e.kernel.hasDevice(device); err != nil {
+func (f *Filter) recall() (*found, error) {
+	if device := f.config.Device; device != "" {
+		if err := f.kernel.hasDevice(device); err != nil {
 			return nil, err
 		}
 	}
-	generation, err := e.kernel.generation()
-	if err != nil || e.known && generation == e.generation {
+	generation, err := f.kernel.generation()
+	if err != nil || f.known && generation == f.generation {
 		return nil, err
 	}
-	e.known = false
+	f.known = false
 	began := time.Now()
-	c, err := e.kernel.connect()
-	if err != nil {
-		return nil, explain(err)
-	}
-	table := newLayout(e.config, nil)
-	there, err := look(c, table.table())
+	c, err := f.kernel.connect()
 	if err != nil {
 		return nil, err
 	}
-	if there.there && !there.ours {
-		return nil, foreign(table.table())
+	table := newLayout(f.config, nil)
+	there, err := lookAtOurs(c, table.table())
+	if err != nil {
+		return nil, err
 	}
 	if there.ours && there.asleep { // the kernel wakes it in no transaction that changes more
 		c.AddTable(table.table())
@@ -162,12 +181,12 @@ func (e *Enforcer) recall() (*found, error) {
 		}
 		for _, element := range elements {
 			if addr, ok := netip.AddrFromSlice(element.Key); ok {
-				in[netip.PrefixFrom(addr, l.bits)] = e.ends(element)
+				in[netip.PrefixFrom(addr, l.bits)] = f.ends(element)
 			}
 		}
 	}
-	e.in, e.table, e.known, e.generation = in, newLayout(e.config, lengths), true, generation
-	e.read, e.reading = began, time.Since(began)
+	f.in, f.table, f.known, f.generation = in, newLayout(f.config, lengths), true, generation
+	f.read, f.reading = began, time.Since(began)
 	return there, nil
 }
 
@@ -175,24 +194,24 @@ func (e *Enforcer) recall() (*found, error) {
 const never = math.MaxInt64 / 2
 
 // ends returns when an element ends.
-func (e *Enforcer) ends(element nftables.SetElement) time.Duration {
+func (f *Filter) ends(element nftables.SetElement) time.Duration {
 	if element.Timeout == 0 {
 		return never
 	}
-	return e.clock() + element.Expires
+	return f.clock() + element.Expires
 }
 
 // commit makes a transaction of what differs, and of the table if it is not as wanted.
 // there is what was found, if that was looked for. It needs the lock.
-func (e *Enforcer) commit(there *found, wanted layout, now time.Time, d *difference) (err error) {
-	c, err := e.kernel.connect()
+func (f *Filter) commit(there *found, wanted layout, now time.Time, d *difference) (err error) {
+	c, err := f.kernel.connect()
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	known := e.known
-	e.known = false // where this fails, the next Replace reads all
-	if there == nil && !slices.Equal(wanted.lengths, e.table.lengths) {
-		if there, err = look(c, wanted.table()); err != nil {
+	known := f.known
+	f.known = false // where this fails, the next Replace reads all
+	if there == nil && !slices.Equal(wanted.lengths, f.table.lengths) {
+		if there, err = lookAtOurs(c, wanted.table()); err != nil {
 			return err
 		}
 	}
@@ -200,7 +219,7 @@ func (e *Enforcer) commit(there *found, wanted layout, now time.Time, d *differe
 		if err := wanted.build(c, there); err != nil {
 			return err
 		}
-		if err := e.addSpared(c, wanted, there, now); err != nil {
+		if err := f.addSpared(c, wanted, there, now); err != nil {
 			return err
 		}
 	}
@@ -208,17 +227,17 @@ func (e *Enforcer) commit(there *found, wanted layout, now time.Time, d *differe
 		return err
 	}
 	if err := c.Flush(); err != nil {
-		return e.refused(err)
+		return f.refused(err)
 	}
-	e.table = wanted
-	d.note(e.in, now, e.clock())
-	after, err := e.kernel.generation()
+	f.table = wanted
+	d.note(f.in, now, f.clock())
+	after, err := f.kernel.generation()
 	if err != nil {
 		return err
 	}
-	e.known = known && (after == e.generation || after == next(e.generation))
-	if e.known {
-		e.generation = after
+	f.known = known && (after == f.generation || after == next(f.generation))
+	if f.known {
+		f.generation = after
 	}
 	return nil
 }
@@ -227,11 +246,20 @@ func (e *Enforcer) commit(there *found, wanted layout, now time.Time, d *differe
 func next(generation uint32) uint32 { return max(generation+1, 1) }
 
 // refused explains a transaction that the kernel refused.
-func (e *Enforcer) refused(err error) error {
+func (f *Filter) refused(err error) error {
 	if errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("nftables: somebody changed the table %s, or this kernel lacks nft_fib: %w", e.config.Table, err)
+		return fmt.Errorf("nftables: somebody changed the table %s, or this kernel lacks nft_fib: %w", f.config.Table, err)
 	}
 	return explain(err)
+}
+
+// lookAtOurs returns what the kernel has of a table. Somebody else's is an error.
+func lookAtOurs(c *nftables.Conn, t *nftables.Table) (*found, error) {
+	there, err := look(c, t)
+	if err == nil && there.there && !there.ours {
+		err = foreign(t)
+	}
+	return there, err
 }
 
 func foreign(t *nftables.Table) error {
@@ -240,43 +268,43 @@ func foreign(t *nftables.Table) error {
 		family = "netdev"
 	}
 	return fmt.Errorf("nftables: table %s %s: %w: set enforce.nftables.table to another name, or delete it (nft delete table %s %s)",
-		family, t.Name, ErrNotOurs, family, t.Name)
+		family, t.Name, enforce.ErrNotOurs, family, t.Name)
 }
 
 // Spare has packets of these single addresses pass until their ends, whatever is
 // installed. It replaces those of the last call.
-func (e *Enforcer) Spare(ctx context.Context, now time.Time, spared []enforce.Entry) error {
+func (f *Filter) Spare(ctx context.Context, now time.Time, spared []enforce.Entry) error {
 	for _, entry := range spared {
 		if !entry.Prefix.IsSingleIP() {
 			return fmt.Errorf("nftables: %s cannot be spared: only single addresses can", entry.Prefix)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.spared = slices.Clone(spared)
-	if e.in == nil {
+	return f.locked(ctx, func() error { return f.spare(now, spared) })
+}
+
+// spare needs the lock.
+func (f *Filter) spare(now time.Time, spared []enforce.Entry) error {
+	f.spared = slices.Clone(spared)
+	if f.in == nil {
 		return nil // they go in with the table
 	}
-	c, err := e.kernel.connect()
+	c, err := f.kernel.connect()
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	e.known = false
-	if err := e.addSpared(c, e.table, &found{}, now); err != nil {
+	f.known = false
+	if err := f.addSpared(c, f.table, &found{}, now); err != nil {
 		return err
 	}
 	if err := c.Flush(); err != nil {
-		return e.refused(err)
+		return f.refused(err)
 	}
 	return nil
 }
 
 // addSpared fills the sets of spared addresses, unless they were there already. It
 // needs the lock.
-func (e *Enforcer) addSpared(c *nftables.Conn, l layout, there *found, now time.Time) error {
+func (f *Filter) addSpared(c *nftables.Conn, l layout, there *found, now time.Time) error {
 	for _, v6 := range []bool{false, true} {
 		s := l.spared(v6)
 		if there.has(s) {
@@ -284,7 +312,7 @@ func (e *Enforcer) addSpared(c *nftables.Conn, l layout, there *found, now time.
 		}
 		c.FlushSet(s)
 		var elements []nftables.SetElement
-		for _, entry := range e.spared {
+		for _, entry := range f.spared {
 			if entry.Prefix.Addr().Is6() == v6 && now.Before(entry.Until) {
 				elements = append(elements, element(entry, now))
 			}

@@ -23,14 +23,14 @@ func lasting(rest time.Duration, prefixes ...string) (all []enforce.Entry) {
 	return all
 }
 
-func (b *bed) replace(e *Enforcer, entries []enforce.Entry) {
+func (b *bed) replace(e *Filter, entries []enforce.Entry) {
 	b.t.Helper()
 	if err := e.Replace(b.t.Context(), time.Now(), entries); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bed) apply(e *Enforcer, add []enforce.Entry, remove ...string) {
+func (b *bed) apply(e *Filter, add []enforce.Entry, remove ...string) {
 	b.t.Helper()
 	var gone []netip.Prefix
 	for _, p := range remove {
@@ -41,7 +41,7 @@ func (b *bed) apply(e *Enforcer, add []enforce.Entry, remove ...string) {
 	}
 }
 
-func (b *bed) want(e *Enforcer, dropped bool, from ...string) {
+func (b *bed) want(e *Filter, dropped bool, from ...string) {
 	b.t.Helper()
 	for _, a := range from {
 		if got := b.drops(e, a); got != dropped {
@@ -129,7 +129,7 @@ func TestEndsMove(t *testing.T) {
 }
 
 // ends returns how long an element of the kernel lasts, asked by another enforcer.
-func (b *bed) ends(of *Enforcer, prefix string) time.Duration {
+func (b *bed) ends(of *Filter, prefix string) time.Duration {
 	b.t.Helper()
 	e := b.new(of.config)
 	if _, err := e.recall(); err != nil {
@@ -216,12 +216,12 @@ func TestForeignTable(t *testing.T) {
 	for family, table := range map[string]Config{"inet": {}, "netdev": {Device: "lo"}} {
 		n.load("table " + family + " edgeguard { set blocked4 { type ipv4_addr; flags timeout; }; chain mine { }; }")
 		before := n.run("nft", "list", "ruleset")
-		e := n.enforcer(table)
+		e := n.filter(table)
 		for name, err := range map[string]error{
 			"replace": e.Replace(t.Context(), time.Now(), hour("203.0.113.7/32")),
-			"clear":   e.kernel.clear(t.Context(), "edgeguard"),
+			"clear":   e.kernel.clear("edgeguard"),
 		} {
-			if !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), "nft delete table "+family+" edgeguard") {
+			if !errors.Is(err, enforce.ErrNotOurs) || !strings.Contains(err.Error(), "nft delete table "+family+" edgeguard") {
 				t.Errorf("%s: %s: error %v", family, name, err)
 			}
 		}
@@ -239,12 +239,12 @@ func TestClear(t *testing.T) {
 	const theirs = "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n\t}\n}\n"
 	n.load(theirs)
 	for _, c := range []Config{{}, {Device: "lo"}} {
-		e := n.enforcer(c)
+		e := n.filter(c)
 		if err := e.Replace(t.Context(), time.Now(), hour("203.0.113.7/32", "2001:db8::/64")); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the second has nothing to delete
-			if err := e.kernel.clear(t.Context(), "edgeguard"); err != nil {
+			if err := e.kernel.clear("edgeguard"); err != nil {
 				t.Fatal(err)
 			}
 		}
