@@ -1,0 +1,106 @@
+package config_test
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgeguard/config"
+	"edgeguard/config/enforcers"
+	"edgeguard/config/haproxy"
+)
+
+// waysColumns is how many columns the table of docs/ways.md has.
+const waysColumns = 8
+
+// ways are the sections of a config of which each field is a way in or out.
+var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}}
+
+// noWays are the other fields of a config. One that is added goes here, or to ways.
+var noWays = []string{
+	"Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "RollUp", "State", "Overlay",
+	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Warnings",
+}
+
+// withoutRow are keys that do nothing in this version, with a config that has them;
+// it is empty where no service runs them.
+var withoutRow = map[string]string{
+	"sensors.packet":   "sensors: {packet: {interface: eth0}}",
+	"enforce.nftables": "enforce: {nftables: {table: edgeguard}}",
+	"haproxy.peers":    "",
+}
+
+// TestWays: docs/ways.md has a whole row for each sensor and each enforcer that a
+// config can have.
+func TestWays(t *testing.T) {
+	keys := wayRows(t)
+	for _, want := range wayKeys(t) {
+		if _, none := withoutRow[want]; !none && !slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "`"+want+"`") }) {
+			t.Errorf("docs/ways.md has no row with %s in its first column", want)
+		}
+	}
+	for _, format := range listFormats(t) {
+		if !slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "`format: "+format+"`") }) {
+			t.Errorf("docs/ways.md has no row for lists of the format %s", format)
+		}
+	}
+	for key, text := range withoutRow {
+		if text == "" {
+			continue
+		}
+		if c, err := config.Parse("f", []byte(text)); err != nil || len(c.Warnings) == 0 || !strings.Contains(c.Warnings[0].Text, "no effect") {
+			t.Errorf("%s has an effect: it requires a row in docs/ways.md, and leaves withoutRow (%v)", key, err)
+		}
+	}
+}
+
+// wayRows returns the first columns of the table.
+func wayRows(t *testing.T) (keys []string) {
+	page, err := os.ReadFile("../docs/ways.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "<!-- ways: begin -->\n")
+	table, _, found := strings.Cut(table, "<!-- ways: end -->")
+	if !found {
+		t.Fatal("docs/ways.md has no table between its marks")
+	}
+	for i, row := range strings.Split(strings.TrimSpace(table), "\n") {
+		cells := strings.Split(strings.Trim(row, "|"), "|")
+		if len(cells) != waysColumns || slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) == "" }) {
+			t.Errorf("row %d has an empty column, or %d in place of %d: %.60s…", i+1, len(cells), waysColumns, row)
+		}
+		keys = append(keys, cells[0])
+	}
+	return keys
+}
+
+// wayKeys returns the keys of all sensors and enforcers.
+func wayKeys(t *testing.T) []string {
+	keys := []string{"listen.auth"}
+	for section, of := range ways {
+		for i := range reflect.TypeOf(of).NumField() {
+			keys = append(keys, section+"."+strings.ToLower(reflect.TypeOf(of).Field(i).Name))
+		}
+	}
+	for i := range reflect.TypeFor[config.Config]().NumField() {
+		name := reflect.TypeFor[config.Config]().Field(i).Name
+		if _, is := ways[strings.ToLower(name)]; !is && !slices.Contains(noWays, name) {
+			t.Errorf("the field %s of a config is neither among ways nor among noWays", name)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// listFormats returns the formats of lists in files, as an error names them.
+func listFormats(t *testing.T) []string {
+	found := regexp.MustCompile(`is not one of (.+)`).FindStringSubmatch(problems(t, "enforce: {files: {file: /a, format: 0x}}\n")[0].Text)
+	if found == nil {
+		t.Fatal("an error does not name the formats")
+	}
+	return strings.Split(found[1], ", ")
+}
