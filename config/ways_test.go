@@ -28,9 +28,8 @@ var noWays = []string{
 // withoutRow are keys that do nothing in this version, with a config that has them;
 // it is empty where no service runs them.
 var withoutRow = map[string]string{
-	"sensors.packet":   "sensors: {packet: {interface: eth0}}",
-	"enforce.nftables": "enforce: {nftables: {table: edgeguard}}",
-	"haproxy.peers":    "",
+	"sensors.packet": "sensors: {packet: {interface: eth0}}",
+	"haproxy.peers":  "",
 }
 
 // TestWays: docs/ways.md has a whole row for each sensor and each enforcer that a
