@@ -163,7 +163,7 @@ var floors = map[string]floor{
 	"node/auditfile":            {imports: []string{"admin", "admin/recent", "snapshot"}},
 	"node/evidencefile":         {imports: []string{"node/evidence", "snapshot"}},
 	"node/fleetlink":            {imports: []string{"", "admin", "admin/holders", "aggregator", "aggregator/figures", "aggregator/quarantine", "aggregator/redis", "aggregator/redis/endpoint", "aggregator/roster", "blocklist", "clockguard", "config", "detector", "node/alarm", "node/checks", "node/evidence", "node/heldon", "node/overlay", "node/pipeline", "node/supervisor", "rules", "snapshot", "admin/fleetstate"}},
-	"node/heldon":               {imports: []string{"admin/holders", "aggregator", "aggregator/roster"}},
+	"node/heldon":               {imports: []string{"admin/holders", "aggregator", "aggregator/roster", "node/supervisor"}},
 	"node/samples":              {imports: []string{"", "internal/safetext"}, pure: true},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/sockets":              {imports: []string{"internal/unixsocket"}},

@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/roster"
+	"edgeguard/node/supervisor"
 )
 
 const (
@@ -49,7 +50,7 @@ func (a *Asker) Ask(ctx context.Context, own string) (held holders.FleetHeld, er
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var from *roster.Look
-	for wait, all := settle, false; !all && sleep(ctx, wait); wait = again {
+	for wait, all := settle, false; !all && supervisor.Pause(ctx, wait); wait = again {
 		look, err := a.look(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -79,18 +80,6 @@ func (a *Asker) look(ctx context.Context) (roster.Look, error) {
 		a.last, a.at = look, time.Now()
 	}
 	return look, err
-}
-
-// sleep waits, and returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // judge returns what the nodes but the named one say in a look, and whether all say

@@ -112,32 +112,11 @@ func (s *Server) Serve(nl net.Listener) error {
 
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for pause := time.Duration(0); ; {
-		if s.draining.Load() {
-			return nil
-		}
-		c, err := l.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			s.welcome(c.(*lobby.Conn), &wg)
-		case s.draining.Load():
-			return nil
-		case isPassing(err):
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			time.Sleep(pause)
-		default:
-			s.closeConns(true)
-			return fmt.Errorf("forward auth: accept on %v: %w", l.Addr(), err)
-		}
+	if err := l.Each(s.draining.Load, func(c *lobby.Conn) { s.welcome(c, &wg) }); err != nil {
+		s.closeConns(true)
+		return fmt.Errorf("forward auth: accept on %v: %w", l.Addr(), err)
 	}
-}
-
-// isPassing reports whether accepting may work again by itself: no file
-// descriptors, a peer that hung up too early.
-func isPassing(err error) bool {
-	var temporary interface{ Temporary() bool }
-	return errors.As(err, &temporary) && temporary.Temporary()
+	return nil
 }
 
 // welcome serves a connection on its own goroutine.
