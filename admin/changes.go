@@ -8,6 +8,7 @@ import (
 	"edgeguard/admin/access"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
+	"edgeguard/admin/kernel"
 	"edgeguard/admin/tune"
 )
 
@@ -20,6 +21,7 @@ type Changes struct {
 	operator Operator
 	log      func(Audit)
 	imports  *bulk.Imports
+	kernel   *kernel.Kernel
 }
 
 func newChanges(view *View, o Operator, log func(Audit)) *Changes {
@@ -28,6 +30,7 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 	}
 	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
+	c.kernel = kernel.New(o, audited)
 	return c
 }
 

@@ -23,6 +23,7 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
+	kernel := s.changes.kernel
 	changes, rules := writes{s.changes}, tune.Answers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                     {"GET": reads.getHealth},
@@ -52,6 +53,11 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/top":                  {"GET": reads.getTop},
 		"/api/v1/events":               {"GET": reads.streamEvents},
 		"/api/v1/watch":                {"GET": reads.watch},
+		"/api/v1/kernel":               {"GET": kernel.State},
+		"/api/v1/kernel/try":           {"POST": kernel.Try},
+		"/api/v1/kernel/confirm":       {"POST": kernel.Confirm},
+		"/api/v1/kernel/clear":         {"POST": kernel.Pause},
+		"/api/v1/kernel/resume":        {"POST": kernel.Resume},
 		"/api/v1/reload":               {"POST": changes.reload},
 		"/api/v1/login-links":          {"POST": login.AddLinks},
 		"/api/v1/sessions":             {"DELETE": login.EndSessions},

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/kernel"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/samples"
@@ -177,4 +178,5 @@ type Operator interface {
 
 	tune.Tuner
 	bulk.Importer
+	kernel.Operator
 }

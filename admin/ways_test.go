@@ -62,6 +62,7 @@ var routes = map[string]sort{
 
 	"GET /api/v1/audit":               private,
 	"GET /api/v1/samples/{prefix...}": private,
+	"GET /api/v1/kernel":              private,
 
 	"GET /{$}":                             read,
 	"GET /find":                            read,
@@ -84,6 +85,10 @@ var routes = map[string]sort{
 	"GET /about":                           read,
 
 	"POST /api/v1/fleet/sign":           change,
+	"POST /api/v1/kernel/try":           change,
+	"POST /api/v1/kernel/confirm":       change,
+	"POST /api/v1/kernel/clear":         change,
+	"POST /api/v1/kernel/resume":        change,
 	"POST /api/v1/blocks":               change,
 	"POST /api/v1/blocks/import":        change,
 	"PATCH /api/v1/blocks/{prefix...}":  change,

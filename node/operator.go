@@ -10,6 +10,7 @@ import (
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
+	"edgeguard/node/kernel"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
@@ -19,6 +20,7 @@ import (
 // admin API, its times are wall-clock times.
 type operator struct {
 	*overlay.Control
+	*kernel.Filter
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine

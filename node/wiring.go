@@ -59,7 +59,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	n.enforcers = lists.New(lists.Config{
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
-		Now: n.clock.Now, Alarms: n.alarms, Log: n.options.Log, State: c.State,
+		Now: n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State,
 	})
 	n.fleet = fleetlink.New(fleetlink.Config{
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
@@ -106,7 +106,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
-				Control: n.lifecycle.overlay, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,

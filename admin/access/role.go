@@ -74,6 +74,12 @@ var least = map[string]Role{
 	"GET /activity":            Guest,
 	"GET /about":               Guest,
 
+	"GET /api/v1/kernel": Reader, // addresses of operators
+
+	"POST /api/v1/kernel/try":           Operator,
+	"POST /api/v1/kernel/confirm":       Operator,
+	"POST /api/v1/kernel/clear":         Operator,
+	"POST /api/v1/kernel/resume":        Operator,
 	"POST /api/v1/fleet/sign":           Operator,
 	"POST /api/v1/blocks":               Operator,
 	"POST /api/v1/blocks/import":        Operator,

@@ -12,6 +12,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/kernel"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
@@ -231,4 +232,19 @@ func (c *Client) EndFleet(ctx context.Context, rule string, force bool) (admin.R
 // rule.
 func (c *Client) RemoveCandidate(ctx context.Context, rule string, threshold uint32) (admin.Rule, error) {
 	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/candidates/"+strconv.Itoa(int(threshold)), nil, nil)
+}
+
+// Kernel returns the state of the node's packet filter.
+func (c *Client) Kernel(ctx context.Context) (kernel.State, error) {
+	return ask[kernel.State](ctx, c, http.MethodGet, "/api/v1/kernel", nil, nil)
+}
+
+// TryKernel begins a trial of the node's packet filter.
+func (c *Client) TryKernel(ctx context.Context, r kernel.TrialRequest) (kernel.State, error) {
+	return ask[kernel.State](ctx, c, http.MethodPost, "/api/v1/kernel/try", nil, r)
+}
+
+// ChangeKernel changes the node's packet filter: confirm, clear or resume.
+func (c *Client) ChangeKernel(ctx context.Context, change string) (kernel.State, error) {
+	return ask[kernel.State](ctx, c, http.MethodPost, "/api/v1/kernel/"+change, nil, nil)
 }

@@ -323,6 +323,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		s.call(c.route, c.path, c.body, c.status)
 	}
+	s.packetFilter()
 	s.stream()
 	for route := range operationsOf(s.document) {
 		if !s.called[route] {
@@ -331,6 +332,65 @@ func TestAnswers(t *testing.T) {
 	}
 	s.refusals()
 	s.exports()
+}
+
+// packetFilter calls the routes of the packet filter on a node in a network of its own,
+// which has one. Where there can be no such network they count as called.
+func (s *server) packetFilter() {
+	s.t.Helper()
+	type request struct {
+		route, body string
+		status      int
+	}
+	requests := []request{
+		{"GET /api/v1/kernel", "", 200},
+		{"POST /api/v1/kernel/resume", "", 200},
+		{"POST /api/v1/kernel/try", `{"for":"1h","spare":["203.0.113.9"]}`, 200},
+		{"GET /api/v1/kernel", "", 200},
+		{"POST /api/v1/kernel/resume", "", 409},
+		{"POST /api/v1/kernel/confirm", "", 200},
+		{"POST /api/v1/kernel/clear", "", 200},
+		{"GET /api/v1/kernel", "", 200},
+		{"POST /api/v1/kernel/confirm", "", 409},
+		{"POST /api/v1/kernel/try", `{"for":"1"}`, 400},
+	}
+	for _, r := range requests {
+		_, path, _ := strings.Cut(r.route, " ")
+		s.call(r.route, path, r.body, map[int]int{200: 404, 409: 404, 400: 400}[r.status])
+	}
+	if out, err := exec.CommandContext(s.t.Context(), "unshare", "--net", "nft", "list", "ruleset").CombinedOutput(); err != nil {
+		s.t.Logf("no packet filter of the test's own here: %v: %s", err, out)
+		for _, r := range requests {
+			s.called[r.route] = true
+		}
+		return
+	}
+	n := nodetest.New(s.t, `{state: $DIR/state, listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}, enforce: {nftables: {}}}`)
+	program, err := nodetest.Build()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n.Program, n.Args = "unshare", []string{"--net", program, "serve", "--config", n.Path("config.yaml")}
+	n.Launch()
+	defer n.Stop()
+	before := s.admin
+	defer func() { s.admin = before }()
+	s.admin = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", n.Path("admin.sock"))
+	}}}
+	defer s.admin.CloseIdleConnections()
+	n.Until("the node has its table", func() bool {
+		answer, err := s.admin.Get("http://node/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	for _, r := range requests {
+		_, path, _ := strings.Cut(r.route, " ")
+		s.call(r.route, path, r.body, r.status)
+	}
 }
 
 // stream compares events, from the node's start on, until each kind that this

@@ -5,6 +5,7 @@ import (
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/kernel"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/samples"
@@ -87,6 +88,12 @@ var operations = map[string]operation{
 		body: tune.CandidateRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": {id: "removeCandidate", summary: "Ends a candidate that was added while the node ran", answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
 	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
+
+	"GET /api/v1/kernel":          {id: "getKernel", summary: "Whether the kernel's packet filter drops what is blocked. Requires a login", answer: kernel.State{}, fails: []int{404}},
+	"POST /api/v1/kernel/try":     {id: "tryKernel", summary: "Has the packet filter drop what is blocked for a time, and then nothing unless that is confirmed", body: kernel.TrialRequest{}, answer: kernel.State{}, fails: []int{400, 404, 409, 413, 500}},
+	"POST /api/v1/kernel/confirm": {id: "confirmKernel", summary: "Keeps in force what a trial put in force", answer: kernel.State{}, fails: []int{404, 409, 500}},
+	"POST /api/v1/kernel/clear":   {id: "clearKernel", summary: "Empties the packet filter until it is resumed", answer: kernel.State{}, fails: []int{404, 500}},
+	"POST /api/v1/kernel/resume":  {id: "resumeKernel", summary: "Ends a pause of the packet filter", answer: kernel.State{}, fails: []int{404, 409, 500}},
 
 	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: fleetstate.FleetDetail{}, fails: []int{404}},
 	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: holders.FleetHeld{}, fails: []int{400, 404, 503}},

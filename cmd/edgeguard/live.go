@@ -14,6 +14,7 @@ import (
 	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/doctor"
+	"edgeguard/cmd/edgeguard/enforce"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/nodeaddr"
@@ -25,6 +26,7 @@ import (
 	"edgeguard/cmd/edgeguard/snippets/command"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
+	"edgeguard/enforce/sshpeers"
 	"edgeguard/node"
 )
 
@@ -39,6 +41,10 @@ func liveCommands(e *env) []*cobra.Command {
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),
+		enforce.Command(&enforce.Env{
+			Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, Node: askNode, NoArguments: noArguments, Usage: asUsage,
+			Getenv: os.Getenv, Peers: sshpeers.OfHost,
+		}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
 }

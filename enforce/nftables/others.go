@@ -49,3 +49,6 @@ func (*Filter) Counts() Counts { return Counts{} }
 
 // Clear has nothing to delete.
 func Clear(context.Context, string) error { return nil }
+
+// Tables returns none.
+func Tables(context.Context) ([]string, error) { return nil, nil }

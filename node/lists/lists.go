@@ -14,7 +14,11 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
+	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
+	"edgeguard/node/kernel"
 	"edgeguard/node/supervisor"
 )
 
@@ -24,6 +28,7 @@ type Config struct {
 	List      *blocklist.List
 	Protected func() []netip.Prefix // that are blocked by force only
 	Now       func() time.Time
+	Epoch     func(time.Time) time.Time // makes it wall-clock time
 	Alarms    *alarm.Tracker
 	Log       *slog.Logger
 	State     string // the folder of the record of the node's lists; empty: it is kept in memory only
@@ -32,6 +37,8 @@ type Config struct {
 // Enforcers pass the blocklist to proxies and packet filters. They are safe for
 // concurrent use.
 type Enforcers struct {
+	Filter   *kernel.Filter // what operators change of the packet filter
+	trial    *trial.Trial
 	config   Config
 	owned    *record
 	running  supervisor.Group[*enforcer]
@@ -41,14 +48,23 @@ type Enforcers struct {
 // New returns enforcers without lists. Nothing is opened before Load and Settle.
 func New(c Config) *Enforcers {
 	s := supervisor.Config{Alarms: c.Alarms, Now: c.Now}
-	return &Enforcers{
-		config: c, owned: newRecord(c),
+	e := &Enforcers{
+		config: c, trial: new(trial.Trial), owned: newRecord(c),
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
+	e.Filter = kernel.New(e.trial, kernel.Deps{
+		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: sshpeers.OfHost,
+		Alarms: c.Alarms, Log: c.Log, State: c.State,
+	})
+	return e
 }
 
-// Load reads the record of the lists that this node wrote.
-func (e *Enforcers) Load() { e.owned.load() }
+// Load reads the record of the lists that this node wrote, and whether the packet filter
+// is paused.
+func (e *Enforcers) Load() {
+	e.owned.load()
+	e.Filter.Load()
+}
 
 // Settle makes the enforcers that run those of the config.
 func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
@@ -68,13 +84,24 @@ func (e *Enforcers) Stop() {
 // Report adds the figures of all.
 func (e *Enforcers) Report(s *admin.Stats) { e.running.Report(s) }
 
+// packetFilter returns the list of the packet filter and its figures; nil where none
+// runs.
+func (e *Enforcers) packetFilter() (*trial.List, enforce.Stats) {
+	for _, f := range e.running.All() {
+		if list, ok := f.list.(*trial.List); ok {
+			return list, f.runner.Stats()
+		}
+	}
+	return nil, enforce.Stats{}
+}
+
 // Refuses returns a function that returns the name of the first list that refuses
 // what a block is about; empty for none. A list that has not been written yet
 // refuses nothing, and no list does in mode monitor.
 func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
 	var inForce []*enforcer
 	for _, f := range e.running.All() {
-		if !f.runner.Stats().LastSuccess.IsZero() && !e.config.Current().Monitor {
+		if !f.runner.Stats().LastSuccess.IsZero() && !e.config.Current().Monitor && !e.paused(f) {
 			inForce = append(inForce, f)
 		}
 	}
@@ -86,6 +113,15 @@ func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
 		}
 		return ""
 	}
+}
+
+// paused reports whether an enforcer is the packet filter while that is paused.
+func (e *Enforcers) paused(f *enforcer) bool {
+	if _, ok := f.list.(*trial.List); !ok {
+		return false
+	}
+	s := e.trial.At(e.config.Now())
+	return s.State == trial.Paused
 }
 
 // want returns the enforcers of the config. One that cannot be made is an
@@ -103,11 +139,17 @@ func (e *Enforcers) want(wanted []listOf) []*enforcer {
 	return want
 }
 
+// The packet filter is governed by the trial.
+var _ trial.Kernel = (*nftables.Filter)(nil)
+
 // make returns one enforcer with its runner.
 func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	list, err := w.make()
 	if err != nil {
 		return nil, err
+	}
+	if k, ok := list.(trial.Kernel); ok {
+		list = trial.New(k, e.trial)
 	}
 	runner, err := enforce.New(enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.config.Now})
 	if err != nil {
@@ -151,4 +193,5 @@ func (e *Enforcers) Check(now time.Time) {
 		}
 	}
 	e.owned.retry()
+	e.Filter.Check(now)
 }

@@ -44,7 +44,7 @@ type values func(ctx context.Context, c *cobra.Command, yield func(string) bool)
 func Register(root *cobra.Command, e *Env) {
 	arguments := map[string]values{
 		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances,
-		"rules": e.rules, "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
+		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "events --rule": e.rules,

@@ -1,0 +1,30 @@
+package nftables
+
+import (
+	"context"
+	"slices"
+)
+
+// Tables returns the names of the tables that edgeguard made, sorted.
+func Tables(ctx context.Context) ([]string, error) { return kernel{}.tables(ctx) }
+
+func (k kernel) tables(ctx context.Context) (names []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, err := k.connect()
+	if err != nil {
+		return nil, explain(err)
+	}
+	chains, err := c.ListChains()
+	if err != nil {
+		return nil, explain(err)
+	}
+	for _, chain := range chains {
+		if isFamily(chain.Table.Family) && chain.Name == mark {
+			names = append(names, chain.Table.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}

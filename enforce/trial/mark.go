@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"edgeguard/internal/atomicfile"
+	"edgeguard/internal/safepath"
+)
+
+// MarkName is the name, in the state folder, of a file that keeps a list paused over a
+// restart.
+const MarkName = "kernel-paused"
+
+// mostMark bounds what is read of a mark, in bytes.
+const mostMark = 512
+
+// Mark is a file whose being there says that the list is paused, and whose text says
+// why. A damaged one says so too: its error is that the kernel drops nothing.
+type Mark struct{ Path string }
+
+// Set writes the mark, on the disk when it returns.
+func (m Mark) Set(why string) error {
+	place, err := safepath.Open(m.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }()
+	draft, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o644})
+	if err != nil {
+		return err
+	}
+	defer draft.Discard()
+	if _, err := io.WriteString(draft, why); err != nil {
+		return err
+	}
+	_, err = draft.Commit()
+	return err
+}
+
+// Remove removes the mark, on the disk when it returns.
+func (m Mark) Remove() error {
+	place, err := safepath.Open(m.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }()
+	if err := place.Remove(place.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return place.Sync()
+}
+
+// Read reports whether the list is paused, and why. A mark that cannot be read is one.
+func (m Mark) Read() (why string, paused bool) {
+	place, err := safepath.Open(m.Path)
+	if err != nil {
+		return err.Error(), !errors.Is(err, fs.ErrNotExist)
+	}
+	defer func() { _ = place.Close() }()
+	f, err := place.OpenOwn()
+	if err != nil {
+		return err.Error(), !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostMark))
+	if err != nil {
+		return err.Error(), true
+	}
+	return string(text), true
+}

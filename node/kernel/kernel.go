@@ -1,0 +1,260 @@
+// Package kernel is what operators change of a node's packet filter while it runs: a
+// trial that ends by itself, a pause, and their end. The state is package trial's, and
+// the list is kept by package lists.
+package kernel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"edgeguard/admin/call"
+	"edgeguard/admin/kernel"
+	"edgeguard/config"
+	"edgeguard/enforce"
+	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/trial"
+	"edgeguard/internal/safetext"
+	"edgeguard/node/alarm"
+)
+
+// emptying bounds how long an operator waits for the packet filter to be empty.
+const emptying = 20 * time.Second
+
+// Deps is what a filter uses of a node.
+type Deps struct {
+	Config func() *config.Config // in force
+	// List returns the list of the packet filter and its figures; nil where none runs.
+	List    func() (*trial.List, enforce.Stats)
+	Refresh func() // has all lists passed on again
+	// Now is the node's time, and Epoch makes it wall-clock time.
+	Now    func() time.Time
+	Epoch  func(time.Time) time.Time
+	Peers  func(ports ...uint16) (sshpeers.Peers, error)
+	Alarms *alarm.Tracker
+	Log    *slog.Logger
+	State  string // the folder; empty for none
+}
+
+// Filter is the operators' hold on the packet filter: a kernel.Operator of the admin API.
+// It is safe for concurrent use.
+type Filter struct {
+	deps  Deps
+	trial *trial.Trial
+
+	mu sync.Mutex // one change at a time
+}
+
+// New returns the packet filter under a trial.
+func New(t *trial.Trial, d Deps) *Filter { return &Filter{deps: d, trial: t} }
+
+// Load pauses the list if the node ended while it was paused, or during a trial.
+func (f *Filter) Load() {
+	if f.deps.State == "" {
+		return
+	}
+	if why, paused := f.mark().Read(); paused {
+		f.trial.Pause(safetext.Strip(cmp.Or(why, "its mark "+f.mark().Path+" has no text")))
+	}
+}
+
+func (f *Filter) mark() trial.Mark {
+	return trial.Mark{Path: filepath.Join(f.deps.State, trial.MarkName)}
+}
+
+// Check notices the end of a trial, and raises the conditions about a trial and a pause.
+func (f *Filter) Check(now time.Time) {
+	const tries, paused = "trial of the packet filter", "packet filter paused"
+	s := f.trial.At(now)
+	if s.State != trial.Trying && f.deps.Alarms.Ends(alarm.Enforcer, tries) && s.State == trial.Paused {
+		f.deps.Log.Warn("the trial was not confirmed: the packet filter drops nothing")
+		f.deps.Refresh() // the kernel's timeouts have emptied it: this makes sure
+	}
+	list, _ := f.deps.List()
+	switch {
+	case s.State == trial.Trying:
+		f.deps.Alarms.Begins(now, alarm.Enforcer, tries, fmt.Sprintf(
+			"the packet filter is on trial until %s: run `edgeguard enforce confirm` to keep it in force", f.deps.Epoch(s.Until).UTC().Format(time.TimeOnly+"Z")))
+	case s.State == trial.Paused && list != nil && !f.deps.Config().Monitor:
+		f.deps.Alarms.Begins(now, alarm.Enforcer, paused, "the packet filter drops nothing ("+s.Why+"): run `edgeguard enforce resume`, or try it again")
+		return
+	}
+	f.deps.Alarms.Ends(alarm.Enforcer, paused)
+}
+
+// Kernel implements kernel.Operator.
+func (f *Filter) Kernel() (out kernel.State, p *call.Problem) {
+	list, figures, p := f.list()
+	if list == nil {
+		return out, p
+	}
+	now := f.deps.Now()
+	s, n := f.trial.At(now), f.deps.Config().Enforce.NFTables
+	out = kernel.State{
+		Table: n.Table, State: s.State.String(), Left: s.Left(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
+		SparedMore: s.State == trial.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
+	}
+	if !s.Until.IsZero() {
+		out.Until = f.deps.Epoch(s.Until)
+	}
+	for _, a := range s.Spared {
+		out.Spared = append(out.Spared, a.String())
+	}
+	if figures.Failing > 0 && figures.LastError != nil {
+		out.Error = figures.LastError.Error()
+	}
+	return out, nil
+}
+
+// list returns the list of the packet filter, or why there is none.
+func (f *Filter) list() (*trial.List, enforce.Stats, *call.Problem) {
+	if list, figures := f.deps.List(); list != nil && f.deps.Config().Enforce.NFTables != nil {
+		return list, figures, nil
+	}
+	return nil, enforce.Stats{}, call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "set enforce.nftables in the config and reload")
+}
+
+// TryKernel implements kernel.Operator. The kernel is emptied first, so that from then on
+// it has nothing that outlasts the trial.
+func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []netip.Addr) (none kernel.State, p *call.Problem) {
+	list, p := f.triable()
+	if p != nil {
+		return none, p
+	}
+	peers, err := f.deps.Peers(append(slices.Clone(f.deps.Config().Enforce.NFTables.SparePorts), sshpeers.DefaultPort)...)
+	if err != nil && len(spare) == 0 {
+		return none, call.NewProblem(http.StatusInternalServerError, "", "the ssh connections to be spared are not known: "+err.Error(), "name your own address with --spare")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.deps.Now()
+	before := f.trial.At(now)
+	if err := f.mark().Set(trial.Unconfirmed + ", and edgeguard restarted"); err != nil {
+		return none, call.NewProblem(http.StatusInternalServerError, "", "a restart would not know of the trial: "+err.Error(), "make the state folder writable")
+	}
+	f.trial.Begin(now.Add(lasts), append(spare, peers.Addrs...), peers.More)
+	if err := f.empty(ctx, list); err != nil {
+		f.trial.Set(before)
+		if before.State == trial.InForce {
+			_ = f.mark().Remove() // where it stays, the next start is paused, and says so
+		}
+		return none, f.failed(err)
+	}
+	f.deps.Refresh()
+	return f.after(now)
+}
+
+// triable returns the list, or why no trial is possible.
+func (f *Filter) triable() (*trial.List, *call.Problem) {
+	list, _, p := f.list()
+	refuse := func(detail, fix string) (*trial.List, *call.Problem) {
+		return nil, call.NewProblem(http.StatusConflict, "", detail, fix)
+	}
+	switch cfg := f.deps.Config(); {
+	case p != nil:
+		return nil, p
+	case cfg.Monitor:
+		return refuse("in mode monitor nothing is dropped", "set mode: enforce and reload, with `edgeguard enforce clear` before")
+	case cfg.Enforce.NFTables.DryRun:
+		return refuse("with dry_run nothing is dropped", "run `edgeguard enforce clear`, set enforce.nftables.dry_run to false, reload, and try again")
+	case f.deps.State == "":
+		return refuse("without a state folder a restart would not know of the trial", "set state in the config")
+	}
+	return list, nil
+}
+
+// after raises the conditions and returns the state.
+func (f *Filter) after(now time.Time) (kernel.State, *call.Problem) {
+	f.Check(now)
+	return f.Kernel()
+}
+
+// empty takes everything out of the kernel.
+func (f *Filter) empty(ctx context.Context, list *trial.List) error {
+	ctx, cancel := context.WithTimeout(ctx, emptying)
+	defer cancel()
+	return list.Empty(ctx, f.deps.Now())
+}
+
+func (f *Filter) failed(err error) *call.Problem {
+	return call.NewProblem(http.StatusInternalServerError, "", "the packet filter was not emptied: "+err.Error(), "run `edgeguard enforce clear --table "+f.deps.Config().Enforce.NFTables.Table+"` as root")
+}
+
+// ConfirmKernel implements kernel.Operator.
+func (f *Filter) ConfirmKernel() (kernel.State, *call.Problem) {
+	return f.putInForce(func(s *trial.Status) *call.Problem {
+		if s.State == trial.Paused {
+			return call.NewProblem(http.StatusConflict, "", "no trial runs: the packet filter is paused ("+s.Why+")", "run `edgeguard enforce try`, or `edgeguard enforce resume`")
+		}
+		return nil
+	})
+}
+
+// ResumeKernel implements kernel.Operator.
+func (f *Filter) ResumeKernel() (kernel.State, *call.Problem) {
+	return f.putInForce(func(s *trial.Status) *call.Problem {
+		if s.State == trial.Trying {
+			return call.NewProblem(http.StatusConflict, "", "a trial runs", "run `edgeguard enforce confirm`")
+		}
+		return nil
+	})
+}
+
+// putInForce puts the list in force for good, unless refuse says why not.
+func (f *Filter) putInForce(refuse func(*trial.Status) *call.Problem) (none kernel.State, p *call.Problem) {
+	if _, _, p := f.list(); p != nil {
+		return none, p
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.deps.Now()
+	s := f.trial.At(now)
+	if p := refuse(&s); p != nil {
+		return none, p
+	}
+	if s.State != trial.InForce {
+		if err := f.unmark(); err != nil {
+			return none, call.NewProblem(http.StatusInternalServerError, "", "a restart would pause the packet filter again: "+err.Error(), "make the state folder writable")
+		}
+		f.trial.PutInForce()
+		f.deps.Refresh()
+	}
+	return f.after(now)
+}
+
+// unmark removes what pauses the list after a restart.
+func (f *Filter) unmark() error {
+	if f.deps.State == "" {
+		return nil
+	}
+	return f.mark().Remove()
+}
+
+// PauseKernel implements kernel.Operator. It pauses also where the mark cannot be
+// written: then a restart ends the pause.
+func (f *Filter) PauseKernel(ctx context.Context, why string) (none kernel.State, p *call.Problem) {
+	list, _, p := f.list()
+	if p != nil {
+		return none, p
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.trial.Pause(why)
+	if f.deps.State != "" {
+		if err := f.mark().Set(why); err != nil {
+			f.deps.Log.Error("the packet filter is paused, but not after a restart", "error", err)
+		}
+	}
+	if err := f.empty(ctx, list); err != nil {
+		f.deps.Refresh() // it is tried again
+		return none, f.failed(err)
+	}
+	return f.after(f.deps.Now())
+}
