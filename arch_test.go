@@ -110,6 +110,7 @@ var floors = map[string]floor{
 	"sensor/clientaddr":         {imports: []string{""}, pure: true},
 	"sensor/httpauth":           {imports: []string{"", "sensor/clientaddr", "internal/lobby", "internal/unsafetext"}},
 	"sensor/spoe":               {imports: []string{"", "haproxy/spop", "internal/lobby", "internal/unsafetext"}},
+	"sensor/spoe/proxytest":     {},
 	"sensor/httpauth/proxytest": {imports: []string{"", "sensor/httpauth"}},
 	"enforce":                   {imports: []string{"", "blocklist", "internal/safepath", "internal/atomicfile", "internal/unixsocket"}},
 	"enforce/trial":             {imports: []string{"enforce", "internal/atomicfile", "internal/safepath"}},
@@ -169,6 +170,7 @@ var floors = map[string]floor{
 	"node/fleetlink":            {imports: []string{"", "admin", "admin/holders", "aggregator", "aggregator/figures", "aggregator/quarantine", "aggregator/redis", "aggregator/redis/endpoint", "aggregator/roster", "blocklist", "clockguard", "config", "detector", "node/alarm", "node/checks", "node/evidence", "node/heldon", "node/overlay", "node/pipeline", "node/supervisor", "rules", "snapshot", "admin/fleetstate"}},
 	"node/heldon":               {imports: []string{"admin/holders", "aggregator", "aggregator/roster", "node/supervisor"}},
 	"node/samples":              {imports: []string{"", "internal/safetext"}, pure: true},
+	"node/spoe":                 {imports: []string{"", "admin", "clockguard", "config", "config/haproxy", "haproxy/access", "internal/unixsocket", "node/alarm", "node/checks", "node/pipeline", "node/sockets", "node/supervisor", "sensor/spoe"}},
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/sockets":              {imports: []string{"internal/unixsocket"}},
 	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "config/enforcers", "enforce", "enforce/nftables", "enforce/sshpeers", "enforce/trial", "node/alarm", "node/kernel", "node/supervisor"}},
@@ -232,7 +234,7 @@ var floors = map[string]floor{
 	"internal/redistest":        {imports: []string{"internal/freeport"}},
 	"internal/redistwin":        {imports: []string{"", "aggregator"}, pure: true},
 
-	"cmd/edgeguard/snippets/command": {imports: []string{"cmd/edgeguard/output", "cmd/edgeguard/snippets", "config"}},
+	"cmd/edgeguard/snippets/command": {imports: []string{"", "cmd/edgeguard/output", "cmd/edgeguard/snippets", "config"}},
 }
 
 // impure lists what a pure package may not import. net/netip and the types of

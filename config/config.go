@@ -192,7 +192,7 @@ func (r *reader) settle(c *Config) {
 // already.
 func (c *Config) yield() {
 	counts := func(log AccessLog) bool { return log.Emit&reports(log.Format)&edgeguard.KindRequest != 0 }
-	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() {
+	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() && !c.HAProxy.Asks() {
 		return
 	}
 	for i := range c.Listen.Auth {

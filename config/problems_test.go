@@ -128,6 +128,9 @@ func TestProblems(t *testing.T) {
 		{"enforcer of later", "enforce: {xdp: {}}\n", "1:11", "not supported in this version"},
 		{"fleet without redis", "fleet: {namespace: a}\n", "1:1", "set redis"},
 		{"redis of another scheme", "fleet: {redis: 'http://a'}\n", "1:16", "not a Redis address"},
+		{"questions of HAProxy over loopback", "haproxy: {spoe: {listen: '127.0.0.1:10002'}}\n", "1:26", "any address blocked"},
+		{"questions of HAProxy with half of TLS", "haproxy: {spoe: {listen: '127.0.0.1:10002', tls: {cert_file: /a}}}\n", "1:45", "requires cert_file"},
+		{"two at the default socket", "haproxy: {spoe: [{}, {}]}\n", "1:22", "already in use"},
 		{"redis with a password", "fleet: {redis: 'redis://a:b@c'}\n", "1:16", "password_file"},
 		{"push too often", "fleet: {redis: 'redis://c', push: 1ms}\n", "1:35", "at least 50ms"},
 		{"push too seldom", "fleet: {redis: 'redis://c', push: 1m}\n", "1:35", "at most 10s"},
@@ -382,6 +385,9 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"requests and answers of HAProxy", "}\nhaproxy: {peers: {}", "{status: 404, host: a.org, path: /a}", ""},
 		{"agent of HAProxy", "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", "HAProxy's tables cannot count it, because"},
 		{"agent of HAProxy, and of a log", other + "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", ""},
+		{"agent of a HAProxy that asks", "}\nhaproxy: {spoe: {}}\nlisten: {auth: []", "{path: /a}, when: 'agent == \"\"'", ""},
+		{"answers of a HAProxy that asks", "}\nhaproxy: {spoe: {}}\nlisten: {auth: []", "{status: 404}", "reports response"},
+		{"requests of a HAProxy that only looks up", "}\nhaproxy: {spoe: {count: false}}\nlisten: {auth: []", "{path: /a}", "reports request"},
 		{"requests of a HAProxy that is only taught", "}\nhaproxy: {peers: {count: false}}\nlisten: {auth: []", "{path: /a}", "reports request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -407,6 +413,7 @@ func TestDenyWithPeers(t *testing.T) {
 	const deny = "rules: [{name: a, threshold: 5, match: {path: /a}, action: deny}]\n"
 	for text, want := range map[string]int{
 		"haproxy: {peers: {}}\n": 1, "haproxy: {peers: {enforce: false}}\n": 0, "": 0,
+		"haproxy: {peers: {}, spoe: {count: false}}\n":                                    0,
 		"haproxy: {peers: {}}\nlisten: {auth: {address: '127.0.0.1:1', emit: nothing}}\n": 0,
 	} {
 		c, err := config.Parse("f", []byte(deny+text))
@@ -443,6 +450,11 @@ func TestCountedTwiceWarns(t *testing.T) {
 		{"HAProxy and auth", "haproxy: {peers: {}}\n" + auth, 1},
 		{"HAProxy, and auth by default", "haproxy: {peers: {}}\n", 0},
 		{"HAProxy that is only taught, and a log", "haproxy: {peers: {count: false}}\nsensors: {accesslog: {file: a}}\n", 0},
+		{"HAProxy that asks, and a log", "haproxy: {spoe: {}}\nsensors: {accesslog: {file: a}}\n", 1},
+		{"HAProxy that asks, and auth", "haproxy: {spoe: {}}\n" + auth, 1},
+		{"HAProxy that asks and counts", "haproxy: {spoe: {}, peers: {}}\n", 1},
+		{"HAProxy that asks, and auth by default", "haproxy: {spoe: {}}\n", 0},
+		{"HAProxy that only looks up, and a log", "haproxy: {spoe: {count: false}}\nsensors: {accesslog: {file: a}}\n", 0},
 		{"a log and packets", "sensors: {accesslog: {file: a}, packet: {interface: a, kinds: request}}\n", 1},
 	} {
 		parsed, err := config.Parse("f", []byte(c.text))

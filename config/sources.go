@@ -55,6 +55,9 @@ func (c *Config) sources() []source {
 		}
 		all = append(all, source{log.Emit & reports(log.Format), fields})
 	}
+	if c.HAProxy.Asks() {
+		all = append(all, source{edgeguard.KindRequest, authFields})
+	}
 	if c.Sensors.Packet != nil {
 		all = append(all, source{c.Sensors.Packet.Kinds, packetFields})
 	}
@@ -139,6 +142,9 @@ func (r *reader) counted(c *Config) {
 	}
 	if c.HAProxy.Counts() {
 		twice = append(twice, "haproxy.peers")
+	}
+	if c.HAProxy.Asks() {
+		twice = append(twice, "haproxy.spoe")
 	}
 	request("listen.auth", auth)
 	request("sensors.accesslog", logs)

@@ -2,11 +2,13 @@ package node
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/sockets"
+	"edgeguard/node/spoe"
 )
 
 // addresses returns where the config listens, and who may connect.
@@ -18,6 +20,7 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 	for _, l := range c.Listen.Admin {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
+	maps.Copy(all, spoe.Access(&c.HAProxy))
 	return all
 }
 
@@ -35,7 +38,7 @@ func bind(s *sockets.Sockets, c *config.Config) error {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 {
+	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 {
 		return errors.Join(errs...)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/crawling"
+	"edgeguard/node/spoe"
 	"edgeguard/node/supervisor"
 )
 
@@ -20,6 +21,7 @@ type sensors struct {
 	uncounted *checks.UncountedRequests
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
+	spoe      spoe.Services
 	crawling  crawling.Services // which of their events are a crawler's
 }
 
@@ -28,17 +30,20 @@ type sensors struct {
 func (s *sensors) settle(ctx context.Context, c *config.Config, connections int) {
 	s.crawling.Settle(ctx, s.authDeps.pipeline.Current().Crawlers)
 	s.auth.Settle(ctx, s.auths(c))
+	s.spoe.Settle(ctx, c)
 	s.logs.Settle(ctx, s.logSources(c, connections))
 }
 
 func (s *sensors) stop() {
 	s.auth.Stop()
+	s.spoe.Stop()
 	s.logs.Stop()
 	s.crawling.Stop()
 }
 
 func (s *sensors) report(out *admin.Stats) {
 	s.auth.Report(out)
+	s.spoe.Report(out)
 	s.logs.Report(out)
 	s.crawling.Report(out)
 }
@@ -80,8 +85,9 @@ func (s *sensors) checkSilence(now time.Time) {
 	}
 }
 
-// checkFull raises the alarm about forward auth listeners that are full.
+// checkFull raises the alarm about listeners for proxies that are full.
 func (s *sensors) checkFull(now time.Time) {
+	s.spoe.CheckFull(now)
 	for _, a := range s.auth.All() {
 		if server := a.server.Load(); server != nil {
 			a.full.Check(now, server.Connections())

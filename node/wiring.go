@@ -29,6 +29,7 @@ import (
 	"edgeguard/node/pipeline"
 	"edgeguard/node/samples"
 	"edgeguard/node/sockets"
+	"edgeguard/node/spoe"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 	"edgeguard/tuning/history"
@@ -86,6 +87,12 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)},
 	}).in(folder)
+	n.sensors.spoe = spoe.Services{
+		Group: supervisor.Group[*spoe.Listener]{Config: s},
+		Deps: spoe.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: func(source string, decide edgeguard.Decider) edgeguard.Decider {
+			return observed(latency, &n.pipeline.Verdicts, source, decide)
+		}},
+	}
 	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
 	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
 }

@@ -43,6 +43,13 @@ func printStart(e *env, c *config.Config, named bool) {
 		}
 		fmt.Fprintf(out, "forward auth at %s (%s): edgeguard snippets nginx\n", l.Address, does)
 	}
+	for _, l := range c.HAProxy.SPOE {
+		does := "counts and answers"
+		if !l.Count {
+			does = "answers; another source counts"
+		}
+		fmt.Fprintf(out, "SPOE at %s (%s): edgeguard snippets haproxy-spoe\n", l.Listen, does)
+	}
 	for _, l := range c.Sensors.AccessLog {
 		place := l.File
 		if place == "" {

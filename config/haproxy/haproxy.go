@@ -18,6 +18,7 @@ import (
 // Section is the HAProxies that connect to the node.
 type Section struct {
 	Peers []Peers
+	SPOE  []SPOE
 }
 
 // Peers is one listener for HAProxy's peers protocol: HAProxy sends what its tables
@@ -27,6 +28,14 @@ type Peers struct {
 	Count   bool // requests are counted from HAProxy's tables
 	Enforce bool // blocks are taught to HAProxy
 	Proxied bool // HAProxy learns its clients from another proxy in front of it
+}
+
+// SPOE is one listener at which HAProxy asks about each request while it waits.
+type SPOE struct {
+	Door
+	Count       bool // the requests are counted; else they are only looked up
+	Proxied     bool // HAProxy learns its clients from another proxy in front of it
+	Connections int  // open at most
 }
 
 // Door is where HAProxy connects, and who may. These protocols have no passwords: so
@@ -41,6 +50,11 @@ type Door struct {
 type Files struct {
 	CertFile, KeyFile string // of edgeguard
 	ClientCAFile      string // who signs the certificates of the HAProxies
+}
+
+// Asks reports whether requests are counted that HAProxy asks about.
+func (s *Section) Asks() bool {
+	return slices.ContainsFunc(s.SPOE, func(one SPOE) bool { return one.Count })
 }
 
 // Counts reports whether a HAProxy counts requests.
@@ -59,6 +73,17 @@ const (
 	User   = "haproxy"
 )
 
+// spoeSocket is where HAProxy asks by default: inside the chroot of Debian's.
+const spoeSocket = "/var/lib/haproxy/edgeguard/spoe.sock"
+
+// Bounds and default of the connections of HAProxy's questions. Each thread of a
+// HAProxy has a few.
+const (
+	leastConnections = 8
+	spoeConnections  = 256
+	mostConnections  = 65_536
+)
+
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // Read reads the section.
@@ -66,6 +91,9 @@ func (s *Section) Read(n read.Node) {
 	n.Mapping(read.Fields{
 		"peers": func(n read.Node) {
 			n.List(func(n read.Node) { s.Peers = append(s.Peers, readPeers(n)) })
+		},
+		"spoe": func(n read.Node) {
+			n.List(func(n read.Node) { s.SPOE = append(s.SPOE, readSPOE(n)) })
 		},
 	})
 }
@@ -82,6 +110,17 @@ func readPeers(n read.Node) Peers {
 		n.Wrong("neither counts nor enforces", "set count or enforce to true, or remove the entry")
 	}
 	return p
+}
+
+func readSPOE(n read.Node) SPOE {
+	one := SPOE{Count: true, Connections: spoeConnections}
+	fields := one.Door.Fields()
+	fields["count"] = func(n read.Node) { one.Count = n.Truth() }
+	fields["proxied"] = func(n read.Node) { one.Proxied = n.Truth() }
+	fields["connections"] = func(n read.Node) { one.Connections = int(n.Whole(leastConnections, mostConnections)) }
+	n.Mapping(fields)
+	one.Door.Settle(n, spoeSocket, "have any address blocked, and read who is")
+	return one
 }
 
 // Fields returns how the fields of a door are read.
@@ -137,14 +176,23 @@ func (d *Door) Settle(n read.Node, socket, danger string) {
 
 // Write writes the section, if HAProxies connect.
 func (s *Section) Write(p *write.Printer) {
-	if len(s.Peers) == 0 {
+	if len(s.Peers)+len(s.SPOE) == 0 {
 		return
 	}
 	p.Field(0, "haproxy", "")
-	p.Field(1, "peers", "")
+	if len(s.Peers) > 0 {
+		p.Field(1, "peers", "")
+	}
 	for i, one := range s.Peers {
 		p.Field(2, "- {listen", one.Door.Text(p, fieldpath.Item("haproxy.peers", i))+
 			fmt.Sprintf(", count: %t, enforce: %t, proxied: %t}", one.Count, one.Enforce, one.Proxied))
+	}
+	if len(s.SPOE) > 0 {
+		p.Field(1, "spoe", "")
+	}
+	for i, one := range s.SPOE {
+		p.Field(2, "- {listen", one.Door.Text(p, fieldpath.Item("haproxy.spoe", i))+
+			fmt.Sprintf(", count: %t, proxied: %t, connections: %d}", one.Count, one.Proxied, one.Connections))
 	}
 }
 

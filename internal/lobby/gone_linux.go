@@ -1,19 +1,11 @@
 package lobby
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // Gone reports whether the other side has closed, also while there are bytes that
 // are not read yet.
 func (c *Conn) Gone() bool {
-	socket, ok := c.Conn.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := socket.SyscallConn()
+	raw, err := c.SyscallConn()
 	if err != nil {
 		return false
 	}

@@ -25,9 +25,11 @@ package lobby
 
 import (
 	"container/list"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -262,6 +264,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// SyscallConn returns the socket, for who asks who its other side is.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.New("the connection is no socket")
+	}
+	return socket.SyscallConn()
 }
 
 // Asks notes that a whole request has been read, and reports false if the

@@ -32,4 +32,5 @@ const (
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"
+	SPOEFull  = "spoe_connections_full"
 )

@@ -30,6 +30,13 @@ func (x *examination) listeners(c *config.Config) {
 		x.listener("forward auth "+l.Address.String(), l.Address)
 		x.access("forward auth "+l.Address.String(), l.Access)
 	}
+	for _, l := range c.HAProxy.SPOE {
+		about := "haproxy.spoe " + l.Listen.String()
+		x.listener(about, l.Listen)
+		x.readable(about, l.TLS.CertFile)
+		x.readable(about, l.TLS.KeyFile)
+		x.readable(about, l.TLS.ClientCAFile)
+	}
 	for _, l := range c.Listen.Admin {
 		x.listener("admin "+l.Address.String(), l.Address)
 		x.access("admin "+l.Address.String(), l.Access)

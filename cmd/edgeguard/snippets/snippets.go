@@ -24,6 +24,11 @@ type Values struct {
 	// Auth is where edgeguard listens: "127.0.0.1:9180" (the default) or
 	// "unix:/run/edgeguard/auth.sock". Traefik and Envoy require TCP.
 	Auth string
+	// Spoe is where edgeguard listens for HAProxy's SPOE: unix:PATH, by default in
+	// the chroot of Debian's HAProxy, or host:port with TLS. SpoeFile is HAProxy's file
+	// of what it asks. Headers are those that rules count by.
+	Spoe, SpoeFile string
+	Headers        []string
 	// Listen is the site's port as the proxy writes it. Default: 80.
 	Listen string
 	// Backend is the site's own server, host:port. Default: 127.0.0.1:8080.
@@ -202,6 +207,8 @@ func comment(text string) string {
 // filled is v with the defaults.
 func (v Values) filled() Values {
 	v.Auth = cmp.Or(v.Auth, "127.0.0.1:9180")
+	v.Spoe = cmp.Or(v.Spoe, "unix:"+haproxyRoot+"/edgeguard/spoe.sock")
+	v.SpoeFile = cmp.Or(v.SpoeFile, "/etc/haproxy/edgeguard-spoe.conf")
 	v.Listen = cmp.Or(v.Listen, "80")
 	v.Backend = cmp.Or(v.Backend, "127.0.0.1:8080")
 	v.Locations = cmp.Or(v.Locations, "location / {\n    proxy_pass http://"+v.Backend+";\n}")
@@ -221,6 +228,20 @@ func (Values) Host(address string) string {
 // Socket reports whether Auth is a unix socket, which the proxy's user must be allowed
 // to open.
 func (v Values) Socket() bool { return strings.HasPrefix(v.Auth, "unix:") }
+
+// haproxyRoot is the chroot of Debian's haproxy.cfg.
+const haproxyRoot = "/var/lib/haproxy"
+
+// SpoeSocket reports whether HAProxy asks at a unix socket.
+func (v Values) SpoeSocket() bool { return strings.HasPrefix(v.Spoe, "unix:") }
+
+// SpoeServer returns where HAProxy asks, as its line `server` has it.
+func (v Values) SpoeServer() string {
+	if path, ok := strings.CutPrefix(v.Spoe, "unix:"); ok {
+		return strings.TrimPrefix(path, haproxyRoot)
+	}
+	return v.Spoe + " ssl verify required ca-file /etc/haproxy/edgeguard-ca.crt crt /etc/haproxy/edgeguard-client.pem"
+}
 
 // Reloads returns what a service requires that reloads a server's unit after a change of
 // a list in the state folder.

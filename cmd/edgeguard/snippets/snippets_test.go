@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
-	for _, golden := range []string{"caddy", "envoy", "haproxy", "nginx", "nginx-cache", "traefik"} {
+	for _, golden := range []string{"caddy", "envoy", "haproxy", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
 		name, cache := golden, ""
 		if golden == "nginx-cache" {
 			name, cache = "nginx", "/var/cache/nginx/edgeguard"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
@@ -85,6 +86,20 @@ func write(e *Env, name, file string, v snippets.Values) error {
 	return err
 }
 
+// asksSPOE sets where HAProxy asks, and for which headers.
+func asksSPOE(v *snippets.Values, c *config.Config) {
+	for _, one := range c.HAProxy.SPOE[:min(1, len(c.HAProxy.SPOE))] {
+		v.Spoe = one.Listen.String()
+	}
+	for i := range c.Rules.Meters {
+		for _, a := range c.Rules.Meters[i].Attributes {
+			if a.Field == edgeguard.FieldHeader && !slices.Contains(v.Headers, a.Header) {
+				v.Headers = append(v.Headers, a.Header)
+			}
+		}
+	}
+}
+
 // fromConfig sets what no flag gave from the config. The proxy asks at a unix socket,
 // which strangers cannot open, if it can do that.
 func fromConfig(v *snippets.Values, e *Env, proxy, configFile string) {
@@ -94,6 +109,7 @@ func fromConfig(v *snippets.Values, e *Env, proxy, configFile string) {
 		return
 	}
 	v.State = c.State
+	asksSPOE(v, c)
 	asks := slices.Contains([]string{"nginx", "caddy", "traefik", "envoy"}, proxy)
 	if v.Auth != "" || !asks {
 		return
