@@ -60,7 +60,7 @@ type Config struct {
 // concurrent use.
 type Side struct {
 	peer    *peer
-	run     string // tells this process from another under its boot
+	run     string // distinguishes this process from another under its boot
 	links   supervisor.Group[*service]
 	asker   heldon.Asker
 	figures *figures.Board
@@ -96,7 +96,7 @@ func (f *Side) Settle(ctx context.Context, c *config.Config) {
 	f.links.Settle(ctx, want)
 }
 
-// config returns the settings of the link, and what tells them from others.
+// config returns the settings of the link, and a key: links of equal settings have the same.
 func (f *Side) config(c *config.Config) (rc redis.Config, key string) {
 	rc = RedisConfig(c, f.peer.Version)
 	rc.Boot, rc.Run = f.peer.boot.String(), f.run
@@ -123,7 +123,7 @@ func (f *Side) announce(rc *redis.Config, key string) {
 	}
 }
 
-// keyOf says whether what a node says in its fleet can be told from what others write
+// keyOf says whether what a node says in its fleet can be distinguished from what others write
 // into Redis.
 func keyOf(rc *redis.Config) string {
 	switch {
