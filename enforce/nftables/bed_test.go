@@ -130,7 +130,6 @@ type bed struct {
 
 const (
 	host4, host6 = "192.0.2.1", "2001:db8:ffff::1"
-	guest4       = "10.9.0.2" // a container on a bridge of the host
 	port         = 9999
 )
 
@@ -149,12 +148,12 @@ func newBed(t testing.TB) *bed {
 	b.outside.isUp("wan")
 	b.host.run("ip", "route", "add", "default", "via", "192.0.2.254")
 	b.host.run("ip", "-6", "route", "add", "default", "via", "2001:db8:ffff::254")
-	b.listen(b.host)
+	b.listen(b.host, port)
 	return b
 }
 
 // listen notes what arrives in a namespace.
-func (b *bed) listen(in *namespace) {
+func (b *bed) listen(in *namespace, port int) {
 	in.do(func() error {
 		conn, err := net.ListenUDP("udp", &net.UDPAddr{Port: port})
 		if err != nil {
@@ -179,7 +178,9 @@ func (b *bed) listen(in *namespace) {
 }
 
 // send sends a datagram from an address, and returns what is in it.
-func (b *bed) send(from, to string) string {
+func (b *bed) send(from, to string) string { return b.sendTo(from, to, port) }
+
+func (b *bed) sendTo(from, to string, port uint16) string {
 	b.t.Helper()
 	b.mu.Lock()
 	b.sent++
@@ -228,12 +229,12 @@ func to(from string) string {
 
 // drops sends from an address, and reports whether the host drops that: it waits until
 // the datagram has arrived or is counted.
-func (b *bed) drops(e *Filter, from string) bool { return b.dropsTo(e, from, to(from)) }
+func (b *bed) drops(e *Filter, from string) bool { return b.dropsTo(e, from, to(from), port) }
 
-func (b *bed) dropsTo(e *Filter, from, to string) bool {
+func (b *bed) dropsTo(e *Filter, from, to string, port uint16) bool {
 	b.t.Helper()
 	before := b.counts(e).Dropped
-	text := b.send(from, to)
+	text := b.sendTo(from, to, port)
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		switch {
 		case b.has(text):
