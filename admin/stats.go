@@ -164,6 +164,15 @@ type Enforcer struct {
 	Failing  int       `json:"failing"` // failures since the last success
 	Error    string    `json:"error,omitempty"`
 	Success  time.Time `json:"last_success,omitzero"`
+	// Packets is nil where it counts none.
+	Packets *Packets `json:"packets,omitempty"`
+}
+
+// Packets are packets of blocked addresses. Anyone can send them in another's name, so
+// they are shown and decide nothing.
+type Packets struct {
+	Dropped uint64 `json:"dropped"`
+	Passed  uint64 `json:"passed"` // that only dry_run let through
 }
 
 // Snapshot is the node's state on disk.

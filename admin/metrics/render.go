@@ -187,6 +187,10 @@ func (s sink) enforcers(all []admin.Enforcer) {
 		s.gauge(descEntries, float64(e.Intended), e.Name, "intended")
 		s.gauge(descEntries, float64(e.Installed), e.Name, "installed")
 		s.gauge(descEntries, float64(e.Withheld), e.Name, "withheld")
+		if p := e.Packets; p != nil {
+			s.counter(descPackets, p.Dropped, e.Name, "dropped")
+			s.counter(descPackets, p.Passed, e.Name, "passed")
+		}
 		s.gauge(descFailing, float64(e.Failing), e.Name)
 		s.at(descEnforced, e.Success, e.Name)
 	}

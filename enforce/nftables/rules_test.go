@@ -28,7 +28,15 @@ func TestForeignFlushHeals(t *testing.T) {
 	b.replace(e, hour("203.0.113.7/32"))
 	ctx, cancel := context.WithCancel(t.Context())
 	lost, ended := make(chan struct{}), make(chan struct{})
-	go func() { e.Watch(ctx, func() { lost <- struct{}{} }); close(ended) }()
+	go func() {
+		defer close(ended)
+		e.Watch(ctx, func() {
+			select {
+			case lost <- struct{}{}:
+			case <-ctx.Done():
+			}
+		})
+	}()
 	defer func() { cancel(); <-ended }()
 	for _, change := range []string{"flush ruleset", "delete table inet edgeguard", "flush set inet edgeguard blocked4"} {
 		b.host.load(change)
@@ -39,6 +47,15 @@ func TestForeignFlushHeals(t *testing.T) {
 		}
 		b.replace(e, hour("203.0.113.7/32"))
 		b.want(e, true, "203.0.113.7")
+	}
+	for deadline := time.Now().Add(patience); e.Counts().Dropped == 0; time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-lost: // a tick between a change and its Replace
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the counters are never read")
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
 	"edgeguard/node/alarm"
 )
 
@@ -35,6 +36,10 @@ func (f *enforcer) figures() admin.Enforcer {
 	out := admin.Enforcer{
 		Name: f.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
 		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+	}
+	if counting, ok := f.list.(interface{ Counts() nftables.Counts }); ok {
+		counts := counting.Counts()
+		out.Packets = &admin.Packets{Dropped: counts.Dropped, Passed: counts.Passed}
 	}
 	if s.Failing > 0 && s.LastError != nil {
 		out.Error = s.LastError.Error()

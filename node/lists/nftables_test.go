@@ -84,7 +84,9 @@ func TestTable(t *testing.T) {
 	first.Load()
 	first.Settle(t.Context(), with)
 	has := func(set, addr string) func() bool {
-		return func() bool { return exec.Command("nft", "get", "element", "inet", "edgeguard", set, "{ "+addr+" }").Run() == nil }
+		return func() bool {
+			return exec.Command("nft", "get", "element", "inet", "edgeguard", set, "{ "+addr+" }").Run() == nil
+		}
 	}
 	eventually(t, "the blocks are in the table", has("blocked4", "192.0.2.1"))
 	for prefix, want := range map[string]bool{"blocked4_25 198.51.100.128": true, "blocked4_26 198.51.100.0": true, "blocked4_24 198.51.100.0": false, "blocked4 203.0.113.1": false} {

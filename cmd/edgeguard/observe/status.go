@@ -195,11 +195,16 @@ func drawEnforcers(out io.Writer, colour bool, s *admin.Stats) {
 	t.Column("enforcer", false, "")
 	t.Column("intended", true, "")
 	t.Column("installed", true, "")
+	t.Column("packets dropped", true, "")
 	t.Column("last update", false, "")
 	t.Column("error", false, output.Red)
 	for i := range s.Enforcers {
 		e := &s.Enforcers[i]
-		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), instant(e.Success), e.Error)
+		dropped := "-"
+		if p := e.Packets; p != nil {
+			dropped = words.Number(p.Dropped)
+		}
+		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), dropped, instant(e.Success), e.Error)
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)
