@@ -100,6 +100,7 @@ var floors = map[string]floor{
 	"haproxy/access":            {},
 	"haproxy/columns":           {imports: []string{"", "rules"}, pure: true},
 	"haproxy/peers":             {imports: []string{"haproxy/varint"}, pure: true},
+	"haproxy/tally":             {imports: []string{"haproxy/peers", "haproxy/varint"}, pure: true},
 	"haproxy/varint":            {pure: true},
 	"haproxy/spop":              {imports: []string{"haproxy/varint"}, pure: true},
 	"haproxy/spop/spoptest":     {imports: []string{"haproxy/spop", "haproxy/varint"}, pure: true},

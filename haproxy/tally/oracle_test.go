@@ -1,0 +1,414 @@
+package tally
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+const columns = 2
+
+var counts = &peers.Definition{ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Expire: 10 * time.Minute,
+	Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}, {Type: peers.GPC, Elements: columns}}}
+
+func key(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
+
+// process is one process of a simulated HAProxy, with its table.
+type process struct {
+	pid     int
+	size    int
+	table   map[int]*counted
+	pending []int // keys that changed, in that order
+	synced  bool  // it has inherited, or does not expect to
+	taught  bool
+	born    time.Time
+}
+
+type counted struct {
+	values  [columns]uint64
+	touched time.Time
+	pinned  bool // a long stream: it is neither expired nor evicted
+}
+
+func (p *process) request(now time.Time, k int, login bool) {
+	e := p.entry(now, k)
+	e.values[0]++
+	if login {
+		e.values[1]++
+	}
+	p.touch(now, k)
+}
+
+func (p *process) entry(now time.Time, k int) *counted {
+	for other, e := range p.table {
+		if !e.pinned && now.Sub(e.touched) > counts.Expire {
+			p.forget(other)
+		}
+	}
+	if p.table[k] == nil {
+		if len(p.table) >= p.size {
+			p.evict()
+		}
+		p.table[k] = &counted{}
+	}
+	return p.table[k]
+}
+
+func (p *process) forget(k int) {
+	delete(p.table, k)
+	if i := slices.Index(p.pending, k); i >= 0 { // what is gone is not sent
+		p.pending = slices.Delete(p.pending, i, i+1)
+	}
+}
+
+func (p *process) evict() {
+	oldest := -1
+	for k, e := range p.table {
+		if !e.pinned && (oldest < 0 || e.touched.Before(p.table[oldest].touched)) {
+			oldest = k
+		}
+	}
+	if oldest >= 0 {
+		p.forget(oldest)
+	}
+}
+
+func (p *process) touch(now time.Time, k int) {
+	p.table[k].touched = now
+	if !slices.Contains(p.pending, k) {
+		p.pending = append(p.pending, k)
+	}
+}
+
+// teach overwrites what the heir counted, as HAProxy does.
+func (p *process) teach(heir *process) {
+	for k, e := range p.table {
+		heir.table[k] = &counted{values: e.values, touched: e.touched}
+	}
+	heir.synced, p.taught = true, true
+}
+
+// world is a HAProxy, edgeguard and what truly happened.
+type world struct {
+	t      *testing.T
+	r      *rand.Rand
+	now    time.Time
+	opts   options
+	live   *process
+	old    []*process // they end, and may still serve and teach
+	pids   int
+	tally  *Tally
+	s      *Session
+	dump   []int // of a resync: keys that are still to be sent
+	dumps  bool
+	asked  map[[2]int][]time.Time // key, column
+	added  []Increase
+	saved  []byte
+	savedA []Increase
+	cold   bool // edgeguard began without a state since the last reload
+}
+
+type options struct {
+	keys, size, room                   int
+	reloads, restarts, colds, outages  bool
+	expiry, pins, crashes, inheritance bool
+	late                               bool // inheritance
+	exact                              bool
+}
+
+func newWorld(t *testing.T, seed uint64, opts options) *world {
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0), opts: opts, asked: map[[2]int][]time.Time{}, tally: New(opts.room)}
+	w.live = w.process()
+	w.live.synced = true
+	w.connect()
+	return w
+}
+
+func (w *world) process() *process {
+	w.pids++
+	return &process{pid: w.pids, size: w.opts.size, table: map[int]*counted{}, born: w.now}
+}
+
+func (w *world) chance(n int) bool { return w.r.IntN(n) == 0 }
+
+func (w *world) connect() {
+	w.s = w.tally.Begin("ha1", w.live.pid, w.now)
+	if w.s.Doubled() {
+		w.t.Fatal("a HAProxy is taken for two")
+	}
+	w.resync()
+}
+
+func (w *world) resync() {
+	w.dump, w.dumps = nil, true
+	w.s.Define(counts)
+	for k := range w.opts.keys {
+		if w.live.table[k] != nil {
+			w.dump = append(w.dump, k)
+		}
+	}
+}
+
+// read is one read of the connection, of so many updates at most.
+func (w *world) read(most int) {
+	if w.s == nil {
+		return
+	}
+	p := w.live
+	n := min(most, len(p.pending))
+	if w.dumps {
+		n = min(most, len(w.dump))
+	}
+	bytes := 28 * n
+	if n == most {
+		bytes = room
+	}
+	w.s.Round(w.now, bytes)
+	if w.dumps {
+		for _, k := range w.dump[:n] {
+			w.send(p, k, true)
+		}
+		if w.dump = w.dump[n:]; len(w.dump) == 0 {
+			w.dumps = false
+			w.s.Resynced(p.synced)
+		}
+	} else {
+		for _, k := range p.pending[:n] {
+			w.send(p, k, false)
+		}
+		p.pending = slices.Clone(p.pending[n:])
+	}
+	if w.s.Ask(w.now) {
+		w.resync()
+	}
+}
+
+func (w *world) send(p *process, k int, timed bool) {
+	e := p.table[k]
+	if e == nil {
+		return
+	}
+	as16 := key(k).As16()
+	u := &peers.Update{Table: counts, Key: as16[:], Numbers: append([]uint64{7}, e.values[:]...)}
+	if timed {
+		u.Timed, u.TTL = true, max(0, counts.Expire-w.now.Sub(e.touched))
+	}
+	for _, one := range w.s.Add(u, nil) {
+		if one.At.After(w.now) || one.At.IsZero() {
+			w.t.Fatalf("at %v: an increase of %v", w.now, one.At)
+		}
+		w.added = append(w.added, one)
+	}
+}
+
+func (w *world) request(k int) {
+	p := w.live
+	if len(w.old) > 0 && w.now.Sub(p.born) < lingers && w.chance(4) {
+		p = w.old[w.r.IntN(len(w.old))]
+	}
+	login := w.chance(3)
+	p.request(w.now, k, login)
+	w.asked[[2]int{k, 0}] = append(w.asked[[2]int{k, 0}], w.now)
+	if login {
+		w.asked[[2]int{k, 1}] = append(w.asked[[2]int{k, 1}], w.now)
+	}
+}
+
+func (w *world) reload() {
+	w.old = append(w.old, w.live)
+	w.old = w.old[max(0, len(w.old)-3):]
+	w.live = w.process()
+	w.live.synced = !w.opts.inheritance
+	w.cold = false
+	w.connect()
+}
+
+// inherit lets an old process teach its heir, which is the one after it, soon or
+// late, once or twice.
+func (w *world) inherit() {
+	if !w.opts.inheritance || len(w.old) == 0 {
+		return
+	}
+	i := w.r.IntN(len(w.old))
+	heir := w.live
+	if i+1 < len(w.old) {
+		heir = w.old[i+1]
+	}
+	if age := w.now.Sub(heir.born); age > lingers && (!w.opts.late || w.cold || age > handover) {
+		return
+	}
+	if !w.old[i].taught { // once; what it counts then is lost
+		w.old[i].teach(heir)
+	}
+}
+
+func (w *world) step() {
+	w.now = w.now.Add(time.Duration(1+w.r.IntN(90)) * time.Millisecond)
+	for range w.r.IntN(4) {
+		w.request(w.r.IntN(w.opts.keys))
+	}
+	if now := w.now; w.live.synced == false && now.Sub(w.live.born) > 10*time.Second {
+		w.live.synced = true
+	}
+	w.read(8)
+	switch w.r.IntN(400) {
+	case 0: // a stall: edgeguard reads nothing
+		until := w.now.Add(time.Duration(w.r.IntN(20_000)) * time.Millisecond)
+		for w.now.Before(until) {
+			w.now = w.now.Add(time.Duration(w.r.IntN(400)) * time.Millisecond)
+			w.request(w.r.IntN(w.opts.keys))
+		}
+	case 1:
+		if w.opts.outages {
+			w.s = nil
+		}
+	case 2, 3:
+		if w.s == nil {
+			w.connect()
+		}
+	case 4:
+		if w.opts.reloads {
+			w.reload()
+		}
+	case 5, 6, 7:
+		w.inherit()
+	case 8:
+		if w.opts.restarts {
+			w.restart(w.tally.Append(nil), w.added)
+		}
+	case 9:
+		if w.opts.crashes { // the counts are taken before the tally
+			w.savedA = slices.Clone(w.added)
+			w.read(8)
+			w.saved = w.tally.Append(nil)
+		}
+	case 10:
+		if w.opts.crashes && w.saved != nil {
+			w.restart(w.saved, w.savedA)
+		}
+	case 11:
+		if w.opts.colds && w.chance(4) {
+			w.tally, w.cold, w.saved = New(w.opts.room), true, nil
+			w.connect()
+		}
+	case 12:
+		if w.opts.expiry {
+			w.quiet(counts.Expire + time.Second)
+		}
+	case 13, 14:
+		if w.opts.pins {
+			k := w.r.IntN(w.opts.keys)
+			if e := w.live.table[k]; e != nil {
+				e.pinned = !e.pinned
+				w.live.touch(w.now, k)
+			}
+		}
+	}
+}
+
+// quiet lets time pass with a heartbeat now and then.
+func (w *world) quiet(d time.Duration) {
+	for until := w.now.Add(d); w.now.Before(until); w.now = w.now.Add(3 * time.Second) {
+		w.read(8)
+	}
+}
+
+// restart goes on with a state, and the counts that were taken with it.
+func (w *world) restart(state []byte, added []Increase) {
+	var err error
+	if w.tally, err = Read(state, w.opts.room); err != nil {
+		w.t.Fatal(err)
+	}
+	w.added = slices.Clone(added)
+	w.now = w.now.Add(time.Duration(w.r.IntN(30_000)) * time.Millisecond)
+	w.request(w.r.IntN(w.opts.keys))
+	w.connect()
+}
+
+// check compares with what truly happened: in all, and in windows that end now. What
+// was read late by less than tolerance may be late by that.
+func (w *world) check() {
+	const tolerance = 800 * time.Millisecond
+	windows := []time.Duration{1 << 62, time.Minute, 5 * time.Minute}
+	if w.opts.late { // what was counted minutes before it is inherited has no better time
+		windows = windows[:1]
+	}
+	for _, window := range windows {
+		have := map[[2]int]int{}
+		for _, one := range w.added {
+			if w.now.Sub(one.At) < window {
+				have[[2]int{int(one.Key.As4()[3]), one.Column}] += int(one.N)
+			}
+		}
+		for at, n := range have {
+			truth := 0
+			for _, asked := range w.asked[at] {
+				if w.now.Sub(asked)-tolerance < window {
+					truth++
+				}
+			}
+			if n > truth {
+				w.t.Fatalf("key %d, column %d: %d counted within %v, %d requested", at[0], at[1], n, window, truth)
+			}
+		}
+	}
+}
+
+func (w *world) sums() (have, want int) {
+	for _, one := range w.added {
+		have += int(one.N)
+	}
+	for _, all := range w.asked {
+		want += len(all)
+	}
+	return have, want
+}
+
+// TestNeverOver plays a HAProxy with all that happens to one, and compares with what
+// was requested. Without what loses counts in HAProxy itself, nothing is lost.
+func TestNeverOver(t *testing.T) {
+	all := options{keys: 40, size: 100, room: 100, reloads: true, inheritance: true, restarts: true, colds: true, outages: true, expiry: true, pins: true, crashes: true}
+	full, small, alone, late := all, all, all, all
+	full.size = 20
+	small.room = 15
+	alone.inheritance = false
+	late.late = true
+	for name, opts := range map[string]options{
+		"all":                all,
+		"a full HAProxy":     full,
+		"a full tally":       small,
+		"without heirs":      alone,
+		"late heirs":         late,
+		"reloads alone":      {keys: 20, size: 100, room: 100, reloads: true, inheritance: true},
+		"long streams":       {keys: 20, size: 100, room: 10, pins: true, expiry: true},
+		"stalls and outages": {keys: 40, size: 100, room: 100, outages: true, restarts: true, pins: true, exact: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			have, want := 0, 0
+			for seed := range uint64(12) {
+				w := newWorld(t, seed, opts)
+				for i := range 2500 {
+					w.step()
+					if i%100 == 0 {
+						w.check()
+					}
+				}
+				if w.s == nil {
+					w.connect()
+				}
+				w.quiet(time.Minute)
+				w.check()
+				h, n := w.sums()
+				if have, want = have+h, want+n; opts.exact && h != n {
+					t.Fatalf("seed %d: %d counted, %d requested", seed, h, n)
+				}
+			}
+			t.Logf("%d of %d counted (%.2f %%)", have, want, 100*float64(have)/float64(want))
+		})
+	}
+}

@@ -1,0 +1,176 @@
+package tally
+
+import (
+	"math"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+const (
+	// again is when a resync is asked for again that did not help.
+	again = 5 * time.Second
+	// refresh is when one is asked for because keys were dropped for room: after it,
+	// it is known which of them HAProxy does not have any more.
+	refresh = time.Hour
+	// slack is how much earlier than a gap an entry must have changed last to be
+	// sure that it did not change in the gap.
+	slack = time.Second
+)
+
+// Session is one connection of a HAProxy. One goroutine uses it.
+type Session struct {
+	source     *source
+	doubled    bool
+	pace       pace
+	asked      time.Time
+	dump       bool // a resync was asked for and has not ended
+	definition *peers.Definition
+	table      *table
+	at         int
+	values     []uint32
+}
+
+// Doubled reports whether nothing of this session is counted, because two HAProxies
+// have one name.
+func (s *Session) Doubled() bool { return s.doubled }
+
+// Round notes that so many bytes were read. It comes before what they say.
+func (s *Session) Round(now time.Time, bytes int) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current != s {
+		return
+	}
+	if s.dump && now.Sub(s.asked) > longestDump {
+		s.dump = false
+	}
+	s.pace.round(now, bytes, s.dump)
+	src.upTo = s.pace.upTo()
+	if !now.Before(src.guard) {
+		for _, t := range src.tables {
+			t.settle()
+		}
+	}
+}
+
+// Define notes the definition of the table of counts. HAProxy begins a resync with
+// it, also if the table is empty.
+func (s *Session) Define(d *peers.Definition) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current == s {
+		s.turn(d)
+	}
+}
+
+// Add returns into with what an update adds at its end. The columns are the table's
+// general purpose counters.
+func (s *Session) Add(u *peers.Update, into []Increase) []Increase {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	addr := u.Addr()
+	if src.current != s || !addr.IsValid() || !s.turn(u.Table) {
+		return into
+	}
+	values := s.values[:0]
+	for _, n := range u.Numbers[s.at : s.at+s.table.columns] {
+		values = append(values, uint32(min(n, math.MaxUint32)))
+	}
+	s.values = values
+	i, known := s.table.enter(addr.As16(), &src.stats)
+	if !s.table.warm || s.isOld(u) {
+		if !s.table.warm {
+			src.stats.Baseline += s.table.beyond(i, values)
+		}
+		s.table.rebase(i, values)
+		return into
+	}
+	added, inherited := s.table.add(i, known, values)
+	at := s.pace.stamp
+	if early := src.handed; (s.table.lingers(i, s.pace.last.Before(src.linger)) || inherited) && early.Before(at) {
+		at = early
+	}
+	for column, n := range added {
+		if n > most {
+			src.stats.Clipped += uint64(n - most)
+			n = most
+		}
+		if n > 0 {
+			into = append(into, Increase{Key: addr, Column: column, N: n, At: at})
+		}
+	}
+	return into
+}
+
+// turn makes the table of a definition the current one.
+func (s *Session) turn(d *peers.Definition) bool {
+	if d != s.definition {
+		at, columns := d.Place(peers.GPC)
+		s.definition, s.at, s.table = d, at, nil
+		if columns > 0 {
+			s.table = s.source.table(d, columns, s.pace.last)
+		}
+	}
+	return s.table != nil
+}
+
+// isOld reports whether an entry of a resync changed last before the gap, by its time
+// to live: then nothing in it is new.
+func (s *Session) isOld(u *peers.Update) bool {
+	if !u.Timed || u.Table.Expire <= 0 {
+		return false
+	}
+	changed := s.pace.last.Add(u.TTL - u.Table.Expire)
+	return changed.Before(s.pace.stamp.Add(-slack))
+}
+
+// Resynced notes that a resync has ended. It is whole unless HAProxy said that it is
+// not up to date itself.
+func (s *Session) Resynced(whole bool) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current != s {
+		return
+	}
+	s.dump = false
+	if !whole {
+		return
+	}
+	for _, t := range src.tables {
+		t.warm = true
+		t.resynced()
+	}
+}
+
+// Ask reports whether HAProxy is to be asked for a resync, and notes that it is. It
+// is called about each second.
+func (s *Session) Ask(now time.Time) bool {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current != s || s.dump && now.Sub(s.asked) <= longestDump {
+		return false
+	}
+	wait := time.Duration(math.MaxInt64)
+	for _, t := range src.tables {
+		switch {
+		case !t.warm:
+			wait = again
+		case t.hasDropped():
+			wait = min(wait, refresh)
+		}
+	}
+	if now.Sub(s.asked) < wait {
+		return false
+	}
+	s.asked, s.dump = now, true
+	for _, t := range src.tables {
+		t.ask()
+	}
+	return true
+}

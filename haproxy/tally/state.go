@@ -1,0 +1,232 @@
+package tally
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard/haproxy/peers"
+	"edgeguard/haproxy/varint"
+)
+
+// stateHead begins a state. Its last byte is the version.
+const stateHead = "edgeguard-tally\x01"
+
+// Flags of an entry in a state.
+const (
+	isLong = 1 << iota // its key has 16 bytes, else it is an IPv4 address
+	isSeen             // in this run
+)
+
+// Append returns b with the state of the tally at its end. A state that is older than
+// what was counted by it counts that twice: it must be written before the counts are,
+// and taken after them.
+func (t *Tally) Append(b []byte) []byte {
+	start := len(b)
+	b = append(b, stateHead...)
+	t.mu.Lock()
+	sources := maps.Clone(t.sources)
+	t.mu.Unlock()
+	b = varint.Append(b, uint64(len(sources)))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		b = appendText(b, name)
+		b = sources[name].append(b)
+	}
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
+}
+
+func (src *source) append(b []byte) []byte {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	b = varint.Append(b, uint64(src.pid))
+	b = appendTime(appendTime(appendTime(b, src.upTo), src.guard), src.handed)
+	b = varint.Append(b, uint64(len(src.retired)))
+	for _, r := range src.retired {
+		b = appendTime(varint.Append(b, uint64(r.pid)), r.at)
+	}
+	b = varint.Append(b, uint64(len(src.tables)))
+	for _, name := range slices.Sorted(maps.Keys(src.tables)) {
+		b = appendText(b, name)
+		b = src.tables[name].append(b)
+	}
+	return b
+}
+
+func (t *table) append(b []byte) []byte {
+	b = varint.Append(b, uint64(t.columns))
+	b = append(b, bit(t.warm && !t.hasDropped()), bit(t.low != nil))
+	b = varint.Append(b, uint64(len(t.entries)))
+	for i := t.oldest; i != none; i = t.entries[i].newer {
+		e := &t.entries[i]
+		addr := netip.AddrFrom16(e.key)
+		flags := bit(!addr.Is4In6()) | bit(e.run == t.run)<<1
+		b = append(b, flags)
+		b = append(b, e.key[16-keyBytes(flags):]...)
+		b = appendRow(b, t.row(t.last, i))
+		if t.low != nil {
+			b = appendRow(appendRow(b, t.row(t.low, i)), t.row(t.high, i))
+		}
+	}
+	return b
+}
+
+func keyBytes(flags byte) int {
+	if flags&isLong != 0 {
+		return 16
+	}
+	return 4
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func appendRow(b []byte, row []uint32) []byte {
+	for _, v := range row {
+		b = varint.Append(b, uint64(v))
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte { return append(varint.Append(b, uint64(len(s))), s...) }
+
+func appendTime(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return varint.Append(b, 0)
+	}
+	return varint.Append(b, uint64(max(t.UnixMilli(), 1)))
+}
+
+// errState is why a state is not read.
+var errState = errors.New("the state of HAProxy's counters is damaged or of another version: remove it, and what HAProxy counted before the start is not counted")
+
+// Read returns the tally of a state, with room for so many keys in each table. Of
+// tables with more, the newest keys are read.
+func Read(b []byte, keys int) (*Tally, error) {
+	body := len(b) - crc32.Size
+	if body < len(stateHead) || string(b[:len(stateHead)]) != stateHead || crc32.ChecksumIEEE(b[:body]) != binary.BigEndian.Uint32(b[body:]) {
+		return nil, errState
+	}
+	r := &stateReader{b: b[len(stateHead):body]}
+	t := New(keys)
+	for range r.number(Sources) {
+		name := r.text()
+		src := &source{keys: t.keys, tables: map[string]*table{}}
+		src.read(r)
+		if t.sources[name] != nil {
+			r.bad = true
+		}
+		t.sources[name] = src
+	}
+	if r.bad || len(r.b) > 0 {
+		return nil, fmt.Errorf("%w (%d bytes are left)", errState, len(r.b))
+	}
+	return t, nil
+}
+
+func (src *source) read(r *stateReader) {
+	src.pid = int(r.number(1 << 31))
+	src.upTo, src.guard, src.handed = r.time(), r.time(), r.time()
+	for range r.number(pids) {
+		src.retired = append(src.retired, retired{int(r.number(1 << 31)), r.time()})
+	}
+	for range r.number(tablesOfOne) {
+		name := r.text()
+		columns := int(r.number(peers.MaxElements))
+		warm, inHandover := r.byte() == 1, r.byte() == 1
+		if r.bad || columns == 0 || src.tables[name] != nil {
+			r.bad = true
+			return
+		}
+		t := newTable(columns, src.keys, inHandover)
+		t.warm = warm
+		t.read(r)
+		src.tables[name] = t
+	}
+}
+
+func (t *table) read(r *stateReader) {
+	n := r.number(uint64(len(r.b)))
+	var stats Stats
+	for left := n; left > 0 && !r.bad; left-- {
+		flags := r.byte()
+		addr, _ := netip.AddrFromSlice(r.take(keyBytes(flags)))
+		rows := [3][]uint32{r.row(t.columns)}
+		if t.low != nil {
+			rows[1], rows[2] = r.row(t.columns), r.row(t.columns)
+		}
+		if r.bad || left > uint64(t.keys) {
+			t.warm = false // which keys are missing is not known
+			continue
+		}
+		i, known := t.enter(addr.As16(), &stats)
+		r.bad = known
+		t.entries[i].run = t.run
+		if flags&isSeen == 0 {
+			t.entries[i].run--
+		}
+		copy(t.row(t.last, i), rows[0])
+		if t.low != nil {
+			copy(t.row(t.low, i), rows[1])
+			copy(t.row(t.high, i), rows[2])
+		}
+	}
+}
+
+// stateReader reads a state. After what it cannot read, bad is set and all is zero.
+type stateReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *stateReader) take(n int) []byte {
+	if r.bad || n > len(r.b) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	part := r.b[:n]
+	r.b = r.b[n:]
+	return part
+}
+
+func (r *stateReader) byte() byte {
+	if part := r.take(1); part != nil {
+		return part[0]
+	}
+	return 0
+}
+
+func (r *stateReader) number(most uint64) uint64 {
+	v, n := varint.Read(r.b)
+	if n <= 0 || v > most {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *stateReader) text() string { return string(r.take(int(r.number(peers.MaxName)))) }
+
+func (r *stateReader) time() time.Time {
+	if ms := r.number(1 << 48); ms > 0 {
+		return time.UnixMilli(int64(ms))
+	}
+	return time.Time{}
+}
+
+func (r *stateReader) row(columns int) []uint32 {
+	row := make([]uint32, columns)
+	for c := range row {
+		row[c] = uint32(r.number(1<<32 - 1))
+	}
+	return row
+}

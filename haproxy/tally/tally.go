@@ -1,0 +1,198 @@
+// Package tally makes increases of what HAProxies count. A HAProxy sends the counters
+// of a key as they are, without a time: 7, then 9. So the tally remembers the last
+// values, and when it last knew them to be all.
+//
+// It never counts more than was requested. Where it cannot know, it counts less:
+//
+//   - What was counted while nothing was read has the time at which the gap began,
+//     and is forgotten so much earlier.
+//   - After a connection begins, it may be of a new process: counters begin at 0, and
+//     some time later have what the process before counted, too. See handover.
+//   - HAProxy forgets keys that are silent, and its oldest when its table is full. A
+//     counter that is less than before is a new one, and counted whole.
+//   - The keys that a HAProxy has when it is seen first are a baseline.
+//   - The tally is bounded. Of a key that was dropped for room, only what exceeds the
+//     dropped value counts. Many dropped keys share a place for that.
+package tally
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"net/netip"
+
+	"edgeguard/haproxy/peers"
+)
+
+const (
+	// Sources is how many HAProxies a tally remembers. The one that was silent for
+	// longest goes first.
+	Sources = 64
+	// tablesOfOne is how many tables of counts one HAProxy may have: those of the
+	// rules before a reload and after.
+	tablesOfOne = 4
+	// most is how much one update adds to a column: as much as a slot can hold.
+	most = math.MaxUint16
+	// handover is how long after a connection began a counter may still change to
+	// what another process counted. HAProxy's takes seconds; it retries while it
+	// fails.
+	handover = 10 * time.Minute
+	// lingers is how long a process that ends answers requests and teaches its heir.
+	lingers = 10 * time.Second
+	// pids is how many processes before the current one are remembered.
+	pids = 8
+)
+
+// Increase is what a key was counted more in a column.
+type Increase struct {
+	Key    netip.Addr
+	Column int
+	N      uint32
+	At     time.Time // not after it happened: when the connection was read before
+}
+
+// Tally is what HAProxies had counted. It is safe for concurrent use.
+type Tally struct {
+	keys    int
+	mu      sync.Mutex // guards sources
+	sources map[string]*source
+}
+
+// New returns a tally of at most so many keys for each table.
+func New(keys int) *Tally {
+	return &Tally{keys: max(keys, 1), sources: map[string]*source{}}
+}
+
+// source is one HAProxy, through all its processes and connections.
+type source struct {
+	keys    int
+	mu      sync.Mutex // guards what is below
+	current *Session
+	pid     int
+	retired []retired
+	upTo    time.Time // all that was counted before is in the tables; zero: nothing is
+	guard   time.Time // until when a handover may happen
+	handed  time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
+	linger  time.Time // until when anything may be inherited
+	tables  map[string]*table
+	stats   Stats
+}
+
+// retired is a process whose connection another has replaced.
+type retired struct {
+	pid int
+	at  time.Time
+}
+
+// Stats say what a HAProxy's tally has, and what it did not count.
+type Stats struct {
+	Keys     int
+	Baseline uint64 // counted by HAProxy before edgeguard first saw it
+	Dropped  uint64 // keys that were dropped for room
+	Clipped  uint64 // what updates added beyond what one may add
+}
+
+// Stats returns those of a HAProxy.
+func (t *Tally) Stats(haproxy string) Stats {
+	t.mu.Lock()
+	src := t.sources[haproxy]
+	t.mu.Unlock()
+	if src == nil {
+		return Stats{}
+	}
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	stats := src.stats
+	for _, table := range src.tables {
+		stats.Keys += len(table.entries)
+	}
+	return stats
+}
+
+// Begin returns the session of a connection that has been accepted, by the process
+// that said hello. What an older connection of this HAProxy still receives is not
+// counted: the new process has it, or will. HAProxy must be asked for a resync then.
+func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
+	src := t.source(haproxy)
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	s := &Session{source: src, asked: now, dump: true}
+	if src.hasRetired(pid, now) {
+		s.doubled = true
+		return s
+	}
+	if src.pid != pid && src.pid != 0 {
+		src.retired = append(src.retired, retired{src.pid, now})
+		src.retired = src.retired[max(0, len(src.retired)-pids):]
+	}
+	inOne := now.Before(src.guard)
+	for _, table := range src.tables {
+		table.begin(inOne)
+	}
+	if src.upTo.IsZero() || src.upTo.After(now) { // or the clock was set back: how long the gap is, is not known
+		src.upTo = now
+		for _, table := range src.tables {
+			table.warm = false
+		}
+	}
+	if !inOne {
+		src.handed = src.upTo
+	}
+	src.pid, src.current, src.guard = pid, s, now.Add(handover)
+	src.linger = now.Add(lingers)
+	s.pace = pace{last: now, held: src.upTo, stamp: src.upTo, release: now.Add(slowest)}
+	return s
+}
+
+func (t *Tally) source(haproxy string) *source {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	src := t.sources[haproxy]
+	if src == nil {
+		if len(t.sources) >= Sources {
+			t.forgetOldest()
+		}
+		src = &source{keys: t.keys, tables: map[string]*table{}}
+		t.sources[haproxy] = src
+	}
+	return src
+}
+
+func (t *Tally) forgetOldest() {
+	var oldest string
+	var at time.Time
+	for name, src := range t.sources {
+		src.mu.Lock()
+		upTo := src.upTo
+		src.mu.Unlock()
+		if oldest == "" || upTo.Before(at) {
+			oldest, at = name, upTo
+		}
+	}
+	delete(t.sources, oldest)
+}
+
+// hasRetired reports whether another process has replaced this one. A process does
+// not come back: then two HAProxies have one name.
+func (src *source) hasRetired(pid int, now time.Time) bool {
+	for _, r := range src.retired {
+		if r.pid == pid && pid != src.pid && now.Sub(r.at) < handover {
+			return true
+		}
+	}
+	return false
+}
+
+// table returns the table of a definition, an empty one at first.
+func (src *source) table(d *peers.Definition, columns int, now time.Time) *table {
+	t := src.tables[d.Name]
+	if t == nil || t.columns != columns {
+		if t == nil && len(src.tables) >= tablesOfOne {
+			clear(src.tables) // of rules before the rules before: a baseline costs less than an order would
+		}
+		t = newTable(columns, src.keys, now.Before(src.guard))
+		src.tables[d.Name] = t
+	}
+	return t
+}

@@ -1,0 +1,362 @@
+package tally
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"edgeguard/haproxy/peers"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// line is a connection whose reads are 20 ms apart, as a test drives it.
+type line struct {
+	*Session
+	t   *testing.T
+	now time.Time
+}
+
+func begin(t *testing.T, tally *Tally, pid int, now time.Time) *line {
+	s := tally.Begin("ha1", pid, now)
+	s.Define(counts)
+	return &line{s, t, now}
+}
+
+// know begins a connection that has nothing before it.
+func know(t *testing.T, tally *Tally) *line {
+	l := begin(t, tally, 1, noon)
+	l.Round(noon, 2)
+	l.Resynced(true)
+	return l
+}
+
+// gets is a read with one update. It returns what that adds.
+func (l *line) gets(key string, values ...uint64) []Increase {
+	return l.getsTimed(-1, key, values...)
+}
+
+func (l *line) getsTimed(ttl time.Duration, key string, values ...uint64) []Increase {
+	l.t.Helper()
+	l.now = l.now.Add(20 * time.Millisecond)
+	l.Round(l.now, 28)
+	as16 := netip.MustParseAddr(key).As16()
+	u := &peers.Update{Table: counts, Key: as16[:], Numbers: append([]uint64{0}, values...)}
+	if ttl >= 0 {
+		u.Timed, u.TTL = true, ttl
+	}
+	return l.Add(u, nil)
+}
+
+func (l *line) adds(want []uint32, key string, values ...uint64) {
+	l.t.Helper()
+	got := make([]uint32, columns)
+	for _, one := range l.gets(key, values...) {
+		got[one.Column] += one.N
+	}
+	if !slices.Equal(got, want) {
+		l.t.Errorf("%s %v adds %v, want %v", key, values, got, want)
+	}
+}
+
+const a, b = "192.0.2.1", "2001:db8:1:2::"
+
+func TestIncreases(t *testing.T) {
+	l := know(t, New(10))
+	l.adds([]uint32{1, 0}, a, 1, 0)
+	l.adds([]uint32{2, 1}, b, 2, 1)
+	l.adds([]uint32{0, 0}, a, 1, 0)
+	l.adds([]uint32{4, 2}, a, 5, 2)
+	l.adds([]uint32{0, 9}, b, 2, 10)
+	l.now = l.now.Add(handover)
+	l.adds([]uint32{2, 1}, a, 2, 1) // HAProxy forgot the key: all is new
+	l.adds([]uint32{1, 5}, b, 1, 5)
+}
+
+// The time of an increase is that of the read before it.
+func TestTime(t *testing.T) {
+	tally := New(10)
+	l := know(t, tally)
+	l.now = l.now.Add(lingers)
+	l.gets(a, 1, 0)
+	l.gets(b, 1, 0)
+	for range 60 {
+		l.gets(a, 1, 0)
+	}
+	at := l.now
+	if got := l.gets(a, 2, 0); len(got) != 1 || !got[0].At.Equal(at) {
+		t.Errorf("%+v, want the time %v", got, at)
+	}
+	at = l.now
+	l.now = l.now.Add(time.Hour) // nothing was read
+	if got := l.gets(a, 400, 0); len(got) != 1 || !got[0].At.Equal(at) || got[0].N != 398 {
+		t.Errorf("after an hour: %+v, want 398 of %v", got, at)
+	}
+	if got := l.gets(b, 300, 0); len(got) != 1 || !got[0].At.Equal(at) {
+		t.Errorf("at the end of the hour: %+v, want the time %v", got, at)
+	}
+	for range 600 { // HAProxy has caught up
+		l.gets(a, 400, 0)
+	}
+	if got := l.gets(a, 401, 0); len(got) != 1 || l.now.Sub(got[0].At) > 20*time.Millisecond {
+		t.Errorf("at %v: %+v", l.now, got)
+	}
+}
+
+// 400 requests in 5 minutes, and an hour away: by connection, or with a state.
+func TestAnHourAwayCountsNothingInTheWindow(t *testing.T) {
+	for name, back := range map[string]func(*Tally) *Tally{
+		"a lost connection": func(t *Tally) *Tally { return t },
+		"a restart": func(one *Tally) *Tally {
+			again, err := Read(one.Append(nil), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return again
+		},
+	} {
+		tally := New(10)
+		l := know(t, tally)
+		l.adds([]uint32{300, 0}, a, 300, 0)
+		left := l.now
+		l = begin(t, back(tally), 1, l.now.Add(time.Hour))
+		got := l.getsTimed(counts.Expire, a, 5100, 0)
+		if len(got) != 1 || got[0].N != 4800 || got[0].At.After(left) {
+			t.Errorf("%s: %+v, want 4800 not after %v", name, got, left)
+		}
+	}
+}
+
+func TestFirstSightIsABaseline(t *testing.T) {
+	tally := New(10)
+	l := begin(t, tally, 1, noon)
+	for _, v := range []uint64{1000, 1003, 5000} { // the last is inherited, perhaps
+		l.adds([]uint32{0, 0}, a, v, 0)
+	}
+	l.Resynced(false)
+	l.adds([]uint32{0, 0}, b, 10, 0)
+	if l.Ask(l.now.Add(time.Second)) {
+		t.Error("a resync is asked for a second after the last")
+	}
+	if !l.Ask(l.now.Add(again)) || l.Ask(l.now.Add(again)) {
+		t.Error("a resync that was not whole is not asked for once again")
+	}
+	l.adds([]uint32{0, 0}, a, 5001, 0)
+	l.Resynced(true)
+	if l.Ask(l.now.Add(time.Hour)) {
+		t.Error("a resync is asked for without a reason")
+	}
+	l.adds([]uint32{1, 1}, a, 5002, 1)
+	l.adds([]uint32{2, 0}, "192.0.2.9", 2, 0)
+	if got := tally.Stats("ha1"); got.Baseline != 5011 || got.Keys != 3 {
+		t.Errorf("%+v, want a baseline of 5011 and 3 keys", got)
+	}
+}
+
+// The new process begins at 0, and has what the old one counted some time later.
+func TestReload(t *testing.T) {
+	tally := New(10)
+	old := know(t, tally)
+	old.adds([]uint32{500, 10}, a, 500, 10)
+	old.adds([]uint32{3, 0}, b, 3, 0)
+	heir := begin(t, tally, 2, old.now.Add(handover))
+	old.adds([]uint32{0, 0}, a, 501, 10) // the heir will have it
+	heir.adds([]uint32{4, 1}, a, 4, 1)
+	heir.adds([]uint32{1, 0}, a, 5, 1)
+	heir.adds([]uint32{5, 0}, a, 510, 10) // of 10 more, 5 may be those before
+	heir.adds([]uint32{1, 0}, a, 511, 10)
+	heir.adds([]uint32{1, 0}, b, 1, 0)
+	heir.adds([]uint32{1, 0}, b, 2, 0)
+	heir.adds([]uint32{0, 0}, b, 3, 0) // inherited, or counted
+	heir.adds([]uint32{1, 0}, b, 4, 0)
+	heir.adds([]uint32{0, 0}, b, 3, 0) // inherited now
+	heir.adds([]uint32{1, 0}, b, 4, 0)
+}
+
+// Each of many reloads loses at most what the heir counted before it inherited.
+func TestManyReloads(t *testing.T) {
+	tally := New(10)
+	l := know(t, tally)
+	requests, counted, value := 0, 0, uint64(0)
+	request := func(v uint64) {
+		requests++
+		for _, one := range l.gets(a, v, 0) {
+			counted += int(one.N)
+		}
+	}
+	for pid := range 10 {
+		for range 1000 {
+			value++
+			request(value)
+		}
+		l = begin(t, tally, pid+2, l.now)
+		for fresh := range uint64(5) {
+			request(fresh + 1)
+		}
+	}
+	if counted > requests || requests-counted > 50 {
+		t.Errorf("%d of %d requests counted", counted, requests)
+	}
+}
+
+func TestTwoOfOneName(t *testing.T) {
+	tally := New(10)
+	first := know(t, tally)
+	second := begin(t, tally, 2, first.now)
+	first = begin(t, tally, 1, first.now)
+	if !first.Doubled() || second.Doubled() {
+		t.Fatal("that the first process came back is not noticed")
+	}
+	first.adds([]uint32{0, 0}, a, 100, 0)
+	if first.Ask(noon.Add(time.Hour)) {
+		t.Error("a session that is not counted asks for a resync")
+	}
+	if one := begin(t, tally, 2, first.now); one.Doubled() {
+		t.Error("a process that connects again is taken for another")
+	}
+	if one := begin(t, tally, 1, first.now.Add(handover+time.Second)); one.Doubled() {
+		t.Error("a process is remembered for longer than a handover")
+	}
+}
+
+// A wide jump adds at most what a slot holds, and a value that wraps adds what is left.
+func TestBounds(t *testing.T) {
+	tally := New(10)
+	l := know(t, tally)
+	l.adds([]uint32{most, 0}, a, 1<<31, 0)
+	if got := tally.Stats("ha1").Clipped; got != 1<<31-most {
+		t.Errorf("%d clipped", got)
+	}
+	l.adds([]uint32{most, most}, a, math.MaxUint64, 1<<32-1)
+	l.now = l.now.Add(handover)
+	l.adds([]uint32{4, 5}, a, 4, 5) // wrapped, or forgotten by HAProxy
+	for i := range 2 * Sources {
+		tally.Begin(string(rune('A'+i)), 1, noon.Add(time.Duration(i)))
+	}
+	if len(tally.sources) != Sources {
+		t.Errorf("%d HAProxies", len(tally.sources))
+	}
+	for i := range 2 * tablesOfOne {
+		other := *counts
+		other.Name = string(rune('A' + i))
+		l = know(t, tally)
+		l.Define(&other)
+	}
+	if n := len(tally.sources["ha1"].tables); n > tablesOfOne {
+		t.Errorf("%d tables", n)
+	}
+}
+
+// A key that was dropped for room counts what is more than before, until a resync has
+// shown that HAProxy does not have it either.
+func TestDroppedKeys(t *testing.T) {
+	tally := New(2)
+	l := know(t, tally)
+	l.adds([]uint32{300, 7}, a, 300, 7)
+	l.adds([]uint32{1, 0}, b, 1, 0)
+	l.adds([]uint32{1, 0}, "192.0.2.3", 1, 0)
+	l.adds([]uint32{0, 0}, a, 300, 7) // a long stream has ended
+	l.adds([]uint32{2, 0}, a, 302, 7)
+	if got := tally.Stats("ha1"); got.Dropped != 2 || got.Keys != 2 {
+		t.Errorf("%+v, want 2 keys and 2 dropped", got)
+	}
+	l.adds([]uint32{1, 0}, "192.0.2.4", 1, 0)
+	l.adds([]uint32{1, 0}, "192.0.2.5", 1, 0)
+	if l.Ask(l.now.Add(refresh-time.Minute)) || !l.Ask(l.now.Add(refresh)) {
+		t.Error("a resync is not asked for in time")
+	}
+	l.Resynced(true)
+	l.now = l.now.Add(handover)
+	l.adds([]uint32{5, 1}, a, 5, 1)
+}
+
+func TestAddAllocatesNothing(t *testing.T) {
+	l := know(t, New(10))
+	as16 := netip.MustParseAddr(a).As16()
+	u := &peers.Update{Table: counts, Key: as16[:], Numbers: make([]uint64, 3)}
+	into := make([]Increase, 0, 10)
+	if n := testing.AllocsPerRun(100, func() {
+		u.Numbers[1]++
+		if into = l.Add(u, into[:0]); len(into) != 1 {
+			t.Fatal(into)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkAdd(bench *testing.B) {
+	s := New(100_000).Begin("ha1", 1, noon)
+	s.Define(counts)
+	s.Resynced(true)
+	u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 3)}
+	var into []Increase
+	for i := 0; bench.Loop(); i++ {
+		binary.BigEndian.PutUint32(u.Key, uint32(i%100_000)*2654435761)
+		u.Numbers[1] = uint64(i)
+		into = s.Add(u, into[:0])
+	}
+}
+
+func TestState(t *testing.T) {
+	tally := New(10)
+	l := know(t, tally)
+	l.adds([]uint32{7, 1}, a, 7, 1)
+	l.adds([]uint32{3, 0}, b, 3, 0)
+	state := tally.Append([]byte("before"))[len("before"):]
+	again, err := Read(state, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again.Append(nil), state) {
+		t.Error("a state is written otherwise after it was read")
+	}
+	few, err := Read(state, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, few, 1, l.now)
+	l.adds([]uint32{0, 0}, b, 4, 0) // which keys are missing is not known: all is a baseline again
+	for cut := range state {
+		if _, err := Read(state[:cut], 10); err == nil {
+			t.Errorf("the first %d bytes of a state are read", cut)
+		}
+		damaged := bytes.Clone(state)
+		damaged[cut] ^= 1
+		if _, err := Read(damaged, 10); err == nil {
+			t.Errorf("a state with another byte %d is read", cut)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	tally := New(10)
+	var t0 testing.T
+	l := know(&t0, tally)
+	l.gets(a, 7, 1)
+	l.gets(b, 3, 0)
+	begin(&t0, tally, 2, l.now).gets(a, 1, 0)
+	state := tally.Append(nil)
+	f.Add(state[len(stateHead) : len(state)-crc32.Size])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b := append([]byte(stateHead), body...)
+		b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+		read, err := Read(b, 10)
+		if err != nil {
+			return
+		}
+		again, err := Read(read.Append(nil), 10)
+		if err != nil || !bytes.Equal(again.Append(nil), read.Append(nil)) {
+			t.Errorf("%x is not read again: %v", b, err)
+		}
+		l := begin(t, read, 1, noon)
+		for i := range uint64(20) {
+			l.gets(netip.AddrFrom4([4]byte{byte(i)}).String(), i, 1)
+		}
+	})
+}
