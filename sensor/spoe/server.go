@@ -67,32 +67,11 @@ func (s *Server) Serve(nl net.Listener) error {
 
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for pause := time.Duration(0); ; {
-		if s.draining.Load() {
-			return nil
-		}
-		c, err := l.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			wg.Go(func() { s.serve(c.(*lobby.Conn)) })
-		case s.draining.Load():
-			return nil
-		case isPassing(err):
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			time.Sleep(pause)
-		default:
-			s.closeConns()
-			return fmt.Errorf("SPOE: accept on %v: %w", l.Addr(), err)
-		}
+	if err := l.Each(s.draining.Load, func(c *lobby.Conn) { wg.Go(func() { s.serve(c) }) }); err != nil {
+		s.closeConns()
+		return fmt.Errorf("SPOE: accept on %v: %w", l.Addr(), err)
 	}
-}
-
-// isPassing reports whether accepting may work again by itself: no file descriptors,
-// a peer that hung up too early.
-func isPassing(err error) bool {
-	var temporary interface{ Temporary() bool }
-	return errors.As(err, &temporary) && temporary.Temporary()
+	return nil
 }
 
 // serve serves one connection to its end.
