@@ -87,6 +87,11 @@ func TestReleaseListsOfAThief(t *testing.T) {
 	write("systemctl", "#!/bin/sh\n[ \"$3\" != User ] || echo nobody\n[ \"$1\" = show ]\n")
 	write("nginx", "#!/bin/sh\nexec sleep 600\n") // a pipe in place of the list
 	write("edgeguard", `#!/bin/sh
+if [ "$1" = enforce ]; then
+	[ "$*" = "enforce clear --all" ] && echo "cleared: the kernel has no table x of edgeguard's, by $(id -un)"
+	exit
+fi
+echo left nftables x: of the kernel
 id -un
 (: </dev/tty) 2>/dev/null && echo it has a terminal
 [ ! -t 0 ] && [ ! -t 1 ] && [ ! -t 2 ] || echo it is at a terminal
@@ -112,7 +117,7 @@ while :; do sleep 1; done
 	if err != nil {
 		t.Errorf("%v: %q", err, &shown)
 	}
-	if text := shown.String(); !strings.Contains(text, "nobody") || !strings.Contains(text, "emptied /") || strings.Contains(text, "it ") || strings.ContainsAny(text, "\a\x1b") {
+	if text := shown.String(); !strings.Contains(text, "nobody") || !strings.Contains(text, "emptied /") || !strings.Contains(text, "by root") || strings.Contains(text, "left nftables") || strings.Contains(text, "it ") || strings.ContainsAny(text, "\a\x1b") {
 		t.Errorf("%q", text)
 	}
 }
