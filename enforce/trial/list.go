@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
 )
 
 // Kernel is an enforcer whose elements the kernel ends by itself.
@@ -17,6 +18,8 @@ type Kernel interface {
 	Spare(ctx context.Context, now time.Time, spared []enforce.Entry) error
 	// Watch calls lost when something installed may be lost, until ctx is done.
 	Watch(ctx context.Context, lost func())
+	// Counts returns the packets of blocked addresses.
+	Counts() nftables.Counts
 }
 
 // List is an enforcer whose list is in force as the trial says. Its methods may be
@@ -44,6 +47,9 @@ func (l *List) Close() error {
 
 // Watch implements enforce.Watched.
 func (l *List) Watch(ctx context.Context, lost func()) { l.kernel.Watch(ctx, lost) }
+
+// Counts returns the packets of blocked addresses.
+func (l *List) Counts() nftables.Counts { return l.kernel.Counts() }
 
 // Replace implements enforce.Enforcer. The state is looked at when it is this call's
 // turn: an operator who pauses the list waits for the call before, and not after.

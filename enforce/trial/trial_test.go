@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
 )
 
 var (
@@ -35,6 +36,7 @@ func (*kernel) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
 func (*kernel) Close() error           { return nil }
 
 func (*kernel) Watch(context.Context, func()) {}
+func (*kernel) Counts() nftables.Counts       { return nftables.Counts{Dropped: 7} }
 
 func (k *kernel) Spare(_ context.Context, _ time.Time, spared []enforce.Entry) error {
 	k.spared = spared

@@ -18,6 +18,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
+	"edgeguard/enforce/nftables"
 	"edgeguard/enforce/sshpeers"
 	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
@@ -39,6 +40,7 @@ type packets struct {
 func (*packets) Traits() enforce.Traits        { return enforce.Traits{Kernel: true} }
 func (*packets) Close() error                  { return nil }
 func (*packets) Watch(context.Context, func()) {}
+func (*packets) Counts() nftables.Counts       { return nftables.Counts{} }
 
 func (k *packets) Spare(_ context.Context, _ time.Time, spared []enforce.Entry) error {
 	k.spared = spared

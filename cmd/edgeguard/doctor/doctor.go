@@ -74,6 +74,7 @@ func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
 	x.fleetKey(c)
 	x.logs(c)
 	x.enforcers(c)
+	x.packetFilter(c, "/")
 	x.leftLists(c)
 	x.datagrams(c)
 	x.clock()

@@ -46,6 +46,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 			x.send(ctx, node, l.Listen)
 		}
 	}
+	x.filterOfNode(ctx, node)
 	for _, text := range status.Conditions {
 		x.note(Doubt, "the node says", "%s", text)
 	}

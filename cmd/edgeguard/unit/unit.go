@@ -27,6 +27,8 @@ type Unit struct {
 	Groups  []string // the user's own, those of the files of groups, and the unit's
 	Folders []string // that systemd makes at the start, such as /run/edgeguard
 	Command string   // that starts the node
+	// NetAdmin: it may change the packet filter.
+	NetAdmin bool
 
 	UID, GID uint32
 	GIDs     []uint32 // of Groups
@@ -50,7 +52,7 @@ func Read(ctx context.Context) (Unit, error) {
 	return parse(string(out))
 }
 
-var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "RuntimeDirectory", "StateDirectory", "ExecStart", "Environment", "EnvironmentFile", "EnvironmentFiles"}
+var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "RuntimeDirectory", "StateDirectory", "ExecStart", "Environment", "EnvironmentFile", "EnvironmentFiles", "AmbientCapabilities"}
 
 // fromFiles reads the unit in the first of the folders that has it, with its drop-ins.
 func fromFiles(folders []string) (Unit, error) {
@@ -95,6 +97,8 @@ func parse(text string) (Unit, error) {
 		User:    last("User"),
 		Command: last("ExecStart"),
 
+		NetAdmin: strings.Contains(strings.ToUpper(strings.Join(sinceReset(values["AmbientCapabilities"]), " ")), "CAP_NET_ADMIN"),
+
 		Variables: values["Environment"], Files: append(values["EnvironmentFile"], values["EnvironmentFiles"]...),
 	}
 	if !u.Found {
@@ -107,6 +111,16 @@ func parse(text string) (Unit, error) {
 		u.Folders = append(u.Folders, filepath.Join("/var/lib", name))
 	}
 	return u, u.identify(last("Group"), strings.Fields(strings.Join(values["SupplementaryGroups"], " ")))
+}
+
+// sinceReset returns the values after the last empty one, which takes back those before.
+func sinceReset(values []string) []string {
+	for i := len(values) - 1; i >= 0; i-- {
+		if values[i] == "" {
+			return values[i+1:]
+		}
+	}
+	return values
 }
 
 // identify finds the numbers of the user and the groups.

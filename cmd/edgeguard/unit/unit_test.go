@@ -37,6 +37,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// The right to change the packet filter is found as systemd and as files write it.
+func TestNetAdmin(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "AmbientCapabilities=": false, "AmbientCapabilities=cap_net_admin\n": true, "AmbientCapabilities=\nAmbientCapabilities=CAP_CHOWN CAP_NET_ADMIN": true,
+		"AmbientCapabilities=CAP_NET_ADMIN\nAmbientCapabilities=": false, "CapabilityBoundingSet=CAP_NET_ADMIN": false,
+	} {
+		if u, err := parse("LoadState=loaded\nUser=root\n" + text); err != nil || u.NetAdmin != want {
+			t.Errorf("%q: %+v, %v", text, u, err)
+		}
+	}
+}
+
 // Where systemd does not run, the unit's files say it, drop-ins included.
 func TestFromFiles(t *testing.T) {
 	etc, lib := t.TempDir(), t.TempDir()
