@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
@@ -89,6 +90,10 @@ func TestTable(t *testing.T) {
 		}
 	}
 	eventually(t, "the blocks are in the table", has("blocked4", "192.0.2.1"))
+	var figures admin.Stats
+	if first.Report(&figures); len(figures.Enforcers) != 1 || figures.Enforcers[0].Packets == nil {
+		t.Errorf("no packets in %+v", figures.Enforcers)
+	}
 	for prefix, want := range map[string]bool{"blocked4_25 198.51.100.128": true, "blocked4_26 198.51.100.0": true, "blocked4_24 198.51.100.0": false, "blocked4 203.0.113.1": false} {
 		set, addr, _ := strings.Cut(prefix, " ")
 		if got := has(set, addr)(); got != want {
