@@ -278,13 +278,13 @@ func (w *world) step() {
 		w.inherit()
 	case 8:
 		if w.opts.restarts {
-			w.restart(w.tally.Append(nil), w.added)
+			w.restart(w.tally.Append(nil, 0), w.added)
 		}
 	case 9:
 		if w.opts.crashes { // the counts are taken before the tally
 			w.savedA = slices.Clone(w.added)
 			w.read(8)
-			w.saved = w.tally.Append(nil)
+			w.saved = w.tally.Append(nil, 0)
 		}
 	case 10:
 		if w.opts.crashes && w.saved != nil {

@@ -25,8 +25,8 @@ const (
 
 // Append returns b with the state of the tally at its end. A state that is older than
 // what was counted by it counts that twice: it must be written before the counts are,
-// and taken after them.
-func (t *Tally) Append(b []byte) []byte {
+// and taken after them. offset is what the wall clock is ahead of the tally's times.
+func (t *Tally) Append(b []byte, offset time.Duration) []byte {
 	start := len(b)
 	b = append(b, stateHead...)
 	t.mu.Lock()
@@ -35,19 +35,21 @@ func (t *Tally) Append(b []byte) []byte {
 	b = varint.Append(b, uint64(len(sources)))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		b = appendText(b, name)
-		b = sources[name].append(b)
+		b = sources[name].append(b, offset)
 	}
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
 }
 
-func (src *source) append(b []byte) []byte {
+func (src *source) append(b []byte, offset time.Duration) []byte {
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	b = varint.Append(b, uint64(src.pid))
-	b = appendTime(appendTime(appendTime(b, src.upTo), src.guard), src.handed)
+	for _, at := range []time.Time{src.upTo, src.guard, src.handed} {
+		b = appendTime(b, at, offset)
+	}
 	b = varint.Append(b, uint64(len(src.retired)))
 	for _, r := range src.retired {
-		b = appendTime(varint.Append(b, uint64(r.pid)), r.at)
+		b = appendTime(varint.Append(b, uint64(r.pid)), r.at, offset)
 	}
 	b = varint.Append(b, uint64(len(src.tables)))
 	for _, name := range slices.Sorted(maps.Keys(src.tables)) {
@@ -98,18 +100,18 @@ func appendRow(b []byte, row []uint32) []byte {
 
 func appendText(b []byte, s string) []byte { return append(varint.Append(b, uint64(len(s))), s...) }
 
-func appendTime(b []byte, t time.Time) []byte {
+func appendTime(b []byte, t time.Time, offset time.Duration) []byte {
 	if t.IsZero() {
 		return varint.Append(b, 0)
 	}
-	return varint.Append(b, uint64(max(t.UnixMilli(), 1)))
+	return varint.Append(b, uint64(max(t.Add(offset).UnixMilli(), 1)))
 }
 
 // errState is why a state is not read.
 var errState = errors.New("the state of HAProxy's counters is damaged or of another version: remove it, and what HAProxy counted before the start is not counted")
 
 // Read returns the tally of a state, with room for so many keys in each table. Of
-// tables with more, the newest keys are read.
+// tables with more, the newest keys are read. Its times are by the wall clock.
 func Read(b []byte, keys int) (*Tally, error) {
 	body := len(b) - crc32.Size
 	if body < len(stateHead) || string(b[:len(stateHead)]) != stateHead || crc32.ChecksumIEEE(b[:body]) != binary.BigEndian.Uint32(b[body:]) {

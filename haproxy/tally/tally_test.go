@@ -113,7 +113,7 @@ func TestAnHourAwayCountsNothingInTheWindow(t *testing.T) {
 	for name, back := range map[string]func(*Tally) *Tally{
 		"a lost connection": func(t *Tally) *Tally { return t },
 		"a restart": func(one *Tally) *Tally {
-			again, err := Read(one.Append(nil), 10)
+			again, err := Read(one.Append(nil, 0), 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,13 +308,17 @@ func TestState(t *testing.T) {
 	l := know(t, tally)
 	l.adds([]uint32{7, 1}, a, 7, 1)
 	l.adds([]uint32{3, 0}, b, 3, 0)
-	state := tally.Append([]byte("before"))[len("before"):]
+	state := tally.Append([]byte("before"), 0)[len("before"):]
 	again, err := Read(state, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(again.Append(nil), state) {
+	if !bytes.Equal(again.Append(nil, 0), state) {
 		t.Error("a state is written otherwise after it was read")
+	}
+	late, err := Read(tally.Append(nil, time.Hour), 10)
+	if err != nil || !late.sources["ha1"].upTo.Equal(l.now.Add(time.Hour).Truncate(time.Millisecond)) {
+		t.Errorf("an hour ahead: %v, %v", late.sources["ha1"].upTo, err)
 	}
 	few, err := Read(state, 1)
 	if err != nil {
@@ -341,7 +345,7 @@ func FuzzRead(f *testing.F) {
 	l.gets(a, 7, 1)
 	l.gets(b, 3, 0)
 	begin(&t0, tally, 2, l.now).gets(a, 1, 0)
-	state := tally.Append(nil)
+	state := tally.Append(nil, 0)
 	f.Add(state[len(stateHead) : len(state)-crc32.Size])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := append([]byte(stateHead), body...)
@@ -350,8 +354,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := Read(read.Append(nil), 10)
-		if err != nil || !bytes.Equal(again.Append(nil), read.Append(nil)) {
+		again, err := Read(read.Append(nil, 0), 10)
+		if err != nil || !bytes.Equal(again.Append(nil, 0), read.Append(nil, 0)) {
 			t.Errorf("%x is not read again: %v", b, err)
 		}
 		l := begin(t, read, 1, noon)
