@@ -205,4 +205,5 @@ var unshown = map[string]string{
 	"edgeguard_fleet_joins_total":                            "for developers",
 	"edgeguard_snapshots_total":                              "the age of the state says it",
 	"edgeguard_snapshot_size_bytes":                          "for developers",
+	"edgeguard_enforcer_packets_total":                       "of enforce.nftables alone, and anyone can send packets in another's name: `edgeguard status` shows them",
 }
