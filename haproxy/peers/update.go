@@ -86,6 +86,12 @@ type Entry struct {
 	TTL   time.Duration // rounded to milliseconds, at most 49 days
 }
 
+// Taught is an entry of one of several tables, by its place among them.
+type Taught struct {
+	Table int
+	Entry
+}
+
 // AppendEntry returns b with a timed update of a table of type [IPv6] and one number.
 func AppendEntry(b []byte, id uint32, e Entry) []byte {
 	b, start := begin(b, TimedUpdateWithID)

@@ -1,6 +1,7 @@
 package haproxypeers
 
 import (
+	"net/netip"
 	"time"
 
 	"edgeguard/haproxy/peers"
@@ -28,20 +29,16 @@ type Config struct {
 	Log func(text string, args ...any)
 }
 
-// Taught is one entry of one of [Config.Blocks].
-type Taught struct {
-	Table int
-	peers.Entry
-}
-
-// Follower says what one HAProxy is to be taught next. All is due at first. One
-// goroutine calls it.
+// Follower says what one HAProxy is to be taught next. All is due at first. It is safe
+// for concurrent use.
 type Follower interface {
 	// Due is sent to when Take may return something.
 	Due() <-chan struct{}
-	// Take returns what is due, appended to into, and when to ask again; the zero
-	// time if that depends on Due alone.
-	Take(now time.Time, into []Taught) (due []Taught, next time.Time)
+	// Take returns what is due, as much as into has room for, and when to ask again:
+	// if that is not after now, more is due already. Zero: when Due is sent to.
+	Take(now time.Time, into []peers.Taught) (due []peers.Taught, next time.Time)
+	// Holds takes note of an entry that HAProxy has in one of the tables.
+	Holds(now time.Time, table int, key netip.Addr, value uint32)
 	// Again makes all due, for a HAProxy that has nothing.
 	Again()
 	// Leave ends it.
@@ -66,7 +63,11 @@ type nothing struct{}
 
 func (nothing) Due() <-chan struct{} { return nil }
 
-func (nothing) Take(_ time.Time, into []Taught) ([]Taught, time.Time) { return into, time.Time{} }
+func (nothing) Take(time.Time, []peers.Taught) ([]peers.Taught, time.Time) {
+	return nil, time.Time{}
+}
+
+func (nothing) Holds(time.Time, int, netip.Addr, uint32) {}
 
 func (nothing) Again() {}
 func (nothing) Leave() {}

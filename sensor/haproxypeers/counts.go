@@ -14,8 +14,8 @@ func (s *session) define(_ time.Time, d *peers.Definition) {
 // count takes note of an update. It needs the lock.
 func (s *session) count(now time.Time) {
 	s.figures.Updates++
-	if s.update.Table != s.checks.counts || s.checks.counts == nil {
-		return
+	if table, value, ok := s.checks.taught(&s.update); ok {
+		s.follower.Holds(now, table, s.update.Addr(), value)
 	}
 }
 

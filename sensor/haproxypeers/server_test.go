@@ -451,14 +451,17 @@ type fake struct {
 	due chan struct{}
 
 	mu   sync.Mutex // guards what is below
-	all  []Taught
-	next []Taught
+	all  []peers.Taught
+	next []peers.Taught
 	at   time.Time // when next is due
+	held []string
 }
 
-func newFake(all ...Taught) *fake { return &fake{due: make(chan struct{}, 1), all: all, next: all} }
+func newFake(all ...peers.Taught) *fake {
+	return &fake{due: make(chan struct{}, 1), all: all, next: all}
+}
 
-func (f *fake) add(t Taught, in time.Duration) {
+func (f *fake) add(t peers.Taught, in time.Duration) {
 	f.mu.Lock()
 	f.all, f.next, f.at = append(f.all, t), append(f.next, t), time.Now().Add(in)
 	f.mu.Unlock()
@@ -467,13 +470,17 @@ func (f *fake) add(t Taught, in time.Duration) {
 
 func (f *fake) Due() <-chan struct{} { return f.due }
 
-func (f *fake) Take(now time.Time, into []Taught) ([]Taught, time.Time) {
+func (f *fake) Take(now time.Time, into []peers.Taught) ([]peers.Taught, time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now.Before(f.at) {
-		return into, f.at
+		return into[:0], f.at
 	}
-	into, f.next = append(into, f.next...), nil
+	n := min(len(f.next), cap(into))
+	into, f.next = append(into[:0], f.next[:n]...), f.next[n:]
+	if len(f.next) > 0 {
+		return into, now
+	}
 	return into, time.Time{}
 }
 
@@ -485,8 +492,14 @@ func (f *fake) Again() {
 
 func (f *fake) Leave() {}
 
-func entry(addr string) Taught {
-	return Taught{Entry: peers.Entry{Key: netip.MustParseAddr(addr), Value: 1, TTL: time.Minute}}
+func (f *fake) Holds(_ time.Time, table int, key netip.Addr, value uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = append(f.held, fmt.Sprint(table, key, value))
+}
+
+func entry(addr string) peers.Taught {
+	return peers.Taught{Entry: peers.Entry{Key: netip.MustParseAddr(addr), Value: 1, TTL: time.Minute}}
 }
 
 // A process of another user is turned away before a byte is read.

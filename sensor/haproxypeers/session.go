@@ -32,10 +32,10 @@ const (
 
 // session is one connection of a HAProxy, from its hello on.
 type session struct {
-	server *Server
-	conn   net.Conn
-	hello  peers.Hello
-	since  time.Time
+	server   *Server
+	conn     net.Conn
+	hello    peers.Hello
+	follower Follower
 
 	tables peers.Tables
 	checks checks
@@ -60,7 +60,7 @@ type outgoing struct {
 func newSession(s *Server, c net.Conn, hello peers.Hello) *session {
 	now := s.config.Now()
 	return &session{
-		server: s, conn: c, hello: hello, since: now, last: now, wake: make(chan struct{}, 1),
+		server: s, conn: c, hello: hello, last: now, wake: make(chan struct{}, 1),
 		out: outgoing{acks: map[uint64]uint32{}}, figures: HAProxy{Name: hello.From, PID: hello.PID, Since: now, Last: now},
 	}
 }
@@ -85,6 +85,8 @@ func (s *session) run(ctx context.Context, rest []byte) error {
 	ctx, end := context.WithCancelCause(ctx)
 	s.server.config.Log("HAProxy connected", "haproxy", s.hello.From, "pid", s.hello.PID)
 	_ = s.conn.SetDeadline(time.Time{})
+	s.follower = s.server.config.follow(s.hello.From)
+	defer s.follower.Leave()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

@@ -7,25 +7,23 @@ import (
 	"edgeguard/haproxy/peers"
 )
 
-// writeChunk is how many bytes are written together, so that a HAProxy that reads
-// slowly has writeFor for each.
-const writeChunk = 64 << 10
+// takeAtOnce is how many entries are taken and written together, so that a HAProxy that
+// reads slowly has writeFor for each such part.
+const takeAtOnce = 4096
 
 // writer is the other half of a session: one goroutine that writes all there is.
 type writer struct {
 	*session
-	follower Follower
-	buf      []byte
-	taught   []Taught
-	table    int       // the one that the last entries were of, -1 for none
-	ids      []uint32  // the last update of each table
-	written  time.Time // when something was
+	buf     []byte
+	taught  []peers.Taught
+	table   int       // the one that the last entries were of, -1 for none
+	ids     []uint32  // the last update of each table
+	written time.Time // when something was
 }
 
 // write writes until ctx is done or the connection ends.
 func (s *session) write(ctx context.Context) error {
-	w := &writer{session: s, follower: s.server.config.follow(s.hello.From), table: -1, ids: make([]uint32, len(s.server.config.Blocks))}
-	defer w.follower.Leave()
+	w := &writer{session: s, taught: make([]peers.Taught, 0, takeAtOnce), table: -1, ids: make([]uint32, len(s.server.config.Blocks))}
 	w.buf = peers.AppendStatus(w.buf, peers.Accepted)
 	// Its tables as they are: what is counted from here on is the difference.
 	w.buf = peers.AppendControl(w.buf, peers.ResyncRequest)
@@ -89,23 +87,25 @@ func (w *writer) round(now time.Time) (wait time.Duration, err error) {
 
 // teach writes the entries that are due.
 func (w *writer) teach(now time.Time) (next time.Time, err error) {
-	w.taught, next = w.follower.Take(now, w.taught[:0])
-	for _, t := range w.taught {
-		if t.Table != w.table {
-			w.choose(t.Table)
-		}
-		w.ids[t.Table]++
-		w.buf = peers.AppendEntry(w.buf, w.ids[t.Table], t.Entry)
-		if len(w.buf) >= writeChunk {
-			if err := w.flush(); err != nil {
-				return next, err
+	for {
+		w.taught, next = w.follower.Take(now, w.taught[:0])
+		for _, t := range w.taught {
+			if t.Table != w.table {
+				w.choose(t.Table)
 			}
+			w.ids[t.Table]++
+			w.buf = peers.AppendEntry(w.buf, w.ids[t.Table], t.Entry)
+		}
+		w.mu.Lock()
+		w.figures.Taught += uint64(len(w.taught))
+		w.mu.Unlock()
+		if next.IsZero() || next.After(now) {
+			return next, nil
+		}
+		if err := w.flush(); err != nil {
+			return next, err
 		}
 	}
-	w.mu.Lock()
-	w.figures.Taught += uint64(len(w.taught))
-	w.mu.Unlock()
-	return next, nil
 }
 
 // choose makes a table that of the next entries. HAProxy knows a table from its
