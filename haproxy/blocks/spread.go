@@ -1,0 +1,43 @@
+package blocks
+
+import (
+	"iter"
+	"net/netip"
+)
+
+// each plans every piece as keys of a table, if they are few.
+func (p *planner) each(pieces []piece, table int) {
+	for _, piece := range pieces {
+		n := size(piece.prefix, table)
+		if n > mostOfOne || len(p.plan.Entries)+n > mostOfAll {
+			p.plan.Left[piece.prefix] = true
+			continue
+		}
+		for k := range keysIn(piece.prefix, table) {
+			if piece.until.After(p.plan.Entries[k].Until) {
+				p.plan.Entries[k] = Entry{Blocked, piece.until}
+			}
+		}
+	}
+}
+
+// size returns how many keys of a table a prefix is.
+func size(p netip.Prefix, table int) int {
+	longer := tables[table].bits(p.Addr().Is4()) - p.Bits()
+	return 1 << min(longer, 30)
+}
+
+// keysIn returns the keys of a table in a prefix, of which there are few.
+func keysIn(p netip.Prefix, table int) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		keys(p, table, yield)
+	}
+}
+
+func keys(p netip.Prefix, table int, yield func(Key) bool) bool {
+	if p.Bits() == tables[table].bits(p.Addr().Is4()) {
+		return yield(Key{table, p.Addr()})
+	}
+	low, high := halves(p)
+	return keys(low, table, yield) && keys(high, table, yield)
+}
