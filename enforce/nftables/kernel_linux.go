@@ -46,11 +46,49 @@ func (k *kernel) connect() (*nftables.Conn, error) {
 
 func (k *kernel) prepare(c *netlink.Conn) error {
 	k.raw = c
-	return errors.Join(
+	err := errors.Join(
 		// An error's answer would hold the message that it is about.
 		c.SetOption(netlink.CapAcknowledge, true),
 		c.SetWriteBuffer(writeBuffer), c.SetReadBuffer(readBuffer),
+		c.SetDeadline(time.Now().Add(timeout)), widen(c),
 	)
+	if err != nil {
+		_ = c.Close() // the library forgets it
+	}
+	return err
+}
+
+// widen has the kernel answer in parts of 32 KiB, which are the largest: for each part
+// of a set it walks the set from its beginning. Its parts are as long as the longest
+// buffer that a message was received into, and the library's is a page.
+func widen(c *netlink.Conn) error {
+	asked, err := c.Send(askGeneration)
+	if err != nil {
+		return err
+	}
+	socket, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = socket.Read(func(fd uintptr) (done bool) {
+		_, _, failed = unix.Recvfrom(int(fd), make([]byte, 32<<10), unix.MSG_PEEK)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	answer, err := c.Receive()
+	if err != nil {
+		return err
+	}
+	return netlink.Validate(asked, answer)
+}
+
+// askGeneration asks for the number of the rules in force.
+var askGeneration = netlink.Message{
+	Header: netlink.Header{Type: unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN, Flags: netlink.Request},
+	Data:   []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0},
 }
 
 // drop closes the connection. After an error it must: answers may be on their way, and
@@ -68,10 +106,7 @@ func (k *kernel) generation() (uint32, error) {
 	if _, err := k.connect(); err != nil {
 		return 0, err
 	}
-	answer, err := k.raw.Execute(netlink.Message{
-		Header: netlink.Header{Type: unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN, Flags: netlink.Request},
-		Data:   []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0},
-	})
+	answer, err := k.raw.Execute(askGeneration)
 	if err != nil {
 		return 0, explain(err)
 	}
