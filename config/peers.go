@@ -17,6 +17,16 @@ func (c *Config) peersLeave() map[string]string {
 	return why
 }
 
+// peersCount returns what HAProxy's tables count.
+func (c *Config) peersCount() (kinds edgeguard.Kind) {
+	if c.HAProxy.Counts() {
+		for _, column := range columns.Of(c.Rules).List {
+			kinds |= c.Rules.Meters[column.Meter].Kind
+		}
+	}
+	return kinds
+}
+
 // beyondPeers warns of rules that deny, where HAProxy is only taught whom to block: it
 // refuses all of an address or nothing.
 func (r *reader) beyondPeers(c *Config) {

@@ -447,6 +447,8 @@ func TestCountedTwiceWarns(t *testing.T) {
 		{"auth", auth, 0},
 		{"two logs", "sensors: {accesslog: [{file: a}, {file: b}]}\n", 0},
 		{"HAProxy and a log", "haproxy: {peers: {}}\nsensors: {accesslog: {file: a}}\n", 1},
+		{"HAProxy and a log of answers", "haproxy: {peers: {}}\nsensors: {accesslog: {file: a, emit: response}}\nrules: [{name: r, threshold: 9, match: {status: 404}}]\n", 1},
+		{"HAProxy and a log of answers, of which HAProxy counts none", "haproxy: {peers: {}}\nsensors: {accesslog: {file: a, emit: response}}\nrules: [{name: r, threshold: 9}]\n", 0},
 		{"HAProxy and auth", "haproxy: {peers: {}}\n" + auth, 1},
 		{"HAProxy, and auth by default", "haproxy: {peers: {}}\n", 0},
 		{"HAProxy that is only taught, and a log", "haproxy: {peers: {count: false}}\nsensors: {accesslog: {file: a}}\n", 0},

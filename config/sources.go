@@ -140,8 +140,11 @@ func (r *reader) counted(c *Config) {
 	for _, log := range c.Sensors.AccessLog {
 		logs |= log.Emit & reports(log.Format)
 	}
-	if c.HAProxy.Counts() {
-		twice = append(twice, "haproxy.peers")
+	peers := c.peersCount()
+	request("haproxy.peers", peers)
+	if both := peers & logs; both == edgeguard.KindResponse {
+		r.Warn("sensors.accesslog", "counts responses, as does haproxy.peers: a response that both see counts twice",
+			"set count: false at haproxy.peers, unless they see different traffic")
 	}
 	if c.HAProxy.Asks() {
 		twice = append(twice, "haproxy.spoe")
@@ -156,5 +159,5 @@ func (r *reader) counted(c *Config) {
 	}
 	r.Warn(twice[len(twice)-1],
 		"counts requests, as does "+twice[0]+": a request that both see counts twice",
-		"set emit: nothing at the listener, emit: response at the log or count: false at HAProxy, unless they see different traffic")
+		"set emit: nothing at the listener, count: false at haproxy.peers, or emit: response at the log beside the listener, unless they see different traffic")
 }

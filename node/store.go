@@ -27,6 +27,7 @@ import (
 	"edgeguard/node/historyfile"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
+	"edgeguard/node/tallyfile"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -57,12 +58,13 @@ type store struct {
 	evidence   evidencefile.File
 	history    historyfile.File
 	audit      auditfile.File
+	tally      tallyfile.File
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
 	log        *slog.Logger
 
-	cut            sync.RWMutex // held for reading while log lines are decided and their position moves on, closed by a snapshot
+	cut            sync.RWMutex // held for reading while log lines or counters are decided and their position moves on, closed by a snapshot
 	saving         sync.Mutex   // held while a snapshot is written
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
@@ -77,6 +79,7 @@ func (s *store) in(folder string) *store {
 		s.evidence.Path = filepath.Join(folder, evidencefile.Name)
 		s.history.Path = filepath.Join(folder, historyfile.Name)
 		s.audit.Path = filepath.Join(folder, auditfile.Name)
+		s.tally.Path = filepath.Join(folder, tallyfile.Name)
 	}
 	return s
 }
@@ -123,6 +126,9 @@ func (s *store) restore() *snapshot.Loaded {
 	case err != nil:
 		s.alarms.Happened(now, alarm.State, s.path, err.Error())
 		return nil
+	}
+	if err := s.tally.Load(now, loaded.Taken); err != nil {
+		s.alarms.Happened(now, alarm.State, s.tally.Path, err.Error())
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
@@ -272,18 +278,22 @@ func (s *store) write() (sum uint64, err error) {
 		return 0, err
 	}
 	defer w.Close()
-	s.writeCut(w, g.Detector)
+	s.writeCut(w, g.Detector, cut)
+	if err := s.tally.Save(cut); err != nil {
+		return 0, errors.Join(err, beside)
+	}
 	err = w.Commit() // before its sum
 	return w.Sum(), errors.Join(err, beside)
 }
 
-// writeCut writes the records. No log line is decided during that time: a
-// position and the counts of the lines before it are of one moment. Forward
-// auth, whose requests come only once, is not held up.
-func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector) {
+// writeCut writes the records. No log line and nothing that a HAProxy counted is decided
+// during that time: a position or a counter, and the counts of what was before it, are
+// of one moment. Forward auth, whose requests come only once, is not held up.
+func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.Cut) {
 	held := s.quarantine.All() // sorted before the logs are held up
 	s.cut.Lock()
 	defer s.cut.Unlock()
+	s.tally.Cut(cut)
 	for _, t := range d.Tables() {
 		writeTable(w, &t)
 	}

@@ -2,10 +2,14 @@ package node
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/haproxy/peers"
 	"edgeguard/snapshot"
 )
 
@@ -68,5 +72,81 @@ rules:
 	}
 	if standing, _ := u.list.Find(u.clock.Now(), addr); standing != blocklist.Blocked {
 		t.Errorf("after: %v", standing)
+	}
+}
+
+// counterOf is what HAProxy's only counter of the client says.
+func counterOf(addr netip.Addr, value uint64) *peers.Update {
+	table := &peers.Definition{ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Expire: time.Hour, Stored: []peers.Stored{{Type: peers.GPC, Elements: 1}}}
+	key := addr.As16()
+	return &peers.Update{Table: table, Key: key[:], Numbers: []uint64{value}}
+}
+
+// A restart counts what HAProxy counted meanwhile, once: also after a save that failed
+// halfway, and from the beginning where the file of the counters is gone.
+func TestHAProxyCountersOfRestart(t *testing.T) {
+	const rules = `
+state: $DIR
+rules: [{name: all, threshold: 10000}]
+`
+	addr := netip.MustParseAddr("203.0.113.7")
+	counted := func(u *underTest) uint32 {
+		return u.pipeline.Current().Detector.Explain(u.clock.Now(), addr).Rules[0].Count
+	}
+	connect := func(u *underTest) func(value uint64) {
+		now := u.clock.Now()
+		session := u.store.tally.Kept.Begin("ha1", 7, now)
+		count := u.pipeline.Increases("haproxy a", false)
+		return func(value uint64) {
+			session.Round(u.clock.Now(), 100)
+			count(u.clock.Now(), u.pipeline.Current().Columns.Table(), session.Add(counterOf(addr, value), nil))
+			session.Resynced(true)
+		}
+	}
+	u := newNode(t, t.TempDir(), rules)
+	is := connect(u)
+	is(500) // the baseline
+	is(540)
+	if _, err := u.store.write(); err != nil || counted(u) != 40 {
+		t.Fatalf("%v, counted %d", err, counted(u))
+	}
+	is(550) // lost by a kill
+
+	u = newNode(t, u.folder, rules)
+	u.store.restore()
+	connect(u)(570)
+	if got := counted(u); got != 70 {
+		t.Errorf("after a restart: counted %d, want 70", got)
+	}
+
+	whole := u.store.tally.Path
+	u.store.tally.Path = filepath.Join(u.folder, "no", "folder")
+	if _, err := u.store.write(); err == nil {
+		t.Error("the state is saved without the counters, which are older then")
+	}
+	u = newNode(t, u.folder, rules)
+	u.store.restore()
+	connect(u)(580)
+	if got := counted(u); got != 80 {
+		t.Errorf("after a save that failed: counted %d, want 80", got)
+	}
+
+	old, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.store.write(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(whole, old, 0o600); err != nil { // of a backup
+		t.Fatal(err)
+	}
+	u = newNode(t, u.folder, rules)
+	u.store.restore()
+	is = connect(u)
+	is(585)
+	is(590)
+	if got := counted(u); got != 85 {
+		t.Errorf("with older counters than counts: counted %d, want 85", got)
 	}
 }

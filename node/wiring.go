@@ -32,6 +32,7 @@ import (
 	"edgeguard/node/spoe"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
+	"edgeguard/node/tallyfile"
 	"edgeguard/tuning/history"
 )
 
@@ -56,7 +57,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Cleared:  func() { n.store.touch() },
 	}, c)
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
-	n.wireSensors(s, c.State)
+	n.wireSensors(s, c)
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	n.enforcers = lists.New(lists.Config{
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
@@ -73,7 +74,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 
 // wireSensors makes the sensors and the store, which keeps how far logs were
 // read.
-func (n *Node) wireSensors(s supervisor.Config, folder string) {
+func (n *Node) wireSensors(s supervisor.Config, c *config.Config) {
 	latency := metrics.NewLatency()
 	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
 	n.sensors = &sensors{
@@ -85,8 +86,8 @@ func (n *Node) wireSensors(s supervisor.Config, folder string) {
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)},
-	}).in(folder)
+		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)}, tally: tallyfile.New(c.Memory),
+	}).in(c.State)
 	n.sensors.spoe = spoe.Services{
 		Group: supervisor.Group[*spoe.Listener]{Config: s},
 		Deps: spoe.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: func(source string, decide edgeguard.Decider) edgeguard.Decider {

@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/config"
+	"edgeguard/haproxy/tally"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// counting is a pipeline with rules of these specs.
+func counting(t *testing.T, specs ...rules.Spec) (*Pipeline, *config.Config) {
+	t.Helper()
+	c := ruled(t, specs...)
+	p := New(Config{Memory: shard.NewMemory(16 << 20), List: blocklist.New(blocklist.Config{}), Seed: 1, Crossed: func(edgeguard.Crossing) {}}, c)
+	t.Cleanup(p.Close)
+	return p, c
+}
+
+func ruled(t *testing.T, specs ...rules.Spec) *config.Config {
+	t.Helper()
+	set, problems := rules.Compile(specs)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return &config.Config{Rules: set}
+}
+
+var (
+	site   = rules.Spec{Name: "site", Threshold: 1000}
+	login  = rules.Spec{Name: "login", Threshold: 5, Guard: "1", Match: rules.Match{Method: []string{"POST"}}}
+	syn    = rules.Spec{Name: "syn", Threshold: 5, Match: rules.Match{Kind: []string{"syn"}}}
+	client = netip.MustParseAddr("192.0.2.1")
+)
+
+// countOf is what a rule counts of the client.
+func (p *Pipeline) countOf(rule string) uint32 {
+	for _, r := range p.Current().Detector.Explain(benchStart, client).Rules {
+		if r.Rule == rule {
+			return r.Count
+		}
+	}
+	return 0
+}
+
+// A column counts for its rule, whatever place the rule has in the config; what is too
+// old, and a column that no rule has, do not count.
+func TestIncreases(t *testing.T) {
+	p, _ := counting(t, syn, site, login)
+	count := p.Increases("haproxy ha1", true)
+	late, known := count(benchStart, p.Current().Columns.Table(), []tally.Increase{
+		{Key: client, Column: 0, N: 20, At: benchStart}, {Key: client, Column: 1, N: 7, At: benchStart},
+		{Key: client, Column: 0, N: 4, At: benchStart.Add(-time.Hour)},
+		{Key: client, Column: 2, N: 9, At: benchStart},
+	})
+	if late != 4 || !known || p.countOf("site") != 20 || p.countOf("login") != 7 {
+		t.Errorf("late %d, known %t; site counts %d, login %d", late, known, p.countOf("site"), p.countOf("login"))
+	}
+	if n := p.Verdicts.Count(Ruling{Source: "haproxy ha1", Action: edgeguard.ActionDeny, Rule: "login"}); n != 6 { // two of 7, and 4 that came when it was blocked
+		t.Errorf("%d were denied", n)
+	}
+	if _, block := p.made.List.Find(benchStart, client); block == nil || !block.Proxied || block.Rule != "login" {
+		t.Errorf("%+v", block)
+	}
+}
+
+// Other rules have other columns: what HAProxy counted by the old ones counts nothing,
+// however the reload falls between two batches. Thresholds are no part of that.
+func TestIncreasesOfOtherRules(t *testing.T) {
+	p, _ := counting(t, site, login)
+	count := p.Increases("haproxy ha1", false)
+	one := []tally.Increase{{Key: client, Column: 1, N: 1, At: benchStart}}
+	table := p.Current().Columns.Table()
+	stricter := login
+	stricter.Threshold = 3
+	p.Replace(benchStart, ruled(t, site, stricter))
+	if _, known := count(benchStart, table, one); !known || p.countOf("login") != 1 {
+		t.Errorf("another threshold: known %t, counts %d", known, p.countOf("login"))
+	}
+	var reloads sync.WaitGroup
+	reloads.Go(func() { p.Replace(benchStart, ruled(t, login, site)) })
+	counted := uint32(1)
+	for range 1000 {
+		if _, known := count(benchStart, table, one); known {
+			counted++
+		}
+	}
+	reloads.Wait()
+	if got := p.countOf("login"); got != counted || p.countOf("site") != 0 {
+		t.Errorf("login counts %d, want %d; site counts %d", got, counted, p.countOf("site"))
+	}
+	if _, known := count(benchStart, table, one); known || p.countOf("login") != counted || p.countOf("site") != 0 {
+		t.Error("columns of the rules before counted")
+	}
+}
