@@ -3,6 +3,7 @@ package haproxypeers_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -88,7 +89,9 @@ frontend web
 		}
 	})
 	p := &proxy{folder: folder, faster: 1, http: &http.Client{Timeout: patience, Transport: &http.Transport{
-		Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", filepath.Join(folder, "http.sock")) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(folder, "http.sock"))
+		},
 	}}}
 	eventually(t, "HAProxy answers", func() bool {
 		_, err := p.http.Get("http://x/")
@@ -138,8 +141,7 @@ type session struct {
 	stop     chan struct{}
 	done     sync.WaitGroup
 
-	writing sync.Mutex // guards what is written, and the two below
-	next    time.Time
+	writing sync.Mutex // guards what is written, and id
 	id      uint32
 
 	reading sync.Mutex // guards all below
