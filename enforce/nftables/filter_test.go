@@ -270,3 +270,24 @@ func TestPlaceMoves(t *testing.T) {
 		}
 	}
 }
+
+// Every length of prefix at once: a block around an allowed address is cut into as many.
+func TestEveryLength(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	e := b.new(Config{})
+	var list []enforce.Entry
+	for bits := 1; bits <= 32; bits++ {
+		list = append(list, hour(netip.PrefixFrom(netip.MustParseAddr("203.0.113.7"), bits).Masked().String())...)
+	}
+	for bits := 1; bits <= 128; bits++ {
+		list = append(list, hour(netip.PrefixFrom(netip.MustParseAddr("2001:db8::7"), bits).Masked().String())...)
+	}
+	b.replace(e, list)
+	b.want(e, true, "203.0.113.7", "2001:db8::7")
+	b.replace(e, list[31:32]) // and the shortest are gone
+	b.want(e, true, "203.0.113.7")
+	b.want(e, false, "203.0.113.6", "2001:db8::7")
+	b.apply(e, list)
+	b.want(e, true, "203.0.113.6", "2001:db8::7")
+}
