@@ -11,28 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgeguard/enforce"
+	"edgeguard/enforce/enforcetest"
 )
-
-// hundredThousand entries, a fifth of them IPv6 /64, in the order of the contract.
-func hundredThousand(shift byte) []enforce.Entry {
-	until := time.Now().Add(time.Hour)
-	var list []enforce.Entry
-	for i := range 80_000 {
-		a := netip.AddrFrom4([4]byte{10 + shift, byte(i >> 14), byte(i >> 6), byte(i << 2)})
-		list = append(list, enforce.Entry{Prefix: netip.PrefixFrom(a, 32), Until: until})
-	}
-	for i := range 20_000 {
-		a := netip.AddrFrom16([16]byte{0x20, 1, shift, byte(i >> 14), byte(i >> 6), byte(i << 2)})
-		list = append(list, enforce.Entry{Prefix: netip.PrefixFrom(a, 64), Until: until})
-	}
-	return list
-}
 
 // BenchmarkReplace puts 100,000 entries in force where none are, and where 100,000
 // others are; and finds that nothing is to be done.
 func BenchmarkReplace(b *testing.B) {
 	for name, lists := range map[string][][]enforce.Entry{
-		"none before": {nil, hundredThousand(0)}, "others before": {hundredThousand(0), hundredThousand(1)}, "the same before": {hundredThousand(0), hundredThousand(0)},
+		"none before": {nil, enforcetest.HundredThousand(0)}, "others before": {enforcetest.HundredThousand(0), enforcetest.HundredThousand(1)}, "the same before": {enforcetest.HundredThousand(0), enforcetest.HundredThousand(0)},
 	} {
 		b.Run(name, func(b *testing.B) {
 			f := newNamespace(b).filter(Config{})
@@ -53,7 +39,7 @@ func BenchmarkReplace(b *testing.B) {
 	}
 	b.Run("read all", func(b *testing.B) {
 		n := newNamespace(b)
-		list := hundredThousand(0)
+		list := enforcetest.HundredThousand(0)
 		if err := n.filter(Config{}).Replace(b.Context(), time.Now(), list); err != nil {
 			b.Fatal(err)
 		}
@@ -69,7 +55,7 @@ func BenchmarkReplace(b *testing.B) {
 // BenchmarkOne puts one entry in, and takes it out, among 100,000, two hundred times.
 func BenchmarkOne(b *testing.B) {
 	f := newNamespace(b).filter(Config{})
-	if err := f.Replace(b.Context(), time.Now(), hundredThousand(0)); err != nil {
+	if err := f.Replace(b.Context(), time.Now(), enforcetest.HundredThousand(0)); err != nil {
 		b.Fatal(err)
 	}
 	one := enforce.Entry{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Until: time.Now().Add(time.Hour)}
@@ -106,7 +92,7 @@ func BenchmarkPacket(b *testing.B) {
 			bed := newBed(b)
 			bed.host.load("table inet behind { chain c { type filter hook prerouting priority -250; udp dport 9999 drop; }; }")
 			if of.lengths > 0 {
-				list := hundredThousand(0)
+				list := enforcetest.HundredThousand(0)
 				for bits := 32 - of.lengths + 1; bits < 32; bits++ {
 					list = append(list, hour(netip.PrefixFrom(netip.MustParseAddr("198.18.0.0"), bits).Masked().String())...)
 				}
