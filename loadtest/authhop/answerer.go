@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"edgeguard/detector"
 	"edgeguard/rules"
 	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/spoe"
 	"edgeguard/shard"
 )
 
@@ -60,6 +62,12 @@ func answerer(kind string) (serve func(net.Listener) error, err error) {
 		return floor, nil
 	case "edgeguard", "lookup":
 		s, err := httpauth.New(httpauth.Config{Decide: decider(), LookUp: kind == "lookup"})
+		if err != nil {
+			return nil, err
+		}
+		return s.Serve, nil
+	case "spoe":
+		s, err := spoe.New(spoe.Config{Decide: decider(), Admit: func(_ context.Context, c net.Conn) (net.Conn, error) { return c, nil }})
 		if err != nil {
 			return nil, err
 		}

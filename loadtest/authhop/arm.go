@@ -14,7 +14,17 @@ type arm struct {
 	unix     bool
 	cached   bool // nginx keeps a pass until the second ends
 	log      bool // nginx writes its access log, buffered
+	haproxy  bool // HAProxy instead of nginx
+	spoe     bool // which asks by SPOE
 	node     bool // the real edgeguard follows that log, and answers if nginx asks
+}
+
+// alone is the arm that the arm adds to.
+func (a arm) alone() string {
+	if a.haproxy {
+		return haproxyArm.name
+	}
+	return "plain"
 }
 
 // asks tells whether nginx asks anybody.
@@ -22,6 +32,9 @@ func (a arm) asks() bool { return a.answerer != "" || a.cached }
 
 // cachedArm is forward auth at its cheapest: the log counts.
 var cachedArm = arm{name: "cached+log", what: "edgeguard counting from the buffered log, TCP, a pass cached 1 s", cached: true, log: true, node: true}
+
+// haproxyArm is what SPOE is compared with.
+var haproxyArm = arm{name: "haproxy", what: "HAProxy alone, one thread", haproxy: true}
 
 var allArms = []arm{
 	{name: "plain", what: "nginx alone"},
@@ -33,6 +46,8 @@ var allArms = []arm{
 	{name: "responder-unix", what: "the net/http responder, unix socket", answerer: "nethttp", unix: true},
 	{name: "guard", what: "edgeguard's decision behind net/http, TCP", answerer: "guard"},
 	{name: "floor", what: "read, find the empty line, write a constant; TCP", answerer: "floor"},
+	haproxyArm,
+	{name: "spoe", what: "HAProxy, and edgeguard asked by SPOE, unix socket", answerer: "spoe", unix: true, haproxy: true, spoe: true},
 	{name: "log", what: "nginx with its access log, buffer=64k flush=50ms", log: true},
 	{name: "log+edgeguard", what: "the same, and edgeguard following that log", log: true, node: true},
 }

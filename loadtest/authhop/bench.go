@@ -17,6 +17,7 @@ type bench struct {
 	sites   []*site
 	delays  []time.Duration // of refusals
 	floods  []*flooded
+	paced   []*paced
 }
 
 func (b *bench) start(ctx context.Context, arms []arm) error {
@@ -34,6 +35,9 @@ func (b *bench) start(ctx context.Context, arms []arm) error {
 }
 
 func (b *bench) stop() {
+	for _, p := range b.paced {
+		p.stop()
+	}
 	for _, s := range b.sites {
 		s.stop()
 	}
@@ -94,10 +98,10 @@ var goals = []struct {
 func (b *bench) print(out io.Writer) {
 	fmt.Fprintf(out, "%d rounds of %d requests, %d connections, %d clients\n\n", b.rounds, b.requests, b.conns, b.clients)
 	tw := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "arm\tCPU µs a request (median, range)\tbeside nginx\tover plain\trequests/s a client\twhat")
+	fmt.Fprintln(tw, "arm\tCPU µs a request (median, range)\tbeside the proxy\tover plain\trequests/s a client\twhat")
 	for _, s := range b.sites {
 		over := "-"
-		if plain := b.site("plain"); plain != nil && plain != s {
+		if plain := b.site(s.alone()); plain != nil && plain != s {
 			over = fmt.Sprintf("%.1f", median(pairs(s.micros, plain.micros, func(a, b float64) float64 { return a - b })))
 		}
 		fmt.Fprintf(tw, "%s\t%.1f (%.1f–%.1f)\t%.1f\t%s\t%.0f\t%s\n", s.name, median(s.micros), slices.Min(s.micros), slices.Max(s.micros), median(s.beside), over,
@@ -122,6 +126,7 @@ func (b *bench) print(out io.Writer) {
 		fmt.Fprintf(tw, "%s (%d clients)\t≤ %v\tp50 %v, max %v\t%s\n", "pass cached 1 s, counted from the log: from the crossing request to a refusal",
 			n, mostDelay, b.delays[n/2].Round(time.Millisecond), worst.Round(time.Millisecond), judge(worst.Seconds(), mostDelay.Seconds()))
 	}
+	b.printPaced(tw)
 	b.printFloods(tw)
 	_ = tw.Flush()
 }

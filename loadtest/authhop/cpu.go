@@ -78,7 +78,7 @@ func (s *site) cpu() (nginx, beside time.Duration, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		if p.Args[0] == "nginx" {
+		if p.Args[0] == "nginx" || p.Args[0] == "haproxy" {
 			nginx += t
 		} else {
 			beside += t

@@ -51,7 +51,7 @@ func talk(ctx context.Context, address string, clients int, left *atomic.Int64) 
 			return err
 		}
 		if status != 200 {
-			return fmt.Errorf("nginx answered %d", status)
+			return fmt.Errorf("the proxy answered %d", status)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func readAnswer(r *bufio.Reader) (status int, err error) {
 		if after, ok := bytes.CutPrefix(line, []byte("HTTP/1.1 ")); ok {
 			status, _ = strconv.Atoi(string(after[:min(3, len(after))])) // 0 is no good status either
 		}
-		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+		if value, ok := bytes.CutPrefix(bytes.ToLower(line), []byte("content-length: ")); ok {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return 0, err
 			}

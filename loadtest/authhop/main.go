@@ -18,7 +18,11 @@
 // is taken. At last comes a flood of addresses that were never seen: what ordinary
 // requests take during it is printed beside what they take without it.
 //
-// It needs nginx, /proc and the go command. It is not a test: a figure that is
+// The arms haproxy and spoe are the same for HAProxy: alone, and asking edgeguard by
+// SPOE with the configuration of `edgeguard snippets haproxy-spoe`. -paced sends so many
+// requests a second to both in turns, and prints what SPOE adds to their time.
+//
+// It needs nginx, HAProxy for its arms, /proc and the go command. It is not a test: a figure that is
 // short does not fail the run, since a busy machine is not a defect.
 package main
 
@@ -52,6 +56,7 @@ type options struct {
 	clients   int
 	crossers  int
 	floodRate int
+	pacedRate int
 	cacheIn   string
 	answerer  string
 	listen    string
@@ -67,6 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.clients, "clients", 200, "different client addresses")
 	flags.IntVar(&o.crossers, "crossers", 40, "clients to cross a limit, for the time to their refusal")
 	flags.IntVar(&o.floodRate, "flood", 2000, "requests a second of a flood from fresh addresses, for what ordinary requests take meanwhile; 0: none")
+	flags.IntVar(&o.pacedRate, "paced", 0, "requests a second to HAProxy, alone and with SPOE, for what SPOE adds to their time, such as 20000; 0: none")
 	flags.StringVar(&o.cacheIn, "cache", "/dev/shm", "the folder in which nginx's caches lie, a tmpfs")
 	flags.StringVar(&o.answerer, "answerer", "", "be this answerer instead, on -listen, until standard input ends (authhop starts itself so)")
 	flags.StringVar(&o.listen, "listen", "", "where the answerer listens")
@@ -99,6 +105,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if err := b.measure(ctx); err != nil {
+		return err
+	}
+	if err := b.keepPace(ctx); err != nil {
 		return err
 	}
 	if err := b.cross(ctx); err != nil {

@@ -20,6 +20,9 @@ func TestRefusesUnknownArms(t *testing.T) {
 
 func TestConfigurationsAreGood(t *testing.T) {
 	for _, a := range allArms {
+		if a.haproxy {
+			continue
+		}
 		conf := nginxConf(a, "/srv/site", "127.0.0.1:8080", "127.0.0.1:9180")
 		if asks := strings.Contains(conf, "auth_request "); asks != a.asks() {
 			t.Errorf("%s: asks %v", a.name, asks)
@@ -32,6 +35,19 @@ func TestConfigurationsAreGood(t *testing.T) {
 		}
 		if a.node && !a.log {
 			t.Errorf("%s: nothing to follow", a.name)
+		}
+	}
+}
+
+// TestHAProxyConfigurations: each is one that HAProxy accepts, and only one asks.
+func TestHAProxyConfigurations(t *testing.T) {
+	for _, a := range allArms {
+		if !a.haproxy {
+			continue
+		}
+		conf, spoe := haproxyConf(a, t.TempDir(), "127.0.0.1:8080", "/srv/spoe.sock")
+		if asks := strings.Contains(conf, "send-spoe-group"); asks != a.spoe || (spoe != "") != a.spoe || !strings.Contains(conf, "set-src") {
+			t.Errorf("%s: asks %v", a.name, asks)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"edgeguard/internal/freeport"
 )
 
-// site is one arm's nginx with what stands beside it.
+// site is one arm's proxy with what stands beside it.
 type site struct {
 	arm
 	address string // nginx's
@@ -69,6 +69,12 @@ func (b *bench) startSite(ctx context.Context, a arm, folder string) (*site, err
 	}
 	if s.address, err = freeAddress(); err != nil {
 		return s, err
+	}
+	if a.haproxy {
+		if err := s.startHAProxy(ctx, dir, auth); err != nil {
+			return s, err
+		}
+		return s, reachable(ctx, s.address)
 	}
 	conf := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(conf, []byte(nginxConf(a, dir, s.address, auth)), 0o644); err != nil {
