@@ -41,6 +41,13 @@ var ways = []way{
 			haproxy -c -f /etc/haproxy/haproxy.cfg
 			systemctl reload haproxy`,
 		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
+	{name: "haproxy-spoe", server: "haproxy",
+		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
+			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
+		put: `edgeguard snippets haproxy-spoe --file proxy >>/etc/haproxy/haproxy.cfg
+			haproxy -c -f /etc/haproxy/haproxy.cfg
+			systemctl reload haproxy`,
+		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend servers' 'backend servers' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
 	{name: "haproxy-map", counts: haproxyLog, server: "haproxy", rotate: "/etc/logrotate.d/haproxy",
 		site: `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`,
 		put: `edgeguard snippets haproxy-map --file proxy | grep http-request >/root/line

@@ -107,16 +107,28 @@ func folder(t *testing.T) string {
 // early.
 func startGuard(t *testing.T, path string, limit int) (g *guard, stop func()) {
 	t.Helper()
-	l, err := unixsocket.Listen(path, unixsocket.Access{Mode: 0o600})
+	return serve(t, "unix", path, access.Door{User: strconv.Itoa(os.Geteuid())}, limit, func(kind, text string) { t.Errorf("alarm %s: %s", kind, text) })
+}
+
+// serve serves those whom a door admits.
+func serve(t *testing.T, network, address string, door access.Door, limit int, alarm func(kind, text string)) (g *guard, stop func()) {
+	t.Helper()
+	var l net.Listener
+	var err error
+	if network == "unix" {
+		l, err = unixsocket.Listen(address, unixsocket.Access{Mode: 0o600})
+	} else {
+		l, err = net.Listen(network, address)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	admit, err := access.Door{User: strconv.Itoa(os.Geteuid())}.Open(l)
+	admit, err := door.Open(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g = &guard{path: path, limit: limit, seen: map[string]int{}}
-	g.server, err = spoe.New(spoe.Config{Decide: g.decide, Admit: admit, Alarm: func(kind, text string) { t.Errorf("alarm %s: %s", kind, text) }})
+	g = &guard{path: address, limit: limit, seen: map[string]int{}}
+	g.server, err = spoe.New(spoe.Config{Decide: g.decide, Admit: admit, Alarm: alarm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +168,14 @@ type proxy struct {
 // client in X-Test-Client; what passes is answered with 204.
 func startProxy(t *testing.T, v snippets.Values, deadlines func(string) string) *proxy {
 	t.Helper()
+	p := runProxy(t, v, deadlines)
+	until(t, "HAProxy knows that edgeguard answers", func() bool { return p.serverIs("UP") })
+	return p
+}
+
+// runProxy is startProxy, and waits until HAProxy listens.
+func runProxy(t *testing.T, v snippets.Values, change func(string) string) *proxy {
+	t.Helper()
 	program, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
 		t.Skip("HAProxy is not installed: apt-get install haproxy")
@@ -168,7 +188,7 @@ func startProxy(t *testing.T, v snippets.Values, deadlines func(string) string) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		return deadlines(text)
+		return change(text)
 	}
 	text := "global\n    stats socket " + filepath.Join(dir, "admin.sock") + " level admin\ndefaults\n    mode http\n    timeout connect 5s\n    timeout client 60s\n    timeout server 60s\n" + part("proxy")
 	for _, change := range [][2]string{
@@ -202,7 +222,13 @@ func startProxy(t *testing.T, v snippets.Values, deadlines func(string) string) 
 			t.Logf("HAProxy said:\n%s", &output)
 		}
 	})
-	until(t, "HAProxy knows that edgeguard answers", func() bool { return p.serverIs("UP") })
+	until(t, "HAProxy listens", func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
 	return p
 }
 
