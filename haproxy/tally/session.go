@@ -9,7 +9,7 @@ import (
 
 const (
 	// again is when a resync is asked for again that did not help.
-	again = 5 * time.Second
+	again = time.Second
 	// refresh is when one is asked for because keys were dropped for room: after it,
 	// it is known which of them HAProxy does not have any more.
 	refresh = time.Hour

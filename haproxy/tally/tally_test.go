@@ -140,8 +140,8 @@ func TestFirstSightIsABaseline(t *testing.T) {
 	}
 	l.Resynced(false)
 	l.adds([]uint32{0, 0}, b, 10, 0)
-	if l.Ask(l.now.Add(time.Second)) {
-		t.Error("a resync is asked for a second after the last")
+	if l.Ask(l.now.Add(again / 2)) {
+		t.Error("a resync is asked for again too early")
 	}
 	if !l.Ask(l.now.Add(again)) || l.Ask(l.now.Add(again)) {
 		t.Error("a resync that was not whole is not asked for once again")
