@@ -14,6 +14,7 @@ import (
 	"text/template"
 
 	"edgeguard/internal/nearest"
+	"edgeguard/rules"
 )
 
 //go:embed *.tmpl
@@ -46,6 +47,11 @@ type Values struct {
 	State string
 	// Group may connect to the sockets of listen.auth. Default: edgeguard.
 	Group string
+	// Rules are those that HAProxy is to count. Default: one for all requests.
+	Rules *rules.Set
+	// Peers is where edgeguard listens for HAProxy's peers protocol. Default: a unix
+	// socket in HAProxy's chroot.
+	Peers string
 }
 
 // Part is a file of a snippet, or commands.

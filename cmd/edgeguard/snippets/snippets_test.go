@@ -2,6 +2,7 @@ package snippets
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"os"
 	"os/exec"
@@ -10,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"edgeguard/rules"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
-	for _, golden := range []string{"caddy", "envoy", "haproxy", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
+	for _, golden := range []string{"caddy", "envoy", "haproxy", "haproxy-peers", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
 		name, cache := golden, ""
 		if golden == "nginx-cache" {
 			name, cache = "nginx", "/var/cache/nginx/edgeguard"
@@ -35,7 +38,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
+		if diff := gocmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: %s", golden, diff)
 		}
 	}
@@ -59,27 +62,51 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestHAProxyAccepts lets haproxy check its snippet, with the files that it
-// names moved to where the test may write.
+// TestHAProxyAccepts lets haproxy check its snippets, with the files that they name moved
+// to where the test may write, behind the directives of Debian's haproxy.cfg that matter.
+// $EDGEGUARD_HAPROXY is another version than the one that is installed.
 func TestHAProxyAccepts(t *testing.T) {
-	if _, err := exec.LookPath("haproxy"); err != nil {
+	haproxy, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
+	if err != nil {
 		t.Skip("haproxy is not installed: apt-get install haproxy")
 	}
-	var conf bytes.Buffer
-	if err := Write(&conf, "haproxy", Values{Listen: "0"}); err != nil {
-		t.Fatal(err)
+	set, problems := rules.Compile([]rules.Spec{
+		{Name: "site", Threshold: 2000}, {Name: "agent", Threshold: 1, When: `agent == ""`},
+		{Name: "login", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Host: []string{"*.example.org"}, Path: []string{"/login", "*/it's\\ \"here\""}, Status: []string{"4xx"}}},
+	})
+	if problems != nil {
+		t.Fatal(problems)
 	}
-	dir := t.TempDir()
-	acl, cfg := filepath.Join(dir, "acl"), filepath.Join(dir, "cfg")
-	text := "defaults\n    mode http\n    option httplog\n    timeout connect 1s\n    timeout client 1s\n    timeout server 1s\n" + strings.ReplaceAll(conf.String(), "/var/lib/edgeguard/haproxy.acl", acl)
-	text = strings.ReplaceAll(text, "bind :0", "bind 127.0.0.1:8089") // -c binds nothing, but wants a port
-	for file, content := range map[string]string{acl: "", cfg: text} {
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+	for name, v := range map[string]Values{"haproxy": {}, "haproxy-peers": {Rules: set}, "haproxy-peers ": {}, "haproxy-peers  ": {Peers: "192.0.2.1:10000"}} {
+		v.Listen = "0"
+		var conf bytes.Buffer
+		if err := Write(&conf, strings.TrimSpace(name), v); err != nil {
 			t.Fatal(err)
 		}
+		dir := t.TempDir()
+		acl, cfg := filepath.Join(dir, "acl"), filepath.Join(dir, "cfg")
+		text := "global\n    log /dev/log local0\n    user haproxy\n    group haproxy\n    chroot /var/lib/haproxy\ndefaults\n    log global\n    mode http\n    option httplog\n    timeout connect 1s\n    timeout client 1s\n    timeout server 1s\n"
+		text += strings.ReplaceAll(conf.String(), "/var/lib/edgeguard/haproxy.acl", acl)
+		text = strings.ReplaceAll(text, "bind :0", "bind 127.0.0.1:8089") // -c binds nothing, but wants a port
+		text = strings.ReplaceAll(text, "ssl verify required ca-file /etc/haproxy/edgeguard-ca.pem crt /etc/haproxy/edgeguard.pem", "ssl verify none")
+		for file, content := range map[string]string{acl: "", cfg: text} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := exec.Command(haproxy, "-c", "-f", cfg).CombinedOutput()
+		if err != nil || bytes.Contains(out, []byte("WARNING")) {
+			t.Errorf("%s: %v\n%s\n%s", name, err, out, text)
+		}
 	}
-	if out, err := exec.Command("haproxy", "-c", "-f", cfg).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+}
+
+// What HAProxy cannot count is named in its config.
+func TestPeersNameWhatIsLeft(t *testing.T) {
+	set, _ := rules.Compile([]rules.Spec{{Name: "agent", Threshold: 1, When: `agent == ""`}})
+	got, err := Text("haproxy-peers", "proxy", Values{Rules: set})
+	if err != nil || !strings.Contains(got, "# The rule agent is not counted here: its when:") || strings.Contains(got, "table counts_") || strings.Contains(got, "track-sc") {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 

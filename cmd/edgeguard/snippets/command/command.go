@@ -108,7 +108,10 @@ func fromConfig(v *snippets.Values, e *Env, proxy, configFile string) {
 		fmt.Fprintf(e.Stderr, "addresses and folders are not read from the config: %v\n", err)
 		return
 	}
-	v.State = c.State
+	v.State, v.Rules = c.State, c.Rules
+	if len(c.HAProxy.Peers) > 0 {
+		v.Peers = c.HAProxy.Peers[0].Listen.String()
+	}
 	asksSPOE(v, c)
 	asks := slices.Contains([]string{"nginx", "caddy", "traefik", "envoy"}, proxy)
 	if v.Auth != "" || !asks {
