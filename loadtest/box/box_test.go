@@ -92,6 +92,9 @@ type proof struct {
 	server string // the unit of what refuses, or is protected
 	rotate string // logrotate's config of the log that counts
 	drops  bool   // the packet filter refuses, and not the server
+	// forgets says that the server keeps its list in memory, and has it again from
+	// edgeguard soon after a restart.
+	forgets bool
 }
 
 // refuses reports whether a request is refused.
@@ -113,6 +116,9 @@ func (b *box) proves(p proof) {
 	b.offends(brief, "/short", p)
 	b.until("the short block has ended", func() bool { return b.get(brief, "/", 2*time.Second).passed() })
 	b.run("systemctl restart edgeguard " + p.server)
+	if p.forgets {
+		b.until("the offender is refused after a restart", func() bool { return b.refuses(offender, "/", p) })
+	}
 	b.still(p, "after a restart")
 	if p.rotate != "" {
 		b.run("logrotate -f " + p.rotate + "; logrotate -f " + p.rotate)

@@ -13,6 +13,7 @@ import (
 const (
 	offender  = "203.0.113.7"
 	neighbour = "203.0.113.8" // of the same network
+	network   = "203.0.113.0/24"
 	brief     = "203.0.113.9" // whose block is short
 	late      = "203.0.113.10"
 )

@@ -18,6 +18,7 @@ type way struct {
 	site   string // commands that make the site, before
 	rotate string // logrotate's config of the log
 	drops  bool   // the packet filter refuses
+	teach  bool   // the server has its list from edgeguard by a connection
 	put    string // commands for what part "install" says in words
 	take   string // commands for what part "remove" says in words
 }
@@ -48,6 +49,13 @@ var ways = []way{
 			haproxy -c -f /etc/haproxy/haproxy.cfg
 			systemctl reload haproxy`,
 		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend servers' 'backend servers' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
+	{name: "haproxy-peers", server: "haproxy", teach: true,
+		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
+			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
+		put: `edgeguard snippets haproxy-peers --file proxy >>/etc/haproxy/haproxy.cfg
+			haproxy -c -f /etc/haproxy/haproxy.cfg
+			systemctl reload haproxy`,
+		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
 	{name: "haproxy-map", counts: haproxyLog, server: "haproxy", rotate: "/etc/logrotate.d/haproxy",
 		site: `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`,
 		put: `edgeguard snippets haproxy-map --file proxy | grep http-request >/root/line
@@ -89,8 +97,11 @@ func (w way) run(b *box) {
 	b.printed(w.name, "install")
 	b.run(w.put)
 	b.checks(w)
-	p := proof{server: w.server, rotate: w.rotate, drops: w.drops}
+	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach}
 	b.offends(offender, "/long", p)
+	if w.teach {
+		b.taught(p)
+	}
 	b.proves(p)
 	b.again(p)
 	b.write("/etc/edgeguard/edgeguard.yaml", before+"\n") // what the commands say in words
@@ -98,6 +109,29 @@ func (w way) run(b *box) {
 	b.printed(w.name, "remove")
 	b.until("nobody is refused", func() bool { return b.get(offender, "/", 2*time.Second).passed() })
 	b.passes(neighbour)
+}
+
+// taught changes blocks and allowances, and reloads and restarts both sides by themselves.
+func (b *box) taught(p proof) {
+	b.t.Helper()
+	refused := func(from string) func() bool { return func() bool { return b.refuses(from, "/", p) } }
+	passes := func(from string) func() bool { return func() bool { return b.get(from, "/", 20*time.Second).passed() } }
+	b.run("edgeguard blocks remove " + offender)
+	b.until("an unblocked address passes", passes(offender))
+	b.run("edgeguard blocks add " + network + " --for 1h --force --reason box")
+	b.until("a network is refused", refused(neighbour))
+	b.run("edgeguard allow add " + offender + " --for 1h")
+	b.until("an allowed address inside of it passes", passes(offender))
+	for range 5 {
+		b.run("systemctl reload haproxy")
+		b.until("the network is refused after a reload", refused(neighbour))
+		if b.refuses(offender, "/", p) {
+			b.t.Error("an allowed address is refused after a reload")
+		}
+	}
+	b.run("edgeguard allow remove " + offender + " && edgeguard blocks remove " + network)
+	b.until("nobody is refused", passes(neighbour))
+	b.offends(offender, "/long", p)
 }
 
 // site installs the package and begins a site.
