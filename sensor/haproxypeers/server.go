@@ -63,34 +63,11 @@ func (s *Server) Serve(ctx context.Context, nl net.Listener, enter access.Enter)
 		stop()
 		_ = l.Close()
 	}()
-	for {
-		c, err := l.Accept()
-		switch {
-		case ctx.Err() != nil:
-			if err == nil {
-				_ = c.Close()
-			}
-			return nil
-		case err == nil:
-			wg.Go(func() { s.converse(ctx, c.(*lobby.Conn), enter) })
-		case isPassing(err):
-			if !pause(ctx, acceptPause) {
-				return nil
-			}
-		default:
-			return fmt.Errorf("HAProxy peers: accept on %v: %w", nl.Addr(), err)
-		}
+	err := l.Each(func() bool { return ctx.Err() != nil }, func(c *lobby.Conn) { wg.Go(func() { s.converse(ctx, c, enter) }) })
+	if err != nil {
+		return fmt.Errorf("HAProxy peers: accept on %v: %w", nl.Addr(), err)
 	}
-}
-
-// acceptPause is how long a listener waits after an error that may pass.
-const acceptPause = 50 * time.Millisecond
-
-// isPassing reports whether accepting may work again by itself: no file
-// descriptors, a peer that hung up too early.
-func isPassing(err error) bool {
-	var temporary interface{ Temporary() bool }
-	return errors.As(err, &temporary) && temporary.Temporary()
+	return nil
 }
 
 // pause waits for d, and reports whether ctx was not done before.
