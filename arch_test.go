@@ -212,6 +212,7 @@ var floors = map[string]floor{
 	"loadtest/differential":     {imports: []string{"*"}},
 	"loadtest/fleet":            {imports: []string{"*"}},
 	"loadtest/gen":              {imports: []string{"loadtest/traffic"}},
+	"loadtest/kernel":           {},
 	"loadtest/recipes":          {},
 	"loadtest/torture":          {imports: []string{"*"}},
 	"loadtest/report":           {imports: []string{"*"}},

@@ -20,6 +20,7 @@ var scenarios = []scenario{
 	{"edgeguard.socket", []string{"install"}, socket},
 	{"the first block of README.md", []string{"readme"}, readme},
 	{"fail2ban by the page", []string{"install", "fail2ban"}, fail2ban},
+	{"snippets nftables", []string{"install", "kernel-trial"}, nftables},
 }
 
 func init() {

@@ -68,7 +68,7 @@ var ways = []way{
 // untested are the snippets that no box follows.
 var untested = map[string]string{
 	"apache":   "ipset's box follows it",
-	"nftables": "it spares loopback, where the offenders of the boxes are: enforce/nftables sends packets",
+	"nftables": "a scenario of its own follows it",
 	"traefik":  "Debian has no package of it",
 	"envoy":    "Debian has no package of it",
 	"plain":    "for programs of your own: loadtest/recipes runs it",

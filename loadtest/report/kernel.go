@@ -4,6 +4,7 @@ package main
 var (
 	kernelLists   = benchRun{dir: "enforce/nftables", pattern: "^(BenchmarkReplace|BenchmarkOne)$", once: true}
 	kernelPackets = benchRun{dir: "enforce/nftables", pattern: "^BenchmarkPacket$"}
+	kernelClients = benchRun{dir: "loadtest/kernel", pattern: ".", once: true}
 )
 
 func kernelGroup() group {
@@ -27,6 +28,10 @@ func kernelGroup() group {
 			packet("8 lengths", "8_lengths"),
 			packet("24 lengths", "24_lengths"),
 			packet("a packet that is dropped", "dropped"),
+			metric("from the crossing request, counted from nginx's log, to dropped packets: 99th percentile of 250 clients", atMost(150, "ms"), kernelClients, "Crossing", "p99-ms"),
+			metric("the same: median", stated("ms"), kernelClients, "Crossing", "p50-ms"),
+			metric("the answer 429 of nginx that asks edgeguard: processor time of both", stated("µs"), kernelClients, "Refusal", "µs/429"),
+			metric("the same over a packet that the kernel drops, its sending included, in the same run", stated("×"), kernelClients, "Refusal", "429/drop"),
 		},
 	}
 }
