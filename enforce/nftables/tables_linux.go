@@ -6,15 +6,19 @@ import (
 )
 
 // Tables returns the names of the tables that edgeguard made, sorted.
-func Tables(ctx context.Context) ([]string, error) { return kernel{}.tables(ctx) }
-
-func (k kernel) tables(ctx context.Context) (names []string, err error) {
+func Tables(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	k := &kernel{}
+	defer k.drop()
+	return k.tables()
+}
+
+func (k *kernel) tables() (names []string, err error) {
 	c, err := k.connect()
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	chains, err := c.ListChains()
 	if err != nil {

@@ -101,6 +101,9 @@ func (f *Filter) Kernel() (out kernel.State, p *call.Problem) {
 		Table: n.Table, State: s.State.String(), Left: s.Left(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
 		SparedMore: s.State == trial.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
 	}
+	if s.State == trial.Paused {
+		out.Installed = 0 // whatever the runner passed on
+	}
 	if !s.Until.IsZero() {
 		out.Until = f.deps.Epoch(s.Until)
 	}

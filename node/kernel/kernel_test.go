@@ -236,6 +236,9 @@ func TestPause(t *testing.T) {
 	}
 	b.later(time.Minute)
 	b.is("paused", "paused", 0)
+	if s, _ := b.Kernel(); s.Installed != 0 || s.Intended != 1 {
+		t.Errorf("paused: %+v", s)
+	}
 	b.config.Monitor = true
 	b.Check(b.now)
 	b.condition("in mode monitor", "")

@@ -82,7 +82,16 @@ func (e *Enforcers) Stop() {
 }
 
 // Report adds the figures of all.
-func (e *Enforcers) Report(s *admin.Stats) { e.running.Report(s) }
+func (e *Enforcers) Report(s *admin.Stats) {
+	e.running.Report(s)
+	for _, f := range e.running.All() {
+		for i := range s.Enforcers {
+			if s.Enforcers[i].Name == f.name && e.paused(f) {
+				s.Enforcers[i].Installed = 0 // whatever the runner passed on
+			}
+		}
+	}
+}
 
 // packetFilter returns the list of the packet filter and its figures; nil where none
 // runs.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -72,7 +73,7 @@ func (a *asking) clear(c *cobra.Command, table string, all bool) (done cleared, 
 	switch {
 	case all:
 		if tables, err = nftables.Tables(c.Context()); err != nil {
-			return done, err
+			return done, asRoot(err)
 		}
 	case table == "":
 		answered, err := a.byNode(c.Context(), &done)
@@ -84,11 +85,20 @@ func (a *asking) clear(c *cobra.Command, table string, all bool) (done cleared, 
 	}
 	for _, table := range tables {
 		if err := nftables.Clear(c.Context(), table); err != nil {
-			return done, err
+			return done, asRoot(err)
 		}
 		done.Deleted = append(done.Deleted, table)
 	}
 	return done, nil
+}
+
+// asRoot says that root may do what was refused: the kernel's error is worded for the
+// service.
+func asRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return errors.New("this user may not change the packet filter: run the command as root")
+	}
+	return err
 }
 
 // byNode has the node empty its packet filter. It reports whether the node did, or may

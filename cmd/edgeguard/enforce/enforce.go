@@ -156,8 +156,8 @@ func describe(w io.Writer, s *kernel.State) {
 	default:
 		fmt.Fprintf(w, "in force: the kernel drops what is blocked (table %s)\n", table)
 	}
-	fmt.Fprintf(w, "  %s in the kernel of %d; %d were learned behind a proxy, which the kernel cannot drop\n",
-		words.Plural(s.Installed, "block", "blocks"), s.Intended, s.Withheld)
+	fmt.Fprintf(w, "  %s of %s in the kernel at the last update; %s more learned behind a proxy, which the kernel cannot drop\n",
+		words.Number(s.Installed), words.Plural(s.Intended, "block", "blocks"), words.Number(s.Withheld))
 	if len(s.Spared) > 0 {
 		fmt.Fprintf(w, "  spared until then: %s\n", safetext.Strip(strings.Join(s.Spared, " ")))
 	}

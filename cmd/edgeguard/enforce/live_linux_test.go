@@ -40,7 +40,7 @@ func newHost(t *testing.T) *host {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for a network namespace")
 	}
-	for _, name := range []string{"nft", "unshare", "nsenter"} {
+	for _, name := range []string{"nft", "unshare", "nsenter", "setpriv"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("needs %s: install nftables and util-linux", name)
 		}
@@ -221,6 +221,9 @@ func TestClear(t *testing.T) {
 	}
 	if out := h.must("enforce", "clear", "--all"); !strings.Contains(out, "edgeguard has no table") {
 		t.Errorf("nothing to clear: %s", out)
+	}
+	if out, err := h.inside("setpriv", "--reuid=65534", "--clear-groups", h.program, "enforce", "clear", "--all"); err == nil || !strings.Contains(out, "as root") {
+		t.Errorf("by nobody: %v, %s", err, out)
 	}
 	if out, err := h.edgeguard("enforce", "status"); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 		t.Errorf("status without a node: %v, %s", err, out)
