@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/config"
+	"edgeguard/haproxy/peers"
 	"edgeguard/haproxy/tally"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -97,5 +98,47 @@ func TestIncreasesOfOtherRules(t *testing.T) {
 	}
 	if _, known := count(benchStart, table, one); known || p.countOf("login") != counted || p.countOf("site") != 0 {
 		t.Error("columns of the rules before counted")
+	}
+}
+
+// HAProxy counted on while the node was away: for an hour, and nobody is blocked for what
+// was spread over it; for some minutes, and it counts from the beginning of the gap.
+func TestIncreasesOfAGap(t *testing.T) {
+	const perWindow = 400
+	counter := func(value uint64) *peers.Update {
+		key := client.As16()
+		return &peers.Update{Key: key[:], Numbers: []uint64{value}, Table: &peers.Definition{
+			ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Expire: 10 * time.Minute, Stored: []peers.Stored{{Type: peers.GPC, Elements: 1}},
+		}}
+	}
+	for _, test := range []struct {
+		away          time.Duration
+		late          uint64
+		counted, left uint32 // when it returns, and a window after it went away
+	}{
+		{time.Hour, 12 * perWindow, 0, 0},
+		{4 * time.Minute, 0, 320, 0},
+	} {
+		p, _ := counting(t, rules.Spec{Name: "site", Threshold: 1000})
+		count, kept := p.Increases("haproxy a", false), tally.New(100)
+		late := uint64(0)
+		read := func(s *tally.Session, now time.Time, value uint64) {
+			s.Round(now, 100)
+			n, _ := count(now, p.Current().Columns.Table(), s.Add(counter(value), nil))
+			late += n
+		}
+		s := kept.Begin("ha1", 7, benchStart)
+		read(s, benchStart, 5000) // the baseline
+		s.Resynced(true)
+		back := benchStart.Add(test.away)
+		s = kept.Begin("ha1", 7, back)
+		read(s, back, 5000+uint64(perWindow*test.away/(5*time.Minute)))
+		counted := func(at time.Time) uint32 { return p.Current().Detector.Explain(at, client).Rules[0].Count }
+		if late != test.late || counted(back) != test.counted || counted(benchStart.Add(5*time.Minute+5*time.Second)) != test.left {
+			t.Errorf("%v away: %d late, %d counted, then %d", test.away, late, counted(back), counted(benchStart.Add(5*time.Minute+5*time.Second)))
+		}
+		if standing, _ := p.made.List.Find(back, client); standing != blocklist.None {
+			t.Errorf("%v away: %v", test.away, standing)
+		}
 	}
 }
