@@ -96,6 +96,8 @@ type proof struct {
 	// forgets says that the server keeps its list in memory, and has it again from
 	// edgeguard soon after a restart.
 	forgets bool
+	// polls says that the server asks, and again once its check finds edgeguard back.
+	polls bool
 	// right says that the unit may change the packet filter.
 	right bool
 }
@@ -170,7 +172,9 @@ func (b *box) offends(from, path string, p proof) {
 // still fails if the offender is not refused any more, or the neighbour is.
 func (b *box) still(p proof, when string) {
 	b.t.Helper()
-	if !b.refuses(offender, "/", p) {
+	if p.polls {
+		b.until(when+" the offender is refused", func() bool { return b.refuses(offender, "/", p) })
+	} else if !b.refuses(offender, "/", p) {
 		b.t.Errorf("%s: the offender passes", when)
 	}
 	b.passes(neighbour)

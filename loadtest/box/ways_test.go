@@ -19,6 +19,7 @@ type way struct {
 	rotate string // logrotate's config of the log
 	drops  bool   // the packet filter refuses
 	teach  bool   // the server has its list from edgeguard by a connection
+	polls  bool   // the server asks, and again once its check finds edgeguard back
 	put    string // commands for what part "install" says in words
 	take   string // commands for what part "remove" says in words
 }
@@ -42,7 +43,7 @@ var ways = []way{
 			haproxy -c -f /etc/haproxy/haproxy.cfg
 			systemctl reload haproxy`,
 		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
-	{name: "haproxy-spoe", server: "haproxy",
+	{name: "haproxy-spoe", server: "haproxy", polls: true,
 		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
 			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
 		put: `edgeguard snippets haproxy-spoe --file proxy >>/etc/haproxy/haproxy.cfg
@@ -97,7 +98,7 @@ func (w way) run(b *box) {
 	b.printed(w.name, "install")
 	b.run(w.put)
 	b.checks(w)
-	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach}
+	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach, polls: w.polls}
 	b.offends(offender, "/long", p)
 	if w.teach {
 		b.taught(p)
