@@ -7,6 +7,7 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
 	"edgeguard/detector/flood"
+	"edgeguard/haproxy/link"
 )
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
@@ -54,8 +55,10 @@ type Stats struct {
 	Decisions []Decisions `json:"decisions,omitempty"`
 	Logs      []Log       `json:"logs,omitempty"`
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
-	Snapshot  *Snapshot   `json:"snapshot,omitempty"`
-	Reload    *Reload     `json:"reload,omitempty"`
+	// HAProxies are the listeners at which they count and are taught.
+	HAProxies []link.Listener `json:"haproxies,omitempty"`
+	Snapshot  *Snapshot       `json:"snapshot,omitempty"`
+	Reload    *Reload         `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.
 	Fleet *fleetstate.Fleet `json:"fleet,omitempty"`
 }

@@ -102,7 +102,7 @@ func TestProblems(t *testing.T) {
 		{"senders of TCP", "sensors: {accesslog: {listen: 'tcp:127.0.0.1:514', from: [127.0.0.1]}}\n", "1:11", "apply to udp"},
 		{"receive buffer of a file", "sensors: {accesslog: {file: a, receive_buffer: 1MiB}}\n", "1:11", "apply to udp"},
 		{"small receive buffer", "sensors: {accesslog: {listen: 'udp:127.0.0.1:514', receive_buffer: 1KiB}}\n", "1:68", "at least 64KiB"},
-		{"peers over loopback", "haproxy: {peers: {listen: '127.0.0.1:10001'}}\n", "1:27", "loopback is open to every user of this host; listen at unix:/run/edgeguard/haproxy.sock, or set tls"},
+		{"peers over loopback", "haproxy: {peers: {listen: '127.0.0.1:10001'}}\n", "1:27", "loopback is open to every user of this host; listen at unix:/var/lib/haproxy/edgeguard/peers.sock, or set tls"},
 		{"peers over TCP with a user", "haproxy: {peers: {listen: '192.0.2.1:10001', user: haproxy}}\n", "1:52", "known of a unix socket alone"},
 		{"peers over TCP with half of TLS", "haproxy: {peers: {listen: '192.0.2.1:10001', tls: {cert_file: /a, key_file: /b}}}\n", "1:46", "client_ca_file"},
 		{"peers over a socket with TLS", "haproxy: {peers: {tls: {cert_file: /a, key_file: /b, client_ca_file: /c}}}\n", "1:19", "is a unix socket"},

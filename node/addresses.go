@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/node/haproxies"
 	"edgeguard/node/sockets"
 	"edgeguard/node/spoe"
 )
@@ -21,6 +22,7 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
 	maps.Copy(all, spoe.Access(&c.HAProxy))
+	maps.Copy(all, haproxies.Access(&c.HAProxy))
 	return all
 }
 
@@ -38,7 +40,7 @@ func bind(s *sockets.Sockets, c *config.Config) error {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 {
+	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 && !c.HAProxy.Counts() {
 		return errors.Join(errs...)
 	}
 	return nil

@@ -10,11 +10,12 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/crawling"
+	"edgeguard/node/haproxies"
 	"edgeguard/node/spoe"
 	"edgeguard/node/supervisor"
 )
 
-// sensors hand in events: forward auth and logs.
+// sensors hand in events: forward auth, logs and HAProxies.
 type sensors struct {
 	authDeps
 	logDeps
@@ -22,6 +23,7 @@ type sensors struct {
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
 	spoe      spoe.Services
+	haproxies haproxies.Services
 	crawling  crawling.Services // which of their events are a crawler's
 }
 
@@ -32,12 +34,14 @@ func (s *sensors) settle(ctx context.Context, c *config.Config, connections int)
 	s.auth.Settle(ctx, s.auths(c))
 	s.spoe.Settle(ctx, c)
 	s.logs.Settle(ctx, s.logSources(c, connections))
+	s.haproxies.Settle(ctx, c)
 }
 
 func (s *sensors) stop() {
 	s.auth.Stop()
 	s.spoe.Stop()
 	s.logs.Stop()
+	s.haproxies.Stop()
 	s.crawling.Stop()
 }
 
@@ -45,6 +49,7 @@ func (s *sensors) report(out *admin.Stats) {
 	s.auth.Report(out)
 	s.spoe.Report(out)
 	s.logs.Report(out)
+	s.haproxies.Report(out)
 	s.crawling.Report(out)
 }
 

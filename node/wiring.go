@@ -16,6 +16,8 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/enforce/haproxypeers"
+	"edgeguard/haproxy/tally"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
@@ -23,6 +25,7 @@ import (
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
 	"edgeguard/node/fleetlink"
+	"edgeguard/node/haproxies"
 	"edgeguard/node/historyfile"
 	"edgeguard/node/lists"
 	"edgeguard/node/overlay"
@@ -57,11 +60,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Cleared:  func() { n.store.touch() },
 	}, c)
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
-	n.wireSensors(s, c)
+	teacher := haproxypeers.New()
+	n.wireSensors(s, c, teacher)
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	n.enforcers = lists.New(lists.Config{
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
-		Now: n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State,
+		Now: n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher,
 	})
 	n.fleet = fleetlink.New(fleetlink.Config{
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
@@ -74,12 +78,19 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 
 // wireSensors makes the sensors and the store, which keeps how far logs were
 // read.
-func (n *Node) wireSensors(s supervisor.Config, c *config.Config) {
+func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *haproxypeers.Teacher) {
 	latency := metrics.NewLatency()
 	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
 	n.sensors = &sensors{
 		uncounted: uncounted,
 		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
+		haproxies: haproxies.Services{
+			Group: supervisor.Group[*haproxies.Listener]{Config: s},
+			Deps: haproxies.Deps{
+				Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Teacher: teacher,
+				Tally: func() *tally.Tally { return n.store.tally.Kept },
+			},
+		},
 		crawling: crawling.Services{Group: supervisor.Group[*crawling.Crawling]{Config: s}, Log: n.options.Log},
 	}
 	uncounted.Sources = n.sensors.handedIn
@@ -94,6 +105,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config) {
 			return observed(latency, &n.pipeline.Verdicts, source, decide)
 		}},
 	}
+	n.sensors.haproxies.Cut, n.sensors.haproxies.Touch = n.store.cut.RLocker(), n.store.touch
 	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
 	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
 }

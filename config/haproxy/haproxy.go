@@ -67,9 +67,10 @@ func (s *Section) Enforces() bool {
 	return slices.ContainsFunc(s.Peers, func(p Peers) bool { return p.Enforce })
 }
 
-// Socket and User are the defaults of a door.
+// Socket is where HAProxy connects by default, inside the chroot of Debian's, and User as
+// whom.
 const (
-	Socket = "/run/edgeguard/haproxy.sock"
+	Socket = "/var/lib/haproxy/edgeguard/peers.sock"
 	User   = "haproxy"
 )
 

@@ -29,6 +29,11 @@ const (
 	Files            = "open_files"
 	Flood            = "spoofed_flood"
 	Crawlers         = "crawlers"
+	// HAProxies that count and are taught: something happened, none is connected, or
+	// one has other tables.
+	HAProxy      = "haproxy"
+	HAProxyAway  = "haproxy_away"
+	HAProxyTable = "haproxy_table"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

@@ -31,7 +31,8 @@ type Config struct {
 	Epoch     func(time.Time) time.Time // makes it wall-clock time
 	Alarms    *alarm.Tracker
 	Log       *slog.Logger
-	State     string // the folder of the record of the node's lists; empty: it is kept in memory only
+	HAProxies enforce.Enforcer // what those that connect are taught
+	State     string           // the folder of the record of the node's lists; empty: it is kept in memory only
 }
 
 // Enforcers pass the blocklist to proxies and packet filters. They are safe for
@@ -69,6 +70,9 @@ func (e *Enforcers) Load() {
 // Settle makes the enforcers that run those of the config.
 func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
 	wanted := listsOf(c)
+	if c.HAProxy.Enforces() {
+		wanted = append(wanted, listOf{key: "haproxy peers", name: "haproxy peers", make: func() (enforce.Enforcer, error) { return e.config.HAProxies, nil }})
+	}
 	left := e.left(wanted) // on the record before a new list is written
 	e.emptying.Stop()
 	e.running.Settle(ctx, e.want(wanted))

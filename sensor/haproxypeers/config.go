@@ -2,16 +2,24 @@ package haproxypeers
 
 import (
 	"net/netip"
+	"sync"
 	"time"
 
 	"edgeguard/haproxy/peers"
+	"edgeguard/haproxy/tally"
 )
 
-// Config says what the HAProxies of one listener count and are taught. Now and Log
-// are required.
+// Config says what the HAProxies of one listener count and are taught. Now, Log, Cut and
+// Tally are required.
 type Config struct {
 	// Now is the node's clock.
 	Now func() time.Time
+	// Tally remembers what the HAProxies had counted, and Count returns what counts the
+	// increases of one of them. Nil: they are not counted.
+	Tally *tally.Tally
+	Count func() Counter
+	// Cut is held while the tally and what it adds are counted together.
+	Cut sync.Locker
 	// Table is the name of the table that is counted, as haproxy.cfg has it, and
 	// Columns how many counters it has. Without columns nothing is counted.
 	Table   string
@@ -49,6 +57,13 @@ func (c *Config) happened(text string) {
 	if c.Happened != nil {
 		c.Happened(text)
 	}
+}
+
+func (c *Config) counter() Counter {
+	if c.Count == nil {
+		return func(time.Time, string, []tally.Increase) (late uint64, known bool) { return 0, false }
+	}
+	return c.Count()
 }
 
 func (c *Config) follow(haproxy string) Follower {

@@ -4,32 +4,54 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
+	"edgeguard/haproxy/tally"
 )
 
+// Counter counts what the table of one HAProxy has more than before. One goroutine calls
+// it. late is how many requests were too old for a rule. known is false where other
+// rules are in force than those that the table is of.
+type Counter func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool)
+
 // define takes note of a table. It needs the lock.
-func (s *session) define(_ time.Time, d *peers.Definition) {
+func (s *session) define(d *peers.Definition) {
 	s.checks.define(d, &s.server.config)
+	if s.checks.counts == d {
+		s.tally.Define(d)
+	}
 }
 
-// count takes note of an update. It needs the lock.
-func (s *session) count(now time.Time) {
+// take takes note of an update. It needs the lock.
+func (s *session) take(now time.Time) {
 	s.figures.Updates++
-	if table, value, ok := s.checks.taught(&s.update); ok {
+	s.out.acks[s.update.Table.ID] = s.update.ID
+	if s.update.Table == s.checks.counts {
+		s.increases = s.tally.Add(&s.update, s.increases)
+	} else if table, value, ok := s.checks.taught(&s.update); ok {
 		s.follower.Holds(now, table, s.update.Addr(), value)
 	}
 }
 
-// resynced takes note that HAProxy has sent all its entries. It needs the lock.
-func (s *session) resynced(time.Time) {
+// resynced takes note that HAProxy has sent all its entries; it says whether it is up
+// to date itself. It needs the lock.
+func (s *session) resynced(whole bool) {
+	s.out.confirms++
 	s.checks.whole, s.figures.Learned = true, true
+	s.tally.Resynced(whole)
 }
 
-// deliver hands on what was counted, and wakes the writer for the answers. It needs
-// the lock.
-func (s *session) deliver(now time.Time) {
-	s.figures.Last, s.last = now, now
-	select {
-	case s.wake <- struct{}{}:
-	default:
+// count counts what was read. It needs the lock.
+func (s *session) count(now time.Time) {
+	if len(s.increases) == 0 {
+		return
 	}
+	late, known := s.counter(now, s.server.config.Table, s.increases)
+	for _, in := range s.increases {
+		if known {
+			s.figures.Counted += uint64(in.N)
+		} else {
+			s.figures.Uncounted += uint64(in.N)
+		}
+	}
+	s.figures.Late += late
+	s.increases = s.increases[:0]
 }

@@ -34,14 +34,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards what is below
 	sessions map[string]*session
-	refused  refusals
-	past     HAProxy // the sums of ended sessions
-}
-
-// refusals count the connections that were turned away.
-type refusals struct {
-	users, hellos, full uint64
-	last                string // why the last hello was refused; empty after one that was accepted
+	past     Stats // without those that are connected
 }
 
 // New returns a server.
@@ -113,7 +106,7 @@ func (s *Server) enters(ctx context.Context, lc *lobby.Conn, enter access.Enter)
 	c, err := enter(ctx, lc.Conn)
 	if err != nil {
 		s.mu.Lock()
-		s.refused.users++
+		s.past.Strangers++
 		s.mu.Unlock()
 		s.config.happened(err.Error())
 	}
@@ -153,8 +146,8 @@ func (s *Server) refuse(c net.Conn, why error) error {
 		_, _ = c.Write(peers.AppendStatus(nil, r.Status))
 	}
 	s.mu.Lock()
-	s.refused.hellos++
-	s.refused.last = why.Error()
+	s.past.Refused++
+	s.past.Hello = why.Error()
 	s.mu.Unlock()
 	s.config.happened(why.Error())
 	return why
@@ -167,14 +160,14 @@ func (s *Server) join(c net.Conn, hello peers.Hello) (*session, error) {
 	s.mu.Lock()
 	before := s.sessions[hello.From]
 	if before == nil && len(s.sessions) == MaxHAProxies {
-		s.refused.full++
+		s.past.Refused++
 		s.mu.Unlock()
 		s.config.happened(fmt.Sprintf("HAProxy %q was turned away: %d others are connected, and no more are served at one listener: add a second listener", hello.From, MaxHAProxies))
 		return nil, errFull // without an answer: HAProxy tries again
 	}
 	one := newSession(s, c, hello)
 	s.sessions[hello.From] = one
-	s.refused.last = ""
+	s.past.Hello = ""
 	s.mu.Unlock()
 	if before != nil {
 		before.retire()
@@ -187,9 +180,7 @@ func (s *Server) leave(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := one.stats()
-	s.past.Updates += f.Updates
-	s.past.Counted += f.Counted
-	s.past.Taught += f.Taught
+	add(&s.past.Listener, &f)
 	if s.sessions[one.hello.From] == one {
 		delete(s.sessions, one.hello.From)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
+	"edgeguard/haproxy/tally"
 )
 
 // pipes is a listener of connections in memory.
@@ -55,7 +57,7 @@ var blocks = peers.Definition{ID: 1, Name: "/blocks", Key: peers.IPv6, KeyBytes:
 
 func newTrial(t *testing.T, c Config) *trial {
 	x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
-	c.Now = time.Now
+	c.Now, c.Cut, c.Tally = time.Now, new(sync.Mutex), tally.New(100)
 	c.Log = func(text string, args ...any) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -208,6 +210,8 @@ func hello(name string, pid int) string {
 func (x *trial) ha(name string, pid int) *haproxy {
 	x.t.Helper()
 	h := x.connect(hello(name, pid))
+	time.Sleep(askAfter)
+	synctest.Wait()
 	if got, found := bytes.CutPrefix(h.take(), []byte("200\n")); !found || !bytes.Equal(got, []byte{0, 0}) {
 		x.t.Fatalf("hello answered with %q", got)
 	}
@@ -231,13 +235,13 @@ func TestRefusedHello(t *testing.T) {
 				if got := string(h.take()); got != one.status || !h.gone() {
 					t.Errorf("answered %q, closed %v", got, h.gone())
 				}
-				if s := x.server.Stats(); s.Hellos != 1 || !strings.Contains(s.Refused, one.why) || len(s.HAProxies) != 0 {
+				if s := x.server.Stats(); s.Refused != 1 || !strings.Contains(s.Hello, one.why) || len(s.HAProxies) != 0 {
 					t.Errorf("%+v", s)
 				}
 				x.wantHappened(one.why)
 				x.ha("ha1", 1)
-				if s := x.server.Stats(); s.Refused != "" {
-					t.Errorf("after a good hello: %q", s.Refused)
+				if s := x.server.Stats(); s.Hello != "" {
+					t.Errorf("after a good hello: %q", s.Hello)
 				}
 			})
 		})
@@ -290,12 +294,11 @@ func TestResync(t *testing.T) {
 		h.mu.Lock()
 		h.got = bytes.TrimPrefix(h.got, []byte("200\n"))
 		h.mu.Unlock()
-		taught := []peers.Kind{peers.TableDefinition, peers.TimedUpdateWithID, peers.TimedUpdateWithID}
-		if got := h.kinds(); !slices.Equal(got, append([]peers.Kind{peers.ResyncRequest}, taught...)) {
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TableDefinition, peers.TimedUpdateWithID, peers.TimedUpdateWithID}) {
 			t.Errorf("at first: %v", got)
 		}
 		h.control(peers.ResyncRequest)
-		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TimedUpdateWithID, peers.TimedUpdateWithID, peers.ResyncFinished}) {
+		if got := h.kinds(); !slices.Equal(got, []peers.Kind{peers.TimedUpdateWithID, peers.TimedUpdateWithID, peers.ResyncFinished, peers.ResyncRequest}) {
 			t.Errorf("resync: %v", got)
 		}
 		h.control(peers.ResyncPartial)
@@ -421,7 +424,7 @@ func TestOneForEachName(t *testing.T) {
 		}
 		x.wantHappened("turned away")
 		again := x.ha("ha3", 7)
-		if s := x.server.Stats(); len(s.HAProxies) != MaxHAProxies || s.Full != 1 || again.gone() {
+		if s := x.server.Stats(); len(s.HAProxies) != MaxHAProxies || s.Refused != 1 || again.gone() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -506,7 +509,7 @@ func entry(addr string) peers.Taught {
 func TestTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
-		x.server = New(Config{Now: time.Now, Log: func(string, ...any) {}, Happened: func(text string) { x.happened = append(x.happened, text) }})
+		x.server = New(Config{Now: time.Now, Cut: new(sync.Mutex), Tally: tally.New(100), Log: func(string, ...any) {}, Happened: func(text string) { x.happened = append(x.happened, text) }})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() {
@@ -522,7 +525,55 @@ func TestTurnedAway(t *testing.T) {
 			t.Error(err)
 		}
 		x.wantHappened("user nobody")
-		if s := x.server.Stats(); s.Users != 1 {
+		if s := x.server.Stats(); s.Strangers != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// counts is a table of the wire, with two columns.
+var counts = peers.Definition{ID: 3, Name: "/counts_1", Key: peers.IPv6, KeyBytes: 16, Expire: 10 * time.Minute, Stored: []peers.Stored{{Type: peers.GPC, Elements: 2}}}
+
+func counted(d *peers.Definition, id uint32, addr string, numbers ...uint64) []byte {
+	key := netip.MustParseAddr(addr).As16()
+	return peers.AppendUpdate(nil, &peers.Update{Table: d, ID: id, Key: key[:], Numbers: numbers})
+}
+
+// What the tables have at first is where counting begins; what they have more is counted.
+// What an older connection sends is not, nor is a table of other rules.
+func TestCounting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards got
+		got := map[string]uint32{}
+		x := newTrial(t, Config{Table: "counts_1", Columns: 2, Count: func() Counter {
+			return func(_ time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, in := range increases {
+					got[fmt.Sprint(in.Key, " ", in.Column)] += in.N
+				}
+				return 0, table == "counts_1"
+			}
+		}})
+		h := x.ha("ha1", 1)
+		first := append(peers.AppendDefinition(nil, &counts), counted(&counts, 1, "192.0.2.1", 100, 7)...)
+		h.send(peers.AppendControl(first, peers.ResyncFinished))
+		h.settle()
+		h.send(counted(&counts, 2, "192.0.2.1", 103, 7))
+		h.send(counted(&counts, 3, "2001:db8::", 1, 1))
+		h.settle()
+		other := counts
+		other.ID, other.Name = 4, "/counts_2"
+		h.send(append(peers.AppendDefinition(nil, &other), counted(&other, 1, "192.0.2.1", 1000, 1000)...))
+		h.settle()
+		x.ha("ha1", 2)
+		h.send(counted(&counts, 4, "192.0.2.1", 500, 500))
+		h.settle()
+		want := map[string]uint32{"192.0.2.1 0": 3, "2001:db8:: 0": 1, "2001:db8:: 1": 1}
+		if !maps.Equal(got, want) {
+			t.Errorf("counted %v, want %v", got, want)
+		}
+		if s := x.server.Stats(); s.Counted != 5 || s.Uncounted != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

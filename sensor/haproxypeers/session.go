@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/haproxy/link"
 	"edgeguard/haproxy/peers"
+	"edgeguard/haproxy/tally"
 )
 
 const (
@@ -39,15 +41,18 @@ type session struct {
 
 	tables peers.Tables
 	checks checks
-	last   time.Time // of the last read, on the node's clock
 	update peers.Update
+	tally  *tally.Session
+	// What was read adds increases, which counter is called with.
+	increases []tally.Increase
+	counter   Counter
 
 	wake chan struct{} // has room for one
 
 	mu      sync.Mutex // guards what is below; held while what was read is counted
 	retired bool
 	out     outgoing
-	figures HAProxy
+	figures link.HAProxy
 }
 
 // outgoing is what the reader leaves for the writer.
@@ -55,13 +60,14 @@ type outgoing struct {
 	acks     map[uint64]uint32 // the last update of each table
 	confirms int               // the ends of resyncs that are not confirmed yet
 	resync   bool              // HAProxy asks for everything
+	ask      bool              // HAProxy is to be asked for everything
 }
 
 func newSession(s *Server, c net.Conn, hello peers.Hello) *session {
 	now := s.config.Now()
 	return &session{
-		server: s, conn: c, hello: hello, last: now, wake: make(chan struct{}, 1),
-		out: outgoing{acks: map[uint64]uint32{}}, figures: HAProxy{Name: hello.From, PID: hello.PID, Since: now, Last: now},
+		server: s, conn: c, hello: hello, counter: s.config.counter(), tally: s.config.Tally.Begin(hello.From, hello.PID, now), wake: make(chan struct{}, 1),
+		out: outgoing{acks: map[uint64]uint32{}}, figures: link.HAProxy{Name: hello.From, PID: hello.PID, Since: now, Last: now},
 	}
 }
 
@@ -116,8 +122,8 @@ func (s *session) end(err error) {
 // read reads until the connection ends.
 func (s *session) read(ctx context.Context, rest []byte) error {
 	buf := append(make([]byte, 0, readBuffer), rest...)
-	for quiet := 0; ; {
-		used, err := s.messages(buf)
+	for n, quiet := len(rest), 0; ; {
+		used, err := s.messages(buf, n)
 		if err != nil {
 			return err
 		}
@@ -126,7 +132,7 @@ func (s *session) read(ctx context.Context, rest []byte) error {
 			return ctx.Err()
 		}
 		_ = s.conn.SetReadDeadline(time.Now().Add(silence))
-		n, err := s.conn.Read(buf[len(buf):cap(buf)])
+		n, err = s.conn.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
 		case n > 0:
@@ -141,30 +147,40 @@ func (s *session) read(ctx context.Context, rest []byte) error {
 	}
 }
 
-// messages handles the whole messages that b begins with, and returns how many bytes
-// they have.
-func (s *session) messages(b []byte) (used int, err error) {
-	now := s.server.config.Now()
+// messages handles the whole messages that b begins with, of which n bytes are new, and
+// returns how many bytes they have.
+func (s *session) messages(b []byte, n int) (used int, err error) {
+	s.server.config.Cut.Lock()
+	defer s.server.config.Cut.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired {
 		return 0, errRetired
 	}
+	now := s.server.config.Now()
+	s.tally.Round(now, n)
 	for {
-		m, n, err := peers.Next(b[used:])
-		if err == nil && n > 0 {
+		m, size, err := peers.Next(b[used:])
+		if err == nil && size > 0 {
 			err = s.message(now, m)
 		}
 		if err != nil {
+			s.count(now)
 			return used, err
 		}
-		if n == 0 {
+		if size == 0 {
 			break
 		}
-		used += n
+		used += size
 	}
+	s.count(now)
 	if used > 0 {
-		s.deliver(now)
+		s.figures.Last = now
+	}
+	s.out.ask = s.tally.Ask(now) || s.out.ask
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 	return used, nil
 }
@@ -175,7 +191,7 @@ func (s *session) message(now time.Time, m peers.Message) error {
 	case peers.TableDefinition:
 		d, err := s.tables.Define(m)
 		if err == nil {
-			s.define(now, d)
+			s.define(d)
 		}
 		return err
 	case peers.TableSwitch:
@@ -185,13 +201,11 @@ func (s *session) message(now time.Time, m peers.Message) error {
 		if err := s.tables.Read(m, &s.update); err != nil {
 			return err
 		}
-		s.count(now)
-		s.out.acks[s.update.Table.ID] = s.update.ID
+		s.take(now)
 	case peers.ResyncRequest:
 		s.out.resync = true
 	case peers.ResyncFinished, peers.ResyncPartial:
-		s.out.confirms++
-		s.resynced(now)
+		s.resynced(m.Kind == peers.ResyncFinished)
 	case peers.ProtocolError, peers.SizeError:
 		return fmt.Errorf("HAProxy reports a %s", m.Kind)
 	}

@@ -11,6 +11,11 @@ import (
 // reads slowly has writeFor for each such part.
 const takeAtOnce = 4096
 
+// askAfter is how long a new connection is given for HAProxy's own request for a resync.
+// It is answered first: until then HAProxy says that its tables may not be whole, and what
+// it counts meanwhile could not be told from what it had.
+const askAfter = 200 * time.Millisecond
+
 // writer is the other half of a session: one goroutine that writes all there is.
 type writer struct {
 	*session
@@ -19,17 +24,17 @@ type writer struct {
 	table   int       // the one that the last entries were of, -1 for none
 	ids     []uint32  // the last update of each table
 	written time.Time // when something was
+	ask     time.Time // when to ask HAProxy for its tables at the latest; zero: it was asked
 }
 
 // write writes until ctx is done or the connection ends.
 func (s *session) write(ctx context.Context) error {
 	w := &writer{session: s, taught: make([]peers.Taught, 0, takeAtOnce), table: -1, ids: make([]uint32, len(s.server.config.Blocks))}
 	w.buf = peers.AppendStatus(w.buf, peers.Accepted)
-	// Its tables as they are: what is counted from here on is the difference.
-	w.buf = peers.AppendControl(w.buf, peers.ResyncRequest)
 	if err := w.flush(); err != nil {
 		return err
 	}
+	w.ask = w.written.Add(askAfter)
 	for {
 		wait, err := w.round(s.server.config.Now())
 		if err != nil {
@@ -71,6 +76,9 @@ func (w *writer) round(now time.Time) (wait time.Duration, err error) {
 	if out.resync {
 		w.buf = peers.AppendControl(w.buf, peers.ResyncFinished)
 	}
+	if first := !w.ask.IsZero() && (out.resync || !time.Now().Before(w.ask)); first || out.ask {
+		w.buf, w.ask = peers.AppendControl(w.buf, peers.ResyncRequest), time.Time{}
+	}
 	silent := time.Since(w.written)
 	if len(w.buf) == 0 && silent >= heartbeatEvery {
 		w.buf = peers.AppendControl(w.buf, peers.Heartbeat)
@@ -81,6 +89,9 @@ func (w *writer) round(now time.Time) (wait time.Duration, err error) {
 	wait = heartbeatEvery - silent
 	if !next.IsZero() {
 		wait = min(wait, max(next.Sub(now), 0))
+	}
+	if !w.ask.IsZero() {
+		wait = min(wait, max(time.Until(w.ask), 0))
 	}
 	return wait, w.flush()
 }

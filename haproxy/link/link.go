@@ -1,0 +1,45 @@
+// Package link has the figures of the connections between a node and its HAProxies, as
+// the API and the metrics have them.
+package link
+
+import "time"
+
+// Listener is one listener for HAProxies. The counters count up from when it began to
+// listen.
+type Listener struct {
+	Address string `json:"address"`
+	Count   bool   `json:"count"`   // requests are counted from HAProxy's tables
+	Enforce bool   `json:"enforce"` // blocks are taught to HAProxy
+	// HAProxies are those that are connected.
+	HAProxies []HAProxy `json:"haproxies"`
+	// Strangers are connections of other users or without a certificate, and Refused
+	// those with a wrong hello or beyond the bound.
+	Strangers uint64 `json:"strangers"`
+	Refused   uint64 `json:"refused"`
+	// Updates are the entries that HAProxies sent, Counted the steps of counters that
+	// were counted, Uncounted those that were not, because it is not known when they
+	// were made, and Late the requests that were too old for a rule.
+	Updates   uint64 `json:"updates"`
+	Counted   uint64 `json:"counted"`
+	Uncounted uint64 `json:"uncounted"`
+	Late      uint64 `json:"late"`
+	// Taught are the entries that HAProxies were sent.
+	Taught uint64 `json:"taught"`
+}
+
+// HAProxy is one that is connected.
+type HAProxy struct {
+	Name  string    `json:"name"` // its localpeer
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+	Last  time.Time `json:"last_message"`
+	// Learned says that its tables as they were when it connected are known.
+	Learned bool `json:"learned"`
+	// Wrong is what keeps its tables from being used.
+	Wrong     []string `json:"wrong,omitempty"`
+	Updates   uint64   `json:"updates"`
+	Counted   uint64   `json:"counted"`
+	Uncounted uint64   `json:"uncounted"`
+	Late      uint64   `json:"late"`
+	Taught    uint64   `json:"taught"`
+}
