@@ -169,14 +169,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	s.mu.Lock()
 	l := s.listener
-	for c := range s.conns {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // a connection that waits looks up
-	}
 	s.mu.Unlock()
 	if l == nil {
 		return nil // Serve, if it is called, returns immediately
 	}
 	_ = l.Close()
+	s.mu.Lock()
+	for c := range s.conns {
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // a connection that waits looks up
+	}
+	s.mu.Unlock()
 	select {
 	case <-s.ended:
 		return nil
