@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
@@ -45,8 +46,10 @@ type Deps struct {
 	Log      *slog.Logger
 	Tally    func() *tally.Tally // once the state is restored
 	Cut      sync.Locker         // held while the tally and what it adds are counted together
-	Touch    func()              // called when there is something new to save
-	Teacher  *teacher.Teacher
+	// Touch has the state saved soon. Missed counts requests that are not counted.
+	Touch   func()
+	Missed  func(source string, reason edgeguard.Reason, requests uint64)
+	Teacher *teacher.Teacher
 }
 
 // Services is the listeners for HAProxies of a node.
@@ -163,12 +166,16 @@ func (l *Listener) settings() haproxypeers.Config {
 	return c
 }
 
-// counter returns what counts for one HAProxy.
+// counter returns what counts for one HAProxy. The state is saved when it has begun:
+// after that a kill loses nothing, since HAProxy has what it counted later.
 func (l *Listener) counter() haproxypeers.Counter {
-	count := l.Pipeline.Increases(l.source(), l.config.Proxied)
+	count, begun := l.Pipeline.Increases(l.source(), l.config.Proxied), sync.OnceFunc(l.Touch)
 	return func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
 		late, known = count(now, table, increases)
-		l.Touch()
+		if late > 0 {
+			l.Missed(l.source(), edgeguard.GapTooLong, late)
+		}
+		begun()
 		return late, known
 	}
 }
