@@ -72,11 +72,16 @@ func TestWithoutEdgeguard(t *testing.T) {
 	e := haproxypeers.New()
 	exempt := []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32"), netip.MustParsePrefix("2001:db8::7/128")}
 	blocked := []netip.Addr{netip.MustParseAddr("203.0.113.8"), netip.MustParseAddr("2001:db8::8"), netip.MustParseAddr("192.0.2.1")}
-	refusedOnce := false
 	for _, lasts := range []time.Duration{time.Hour, time.Minute} {
-		s := p.connect(t, e)
-		inForce(t, e, s, time.Now().Add(lasts), exempt, "203.0.113.0/24", "2001:db8::/64", "192.0.2.1/32")
-		refusedOnce = refusedOnce || p.refuses(t, blocked[0])
+		var s *session
+		eventually(t, "a block is refused", func() bool { // on a busy machine it may be over before it is asked for
+			if s != nil {
+				s.close()
+			}
+			s = p.connect(t, e)
+			inForce(t, e, s, time.Now().Add(lasts), exempt, "203.0.113.0/24", "2001:db8::/64", "192.0.2.1/32")
+			return p.refuses(t, blocked[0])
+		})
 		s.close() // without a word
 		eventually(t, "the blocks are over", func() bool {
 			for _, addr := range exempt {
@@ -91,9 +96,6 @@ func TestWithoutEdgeguard(t *testing.T) {
 			}
 			return true
 		})
-	}
-	if !refusedOnce {
-		t.Error("nothing was refused")
 	}
 }
 

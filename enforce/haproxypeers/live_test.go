@@ -54,6 +54,7 @@ func startHAProxy(t testing.TB, declarations string) *proxy {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	conf := fmt.Sprintf(`global
     localpeer test
+    nbthread 1
 defaults
     mode http
     timeout connect 60s

@@ -12,7 +12,6 @@ package haproxypeers
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -138,24 +137,20 @@ func (e *Teacher) settle(now time.Time, changed []netip.Prefix) {
 	if len(changed) == 0 {
 		return
 	}
-	keys := make(map[blocks.Key]bool, len(changed))
+	before := e.plan
+	if e.odd > 0 || len(before.Entries) > 0 || len(before.Left) > 0 {
+		e.plan = blocks.NewPlan(e.set)
+	}
 	for _, p := range changed {
 		if k, exact := blocks.Of(p); exact {
-			keys[k] = true
-		}
-	}
-	if before := e.plan; e.odd > 0 || len(before.Entries) > 0 || len(before.Left) > 0 {
-		e.plan = blocks.NewPlan(e.set)
-		for k, n := range before.Entries {
-			keys[k] = keys[k] || e.plan.Entries[k] != n
-		}
-		for k, n := range e.plan.Entries {
-			keys[k] = keys[k] || before.Entries[k] != n
-		}
-	}
-	for k := range maps.Keys(keys) {
-		if keys[k] {
 			e.write(now, k, e.wanted(k))
+		}
+	}
+	for _, plan := range []blocks.Plan{before, e.plan} { // a key that is written again stays as it is
+		for k := range plan.Entries {
+			if before.Entries[k] != e.plan.Entries[k] {
+				e.write(now, k, e.wanted(k))
+			}
 		}
 	}
 }
