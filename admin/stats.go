@@ -157,7 +157,7 @@ func (l Log) Plus(o *Log) Log {
 type Enforcer struct {
 	Name string `json:"name"`
 	// Intended and Installed differ while it fails or is behind. Withheld
-	// blocks are not for it: they were learned from behind a proxy.
+	// blocks are not for it: a kernel sees the proxy, and some prefixes are too many entries.
 	Intended  int `json:"intended"`
 	Installed int `json:"installed"`
 	Withheld  int `json:"withheld"`

@@ -75,7 +75,7 @@ var (
 	descTurned    = describe("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end.", "source", "how")
 	descLogTimes  = describe("log_untimely_lines_total", "Parsed lines that were older than the default window on arrival, or from the future.", "source", "how")
 	descOps       = describe("enforcer_operations_total", "Calls of an enforcer.", "enforcer", "op", "result")
-	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld from the kernel because the client came through a proxy. An entry may be in several states, so they are compared and never added up.", "enforcer", "state")
+	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld: from the kernel because the client came through a proxy, from HAProxy because a prefix is too many entries of its tables. An entry may be in several states, so they are compared and never added up.", "enforcer", "state")
 	descPackets   = describe("enforcer_packets_total", "Packets of blocked addresses that the kernel dropped, or let pass in a dry run. Anyone can send them in another's name.", "enforcer", "result")
 	descFailing   = describe("enforcer_failing", "Failures of an enforcer since its last success.", "enforcer")
 	descEnforced  = describe("enforcer_last_success_timestamp_seconds", "When an enforcer last succeeded, in unix seconds.", "enforcer")

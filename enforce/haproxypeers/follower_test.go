@@ -255,15 +255,15 @@ func TestLeft(t *testing.T) {
 	e := New()
 	e.change(t, epoch, []enforce.Entry{entry("10.0.0.0/7", time.Hour), entry("192.0.2.0/25", time.Hour)})
 	blocked := netip.MustParsePrefix("192.0.2.0/25")
-	if e.Left() != 1 || e.Refuses(blocked) {
-		t.Errorf("%d left, and refused without a HAProxy: %t", e.Left(), e.Refuses(blocked))
+	if e.Left() != 1 || e.Refuses()(blocked) {
+		t.Errorf("%d left, and refused without a HAProxy: %t", e.Left(), e.Refuses()(blocked))
 	}
 	f := e.Join("ha1")
-	if !e.Refuses(blocked) || e.Refuses(netip.MustParsePrefix("10.0.0.0/7")) || e.Refuses(netip.MustParsePrefix("10.0.0.0/8")) {
+	if !e.Refuses()(blocked) || e.Refuses()(netip.MustParsePrefix("10.0.0.0/7")) || e.Refuses()(netip.MustParsePrefix("10.0.0.0/8")) {
 		t.Error("what is left is not refused, the rest is")
 	}
 	f.Leave()
-	if e.Refuses(blocked) {
+	if e.Refuses()(blocked) {
 		t.Error("refused without a HAProxy")
 	}
 }

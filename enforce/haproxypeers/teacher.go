@@ -12,7 +12,9 @@ package haproxypeers
 
 import (
 	"context"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,16 +94,13 @@ func (e *Teacher) Left() int {
 	return len(e.plan.Left)
 }
 
-// Refuses reports whether a HAProxy is connected that refuses all of a blocked prefix.
-func (e *Teacher) Refuses(p netip.Prefix) bool {
+// Refuses returns a function that reports whether a HAProxy is connected that refuses all
+// of a blocked prefix.
+func (e *Teacher) Refuses() func(netip.Prefix) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for left := range e.plan.Left {
-		if p.Overlaps(left) {
-			return false
-		}
-	}
-	return len(e.followers) > 0
+	connected, left := len(e.followers) > 0, slices.Collect(maps.Keys(e.plan.Left))
+	return func(p netip.Prefix) bool { return connected && !slices.ContainsFunc(left, p.Overlaps) }
 }
 
 // add puts an entry into the set, and its prefix at the end of changed if that changed

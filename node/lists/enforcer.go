@@ -2,7 +2,9 @@ package lists
 
 import (
 	"context"
+	"net/netip"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
@@ -27,6 +29,22 @@ func (f *enforcer) Run(ctx context.Context, _ func()) error {
 	return err
 }
 
+// partial is a list that cannot hold every prefix.
+type partial interface {
+	Left() int                          // how many are not in force there
+	Refuses() func(p netip.Prefix) bool // whether all of a prefix is
+}
+
+// refuses returns a function that reports whether the list refuses what a block is about.
+func (f *enforcer) refuses() func(*edgeguard.Block) bool {
+	holds := func(netip.Prefix) bool { return true }
+	if p, ok := f.list.(partial); ok {
+		holds = p.Refuses()
+	}
+	kernel := f.list.Traits().Kernel
+	return func(b *edgeguard.Block) bool { return !(kernel && b.Proxied) && holds(b.Prefix) }
+}
+
 // Report implements service.
 func (f *enforcer) Report(s *admin.Stats) { s.Enforcers = append(s.Enforcers, f.figures()) }
 
@@ -36,6 +54,10 @@ func (f *enforcer) figures() admin.Enforcer {
 	out := admin.Enforcer{
 		Name: f.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
 		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+	}
+	if p, ok := f.list.(partial); ok {
+		left := min(p.Left(), out.Installed)
+		out.Installed, out.Withheld = out.Installed-left, out.Withheld+left
 	}
 	if counting, ok := f.list.(interface{ Counts() nftables.Counts }); ok {
 		counts := counting.Counts()

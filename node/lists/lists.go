@@ -112,16 +112,17 @@ func (e *Enforcers) packetFilter() (*trial.List, enforce.Stats) {
 // what a block is about; empty for none. A list that has not been written yet
 // refuses nothing, and no list does in mode monitor.
 func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
-	var inForce []*enforcer
+	var inForce []func(*edgeguard.Block) bool
+	var names []string
 	for _, f := range e.running.All() {
 		if !f.runner.Stats().LastSuccess.IsZero() && !e.config.Current().Monitor && !e.paused(f) {
-			inForce = append(inForce, f)
+			inForce, names = append(inForce, f.refuses()), append(names, f.name)
 		}
 	}
 	return func(b *edgeguard.Block) string {
-		for _, f := range inForce {
-			if !b.Proxied || !f.list.Traits().Kernel {
-				return f.name
+		for i, refuses := range inForce {
+			if refuses(b) {
+				return names[i]
 			}
 		}
 		return ""
