@@ -94,6 +94,28 @@ func TestPassDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// Who may ask sends as many headers as a frame holds, in as many messages as he likes:
+// what a connection keeps for the next request has a bound.
+func TestHeadersAreBounded(t *testing.T) {
+	var payload []byte
+	for range 50 {
+		payload = append(payload, 1, 'm', 255)
+		for range 255 {
+			payload = append(payload, "\x08header:x\x08\x01v"...)
+		}
+	}
+	q := newQuestion()
+	if err := q.take(spop.Frame{Type: spop.TypeNotify, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+	if len(q.headers) != mostHeaders || cap(q.headers) > 2*mostHeaders {
+		t.Errorf("%d headers, room for %d", len(q.headers), cap(q.headers))
+	}
+	if v, ok := q.header("x"); !ok || v != "v" {
+		t.Errorf("the header is %q, %v", v, ok)
+	}
+}
+
 func BenchmarkPass(b *testing.B) {
 	s, err := New(Config{Decide: passAll, Admit: anyone})
 	if err != nil {

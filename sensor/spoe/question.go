@@ -13,6 +13,10 @@ import (
 // header:x-api-key.
 const headerArg = "header:"
 
+// mostHeaders bounds the headers of one request, which a connection keeps room for:
+// it is how many arguments a message of HAProxy may have.
+const mostHeaders = 255
+
 // question is one request on its way to the verdict. A connection uses it again for
 // each, so that a pass allocates nothing.
 type question struct {
@@ -97,7 +101,7 @@ func (q *question) maybeHeader(arg string, v spop.Value) {
 	}
 	q.event.Header = q.read
 	q.event.Known |= edgeguard.FieldHeader
-	if text, ok := v.Text(); ok {
+	if text, ok := v.Text(); ok && len(q.headers) < mostHeaders {
 		q.headers = append(q.headers, header{name, unsafetext.String(text)})
 	}
 }
