@@ -121,7 +121,7 @@ func Read(b []byte, keys int) (*Tally, error) {
 	t := New(keys)
 	for range r.number(Sources) {
 		name := r.text()
-		src := &source{keys: t.keys, tables: map[string]*table{}}
+		src := &source{keys: t.keys, space: t.space, tables: map[string]*table{}}
 		src.read(r)
 		if t.sources[name] != nil {
 			r.bad = true
@@ -148,7 +148,7 @@ func (src *source) read(r *stateReader) {
 			r.bad = true
 			return
 		}
-		t := newTable(columns, src.keys, inHandover)
+		t := newTable(columns, src.keys, src.space, inHandover)
 		t.warm = warm
 		t.read(r)
 		src.tables[name] = t

@@ -8,6 +8,7 @@ import "hash/maphash"
 type table struct {
 	columns int
 	keys    int // at most
+	space   *space
 	warm    bool
 	index   map[[16]byte]int32
 	entries []entry
@@ -34,8 +35,8 @@ type entry struct {
 
 const none int32 = -1
 
-func newTable(columns, keys int, inHandover bool) *table {
-	t := &table{columns: columns, keys: keys, index: map[[16]byte]int32{}, newest: none, oldest: none, seed: maphash.MakeSeed()}
+func newTable(columns, keys int, all *space, inHandover bool) *table {
+	t := &table{columns: columns, keys: keys, space: all, index: map[[16]byte]int32{}, newest: none, oldest: none, seed: maphash.MakeSeed()}
 	if inHandover {
 		t.low, t.high = []uint32{}, []uint32{}
 	}
@@ -57,7 +58,7 @@ func (t *table) enter(key [16]byte, stats *Stats) (i int32, known bool) {
 		}
 		return i, true
 	}
-	if len(t.entries) < t.keys {
+	if len(t.entries) < t.keys && t.space.take(len(t.entries) < leastKeys) {
 		i = int32(len(t.entries))
 		t.entries = append(t.entries, entry{})
 		t.last = grown(t.last, t.columns)

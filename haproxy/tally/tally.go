@@ -17,10 +17,9 @@ package tally
 
 import (
 	"math"
+	"net/netip"
 	"sync"
 	"time"
-
-	"net/netip"
 
 	"edgeguard/haproxy/peers"
 )
@@ -32,6 +31,11 @@ const (
 	// tablesOfOne is how many tables of counts one HAProxy may have: those of the
 	// rules before a reload and after.
 	tablesOfOne = 4
+	// together is how many full tables all HAProxies may have together: who may speak as
+	// one may take any name, and each is remembered. A table has room for leastKeys
+	// whatever the others have.
+	together  = 4
+	leastKeys = 1 << 10
 	// most is how much one update adds to a column: as much as a slot can hold.
 	most = math.MaxUint16
 	// handover is how long after a connection began a counter may still change to
@@ -55,18 +59,23 @@ type Increase struct {
 // Tally is what HAProxies had counted. It is safe for concurrent use.
 type Tally struct {
 	keys    int
+	space   *space
 	mu      sync.Mutex // guards sources
 	sources map[string]*source
 }
 
-// New returns a tally of at most so many keys for each table.
+// New returns a tally of at most so many keys for each table, and four times as many for
+// all of them.
 func New(keys int) *Tally {
-	return &Tally{keys: max(keys, 1), sources: map[string]*source{}}
+	t := &Tally{keys: max(keys, 1), space: new(space), sources: map[string]*source{}}
+	t.space.left.Store(together * int64(t.keys))
+	return t
 }
 
 // source is one HAProxy, through all its processes and connections.
 type source struct {
 	keys    int
+	space   *space
 	mu      sync.Mutex // guards what is below
 	current *Session
 	pid     int
@@ -114,7 +123,7 @@ func (t *Tally) Stats(haproxy string) Stats {
 // that said hello. What an older connection of this HAProxy still receives is not
 // counted: the new process has it, or will. HAProxy must be asked for a resync then.
 func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
-	src := t.source(haproxy)
+	src := t.source(haproxy, now)
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	s := &Session{source: src, asked: now, dump: true}
@@ -145,24 +154,45 @@ func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
 	return s
 }
 
-func (t *Tally) source(haproxy string) *source {
+func (t *Tally) source(haproxy string, now time.Time) *source {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	src := t.sources[haproxy]
 	if src == nil {
 		if len(t.sources) >= Sources {
-			t.forgetOldest()
+			other, _ := t.oldest(haproxy)
+			t.forget(other)
 		}
-		src = &source{keys: t.keys, tables: map[string]*table{}}
+		src = &source{keys: t.keys, space: t.space, tables: map[string]*table{}}
 		t.sources[haproxy] = src
+	}
+	for t.space.left.Load() < int64(t.keys) {
+		other, upTo := t.oldest(haproxy)
+		if other == "" || now.Sub(upTo) < handover {
+			break
+		}
+		t.forget(other)
 	}
 	return src
 }
 
-func (t *Tally) forgetOldest() {
-	var oldest string
-	var at time.Time
+// forget forgets a HAProxy. Its room is given back. It needs the lock.
+func (t *Tally) forget(haproxy string) {
+	src := t.sources[haproxy]
+	src.mu.Lock()
+	t.space.give(src.tables)
+	src.tables, src.current = map[string]*table{}, nil
+	src.mu.Unlock()
+	delete(t.sources, haproxy)
+}
+
+// oldest returns the HAProxy of which nothing was read for longest, but for one. It needs
+// the lock.
+func (t *Tally) oldest(but string) (oldest string, at time.Time) {
 	for name, src := range t.sources {
+		if name == but {
+			continue
+		}
 		src.mu.Lock()
 		upTo := src.upTo
 		src.mu.Unlock()
@@ -170,7 +200,7 @@ func (t *Tally) forgetOldest() {
 			oldest, at = name, upTo
 		}
 	}
-	delete(t.sources, oldest)
+	return oldest, at
 }
 
 // hasRetired reports whether another process has replaced this one. A process does
@@ -189,9 +219,13 @@ func (src *source) table(d *peers.Definition, columns int, now time.Time) *table
 	t := src.tables[d.Name]
 	if t == nil || t.columns != columns {
 		if t == nil && len(src.tables) >= tablesOfOne {
+			src.space.give(src.tables)
 			clear(src.tables) // of rules before the rules before: a baseline costs less than an order would
 		}
-		t = newTable(columns, src.keys, now.Before(src.guard))
+		if t != nil {
+			src.space.give(map[string]*table{d.Name: t})
+		}
+		t = newTable(columns, src.keys, src.space, now.Before(src.guard))
 		src.tables[d.Name] = t
 	}
 	return t

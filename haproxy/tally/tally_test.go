@@ -252,6 +252,49 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Who may speak as HAProxy may do so under many names, each with its own tables. All of
+// them together have a bound; each has some room, and one that is silent gives back its own.
+func TestManyNames(t *testing.T) {
+	const keys = 4 * leastKeys
+	tally := New(keys)
+	fill := func(name string, now time.Time) *Session {
+		s := tally.Begin(name, 1, now)
+		s.Define(counts)
+		s.Round(now, 2)
+		s.Resynced(true)
+		u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 1+columns)}
+		for i := range keys + 1 {
+			binary.BigEndian.PutUint32(u.Key, uint32(i))
+			s.Add(u, nil)
+		}
+		return s
+	}
+	for i := range Sources {
+		fill(string(rune('A'+i)), noon)
+	}
+	all := 0
+	for i := range Sources {
+		n := tally.Stats(string(rune('A' + i))).Keys
+		if n < leastKeys {
+			t.Errorf("HAProxy %d has room for %d keys", i, n)
+		}
+		all += n
+	}
+	if most := together*keys + Sources*leastKeys; all > most {
+		t.Errorf("%d keys of %d names, want at most %d", all, Sources, most)
+	}
+	if _, err := Read(tally.Append(nil, 0), keys); err != nil {
+		t.Error(err)
+	}
+	fill("real", noon.Add(handover))
+	if n := tally.Stats("real").Keys; n != keys {
+		t.Errorf("after the others are silent, one has %d keys", n)
+	}
+	if left := tally.space.left.Load(); left > together*keys {
+		t.Errorf("room for %d keys", left)
+	}
+}
+
 // A key that was dropped for room counts what is more than before, until a resync has
 // shown that HAProxy does not have it either.
 func TestDroppedKeys(t *testing.T) {
