@@ -27,6 +27,7 @@ var reasons = map[string]string{
 	"node/overlay":          "one merge of config, fleet and node, and every change that goes through it, its files and its alarms",
 	"detector":              "the decision and everything that has to see its counts: wide networks, fleet totals, explanations",
 	"enforce":               "seven list formats and HAProxy's socket behind one Runner; each is a file of its own",
+	"haproxy/tally":         "one account of each key: what is added, handed over, dropped and saved are the same numbers",
 	"logline/scan":          "the values of all formats: each is a file of its own, and times share one calendar",
 	"logline/pattern":       "nginx's and Apache's format languages compile to one layout, and one parser runs it",
 	"node":                  "wiring: each service is a file and holds only what it uses; what needs no node is a package beside it",
