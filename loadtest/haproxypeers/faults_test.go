@@ -26,7 +26,6 @@ type clients struct {
 	begun, attacks []atomic.Uint64
 	answered       atomic.Uint64
 	errors         atomic.Uint64
-	stop           func()
 }
 
 // newClients returns a crowd that sends nothing yet.
