@@ -125,6 +125,7 @@ var floors = map[string]floor{
 	"snapshot":                  {imports: []string{"", "ring", "shard", "internal/safepath", "internal/atomicfile"}},
 	"loadtest/haproxy":          {imports: []string{"*"}},
 	"loadtest/haproxypeers":     {imports: []string{"*"}},
+	"loadtest/haproxyload":      {imports: []string{"*"}},
 	"loadtest/box":              {imports: []string{"*"}},
 	"loadtest/console":          {imports: []string{"*"}},
 	"loadtest/scale":            {imports: []string{"*"}},

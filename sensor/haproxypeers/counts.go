@@ -35,7 +35,7 @@ func (s *session) take(now time.Time) {
 // to date itself. It needs the lock.
 func (s *session) resynced(whole bool) {
 	s.out.confirms++
-	s.checks.whole, s.figures.Learned = true, true
+	s.checks.whole, s.figures.Learned = true, s.figures.Learned || whole
 	s.tally.Resynced(whole)
 }
 
