@@ -34,7 +34,6 @@ func Definitions() (all []peers.Definition) {
 // concurrent use.
 type Follower struct {
 	teacher *Teacher
-	name    string
 	due     chan struct{}
 
 	// The teacher's lock guards these.
@@ -45,10 +44,10 @@ type Follower struct {
 }
 
 // Join returns a follower for a connection with a HAProxy. All entries are due.
-func (e *Teacher) Join(haproxy string) *Follower {
+func (e *Teacher) Join() *Follower {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f := &Follower{teacher: e, name: haproxy, due: make(chan struct{}, 1)}
+	f := &Follower{teacher: e, due: make(chan struct{}, 1)}
 	e.followers[f] = true
 	f.all()
 	return f

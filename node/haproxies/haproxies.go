@@ -161,7 +161,7 @@ func (l *Listener) settings() haproxypeers.Config {
 	}
 	if l.config.Enforce {
 		c.Blocks = definitions()
-		c.Follow = func(haproxy string) haproxypeers.Follower { return l.Teacher.Join(haproxy) }
+		c.Follow = func(string) haproxypeers.Follower { return l.Teacher.Join() }
 	}
 	return c
 }
