@@ -143,7 +143,7 @@ var floors = map[string]floor{
 	"admin/refused":             {imports: []string{"", "admin/call", "blocklist"}},
 	"admin/query":               {imports: []string{"", "admin/call", "admin/listing"}},
 	"admin/call":                {imports: []string{"internal/safetext"}},
-	"admin/metrics":             {imports: []string{"", "admin", "crawlers", "admin/fleetstate"}},
+	"admin/metrics":             {imports: []string{"", "admin", "haproxy/link", "crawlers", "admin/fleetstate"}},
 	"admin/listing":             {imports: []string{"", "blocklist"}, pure: true},
 	"admin/outcome":             {imports: []string{"admin/call", "admin/tune", "tuning", "tuning/history"}},
 	"admin/rates":               {pure: true},

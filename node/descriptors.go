@@ -23,6 +23,7 @@ const (
 	logFiles      = 8
 	listFiles     = 3
 	fleetFiles    = 32
+	haproxyFiles  = 64 // of one listener for peers, with those that say nothing
 )
 
 // The fewest connections of a listener, however few files may be open.
@@ -38,7 +39,7 @@ type places struct{ auth, others int }
 // wantedPlaces returns the connections that the config asks for, and how many
 // other files the node needs.
 func wantedPlaces(c *config.Config) (want places, own int) {
-	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)+len(c.HAProxy.SPOE)) + logFiles*len(c.Sensors.AccessLog)
+	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)+len(c.HAProxy.SPOE)) + logFiles*len(c.Sensors.AccessLog) + (haproxyFiles+listenerFiles)*len(c.HAProxy.Peers)
 	if c.Fleet != nil {
 		own += fleetFiles
 	}

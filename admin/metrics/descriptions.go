@@ -39,6 +39,9 @@ var (
 	descClaims    = describe("crawler_claims_total", "Events whose agent claims to be a crawler, by what the claim was found to be.", "crawler")
 	descAskedDNS  = describe("crawler_dns_total", "Claimants that DNS was asked about, by whether it answered.", "result")
 	descUnasked   = describe("crawler_unasked_total", "Events of claimants that found no room among those that DNS is asked about.")
+	descHAProxies = describe("haproxies", "HAProxies that are connected by the peers protocol.", "listener")
+	descLearned   = describe("haproxy_entries_total", "Entries of stick tables that HAProxies sent, or were taught.", "listener", "direction")
+	descTurnedOff = describe("haproxy_refused_total", "Connections to listeners for HAProxies that were refused.", "listener", "reason")
 	descFlooded   = describe("spoofed_flood", "1 while such a flood lasts.")
 
 	descLimit     = describe("rule_limit", "The highest count a key may reach.", "rule")

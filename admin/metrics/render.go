@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/crawlers"
+	"edgeguard/haproxy/link"
 )
 
 // sink renders figures as metrics.
@@ -171,6 +172,17 @@ func (s sink) uncounted(sources map[string]uint64, all []admin.Uncounted) {
 	}
 	for c, n := range counts {
 		s.counter(descUncounted, n, c.source, c.reason)
+	}
+}
+
+// haproxies sends the listeners for HAProxies, each with its address.
+func (s sink) haproxies(all []link.Listener) {
+	for _, l := range all {
+		s.gauge(descHAProxies, float64(len(l.HAProxies)), l.Address)
+		s.counter(descLearned, l.Updates, l.Address, "received")
+		s.counter(descLearned, l.Taught, l.Address, "taught")
+		s.counter(descTurnedOff, l.Strangers, l.Address, "stranger")
+		s.counter(descTurnedOff, l.Refused, l.Address, "hello")
 	}
 }
 

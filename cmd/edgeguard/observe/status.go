@@ -125,6 +125,22 @@ func drawStatus(p *Program, s *admin.Stats) {
 	field("saved", "%s", savedState(s.Snapshot))
 	drawSources(out, p.Colour, s)
 	drawEnforcers(out, p.Colour, s)
+	drawHAProxies(out, s)
+}
+
+// drawHAProxies writes the HAProxies that are connected by the peers protocol.
+func drawHAProxies(out io.Writer, s *admin.Stats) {
+	for i := range s.HAProxies {
+		l := &s.HAProxies[i]
+		fmt.Fprintf(out, "\nHAProxy at %s: %s connected\n", clean(l.Address), words.Number(len(l.HAProxies)))
+		for _, h := range l.HAProxies {
+			fmt.Fprintf(out, "  %s, pid %d, since %s: %s entries received, %s steps counted, %s entries taught\n",
+				clean(h.Name), h.PID, words.Instant(h.Since), words.Number(h.Updates), words.Number(h.Counted), words.Number(h.Taught))
+			for _, wrong := range h.Wrong {
+				fmt.Fprintf(out, "    ! %s\n", clean(wrong))
+			}
+		}
+	}
 }
 
 // fleetState says how the node is connected to its fleet.
