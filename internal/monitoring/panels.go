@@ -182,6 +182,9 @@ var rows = []row{
 // unshown are the metrics that the board leaves out, each with its reason. A
 // test holds that every metric is on the board, in an alert, or here.
 var unshown = map[string]string{
+	"edgeguard_haproxies":                                    "that none is connected is a condition",
+	"edgeguard_haproxy_entries_total":                        "what comes of them is among the requests by source",
+	"edgeguard_haproxy_refused_total":                        "refused connections are an alarm",
 	"edgeguard_crawler_unasked_total":                        "those events are among the unknown claims",
 	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
