@@ -34,7 +34,7 @@ func (s *session) take(now time.Time) {
 // resynced takes note that HAProxy has sent all its entries; it says whether it is up
 // to date itself. It needs the lock.
 func (s *session) resynced(whole bool) {
-	s.out.confirms++
+	s.out.confirms = min(s.out.confirms+1, mostConfirms)
 	s.checks.whole, s.figures.Learned = true, s.figures.Learned || whole
 	s.tally.Resynced(whole)
 }

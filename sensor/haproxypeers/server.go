@@ -34,6 +34,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards what is below
 	sessions map[string]*session
+	hellos   often
 	past     Stats // without those that are connected
 }
 
@@ -153,11 +154,20 @@ func (s *Server) refuse(c net.Conn, why error) error {
 	return why
 }
 
-var errFull = fmt.Errorf("more than %d HAProxies", MaxHAProxies)
+var (
+	errFull  = fmt.Errorf("more than %d HAProxies", MaxHAProxies)
+	errOften = errors.New("connections come too often")
+)
 
 // join makes a connection that of its HAProxy, and ends the one before.
 func (s *Server) join(c net.Conn, hello peers.Hello) (*session, error) {
 	s.mu.Lock()
+	if !s.hellos.may(time.Now()) {
+		s.past.Refused++
+		s.mu.Unlock()
+		s.config.happened(fmt.Sprintf("HAProxy %q was turned away: connections come more often than once a second; see its log for why it does not keep them", hello.From))
+		return nil, errOften // without an answer: HAProxy tries again
+	}
 	before := s.sessions[hello.From]
 	if before == nil && len(s.sessions) == MaxHAProxies {
 		s.past.Refused++

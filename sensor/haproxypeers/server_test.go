@@ -578,3 +578,56 @@ func TestCounting(t *testing.T) {
 		}
 	})
 }
+
+// Who may speak as HAProxy asks for everything all the time, and says that he sent
+// everything: he is taught once a second, and what is written for him has a bound.
+func TestEndlessResyncs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		x := newTrial(t, Config{Blocks: []peers.Definition{blocks}, Follow: func(string) Follower { return f }})
+		h := x.ha("ha1", 7)
+		h.settle()
+		h.take()
+		for range 40 { // for 1.6 s
+			h.send(bytes.Repeat([]byte{0, 0, 0, 1}, 1000)) // resync request, resync finished
+			h.settle()
+		}
+		n := map[peers.Kind]int{}
+		for _, k := range h.kinds() {
+			n[k]++
+		}
+		if got := n[peers.ResyncFinished]; got != 2 {
+			t.Errorf("all was taught %d times", got)
+		}
+		if got := n[peers.ResyncConfirm]; got < 40 || got > 2*40*mostConfirms {
+			t.Errorf("%d ends of resyncs were confirmed", got)
+		}
+		time.Sleep(resyncEvery)
+		synctest.Wait()
+		if !slices.Contains(h.kinds(), peers.ResyncFinished) {
+			t.Error("the last request is not answered")
+		}
+	})
+}
+
+// Who may speak as HAProxy connects without end: the log has a bound. One that comes later
+// is served.
+func TestEndlessConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTrial(t, Config{})
+		for i := range 10 * atOnce {
+			_ = x.connect(hello("ha1", i+1)).conn.Close()
+		}
+		synctest.Wait()
+		x.mu.Lock()
+		lines, happened := len(x.log), len(x.happened)
+		x.mu.Unlock()
+		if lines > 2*atOnce || happened == 0 {
+			t.Errorf("%d lines of the log, %d times reported", lines, happened)
+		}
+		time.Sleep(oneEvery)
+		if h := x.ha("ha1", 10000); h.gone() {
+			t.Error("it was turned away a second later")
+		}
+	})
+}

@@ -55,6 +55,10 @@ type session struct {
 	figures link.HAProxy
 }
 
+// mostConfirms bounds the answers to ends of resyncs that are written together. HAProxy
+// is asked for a resync once a second at most.
+const mostConfirms = 16
+
 // outgoing is what the reader leaves for the writer.
 type outgoing struct {
 	acks     map[uint64]uint32 // the last update of each table

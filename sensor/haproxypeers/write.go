@@ -11,6 +11,10 @@ import (
 // reads slowly has writeFor for each such part.
 const takeAtOnce = 4096
 
+// resyncEvery is the shortest time between two answers to requests for everything. HAProxy
+// asks once on a connection; who asks all the time would have all blocks written as often.
+const resyncEvery = time.Second
+
 // askAfter is how long a new connection is given for HAProxy's own request for a resync.
 // It is answered first: until then HAProxy says that its tables may not be whole, and what
 // it counts meanwhile could not be told from what it had.
@@ -24,6 +28,8 @@ type writer struct {
 	table   int       // the one that the last entries were of, -1 for none
 	ids     []uint32  // the last update of each table
 	written time.Time // when something was
+	resync  bool      // HAProxy asks for everything, which it is not taught yet
+	again   time.Time // when that may be, for what it asked for last
 	ask     time.Time // when to ask HAProxy for its tables at the latest; zero: it was asked
 }
 
@@ -66,17 +72,20 @@ func (w *writer) round(now time.Time) (wait time.Duration, err error) {
 	for table, id := range out.acks {
 		w.buf = peers.AppendAcknowledge(w.buf, table, id)
 	}
-	if out.resync {
+	w.resync = w.resync || out.resync
+	all := w.resync && !time.Now().Before(w.again)
+	if all {
 		w.follower.Again()
+		w.resync, w.again = false, time.Now().Add(resyncEvery)
 	}
 	next, err := w.teach(now)
 	if err != nil {
 		return 0, err
 	}
-	if out.resync {
+	if all {
 		w.buf = peers.AppendControl(w.buf, peers.ResyncFinished)
 	}
-	if first := !w.ask.IsZero() && (out.resync || !time.Now().Before(w.ask)); first || out.ask {
+	if first := !w.ask.IsZero() && (all || !time.Now().Before(w.ask)); first || out.ask {
 		w.buf, w.ask = peers.AppendControl(w.buf, peers.ResyncRequest), time.Time{}
 	}
 	silent := time.Since(w.written)
@@ -89,6 +98,9 @@ func (w *writer) round(now time.Time) (wait time.Duration, err error) {
 	wait = heartbeatEvery - silent
 	if !next.IsZero() {
 		wait = min(wait, max(next.Sub(now), 0))
+	}
+	if w.resync {
+		wait = min(wait, max(time.Until(w.again), 0))
 	}
 	if !w.ask.IsZero() {
 		wait = min(wait, max(time.Until(w.ask), 0))
