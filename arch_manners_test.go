@@ -25,7 +25,7 @@ var modules = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/edgeguard", "cmd/edgeguard/blocks", "cmd/edgeguard/check", "cmd/edgeguard/complete", "cmd/edgeguard/console", "cmd/edgeguard/doctor", "cmd/edgeguard/enforce", "cmd/edgeguard/overlay", "cmd/edgeguard/fleet", "cmd/edgeguard/lists", "cmd/edgeguard/observe", "cmd/edgeguard/presets", "cmd/edgeguard/setup", "cmd/edgeguard/snippets/command"},
 	"github.com/spf13/pflag":              {"cmd/edgeguard"},
 	"github.com/valyala/fasthttp":         {"sensor/httpauth"},
-	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "enforce/nftables", "internal/lobby", "internal/unixsocket", "node"},
+	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "enforce/nftables", "haproxy/access", "internal/lobby", "internal/unixsocket", "node"},
 	"golang.org/x/term":                   {"cmd/edgeguard"},
 }
 

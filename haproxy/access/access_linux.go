@@ -4,9 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // The parts of an access list as the kernel reads it, in the order that it requires.
@@ -32,7 +36,12 @@ func admit(path string, uid int) error {
 		list = binary.LittleEndian.AppendUint16(list, e.may)
 		list = binary.LittleEndian.AppendUint32(list, e.id)
 	}
-	err := syscall.Setxattr(path, "system.posix_acl_access", list, 0)
+	// A link is not followed: where others may write to the folder, one may have taken the
+	// place of the socket.
+	err := unix.Lsetxattr(path, "system.posix_acl_access", list, 0)
+	if info, _ := os.Lstat(path); info != nil && info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("another file has taken the place of the socket %s: choose a folder to which only edgeguard and root may write", path)
+	}
 	if errors.Is(err, syscall.EOPNOTSUPP) {
 		return fmt.Errorf("the file system of %s has no access lists, so that no one user can be admitted: choose a path in /run, or use TLS", filepath.Dir(path))
 	}

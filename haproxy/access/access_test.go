@@ -150,6 +150,30 @@ func TestOwnUser(t *testing.T) {
 	}
 }
 
+// Where others may write to the folder, a link may take the place of the socket before its
+// access list is set. The file that it leads to stays closed.
+func TestLinkInPlaceOfTheSocket(t *testing.T) {
+	l, err := unixsocket.Listen(filepath.Join(t.TempDir(), "s"), unixsocket.Access{Mode: 0o600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	path := l.Addr().String()
+	secret := path + ".secret"
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(path), os.Symlink(secret, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Door{User: strconv.Itoa(haproxy)}).Open(l); err == nil || !strings.Contains(err.Error(), "choose a folder") {
+		t.Errorf("%v", err)
+	}
+	if info, err := os.Stat(secret); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file has mode %v, %v", info.Mode(), err)
+	}
+}
+
 func TestUnknownUser(t *testing.T) {
 	l, err := unixsocket.Listen(filepath.Join(t.TempDir(), "s"), unixsocket.Access{Mode: 0o600})
 	if err != nil {

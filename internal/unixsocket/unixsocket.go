@@ -67,6 +67,15 @@ func (a Access) Give(path string) error {
 			return err
 		}
 	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket: // chmod(2) would follow a link
+		return fmt.Errorf("another file has taken the place of the socket %s: choose a folder to which only edgeguard and root may write", path)
+	case info.Mode().Perm() == a.Mode.Perm():
+		return nil
+	}
 	return os.Chmod(path, a.Mode.Perm())
 }
 

@@ -1,6 +1,7 @@
 package unixsocket
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -102,5 +103,19 @@ func TestJoin(t *testing.T) {
 	}
 	if got := Join(path); !strings.Contains(got, "mode 0600") || !strings.Contains(got, "mode 660") {
 		t.Errorf("closed to its group: %s", got)
+	}
+}
+
+// A link that has taken the place of a socket is not followed.
+func TestGiveFollowsNoLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	if err := errors.Join(os.WriteFile(path+".secret", nil, 0o600), os.Symlink(path+".secret", path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Access{Mode: 0o666}).Give(path); err == nil {
+		t.Error("no error")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
 }
