@@ -3,6 +3,7 @@ package peers
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -72,8 +73,8 @@ func parseHello(to, last string) (Hello, error) {
 		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("the hello's third line is %.40q, not a name and a process: this is not HAProxy's peers protocol", last)}
 	}
 	pid, err := strconv.Atoi(fields[1])
-	if err != nil || pid < 0 {
-		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("the hello's process is %.20q, not a number: this is not HAProxy's peers protocol", fields[1])}
+	if err != nil || pid < 0 || pid > math.MaxInt32 {
+		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("the hello's process is %.20q, not the number of one: this is not HAProxy's peers protocol", fields[1])}
 	}
 	if len(to) > MaxName || len(fields[0]) > MaxName {
 		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("a peer's name is longer than %d bytes: shorten it in HAProxy's section \"peers\"", MaxName)}

@@ -341,18 +341,19 @@ func TestHello(t *testing.T) {
 		n    int
 		err  peers.Status
 	}{
-		"HAProxy's":         {in: "HAProxyS 2.1\nedgeguard\nha1 26682 1\n\x00\x00", want: peers.Hello{To: "edgeguard", From: "ha1", PID: 26682}, n: 35},
-		"nothing yet":       {},
-		"two lines":         {in: "HAProxyS 2.1\nedgeguard\n"},
-		"half a line":       {in: "HAProxyS 2.1\nedgeguard\nha1 266"},
-		"version 3.0":       {in: "HAProxyS 3.0\n", err: peers.BadVersion},
-		"version 2.0":       {in: "HAProxyS 2.0\n", err: peers.BadVersion},
-		"HTTP":              {in: "GET / HTTP/1.1\r\n", err: peers.BadProtocol},
-		"a line too long":   {in: "HAProxyS 2.1\n" + strings.Repeat("a", 300), err: peers.BadProtocol},
-		"a name too long":   {in: "HAProxyS 2.1\n" + strings.Repeat("a", 256) + "\nha1 1 1\n", err: peers.BadProtocol},
-		"no process":        {in: "HAProxyS 2.1\nedgeguard\nha1\n", err: peers.BadProtocol},
-		"a wrong process":   {in: "HAProxyS 2.1\nedgeguard\nha1 x 1\n", err: peers.BadProtocol},
-		"a process too low": {in: "HAProxyS 2.1\nedgeguard\nha1 -1 1\n", err: peers.BadProtocol},
+		"HAProxy's":          {in: "HAProxyS 2.1\nedgeguard\nha1 26682 1\n\x00\x00", want: peers.Hello{To: "edgeguard", From: "ha1", PID: 26682}, n: 35},
+		"nothing yet":        {},
+		"two lines":          {in: "HAProxyS 2.1\nedgeguard\n"},
+		"half a line":        {in: "HAProxyS 2.1\nedgeguard\nha1 266"},
+		"version 3.0":        {in: "HAProxyS 3.0\n", err: peers.BadVersion},
+		"version 2.0":        {in: "HAProxyS 2.0\n", err: peers.BadVersion},
+		"HTTP":               {in: "GET / HTTP/1.1\r\n", err: peers.BadProtocol},
+		"a line too long":    {in: "HAProxyS 2.1\n" + strings.Repeat("a", 300), err: peers.BadProtocol},
+		"a name too long":    {in: "HAProxyS 2.1\n" + strings.Repeat("a", 256) + "\nha1 1 1\n", err: peers.BadProtocol},
+		"no process":         {in: "HAProxyS 2.1\nedgeguard\nha1\n", err: peers.BadProtocol},
+		"a wrong process":    {in: "HAProxyS 2.1\nedgeguard\nha1 x 1\n", err: peers.BadProtocol},
+		"a process too high": {in: "HAProxyS 2.1\nedgeguard\nha1 2147483648 1\n", err: peers.BadProtocol}, // the tally's state could not be read
+		"a process too low":  {in: "HAProxyS 2.1\nedgeguard\nha1 -1 1\n", err: peers.BadProtocol},
 	} {
 		got, n, err := peers.ReadHello([]byte(tt.in))
 		var refusal *peers.Refusal

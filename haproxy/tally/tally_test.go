@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -406,4 +407,13 @@ func FuzzRead(f *testing.F) {
 			l.gets(netip.AddrFrom4([4]byte{byte(i)}).String(), i, 1)
 		}
 	})
+}
+
+// The state of a HAProxy whose hello has the most that it may have can be read.
+func TestStateOfTheLongestHello(t *testing.T) {
+	tally := New(10)
+	tally.Begin(strings.Repeat("\xff", peers.MaxName), math.MaxInt32, noon)
+	if _, err := Read(tally.Append(nil, 0), 10); err != nil {
+		t.Error(err)
+	}
 }
