@@ -145,10 +145,7 @@ func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
 			table.warm = false
 		}
 	}
-	// The process before has inherited all that it ever does in its first seconds, as a
-	// rule. Without this, reloads every few minutes would have all that is counted after
-	// them be as old as the first.
-	if !inOne || src.upTo.After(src.guard.Add(lingers-handover)) {
+	if !inOne {
 		src.handed = src.upTo
 	}
 	src.pid, src.current, src.guard = pid, s, now.Add(handover)

@@ -205,25 +205,6 @@ func TestManyReloads(t *testing.T) {
 	}
 }
 
-// A HAProxy that is reloaded every minute for an hour: what a new client requests after
-// a reload is not as old as the first of the reloads.
-func TestReloadsEveryMinute(t *testing.T) {
-	tally := New(100)
-	l := know(t, tally)
-	for reload := range 60 {
-		for range 60 * 50 {
-			l.gets(a, 1, 0)
-		}
-		at := l.now
-		l = begin(t, tally, 2+reload, at)
-		got := l.gets(netip.AddrFrom4([4]byte{203, 0, 113, byte(reload)}).String(), 1, 0)
-		if len(got) != 1 || got[0].At.Before(at) {
-			t.Fatalf("after reload %d, at %v: %+v", reload+1, at, got)
-		}
-		l.Resynced(true)
-	}
-}
-
 func TestTwoOfOneName(t *testing.T) {
 	tally := New(10)
 	first := know(t, tally)
