@@ -43,6 +43,7 @@ rules: [{name: small, threshold: %[3]d, guard: 1}]
 // loopback address is never blocked.
 const nginxConfig = `
 daemon off;
+worker_shutdown_timeout 10s; # a connection that brings no request holds an old worker no longer
 %[1]s
 pid %[2]s/nginx.pid;
 error_log %[2]s/nginx.log warn;
