@@ -2,8 +2,10 @@ package admin_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +76,7 @@ func TestKernel(t *testing.T) {
 			t.Errorf("%s: seen %+v, %v", c.change, seen, err)
 		}
 	}
-	if !strings.HasPrefix(n.state.Why, "cleared by an operator") {
+	if n.state.Why != fmt.Sprintf("cleared by an operator (uid %d)", os.Getuid()) {
 		t.Errorf("paused because of %q", n.state.Why)
 	}
 	for body, field := range map[string]string{

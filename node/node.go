@@ -14,6 +14,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
@@ -185,5 +186,5 @@ func (n *Node) drain() {
 // line returns the status that systemctl shows.
 func (n *Node) line() string {
 	c := n.pipeline.Current().Config
-	return fmt.Sprintf("%s: %d rules, %d blocks", modeName(c), len(c.Rules.Rules), n.list.Len())
+	return fmt.Sprintf("%s: %s, %s", modeName(c), words.Plural(len(c.Rules.Rules), "rule", "rules"), words.Plural(n.list.Len(), "block", "blocks"))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"edgeguard/admin/access"
@@ -156,8 +155,16 @@ func (k *Kernel) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
 func (k *Kernel) Pause(w http.ResponseWriter, r *http.Request) *call.Problem {
 	by := access.CallerOf(r)
 	return k.change(w, r, "pause kernel", func(*string) (State, *call.Problem) {
-		return k.node.PauseKernel(r.Context(), strings.TrimSpace("cleared by an operator "+by.User))
+		return k.node.PauseKernel(r.Context(), clearedBy(by.User))
 	})
+}
+
+// clearedBy says who emptied the packet filter, where that is known.
+func clearedBy(user string) string {
+	if user == "" {
+		return "cleared by an operator"
+	}
+	return "cleared by an operator (" + user + ")"
 }
 
 // Resume ends a pause.

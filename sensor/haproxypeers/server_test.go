@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -443,10 +446,32 @@ func TestHAProxyDoesNotRead(t *testing.T) {
 		if s := x.server.Stats(); len(s.HAProxies) != 1 || s.HAProxies[0].Name != "ha1" {
 			t.Errorf("%+v", s)
 		}
+		if !x.logged("did not read") {
+			t.Errorf("log: %q", x.log)
+		}
 		if _, err := h.conn.Write([]byte{0, 4}); err == nil {
 			t.Error("still open")
 		}
 	})
+}
+
+// The log says in words which side ended a connection.
+func TestWhy(t *testing.T) {
+	system := func(call string, err error) error {
+		return &net.OpError{Op: call, Net: "unix", Err: os.NewSyscallError(call, err)}
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{io.EOF, "HAProxy closed"}, {system("write", syscall.EPIPE), "HAProxy closed"}, {system("read", syscall.ECONNRESET), "HAProxy closed"},
+		{context.Canceled, "edgeguard closed"}, {&net.OpError{Op: "read", Net: "unix", Err: net.ErrClosed}, "edgeguard closed"},
+		{errRetired, "it connected again"}, {errSilent, "nothing came for"},
+	} {
+		if got := why(c.err); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v: %q", c.err, got)
+		}
+	}
 }
 
 // fake is a follower whose entries a test adds.

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"edgeguard/haproxy/link"
@@ -117,10 +119,21 @@ func (s *session) end(err error) {
 		err = errRetired
 	}
 	s.mu.Unlock()
-	if errors.Is(err, io.EOF) {
-		err = errors.New("HAProxy closed the connection")
+	s.server.config.Log("HAProxy disconnected", "haproxy", s.hello.From, "pid", s.hello.PID, "why", why(err))
+}
+
+// why returns why a session ended, for the log.
+func why(err error) string {
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case slices.ContainsFunc([]error{io.EOF, io.ErrClosedPipe, syscall.EPIPE, syscall.ECONNRESET}, is):
+		return "HAProxy closed the connection"
+	case is(context.Canceled), is(net.ErrClosed):
+		return "edgeguard closed the connection: it ends, or its listener begins again"
+	case is(os.ErrDeadlineExceeded):
+		return fmt.Sprintf("HAProxy did not read for %v", writeFor)
 	}
-	s.server.config.Log("HAProxy disconnected", "haproxy", s.hello.From, "pid", s.hello.PID, "why", fmt.Sprint(err))
+	return fmt.Sprint(err)
 }
 
 // read reads until the connection ends.

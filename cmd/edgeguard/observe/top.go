@@ -147,7 +147,7 @@ func drawTop(out *bytes.Buffer, e *Program, before, now *admin.Stats, top *admin
 	fmt.Fprintf(out, "%s events/s, %s denied/s, %s would be denied/s; %s events so far\n",
 		rate(before.Events.Decided, now.Events.Decided), rate(before.Events.Denied, now.Events.Denied),
 		rate(before.Events.Shadowed, now.Events.Shadowed), words.Number(now.Events.Decided))
-	fmt.Fprintf(out, "%s blocks, %s keys in %s of %s MiB\n", words.Number(now.V4+now.V6), words.Number(now.Tables.Keys),
+	fmt.Fprintf(out, "%s, %s in %s of %s MiB\n", words.Plural(now.V4+now.V6, "block", "blocks"), words.Plural(now.Tables.Keys, "key", "keys"),
 		words.Number(now.Tables.Used>>20), words.Number(now.Tables.Limit>>20))
 	if n := uncountedSince(before, now); n > 0 {
 		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", words.Number(n)), e.Colour))
