@@ -69,6 +69,10 @@ type Runner struct {
 	allowed time.Time // no update before this time
 	size    int       // of the last whole list
 	first   sync.Once // closes tried
+	// in is what an Incremental enforcer is to have: the last whole list with the
+	// changes since. It is kept for the figures, because a change may be of an entry
+	// that is there already. What ended stays in it until the next whole list.
+	in map[netip.Prefix]struct{}
 }
 
 // New checks the config and makes a runner. Nothing happens before Run.
@@ -96,6 +100,7 @@ func New(c Config) (*Runner, error) {
 	r.incremental, _ = c.Enforcer.(Incremental)
 	if r.incremental != nil {
 		r.pending = make(map[netip.Prefix]edgeguard.Block)
+		r.in = make(map[netip.Prefix]struct{})
 	}
 	return r, nil
 }
@@ -224,6 +229,12 @@ func (r *Runner) replace(ctx context.Context, now time.Time) {
 		rest = min(rest, l.next.Sub(now))
 	}
 	r.next = time.Now().Add(rest)
+	if r.incremental != nil {
+		clear(r.in)
+		for _, e := range l.entries {
+			r.in[e.Prefix] = struct{}{}
+		}
+	}
 	r.mu.Lock()
 	r.stats.Intended, r.stats.Withheld = len(l.entries), l.withheld
 	r.mu.Unlock()
@@ -240,18 +251,23 @@ func (r *Runner) apply(ctx context.Context, now time.Time, changes map[netip.Pre
 	for prefix, b := range changes {
 		if b.Lifted || !now.Before(b.Until) || r.kernel && b.Proxied {
 			remove = append(remove, prefix)
+			delete(r.in, prefix)
 		} else {
 			add = append(add, Entry{Prefix: prefix, Until: b.Until})
+			r.in[prefix] = struct{}{}
 		}
 	}
+	r.mu.Lock()
+	r.stats.Intended = len(r.in)
+	r.mu.Unlock()
 	if err := r.incremental.Apply(ctx, now, add, remove); err != nil {
 		r.failed(ctx, err)
 		return
 	}
-	r.worked(-1)
+	r.worked(len(r.in))
 }
 
-// worked notes a success; installed is -1 where only the enforcer knows.
+// worked notes a success.
 func (r *Runner) worked(installed int) {
 	r.allowed = time.Now().Add(r.config.Every)
 	r.mu.Lock()
@@ -260,9 +276,7 @@ func (r *Runner) worked(installed int) {
 	s.Updates++
 	s.Failing = 0
 	s.LastSuccess = r.config.Now()
-	if installed >= 0 {
-		s.Installed = installed
-	}
+	s.Installed = installed
 	r.mu.Unlock()
 	if after > 0 {
 		r.config.Log.Info("enforcer works again", "enforcer", r.config.Name, "failures", after)

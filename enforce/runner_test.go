@@ -284,6 +284,48 @@ func TestIncremental(t *testing.T) {
 	})
 }
 
+// The figures of an incremental enforcer have what Apply installed, each prefix once, and
+// not what it could not.
+func TestIncrementalFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Second)
+		var broken atomic.Bool
+		f.answer = func(context.Context, int) error {
+			if broken.Load() {
+				return errors.New("batch refused")
+			}
+			return nil
+		}
+		b, r := running(t, fakeKernel{f}, Config{})
+		want := func(when string, intended, installed int) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if s := r.Stats(); s.Intended != intended || s.Installed != installed {
+				t.Errorf("%s: %d intended and %d installed, want %d and %d", when, s.Intended, s.Installed, intended, installed)
+			}
+		}
+		want("at first", 0, 0)
+		b.put(block("192.0.2.1/32", in(time.Hour)), block("192.0.2.2/32", in(time.Hour)), block("2001:db8::/64", in(time.Hour)))
+		want("three blocks", 3, 3)
+		b.put(block("192.0.2.2/32", in(2*time.Hour)))
+		want("one lasts longer", 3, 3)
+		b.lift("192.0.2.1/32")
+		b.lift("203.0.113.1/32") // it was not there
+		want("one lifted", 2, 2)
+		r.Refresh()
+		want("the whole list", 2, 2)
+		b.lift("2001:db8::/64")
+		want("one of the whole list lifted", 1, 1)
+		broken.Store(true)
+		b.put(block("192.0.2.3/32", in(time.Hour)))
+		want("refused", 2, 1)
+		broken.Store(false)
+		time.Sleep(time.Minute)
+		want("works again", 2, 2)
+	})
+}
+
 // TestFailedChangesAreReplaced: after an error nobody knows what is installed.
 func TestFailedChangesAreReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,12 +4,13 @@ import "time"
 
 // Stats is an enforcer's state.
 type Stats struct {
-	// Intended is how many entries the last whole list had; Withheld how many
-	// blocks were left out of it, because they were learned from behind a
-	// proxy and the enforcer works in the kernel.
+	// Intended is how many entries the last whole list had, with the changes that an
+	// Incremental enforcer was sent since; Withheld how many blocks were left out of
+	// the list, because they were learned from behind a proxy and the enforcer works
+	// in the kernel.
 	Intended, Withheld int
-	// Installed is how many entries the last whole list had that was
-	// installed. It differs from Intended while an enforcer fails.
+	// Installed is Intended after the last update that worked. It differs while an
+	// enforcer fails.
 	Installed int
 	// Pending is how many changes wait for an Incremental enforcer. Behind
 	// says that anything waits: a change, a whole list, a failure to fix.
