@@ -88,10 +88,10 @@ func TestReleaseListsOfAThief(t *testing.T) {
 	write("nginx", "#!/bin/sh\nexec sleep 600\n") // a pipe in place of the list
 	write("edgeguard", `#!/bin/sh
 if [ "$1" = enforce ]; then
-	[ "$*" = "enforce clear --all" ] && echo "cleared: the kernel has no table x of edgeguard's, by $(id -un)"
+	[ "$*" = "enforce clear --all" ] && echo "cleared: the kernel no longer has edgeguard's table x, by $(id -un)"
 	exit
 fi
-echo left nftables x: of the kernel
+[ "$*" = "lists empty --no-tables" ] || echo "left nftables x: by $*"
 id -un
 (: </dev/tty) 2>/dev/null && echo it has a terminal
 [ ! -t 0 ] && [ ! -t 1 ] && [ ! -t 2 ] || echo it is at a terminal

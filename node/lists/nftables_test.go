@@ -122,6 +122,10 @@ func TestTable(t *testing.T) {
 		owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 		return err == nil && len(owned) == 0
 	})
+	gone := Owned(with)
+	if err := Empty(t.Context(), time.Now(), &gone[0]); err != nil {
+		t.Errorf("a table that is gone already: %v", err)
+	}
 	nft(t, "add", "table", "inet", "edgeguard")
 	second.Settle(t.Context(), with)
 	eventually(t, "the alarm about another's table", func() bool {

@@ -59,7 +59,7 @@ func tableList(n *enforcers.NFTables) listOf {
 
 // Empty empties a recorded list: of a table, nothing is left.
 func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
-	if o.Format == tableFormat {
+	if IsTable(o) {
 		return nftables.Clear(ctx, o.Name)
 	}
 	return o.Empty(ctx, now)
@@ -69,8 +69,11 @@ func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 // without asking the program that holds it.
 func Gone(o *enforce.Owned) bool {
 	_, err := os.Lstat(o.Path)
-	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && o.Format != tableFormat
+	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && !IsTable(o)
 }
+
+// IsTable reports whether a recorded list is a table of the kernel's packet filter.
+func IsTable(o *enforce.Owned) bool { return o.Format == tableFormat }
 
 // fileList returns a list in a file or in HAProxy; err is what is wrong with its
 // settings.

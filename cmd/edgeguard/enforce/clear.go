@@ -138,7 +138,7 @@ func (a *asking) cleared(done *cleared) {
 		return
 	}
 	for _, table := range done.Deleted {
-		fmt.Fprintf(a.Stdout, "cleared: the kernel has no table %s of edgeguard's\n", safetext.Strip(table))
+		fmt.Fprintf(a.Stdout, "cleared: the kernel no longer has edgeguard's table %s\n", safetext.Strip(table))
 	}
 	switch {
 	case len(done.Deleted) == 0:

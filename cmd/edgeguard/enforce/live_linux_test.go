@@ -201,7 +201,7 @@ func TestClear(t *testing.T) {
 	h.must("enforce", "resume")
 	h.until("the kernel drops again", h.drops)
 	h.node.Kill()
-	if out := h.must("enforce", "clear"); !strings.Contains(out, "cleared: the kernel has no table edgeguard") || h.drops() {
+	if out := h.must("enforce", "clear"); !strings.Contains(out, "cleared: the kernel no longer has edgeguard's table edgeguard") || h.drops() {
 		t.Errorf("without a node: %s; the kernel has %s", out, h.elements())
 	}
 	h.start()

@@ -44,36 +44,40 @@ func Command(e *Env) *cobra.Command {
 
 func emptyCommand(e *Env) *cobra.Command {
 	var configFile, state string
+	var noTables bool
 	c := &cobra.Command{
-		Use:   "empty [--config FILE] [--state FOLDER]",
+		Use:   "empty [--config FILE] [--state FOLDER] [--no-tables]",
 		Short: "Empty the lists of a node that has ended for good",
 		Long: `empty removes every address from the lists that this host's node wrote, so that no
 address stays blocked by a list that nothing updates. The files stay, because a proxy
 does not start without a file that it includes. Removing the package runs it. Run it
 as the user that serves, after the node has ended: lists of a running node are left
 alone. So are lists with on_remove: keep, and files that another program has changed.
+A table of the kernel's packet filter is deleted: where edgeguard enforce clear --all
+of root has done that, --no-tables passes it over, and requires no right.
 A config with errors is no obstacle: the state folder has a record of the lists.`,
 		Example: `  systemctl stop edgeguard
   sudo -u edgeguard edgeguard lists empty`,
 		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return empty(c.Context(), e, configFile, state)
+			return empty(c.Context(), e, configFile, state, noTables)
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default /etc/edgeguard/edgeguard.yaml if it is there)")
 	c.Flags().StringVar(&state, "state", "", "state `FOLDER` of the node, instead of the config's")
+	c.Flags().BoolVar(&noTables, "no-tables", false, "pass over tables of the kernel's packet filter")
 	return c
 }
 
 // empty empties what it finds, and prints a line for each list.
-func empty(ctx context.Context, e *Env, configFile, state string) error {
+func empty(ctx context.Context, e *Env, configFile, state string, noTables bool) error {
 	owned, problems := find(e.Load, configFile, state)
 	for _, problem := range problems {
 		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", safetext.Lines(problem.Error()))
 	}
 	left := len(problems)
 	for _, o := range owned {
-		if lists.Gone(&o) {
+		if lists.Gone(&o) || noTables && lists.IsTable(&o) {
 			continue // nothing was written there, or it was deleted
 		}
 		path := safetext.Strip(o.Path)
