@@ -23,6 +23,11 @@ type Listener struct {
 	Counted   uint64 `json:"counted"`
 	Uncounted uint64 `json:"uncounted"`
 	Late      uint64 `json:"late"`
+	// Requests are the least that made what was Counted: a request may be a step of
+	// several counters, so that of each entry the counter with the most steps is
+	// taken. LastCounted is when something was counted last.
+	Requests    uint64    `json:"requests"`
+	LastCounted time.Time `json:"last_counted,omitzero"`
 	// Taught are the entries that HAProxies were sent.
 	Taught uint64 `json:"taught"`
 }
@@ -41,5 +46,8 @@ type HAProxy struct {
 	Counted   uint64   `json:"counted"`
 	Uncounted uint64   `json:"uncounted"`
 	Late      uint64   `json:"late"`
+	Requests  uint64   `json:"requests"`
 	Taught    uint64   `json:"taught"`
+	// LastCounted is when something was counted last.
+	LastCounted time.Time `json:"last_counted,omitzero"`
 }

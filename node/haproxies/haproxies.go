@@ -111,7 +111,7 @@ func (l *Listener) Report(to *admin.Stats) {
 	s.Address, s.Count, s.Enforce = l.address, l.config.Count, l.config.Enforce
 	to.HAProxies = append(to.HAProxies, s)
 	if s.Count {
-		to.Sources = append(to.Sources, admin.Source{Name: l.source(), Events: s.Counted})
+		to.Sources = append(to.Sources, admin.Source{Name: l.source(), Events: s.Requests})
 	}
 }
 

@@ -25,7 +25,9 @@ func (s *session) take(now time.Time) {
 	s.figures.Updates++
 	s.out.acks[s.update.Table.ID] = s.update.ID
 	if s.update.Table == s.checks.counts {
+		before := len(s.increases)
 		s.increases = s.tally.Add(&s.update, s.increases)
+		s.requests += mostOf(s.increases[before:])
 	} else if table, value, ok := s.checks.taught(&s.update); ok {
 		s.follower.Holds(now, table, s.update.Addr(), value)
 	}
@@ -45,6 +47,11 @@ func (s *session) count(now time.Time) {
 		return
 	}
 	late, known := s.counter(now, s.server.config.Table, s.increases)
+	if known {
+		s.figures.Requests += s.requests
+		s.figures.LastCounted = now
+	}
+	s.requests = 0
 	for _, in := range s.increases {
 		if known {
 			s.figures.Counted += uint64(in.N)
@@ -54,4 +61,13 @@ func (s *session) count(now time.Time) {
 	}
 	s.figures.Late += late
 	s.increases = s.increases[:0]
+}
+
+// mostOf returns the most steps of a counter in an entry: so many requests made it at
+// least, since one request may be a step of each counter.
+func mostOf(increases []tally.Increase) (most uint64) {
+	for _, in := range increases {
+		most = max(most, uint64(in.N))
+	}
+	return most
 }

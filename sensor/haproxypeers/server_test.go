@@ -598,7 +598,7 @@ func TestCounting(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("counted %v, want %v", got, want)
 		}
-		if s := x.server.Stats(); s.Counted != 5 || s.Uncounted != 0 {
+		if s := x.server.Stats(); s.Counted != 5 || s.Uncounted != 0 || s.Requests != 4 || s.LastCounted.IsZero() {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -45,8 +45,10 @@ type session struct {
 	checks checks
 	update peers.Update
 	tally  *tally.Session
-	// What was read adds increases, which counter is called with.
+	// What was read adds increases, which counter is called with; at least so many
+	// requests made them.
 	increases []tally.Increase
+	requests  uint64
 	counter   Counter
 
 	wake chan struct{} // has room for one

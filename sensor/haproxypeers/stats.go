@@ -34,7 +34,11 @@ func add(l *link.Listener, h *link.HAProxy) {
 	l.Counted += h.Counted
 	l.Uncounted += h.Uncounted
 	l.Late += h.Late
+	l.Requests += h.Requests
 	l.Taught += h.Taught
+	if l.LastCounted.Before(h.LastCounted) {
+		l.LastCounted = h.LastCounted
+	}
 }
 
 func (s *session) stats() link.HAProxy {

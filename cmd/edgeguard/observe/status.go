@@ -196,6 +196,11 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 				row = append(row[:2], some(l.Skipped), some(l.Lost), some(uint64(max(0, l.Behind))), instant(l.Last))
 			}
 		}
+		for i := range s.HAProxies {
+			if l := &s.HAProxies[i]; source.Name == "haproxy "+l.Address {
+				row[5] = instant(l.LastCounted)
+			}
+		}
 		t.Row(row...)
 	}
 	fmt.Fprintln(out)
