@@ -234,3 +234,31 @@ func TestClear(t *testing.T) {
 		t.Errorf("status without a node: %v, %s", err, out)
 	}
 }
+
+// An address that is blocked in the kernel passes again when it is allowed: by the config
+// and a reload, or by hand. A block around it stays in force for the others.
+func TestAllowed(t *testing.T) {
+	h := newHost(t)
+	h.must("allow", "add", "192.0.2.7", "--for", "1h")
+	h.until("the allowance is in the kernel", func() bool { return !h.drops() })
+	h.must("allow", "remove", "192.0.2.7")
+	h.must("blocks", "add", "192.0.2.7", "--for", "1h")
+	h.must("blocks", "add", "198.51.100.0/30", "--for", "1h")
+	ruleset := func() string { out, _ := h.inside("nft", "list", "table", "inet", "edgeguard"); return out }
+	h.until("both blocks are in the kernel", func() bool { return h.drops() && strings.Contains(ruleset(), "198.51.100.0 timeout") })
+	allow := func(list string) {
+		t.Helper()
+		text := strings.Replace(hostConfig, "$DIR", h.node.Folder, -1)
+		if err := os.WriteFile(h.node.Path("config.yaml"), []byte(strings.TrimSuffix(text, "}")+", allowlist: ["+list+"]}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.must("reload")
+	}
+	allow("192.0.2.7, 198.51.100.1")
+	h.until("the allowlist is in the kernel", func() bool {
+		return !h.drops() && strings.Contains(h.elements(), "198.51.100.0 ") && strings.Contains(ruleset(), "198.51.100.2 ")
+	})
+	if text := ruleset(); strings.Contains(text, "198.51.100.1 ") {
+		t.Errorf("an allowed address in a blocked prefix is dropped:\n%s", text)
+	}
+}
