@@ -25,6 +25,7 @@ type Session struct {
 	pace       pace
 	asked      time.Time
 	dump       bool // a resync was asked for and has not ended
+	upToDate   bool // HAProxy was, when a resync ended: one that begins now has all its keys
 	definition *peers.Definition
 	table      *table
 	at         int
@@ -48,7 +49,7 @@ func (s *Session) Round(now time.Time, bytes int) {
 	}
 	s.pace.round(now, bytes, s.dump)
 	src.upTo = s.pace.upTo()
-	if !now.Before(src.guard) {
+	if !src.inHandover() {
 		for _, t := range src.tables {
 			t.settle()
 		}
@@ -112,7 +113,7 @@ func (s *Session) turn(d *peers.Definition) bool {
 		at, columns := d.Place(peers.GPC)
 		s.definition, s.at, s.table = d, at, nil
 		if columns > 0 {
-			s.table = s.source.table(d, columns, s.pace.last)
+			s.table = s.source.table(d, columns)
 		}
 	}
 	return s.table != nil
@@ -128,23 +129,34 @@ func (s *Session) isOld(u *peers.Update) bool {
 	return changed.Before(s.pace.stamp.Add(-slack))
 }
 
-// Resynced notes that a resync has ended. It is whole unless HAProxy said that it is
-// not up to date itself.
-func (s *Session) Resynced(whole bool) {
+// Resynced notes that a resync has ended, and reports whether all keys that HAProxy had
+// are known. The first of a connection that is whole, for HAProxy says at its end that
+// it is up to date, may lack what the process before taught in the middle of it. So
+// where a table is new, another one is needed.
+func (s *Session) Resynced(whole bool) (learned bool) {
 	src := s.source
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	if src.current != s {
-		return
+		return false
 	}
 	s.dump = false
 	if !whole {
-		return
+		return false
 	}
+	learned = true
 	for _, t := range src.tables {
-		t.warm = true
-		t.resynced()
+		if s.upToDate {
+			t.warm = true
+			t.resynced()
+		}
+		learned = learned && t.warm
 	}
+	if !s.upToDate && !learned {
+		s.asked = time.Time{} // ask at once
+	}
+	s.upToDate = true
+	return learned
 }
 
 // Ask reports whether HAProxy is to be asked for a resync, and notes that it is. It

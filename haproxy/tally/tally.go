@@ -131,13 +131,27 @@ func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
 		s.doubled = true
 		return s
 	}
+	src.replace(pid, now)
+	src.current = s
+	s.pace = pace{last: now, held: src.upTo, stamp: src.upTo, release: now.Add(slowest)}
+	return s
+}
+
+// replace begins a handover if the process is another one. Where a process has the
+// number of the one before, the connection broke, or it was started again in a
+// container: then the one before has ended, and cannot teach it anything.
+func (src *source) replace(pid int, now time.Time) {
+	inOne := src.inHandover()
 	if src.pid != pid && src.pid != 0 {
 		src.retired = append(src.retired, retired{src.pid, now})
 		src.retired = src.retired[max(0, len(src.retired)-pids):]
 	}
-	inOne := now.Before(src.guard)
 	for _, table := range src.tables {
-		table.begin(inOne)
+		if src.pid == pid {
+			table.ask()
+		} else {
+			table.begin(inOne)
+		}
 	}
 	if src.upTo.IsZero() || src.upTo.After(now) { // or the clock was set back: how long the gap is, is not known
 		src.upTo = now
@@ -148,10 +162,10 @@ func (t *Tally) Begin(haproxy string, pid int, now time.Time) *Session {
 	if !inOne {
 		src.handed = src.upTo
 	}
-	src.pid, src.current, src.guard = pid, s, now.Add(handover)
+	if src.pid != pid {
+		src.pid, src.guard = pid, now.Add(handover)
+	}
 	src.linger = now.Add(lingers)
-	s.pace = pace{last: now, held: src.upTo, stamp: src.upTo, release: now.Add(slowest)}
-	return s
 }
 
 func (t *Tally) source(haproxy string, now time.Time) *source {
@@ -214,8 +228,12 @@ func (src *source) hasRetired(pid int, now time.Time) bool {
 	return false
 }
 
+// inHandover reports whether a counter may still change to what another process
+// counted: also after the handover's time, until all that was sent in it has been read.
+func (src *source) inHandover() bool { return src.upTo.Before(src.guard) }
+
 // table returns the table of a definition, an empty one at first.
-func (src *source) table(d *peers.Definition, columns int, now time.Time) *table {
+func (src *source) table(d *peers.Definition, columns int) *table {
 	t := src.tables[d.Name]
 	if t == nil || t.columns != columns {
 		if t == nil && len(src.tables) >= tablesOfOne {
@@ -225,7 +243,7 @@ func (src *source) table(d *peers.Definition, columns int, now time.Time) *table
 		if t != nil {
 			src.space.give(map[string]*table{d.Name: t})
 		}
-		t = newTable(columns, src.keys, src.space, now.Before(src.guard))
+		t = newTable(columns, src.keys, src.space, src.inHandover())
 		src.tables[d.Name] = t
 	}
 	return t

@@ -33,8 +33,18 @@ func begin(t *testing.T, tally *Tally, pid int, now time.Time) *line {
 func know(t *testing.T, tally *Tally) *line {
 	l := begin(t, tally, 1, noon)
 	l.Round(noon, 2)
-	l.Resynced(true)
+	if l.Resynced(true) || !l.Ask(noon) || !l.Resynced(true) {
+		t.Fatal("the second of two resyncs does not show all keys")
+	}
 	return l
+}
+
+// later lets time pass, after which nothing is left to be read.
+func (l *line) later(d time.Duration) {
+	for _, d := range []time.Duration{d, 20 * time.Millisecond} {
+		l.now = l.now.Add(d)
+		l.Round(l.now, 2)
+	}
 }
 
 // gets is a read with one update. It returns what that adds.
@@ -74,7 +84,7 @@ func TestIncreases(t *testing.T) {
 	l.adds([]uint32{0, 0}, a, 1, 0)
 	l.adds([]uint32{4, 2}, a, 5, 2)
 	l.adds([]uint32{0, 9}, b, 2, 10)
-	l.now = l.now.Add(handover)
+	l.later(handover)
 	l.adds([]uint32{2, 1}, a, 2, 1) // HAProxy forgot the key: all is new
 	l.adds([]uint32{1, 5}, b, 1, 5)
 }
@@ -148,14 +158,23 @@ func TestFirstSightIsABaseline(t *testing.T) {
 		t.Error("a resync that was not whole is not asked for once again")
 	}
 	l.adds([]uint32{0, 0}, a, 5001, 0)
-	l.Resynced(true)
+	if l.Resynced(true) {
+		t.Error("all keys are known, and some may have been inherited in the middle of the resync")
+	}
+	l.adds([]uint32{0, 0}, "192.0.2.77", 70, 0)
+	if !l.Ask(l.now.Add(again)) {
+		t.Error("another resync is not asked for at once")
+	}
+	if !l.Resynced(true) {
+		t.Error("not all keys are known")
+	}
 	if l.Ask(l.now.Add(time.Hour)) {
 		t.Error("a resync is asked for without a reason")
 	}
 	l.adds([]uint32{1, 1}, a, 5002, 1)
 	l.adds([]uint32{2, 0}, "192.0.2.9", 2, 0)
-	if got := tally.Stats("ha1"); got.Baseline != 5011 || got.Keys != 3 {
-		t.Errorf("%+v, want a baseline of 5011 and 3 keys", got)
+	if got := tally.Stats("ha1"); got.Baseline != 5081 || got.Keys != 4 {
+		t.Errorf("%+v, want a baseline of 5081 and 4 keys", got)
 	}
 }
 
@@ -165,7 +184,8 @@ func TestReload(t *testing.T) {
 	old := know(t, tally)
 	old.adds([]uint32{500, 10}, a, 500, 10)
 	old.adds([]uint32{3, 0}, b, 3, 0)
-	heir := begin(t, tally, 2, old.now.Add(handover))
+	old.later(handover)
+	heir := begin(t, tally, 2, old.now)
 	old.adds([]uint32{0, 0}, a, 501, 10) // the heir will have it
 	heir.adds([]uint32{4, 1}, a, 4, 1)
 	heir.adds([]uint32{1, 0}, a, 5, 1)
@@ -177,6 +197,35 @@ func TestReload(t *testing.T) {
 	heir.adds([]uint32{1, 0}, b, 4, 0)
 	heir.adds([]uint32{0, 0}, b, 3, 0) // inherited now
 	heir.adds([]uint32{1, 0}, b, 4, 0)
+}
+
+// What a process inherits while nothing is read is not counted again, however long that
+// takes.
+func TestHandoverThatNobodyRead(t *testing.T) {
+	tally := New(10)
+	old := know(t, tally)
+	old.adds([]uint32{9, 5}, a, 9, 5)
+	old.later(handover)
+	heir := begin(t, tally, 2, old.now)
+	heir.adds([]uint32{2, 0}, a, 2, 0)
+	again := begin(t, tally, 2, heir.now.Add(2*handover))
+	again.adds([]uint32{23, 13}, a, 34, 18) // 9 and 5 were inherited, and 2 overwritten
+}
+
+// A process that connects again teaches nothing that it had not taught: what it counts
+// then is not taken for older than the gap.
+func TestSameProcessAgain(t *testing.T) {
+	tally := New(10)
+	l := know(t, tally)
+	l.later(handover)
+	for range 10 { // each within the time of a handover
+		left := l.now
+		l = begin(t, tally, 1, left.Add(time.Minute))
+		l.later(time.Second)
+		if got := l.gets(b, uint64(l.now.Sub(noon).Seconds()), 0); len(got) != 1 || got[0].At.Before(left) {
+			t.Fatalf("%+v, want nothing before %v", got, left)
+		}
+	}
 }
 
 // Each of many reloads loses at most what the heir counted before it inherited.
@@ -234,7 +283,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d clipped", got)
 	}
 	l.adds([]uint32{most, most}, a, math.MaxUint64, 1<<32-1)
-	l.now = l.now.Add(handover)
+	l.later(handover)
 	l.adds([]uint32{4, 5}, a, 4, 5) // wrapped, or forgotten by HAProxy
 	for i := range 2 * Sources {
 		tally.Begin(string(rune('A'+i)), 1, noon.Add(time.Duration(i)))
@@ -262,6 +311,7 @@ func TestManyNames(t *testing.T) {
 		s := tally.Begin(name, 1, now)
 		s.Define(counts)
 		s.Round(now, 2)
+		s.Resynced(true)
 		s.Resynced(true)
 		u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 1+columns)}
 		for i := range keys + 1 {
@@ -315,7 +365,7 @@ func TestDroppedKeys(t *testing.T) {
 		t.Error("a resync is not asked for in time")
 	}
 	l.Resynced(true)
-	l.now = l.now.Add(handover)
+	l.later(handover)
 	l.adds([]uint32{5, 1}, a, 5, 1)
 }
 
@@ -337,6 +387,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 func BenchmarkAdd(bench *testing.B) {
 	s := New(100_000).Begin("ha1", 1, noon)
 	s.Define(counts)
+	s.Resynced(true)
 	s.Resynced(true)
 	u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 3)}
 	var into []Increase

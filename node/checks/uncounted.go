@@ -219,5 +219,5 @@ var fixes = [edgeguard.Reasons]string{
 	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
 	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file",
-	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, and the window of a rule was over when it returned: a restart or a reload must take less",
+	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, or HAProxy was reloaded again and again, and the window of a rule was over: restart edgeguard in less time, and reload HAProxy less often",
 }

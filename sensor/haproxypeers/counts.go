@@ -37,8 +37,8 @@ func (s *session) take(now time.Time) {
 // to date itself. It needs the lock.
 func (s *session) resynced(whole bool) {
 	s.out.confirms = min(s.out.confirms+1, mostConfirms)
-	s.checks.whole, s.figures.Learned = true, s.figures.Learned || whole
-	s.tally.Resynced(whole)
+	learned := s.tally.Resynced(whole)
+	s.checks.whole, s.figures.Learned = true, s.figures.Learned || learned
 }
 
 // count counts what was read. It needs the lock.

@@ -584,6 +584,8 @@ func TestCounting(t *testing.T) {
 		first := append(peers.AppendDefinition(nil, &counts), counted(&counts, 1, "192.0.2.1", 100, 7)...)
 		h.send(peers.AppendControl(first, peers.ResyncFinished))
 		h.settle()
+		h.control(peers.ResyncFinished) // a second one is asked for: see tally.Session.Resynced
+		h.settle()
 		h.send(counted(&counts, 2, "192.0.2.1", 103, 7))
 		h.send(counted(&counts, 3, "2001:db8::", 1, 1))
 		h.settle()
