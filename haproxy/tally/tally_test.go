@@ -221,6 +221,7 @@ func TestSameProcessAgain(t *testing.T) {
 	for range 10 { // each within the time of a handover
 		left := l.now
 		l = begin(t, tally, 1, left.Add(time.Minute))
+		l.Resynced(true)
 		l.later(time.Second)
 		if got := l.gets(b, uint64(l.now.Sub(noon).Seconds()), 0); len(got) != 1 || got[0].At.Before(left) {
 			t.Fatalf("%+v, want nothing before %v", got, left)
