@@ -101,6 +101,7 @@ rules: [{name: all, threshold: 10000}]
 			session.Round(u.clock.Now(), 100)
 			count(u.clock.Now(), u.pipeline.Current().Columns.Table(), session.Add(counterOf(addr, value), nil))
 			session.Resynced(true)
+			session.Resynced(true) // nothing was inherited in the middle of this one
 		}
 	}
 	u := newNode(t, t.TempDir(), rules)
