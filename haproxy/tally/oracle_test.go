@@ -10,9 +10,6 @@ import (
 	"edgeguard/haproxy/peers"
 )
 
-// runs is how many random runs of each kind there are.
-const runs = 60
-
 const columns = 2
 
 var counts = &peers.Definition{ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Expire: 10 * time.Minute,

@@ -1,0 +1,7 @@
+//go:build race
+
+package tally
+
+// runs is how many random runs of each kind there are: one goroutine uses a session,
+// and the race detector takes ten times as long.
+const runs = 6
