@@ -181,6 +181,7 @@ var floors = map[string]floor{
 	"node/supervisor":           {imports: []string{"admin", "node/alarm"}},
 	"node/sockets":              {imports: []string{"internal/unixsocket"}},
 	"node/lists":                {imports: []string{"", "admin", "blocklist", "config", "config/enforcers", "enforce", "enforce/nftables", "enforce/sshpeers", "enforce/trial", "node/alarm", "node/kernel", "node/supervisor"}},
+	"node/neighbours":           {imports: []string{"admin", "config", "node/supervisor"}},
 	"node/overlay":              {imports: []string{"", "admin", "admin/call", "admin/outcome", "admin/tune", "aggregator/thresholds", "blocklist", "clockguard", "config", "detector", "internal/atomicfile", "internal/safepath", "internal/safetext", "node/alarm", "rules", "snapshot"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "config", "crawlers", "detector", "detector/flood", "aggregator/member", "haproxy/columns", "haproxy/tally", "node/samples", "rules", "shard"}, pure: true},
 	"node/tallyfile":            {imports: []string{"haproxy/tally", "snapshot"}},

@@ -18,6 +18,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/sockets"
 )
@@ -45,21 +46,27 @@ import (
 // Node is one running edgeguard. Make one with New; its methods are safe for
 // concurrent use.
 type Node struct {
+	common
 	options    Options
-	clock      *clockguard.Clock
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
-	alarms     *alarm.Tracker
 	journal    *journal
 	store      *store
 	protected  *protected
-	sockets    *sockets.Sockets
 	sensors    *sensors
 	enforcers  *lists.Enforcers
+	neighbours neighbours.Services
 	fleet      *fleetlink.Side
 	admin      *adminAPI
 	lifecycle  lifecycle
+}
+
+// common is what every part of a node uses.
+type common struct {
+	clock   *clockguard.Clock
+	alarms  *alarm.Tracker
+	sockets *sockets.Sockets
 }
 
 // New returns a node. Nothing is opened or started before Run. The error is that
@@ -161,6 +168,7 @@ func (n *Node) settle(c *config.Config) {
 	base := n.lifecycle.base
 	c, connections := withinFiles(n.clock.Now(), c, n.alarms)
 	n.enforcers.Settle(base, c)
+	n.neighbours.Settle(base, c)
 	n.sensors.settle(base, c, connections)
 	n.admin.settle(base, c)
 	n.fleet.Settle(base, c)
@@ -179,6 +187,7 @@ func (n *Node) drain() {
 	n.fleet.Stop() // it pushes the last counts
 	n.fleet.Mark(n.store.save())
 	n.enforcers.Stop()
+	n.neighbours.Stop() // after all that they tell others of
 	n.admin.listeners.Stop()
 	n.lifecycle.base = nil
 }

@@ -173,6 +173,7 @@ func (n *Node) report(s *admin.Stats) {
 	s.Flood = n.pipeline.Flood.Figures()
 	n.sensors.report(s)
 	n.enforcers.Report(s)
+	n.neighbours.Report(s)
 	n.fleet.Report(s)
 }
 

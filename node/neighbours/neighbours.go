@@ -1,0 +1,24 @@
+// Package neighbours is the services of a node that speak with systems beside it: those
+// that enforce its blocks, those whose lists it takes in, and those that it notifies.
+// Proxies that ask are sensors, and the other nodes are the fleet.
+package neighbours
+
+import (
+	"context"
+
+	"edgeguard/admin"
+	"edgeguard/config"
+)
+
+// Services is these services of one node: a group for each kind. It is safe for
+// concurrent use as a supervisor.Group is.
+type Services struct{}
+
+// Settle makes the services that run those of a config.
+func (s *Services) Settle(context.Context, *config.Config) {}
+
+// Stop ends all services and waits for them.
+func (s *Services) Stop() {}
+
+// Report adds the figures of all.
+func (s *Services) Report(*admin.Stats) {}
