@@ -29,6 +29,7 @@ var floors = map[string]floor{
 	"ring":                      {imports: []string{""}, pure: true},
 	"rules":                     {imports: []string{"", "internal/nearest", "internal/unsafetext", "internal/words"}, pure: true},
 	"blocklist":                 {imports: []string{"", "blocklist/order"}, pure: true},
+	"blocklist/imported":        {imports: []string{"", "blocklist"}, pure: true},
 	"blocklist/order":           {pure: true},
 	"shard":                     {imports: []string{"", "ring"}, pure: true},
 	"tuning":                    {imports: []string{"", "shard"}, pure: true},
