@@ -1,0 +1,215 @@
+// Package client speaks with a CrowdSec LAPI: it reads decisions with the key of a bouncer, and
+// reports alerts with the password of a machine. Each answer is bounded in bytes and time, and
+// none is followed elsewhere: the key would go with it.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"edgeguard/crowdsec/stream"
+	"edgeguard/internal/safetext"
+)
+
+// Config is where a LAPI is and how it is spoken with.
+type Config struct {
+	URL     string // http:// or https://, without a slash at the end
+	CAFile  string // who signs its certificate; empty for those the host trusts
+	Version string // of edgeguard
+}
+
+// Client speaks with one LAPI. Pull, Login and the others may be called one at a time.
+type Client struct {
+	config Config
+	http   *http.Client
+	token  string
+	ends   time.Time // of the token
+}
+
+const (
+	dialFor   = 5 * time.Second
+	headerFor = time.Minute // a LAPI with a slow database thinks before it answers
+	pullFor   = 3 * time.Minute
+	sendFor   = 30 * time.Second
+	// mostBytes is the largest answer with decisions, decompressed. 100,000 of them are 16 MB; what
+	// a LAPI has not forgotten yet of ended ones comes in addition.
+	mostBytes = 256 << 20
+	mostError = 4 << 10  // bytes of an answer that is an error
+	mostWords = 200      // bytes of it, or of another error, that are shown
+	mostLogin = 16 << 10 // bytes of an answer with a token
+	mostFile  = 4 << 10  // bytes of a file with a key or a password
+)
+
+// RefusedError is what the other side answered instead of what it was asked for.
+type RefusedError struct {
+	Status int
+	Text   string // what it said, cleaned
+}
+
+// Error returns the status and what was said.
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("it answers %d %s", e.Status, http.StatusText(e.Status))
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	return text
+}
+
+// Credentials reports whether the key or the password was refused.
+func (e *RefusedError) Credentials() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+}
+
+// New returns a client. It opens nothing but the file of the CA.
+func New(c Config) (*Client, error) {
+	t := &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialFor}).DialContext,
+		TLSHandshakeTimeout:    dialFor,
+		ResponseHeaderTimeout:  headerFor,
+		MaxResponseHeaderBytes: 64 << 10,
+		MaxConnsPerHost:        2,
+		IdleConnTimeout:        5 * time.Minute,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca_file: %s has no certificate in PEM", c.CAFile)
+		}
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
+}
+
+// Close ends its idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Pull reads decisions with a bouncer's key: all of them, or what has changed since the last
+// call with this key. After an error, what was passed on must not be used.
+func (c *Client) Pull(ctx context.Context, key string, whole bool, added, deleted func(*stream.Decision)) error {
+	ctx, cancel := context.WithTimeout(ctx, pullFor)
+	defer cancel()
+	query := ""
+	if whole {
+		query = "?startup=true"
+	}
+	answer, err := c.do(ctx, http.MethodGet, "/v1/decisions/stream"+query, nil, "X-Api-Key", key)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if err := stream.Read(answer.Body, mostBytes, added, deleted); err != nil {
+		return fmt.Errorf("its answer cannot be used: %w", plain(err))
+	}
+	return nil
+}
+
+// Check asks whether a LAPI answers and knows a bouncer's key. It changes nothing there: the next
+// Pull has the same answer as without it.
+func (c *Client) Check(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, dialFor)
+	defer cancel()
+	answer, err := c.do(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// do sends a request and returns the answer, if its status is one of success.
+func (c *Client) do(ctx context.Context, method, path string, body []byte, name, value string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.config.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		request.Header.Set(name, value)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("User-Agent", "edgeguard/"+strings.ReplaceAll(c.config.Version, "/", "-"))
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if answer.StatusCode/100 == 2 {
+		return answer, nil
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode/100 == 3 {
+		return nil, fmt.Errorf("it sends this node to another address, where the key must not go: set url to the LAPI itself")
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostError)) // half of it says as much
+	return nil, &RefusedError{answer.StatusCode, words(text)}
+}
+
+// words returns what the body of an error says: the message of a LAPI, or its beginning.
+func words(body []byte) string {
+	var said struct{ Message string }
+	text := string(body)
+	if json.Unmarshal(body, &said) == nil {
+		text = said.Message
+	}
+	return shown(text)
+}
+
+// plain returns an error of net/http without the request's address, which the message around it
+// has.
+func plain(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var slow net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
+		return errors.New("it did not answer in time")
+	}
+	return errors.New(shown(err.Error())) // net/http quotes what a server sent
+}
+
+// shown returns the beginning of a text that another program wrote.
+func shown(text string) string {
+	if len(text) > mostWords {
+		text = text[:mostWords]
+	}
+	return strings.TrimSpace(safetext.Strip(text))
+}
+
+// Secret reads a key or a password from its file, without the space around it.
+func Secret(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(text))
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case secret == "":
+		return "", fmt.Errorf("%s is empty", file)
+	case len(text) > mostFile || strings.ContainsFunc(secret, odd):
+		return "", fmt.Errorf("%s has more than one word of plain characters: it must hold the secret alone", file)
+	}
+	return secret, nil
+}
