@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config/address"
+	"edgeguard/config/crowdsec"
 	"edgeguard/config/document"
 	"edgeguard/config/enforcers"
 	"edgeguard/config/fieldpath"
@@ -43,6 +44,7 @@ type Config struct {
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors
 	HAProxy           haproxy.Section
+	CrowdSec          crowdsec.Section
 	Enforce           enforcers.Section
 	Floods            Floods
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified

@@ -42,6 +42,7 @@ func (c *Config) read(n read.Node, r *reader) {
 		"rules":           c.readRules,
 		"sensors":         c.Sensors.read,
 		"haproxy":         c.HAProxy.Read,
+		"crowdsec":        c.CrowdSec.Read,
 		"enforce":         c.Enforce.Read,
 		"floods":          c.Floods.read,
 		"crawlers":        c.readCrawlers,

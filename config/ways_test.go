@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/config"
+	"edgeguard/config/crowdsec"
 	"edgeguard/config/enforcers"
 	"edgeguard/config/haproxy"
 )
@@ -17,7 +18,7 @@ import (
 const waysColumns = 8
 
 // ways are the sections of a config of which each field is a way in or out.
-var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}}
+var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}, "crowdsec": crowdsec.Section{}}
 
 // noWays are the other fields of a config. One that is added goes here, or to ways.
 var noWays = []string{
@@ -29,6 +30,7 @@ var noWays = []string{
 // it is empty where no service runs them.
 var withoutRow = map[string]string{
 	"sensors.packet": "sensors: {packet: {interface: eth0}}",
+	"crowdsec.lapi":  "",
 }
 
 // TestWays: docs/ways.md has a whole row for each sensor and each enforcer that a
