@@ -41,6 +41,8 @@ var floors = map[string]floor{
 	"crowdsec/figures":          {pure: true},
 	"crowdsec/lapitest":         {imports: []string{"internal/freeport"}},
 	"crowdsec/stream":           {pure: true},
+	"feed":                      {imports: []string{"", "internal/safetext", "internal/words"}, pure: true},
+	"feed/fetch":                {imports: []string{"feed", "internal/safetext"}},
 	"detector":                  {imports: []string{"", "rules", "shard", "ring", "blocklist", "detector/crowd", "internal/unsafetext"}, pure: true},
 	"detector/crowd":            {pure: true},
 	"crawlers":                  {imports: []string{""}, pure: true},
