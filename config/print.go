@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config/fieldpath"
+	"edgeguard/config/ruletext"
 	"edgeguard/config/write"
 	"edgeguard/config/yamltext"
 	"edgeguard/rules"
@@ -87,7 +88,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	p.Field(1, "- name", yamltext.Quote(rule.Name))
 	match := spec.Match
 	match.Kind = []string{meter.Kind.String()}
-	p.Field(2, "match", matchText(&match))
+	p.Field(2, "match", ruletext.Match(&match))
 	if spec.When != "" {
 		p.Field(2, "when", yamltext.Quote(spec.When))
 	}
@@ -152,7 +153,7 @@ func (p *printer) cost(spec *rules.Spec) {
 	}
 	p.Field(2, "cost", "")
 	for i := range spec.Costs {
-		p.Field(3, "- {match", fmt.Sprintf("%s, cost: %d}", matchText(&spec.Costs[i].Match), spec.Costs[i].Cost))
+		p.Field(3, "- {match", fmt.Sprintf("%s, cost: %d}", ruletext.Match(&spec.Costs[i].Match), spec.Costs[i].Cost))
 	}
 	p.Field(3, "- {cost", fmt.Sprintf("%d}", usual))
 }
@@ -176,28 +177,6 @@ func (p *printer) sensors(s *Sensors) {
 	if s.Packet != nil {
 		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yamltext.Quote(s.Packet.Interface), yamltext.Flow(kindTexts(s.Packet.Kinds))))
 	}
-}
-
-// matchText writes a match in one line.
-func matchText(m *rules.Match) string {
-	var terms []string
-	for _, term := range []struct {
-		name   string
-		values []string
-		write  func([]string) string
-	}{
-		{"kind", m.Kind, yamltext.Flow}, {"host", m.Host, yamltext.Flow}, {"method", m.Method, yamltext.Flow}, {"path", m.Path, yamltext.Flow},
-		{"status", m.Status, yamltext.Numbers}, {"port", m.Port, yamltext.Numbers},
-		{"referer", m.Referer, yamltext.Flow}, {"fetch_site", m.FetchSite, yamltext.Flow}, {"crawler", m.Crawler, yamltext.Flow},
-	} {
-		if term.values != nil {
-			terms = append(terms, term.name+": "+term.write(term.values))
-		}
-	}
-	if m.Not != nil {
-		terms = append(terms, "not: "+matchText(m.Not))
-	}
-	return "{" + strings.Join(terms, ", ") + "}"
 }
 
 func keyText(meter *rules.Meter) string {

@@ -16,6 +16,7 @@ import (
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/enforce"
 	"edgeguard/cmd/edgeguard/fleet"
+	"edgeguard/cmd/edgeguard/importing"
 	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/observe"
@@ -41,6 +42,10 @@ func liveCommands(e *env) []*cobra.Command {
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),
+		importing.Command(&importing.Env{
+			Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, OneArgument: oneArgument, Usage: asUsage,
+			End: func(code int, err error) error { return observe.Ended{Code: code, Err: err} },
+		}),
 		enforce.Command(&enforce.Env{
 			Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, Node: askNode, NoArguments: noArguments, Usage: asUsage,
 			Getenv: os.Getenv, Peers: sshpeers.OfHost,

@@ -1,0 +1,255 @@
+// Package awswaf reads the rate-based rules of an AWS WAF web ACL as rules of edgeguard.
+package awswaf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/migrate"
+	"edgeguard/migrate/jsontree"
+)
+
+// Encoding is how the search strings of a file are written. The AWS CLI prints them in
+// base64, and the console and its documentation as they are.
+type Encoding string
+
+// Auto decides by the file, and refuses rules where that cannot be decided.
+const (
+	Auto   Encoding = "auto"
+	Base64 Encoding = "base64"
+	Plain  Encoding = "plain"
+)
+
+// Encodings are all.
+func Encodings() []string { return []string{string(Auto), string(Base64), string(Plain)} }
+
+// Import reads the JSON of a web ACL, a rule group, a list of rules, a rule or a
+// statement.
+func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
+	if err := otherFormat(data); err != nil {
+		return nil, err
+	}
+	root, err := jsontree.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	im := &importer{encoding: encoding, report: &migrate.Report{From: "AWS WAF", Notes: notes}}
+	list, err := im.find(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > migrate.MaxRules {
+		return nil, fmt.Errorf("has %d rules, and at most %d are read", len(list), migrate.MaxRules)
+	}
+	im.decideEncoding(list)
+	im.read(list)
+	return im.report, nil
+}
+
+// notes are what differs for all rules.
+var notes = []string{
+	"AWS WAF counts about every 10 seconds, and each web ACL by itself; edgeguard counts each request at once, over all nodes of a fleet.",
+	"Paths are compared in normal form: //login, /%6Cogin and /a/../login count as /login. Hosts are compared without their port, and methods and hosts in any case.",
+	"IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out.",
+	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
+}
+
+// otherFormat refuses texts that are known not to be JSON of the API.
+func otherFormat(data []byte) error {
+	const fix = "import what `aws wafv2 get-web-acl --name NAME --scope SCOPE --id ID` prints"
+	head := string(data[:min(len(data), 64<<10)])
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(head, "\ufeff")), "{"), strings.HasPrefix(strings.TrimSpace(head), "["):
+		return nil
+	case strings.Contains(head, `resource "aws_`):
+		return errors.New("is Terraform, which is not read: " + fix)
+	case strings.Contains(head, "AWSTemplateFormatVersion"), strings.Contains(head, "AWS::WAFv2"):
+		return errors.New("is a CloudFormation template, which is not read: " + fix)
+	}
+	return nil
+}
+
+// importer reads one file.
+type importer struct {
+	report   *migrate.Report
+	encoding Encoding
+	byCLI    bool // the file is an answer of the API
+}
+
+// find returns the rules of a file.
+func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
+	if root.IsList() {
+		return root.Items(), nil
+	}
+	if root.Field("Resources") != nil || root.Field("Properties") != nil {
+		return nil, errors.New("is a CloudFormation template, which is not read: import what `aws wafv2 get-web-acl` prints")
+	}
+	im.byCLI = root.Field("LockToken") != nil
+	for _, name := range []string{"WebACL", "RuleGroup"} {
+		if inner := root.Field(name); inner != nil {
+			root = inner
+		}
+	}
+	switch {
+	case root.Field("Rules").IsList():
+		im.around(root)
+		return root.Field("Rules").Items(), nil
+	case root.Field("Statement") != nil, root.Field("RateBasedStatement") != nil:
+		return []*jsontree.Value{root}, nil
+	}
+	return nil, errors.New("has no WebACL, RuleGroup, Rules, Statement or RateBasedStatement: import what `aws wafv2 get-web-acl` prints")
+}
+
+// around names what of a web ACL is not imported besides its rules.
+func (im *importer) around(acl *jsontree.Value) {
+	if acl.Field("DefaultAction").Field("Block") != nil {
+		im.report.Leave("DefaultAction Block: a web ACL that refuses what no rule allows")
+	}
+	for _, name := range []string{"PreProcessFirewallManagerRuleGroups", "PostProcessFirewallManagerRuleGroups"} {
+		if n := len(acl.Field(name).Items()); n > 0 {
+			im.report.Leave("%s: %d rule groups of the organization", name, n)
+		}
+	}
+}
+
+// rule is one rule of the file, in the order in which AWS evaluates them.
+type rule struct {
+	value    *jsontree.Value
+	called   string
+	name     string
+	priority uint32
+	ends     string // why later rules may not see a request that this one matches
+}
+
+func (im *importer) read(list []*jsontree.Value) {
+	var all []rule
+	for i, v := range list {
+		r := rule{value: v, name: fmt.Sprintf("rule-%d", i+1)}
+		if name, ok := v.Field("Name").Text(); ok {
+			r.name = name
+		}
+		r.called = fmt.Sprintf("rule %q", r.name)
+		if priority, ok := v.Field("Priority").Whole(1<<31 - 1); ok {
+			r.priority = priority
+			r.called += fmt.Sprintf(" (priority %d)", priority)
+		}
+		r.ends = ends(v)
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b rule) int { return int(int64(a.priority) - int64(b.priority)) })
+	var before []string
+	for i := range all {
+		r := &all[i]
+		statement := statementOf(r.value).Field("RateBasedStatement")
+		if statement == nil {
+			im.report.Leave("%s: %s is not a rate-based statement", r.called, strings.Join(statementOf(r.value).Names(), ", "))
+		} else {
+			im.rateRule(r, statement, before)
+		}
+		if r.ends != "" && statement == nil {
+			before = append(before, fmt.Sprintf("%q (%s)", r.name, r.ends))
+		}
+	}
+}
+
+// statementOf returns the statement of a rule, which may be a statement alone.
+func statementOf(v *jsontree.Value) *jsontree.Value {
+	if s := v.Field("Statement"); s != nil {
+		return s
+	}
+	return v
+}
+
+// ends returns the action of a rule after which AWS evaluates no later rule. A challenge
+// ends it for clients that have not passed one.
+func ends(v *jsontree.Value) string {
+	for _, action := range []string{"Allow", "Block", "Captcha", "Challenge"} {
+		if v.Field("Action").Field(action) != nil {
+			return action
+		}
+	}
+	if over := v.Field("OverrideAction"); over != nil && over.Field("Count") == nil {
+		return "a rule group"
+	}
+	return ""
+}
+
+// windows are the windows that AWS has.
+var windows = []uint32{60, 120, 300, 600}
+
+// rateRule imports one rule.
+func (im *importer) rateRule(r *rule, s *jsontree.Value, before []string) {
+	out := &migrate.Draft{Called: r.called}
+	limit, ok := s.Field("Limit").Whole(1<<31 - 1)
+	if !ok {
+		out.Refuse("Limit is not a whole number")
+	}
+	seconds := uint32(300)
+	if w := s.Field("EvaluationWindowSec"); w != nil {
+		seconds, ok = w.Whole(600)
+		if !ok || !slices.Contains(windows, seconds) {
+			out.Refuse("EvaluationWindowSec is not 60, 120, 300 or 600")
+		}
+	}
+	out.Spec.Threshold, out.Spec.Window = limit, time.Duration(seconds)*time.Second
+	out.Note("Limit %d in %d seconds: threshold and window. guard is 1, because AWS WAF has none.", limit, seconds)
+	im.key(out, s)
+	im.scope(out, s)
+	action(out, r.value)
+	if len(before) > 0 {
+		out.Note("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", strings.Join(before, ", "))
+	}
+	r.value.Skip("Name", "Priority", "VisibilityConfig")
+	if len(r.value.Field("RuleLabels").Items()) > 0 {
+		r.value.Skip("RuleLabels")
+		out.Note("The labels that it adds are not imported.")
+	}
+	if len(out.Refused) == 0 { // what was refused was not read to its end
+		for _, path := range r.value.Unread() {
+			out.Refuse("%s is not known to this import", path)
+		}
+	}
+	im.report.Add(out, r.name)
+}
+
+// action reads what AWS does while the rate is over the limit.
+func action(out *migrate.Draft, v *jsontree.Value) {
+	a := v.Field("Action")
+	switch names := a.Names(); {
+	case v.Field("Action") == nil && v.Field("Statement") == nil:
+		out.Spec.Action = edgeguard.ActionShadow
+		out.Note("The file has the statement alone, without an action: shadow, which refuses nothing.")
+	case len(names) != 1:
+		out.Refuse("Action is missing, or more than one")
+	case names[0] == "Block":
+		out.Spec.Action = edgeguard.ActionDeny
+		out.Note("Block: deny, which refuses what matches while the count is over the limit, as AWS WAF does.")
+		if a.Field("Block").Field("CustomResponse") != nil {
+			a.Field("Block").Skip("CustomResponse")
+			out.Note("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
+		}
+	case names[0] == "Count":
+		out.Spec.Action = edgeguard.ActionShadow
+		out.Note("Count: shadow, which only reports.")
+		skipHandling(out, a.Field("Count"))
+	case names[0] == "Captcha", names[0] == "Challenge":
+		out.Spec.Action = edgeguard.ActionDeny
+		out.Note("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", names[0])
+		skipHandling(out, a.Field(names[0]))
+		v.Skip("CaptchaConfig", "ChallengeConfig")
+	default:
+		out.Refuse("Action %s has no meaning in a rule that counts", names[0])
+	}
+}
+
+// skipHandling names headers that AWS adds to requests.
+func skipHandling(out *migrate.Draft, a *jsontree.Value) {
+	if a.Field("CustomRequestHandling") != nil {
+		a.Skip("CustomRequestHandling")
+		out.Note("The headers that it adds to requests are not imported.")
+	}
+}

@@ -1,0 +1,208 @@
+// Package migrate has what an import of another program's rules comes to, and writes it
+// as a config with a comment for each decision.
+//
+// A rule of which a part cannot be said is refused whole, by name: half a condition is
+// another rule.
+package migrate
+
+import (
+	"fmt"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/config/ruletext"
+	"edgeguard/config/yamltext"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+	"edgeguard/rules"
+)
+
+// MaxRules is how many rules one file may have. A text with more is no policy that
+// somebody wrote.
+const MaxRules = 500
+
+// Draft is one rule of the other program, as it becomes one here.
+type Draft struct {
+	// Called is what it is there: "rule login (priority 3)".
+	Called string
+	// Spec is the rule here, if nothing is in Refused.
+	Spec  rules.Spec
+	Notes []string // a decision each
+	// Refused is what of the rule cannot be said.
+	Refused []string
+}
+
+// Note adds a decision.
+func (r *Draft) Note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// Refuse adds a reason why the rule cannot be imported.
+func (r *Draft) Refuse(format string, args ...any) {
+	r.Refused = append(r.Refused, fmt.Sprintf(format, args...))
+}
+
+// Report is what an import comes to.
+type Report struct {
+	From  string   // the other program, as people call it
+	Notes []string // what differs for all rules
+	Rules []Draft
+	// Left is what is not imported besides rules that count.
+	Left []string
+
+	names map[string]bool
+}
+
+// Leave notes something that is not imported.
+func (r *Report) Leave(format string, args ...any) {
+	r.Left = append(r.Left, fmt.Sprintf(format, args...))
+}
+
+// Add adds a rule. Its Spec gets a name like the given one that no other has; if
+// edgeguard would refuse it, it is refused with the reason.
+func (r *Report) Add(rule *Draft, name string) {
+	if r.names == nil {
+		r.names = map[string]bool{}
+	}
+	rule.Spec.Name, rule.Spec.Guard = "imported", "1"
+	if len(rule.Refused) == 0 {
+		_, problems := rules.Compile([]rules.Spec{rule.Spec})
+		for _, p := range problems {
+			rule.Refuse("%s: %s", p.Path, p.Text)
+		}
+	}
+	rule.Spec.Name = ""
+	if len(rule.Refused) == 0 {
+		rule.Spec.Name = r.unique(name)
+	}
+	r.Rules = append(r.Rules, *rule)
+}
+
+// longestName leaves room for a number behind a name of 64 characters.
+const longestName = 56
+
+// unique returns a name that a rule can have and none has yet.
+func (r *Report) unique(like string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.':
+			return c
+		}
+		return '-'
+	}, like[:min(len(like), longestName)])
+	name = strings.Trim(name, "-.")
+	if name == "" {
+		name = "imported"
+	}
+	for next, i := name, 2; ; i++ {
+		if !r.names[next] && next != edgeguard.ManualRule {
+			r.names[next] = true
+			return next
+		}
+		next = fmt.Sprintf("%s-%d", name, i)
+	}
+}
+
+// Specs returns the imported rules.
+func (r *Report) Specs() []rules.Spec {
+	var all []rules.Spec
+	for i := range r.Rules {
+		if len(r.Rules[i].Refused) == 0 {
+			all = append(all, r.Rules[i].Spec)
+		}
+	}
+	return all
+}
+
+// Missing returns a line for each thing that was not imported.
+func (r *Report) Missing() []string {
+	var all []string
+	for i := range r.Rules {
+		if rule := &r.Rules[i]; len(rule.Refused) > 0 {
+			all = append(all, line(rule.Called+": not imported: "+strings.Join(rule.Refused, "; ")))
+		}
+	}
+	for _, left := range r.Left {
+		all = append(all, line("not imported: "+left))
+	}
+	return all
+}
+
+// YAML returns the imported rules as a config that refuses nothing yet. The file is named
+// in its first comment.
+func (r *Report) YAML(file string) string {
+	var b strings.Builder
+	specs := r.Specs()
+	comment(&b, "", fmt.Sprintf("Written by edgeguard import from %s, %s: %s, and %d not imported.",
+		r.From, file, words.Plural(len(specs), "rule", "rules"), len(r.Missing())))
+	comment(&b, "", "Next: `edgeguard check`, then `edgeguard replay` and `edgeguard tune` with a log of yours, each with --config and this file.")
+	for _, note := range r.Notes {
+		comment(&b, "", "- "+note)
+	}
+	b.WriteString("\n# Nothing is refused before this is `enforce`.\nmode: monitor\n\n")
+	if len(specs) == 0 {
+		b.WriteString("rules: []\n")
+	} else {
+		b.WriteString("rules:\n")
+	}
+	for i := range r.Rules {
+		r.Rules[i].write(&b)
+	}
+	if len(r.Left) > 0 {
+		b.WriteString("\n")
+	}
+	for _, left := range r.Left {
+		comment(&b, "", "NOT IMPORTED: "+left)
+	}
+	return b.String()
+}
+
+func (r *Draft) write(b *strings.Builder) {
+	if len(r.Refused) > 0 {
+		comment(b, "  ", "NOT IMPORTED: "+r.Called)
+		for _, reason := range r.Refused {
+			comment(b, "  ", "- "+reason)
+		}
+		return
+	}
+	comment(b, "  ", r.Called)
+	for _, note := range r.Notes {
+		comment(b, "  ", "- "+note)
+	}
+	field := func(name, value string) { b.WriteString(name + ": " + value + "\n") }
+	s := &r.Spec
+	field("  - name", yamltext.Quote(s.Name))
+	if match := ruletext.Match(&s.Match); match != "{}" {
+		field("    match", match)
+	}
+	if s.When != "" {
+		field("    when", yamltext.Quote(s.When))
+	}
+	field("    threshold", fmt.Sprint(s.Threshold))
+	field("    guard", s.Guard)
+	field("    window", yamltext.Duration(s.Window))
+	if len(s.Key.With) > 0 {
+		field("    key", "{with: "+yamltext.Flow(s.Key.With)+"}")
+	}
+	field("    action", s.Action.String())
+	if s.Action == edgeguard.ActionBlock {
+		field("    block_for", yamltext.Duration(s.BlockFor))
+	}
+}
+
+// comment writes one line that YAML passes over.
+func comment(b *strings.Builder, indent, text string) {
+	b.WriteString(indent + "# " + line(text) + "\n")
+}
+
+// longest is how much of a text of another program is shown.
+const longest = 600
+
+// line returns a text as one line. U+2028 and U+2029 end lines for some readers of YAML.
+func line(text string) string {
+	text = strings.NewReplacer("\u2028", " ", "\u2029", " ").Replace(safetext.Strip(text))
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
