@@ -96,6 +96,7 @@ var floors = map[string]floor{
 	"migrate/condition":         {imports: []string{"internal/safetext", "rules"}, pure: true},
 	"migrate/jsontree":          {pure: true},
 	"migrate/awswaf":            {imports: []string{"", "internal/safetext", "migrate", "migrate/condition", "migrate/jsontree"}, pure: true},
+	"migrate/cloudflare":        {imports: []string{"", "migrate", "migrate/condition", "migrate/jsontree"}, pure: true},
 	"migrate/migratetest":       {imports: []string{"config", "migrate", "rules"}},
 	"logline":                   {imports: []string{"", "logline/entry", "logline/scan", "logline/pattern", "logline/jsonlog", "logline/csvlog", "logline/haproxylog", "logline/alblog", "logline/squidlog", "logline/w3clog", "logline/envoylog", "logline/envelope", "logline/regexlog", "logline/services", "logline/jsonpath"}, pure: true},
 	"logline/services":          {pure: true},

@@ -257,3 +257,11 @@ func (n *Node) term() (string, bool) {
 	}
 	return strings.Join(escaped, "*"), true
 }
+
+// IsAlways reports whether every request meets the condition.
+func (n *Node) IsAlways() bool { return n.kind == always }
+
+// Has reports whether the condition looks at a field.
+func (n *Node) Has(field Field) bool {
+	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Node) bool { return p.Has(field) })
+}

@@ -163,15 +163,3 @@ func (n *Node) comparison() (string, error) {
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
-
-// Leaves returns how many comparisons the condition has.
-func (n *Node) Leaves() int {
-	if n.kind == leaf {
-		return 1
-	}
-	sum := 0
-	for _, p := range n.parts {
-		sum += p.Leaves()
-	}
-	return sum
-}

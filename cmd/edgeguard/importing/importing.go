@@ -20,6 +20,7 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/migrate"
 	"edgeguard/migrate/awswaf"
+	"edgeguard/migrate/cloudflare"
 )
 
 // Env is what the commands use of the program and of the outside world.
@@ -54,10 +55,27 @@ edgeguard replay --config FILE LOG.
 
 It exits 0 if everything was imported, 1 if something was not, and 2 if the file cannot
 be read.`,
-		Example: `  edgeguard import aws-waf acl.json -o imported.yaml`,
-		Args:    cobra.NoArgs,
+		Example: `  edgeguard import aws-waf acl.json -o imported.yaml
+  edgeguard import cloudflare ruleset.json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return e.Usage(fmt.Errorf("import: unknown source %q: use aws-waf or cloudflare", args[0]))
+			}
+			return c.Help()
+		},
 	}
-	c.AddCommand(awsWAF(e))
+	c.AddCommand(awsWAF(e), cloudflareRules(e))
+	return c
+}
+
+func cloudflareRules(e *Env) *cobra.Command {
+	c := e.command(`cloudflare FILE | -`, "Make rules of Cloudflare's rate limiting rules", cloudflare.Import)
+	c.Long = `cloudflare reads the answer of Cloudflare's API with the rate limiting rules of a zone:
+GET /zones/ZONE/rulesets/phases/http_ratelimit/entrypoint. Expressions over path, host,
+method, query, User-Agent and status can be said; the rest of a rule that has more is not
+imported either, and named with its place.`
+	c.Example = `  edgeguard import cloudflare ruleset.json -o imported.yaml
+  curl -H "Authorization: Bearer $TOKEN" https://api.cloudflare.com/client/v4/zones/$ZONE/rulesets/phases/http_ratelimit/entrypoint | edgeguard import cloudflare -`
 	return c
 }
 
