@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config/address"
+	"edgeguard/config/blocklists"
 	"edgeguard/config/crowdsec"
 	"edgeguard/config/document"
 	"edgeguard/config/enforcers"
@@ -45,6 +46,7 @@ type Config struct {
 	Sensors           Sensors
 	HAProxy           haproxy.Section
 	CrowdSec          crowdsec.Section
+	Blocklists        blocklists.Section
 	Enforce           enforcers.Section
 	Floods            Floods
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified

@@ -49,6 +49,7 @@ func (c *Config) YAML() string {
 	p.sensors(&c.Sensors)
 	c.HAProxy.Write(&p.Printer)
 	c.CrowdSec.Write(&p.Printer)
+	c.Blocklists.Write(&p.Printer)
 	c.Enforce.Write(&p.Printer)
 	p.floods(c.Floods)
 	p.crawlers(c.Crawlers)

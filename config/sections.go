@@ -43,6 +43,7 @@ func (c *Config) read(n read.Node, r *reader) {
 		"sensors":         c.Sensors.read,
 		"haproxy":         c.HAProxy.Read,
 		"crowdsec":        c.CrowdSec.Read,
+		"blocklists":      c.Blocklists.Read,
 		"enforce":         c.Enforce.Read,
 		"floods":          c.Floods.read,
 		"crawlers":        c.readCrawlers,

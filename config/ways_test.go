@@ -20,9 +20,9 @@ const waysColumns = 8
 // ways are the sections of a config of which each field is a way in or out.
 var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}, "crowdsec": crowdsec.Section{}}
 
-// noWays are the other fields of a config. One that is added goes here, or to ways.
+// noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{
-	"Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "RollUp", "State", "Overlay",
+	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "RollUp", "State", "Overlay",
 	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Warnings",
 }
 
@@ -80,7 +80,7 @@ func wayRows(t *testing.T) (keys []string) {
 
 // wayKeys returns the keys of all sensors and enforcers.
 func wayKeys(t *testing.T) []string {
-	keys := []string{"listen.auth"}
+	keys := []string{"listen.auth", "blocklists"}
 	for section, of := range ways {
 		for i := range reflect.TypeOf(of).NumField() {
 			keys = append(keys, section+"."+strings.ToLower(reflect.TypeOf(of).Field(i).Name))
