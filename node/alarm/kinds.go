@@ -34,6 +34,11 @@ const (
 	HAProxy      = "haproxy"
 	HAProxyAway  = "haproxy_away"
 	HAProxyTable = "haproxy_table"
+	// A list that others publish: it cannot be fetched or read, awaits confirmation, or
+	// was not good for so long that its blocks ended.
+	Blocklist      = "blocklist"
+	BlocklistWaits = "blocklist_waits"
+	BlocklistStale = "blocklist_stale"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

@@ -1,0 +1,63 @@
+package blocklists
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+
+	section "edgeguard/config/blocklists"
+	"edgeguard/feed/fetch"
+)
+
+// source is where a list comes from.
+type source interface {
+	// get returns the list, or reports that it is the one of the marks; a file has none,
+	// and reports that it is the one that was returned last.
+	get(ctx context.Context, had fetch.Marks) (fetch.Answer, error)
+	// forget has the list returned again even if it is the same.
+	forget()
+}
+
+// sourceOf opens nothing.
+func sourceOf(s section.Source, version string) source {
+	if s.File != "" {
+		return &file{fetch.File{Path: s.File}}
+	}
+	return &server{settings: fetch.Settings{URL: s.URL, CAFile: s.CAFile, HeaderFile: s.HeaderFile, Private: s.Private, Version: version}}
+}
+
+type server struct{ settings fetch.Settings }
+
+func (s *server) get(ctx context.Context, had fetch.Marks) (fetch.Answer, error) {
+	f, err := fetch.New(s.settings)
+	if err != nil {
+		return fetch.Answer{}, err
+	}
+	return f.Get(ctx, had)
+}
+
+func (s *server) forget() {}
+
+type file struct{ fetch.File }
+
+func (f *file) get(context.Context, fetch.Marks) (fetch.Answer, error) { return f.Read() }
+func (f *file) forget()                                                { f.Forget() }
+
+// identity names where a list comes from, and shows nothing of a secret in a URL.
+func identity(s section.Source) string {
+	sum := sha256.Sum256([]byte("url " + s.URL + "\nfile " + s.File))
+	return hex.EncodeToString(sum[:12])
+}
+
+// place is where a list comes from, as people are told: a URL's path may have a secret.
+func place(s section.Source) string {
+	if s.File != "" {
+		return s.File
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return "its server"
+	}
+	return u.Host
+}
