@@ -134,6 +134,13 @@ func (r *rig) want(blocked string, kinds ...string) {
 	}
 }
 
+// until waits until the source was asked so many times.
+func (r *rig) until(asked int) {
+	for ; len(r.asked) < asked; synctest.Wait() {
+		time.Sleep(time.Second)
+	}
+}
+
 // list returns the text of a list of n addresses from 5.0.0.from on.
 func list(from, n int) string {
 	var b strings.Builder
@@ -213,9 +220,9 @@ func TestFails(t *testing.T) {
 		time.Sleep(firstWithin)
 		r.want(prefixesOf(0, 4))
 		r.play("<html>\n<h1>Sign in to the network</h1>\n</html>\n", nil)
-		time.Sleep(67 * time.Minute) // and two tries after a minute or so
+		r.until(3)
 		r.want(prefixesOf(0, 4))
-		time.Sleep(6 * time.Minute)
+		r.until(4)
 		r.want(prefixesOf(0, 4), alarm.Blocklist)
 		if text := r.alarms.Lasting()[0].Text; !strings.HasPrefix(text, `list drop: lists.example.org: is not a list: 3 of 3 lines are no address; line 1 is "<html>"; the list of `) {
 			t.Errorf("%s", text)
