@@ -8,6 +8,7 @@ import (
 	"edgeguard/crawlers"
 	"edgeguard/detector/flood"
 	"edgeguard/haproxy/link"
+	"edgeguard/notify/figures"
 )
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
@@ -57,8 +58,10 @@ type Stats struct {
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
 	// HAProxies are the listeners at which they count and are taught.
 	HAProxies []link.Listener `json:"haproxies,omitempty"`
-	Snapshot  *Snapshot       `json:"snapshot,omitempty"`
-	Reload    *Reload         `json:"reload,omitempty"`
+	// Notified are the receivers of notifications.
+	Notified []figures.Notified `json:"notified,omitempty"`
+	Snapshot *Snapshot          `json:"snapshot,omitempty"`
+	Reload   *Reload            `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.
 	Fleet *fleetstate.Fleet `json:"fleet,omitempty"`
 }

@@ -12,17 +12,18 @@ import (
 	"edgeguard/config/crowdsec"
 	"edgeguard/config/enforcers"
 	"edgeguard/config/haproxy"
+	"edgeguard/config/notify"
 )
 
 // waysColumns is how many columns the table of docs/ways.md has.
 const waysColumns = 8
 
 // ways are the sections of a config of which each field is a way in or out.
-var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}, "crowdsec": crowdsec.Section{}}
+var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}, "notify": notify.Section{}, "crowdsec": crowdsec.Section{}}
 
 // noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{
-	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "MaxImported", "RollUp", "State", "Overlay",
+	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "RollUp", "State", "Overlay",
 	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Warnings",
 }
 

@@ -97,9 +97,9 @@ func (d *Detector) explain(now time.Time, addr netip.Addr, searched int) Explana
 	if !addr.IsValid() {
 		return out
 	}
-	standing, hit := d.ask(now, addr)
+	standing, block := d.config.List.Find(now, addr)
 	out.Standing = standing
-	if block := hit.Block(); block != nil {
+	if block != nil {
 		out.Block = *block
 	}
 	for i := range d.rules {

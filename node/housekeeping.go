@@ -99,10 +99,5 @@ func (n *Node) sweep(now time.Time) {
 			break
 		}
 	}
-	for range sweepSteps {
-		if !n.imported.Sweep(now) {
-			break
-		}
-	}
 	n.pipeline.Sweep(now)
 }

@@ -12,7 +12,6 @@ import (
 
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
-	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/words"
@@ -51,7 +50,6 @@ type Node struct {
 	options    Options
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
-	imported   *imported.Set          // beside the list, of this node only
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
 	journal    *journal
 	store      *store

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"edgeguard/blocklist"
-	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/hostaddr"
@@ -28,7 +27,6 @@ import (
 type protected struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
-	imported *imported.Set
 	clock    *clockguard.Clock
 	alarms   *alarm.Tracker
 	changed  func() // called when the set is another
@@ -162,9 +160,7 @@ func (p *protected) why(addr netip.Addr) string {
 // usePeers passes the other nodes' addresses to the list and the enforcers.
 func (p *protected) usePeers(peers *checks.Peers) {
 	if before := p.peers.Swap(peers); !before.Equal(peers) {
-		signed, unsigned := peers.Prefixes()
-		p.list.SetPeers(signed, unsigned)
-		p.imported.SetClaimed(unsigned)
+		p.list.SetPeers(peers.Prefixes())
 		p.changed()
 	}
 }

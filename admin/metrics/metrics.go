@@ -72,6 +72,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	out.tables(&stats.Tables)
 	out.sensors(&stats)
 	out.enforcers(stats.Enforcers)
+	out.notified(stats.Notified)
 	out.haproxies(stats.HAProxies)
 	out.state(&stats)
 	out.fleet(stats.Fleet)

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/crawlers"
 	"edgeguard/haproxy/link"
+	"edgeguard/notify/figures"
 )
 
 // sink renders figures as metrics.
@@ -205,6 +206,17 @@ func (s sink) enforcers(all []admin.Enforcer) {
 		}
 		s.gauge(descFailing, float64(e.Failing), e.Name)
 		s.at(descEnforced, e.Success, e.Name)
+	}
+}
+
+// notified sends the receivers of notifications, which have different names.
+func (s sink) notified(all []figures.Notified) {
+	for _, r := range all {
+		s.counter(descNotified, r.Sent, r.Name, "sent")
+		s.counter(descNotified, r.Failed, r.Name, "failed")
+		s.counter(descUnnotified, r.Dropped, r.Name)
+		s.gauge(descNotifying, float64(r.Waiting), r.Name)
+		s.at(descNotifiedAt, r.Success, r.Name)
 	}
 }
 

@@ -151,6 +151,12 @@ var rows = []row{
 		{"Changes", "Changes of the lists, by result.", timeseries, perSecond, []query{
 			{`sum by (enforcer, result) (rate(edgeguard_enforcer_operations_total[$__rate_interval]))`, "{{enforcer}}: {{result}}"}}},
 	}},
+	{"Notifications", []panel{
+		{"Posts to receivers", "Posts by receiver and by what came of them. The alarm notify says why one fails.", timeseries, perSecond, []query{
+			{`sum by (receiver, result) (rate(edgeguard_notifications_total[$__rate_interval]))`, "{{receiver}}: {{result}}"}}},
+		{"Not told", "Blocks and alarms that a receiver was not told of, because it did not accept them.", timeseries, number, []query{
+			{`sum by (receiver) (increase(edgeguard_notifications_dropped_total[$__rate_interval]))`, "{{receiver}}"}}},
+	}},
 	{"Logs", []panel{
 		{"Lines", "Lines by what became of them. `skipped` ones are not of the format in the config. Only with a log, as all of this row.", timeseries, perSecond, []query{
 			{`sum by (source, result) (rate(edgeguard_log_lines_total[$__rate_interval]))`, "{{source}}: {{result}}"}}},
@@ -182,6 +188,8 @@ var rows = []row{
 // unshown are the metrics that the board leaves out, each with its reason. A
 // test holds that every metric is on the board, in an alert, or here.
 var unshown = map[string]string{
+	"edgeguard_notifications_waiting":                        "a receiver that accepts nothing is an alarm",
+	"edgeguard_notifications_last_success_timestamp_seconds": "a quiet node notifies nobody",
 	"edgeguard_haproxies":                                    "that none is connected is a condition",
 	"edgeguard_haproxy_entries_total":                        "what comes of them is among the requests by source",
 	"edgeguard_haproxy_refused_total":                        "refused connections are an alarm",

@@ -46,6 +46,10 @@ type active struct {
 	lasts bool
 	// told says that it was reported since it began.
 	told bool
+	// began is when it did; event says that it was about something that happened.
+	began time.Time
+	event bool
+	shown string // the text that was reported
 }
 
 // New returns a tracker without alarms. It calls notify with an alarm that is
@@ -75,9 +79,11 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	if words(text) != words(s.Text) {
 		s.since = now
 	}
-	s.told = s.told && s.lasts
+	if !s.lasts && (lasts || !s.event) {
+		s.told, s.began = false, now
+	}
 	s.Alarm = edgeguard.Alarm{Time: now, Kind: key.kind, Text: text}
-	s.lasts = lasts
+	s.lasts, s.event = lasts, !lasts
 	due := s.reported.IsZero() || now.Sub(s.reported) >= Every
 	if due {
 		s.report(now)
@@ -88,7 +94,9 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	}
 }
 
-func (s *active) report(now time.Time) { s.reported, s.said, s.told = now, words(s.Text), true }
+func (s *active) report(now time.Time) {
+	s.reported, s.said, s.shown, s.told = now, words(s.Text), s.Text, true
+}
 
 // words returns a text without its digits: a figure that has changed makes no
 // other cause.
@@ -178,6 +186,29 @@ func (t *Tracker) Lasting() []edgeguard.Alarm {
 	for _, s := range t.raised {
 		if s.lasts {
 			out = append(out, s.Alarm)
+		}
+	}
+	return out
+}
+
+// Condition is an alarm as it was reported last, for whom a node notifies.
+type Condition struct {
+	Kind, About string
+	Text        string
+	// Since is when it began, and Last when it was raised last.
+	Since, Last time.Time
+	Event       bool // it was about something that happened, and has no end
+}
+
+// Reported returns the alarms that are active and were reported since they began, and the
+// events of the last minute. What comes and goes within a minute is in it once.
+func (t *Tracker) Reported() []Condition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Condition
+	for key, s := range t.raised {
+		if s.told && (s.lasts || s.event) {
+			out = append(out, Condition{Kind: key.kind, About: key.about, Text: s.shown, Since: s.began, Last: s.Time, Event: s.event})
 		}
 	}
 	return out

@@ -115,3 +115,36 @@ func TestAlarmsAreBounded(t *testing.T) {
 		t.Errorf("%d alarms are remembered, want %d at most", len(a.raised), maxAlarms)
 	}
 }
+
+// Reported has what was reported: an alarm while it lasts, an event for a minute however
+// often it happens, and nothing that began again within the minute of its last report.
+func TestReported(t *testing.T) {
+	a := New(func(edgeguard.Alarm) {}, func(string, string) {})
+	start := time.Unix(1_800_000_000, 0)
+	at := func(second int) time.Time { return start.Add(time.Duration(second) * time.Second) }
+	names := func() (all string) {
+		for _, c := range a.Reported() {
+			all += fmt.Sprintf("%s %s %t since %d; ", c.Kind, c.Text, c.Event, int(c.Since.Sub(start).Seconds()))
+		}
+		return all
+	}
+	for i, step := range []struct {
+		do   func(now time.Time)
+		want string
+	}{
+		{func(now time.Time) { a.Begins(now, "log", "x", "closed") }, "log closed false since 0; "},
+		{func(now time.Time) { a.Begins(now, "log", "x", "closed") }, "log closed false since 0; "},
+		{func(time.Time) { a.Recovers("log", "x") }, ""},
+		{func(now time.Time) { a.Begins(now, "log", "x", "again") }, ""},
+		{func(time.Time) { a.Ends("log", "x") }, ""},
+		{func(now time.Time) { a.Happened(now, "wide", "x", "one") }, "wide one true since 5; "},
+		{func(now time.Time) { a.Happened(now, "wide", "x", "two") }, "wide one true since 5; "},
+		{func(now time.Time) { a.Again(now.Add(2 * Every)) }, ""},
+	} {
+		now := at(i)
+		step.do(now)
+		if got := names(); got != step.want {
+			t.Errorf("at %v: %q, want %q", now.Sub(start), got, step.want)
+		}
+	}
+}

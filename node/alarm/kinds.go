@@ -43,4 +43,9 @@ const (
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"
 	SPOEFull  = "spoe_connections_full"
+	// A receiver of notifications does not accept them.
+	Notify = "notify"
 )
+
+// Awaits reports whether an alarm of this kind says that something awaits an operator.
+func Awaits(kind string) bool { return kind == Held || kind == BlocklistWaits }

@@ -15,12 +15,10 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/blocklist"
-	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
-	"edgeguard/node/inforce"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,10 +28,10 @@ var begin = time.Unix(1_800_000_000, 0)
 // testConfig returns what enforcers need, with an empty list and a config in
 // which nothing is set.
 func testConfig(t *testing.T) Config {
-	c, list := &config.Config{}, blocklist.New(blocklist.Config{})
+	c := &config.Config{}
 	return Config{
-		Blocks: &inforce.Blocks{Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil }, List: list, Imported: imported.New(imported.Config{Own: list})},
-		Now:    func() time.Time { return begin },
+		Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil },
+		List: blocklist.New(blocklist.Config{}), Now: func() time.Time { return begin },
 		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
 	}
 }
@@ -64,7 +62,7 @@ func TestBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := func() (all []string) {
-		for b := range e.config.All(begin, nil) {
+		for b := range e.blocks(begin) {
 			all = append(all, b.Prefix.String())
 		}
 		slices.Sort(all)
@@ -95,7 +93,7 @@ func TestBlocksAroundPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []string
-	for b := range e.config.All(begin, nil) {
+	for b := range e.blocks(begin) {
 		all = append(all, b.Prefix.String())
 	}
 	slices.Sort(all)

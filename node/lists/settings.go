@@ -12,7 +12,6 @@ import (
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
-	"edgeguard/node/inforce"
 )
 
 // listOf is one enforcer of the config. A new kind of enforcer is a case of
@@ -20,7 +19,6 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
-	wanted    inforce.Sources // which imported blocks it gets; [inforce.OwnOnly] where the list leaves this host
 	// owned is what to empty when the config no longer has the list, nil for
 	// one that ends by itself.
 	owned *enforce.Owned

@@ -8,17 +8,26 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/config"
+	"edgeguard/node/notify"
 )
 
 // Services is these services of one node: a group for each kind. It is safe for
 // concurrent use as a supervisor.Group is.
-type Services struct{}
+type Services struct {
+	Notify notify.Notifiers
+}
 
 // Settle makes the services that run those of a config.
-func (s *Services) Settle(context.Context, *config.Config) {}
+func (s *Services) Settle(ctx context.Context, c *config.Config) {
+	s.Notify.Settle(ctx, c)
+}
 
 // Stop ends all services and waits for them.
-func (s *Services) Stop() {}
+func (s *Services) Stop() {
+	s.Notify.Stop()
+}
 
 // Report adds the figures of all.
-func (s *Services) Report(*admin.Stats) {}
+func (s *Services) Report(to *admin.Stats) {
+	s.Notify.Report(to)
+}

@@ -1,0 +1,139 @@
+package message
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/words"
+)
+
+const (
+	// mostExamples is how many blocks have a message of their own, and how many of
+	// more are examples.
+	mostExamples = 5
+	// mostRules is how many rules are counted apart, and mostNamed how many a summary
+	// names.
+	mostRules, mostNamed = 64, 5
+	// otherRule is where the blocks of further rules are counted.
+	otherRule = "other"
+)
+
+// Gathered is the blocks since the last message: their number by rule, and the first
+// of them. It takes the same memory however many there were.
+type Gathered struct {
+	since    time.Time
+	total    int
+	rules    map[string]int
+	examples []edgeguard.Block
+}
+
+// Add counts a block.
+func (g *Gathered) Add(now time.Time, b *edgeguard.Block) {
+	if g.total == 0 {
+		g.since = now
+	}
+	g.total++
+	if g.rules == nil {
+		g.rules = make(map[string]int)
+	}
+	rule := b.Rule
+	if _, known := g.rules[rule]; !known && len(g.rules) >= mostRules {
+		rule = otherRule
+	}
+	g.rules[rule]++
+	if len(g.examples) < mostExamples {
+		g.examples = append(g.examples, *b)
+	}
+}
+
+// Len returns how many blocks there are.
+func (g *Gathered) Len() int { return g.total }
+
+// messages returns one message for each block, or a summary of many.
+func (g *Gathered) messages(now time.Time, n *Names, monitor bool) []Message {
+	if g.total > len(g.examples) {
+		return []Message{g.summary(now, n, monitor)}
+	}
+	all := make([]Message, 0, len(g.examples))
+	for i := range g.examples {
+		all = append(all, n.block(&g.examples[i], monitor))
+	}
+	return all
+}
+
+// summary returns many blocks as one message.
+func (g *Gathered) summary(now time.Time, n *Names, monitor bool) Message {
+	m := Message{Time: n.instant(now), Kind: KindSummary, Fields: Fields{Since: n.instant(g.since), Blocks: g.total, Monitor: monitor}}
+	for rule, blocks := range g.rules {
+		m.Fields.Rules = append(m.Fields.Rules, ByRule{Harmless(rule), blocks})
+	}
+	slices.SortFunc(m.Fields.Rules, func(a, b ByRule) int { return cmp.Or(b.Blocks-a.Blocks, strings.Compare(a.Rule, b.Rule)) })
+	most := m.Fields.Rules[0]
+	m.Fields.Rules = m.Fields.Rules[:min(len(m.Fields.Rules), mostNamed)]
+	for i := range g.examples {
+		m.Fields.Examples = append(m.Fields.Examples, bare(g.examples[i].Prefix))
+	}
+	text := fmt.Sprintf("%s since %s, the most by %s (%s), such as %s", words.Plural(g.total, "block", "blocks"), n.clock(g.since), by(most.Rule), words.Number(most.Blocks), strings.Join(m.Fields.Examples, ", "))
+	if monitor {
+		text += "; nothing is enforced (mode: monitor)"
+	}
+	m.Text = Harmless(text)
+	return m
+}
+
+// block returns the message of one block.
+func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
+	m := Message{Time: n.instant(b.Since), Kind: KindBlock, Fields: Fields{
+		Prefix: bare(b.Prefix), Rule: Harmless(b.Rule), Reason: Harmless(b.Reason), Origin: Harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
+	}}
+	until := "until it is taken back"
+	if b.Until.Before(edgeguard.Forever) {
+		m.Fields.Until = n.instant(b.Until)
+		until = "until " + n.clock(b.Until)
+		if b.Until.Sub(b.Since) > 12*time.Hour {
+			until = "until " + n.Epoch(b.Until).UTC().Format("2006-01-02 15:04 UTC")
+		}
+	}
+	verb := "is blocked "
+	if monitor {
+		verb = "would be blocked (mode: monitor) "
+	}
+	text := m.Fields.Prefix + " " + verb + until + " by " + by(b.Rule)
+	switch {
+	case b.Limit > 0:
+		text += fmt.Sprintf(": it counted %s, over %s", words.Number(b.Count), words.Number(b.Limit))
+	case b.Reason != "":
+		text += ": " + b.Reason
+	}
+	if b.Origin != "" && b.Origin != n.Node {
+		text += ", on node " + b.Origin
+	}
+	m.Text = Harmless(text)
+	return m
+}
+
+// by names what made a block.
+func by(rule string) string {
+	switch owner := edgeguard.Owner(rule); {
+	case owner != "":
+		return owner
+	case rule == edgeguard.ManualRule:
+		return "an operator"
+	case rule == otherRule:
+		return "other rules"
+	}
+	return "rule " + rule
+}
+
+// bare writes a single address without its length.
+func bare(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}

@@ -1,0 +1,36 @@
+package message
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"edgeguard/internal/safetext"
+)
+
+// MostText is the longest text of a message, in bytes.
+const MostText = 700
+
+// harmful are the characters by which a chat mentions people or shows a link under
+// another name, each with one that looks like it. Slack and Mattermost read <!channel>
+// and <http://a|b>; Discord @everyone, <@&1> and [a](http://b); Matrix @room.
+var harmful = strings.NewReplacer(
+	"<", "‹", ">", "›", "@", "＠", "](", "] (",
+	"://", ":\u2215\u2215", // no chat makes a link of it, and people read it
+	"`", "'",
+)
+
+// Harmless returns a text for people as any chat may show it: cut, without control
+// characters, and with nothing that mentions anybody or is a link. Clients write parts
+// of alarms, such as a key's host, and other programs the reasons of blocks. Escaping by
+// each chat's rules was rejected: a template that forgets it would have every client
+// wake all readers of a channel.
+func Harmless(text string) string {
+	if len(text) > MostText {
+		cut := MostText - len("…")
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return harmful.Replace(safetext.Strip(text))
+}

@@ -1,0 +1,128 @@
+// Package message is what a node tells people of itself: blocks, alarms and what awaits
+// confirmation, in a documented form, and how much of it a flood may make. It reads no
+// clock and sends nothing.
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Version is that of the form. A field that is added keeps it; one whose meaning changes
+// or that leaves raises it.
+const Version = 1
+
+// The kinds of a message.
+const (
+	KindBlock        = "block"              // a block was made
+	KindAlarm        = "alarm"              // an alarm began, or says something else
+	KindEnded        = "alarm_ended"        // an alarm is not active any more
+	KindConfirmation = "confirmation"       // something awaits an operator
+	KindConfirmed    = "confirmation_ended" // nothing of it awaits one any more
+	KindSummary      = "summary"            // many of these, as numbers and some examples
+	KindTest         = "test"               // an operator asked for it
+)
+
+// Message is one thing that happened. Its texts are [Harmless].
+type Message struct {
+	ID     string `json:"id"`
+	Time   string `json:"time"` // RFC 3339, UTC
+	Node   string `json:"node"`
+	Kind   string `json:"kind"`
+	Text   string `json:"text"` // a sentence for people
+	Fields Fields `json:"fields"`
+}
+
+// Fields are the parts of a message for programs. Those that a kind does not have are
+// empty and left out.
+type Fields struct {
+	// Of a block.
+	Prefix  string `json:"prefix,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Origin  string `json:"origin,omitempty"` // the node that made it
+	Count   uint32 `json:"count,omitempty"`
+	Limit   uint32 `json:"limit,omitempty"`
+	Until   string `json:"until,omitempty"`
+	Monitor bool   `json:"monitor,omitempty"` // nothing is enforced
+	// Of an alarm: its kind, and the log, listener or rule that it is about.
+	Alarm string `json:"alarm,omitempty"`
+	About string `json:"about,omitempty"`
+	Since string `json:"since,omitempty"` // also of a summary
+	// Of a summary: how many blocks, by which rules, and some of them; how many alarms
+	// began and ended that are not in messages of their own.
+	Blocks   int      `json:"blocks,omitempty"`
+	Rules    []ByRule `json:"rules,omitempty"`
+	Examples []string `json:"examples,omitempty"`
+	Began    int      `json:"began,omitempty"`
+	Ended    int      `json:"ended,omitempty"`
+}
+
+// ByRule is how many blocks a rule made.
+type ByRule struct {
+	Rule   string `json:"rule"`
+	Blocks int    `json:"blocks"`
+}
+
+// Batch is what one receiver is sent together. Its fields for programs have the form
+// of [Batch.JSON].
+type Batch struct {
+	Type      string    `json:"type"`
+	Version   int       `json:"version"`
+	ID        string    `json:"id"` // the same in every retry
+	Timestamp string    `json:"timestamp"`
+	Node      string    `json:"node"`
+	Text      string    `json:"text"` // the messages' texts, a line each
+	Dropped   uint64    `json:"dropped"`
+	Messages  []Message `json:"messages"`
+
+	made time.Time        // local, for its age
+	told map[subject]told // what the book knew before of what is told here
+}
+
+// Made returns when the batch was made, by the clock that made it.
+func (b *Batch) Made() time.Time { return b.made }
+
+// JSON returns the batch in its documented form.
+func (b *Batch) JSON() ([]byte, error) { return json.Marshal(b) }
+
+// Names is what names a node's messages: its name, and a text that no other run of it
+// has.
+type Names struct {
+	Node, Run string
+	// Epoch returns the wall-clock time of a local one.
+	Epoch func(time.Time) time.Time
+}
+
+// instant returns a local time as messages have it.
+func (n *Names) instant(t time.Time) string { return n.Epoch(t).UTC().Format(time.RFC3339) }
+
+// clock returns a local time as a sentence has it.
+func (n *Names) clock(t time.Time) string { return n.Epoch(t).UTC().Format("15:04 UTC") }
+
+// batch returns messages as a batch, numbered from the receiver's name and its count
+// of batches on.
+func (n *Names) batch(now time.Time, receiver string, number uint64, dropped uint64, all []Message) *Batch {
+	b := &Batch{
+		Type: "edgeguard.notification", Version: Version, Timestamp: n.instant(now), Node: Harmless(n.Node), Dropped: dropped, Messages: all, made: now,
+		ID: fmt.Sprintf("msg_%s_%s_%d", n.Run, receiver, number),
+	}
+	texts := make([]string, len(all))
+	for i := range all {
+		m := &all[i]
+		m.Node, m.ID = b.Node, fmt.Sprintf("%s_%d", b.ID, i+1)
+		texts[i] = m.Text
+	}
+	b.Text = strings.Join(texts, "\n")
+	return b
+}
+
+// Test returns a batch that an operator asked for.
+func (n *Names) Test(now time.Time, receiver string) *Batch {
+	return n.batch(now, receiver, 0, 0, []Message{{
+		Time: n.instant(now), Kind: KindTest,
+		Text: Harmless("This is a test by edgeguard notify test. Node " + n.Node + " can notify " + receiver + "."),
+	}})
+}
