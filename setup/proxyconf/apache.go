@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"edgeguard/setup/directives"
 )
 
 // apache reads Apache's configuration. What stands in <If…> is taken for true.
@@ -81,7 +83,7 @@ func (a *apache) file(file string, depth int) error {
 			whole += part + " "
 			continue
 		}
-		a.directive(fields(whole+line), file, begins, depth)
+		a.directive(directives.Fields(whole+line), file, begins, depth)
 		whole = ""
 	}
 	return nil

@@ -3,6 +3,8 @@ package proxyconf
 import (
 	"path"
 	"strings"
+
+	"edgeguard/setup/directives"
 )
 
 // caddy reads a Caddyfile. Sites without a `log` write no access log.
@@ -40,9 +42,9 @@ func (c *caddy) file(file string, depth int) error {
 	if err != nil {
 		return err
 	}
-	lex := lexer{text: text, line: 1, lines: true, quote: "\"`"}
+	lex := directives.Caddy(text)
 	for {
-		s, ok := lex.next()
+		s, ok := lex.Next()
 		if !ok {
 			return nil
 		}
@@ -50,21 +52,21 @@ func (c *caddy) file(file string, depth int) error {
 	}
 }
 
-func (c *caddy) statement(s *statement, file string, depth int) {
+func (c *caddy) statement(s *directives.Statement, file string, depth int) {
 	switch {
-	case s.word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
-		c.log = &Log{At: at(file, s.line), Format: "json"}
-		if s.end != "{" {
+	case s.Word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
+		c.log = &Log{At: at(file, s.Line), Format: "json"}
+		if s.End != "{" {
 			c.end()
 		}
 	case c.log != nil:
 		c.option(s)
-	case s.word(0) == "import" && s.word(1) != "" && strings.ContainsAny(s.word(1), "/*."):
-		c.included(absolute(c.folder, s.word(1)), depth, c.file)
+	case s.Word(0) == "import" && s.Word(1) != "" && strings.ContainsAny(s.Word(1), "/*."):
+		c.included(absolute(c.folder, s.Word(1)), depth, c.file)
 	}
-	switch s.end {
+	switch s.End {
 	case "{":
-		c.blocks = append(c.blocks, s.word(0))
+		c.blocks = append(c.blocks, s.Word(0))
 	case "}":
 		last := max(0, len(c.blocks)-1)
 		if c.log != nil && last < len(c.blocks) && c.blocks[last] == "log" {
@@ -75,17 +77,17 @@ func (c *caddy) statement(s *statement, file string, depth int) {
 }
 
 // option reads what is in a log.
-func (c *caddy) option(s *statement) {
+func (c *caddy) option(s *directives.Statement) {
 	switch {
-	case s.word(0) == "output" && s.word(1) == "file" && s.word(2) != "":
-		if strings.ContainsAny(s.word(2), "{}") {
-			c.log.Unusable = "its path " + s.word(2) + " has placeholders: name each file with --log"
+	case s.Word(0) == "output" && s.Word(1) == "file" && s.Word(2) != "":
+		if strings.ContainsAny(s.Word(2), "{}") {
+			c.log.Unusable = "its path " + s.Word(2) + " has placeholders: name each file with --log"
 		} else {
-			c.log.File = absolute(c.folder, s.word(2))
+			c.log.File = absolute(c.folder, s.Word(2))
 		}
-	case s.word(0) == "output" && s.word(1) != "":
-		c.log.Unusable = "goes to " + strings.Join(s.words[1:], " ") + ": add `output file /var/log/caddy/access.log` to it"
-	case s.word(0) == "format" && s.word(1) == "console":
+	case s.Word(0) == "output" && s.Word(1) != "":
+		c.log.Unusable = "goes to " + strings.Join(s.Words[1:], " ") + ": add `output file /var/log/caddy/access.log` to it"
+	case s.Word(0) == "format" && s.Word(1) == "console":
 		c.log.Unusable = "is written for people: use `format json`"
 	}
 }

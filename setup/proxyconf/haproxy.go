@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"edgeguard/setup/directives"
 )
 
 // haproxy reads HAProxy's configuration. HAProxy writes no file: it sends its lines to
@@ -23,7 +25,7 @@ func readHAProxy(s *source, file string) error {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		h.directive(fields(strings.TrimRight(line, "\r\n")), at(file, number))
+		h.directive(directives.Fields(strings.TrimRight(line, "\r\n")), at(file, number))
 	}
 	for _, target := range h.targets {
 		s.add(h.resolve(target))

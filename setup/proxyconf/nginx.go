@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"edgeguard/setup/directives"
 )
 
 // nginx reads nginx's configuration. Its files are read, and `nginx -T` is not asked:
@@ -59,16 +61,16 @@ func (n *nginx) file(file string, depth int) error {
 	if err != nil {
 		return err
 	}
-	lex := lexer{text: text, line: 1, quote: `"'`}
+	lex := directives.Nginx(text)
 	for {
-		s, ok := lex.next()
+		s, ok := lex.Next()
 		if !ok {
 			return nil
 		}
-		switch s.end {
+		switch s.End {
 		case "{":
-			n.blocks = append(n.blocks, s.word(0))
-			n.http = n.http || s.word(0) == "http"
+			n.blocks = append(n.blocks, s.Word(0))
+			n.http = n.http || s.Word(0) == "http"
 		case "}":
 			n.blocks = n.blocks[:max(0, len(n.blocks)-1)]
 		case ";":
@@ -77,34 +79,34 @@ func (n *nginx) file(file string, depth int) error {
 	}
 }
 
-func (n *nginx) directive(s *statement, file string, depth int) {
+func (n *nginx) directive(s *directives.Statement, file string, depth int) {
 	if slices.Contains(n.blocks, "stream") || slices.Contains(n.blocks, "mail") {
 		return // connections, not requests
 	}
-	switch s.word(0) {
+	switch s.Word(0) {
 	case "include":
-		if s.word(1) != "" {
-			n.included(absolute(n.folder, s.word(1)), depth, n.file)
+		if s.Word(1) != "" {
+			n.included(absolute(n.folder, s.Word(1)), depth, n.file)
 		}
 	case "log_format":
-		words := s.words[min(2, len(s.words)):]
+		words := s.Words[min(2, len(s.Words)):]
 		if len(words) > 0 && strings.HasPrefix(words[0], "escape=") {
 			words = words[1:]
 		}
-		n.formats[s.word(1)] = named(strings.Join(words, ""))
-		n.forgeable[s.word(1)] = forged.FindString(strings.Join(words, ""))
+		n.formats[s.Word(1)] = named(strings.Join(words, ""))
+		n.forgeable[s.Word(1)] = forged.FindString(strings.Join(words, ""))
 	case "access_log":
-		n.log(s, at(file, s.line))
+		n.log(s, at(file, s.Line))
 	case "set_real_ip_from":
-		if strings.HasSuffix(s.word(1), "/0") {
-			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", at(file, s.line), s.word(1))
+		if strings.HasSuffix(s.Word(1), "/0") {
+			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", at(file, s.Line), s.Word(1))
 		}
 	}
 }
 
-func (n *nginx) log(s *statement, where string) {
+func (n *nginx) log(s *directives.Statement, where string) {
 	l := Log{At: where}
-	file := s.word(1)
+	file := s.Word(1)
 	switch {
 	case file == "off" || file == "":
 		n.off = true
@@ -120,7 +122,7 @@ func (n *nginx) log(s *statement, where string) {
 		}
 	}
 	format := "combined"
-	for _, word := range s.words[min(2, len(s.words)):] {
+	for _, word := range s.Words[min(2, len(s.Words)):] {
 		switch {
 		case strings.HasPrefix(word, "if="):
 			n.doubt("%s: only requests of the condition %s are logged", where, word)

@@ -21,6 +21,7 @@ import (
 	"edgeguard/migrate"
 	"edgeguard/migrate/awswaf"
 	"edgeguard/migrate/cloudflare"
+	"edgeguard/migrate/nginx"
 )
 
 // Env is what the commands use of the program and of the outside world.
@@ -56,15 +57,16 @@ edgeguard replay --config FILE LOG.
 It exits 0 if everything was imported, 1 if something was not, and 2 if the file cannot
 be read.`,
 		Example: `  edgeguard import aws-waf acl.json -o imported.yaml
-  edgeguard import cloudflare ruleset.json`,
+  edgeguard import cloudflare ruleset.json
+  nginx -T | edgeguard import nginx -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("import: unknown source %q: use aws-waf or cloudflare", args[0]))
+				return e.Usage(fmt.Errorf("import: unknown source %q: use aws-waf, cloudflare or nginx", args[0]))
 			}
 			return c.Help()
 		},
 	}
-	c.AddCommand(awsWAF(e), cloudflareRules(e))
+	c.AddCommand(awsWAF(e), cloudflareRules(e), nginxLimits(e))
 	return c
 }
 
@@ -96,6 +98,16 @@ the limit. Other rules, labels, countries, IP sets and patterns are named.`
 		}
 		return nil
 	}
+	return c
+}
+
+func nginxLimits(e *Env) *cobra.Command {
+	c := e.command(`nginx FILE | -`, "Propose rules for nginx's limit_req", nginx.Import)
+	c.Long = `nginx reads what nginx -T prints, or one file that has everything, and proposes a rule
+for each limit_req: its rate in a minute, and its burst. These rules only report, because
+a leaky bucket has no window.`
+	c.Example = `  nginx -T | edgeguard import nginx - -o imported.yaml
+  edgeguard import nginx /etc/nginx/nginx.conf`
 	return c
 }
 

@@ -1,41 +1,54 @@
-package proxyconf
+// Package directives splits the configurations of nginx, Caddy, Apache and HAProxy into
+// words.
+package directives
 
 import "strings"
 
-// statement is one directive: its words, and what ends it (";", "{", "}" or, where
-// lines end directives, "").
-type statement struct {
-	words []string
-	end   string
-	line  int
+// Statement is one directive: its words, and what ends it (";", "{", "}" or, where
+// lines end directives or the text ends, "").
+type Statement struct {
+	Words []string
+	End   string
+	Line  int
 }
 
-// word returns a word, or "" if there are fewer.
-func (s *statement) word(i int) string {
-	if i < len(s.words) {
-		return s.words[i]
+// Word returns a word, or "" if there are fewer.
+func (s *Statement) Word(i int) string {
+	if i < len(s.Words) {
+		return s.Words[i]
 	}
 	return ""
 }
 
-// lexer splits a text into statements, as nginx does, or as Caddy does where a
+// Lexer splits a text into statements, as nginx does, or as Caddy does where a
 // line's end ends a statement.
-type lexer struct {
+type Lexer struct {
 	text  string
 	line  int
 	lines bool // a line's end ends a statement, a semicolon does not
 	quote string
+	open  int
 }
 
-// next returns the next statement; ok is false at the end.
-func (l *lexer) next() (s statement, ok bool) {
+// Nginx returns a lexer that reads as nginx does.
+func Nginx(text string) *Lexer { return &Lexer{text: text, line: 1, quote: `"'`} }
+
+// Caddy returns a lexer that reads as Caddy does.
+func Caddy(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
+
+// Open returns the line of a quote that is not closed, 0 if all were. The text behind it
+// is one word.
+func (l *Lexer) Open() int { return l.open }
+
+// Next returns the next statement; ok is false at the end.
+func (l *Lexer) Next() (s Statement, ok bool) {
 	for {
-		l.space(len(s.words) > 0)
+		l.space(len(s.Words) > 0)
 		if l.text == "" {
-			return s, len(s.words) > 0
+			return s, len(s.Words) > 0
 		}
-		if len(s.words) == 0 {
-			s.line = l.line
+		if len(s.Words) == 0 {
+			s.Line = l.line
 		}
 		c := l.text[0]
 		switch {
@@ -44,26 +57,26 @@ func (l *lexer) next() (s statement, ok bool) {
 			l.text = l.text[1:]
 			return s, true
 		case c == ';' && !l.lines, c == '{' && l.brace(), c == '}' && l.brace():
-			if c == '}' && len(s.words) > 0 {
+			if c == '}' && len(s.Words) > 0 {
 				return s, true // the brace is the next statement
 			}
 			l.text = l.text[1:]
-			s.end = string(c)
+			s.End = string(c)
 			return s, true
 		}
-		s.words = append(s.words, l.word())
+		s.Words = append(s.Words, l.word())
 	}
 }
 
 // brace reports whether a brace is one by itself. Caddy has placeholders such as
 // {$HOME}; in nginx a brace always is.
-func (l *lexer) brace() bool {
+func (l *Lexer) brace() bool {
 	return !l.lines || len(l.text) == 1 || strings.IndexByte(" \t\r\n", l.text[1]) >= 0
 }
 
 // space passes over blanks and comments. Within a statement, a line's end is left if
 // it ends the statement.
-func (l *lexer) space(within bool) {
+func (l *Lexer) space(within bool) {
 	for l.text != "" {
 		switch c := l.text[0]; {
 		case c == '#':
@@ -86,7 +99,7 @@ func (l *lexer) space(within bool) {
 }
 
 // word takes a word, in quotes or without.
-func (l *lexer) word() string {
+func (l *Lexer) word() string {
 	if c := l.text[0]; strings.IndexByte(l.quote, c) >= 0 {
 		return l.quoted(c)
 	}
@@ -114,9 +127,9 @@ func (l *lexer) word() string {
 }
 
 // quoted takes a word in quotes. One that is not closed goes to the end.
-func (l *lexer) quoted(quote byte) string {
+func (l *Lexer) quoted(quote byte) string {
 	var w []byte
-	i := 1
+	i, begun := 1, l.line
 	for ; i < len(l.text) && l.text[i] != quote; i++ {
 		if l.text[i] == '\\' && i+1 < len(l.text) && (l.text[i+1] == quote || l.text[i+1] == '\\') {
 			i++
@@ -126,13 +139,16 @@ func (l *lexer) quoted(quote byte) string {
 		}
 		w = append(w, l.text[i])
 	}
+	if i >= len(l.text) {
+		l.open = begun
+	}
 	l.text = l.text[min(i+1, len(l.text)):]
 	return string(w)
 }
 
-// fields splits one line into words, as Apache and HAProxy do.
-func fields(line string) []string {
-	l := lexer{text: line, lines: true, quote: `"'`}
-	s, _ := l.next()
-	return s.words
+// Fields splits one line into words, as Apache and HAProxy do.
+func Fields(line string) []string {
+	l := Lexer{text: line, lines: true, quote: `"'`}
+	s, _ := l.Next()
+	return s.Words
 }

@@ -1,0 +1,176 @@
+package nginx
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgeguard/migrate/condition"
+)
+
+// names returns the names of a server, without those that no host has. ".example.org" is
+// two.
+func names(s *node) []string {
+	var all []string
+	for _, n := range s.find("server_name") {
+		for _, name := range n.words[min(1, len(n.words)):] {
+			name = strings.ToLower(name)
+			each := []string{name}
+			if strings.HasPrefix(name, ".") {
+				each = []string{name[1:], "*" + name}
+			}
+			for _, name := range each {
+				if name != "" && name != "_" && !slices.Contains(all, name) {
+					all = append(all, name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// hosts returns which hosts a server is for.
+func (im *importer) hosts(s *node) (*condition.Node, error) {
+	if len(im.servers) == 1 {
+		return condition.Always(), nil
+	}
+	mine := names(s)
+	if len(mine) == 0 {
+		return im.otherHosts(s)
+	}
+	var any []*condition.Node
+	for _, name := range mine {
+		n, err := host(name)
+		if err != nil {
+			return nil, fmt.Errorf("server_name %s at %s: %w", name, s.at(), err)
+		}
+		taken, err := im.taken(s, name)
+		if err != nil {
+			return nil, err
+		}
+		any = append(any, condition.And(append([]*condition.Node{n}, taken...)...))
+	}
+	return condition.Or(any...), nil
+}
+
+// otherHosts returns the hosts that no server names, if only one server can be for them.
+func (im *importer) otherHosts(s *node) (*condition.Node, error) {
+	var all []*condition.Node
+	for _, other := range im.servers {
+		if other == s {
+			continue
+		}
+		if len(names(other)) == 0 {
+			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.at(), other.at())
+		}
+		for _, name := range names(other) {
+			n, err := host(name)
+			if err != nil {
+				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.at(), err)
+			}
+			all = append(all, condition.Not(n))
+		}
+	}
+	return condition.And(all...), nil
+}
+
+// host returns which hosts a name is for.
+func host(name string) (*condition.Node, error) {
+	switch {
+	case strings.HasPrefix(name, "~"), strings.Contains(name, "$"):
+		return nil, errors.New("a regular expression or a variable as a name cannot be said")
+	case strings.HasPrefix(name, "*."):
+		return condition.Text(condition.Host, condition.Ends, name[1:], false)
+	case strings.HasSuffix(name, ".*"):
+		return condition.Text(condition.Host, condition.Begins, strings.TrimSuffix(name, "*"), false)
+	}
+	return condition.Text(condition.Host, condition.Equals, strings.TrimSuffix(name, "."), false)
+}
+
+// taken returns what of the hosts of a name other servers serve: they name them more
+// exactly.
+func (im *importer) taken(s *node, name string) ([]*condition.Node, error) {
+	if !strings.Contains(name, "*") {
+		return nil, nil
+	}
+	var all []*condition.Node
+	for _, other := range im.servers {
+		if other == s {
+			continue
+		}
+		for _, o := range names(other) {
+			if o == name || !within(o, name) {
+				continue
+			}
+			n, err := host(o)
+			if err != nil {
+				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.at(), err)
+			}
+			all = append(all, condition.Not(n))
+		}
+	}
+	return all, nil
+}
+
+// within reports whether nginx prefers the first name to the second, a wildcard, for some
+// host: exact names come first, then the longest with a star at the beginning, and then
+// the longest with one at the end.
+func within(name, wildcard string) bool {
+	if end, atEnd := strings.CutSuffix(wildcard, "*"); atEnd {
+		return !strings.HasSuffix(name, ".*") || strings.HasPrefix(name, end)
+	}
+	return !strings.HasSuffix(name, ".*") && strings.HasSuffix(name, wildcard[1:])
+}
+
+// doubts says what may be counted here and not there.
+func (im *importer) doubts(p *place) []string {
+	var all []string
+	if p.server == nil {
+		return im.elsewhere()
+	}
+	if len(im.servers) > 1 && len(names(p.server)) > 0 {
+		isDefault := p.server == im.servers[0]
+		for _, n := range p.server.find("listen") {
+			isDefault = isDefault || slices.Contains(n.words, "default_server") || slices.Contains(n.words, "default")
+		}
+		if isDefault {
+			all = append(all, "WARNING: as a default server it also serves hosts that no server names. These are not counted here.")
+		}
+	}
+	for _, other := range im.servers {
+		if other != p.server && slices.ContainsFunc(names(other), func(name string) bool { return slices.Contains(names(p.server), name) }) {
+			all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.at()))
+		}
+	}
+	return all
+}
+
+// answers are the directives after which limit_req may not see a request.
+var answers = []string{"if", "return", "rewrite"}
+
+// answered refuses a place where other directives decide which requests limit_req sees.
+func answered(p *place) error {
+	for _, in := range []*node{p.server, p.location} {
+		if in == nil {
+			continue
+		}
+		for _, n := range in.inner {
+			if slices.Contains(answers, n.word(0)) {
+				return fmt.Errorf("%s at %s: what it answers or moves elsewhere, nginx does not count", n.word(0), n.at())
+			}
+		}
+	}
+	return nil
+}
+
+// elsewhere says which servers answer requests before a limit_req of http sees them.
+func (im *importer) elsewhere() []string {
+	var all []string
+	for _, s := range im.servers {
+		if slices.ContainsFunc(s.inner, func(n *node) bool { return slices.Contains(answers, n.word(0)) }) {
+			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.at()))
+		}
+	}
+	return all
+}
