@@ -170,6 +170,9 @@ type Enforcer struct {
 	Failing  int       `json:"failing"` // failures since the last success
 	Error    string    `json:"error,omitempty"`
 	Success  time.Time `json:"last_success,omitzero"`
+	// KeptBy is the node of the fleet that keeps a shared list in place of this one; empty
+	// for a list that this node keeps.
+	KeptBy string `json:"kept_by,omitempty"`
 	// Packets is nil where it counts none.
 	Packets *Packets `json:"packets,omitempty"`
 }

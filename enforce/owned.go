@@ -29,6 +29,8 @@ type Owned struct {
 	Name   string   `json:"name"`
 	Reload []string `json:"reload,omitempty"`
 	Socket string   `json:"socket,omitempty"`
+	// Settings say where a list is that is neither a file nor of this host.
+	Settings string `json:"settings,omitempty"`
 	// Keep has the list left as it is when no enforcer keeps it any more.
 	Keep bool `json:"keep,omitempty"`
 }

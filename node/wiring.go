@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -12,6 +13,7 @@ import (
 	"edgeguard/admin/tune"
 	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/quarantine"
+	"edgeguard/aggregator/redis/lease"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
@@ -21,6 +23,7 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/clouds"
 	"edgeguard/node/crawling"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
@@ -70,6 +73,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.enforcers = lists.New(lists.Config{
 		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
 		Now: n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher,
+		Clouds: clouds.Deps{
+			Lead: func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
+				return n.fleet.Lead(ctx, l, spare)
+			},
+			Leave: func(ctx context.Context, l *lease.Lease) error { return n.fleet.Leave(ctx, l) },
+		},
 	})
 	n.fleet = fleetlink.New(fleetlink.Config{
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,

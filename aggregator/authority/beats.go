@@ -28,6 +28,17 @@ func (j *Judge) OpenFigures(node, value string) (text string, signed, ok bool) {
 	return text, signed, signed || !j.require
 }
 
+// SignLease returns the text of a term of a lease, signed if the node has a key.
+func (j *Judge) SignLease(term, text string) string {
+	return j.keys.Lease(j.namespace, term, text)
+}
+
+// OpenLease returns the text of a term, and reports whether it counts.
+func (j *Judge) OpenLease(term, value string) (text string, ok bool) {
+	text, signed := j.keys.OpenLease(j.namespace, term, value)
+	return text, signed || !j.require
+}
+
 // Mode returns the node's key_mode; "" without a key.
 func (j *Judge) Mode() string {
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/authority"
+	"edgeguard/aggregator/redis/lease"
 	"edgeguard/aggregator/redis/library"
 	"edgeguard/aggregator/redis/tuned"
 	"edgeguard/aggregator/sign"
@@ -141,6 +142,18 @@ func (l *Link) unsigned() int {
 func (l *Link) SignAll() {
 	l.signAll.Store(true)
 	l.Resync()
+}
+
+// Lead makes a step of a lease, in a fleet that this node has joined. It waits for Redis.
+func (l *Link) Lead(ctx context.Context, x *lease.Lease, spare bool) error {
+	return x.Step(ctx, l.leases(), spare)
+}
+
+// Leave ends a lease that this node holds. It waits for Redis.
+func (l *Link) Leave(ctx context.Context, x *lease.Lease) error { return x.Release(ctx, l.leases()) }
+
+func (l *Link) leases() lease.Way {
+	return lease.Way{Client: l.client, Key: l.pusher.names.leases, Judge: l.judge.Load(), Now: l.fleetNow(), Timeout: l.config.Timeout}
 }
 
 // thresholdLoop keeps the fleet's thresholds, where the node requires signatures: else

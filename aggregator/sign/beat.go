@@ -39,6 +39,16 @@ func (k *Keys) OpenFigures(namespace, node, value string) (text string, signed b
 	return k.open(figuresMessage, namespace, node, value)
 }
 
+// Lease returns the JSON object of a term of a lease with its MAC, as [Keys.Beat] does.
+func (k *Keys) Lease(namespace, term, text string) string {
+	return k.seal(leaseMessage, namespace, term, text)
+}
+
+// OpenLease returns what [Keys.Lease] was given, as [Keys.OpenBeat] does.
+func (k *Keys) OpenLease(namespace, term, value string) (text string, signed bool) {
+	return k.open(leaseMessage, namespace, term, value)
+}
+
 func (k *Keys) seal(kind, namespace, field, text string) string {
 	if k == nil || text == "" || ambiguous(namespace, field) {
 		return text

@@ -30,6 +30,7 @@ const (
 	beatMessage   = "edgeguard fleet beat 1"
 
 	figuresMessage = "edgeguard fleet figures 1"
+	leaseMessage   = "edgeguard fleet lease 1"
 )
 
 // Keys are the keys of one node: the first signs, all verify. nil is a node

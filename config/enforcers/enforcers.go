@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/config/cloud"
 	"edgeguard/config/fieldpath"
 	"edgeguard/config/read"
 	"edgeguard/config/write"
@@ -21,6 +22,9 @@ type Section struct {
 	Files    []ListFile
 	HAProxy  *HAProxy  // nil for none
 	NFTables *NFTables // nil for none
+	// Lists behind somebody's API.
+	AWSWAF     []cloud.AWSWAF
+	Cloudflare []cloud.Cloudflare
 }
 
 // ListFile is a list that is kept in a file.
@@ -72,11 +76,31 @@ var (
 // Read reads the section.
 func (s *Section) Read(n read.Node) {
 	n.Mapping(read.Fields{
-		"files":    func(n read.Node) { n.List(func(n read.Node) { s.Files = append(s.Files, s.readFile(n)) }) },
-		"haproxy":  s.readHAProxy,
-		"nftables": func(n read.Node) { s.NFTables = readNFTables(n) },
-		"xdp":      read.ComesLater,
+		"files":      func(n read.Node) { n.List(func(n read.Node) { s.Files = append(s.Files, s.readFile(n)) }) },
+		"haproxy":    s.readHAProxy,
+		"nftables":   func(n read.Node) { s.NFTables = readNFTables(n) },
+		"awswaf":     func(n read.Node) { n.List(s.readAWSWAF) },
+		"cloudflare": func(n read.Node) { n.List(s.readCloudflare) },
+		"xdp":        read.ComesLater,
 	})
+}
+
+func (s *Section) readAWSWAF(n read.Node) {
+	a := cloud.ReadAWSWAF(n)
+	for _, other := range s.AWSWAF {
+		if a.V4.ID != "" && a.V4 == other.V4 || a.V6.ID != "" && a.V6 == other.V6 {
+			n.Wrong("has an IP set of another entry", "give each its own sets: they would empty each other's")
+		}
+	}
+	s.AWSWAF = append(s.AWSWAF, a)
+}
+
+func (s *Section) readCloudflare(n read.Node) {
+	c := cloud.ReadCloudflare(n)
+	if slices.ContainsFunc(s.Cloudflare, func(other cloud.Cloudflare) bool { return other.ID == c.ID && c.ID != "" }) {
+		n.Wrong("has the list of another entry", "give each its own list: they would empty each other's")
+	}
+	s.Cloudflare = append(s.Cloudflare, c)
 }
 
 func (s *Section) readFile(n read.Node) ListFile {
@@ -143,7 +167,7 @@ func onRemove(keep bool) string {
 
 // Write writes the section, if there is an enforcer.
 func (s *Section) Write(p *write.Printer) {
-	if len(s.Files) == 0 && s.HAProxy == nil && s.NFTables == nil {
+	if len(s.Files) == 0 && s.HAProxy == nil && s.NFTables == nil && len(s.AWSWAF) == 0 && len(s.Cloudflare) == 0 {
 		return
 	}
 	p.Field(0, "enforce", "")
@@ -168,4 +192,6 @@ func (s *Section) Write(p *write.Printer) {
 	if s.NFTables != nil {
 		s.NFTables.write(p)
 	}
+	cloud.WriteAWSWAF(p, s.AWSWAF)
+	cloud.WriteCloudflare(p, s.Cloudflare)
 }

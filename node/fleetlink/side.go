@@ -23,6 +23,7 @@ import (
 	"edgeguard/aggregator/figures"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
+	"edgeguard/aggregator/redis/lease"
 	"edgeguard/aggregator/roster"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -135,10 +136,34 @@ func keyOf(rc *redis.Config) string {
 	return "accept " + rc.KeyFile
 }
 
+// errCutOff is of what takes the fleet's Redis.
+var errCutOff = errors.New("this node is cut off from its fleet: /readyz names the fault")
+
 // link is the node's way to its fleet; nil for a node alone.
 func (f *Side) link() *redis.Link {
 	if links := f.links.All(); len(links) > 0 {
 		return links[0].Link
+	}
+	return nil
+}
+
+// Lead makes a step of a lease of the fleet, or reports that this node has none. A spare
+// node takes a lease that nobody else wants.
+func (f *Side) Lead(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
+	link := f.link()
+	switch {
+	case link != nil && link.Up():
+		return false, link.Lead(ctx, l, spare)
+	case link == nil && f.peer.Pipeline.Current().Config.Fleet == nil:
+		return true, nil
+	}
+	return false, errCutOff
+}
+
+// Leave gives up a lease that this node holds.
+func (f *Side) Leave(ctx context.Context, l *lease.Lease) error {
+	if link := f.link(); link != nil && link.Up() {
+		return link.Leave(ctx, l)
 	}
 	return nil
 }
@@ -222,7 +247,7 @@ func (f *Side) Held(ctx context.Context) (holders.FleetHeld, error) {
 func (f *Side) look(ctx context.Context) (roster.Look, error) {
 	link := f.link()
 	if link == nil || !link.Up() {
-		return roster.Look{}, errors.New("this node is cut off from its fleet: /readyz names the fault")
+		return roster.Look{}, errCutOff
 	}
 	return link.Look(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
+	"edgeguard/node/clouds"
 	"edgeguard/node/supervisor"
 )
 
@@ -28,14 +29,17 @@ type emptying struct {
 	log    *slog.Logger
 	owned  *record
 	list   enforce.Owned
+	clouds clouds.Deps
 }
 
 // left returns a service for each list that the config no longer has.
-func (e *Enforcers) left(wanted []listOf) (all []*emptying) {
+func (e *Enforcers) left(node string, wanted []listOf) (all []*emptying) {
 	left, err := e.owned.want(owned(wanted))
 	e.owned.saved(err)
+	deps := e.config.Clouds
+	deps.Node = node
 	for _, o := range left {
-		all = append(all, &emptying{now: e.config.Now, alarms: e.config.Alarms, log: e.config.Log, owned: e.owned, list: o})
+		all = append(all, &emptying{now: e.config.Now, alarms: e.config.Alarms, log: e.config.Log, owned: e.owned, list: o, clouds: deps})
 	}
 	return all
 }
@@ -51,6 +55,14 @@ func (e *emptying) Run(ctx context.Context, _ func()) error {
 	return nil
 }
 
+// once tries to empty the list. Of a list that a fleet shares, another node may have it.
+func (e *emptying) once(ctx context.Context, o *enforce.Owned) error {
+	if clouds.Is(o) {
+		return clouds.EmptyAlone(ctx, o, e.clouds)
+	}
+	return Empty(ctx, e.now(), o)
+}
+
 // empty empties the list and removes it from the record. A list that cannot be
 // emptied is an alarm, and tried again.
 func (e *emptying) empty(ctx context.Context) {
@@ -58,7 +70,7 @@ func (e *emptying) empty(ctx context.Context) {
 	defer e.alarms.Ends(alarm.Enforcer, about)
 	pausing := time.Second
 	for try := 1; ; try++ {
-		err := Empty(ctx, e.now(), &o)
+		err := e.once(ctx, &o)
 		switch {
 		case ctx.Err() != nil:
 			return // it is still on the record
@@ -66,7 +78,7 @@ func (e *emptying) empty(ctx context.Context) {
 			e.log.Info("list emptied: it was removed from the config", "list", o.Path)
 		case errors.Is(err, enforce.ErrInUse):
 			e.log.Info("list not emptied: another edgeguard writes it", "list", o.Path)
-		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
+		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, clouds.ErrShared), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
 			e.alarms.Happened(e.now(), alarm.Enforcer, about+" is left", fmt.Sprintf(
 				"the list %s was removed from the config but not emptied: %v: make sure that no program reads it", o.Path, err))
 		default:

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 
@@ -9,6 +10,7 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/alarm"
+	"edgeguard/node/clouds"
 )
 
 // enforcer is one list of blocks with its runner: a service.
@@ -58,6 +60,12 @@ func (f *enforcer) figures() admin.Enforcer {
 	if p, ok := f.list.(partial); ok {
 		left := min(p.Left(), out.Installed)
 		out.Installed, out.Withheld = out.Installed-left, out.Withheld+left
+	}
+	if l, ok := f.list.(*clouds.Kept); ok {
+		out.Intended = max(out.Intended-out.Withheld, 0)
+		if node, others := l.KeptBy(); others {
+			out.Intended, out.Installed, out.Withheld, out.KeptBy = 0, 0, 0, cmp.Or(node, "no node yet")
+		}
 	}
 	if counting, ok := f.list.(interface{ Counts() nftables.Counts }); ok {
 		counts := counting.Counts()

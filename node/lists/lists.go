@@ -18,6 +18,7 @@ import (
 	"edgeguard/enforce/sshpeers"
 	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
+	"edgeguard/node/clouds"
 	"edgeguard/node/kernel"
 	"edgeguard/node/supervisor"
 )
@@ -32,6 +33,7 @@ type Config struct {
 	Alarms    *alarm.Tracker
 	Log       *slog.Logger
 	HAProxies enforce.Enforcer // what those that connect are taught
+	Clouds    clouds.Deps      // the fleet, for lists that it shares
 	State     string           // the folder of the record of the node's lists; empty: it is kept in memory only
 }
 
@@ -53,6 +55,8 @@ func New(c Config) *Enforcers {
 		config: c, trial: new(trial.Trial), owned: newRecord(c),
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
+	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
+	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
 	e.Filter = kernel.New(e.trial, kernel.Deps{
 		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: sshpeers.OfHost,
 		Alarms: c.Alarms, Log: c.Log, State: c.State,
@@ -69,11 +73,11 @@ func (e *Enforcers) Load() {
 
 // Settle makes the enforcers that run those of the config.
 func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
-	wanted := listsOf(c)
+	wanted := listsOf(c, e.config.Clouds)
 	if c.HAProxy.Enforces() {
 		wanted = append(wanted, listOf{key: "haproxy peers", name: "haproxy peers", make: func() (enforce.Enforcer, error) { return e.config.HAProxies, nil }})
 	}
-	left := e.left(wanted) // on the record before a new list is written
+	left := e.left(c.Node, wanted) // on the record before a new list is written
 	e.emptying.Stop()
 	e.running.Settle(ctx, e.want(wanted))
 	e.emptying.Settle(ctx, left)
@@ -165,7 +169,11 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	if k, ok := list.(trial.Kernel); ok {
 		list = trial.New(k, e.trial)
 	}
-	runner, err := enforce.New(enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.config.Now})
+	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.config.Now}
+	if _, is := list.(*clouds.Kept); is {
+		rc.Resync = clouds.Resync
+	}
+	runner, err := enforce.New(rc)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"context"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -14,11 +15,13 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/aggregator/redis/lease"
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
+	"edgeguard/node/clouds"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,6 +36,10 @@ func testConfig(t *testing.T) Config {
 		Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil },
 		List: blocklist.New(blocklist.Config{}), Now: func() time.Time { return begin },
 		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
+		Clouds: clouds.Deps{
+			Lead:  func(context.Context, *lease.Lease, bool) (alone bool, err error) { return true, nil },
+			Leave: func(context.Context, *lease.Lease) error { return nil },
+		},
 	}
 }
 

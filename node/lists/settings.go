@@ -12,6 +12,7 @@ import (
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
+	"edgeguard/node/clouds"
 )
 
 // listOf is one enforcer of the config. A new kind of enforcer is a case of
@@ -19,13 +20,13 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
-	// owned is what to empty when the config no longer has the list, nil for
+	// owned is what to empty when the config no longer has the list, none for
 	// one that ends by itself.
-	owned *enforce.Owned
+	owned []enforce.Owned
 }
 
 // listsOf returns the enforcers of a config.
-func listsOf(c *config.Config) (all []listOf) {
+func listsOf(c *config.Config, deps clouds.Deps) (all []listOf) {
 	for _, f := range c.Enforce.Files {
 		fc, err := settings(f)
 		all = append(all, fileList(fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err))
@@ -40,6 +41,9 @@ func listsOf(c *config.Config) (all []listOf) {
 	if n := c.Enforce.NFTables; n != nil {
 		all = append(all, tableList(n))
 	}
+	for _, w := range clouds.Of(c, deps) {
+		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, owned: w.Owned})
+	}
 	return all
 }
 
@@ -53,14 +57,17 @@ func tableList(n *enforcers.NFTables) listOf {
 	return listOf{
 		key: fmt.Sprintf("nftables %+v", *n), name: name,
 		make:  func() (enforce.Enforcer, error) { return nftables.New(c) },
-		owned: &enforce.Owned{Path: name, File: name, Format: tableFormat, Name: n.Table},
+		owned: []enforce.Owned{{Path: name, File: name, Format: tableFormat, Name: n.Table}},
 	}
 }
 
 // Empty empties a recorded list: of a table, nothing is left.
 func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
-	if IsTable(o) {
+	switch {
+	case IsTable(o):
 		return nftables.Clear(ctx, o.Name)
+	case clouds.Is(o):
+		return clouds.Empty(ctx, o)
 	}
 	return o.Empty(ctx, now)
 }
@@ -69,7 +76,7 @@ func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 // without asking the program that holds it.
 func Gone(o *enforce.Owned) bool {
 	_, err := os.Lstat(o.Path)
-	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && !IsTable(o)
+	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && !IsTable(o) && !clouds.Is(o)
 }
 
 // IsTable reports whether a recorded list is a table of the kernel's packet filter.
@@ -81,8 +88,7 @@ func fileList(key, name string, c enforce.FileConfig, keep bool, err error) list
 	if err != nil {
 		return listOf{key: key, name: name, make: func() (enforce.Enforcer, error) { return nil, err }}
 	}
-	owned := enforce.Own(c, keep)
-	return listOf{key: key, name: name, owned: &owned, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
+	return listOf{key: key, name: name, owned: []enforce.Owned{enforce.Own(c, keep)}, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
 }
 
 // CheckFile returns what is wrong with a list's settings that package config
@@ -102,13 +108,11 @@ func settings(f enforcers.ListFile) (enforce.FileConfig, error) {
 }
 
 // Owned returns the record of each list of a config that does not end by itself.
-func Owned(c *config.Config) []enforce.Owned { return owned(listsOf(c)) }
+func Owned(c *config.Config) []enforce.Owned { return owned(listsOf(c, clouds.Deps{})) }
 
 func owned(all []listOf) (owned []enforce.Owned) {
 	for _, l := range all {
-		if l.owned != nil {
-			owned = append(owned, *l.owned)
-		}
+		owned = append(owned, l.owned...)
 	}
 	return owned
 }

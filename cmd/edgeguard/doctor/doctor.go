@@ -76,6 +76,7 @@ func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
 	x.enforcers(c)
 	x.packetFilter(c, "/")
 	x.leftLists(c)
+	x.clouds(ctx, c)
 	x.datagrams(c)
 	x.clock()
 	x.node(ctx, c)

@@ -22,6 +22,12 @@ func secretsOf(c *config.Config) []secret {
 		all = append(all, secret{"fleet.password_file", f.PasswordFile}, secret{"fleet.loader_file", f.LoaderFile},
 			secret{"fleet.key_file", f.KeyFile}, secret{"fleet.tls.key_file", f.TLS.KeyFile})
 	}
+	for i, a := range c.Enforce.AWSWAF {
+		all = append(all, secret{fmt.Sprintf("enforce.awswaf[%d].credentials_file", i), a.CredentialsFile})
+	}
+	for i, f := range c.Enforce.Cloudflare {
+		all = append(all, secret{fmt.Sprintf("enforce.cloudflare[%d].token_file", i), f.TokenFile})
+	}
 	return all
 }
 

@@ -18,6 +18,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/internal/safetext"
+	"edgeguard/node/clouds"
 	"edgeguard/node/lists"
 )
 
@@ -44,9 +45,9 @@ func Command(e *Env) *cobra.Command {
 
 func emptyCommand(e *Env) *cobra.Command {
 	var configFile, state string
-	var noTables bool
+	var noTables, shared bool
 	c := &cobra.Command{
-		Use:   "empty [--config FILE] [--state FOLDER] [--no-tables]",
+		Use:   "empty [--config FILE] [--state FOLDER] [--no-tables] [--shared]",
 		Short: "Empty the lists of a node that has ended for good",
 		Long: `empty removes every address from the lists that this host's node wrote, so that no
 address stays blocked by a list that nothing updates. The files stay, because a proxy
@@ -55,22 +56,25 @@ as the user that serves, after the node has ended: lists of a running node are l
 alone. So are lists with on_remove: keep, and files that another program has changed.
 A table of the kernel's packet filter is deleted: where edgeguard enforce clear --all
 of root has done that, --no-tables passes it over, and requires no right.
+A list behind somebody's API, of AWS WAF or Cloudflare, that a fleet shares is left to
+the other nodes: --shared empties it too, for the last node of a fleet.
 A config with errors is no obstacle: the state folder has a record of the lists.`,
 		Example: `  systemctl stop edgeguard
   sudo -u edgeguard edgeguard lists empty`,
 		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return empty(c.Context(), e, configFile, state, noTables)
+			return empty(c.Context(), e, configFile, state, noTables, shared)
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default /etc/edgeguard/edgeguard.yaml if it is there)")
 	c.Flags().StringVar(&state, "state", "", "state `FOLDER` of the node, instead of the config's")
 	c.Flags().BoolVar(&noTables, "no-tables", false, "pass over tables of the kernel's packet filter")
+	c.Flags().BoolVar(&shared, "shared", false, "empty lists that other nodes of the fleet may keep, too")
 	return c
 }
 
 // empty empties what it finds, and prints a line for each list.
-func empty(ctx context.Context, e *Env, configFile, state string, noTables bool) error {
+func empty(ctx context.Context, e *Env, configFile, state string, noTables, shared bool) error {
 	owned, problems := find(e.Load, configFile, state)
 	for _, problem := range problems {
 		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", safetext.Lines(problem.Error()))
@@ -83,6 +87,10 @@ func empty(ctx context.Context, e *Env, configFile, state string, noTables bool)
 		path := safetext.Strip(o.Path)
 		if o.Keep {
 			fmt.Fprintf(e.Stdout, "kept %s: its config says on_remove: keep\n", path)
+			continue
+		}
+		if clouds.Shared(&o) && !shared {
+			fmt.Fprintf(e.Stdout, "kept %s: other nodes of the fleet may keep it; --shared empties it too\n", path)
 			continue
 		}
 		switch err := lists.Empty(ctx, time.Now(), &o); {

@@ -1,0 +1,163 @@
+// Package cloud is what enforcers share that keep a list behind somebody's API: calls
+// that end and are bounded, secrets in files that are read each time, and the choice of
+// the prefixes that a list has room for.
+//
+// What an API answers is text of another company's program, or of whatever answers in
+// its place. It is bounded before it is read, and [Text] before it is shown.
+package cloud
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"edgeguard/internal/safetext"
+)
+
+const (
+	// timeout bounds a call with its answer.
+	timeout = 30 * time.Second
+	// mostBody bounds an answer: 10,000 addresses are 500 kB.
+	mostBody = 8 << 20
+	// mostText bounds what is shown of an answer.
+	mostText = 200
+	// mostSecret bounds a file with a secret.
+	mostSecret = 64 << 10
+	// Tries is how often a call is made that is answered with "later".
+	Tries = 4
+)
+
+// Client calls an API. It follows no redirect, which would carry a secret elsewhere.
+type Client struct{ http *http.Client }
+
+// NewClient returns a client with connections of its own.
+func NewClient() *Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.MaxResponseHeaderBytes = 1, 64<<10
+	transport.IdleConnTimeout = 10 * time.Second
+	return &Client{http: &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
+}
+
+// Close ends connections that are not in use.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Answer is what an API said.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Call sends a request and returns the whole answer, whatever its status.
+func (c *Client) Call(ctx context.Context, method, url string, header http.Header, body []byte) (*Answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, errors.New(Text(err.Error()))
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, mostBody+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("half an answer of status %d: %s", response.StatusCode, Text(err.Error()))
+	case len(text) > mostBody:
+		return nil, fmt.Errorf("an answer of over %d bytes, with status %d", mostBody, response.StatusCode)
+	}
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: text}, nil
+}
+
+// Text returns what of a foreign text may be shown.
+func Text(text string) string {
+	text = strings.Join(strings.Fields(safetext.Strip(text[:min(len(text), 4*mostText)])), " ")
+	if short := []rune(text); len(short) > mostText {
+		return string(short[:mostText]) + "…"
+	}
+	return text
+}
+
+// NotJSON says that an answer is not of the API, but of what stands before it.
+func (a *Answer) NotJSON() error {
+	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, Text(string(a.Body)))
+}
+
+// Secret returns the secret of a file: one line of what may be in a header.
+func Secret(file string) (string, error) {
+	text, err := ReadSecret(file)
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(text)
+	switch {
+	case secret == "":
+		return "", fmt.Errorf("%s is empty: write the secret into it", file)
+	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", fmt.Errorf("%s is not one secret: it has more than one word, or characters that no secret has", file)
+	}
+	return secret, nil
+}
+
+// ReadSecret returns the text of a file with secrets.
+func ReadSecret(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
+	if err == nil && len(text) > mostSecret {
+		err = fmt.Errorf("%s has over %d bytes: it is not a file with a secret", file, mostSecret)
+	}
+	return string(text), err
+}
+
+// Wait waits, and reports whether ctx still runs.
+func Wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// Later returns how long to wait before the try after this one, from 0: twice as long
+// each time, and not all at the same moment.
+func Later(step time.Duration, try int) time.Duration {
+	d := step << try
+	return d/2 + rand.N(d/2+1)
+}
+
+// Gone says that a list is not there: it was deleted, or never was.
+type Gone struct{ Err error }
+
+func (g *Gone) Error() string { return g.Err.Error() }
+
+// IsGone reports whether an error is that a list is not there.
+func IsGone(err error) bool {
+	var gone *Gone
+	return errors.As(err, &gone)
+}
+
+// Both returns two errors as one line; either may be nil.
+func Both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}

@@ -1,0 +1,187 @@
+// Package clouds keeps lists behind somebody's API for a node: IP sets of AWS WAF and
+// lists of Cloudflare's. Of a fleet, one node at a time keeps such a list, by a lease;
+// each has the fleet's blocks.
+package clouds
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"edgeguard/aggregator/redis/lease"
+	"edgeguard/config"
+	settings "edgeguard/config/cloud"
+	"edgeguard/enforce"
+	"edgeguard/enforce/awswaf"
+	"edgeguard/enforce/cloud"
+	"edgeguard/enforce/cloudflare"
+)
+
+// Resync is how often a list is compared that did not change.
+const Resync = 10 * time.Minute
+
+// Deps is what lists use of a node.
+type Deps struct {
+	Node string // its name
+	// Lead makes a step of a lease, or reports that the node is alone; Leave gives up a
+	// lease.
+	Lead    func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error)
+	Leave   func(ctx context.Context, l *lease.Lease) error
+	Monitor func() bool
+	Rank    cloud.Rank
+	Log     *slog.Logger
+}
+
+// Wanted is a list of a config.
+type Wanted struct {
+	Key, Name string
+	Make      func() (enforce.Enforcer, error)
+	Owned     []enforce.Owned // one for each set
+}
+
+// Of returns the lists of a config.
+func Of(c *config.Config, deps Deps) (all []Wanted) {
+	deps.Node = c.Node
+	for _, a := range c.Enforce.AWSWAF {
+		name := "awswaf " + a.Region
+		for _, s := range []settings.Set{a.V4, a.V6} {
+			if s.ID != "" {
+				name += " " + s.Name
+			}
+		}
+		w := Wanted{Key: fmt.Sprintf("awswaf %+v", a), Name: name}
+		w.Make = func() (enforce.Enforcer, error) {
+			return newKept(name, leaseOf(a), awswaf.New(ofAWS(a, deps.Rank)), deps), nil
+		}
+		for _, one := range []settings.AWSWAF{only(a, a.V4, settings.Set{}), only(a, settings.Set{}, a.V6)} {
+			if leaseOf(one) != leaseOf(settings.AWSWAF{Region: a.Region}) {
+				w.Owned = append(w.Owned, own(formatAWS, leaseOf(one), record{AWSWAF: &one, Lease: leaseOf(a), Fleet: c.Fleet != nil}, a.KeepRemoved))
+			}
+		}
+		all = append(all, w)
+	}
+	for _, f := range c.Enforce.Cloudflare {
+		name := "cloudflare " + f.ID
+		all = append(all, Wanted{
+			Key: fmt.Sprintf("cloudflare %+v", f), Name: name,
+			Make: func() (enforce.Enforcer, error) {
+				return newKept(name, name, cloudflare.New(ofCloudflare(f, deps.Rank)), deps), nil
+			},
+			Owned: []enforce.Owned{own(formatCloudflare, name, record{Cloudflare: &f, Lease: name, Fleet: c.Fleet != nil}, f.KeepRemoved)},
+		})
+	}
+	return all
+}
+
+// only returns the settings with other sets.
+func only(a settings.AWSWAF, v4, v6 settings.Set) settings.AWSWAF {
+	a.V4, a.V6 = v4, v6
+	return a
+}
+
+// leaseOf names sets so that all nodes that keep them name them alike.
+func leaseOf(a settings.AWSWAF) string {
+	return strings.Join(strings.Fields("awswaf "+a.Region+" "+a.V4.ID+" "+a.V6.ID), " ")
+}
+
+func ofAWS(a settings.AWSWAF, rank cloud.Rank) awswaf.Config {
+	return awswaf.Config{
+		Region: a.Region, Scope: a.Scope, Endpoint: a.Endpoint, V4: awswaf.Set(a.V4), V6: awswaf.Set(a.V6),
+		File: a.CredentialsFile, Profile: a.Profile, Most: a.Most, Every: a.Every, Mark: a.Mark, Rank: rank,
+	}
+}
+
+func ofCloudflare(c settings.Cloudflare, rank cloud.Rank) cloudflare.Config {
+	return cloudflare.Config{Account: c.Account, ID: c.ID, TokenFile: c.TokenFile, Endpoint: c.Endpoint, Most: c.Most, Every: c.Every, Mark: c.Mark, Rank: rank}
+}
+
+// The formats of these lists in the record of a node's lists.
+const formatAWS, formatCloudflare = "awswaf", "cloudflare"
+
+// record is what must be known of a list to empty it. It has no secret.
+type record struct {
+	AWSWAF     *settings.AWSWAF     `json:"awswaf,omitempty"`
+	Cloudflare *settings.Cloudflare `json:"cloudflare,omitempty"`
+	Lease      string               `json:"lease"` // what the nodes that keep it call it
+	Fleet      bool                 `json:"fleet,omitempty"`
+}
+
+func own(format, name string, r record, keep bool) enforce.Owned {
+	text, _ := json.Marshal(r) // of texts and numbers
+	return enforce.Owned{Path: name, File: name, Format: format, Settings: string(text), Keep: keep}
+}
+
+// Is reports whether a recorded list is behind somebody's API.
+func Is(o *enforce.Owned) bool { return o.Format == formatAWS || o.Format == formatCloudflare }
+
+// Shared reports whether other nodes of a fleet may keep a recorded list, too.
+func Shared(o *enforce.Owned) bool {
+	r, err := parse(o)
+	return err == nil && r.Fleet
+}
+
+func parse(o *enforce.Owned) (r record, err error) {
+	if err := json.Unmarshal([]byte(o.Settings), &r); err != nil || (r.AWSWAF == nil) == (r.Cloudflare == nil) {
+		return r, fmt.Errorf("%s: the record of it cannot be used", o.Path)
+	}
+	return r, nil
+}
+
+// opened returns a recorded list, which is only to be emptied, and what its lease is.
+func opened(o *enforce.Owned) (list keeper, leased string, err error) {
+	r, err := parse(o)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case r.AWSWAF != nil:
+		return awswaf.New(ofAWS(*r.AWSWAF, nil)), r.Lease, nil
+	}
+	return cloudflare.New(ofCloudflare(*r.Cloudflare, nil)), r.Lease, nil
+}
+
+// Empty takes all that is ours out of a recorded list, whoever keeps it. A list that is
+// not there any more needs nothing.
+func Empty(ctx context.Context, o *enforce.Owned) error {
+	list, _, err := opened(o)
+	if err != nil {
+		return err
+	}
+	return emptied(ctx, list)
+}
+
+func emptied(ctx context.Context, list keeper) error {
+	defer func() { _ = list.Close() }()
+	err := list.Replace(ctx, time.Time{}, nil)
+	if cloud.IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+// Look returns what can be said of each list of a config without changing it.
+func Look(ctx context.Context, c *config.Config) (all []Seen) {
+	none := func(netip.Prefix) (uint32, time.Time) { return 0, time.Time{} }
+	see := func(name string, list keeper) {
+		defer func() { _ = list.Close() }()
+		lines, err := list.Look(ctx)
+		all = append(all, Seen{Name: name, Lines: lines, Err: err})
+	}
+	for _, a := range c.Enforce.AWSWAF {
+		see("awswaf "+a.Region, awswaf.New(ofAWS(a, none)))
+	}
+	for _, f := range c.Enforce.Cloudflare {
+		see("cloudflare "+f.ID, cloudflare.New(ofCloudflare(f, none)))
+	}
+	return all
+}
+
+// Seen is what was seen of a list.
+type Seen struct {
+	Name  string
+	Lines []string
+	Err   error
+}
