@@ -27,6 +27,7 @@ var modules = map[string][]string{
 	"github.com/valyala/fasthttp":         {"sensor/httpauth"},
 	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "enforce/nftables", "haproxy/access", "internal/lobby", "internal/unixsocket", "node"},
 	"golang.org/x/term":                   {"cmd/edgeguard"},
+	"google.golang.org/protobuf":          {"envoy/field"},
 }
 
 // programs are the packages that own their process: they print, and they end it.

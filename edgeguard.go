@@ -50,6 +50,9 @@ type Event struct {
 	// Awaited says that Crawler is unknown and may soon be known: a rule that asks
 	// for it counts the event and does not block yet.
 	Awaited bool
+	// Hits is how many times the event is counted, which its source says; 0 is once. It
+	// multiplies the costs of the rules, and a count of different values has it once.
+	Hits uint16
 	// Known names the fields below that the source supplied. A field that is
 	// not known satisfies neither a rule's term nor its `not`.
 	Known Field

@@ -189,16 +189,22 @@ func (r *reader) settle(c *Config) {
 			r.Takes(fieldpath.Join(fieldpath.Item("listen.auth", i), "trust"), "trusted_proxies")
 		}
 	}
+	for i := range c.Listen.Envoy {
+		if l := &c.Listen.Envoy[i]; l.Trust == nil {
+			l.Trust = c.TrustedProxies
+			r.Takes(fieldpath.Join(fieldpath.Item("listen.envoy", i), "trust"), "trusted_proxies")
+		}
+	}
 	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.Touched("", "node") {
 		r.Wrong("node", "is not a valid node name in a fleet", fmt.Sprintf("use at most %d bytes without NUL", longestNodeName))
 	}
 }
 
-// yield makes forward auth look up only, where a log or HAProxy counts the requests
+// yield makes forward auth look up only, where a log, HAProxy or Envoy counts the requests
 // already.
 func (c *Config) yield() {
 	counts := func(log AccessLog) bool { return log.Emit&reports(log.Format)&edgeguard.KindRequest != 0 }
-	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() && !c.HAProxy.Asks() {
+	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() && !c.HAProxy.Asks() && !c.Listen.Envoy.Counts() {
 		return
 	}
 	for i := range c.Listen.Auth {

@@ -118,6 +118,7 @@ func TestYAMLReadsBack(t *testing.T) {
 		"enforce: {awswaf: {region: eu-central-1, ipv4: {name: eg4, id: a1b2c3d4-5678-90ab-cdef-000000000001}, credentials_file: /etc/edgeguard/aws, profile: edge}}",
 		"enforce: {awswaf: [{scope: CLOUDFRONT, ipv6: {name: '1', id: '7'}, most: 1, every: 10s, mark: eg.staging, on_remove: keep, endpoint: 'http://127.0.0.1:1/'}, {region: cn-north-1, ipv6: {name: '1', id: '8'}}]}",
 		"enforce: {cloudflare: {account: 023e105f4ecef8ad9ca31a8372d0c353, list: 2c0fc9fa937b11eaa1b71c4d701ab86e, token_file: '/etc/edgeguard/token of ours', most: 100000, every: 1h, endpoint: 'https://api.example:8443/client/v4'}}",
+		"listen: {envoy: ['unix:/a b', {address: '10.0.0.7:9182', tls: {cert_file: /c, key_file: /k, client_ca_file: /ca}, header: Forwarded, fronted: true, emit: nothing, connections: 9, trust: []}, {address: '[::1]:1', tls: {cert_file: /c, key_file: /k}}]}",
 		"rules: [{name: a, threshold: 1, when: \"path matches '\\\\\\\\.php' and agent != 'é\\\"'\"}]",
 		"rules: [{name: a, threshold: 1, scope: node}, {name: b, threshold: 1, on_fleet_loss: open}]\nfleet: {redis: ['rediss://a', 'rediss://b:1'], quiet: false, share: 0.000001}",
 		"wide: strict\nrules: [{name: a, threshold: 1}, {name: b, threshold: 1, wide: default}, {name: c, threshold: 65534, guard: 1, wide: report}]", "wide: off",

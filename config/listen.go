@@ -7,12 +7,14 @@ import (
 
 	"edgeguard"
 	"edgeguard/config/address"
+	"edgeguard/config/envoy"
 	"edgeguard/config/read"
 )
 
 // Listen is where the node answers.
 type Listen struct {
 	Auth  []Auth
+	Envoy envoy.Section
 	Admin []Admin
 }
 
@@ -109,6 +111,7 @@ func (l *Listen) read(n read.Node) {
 			l.Auth = []Auth{}
 			n.List(func(n read.Node) { l.Auth = append(l.Auth, readAuth(n)) })
 		},
+		"envoy": l.Envoy.Read,
 		"admin": func(n read.Node) {
 			l.Admin = []Admin{}
 			n.List(func(n read.Node) { l.Admin = append(l.Admin, readAdmin(n)) })

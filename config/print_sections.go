@@ -34,6 +34,7 @@ func (p *printer) listen(l *Listen) {
 		text += write.Access(auth.Access) + fmt.Sprintf(", connections: %d", auth.Connections)
 		p.Field(2, "- {address", text+"}")
 	}
+	l.Envoy.Write(&p.Printer)
 	if len(l.Admin) == 0 {
 		p.Field(1, "admin", "[]")
 	} else {

@@ -58,6 +58,9 @@ func (c *Config) sources() []source {
 	if c.HAProxy.Asks() {
 		all = append(all, source{edgeguard.KindRequest, authFields})
 	}
+	if c.Listen.Envoy.Counts() {
+		all = append(all, source{edgeguard.KindRequest, authFields})
+	}
 	if c.Sensors.Packet != nil {
 		all = append(all, source{c.Sensors.Packet.Kinds, packetFields})
 	}
@@ -148,6 +151,9 @@ func (r *reader) counted(c *Config) {
 	}
 	if c.HAProxy.Asks() {
 		twice = append(twice, "haproxy.spoe")
+	}
+	if c.Listen.Envoy.Counts() {
+		twice = append(twice, "listen.envoy")
 	}
 	request("listen.auth", auth)
 	request("sensors.accesslog", logs)

@@ -82,6 +82,7 @@ func wayRows(t *testing.T) (keys []string) {
 // wayKeys returns the keys of all sensors and enforcers.
 func wayKeys(t *testing.T) []string {
 	keys := []string{"listen.auth", "blocklists"}
+	keys = append(keys, "listen.envoy")
 	for section, of := range ways {
 		for i := range reflect.TypeOf(of).NumField() {
 			keys = append(keys, section+"."+strings.ToLower(reflect.TypeOf(of).Field(i).Name))

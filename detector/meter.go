@@ -137,6 +137,9 @@ func (m *meter) fill(op *shard.Op, event *edgeguard.Event, at moment) (matched b
 	if m.Distinct != 0 {
 		return m.show(op, event)
 	}
+	if event.Hits > 1 {
+		op.Cost = uint16(min(uint32(cost)*uint32(event.Hits), math.MaxUint16)) // a slot has room for no more
+	}
 	return true
 }
 

@@ -18,6 +18,9 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 	for _, l := range c.Listen.Auth {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
+	for _, l := range c.Listen.Envoy {
+		all[l.Address.String()] = unixsocket.Access(l.Access)
+	}
 	for _, l := range c.Listen.Admin {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
@@ -40,7 +43,7 @@ func bind(s *sockets.Sockets, c *config.Config) error {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 && !c.HAProxy.Counts() {
+	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 && len(c.Listen.Envoy) == 0 && !c.HAProxy.Counts() {
 		return errors.Join(errs...)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"edgeguard/node/sockets"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/refusal"
 )
 
 // drainTime is how long a node that ends waits for answers under way.
@@ -89,7 +90,8 @@ func (a *auth) httpConfig() (httpauth.Config, error) {
 		Trust:  trust,
 		Header: a.config.Header, Fronted: a.config.Fronted,
 		LookUp: a.config.Emit == 0, Connections: a.config.Connections,
-		Policy: a.policy, Uncounted: a.uncounter(a.source),
+		Policy:    func(rule string) (refusal.Policy, bool) { return policy(a.pipeline.Current(), rule) },
+		Uncounted: a.uncounter(a.source),
 		Alarm: func(kind, text string) {
 			a.alarms.Happened(a.clock.Now(), kind, about, "forward auth at "+about+": "+text)
 		},
@@ -97,12 +99,12 @@ func (a *auth) httpConfig() (httpauth.Config, error) {
 }
 
 // policy returns what a rule allows; false for a manual block.
-func (a *auth) policy(name string) (httpauth.Policy, bool) {
-	r, m := a.pipeline.Current().Rule(name)
+func policy(g *pipeline.Generation, name string) (refusal.Policy, bool) {
+	r, m := g.Rule(name)
 	if r == nil {
-		return httpauth.Policy{}, false
+		return refusal.Policy{}, false
 	}
-	return httpauth.Policy{Quota: r.Limit, Window: m.Window}, true
+	return refusal.Policy{Quota: r.Limit, Window: m.Window}, true
 }
 
 // Run answers until ctx is done, and then waits for the answers under way.

@@ -9,6 +9,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/logline"
+	"edgeguard/node/envoy"
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
 	"edgeguard/sensor/accesslog"
@@ -31,6 +32,9 @@ func Check(c *config.Config) error {
 			_, err = clientaddr.NewFinder(trust, l.Header)
 		}
 		note("listen.auth", i, err)
+	}
+	for i := range c.Listen.Envoy {
+		note("listen.envoy", i, envoy.Check(&c.Listen.Envoy[i]))
 	}
 	for i, l := range c.Sensors.AccessLog {
 		note("sensors.accesslog", i, checkLog(l))

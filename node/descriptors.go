@@ -39,7 +39,7 @@ type places struct{ auth, others int }
 // wantedPlaces returns the connections that the config asks for, and how many
 // other files the node needs.
 func wantedPlaces(c *config.Config) (want places, own int) {
-	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)+len(c.HAProxy.SPOE)) + logFiles*len(c.Sensors.AccessLog) + (haproxyFiles+listenerFiles)*len(c.HAProxy.Peers)
+	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)+len(c.Listen.Envoy)+len(c.HAProxy.SPOE)) + logFiles*len(c.Sensors.AccessLog) + (haproxyFiles+listenerFiles)*len(c.HAProxy.Peers)
 	if c.Fleet != nil {
 		own += fleetFiles
 	}
@@ -47,6 +47,9 @@ func wantedPlaces(c *config.Config) (want places, own int) {
 		want.auth += l.Connections
 	}
 	for _, l := range c.HAProxy.SPOE {
+		want.auth += l.Connections
+	}
+	for _, l := range c.Listen.Envoy {
 		want.auth += l.Connections
 	}
 	for _, l := range c.Listen.Admin {
@@ -98,12 +101,17 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarm.Tracker) (_ *con
 		l := &less.HAProxy.SPOE[i]
 		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
 	}
+	less.Listen.Envoy = slices.Clone(c.Listen.Envoy)
+	for i := range less.Listen.Envoy {
+		l := &less.Listen.Envoy[i]
+		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
+	}
 	for i := range less.Listen.Admin {
 		l := &less.Listen.Admin[i]
 		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
 	}
 	alarms.Begins(now, alarm.Files, "", fmt.Sprintf(
-		"this process may open only %d files: forward auth and SPOE get %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
+		"this process may open only %d files: forward auth, SPOE and Envoy get %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
 		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
 	return &less, stream
 }

@@ -10,6 +10,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/crawling"
+	"edgeguard/node/envoy"
 	"edgeguard/node/haproxies"
 	"edgeguard/node/spoe"
 	"edgeguard/node/supervisor"
@@ -23,6 +24,7 @@ type sensors struct {
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
 	spoe      spoe.Services
+	envoy     envoy.Services
 	haproxies haproxies.Services
 	crawling  crawling.Services // which of their events are a crawler's
 }
@@ -33,6 +35,7 @@ func (s *sensors) settle(ctx context.Context, c *config.Config, connections int)
 	s.crawling.Settle(ctx, s.authDeps.pipeline.Current().Crawlers)
 	s.auth.Settle(ctx, s.auths(c))
 	s.spoe.Settle(ctx, c)
+	s.envoy.Settle(ctx, c)
 	s.logs.Settle(ctx, s.logSources(c, connections))
 	s.haproxies.Settle(ctx, c)
 }
@@ -40,6 +43,7 @@ func (s *sensors) settle(ctx context.Context, c *config.Config, connections int)
 func (s *sensors) stop() {
 	s.auth.Stop()
 	s.spoe.Stop()
+	s.envoy.Stop()
 	s.logs.Stop()
 	s.haproxies.Stop()
 	s.crawling.Stop()
@@ -48,6 +52,7 @@ func (s *sensors) stop() {
 func (s *sensors) report(out *admin.Stats) {
 	s.auth.Report(out)
 	s.spoe.Report(out)
+	s.envoy.Report(out)
 	s.logs.Report(out)
 	s.haproxies.Report(out)
 	s.crawling.Report(out)
@@ -93,6 +98,7 @@ func (s *sensors) checkSilence(now time.Time) {
 // checkFull raises the alarm about listeners for proxies that are full.
 func (s *sensors) checkFull(now time.Time) {
 	s.spoe.CheckFull(now)
+	s.envoy.CheckFull(now)
 	for _, a := range s.auth.All() {
 		if server := a.server.Load(); server != nil {
 			a.full.Check(now, server.Connections())

@@ -25,6 +25,7 @@ import (
 	"edgeguard/node/checks"
 	"edgeguard/node/clouds"
 	"edgeguard/node/crawling"
+	"edgeguard/node/envoy"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
 	"edgeguard/node/fleetlink"
@@ -40,6 +41,7 @@ import (
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
 	"edgeguard/node/tallyfile"
+	"edgeguard/sensor/refusal"
 	"edgeguard/tuning/history"
 )
 
@@ -112,10 +114,17 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)}, tally: tallyfile.New(c.Memory),
 	}).in(c.State)
+	observe := func(source string, decide edgeguard.Decider) edgeguard.Decider {
+		return observed(latency, &n.pipeline.Verdicts, source, decide)
+	}
 	n.sensors.spoe = spoe.Services{
 		Group: supervisor.Group[*spoe.Listener]{Config: s},
-		Deps: spoe.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: func(source string, decide edgeguard.Decider) edgeguard.Decider {
-			return observed(latency, &n.pipeline.Verdicts, source, decide)
+		Deps:  spoe.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe},
+	}
+	n.sensors.envoy = envoy.Services{
+		Group: supervisor.Group[*envoy.Listener]{Config: s},
+		Deps: envoy.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe, Policy: func(rule string) (refusal.Policy, bool) {
+			return policy(n.pipeline.Current(), rule)
 		}},
 	}
 	n.sensors.haproxies.Cut, n.sensors.haproxies.Touch = n.store.cut.RLocker(), n.store.touch

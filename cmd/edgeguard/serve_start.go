@@ -50,6 +50,13 @@ func printStart(e *env, c *config.Config, named bool) {
 		}
 		fmt.Fprintf(out, "SPOE at %s (%s): edgeguard snippets haproxy-spoe\n", l.Listen, does)
 	}
+	for _, l := range c.Listen.Envoy {
+		does := "counts and answers"
+		if !l.Count {
+			does = "answers; another source counts"
+		}
+		fmt.Fprintf(out, "Envoy at %s (%s): edgeguard snippets envoy-grpc, envoy-rls\n", l.Address, does)
+	}
 	for _, l := range c.Sensors.AccessLog {
 		place := l.File
 		if place == "" {

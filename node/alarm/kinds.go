@@ -44,7 +44,8 @@ const (
 	AdminFull = "admin_connections_full"
 	SPOEFull  = "spoe_connections_full"
 	// A receiver of notifications does not accept them.
-	Notify = "notify"
+	Notify    = "notify"
+	EnvoyFull = "envoy_connections_full"
 )
 
 // Awaits reports whether an alarm of this kind says that something awaits an operator.

@@ -180,6 +180,22 @@ func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	return p.current.Load().Detector.Look(now, event.Addr)
 }
 
+// Count returns what this node has counted of the key that an event has for a rule, with the
+// rule's limit and window; false where there is no such rule, or where it does not count the
+// event.
+func (p *Pipeline) Count(now time.Time, event *edgeguard.Event, rule string) (count, limit uint32, window time.Duration, ok bool) {
+	p.reload.RLock()
+	defer p.reload.RUnlock()
+	g := p.current.Load()
+	i, ok := g.rules[rule]
+	if !ok {
+		return 0, 0, 0, false
+	}
+	r := &g.Config.Rules.Rules[i]
+	count, ok = g.Detector.Count(now, event, i)
+	return count, r.Limit, g.Config.Rules.Meters[r.Meter].Window, ok
+}
+
 // Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
 	p.scans.RLock()

@@ -13,7 +13,11 @@ import (
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/refusal"
 )
+
+// headerStatus is the status that nginx is to answer with.
+const headerStatus = "X-Edgeguard-Status"
 
 // answer is the server's handler.
 func (s *Server) answer(ctx *fasthttp.RequestCtx) {
@@ -38,17 +42,17 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 		return // fasthttp's empty 200
 	}
 	s.asker.stats.refused.Add(1)
-	refused := s.asker.refusal(&verdict)
+	refused := refusal.Of(&verdict, s.asker.config.Policy)
 	h := &ctx.Response.Header
-	refused.headers(func(name, value string) { h.SetCanonical([]byte(name), []byte(value)) })
-	ctx.SetContentType(problemJSON)
+	refused.Headers(func(name, value string) { h.SetCanonical([]byte(name), []byte(value)) })
+	ctx.SetContentType(refusal.ContentType)
 	if p == protocolNginx {
 		ctx.SetStatusCode(fasthttp.StatusForbidden)
 		h.SetCanonical([]byte(headerStatus), []byte("429"))
 	} else {
-		ctx.SetStatusCode(statusRefused)
+		ctx.SetStatusCode(refusal.Status)
 	}
-	ctx.SetBody(refused.body)
+	ctx.SetBody(refused.Body)
 }
 
 // ask returns the verdict on the request that a proxy asks for.

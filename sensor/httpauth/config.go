@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/refusal"
 )
 
 // Config says how one listener asks and answers. Only Decide is needed.
@@ -35,7 +36,7 @@ type Config struct {
 	Uncounted edgeguard.Uncounter
 	// Policy returns the quota of a rule for the RateLimit fields; false, or a
 	// nil Policy: a refusal goes without them.
-	Policy func(rule string) (Policy, bool)
+	Policy func(rule string) (refusal.Policy, bool)
 	// Alarm receives what an operator should look at, with one of the Alarm…
 	// kinds. It is called on the request's goroutine, once per occurrence: the
 	// listener must drop repetitions. Nil disables it.
@@ -46,12 +47,6 @@ type Config struct {
 	// HeaderLimit bounds a request's line and header in bytes, and is the
 	// buffer of each connection. 0: 16 KiB.
 	HeaderLimit int
-}
-
-// Policy is what a rule allows: Quota events in a Window.
-type Policy struct {
-	Quota  uint32
-	Window time.Duration
 }
 
 // The kinds of alarm.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
+	"edgeguard/sensor/refusal"
 )
 
 // Guard is the middleware for Go programs: net/http handlers behind the same
@@ -37,10 +38,10 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		g.asker.stats.refused.Add(1)
-		refused := g.asker.refusal(&verdict)
-		refused.headers(w.Header().Set)
-		w.WriteHeader(statusRefused)
-		_, _ = w.Write(refused.body)
+		refused := refusal.Of(&verdict, g.asker.config.Policy)
+		refused.Headers(w.Header().Set)
+		w.WriteHeader(refusal.Status)
+		_, _ = w.Write(refused.Body)
 	})
 }
 

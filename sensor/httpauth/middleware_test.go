@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"edgeguard"
+	"edgeguard/sensor/refusal"
 )
 
 func TestGuard(t *testing.T) {
@@ -82,7 +83,7 @@ func TestGuardRefuses(t *testing.T) {
 		if w.Code != want {
 			t.Fatalf("status %d, want %d", w.Code, want)
 		}
-		if want == 429 && (w.Header().Get("Retry-After") != "42" || w.Header().Get("Content-Type") != problemJSON || w.Body.Len() == 0) {
+		if want == 429 && (w.Header().Get("Retry-After") != "42" || w.Header().Get("Content-Type") != refusal.ContentType || w.Body.Len() == 0) {
 			t.Errorf("header %v, body %s", w.Header(), w.Body)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
+	"edgeguard/sensor/refusal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,7 +82,9 @@ func (d *desk) heard() []string {
 
 func (d *desk) config() Config {
 	return Config{Decide: d.decide, Now: func() time.Time { return tokyo }, Alarm: d.alarm,
-		Policy: func(rule string) (Policy, bool) { return Policy{100, 5 * time.Minute}, rule == "site" }}
+		Policy: func(rule string) (refusal.Policy, bool) {
+			return refusal.Policy{Quota: 100, Window: 5 * time.Minute}, rule == "site"
+		}}
 }
 
 // patience bounds every wait for something that must happen. Nothing is measured

@@ -37,6 +37,14 @@ func (x *examination) listeners(c *config.Config) {
 		x.readable(about, l.TLS.KeyFile)
 		x.readable(about, l.TLS.ClientCAFile)
 	}
+	for _, l := range c.Listen.Envoy {
+		about := "listen.envoy " + l.Address.String()
+		x.listener(about, l.Address)
+		x.access(about, l.Access)
+		x.readable(about, l.TLS.CertFile)
+		x.readable(about, l.TLS.KeyFile)
+		x.readable(about, l.TLS.ClientCAFile)
+	}
 	for _, l := range c.Listen.Admin {
 		x.listener("admin "+l.Address.String(), l.Address)
 		x.access("admin "+l.Address.String(), l.Access)

@@ -21,6 +21,7 @@ import (
 	"edgeguard"
 	"edgeguard/internal/freeport"
 	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/refusal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,8 +74,8 @@ func startGuard(t *testing.T, network string, limit int) (g *guard, stop func())
 	if network == "unix" {
 		g.auth = "unix:" + g.auth
 	}
-	s, err := httpauth.New(httpauth.Config{Decide: g.decide, Policy: func(string) (httpauth.Policy, bool) {
-		return httpauth.Policy{Quota: uint32(limit), Window: 5 * time.Minute}, true
+	s, err := httpauth.New(httpauth.Config{Decide: g.decide, Policy: func(string) (refusal.Policy, bool) {
+		return refusal.Policy{Quota: uint32(limit), Window: 5 * time.Minute}, true
 	}})
 	if err != nil {
 		t.Fatal(err)

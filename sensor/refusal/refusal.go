@@ -1,4 +1,6 @@
-package httpauth
+// Package refusal is what a client reads that is refused: when to come again, by which rule,
+// and why.
+package refusal
 
 import (
 	"encoding/json"
@@ -8,23 +10,32 @@ import (
 	"edgeguard"
 )
 
-// refusal is the answer to a client that is denied. RateLimit and
-// RateLimit-Policy are those of draft-ietf-httpapi-ratelimit-headers-11; both
-// are empty for a rule without a policy.
-type refusal struct {
+// Status is the HTTP status of a refusal, and ContentType that of its body.
+const (
+	Status      = 429
+	ContentType = "application/problem+json"
+)
+
+// Policy is what a rule allows: Quota events in a Window.
+type Policy struct {
+	Quota  uint32
+	Window time.Duration
+}
+
+// Refusal is the answer to a client that is denied. RateLimit and RateLimit-Policy are those
+// of draft-ietf-httpapi-ratelimit-headers-11; both are empty for a rule without a policy.
+type Refusal struct {
+	Body []byte // an RFC 9457 problem
+
 	retryAfter      string // whole seconds, rounded up, at least 1
 	rule            string
 	rateLimit       string
 	rateLimitPolicy string
-	body            []byte // an RFC 9457 problem
 }
 
 const (
-	statusRefused  = 429
-	problemJSON    = "application/problem+json"
 	problemsAt     = "https://iana.org/assignments/http-problem-types#"
 	reasonBlocked  = "blocked" // the detector's word for a standing block
-	headerStatus   = "X-Edgeguard-Status"
 	headerRule     = "X-Edgeguard-Rule"
 	headerLimit    = "RateLimit"
 	headerPolicy   = "RateLimit-Policy"
@@ -44,29 +55,31 @@ type problem struct {
 	Violated []string `json:"violated-policies"`
 }
 
-func (a *asker) refusal(v *edgeguard.Verdict) refusal {
+// Of returns the refusal by a verdict. policy returns the quota of a rule for the RateLimit
+// fields; false, or a nil policy: it goes without them.
+func Of(v *edgeguard.Verdict, policy func(rule string) (Policy, bool)) Refusal {
 	seconds := int64(max(1, (v.RetryAfter+time.Second-1)/time.Second))
-	r := refusal{retryAfter: strconv.FormatInt(seconds, 10), rule: visible(v.Rule)}
-	if a.config.Policy != nil {
-		if p, ok := a.config.Policy(v.Rule); ok {
+	r := Refusal{retryAfter: strconv.FormatInt(seconds, 10), rule: Visible(v.Rule)}
+	if policy != nil {
+		if p, ok := policy(v.Rule); ok {
 			name := quoted(r.rule)
 			r.rateLimit = name + ";r=0;t=" + r.retryAfter
 			r.rateLimitPolicy = name + ";q=" + strconv.FormatUint(uint64(p.Quota), 10) +
 				";w=" + strconv.FormatInt(int64(p.Window/time.Second), 10)
 		}
 	}
-	why := problem{problemQuota, titleQuota, statusRefused, []string{v.Rule}}
+	why := problem{problemQuota, titleQuota, Status, []string{v.Rule}}
 	if v.Reason == reasonBlocked {
 		why.Type, why.Title = problemPattern, titleAbnormal
 	}
-	r.body, _ = json.Marshal(why) // strings and a number: it cannot go wrong
+	r.Body, _ = json.Marshal(why) // strings and a number: it cannot go wrong
 	return r
 }
 
-// headers passes the refusal's header lines.
-func (r *refusal) headers(set func(name, value string)) {
+// Headers passes the refusal's header lines.
+func (r *Refusal) Headers(set func(name, value string)) {
 	set(headerRetry, r.retryAfter)
-	set(headerType, problemJSON)
+	set(headerType, ContentType)
 	set(headerRule, r.rule)
 	if r.rateLimit != "" {
 		set(headerLimit, r.rateLimit)
@@ -74,9 +87,9 @@ func (r *refusal) headers(set func(name, value string)) {
 	}
 }
 
-// visible replaces what a header line or a structured field's string cannot
+// Visible replaces what a header line or a structured field's string cannot
 // hold: a rule's name may be in any script.
-func visible(name string) string {
+func Visible(name string) string {
 	clean := []byte(name)
 	for i, c := range clean {
 		if c < ' ' || c > '~' {

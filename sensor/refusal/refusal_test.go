@@ -1,4 +1,4 @@
-package httpauth
+package refusal
 
 import (
 	"encoding/json"
@@ -11,10 +11,6 @@ import (
 
 func TestRefusalFields(t *testing.T) {
 	policy := func(rule string) (Policy, bool) { return Policy{2000, 5 * time.Minute}, rule != "manual" }
-	a, err := newAsker(Config{Decide: (&desk{}).decide, Policy: policy})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		verdict                          edgeguard.Verdict
 		retry, rule, limit, policy, kind string
@@ -25,7 +21,7 @@ func TestRefusalFields(t *testing.T) {
 		{edgeguard.Verdict{Rule: "manual", Reason: "blocked", RetryAfter: -time.Second}, "1", "manual", "", "", "abnormal-usage-detected"},
 		{edgeguard.Verdict{Rule: "a\"\\\r\nX:é"}, "1", `a"\??X:??`, `"a\"\\??X:??";r=0;t=1`, `"a\"\\??X:??";q=2000;w=300`, "quota-exceeded"},
 	} {
-		r := a.refusal(&c.verdict)
+		r := Of(&c.verdict, policy)
 		if r.retryAfter != c.retry || r.rule != c.rule || r.rateLimit != c.limit || r.rateLimitPolicy != c.policy {
 			t.Errorf("%+v: %+v", c.verdict, r)
 		}
@@ -35,8 +31,8 @@ func TestRefusalFields(t *testing.T) {
 			}
 		}
 		var p problem
-		if err := json.Unmarshal(r.body, &p); err != nil || p.Type != problemsAt+c.kind || p.Status != 429 || len(p.Violated) != 1 || p.Violated[0] != c.verdict.Rule {
-			t.Errorf("%s: %v", r.body, err)
+		if err := json.Unmarshal(r.Body, &p); err != nil || p.Type != problemsAt+c.kind || p.Status != 429 || len(p.Violated) != 1 || p.Violated[0] != c.verdict.Rule {
+			t.Errorf("%s: %v", r.Body, err)
 		}
 	}
 }

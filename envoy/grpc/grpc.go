@@ -1,0 +1,64 @@
+// Package grpc has the parts of gRPC that an answer to one message requires: the
+// frame around a message, and the codes of an answer. A library would add megabytes
+// for what net/http does already.
+package grpc
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// MostMessage bounds a message in bytes. Envoy takes headers of up to 60 KiB by default, and
+// sends a path twice: as such, and among the headers. Were the bound lower, a client could
+// make its requests too long to be asked about, and an Envoy that fails open would let them
+// through.
+const MostMessage = 192 << 10
+
+// HeadSize is the length of what precedes a message: whether it is compressed, and its
+// length.
+const HeadSize = 5
+
+// Code is the outcome of a call, which Grpc-Status carries.
+type Code uint8
+
+// The codes that edgeguard answers with.
+const (
+	OK              Code = 0
+	InvalidArgument Code = 3  // the message cannot be read
+	Deadline        Code = 4  // the message did not arrive in time
+	Exhausted       Code = 8  // the message is too long, or too much is being read
+	Unimplemented   Code = 12 // the method or the compression is not known
+	Internal        Code = 13 // the message is not framed as gRPC says
+)
+
+// String returns the code as Grpc-Status has it.
+func (c Code) String() string { return strconv.Itoa(int(c)) }
+
+// Head reads what precedes a message, of HeadSize bytes, and returns the length of the
+// message. Any other code than OK refuses it.
+func Head(head []byte) (size int, code Code) {
+	if len(head) != HeadSize || head[0] > 1 {
+		return 0, Internal
+	}
+	if head[0] == 1 {
+		return 0, Unimplemented
+	}
+	length := binary.BigEndian.Uint32(head[1:])
+	if length > MostMessage {
+		return 0, Exhausted
+	}
+	return int(length), OK
+}
+
+// Begin appends room for the head of a message that is appended next; [End] fills it in.
+func Begin(out []byte) []byte { return append(out, 0, 0, 0, 0, 0) }
+
+// End fills in the head at start of the message that ends where out does.
+func End(out []byte, start int) {
+	binary.BigEndian.PutUint32(out[start+1:], uint32(len(out)-start-HeadSize))
+}
+
+// Content reports whether a content type is that of protobuf over gRPC.
+func Content(contentType string) bool {
+	return contentType == "application/grpc" || contentType == "application/grpc+proto"
+}

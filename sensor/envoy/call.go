@@ -1,0 +1,213 @@
+package envoy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"edgeguard"
+	"edgeguard/envoy/authz"
+	"edgeguard/envoy/grpc"
+	"edgeguard/envoy/ratelimit"
+	"edgeguard/sensor/clientaddr"
+)
+
+// healthMethod is what Envoy's health checks of a cluster call.
+const healthMethod = "/grpc.health.v1.Health/Check"
+
+// call is one call on its way to its answer. Calls are kept and used again.
+type call struct {
+	peer    peer
+	trusted bool
+	message []byte
+	out     []byte
+	event   edgeguard.Event
+	lines   [clientaddr.MaxHops]string
+	check   authz.Request
+	limit   ratelimit.Request
+	// The event's Header of each method, bound once.
+	ofCheck, ofLimit func(name string) (string, bool)
+}
+
+// keptMessage and keptParts bound what a call that waits for the next use keeps.
+const (
+	keptMessage = 16 << 10
+	keptParts   = 256
+	// firstMessage is the room that the first message gets.
+	firstMessage = 4 << 10
+)
+
+var calls = sync.Pool{New: func() any {
+	c := &call{}
+	c.ofCheck, c.ofLimit = c.check.Header, c.entry
+	return c
+}}
+
+func (c *call) end() {
+	if cap(c.message) > keptMessage {
+		c.message = nil
+	}
+	if cap(c.check.Headers)+cap(c.check.Lines)+cap(c.limit.Entries)+cap(c.limit.Descriptors) > keptParts {
+		c.check, c.limit = authz.Request{}, ratelimit.Request{}
+	}
+	c.event = edgeguard.Event{}
+	calls.Put(c)
+}
+
+// budget bounds what many hold together.
+type budget struct {
+	most int64
+	used atomic.Int64
+}
+
+func (b *budget) take(n int) bool {
+	if b.used.Add(int64(n)) <= b.most {
+		return true
+	}
+	b.give(n)
+	return false
+}
+
+func (b *budget) give(n int) { b.used.Add(-int64(n)) }
+
+// errTooLong says that a message is too long to be read.
+var errTooLong = errors.New("the message is too long")
+
+// refused is a call that is answered with a code.
+type refused struct {
+	code grpc.Code
+	why  string
+}
+
+func (r refused) Error() string { return r.why }
+
+// serve answers one call.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	p, _ := r.Context().Value(peerKey{}).(peer)
+	if p.conn != nil {
+		if !p.conn.asks() {
+			p.conn.answered()
+			return // it was closed for another: what is not answered is not counted
+		}
+		defer p.conn.answered()
+	}
+	h := w.Header()
+	h["Date"] = nil
+	if r.Method != http.MethodPost || !grpc.Content(r.Header.Get("Content-Type")) {
+		s.asker.unreadable("it is not gRPC")
+		w.WriteHeader(http.StatusUnsupportedMediaType)
+		return
+	}
+	h["Content-Type"] = contentType
+	c := calls.Get().(*call)
+	defer c.end()
+	c.peer, c.trusted = p, s.asker.trusts(p, r)
+	switch err := s.answer(c, r); e := err.(type) {
+	case nil:
+		h["Trailer"] = trailer
+		_, _ = w.Write(c.out)
+		h["Grpc-Status"] = statusOK
+	case refused:
+		if e.code != grpc.Exhausted {
+			s.asker.unreadable(e.why)
+		}
+		h["Grpc-Status"], h["Grpc-Message"] = []string{e.code.String()}, []string{e.why}
+	default: // the stream has ended, or its client does not send
+		h["Grpc-Status"] = []string{grpc.Deadline.String()}
+	}
+}
+
+// The header lines of an answer, which net/http only reads.
+var (
+	contentType = []string{"application/grpc"}
+	trailer     = []string{"Grpc-Status"}
+	statusOK    = []string{grpc.OK.String()}
+)
+
+// method is a method of a service.
+type method struct {
+	// answer reads c.message and appends the answer to c.out; false: it cannot be read.
+	answer func(a *asker, c *call) bool
+	// tooLong appends the answer to a message that is too long.
+	tooLong func(c *call)
+}
+
+var methods = map[string]method{
+	authz.Method:     {(*asker).check, (*call).checkTooLong},
+	ratelimit.Method: {(*asker).limit, (*call).limitTooLong},
+}
+
+// answer reads the message of a call and appends the answer to c.out.
+func (s *Server) answer(c *call, r *http.Request) error {
+	if r.URL.Path == healthMethod {
+		s.asker.stats.checks.Add(1)
+		c.out = append(c.out[:0], serving...)
+		return nil
+	}
+	m, ok := methods[r.URL.Path]
+	if !ok {
+		return refused{grpc.Unimplemented, "unknown method"}
+	}
+	size, err := s.receive(c, r.Body)
+	defer s.read.give(size)
+	c.out = grpc.Begin(c.out[:0])
+	switch {
+	case errors.Is(err, errTooLong):
+		s.asker.tooLong()
+		m.tooLong(c)
+	case err != nil:
+		return err
+	case !m.answer(s.asker, c):
+		return refused{grpc.InvalidArgument, "the message is not of the method, or has too many parts"}
+	}
+	grpc.End(c.out, 0)
+	return nil
+}
+
+// receive reads the one message of a call into c.message. It returns what it took of the
+// budget.
+func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
+	var head [grpc.HeadSize + 1]byte
+	if _, err := io.ReadFull(body, head[:grpc.HeadSize]); err != nil {
+		return 0, cut(err)
+	}
+	size, code := grpc.Head(head[:grpc.HeadSize])
+	switch code {
+	case grpc.OK:
+	case grpc.Exhausted:
+		return 0, errTooLong
+	case grpc.Unimplemented:
+		return 0, refused{code, "the message is compressed"}
+	default:
+		return 0, refused{code, "the message is not framed as gRPC says"}
+	}
+	if !s.read.take(size) {
+		s.asker.stats.crowded.Add(1)
+		return 0, refused{grpc.Exhausted, "too much is being read at the moment"}
+	}
+	if cap(c.message) < size {
+		c.message = make([]byte, max(size, firstMessage))
+	}
+	c.message = c.message[:size]
+	if _, err := io.ReadFull(body, c.message); err != nil {
+		return size, cut(err)
+	}
+	if n, _ := io.ReadFull(body, head[:1]); n > 0 {
+		return size, refused{grpc.Internal, "there is more than one message"}
+	}
+	return size, nil
+}
+
+// cut returns what the end of a body means in which a message is not whole: a stream that
+// was broken off is not answered.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return refused{grpc.Internal, "the message is not whole"}
+	}
+	return err
+}
+
+// serving is the answer to a health check, framed: status SERVING.
+var serving = []byte{0, 0, 0, 0, 2, 0x08, 1}

@@ -1,0 +1,31 @@
+package envoy
+
+import "sync/atomic"
+
+// Stats counts what a listener did since it was made.
+type Stats struct {
+	Passed     uint64 // let through, for whatever reason
+	Refused    uint64
+	NoClient   uint64 // of the passed: no client address
+	Panics     uint64 // of the passed: Decide panicked
+	LookedUp   uint64 // of both: a call that adds no hits
+	TooLong    uint64 // of the refused: too long to be read
+	Strangers  uint64 // asked by a peer that is not trusted
+	Unreadable uint64 // answered with an error: not a call of a known method
+	Crowded    uint64 // answered with an error: too much was being read
+	Checks     uint64 // health checks
+}
+
+// Events returns how many of the calls were handed in as events.
+func (s Stats) Events() uint64 { return s.Passed + s.Refused - s.NoClient - s.TooLong - s.LookedUp }
+
+type counters struct {
+	passed, refused, noClient, panics, lookedUp, tooLong, strangers, unreadable, crowded, checks atomic.Uint64
+}
+
+func (c *counters) read() Stats {
+	return Stats{
+		Passed: c.passed.Load(), Refused: c.refused.Load(), NoClient: c.noClient.Load(), Panics: c.panics.Load(), LookedUp: c.lookedUp.Load(),
+		TooLong: c.tooLong.Load(), Strangers: c.strangers.Load(), Unreadable: c.unreadable.Load(), Crowded: c.crowded.Load(), Checks: c.checks.Load(),
+	}
+}
