@@ -151,7 +151,7 @@ func (im *importer) read(list []*jsontree.Value) {
 			im.rateRule(r, statement, before)
 		}
 		if r.ends != "" && statement == nil {
-			before = append(before, fmt.Sprintf("%q (%s)", r.name, r.ends))
+			before = append(before, fmt.Sprintf("%.64q (%s)", r.name, r.ends))
 		}
 	}
 }
@@ -178,6 +178,10 @@ func ends(v *jsontree.Value) string {
 	return ""
 }
 
+// mostBefore is how many rules that come before one are named beside it. All are named at
+// the end.
+const mostBefore = 8
+
 // windows are the windows that AWS has.
 var windows = []uint32{60, 120, 300, 600}
 
@@ -200,6 +204,9 @@ func (im *importer) rateRule(r *rule, s *jsontree.Value, before []string) {
 	im.key(out, s)
 	im.scope(out, s)
 	action(out, r.value)
+	if more := len(before) - mostBefore; more > 0 {
+		before = append(before[:mostBefore:mostBefore], fmt.Sprintf("and %d more", more))
+	}
 	if len(before) > 0 {
 		out.Note("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", strings.Join(before, ", "))
 	}

@@ -74,6 +74,26 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// Many long names are not repeated beside each rule.
+func TestMost(t *testing.T) {
+	var rules []string
+	for i := range 500 {
+		name, statement := strings.Repeat("n", 6000), `"GeoMatchStatement": {}`
+		if i%2 == 1 {
+			statement = `"RateBasedStatement": {"Limit": 10, "AggregateKeyType": "IP"}`
+		}
+		rules = append(rules, fmt.Sprintf(`{"Name": "%s%d", "Priority": %d, "Action": {"Block": {}}, "Statement": {%s}}`, name, i, i, statement))
+	}
+	report, err := auto([]byte("[" + strings.Join(rules, ",") + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	migratetest.Accepted(t, report)
+	if text := report.YAML("f"); len(report.Specs()) != 250 || len(text) > 1_000_000 {
+		t.Errorf("%d rules, %d bytes", len(report.Specs()), len(text))
+	}
+}
+
 func FuzzImport(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.json")
 	for _, file := range files {

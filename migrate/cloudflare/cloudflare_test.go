@@ -70,7 +70,7 @@ func TestRefusedExpressions(t *testing.T) {
 		strings.Repeat("(", 5000):                "nested",
 		strings.Repeat("a", 10_000):              "longer than",
 		strings.Repeat(`http.host eq "a" or `, 300) + `http.host eq "a"`:                  "", // one value is enough
-		strings.Repeat(`http.request.uri.query eq "a" or `, 200) + `http.host eq "a"`:     "too",
+		strings.Repeat(`http.request.uri.query eq "a" or `, 200) + `http.host eq "a"`:     "comparisons",
 		`http.request.uri.path contains "/a" and http.request.uri.path contains "\u2028"`: "backslash",
 		"http.host eq \"a\x00\"": "control characters",
 		"\u202ehttp.host":        "is not understood",

@@ -43,9 +43,14 @@ func conjuncts(n *Node) []*Node {
 
 // writer writes conjuncts, one after the other.
 type writer struct {
-	match rules.Match
-	when  []string
+	match       rules.Match
+	when        []string
+	comparisons int
 }
+
+// mostComparisons is more than the bounds on an expression leave room for. What has more
+// is not written at all.
+const mostComparisons = 100
 
 // conjunct writes one part: as a term of the match if it can be one.
 func (w *writer) conjunct(n *Node) error {
@@ -62,6 +67,9 @@ func (w *writer) conjunct(n *Node) error {
 			setTerm(w.match.Not, field, append(termOf(w.match.Not, field), value))
 			return nil
 		}
+	}
+	if w.comparisons += n.leaves(); w.comparisons > mostComparisons {
+		return fmt.Errorf("an expression has room for fewer than %d comparisons", mostComparisons)
 	}
 	text, err := n.expression(true)
 	w.when = append(w.when, text)
@@ -160,6 +168,18 @@ func (n *Node) comparison() (string, error) {
 
 // quote writes a text as the expression language reads it. It has no control character:
 // see checkText.
-func quote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+func quote(text string) string { return `"` + quoted.Replace(text) + `"` }
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// leaves returns how many comparisons a part has.
+func (n *Node) leaves() int {
+	if n.kind == leaf {
+		return 1
+	}
+	sum := 0
+	for _, p := range n.parts {
+		sum += p.leaves()
+	}
+	return sum
 }

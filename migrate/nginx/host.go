@@ -32,10 +32,14 @@ func names(s *node) []string {
 
 // hosts returns which hosts a server is for.
 func (im *importer) hosts(s *node) (*condition.Node, error) {
+	return im.once(s, func() (*condition.Node, error) { return im.hostsOf(s) })
+}
+
+func (im *importer) hostsOf(s *node) (*condition.Node, error) {
 	if len(im.servers) == 1 {
 		return condition.Always(), nil
 	}
-	mine := names(s)
+	mine := im.names[s]
 	if len(mine) == 0 {
 		return im.otherHosts(s)
 	}
@@ -61,10 +65,10 @@ func (im *importer) otherHosts(s *node) (*condition.Node, error) {
 		if other == s {
 			continue
 		}
-		if len(names(other)) == 0 {
+		if len(im.names[other]) == 0 {
 			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.at(), other.at())
 		}
-		for _, name := range names(other) {
+		for _, name := range im.names[other] {
 			n, err := host(name)
 			if err != nil {
 				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.at(), err)
@@ -99,9 +103,12 @@ func (im *importer) taken(s *node, name string) ([]*condition.Node, error) {
 		if other == s {
 			continue
 		}
-		for _, o := range names(other) {
+		for _, o := range im.names[other] {
 			if o == name || !within(o, name) {
 				continue
+			}
+			if len(all) >= mostTaken {
+				return nil, fmt.Errorf("server_name %s at %s: other servers have more than %d names that may be more exact", name, s.at(), mostTaken)
 			}
 			n, err := host(o)
 			if err != nil {
@@ -112,6 +119,9 @@ func (im *importer) taken(s *node, name string) ([]*condition.Node, error) {
 	}
 	return all, nil
 }
+
+// mostTaken is more than a rule can say.
+const mostTaken = 200
 
 // within reports whether nginx prefers the first name to the second, a wildcard, for some
 // host: exact names come first, then the longest with a star at the beginning, and then
@@ -129,7 +139,7 @@ func (im *importer) doubts(p *place) []string {
 	if p.server == nil {
 		return im.elsewhere()
 	}
-	if len(im.servers) > 1 && len(names(p.server)) > 0 {
+	if len(im.servers) > 1 && len(im.names[p.server]) > 0 {
 		isDefault := p.server == im.servers[0]
 		for _, n := range p.server.find("listen") {
 			isDefault = isDefault || slices.Contains(n.words, "default_server") || slices.Contains(n.words, "default")
@@ -139,7 +149,7 @@ func (im *importer) doubts(p *place) []string {
 		}
 	}
 	for _, other := range im.servers {
-		if other != p.server && slices.ContainsFunc(names(other), func(name string) bool { return slices.Contains(names(p.server), name) }) {
+		if other != p.server && slices.ContainsFunc(im.names[other], func(name string) bool { return slices.Contains(im.names[p.server], name) }) {
 			all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.at()))
 		}
 	}

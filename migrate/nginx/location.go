@@ -10,6 +10,11 @@ import (
 	"edgeguard/migrate/condition"
 )
 
+// location returns which paths a location serves.
+func (im *importer) location(s, l *node) (*condition.Node, error) {
+	return im.once(l, func() (*condition.Node, error) { return locationOf(s, l) })
+}
+
 // locationOf returns which paths a location serves. nginx takes an exact one; else the
 // longest prefix if that has ^~; else the first regular expression; else that prefix.
 func locationOf(s, l *node) (*condition.Node, error) {
@@ -24,10 +29,11 @@ func locationOf(s, l *node) (*condition.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := mine.matcher()
+	served, err := mine.matcher()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", called, err)
 	}
+	all := []*condition.Node{served}
 	before := true // what precedes the location
 	for _, other := range s.find("location") {
 		if other == l {
@@ -49,9 +55,9 @@ func locationOf(s, l *node) (*condition.Node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.words, " "), other.at(), err)
 		}
-		all = condition.And(all, condition.Not(taken))
+		all = append(all, condition.Not(taken))
 	}
-	return all, nil
+	return condition.And(all...), nil
 }
 
 // uri is what a location matches: a modifier, and a text.

@@ -32,10 +32,13 @@ func Import(data []byte) (*migrate.Report, error) {
 	}
 	im := &importer{
 		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.find("server"),
-		zones: map[string]*zone{}, made: map[string]string{},
+		names: map[*node][]string{}, known: map[*node]known{}, zones: map[string]*zone{}, made: map[string]string{},
 	}
 	if locations := http.find("location"); len(im.servers) == 0 && len(locations) > 0 {
 		im.servers = []*node{{words: []string{"server"}, line: locations[0].line, file: locations[0].file, block: true, inner: locations}}
+	}
+	if err := im.bounds(); err != nil {
+		return nil, err
 	}
 	im.collect()
 	if im.uses == 0 && len(im.zones) == 0 && len(c.missing) == 0 {
@@ -63,9 +66,53 @@ type importer struct {
 	report  *migrate.Report
 	http    *node
 	servers []*node
+	names   map[*node][]string // of each server
 	zones   map[string]*zone
+	known   map[*node]known   // what blocks are for, as far as it was asked for
 	made    map[string]string // what makes a variable: "map at line 3"
 	uses    int               // how many limit_req there are
+}
+
+// known is a condition that was made once, or why it cannot be said.
+type known struct {
+	condition *condition.Node
+	err       error
+}
+
+// once returns what a block is for. It is made once: a limit_req of http looks at every
+// location.
+func (im *importer) once(n *node, do func() (*condition.Node, error)) (*condition.Node, error) {
+	k, found := im.known[n]
+	if !found {
+		k.condition, k.err = do()
+		im.known[n] = k
+	}
+	return k.condition, k.err
+}
+
+// Bounds on what is compared with each other.
+const (
+	mostServers   = 5_000
+	mostNames     = 1_000 // of a server
+	mostLocations = 1_000 // of a server
+)
+
+// bounds refuses a configuration that would take long, and finds the servers' names.
+func (im *importer) bounds() error {
+	if len(im.servers) > mostServers {
+		return fmt.Errorf("has more than %d servers: import a part of them", mostServers)
+	}
+	for _, s := range im.servers {
+		words := 0
+		for _, n := range s.find("server_name") {
+			words += len(n.words)
+		}
+		if words > mostNames || len(s.find("location")) > mostLocations {
+			return fmt.Errorf("the server at %s has more than %d names or %d locations: import a part of them", s.at(), mostNames, mostLocations)
+		}
+		im.names[s] = names(s)
+	}
+	return nil
 }
 
 // zone is a limit_req_zone.

@@ -1,6 +1,7 @@
 package nginx_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,9 @@ func TestHostile(t *testing.T) {
 		"many limits":   {zone + strings.Repeat("limit_req zone=a;", 501), "at most 500"},
 		"latin":         {"a \xff;", "not UTF-8"},
 		"NUL":           {"a \x00;", "not UTF-8"},
+		"names":         {zone + "server { limit_req zone=a; server_name" + strings.Repeat(" a", 300_000) + "; }", "more than 1000 names"},
+		"locations":     {zone + "server { limit_req zone=a; " + strings.Repeat("location /a { }", 100_000) + "}", "1000 locations"},
+		"servers":       {zone + strings.Repeat("server { }", 100_000), "more than 5000 servers"},
 		"two http":      {"http {} http {}", "more than one"},
 		"endless":       {dump("/n/a", "include a;"), "includes"},
 		"endless tree":  {dump("/n/a", "include *; include *;", "/n/b", "include *; include *;"), "includes"},
@@ -68,6 +72,30 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s:\n%.3000s", what, text)
 		}
 	}
+}
+
+// The most that is compared with each other takes no time to speak of.
+func TestMost(t *testing.T) {
+	for _, name := range []string{"*.s%d.example s%[1]d.example.*", "s%d.example www.s%[1]d.example", "a%d.*"} {
+		most(t, name)
+	}
+}
+
+func most(t *testing.T, name string) {
+	var text strings.Builder
+	text.WriteString("limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n" + strings.Repeat("limit_req zone=a;\n", 240))
+	for i := range 4000 {
+		fmt.Fprintf(&text, "server { server_name "+name+";", i)
+		if i < 240 {
+			text.WriteString("location / { limit_req zone=a; } " + strings.Repeat("location ~ ^/x { } location /y { } ", 200))
+		}
+		text.WriteString("}\n")
+	}
+	report, err := nginx.Import([]byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	migratetest.Accepted(t, report)
 }
 
 func FuzzImport(f *testing.F) {

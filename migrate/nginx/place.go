@@ -88,7 +88,7 @@ func (im *importer) condition(p *place) (*condition.Node, error) {
 		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.words, " "), p.location.at())
 	}
 	if p.server == nil {
-		return im.everywhere()
+		return im.once(im.http, im.everywhere)
 	}
 	if err := answered(p); err != nil {
 		return nil, err
@@ -98,10 +98,10 @@ func (im *importer) condition(p *place) (*condition.Node, error) {
 		return nil, err
 	}
 	if p.location != nil {
-		served, err := locationOf(p.server, p.location)
+		served, err := im.location(p.server, p.location)
 		return join(hosts, served, condition.And), err
 	}
-	without, err := withoutLimited(p.server)
+	without, err := im.withoutLimited(p.server)
 	return join(hosts, without, condition.And), err
 }
 
@@ -115,7 +115,7 @@ func join(a, b *condition.Node, how func(...*condition.Node) *condition.Node) *c
 
 // everywhere returns the condition of a limit_req of http: all that no inner one is for.
 func (im *importer) everywhere() (*condition.Node, error) {
-	all := condition.Always()
+	var all []*condition.Node
 	for _, s := range im.servers {
 		inner := slices.ContainsFunc(s.inner, func(l *node) bool { return l.word(0) == "location" && limited(l) })
 		if !limited(s) && !inner {
@@ -124,7 +124,7 @@ func (im *importer) everywhere() (*condition.Node, error) {
 		served, err := im.hosts(s)
 		if err == nil && !limited(s) {
 			var rest *condition.Node
-			if rest, err = withoutLimited(s); err == nil {
+			if rest, err = im.withoutLimited(s); err == nil {
 				served = condition.And(served, condition.Not(rest))
 			}
 		}
@@ -134,15 +134,15 @@ func (im *importer) everywhere() (*condition.Node, error) {
 		if served.IsAlways() {
 			return nil, errors.New("every request has a limit_req of its own")
 		}
-		all = condition.And(all, condition.Not(served))
+		all = append(all, condition.Not(served))
 	}
-	return all, nil
+	return condition.And(all...), nil
 }
 
 // withoutLimited returns which paths of a server are served by no location with a
 // limit_req of its own.
-func withoutLimited(s *node) (*condition.Node, error) {
-	all := condition.Always()
+func (im *importer) withoutLimited(s *node) (*condition.Node, error) {
+	var all []*condition.Node
 	for _, l := range s.find("location") {
 		if !limited(l) {
 			nested := false
@@ -152,14 +152,14 @@ func withoutLimited(s *node) (*condition.Node, error) {
 			}
 			continue
 		}
-		served, err := locationOf(s, l)
+		served, err := im.location(s, l)
 		if err != nil {
 			return nil, err
 		}
 		if served.IsAlways() {
 			return nil, errors.New("every location has a limit_req of its own")
 		}
-		all = condition.And(all, condition.Not(served))
+		all = append(all, condition.Not(served))
 	}
-	return all, nil
+	return condition.And(all...), nil
 }

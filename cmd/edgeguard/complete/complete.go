@@ -18,6 +18,7 @@ import (
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/logline/services"
+	"edgeguard/migrate/awswaf"
 	"edgeguard/presets"
 )
 
@@ -48,7 +49,8 @@ func Register(root *cobra.Command, e *Env) {
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "events --rule": e.rules,
-		"events --kind": fixed(admin.EventKinds()),
+		"events --kind":                   fixed(admin.EventKinds()),
+		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
 	}
 	for _, name := range []string{"replay", "tune", "serve"} {
 		flags[name+" --preset"] = fixed(presets.Shipped().Names())
