@@ -35,7 +35,7 @@ func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
 	}
 	root, err := jsontree.Parse(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, fix)
 	}
 	im := &importer{encoding: encoding, report: &migrate.Report{From: "AWS WAF", Notes: notes}}
 	list, err := im.find(root)
@@ -58,9 +58,11 @@ var notes = []string{
 	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
 }
 
+// fix is how to get what can be read.
+const fix = "import what `aws wafv2 get-web-acl --name NAME --scope SCOPE --id ID` prints"
+
 // otherFormat refuses texts that are known not to be JSON of the API.
 func otherFormat(data []byte) error {
-	const fix = "import what `aws wafv2 get-web-acl --name NAME --scope SCOPE --id ID` prints"
 	head := string(data[:min(len(data), 64<<10)])
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(head, "\ufeff")), "{"), strings.HasPrefix(strings.TrimSpace(head), "["):
@@ -86,7 +88,7 @@ func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
 		return root.Items(), nil
 	}
 	if root.Field("Resources") != nil || root.Field("Properties") != nil {
-		return nil, errors.New("is a CloudFormation template, which is not read: import what `aws wafv2 get-web-acl` prints")
+		return nil, errors.New("is a CloudFormation template, which is not read: " + fix)
 	}
 	im.byCLI = root.Field("LockToken") != nil
 	for _, name := range []string{"WebACL", "RuleGroup"} {
@@ -101,7 +103,7 @@ func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
 	case root.Field("Statement") != nil, root.Field("RateBasedStatement") != nil:
 		return []*jsontree.Value{root}, nil
 	}
-	return nil, errors.New("has no WebACL, RuleGroup, Rules, Statement or RateBasedStatement: import what `aws wafv2 get-web-acl` prints")
+	return nil, errors.New("has no WebACL, RuleGroup, Rules, Statement or RateBasedStatement: " + fix)
 }
 
 // around names what of a web ACL is not imported besides its rules.

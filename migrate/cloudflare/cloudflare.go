@@ -21,7 +21,7 @@ const fix = "import the answer of GET /zones/ZONE/rulesets/phases/http_ratelimit
 func Import(data []byte) (*migrate.Report, error) {
 	root, err := jsontree.Parse(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, fix)
 	}
 	list, err := find(root)
 	if err != nil {

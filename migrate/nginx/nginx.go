@@ -42,7 +42,7 @@ func Import(data []byte) (*migrate.Report, error) {
 	}
 	im.collect()
 	if im.uses == 0 && len(im.zones) == 0 && len(c.missing) == 0 {
-		return nil, errors.New("has no limit_req: import what `nginx -T` prints")
+		return nil, errors.New("has no limit_req, so there is nothing to import. `nginx -T` prints a configuration with all of its files")
 	}
 	if im.uses > migrate.MaxRules {
 		return nil, fmt.Errorf("has %d limit_req, and at most %d are read", im.uses, migrate.MaxRules)
