@@ -35,6 +35,7 @@ type Config struct {
 	Wide           rules.Wide     // of the rules that do not say
 	Memory         int64          // bytes for all meters together
 	MaxBlocks      int            // active blocks at most; Memory / BlockBytes by default
+	MaxImported    int            // entries of other people's lists at most; half as many as MaxBlocks' default by default
 	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
 	Overlay        bool           // thresholds may be changed while the node runs
@@ -182,6 +183,9 @@ func (r *reader) settle(c *Config) {
 	}
 	if c.MaxBlocks == 0 {
 		c.MaxBlocks = int(min(c.Memory/BlockBytes, mostBlocks))
+	}
+	if c.MaxImported == 0 {
+		c.MaxImported = int(min(c.Memory/BlockBytes/2, mostBlocks))
 	}
 	for i := range c.Listen.Auth {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {

@@ -35,6 +35,7 @@ func (c *Config) YAML() string {
 	p.Field(0, "wide", c.Wide.String())
 	p.Field(0, "memory", yamltext.Size(c.Memory))
 	p.Field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
+	p.Field(0, "max_imported", strconv.Itoa(c.MaxImported))
 	p.Field(0, "roll_up", strconv.FormatBool(c.RollUp))
 	p.Field(0, "state", p.Quote("state", c.State))
 	p.Field(0, "overlay", strconv.FormatBool(c.Overlay))

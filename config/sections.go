@@ -11,7 +11,7 @@ import (
 const (
 	// leastMemory is the least that memory may be.
 	leastMemory = 16 << 20
-	// leastBlocks and mostBlocks are what max_blocks may be.
+	// leastBlocks and mostBlocks are what max_blocks and max_imported may be.
 	leastBlocks, mostBlocks = 1000, 1 << 24
 	// leastReceive is the least receive buffer of UDP: room for one datagram.
 	leastReceive = 64 << 10
@@ -32,6 +32,7 @@ func (c *Config) read(n read.Node, r *reader) {
 		"wide":            func(n read.Node) { c.Wide = readWide(n) },
 		"memory":          func(n read.Node) { c.Memory = n.Size(leastMemory) },
 		"max_blocks":      func(n read.Node) { c.MaxBlocks = int(n.Whole(leastBlocks, mostBlocks)) },
+		"max_imported":    func(n read.Node) { c.MaxImported = int(n.Whole(leastBlocks, mostBlocks)) },
 		"roll_up":         func(n read.Node) { c.RollUp = n.Truth() },
 		"state":           func(n read.Node) { c.State = n.AbsPath() },
 		"overlay":         func(n read.Node) { c.Overlay = n.Truth() },

@@ -23,7 +23,7 @@ var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Sect
 
 // noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{
-	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "RollUp", "State", "Overlay",
+	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "MaxImported", "RollUp", "State", "Overlay",
 	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Warnings",
 }
 

@@ -123,7 +123,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 // open sets the seconds and asks the blocklist.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 	b.known, b.spared, b.six, b.late, b.over = 0, 0, 0, 0, 0
-	empty := d.config.List.Empty()
+	empty := d.config.List.Empty() && d.config.Imported.Empty()
 	for i := range events {
 		ev := &events[i]
 		at, early := newMoment(nows[i], ev.Time)
@@ -142,7 +142,7 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 
 // look notes how an event's address stands, if the blocklist knows of it.
 func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
-	standing, hit := d.config.List.Ask(now, ev.Addr)
+	standing, hit := d.ask(now, ev.Addr)
 	if standing == blocklist.None {
 		return
 	}

@@ -76,9 +76,9 @@ func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
 	c.moment, c.early = newMoment(now, event.Time)
 }
 
-// look asks the blocklist how the address stands.
+// look asks the lists how the address stands.
 func (c *decision) look() {
-	c.standing, c.hit = c.d.config.List.Ask(c.now, c.event.Addr)
+	c.standing, c.hit = c.d.ask(c.now, c.event.Addr)
 	c.block = c.hit.Block()
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	// List holds the allowlist, the protected and the blocked. Blocks that the
 	// detector makes are merged into it.
 	List *blocklist.List
+	// Imported is asked about an address of which List says nothing; nil for none.
+	Imported *imported.Set
 	// Node is the name that blocks and crossings carry if the event names no
 	// node.
 	Node string
@@ -114,7 +117,7 @@ func New(c Config) *Detector {
 // nothing, not even in the statistics: it is for a source whose requests another
 // source counts.
 func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
-	standing, hit := d.config.List.Ask(now, addr)
+	standing, hit := d.ask(now, addr)
 	if standing == blocklist.None {
 		return edgeguard.Verdict{}
 	}
@@ -124,6 +127,15 @@ func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
 		v.RetryAfter = c.wait(addr)
 	}
 	return v
+}
+
+// ask returns the standing of an address: what the node's own list says comes first.
+func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
+	standing, hit := d.config.List.Ask(now, addr)
+	if standing == blocklist.None {
+		return d.config.Imported.Ask(now, addr)
+	}
+	return standing, hit
 }
 
 // Decide counts one event at the instant now and returns the verdict on it. The

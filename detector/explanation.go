@@ -97,9 +97,9 @@ func (d *Detector) explain(now time.Time, addr netip.Addr, searched int) Explana
 	if !addr.IsValid() {
 		return out
 	}
-	standing, block := d.config.List.Find(now, addr)
+	standing, hit := d.ask(now, addr)
 	out.Standing = standing
-	if block != nil {
+	if block := hit.Block(); block != nil {
 		out.Block = *block
 	}
 	for i := range d.rules {

@@ -99,5 +99,10 @@ func (n *Node) sweep(now time.Time) {
 			break
 		}
 	}
+	for range sweepSteps {
+		if !n.imported.Sweep(now) {
+			break
+		}
+	}
 	n.pipeline.Sweep(now)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/hostaddr"
@@ -27,6 +28,7 @@ import (
 type protected struct {
 	pipeline *pipeline.Pipeline
 	list     *blocklist.List
+	imported *imported.Set
 	clock    *clockguard.Clock
 	alarms   *alarm.Tracker
 	changed  func() // called when the set is another
@@ -160,7 +162,9 @@ func (p *protected) why(addr netip.Addr) string {
 // usePeers passes the other nodes' addresses to the list and the enforcers.
 func (p *protected) usePeers(peers *checks.Peers) {
 	if before := p.peers.Swap(peers); !before.Equal(peers) {
-		p.list.SetPeers(peers.Prefixes())
+		signed, unsigned := peers.Prefixes()
+		p.list.SetPeers(signed, unsigned)
+		p.imported.SetClaimed(unsigned)
 		p.changed()
 	}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 
 	"edgeguard"
@@ -15,6 +16,7 @@ import (
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis/lease"
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/detector"
@@ -31,6 +33,7 @@ import (
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/haproxies"
 	"edgeguard/node/historyfile"
+	"edgeguard/node/inforce"
 	"edgeguard/node/lists"
 	"edgeguard/node/notify"
 	"edgeguard/node/overlay"
@@ -55,13 +58,14 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
+	n.imported = imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged})
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
 	kept := samples.New(c.Samples, samples.Room(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
 		Samples: kept,
-		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imported, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
 		Cleared:  func() { n.store.touch() },
 	}, c)
@@ -71,10 +75,10 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.neighbours.Notify = notify.Notifiers{Group: supervisor.Group[*notify.Receiver]{Config: s}, Deps: notify.Deps{
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
-	n.protected = &protected{pipeline: n.pipeline, list: n.list, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
+	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imported, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	n.enforcers = lists.New(lists.Config{
-		Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Protected: n.protected.prefixes,
-		Now: n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher,
+		Blocks: &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imported, Protected: n.protected.prefixes},
+		Now:    n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher,
 		Clouds: clouds.Deps{
 			Lead: func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
 				return n.fleet.Lead(ctx, l, spare)
@@ -230,6 +234,14 @@ func (n *Node) allowanceChanged(b edgeguard.Block) {
 		n.fleet.Publish(b)
 	}
 	n.enforcers.Refresh()
+}
+
+// importedChanged is called with the prefixes of imported blocks that changed, nil for
+// many. They are of this node only: enforcers alone receive them.
+func (n *Node) importedChanged(prefixes []netip.Prefix) {
+	if !n.pipeline.Current().Config.Monitor {
+		n.enforcers.ImportedChanged(prefixes)
+	}
 }
 
 // evicted is called with a block that made room for another: no enforcer may

@@ -177,7 +177,7 @@ func boundHeap(c *config.Config) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	limit := int64(c.MaxBlocks)*config.BlockBytes*3/4 + 24<<20
+	limit := (int64(c.MaxBlocks)+int64(c.MaxImported))*config.BlockBytes*3/4 + 24<<20
 	if c.Fleet != nil {
 		limit += 256 << 20
 	}

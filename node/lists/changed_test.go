@@ -2,6 +2,7 @@ package lists
 
 import (
 	"context"
+	"iter"
 	"net/netip"
 	"slices"
 	"sync"
@@ -65,7 +66,7 @@ func TestChangedIsCut(t *testing.T) {
 	c.List.SetAllow(c.Current().Allowlist)
 	e := New(c)
 	list := &installed{prefixes: map[netip.Prefix]bool{}, news: make(chan struct{}, 100)}
-	runner, err := enforce.New(enforce.Config{Name: "list", Enforcer: list, Blocks: e.blocks, Now: c.Now})
+	runner, err := enforce.New(enforce.Config{Name: "list", Enforcer: list, Blocks: func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, nil) }, Now: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

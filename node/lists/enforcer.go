@@ -11,11 +11,13 @@ import (
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/alarm"
 	"edgeguard/node/clouds"
+	"edgeguard/node/inforce"
 )
 
 // enforcer is one list of blocks with its runner: a service.
 type enforcer struct {
 	key, name string
+	wanted    inforce.Sources
 	list      enforce.Enforcer
 	runner    *enforce.Runner
 }
@@ -43,9 +45,12 @@ func (f *enforcer) refuses() func(*edgeguard.Block) bool {
 	if p, ok := f.list.(partial); ok {
 		holds = p.Refuses()
 	}
-	kernel := f.list.Traits().Kernel
+	kernel := f.kernel()
 	return func(b *edgeguard.Block) bool { return !(kernel && b.Proxied) && holds(b.Prefix) }
 }
+
+// kernel reports whether the list is kept from what was learned behind a proxy.
+func (f *enforcer) kernel() bool { return f.list.Traits().Kernel }
 
 // Report implements service.
 func (f *enforcer) Report(s *admin.Stats) { s.Enforcers = append(s.Enforcers, f.figures()) }

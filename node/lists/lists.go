@@ -5,13 +5,15 @@ package lists
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"net/netip"
+	"slices"
+	"sync"
 	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
@@ -19,15 +21,14 @@ import (
 	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
 	"edgeguard/node/clouds"
+	"edgeguard/node/inforce"
 	"edgeguard/node/kernel"
 	"edgeguard/node/supervisor"
 )
 
 // Config is what the enforcers use of a node.
 type Config struct {
-	Current   func() *config.Config // in force
-	List      *blocklist.List
-	Protected func() []netip.Prefix // that are blocked by force only
+	*inforce.Blocks
 	Now       func() time.Time
 	Epoch     func(time.Time) time.Time // makes it wall-clock time
 	Alarms    *alarm.Tracker
@@ -45,6 +46,7 @@ type Enforcers struct {
 	config   Config
 	owned    *record
 	running  supervisor.Group[*enforcer]
+	passing  sync.Mutex                  // held while a change is looked up and passed to the enforcers, so that they get the newest last
 	emptying supervisor.Group[*emptying] // of lists that the config no longer has
 }
 
@@ -169,7 +171,8 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	if k, ok := list.(trial.Kernel); ok {
 		list = trial.New(k, e.trial)
 	}
-	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: e.blocks, Now: e.config.Now}
+	blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, w.wanted) }
+	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: blocks, Now: e.config.Now}
 	if _, is := list.(*clouds.Kept); is {
 		rc.Resync = clouds.Resync
 	}
@@ -177,7 +180,7 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &enforcer{key: w.key, name: w.name, list: list, runner: runner}, nil
+	return &enforcer{key: w.key, name: w.name, wanted: w.wanted, list: list, runner: runner}, nil
 }
 
 // Changed passes a changed block to every enforcer. Around an exempt address only
@@ -188,8 +191,28 @@ func (e *Enforcers) Changed(b edgeguard.Block) {
 		e.Refresh()
 		return
 	}
+	e.passing.Lock()
+	defer e.passing.Unlock()
+	now := e.config.Now()
 	for _, f := range e.running.All() {
-		f.runner.Changed(b)
+		f.runner.Changed(e.config.Changed(b, now, f.wanted, f.kernel()))
+	}
+}
+
+// ImportedChanged is Changed for imported blocks of some prefixes; nil means that many
+// changed.
+func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
+	if prefixes == nil || slices.ContainsFunc(prefixes, e.config.List.HasExempt) {
+		e.Refresh()
+		return
+	}
+	e.passing.Lock()
+	defer e.passing.Unlock()
+	now := e.config.Now()
+	for _, f := range e.running.All() {
+		for _, p := range prefixes {
+			f.runner.Changed(e.config.At(p, now, f.wanted, f.kernel()))
+		}
 	}
 }
 

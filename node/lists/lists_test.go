@@ -17,11 +17,13 @@ import (
 	"edgeguard/admin"
 	"edgeguard/aggregator/redis/lease"
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
 	"edgeguard/node/clouds"
+	"edgeguard/node/inforce"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,10 +33,10 @@ var begin = time.Unix(1_800_000_000, 0)
 // testConfig returns what enforcers need, with an empty list and a config in
 // which nothing is set.
 func testConfig(t *testing.T) Config {
-	c := &config.Config{}
+	c, list := &config.Config{}, blocklist.New(blocklist.Config{})
 	return Config{
-		Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil },
-		List: blocklist.New(blocklist.Config{}), Now: func() time.Time { return begin },
+		Blocks: &inforce.Blocks{Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil }, List: list, Imported: imported.New(imported.Config{Own: list})},
+		Now:    func() time.Time { return begin },
 		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
 		Clouds: clouds.Deps{
 			Lead:  func(context.Context, *lease.Lease, bool) (alone bool, err error) { return true, nil },
@@ -69,7 +71,7 @@ func TestBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := func() (all []string) {
-		for b := range e.blocks(begin) {
+		for b := range e.config.All(begin, nil) {
 			all = append(all, b.Prefix.String())
 		}
 		slices.Sort(all)
@@ -100,7 +102,7 @@ func TestBlocksAroundPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []string
-	for b := range e.blocks(begin) {
+	for b := range e.config.All(begin, nil) {
 		all = append(all, b.Prefix.String())
 	}
 	slices.Sort(all)

@@ -13,6 +13,7 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/clouds"
+	"edgeguard/node/inforce"
 )
 
 // listOf is one enforcer of the config. A new kind of enforcer is a case of
@@ -20,6 +21,7 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
+	wanted    inforce.Sources // which imported blocks it gets; [inforce.OwnOnly] where the list leaves this host
 	// owned is what to empty when the config no longer has the list, none for
 	// one that ends by itself.
 	owned []enforce.Owned
@@ -42,7 +44,7 @@ func listsOf(c *config.Config, deps clouds.Deps) (all []listOf) {
 		all = append(all, tableList(n))
 	}
 	for _, w := range clouds.Of(c, deps) {
-		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, owned: w.Owned})
+		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, wanted: inforce.OwnOnly, owned: w.Owned})
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/member"
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/crawlers"
 	"edgeguard/detector"
@@ -26,12 +27,14 @@ import (
 // Config is what a pipeline is made of. Only Offset, Crossed and Evidence are called
 // later.
 type Config struct {
-	Memory  *shard.Memory
-	List    *blocklist.List
-	Seed    uint64
-	Boot    time.Time                // when this run began, local
-	Offset  func() time.Duration     // of the node's clock
-	Crossed func(edgeguard.Crossing) // called on the goroutine that decides
+	Memory *shard.Memory
+	List   *blocklist.List
+	// Imported is the blocks of other people's lists; nil for none.
+	Imported *imported.Set
+	Seed     uint64
+	Boot     time.Time                // when this run began, local
+	Offset   func() time.Duration     // of the node's clock
+	Crossed  func(edgeguard.Crossing) // called on the goroutine that decides
 	// Evidence is called with that of each block that a rule made, before Crossed.
 	// Nil for none.
 	Evidence func(edgeguard.Evidence)
@@ -113,7 +116,7 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	}
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
-		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
+		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
 	}
 	if p.made.Samples != nil {
 		dc.Sample = p.made.Samples.Take

@@ -1,0 +1,133 @@
+// Package inforce is the blocks that a node wants enforced outside of it: those of its own
+// list, and those that it imported. Nothing is in force in mode monitor, and nothing of an
+// address that is allowed, protected or another node's.
+package inforce
+
+import (
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/blocklist/imported"
+	"edgeguard/config"
+	"edgeguard/enforce"
+)
+
+// Blocks is the blocks of one node. It is safe for concurrent use.
+type Blocks struct {
+	Current   func() *config.Config // in force
+	List      *blocklist.List
+	Imported  *imported.Set
+	Protected func() []netip.Prefix // that are blocked by force only
+}
+
+// Sources reports whether imported blocks of a source are wanted. Nil wants all.
+type Sources func(source string) bool
+
+// OwnOnly wants no imported block: for what leaves this node.
+func OwnOnly(string) bool { return false }
+
+// All returns the blocks in force at now with the imported ones that are wanted, in no
+// order. One prefix may be among them twice, of the own list and imported: it ends with
+// the later. An imported block's Rule names its source.
+func (b *Blocks) All(now time.Time, wanted Sources) iter.Seq[edgeguard.Block] {
+	if b.Current().Monitor {
+		return func(func(edgeguard.Block) bool) {}
+	}
+	signed, claimed := b.List.Peers()
+	allowed, protected := b.allowed(now), slices.Concat(b.Protected(), signed)
+	forced := func(b2 *edgeguard.Block) bool {
+		standing, _ := b.List.Find(now, b2.Prefix.Addr())
+		return standing == blocklist.Blocked && covered(protected, b2.Prefix)
+	}
+	spared := slices.Concat(protected, allowed)
+	aroundClaimed := slices.Concat(spared, claimed)
+	own, others := b.List.All(now), b.others(now, wanted)
+	parts := []iter.Seq[edgeguard.Block]{
+		enforce.Around(filter(own, func(b *edgeguard.Block) bool { return !forced(b) && !blocklist.IsKey(b.Prefix) }), aroundClaimed),
+		enforce.Around(filter(own, func(b *edgeguard.Block) bool { return !forced(b) && blocklist.IsKey(b.Prefix) }), spared),
+		enforce.Around(filter(own, forced), allowed),
+		enforce.Around(filter(others, func(b *edgeguard.Block) bool { return !blocklist.IsKey(b.Prefix) }), aroundClaimed),
+		enforce.Around(filter(others, func(b *edgeguard.Block) bool { return blocklist.IsKey(b.Prefix) }), spared),
+	}
+	return func(yield func(edgeguard.Block) bool) {
+		for _, part := range parts {
+			for b := range part {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// others returns the imported blocks that are wanted.
+func (b *Blocks) others(now time.Time, wanted Sources) iter.Seq[edgeguard.Block] {
+	list := b.Imported.Blocks()
+	if list == nil {
+		return func(func(edgeguard.Block) bool) {}
+	}
+	return filter(list.All(now), func(b *edgeguard.Block) bool { return wanted.has(b) })
+}
+
+func (s Sources) has(b *edgeguard.Block) bool { return s == nil || s(edgeguard.Owner(b.Rule)) }
+
+// Changed returns what an enforcer has to hold for the prefix of a block of the own list
+// that changed: the block, unless an imported one ends later. kernel says that the enforcer
+// gets no block that was learned behind a proxy.
+func (b *Blocks) Changed(own edgeguard.Block, now time.Time, wanted Sources, kernel bool) edgeguard.Block {
+	other := b.Imported.Of(now, own.Prefix)
+	if other == nil || !wanted.has(other) {
+		return own
+	}
+	if over := own.Lifted || !now.Before(own.Until); over || kernel && own.Proxied || own.Until.Before(other.Until) {
+		return *other
+	}
+	return own
+}
+
+// At is Changed for the prefix of an imported block that changed. Where no block is in
+// force any more, it returns a tombstone.
+func (b *Blocks) At(prefix netip.Prefix, now time.Time, wanted Sources, kernel bool) edgeguard.Block {
+	own := edgeguard.Block{Prefix: prefix, Lifted: true}
+	if standing := b.List.Of(now, prefix); standing != nil {
+		own = *standing
+	}
+	return b.Changed(own, now, wanted, kernel)
+}
+
+// HasExempt reports whether only parts of a block of this prefix would be in force.
+func (b *Blocks) HasExempt(prefix netip.Prefix) bool { return b.List.HasExempt(prefix) }
+
+func filter(blocks iter.Seq[edgeguard.Block], keep func(*edgeguard.Block) bool) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for b := range blocks {
+			if keep(&b) && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// covered reports whether p lies inside one of the prefixes.
+func covered(prefixes []netip.Prefix, p netip.Prefix) bool {
+	for _, outer := range prefixes {
+		if outer.Bits() <= p.Bits() && outer.Contains(p.Addr()) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed returns the prefixes in which no address is blocked at now: the
+// allowlist of the config and the allowances made at run time.
+func (b *Blocks) allowed(now time.Time) []netip.Prefix {
+	all := slices.Clone(b.Current().Allowlist)
+	for a := range b.List.Allowances(now) {
+		all = append(all, a.Prefix)
+	}
+	return all
+}
