@@ -4,6 +4,8 @@ ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 GODOT       := github.com/tetafro/godot/cmd/godot@v1.5.6
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 FUZZTIME    ?= 10000x
+# Whether the modules of the clients that ask as Envoy does are here, or can be downloaded.
+ENVOY_CLIENTS := timeout 300 go list -deps -test . >/dev/null
 
 # Only the race detector needs a C compiler.
 export CGO_ENABLED := 0
@@ -43,6 +45,7 @@ lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full s
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 	go vet ./...
 	go vet -C loadtest/console/e2e ./...
+	@cd loadtest/envoy/clients && if $(ENVOY_CLIENTS); then go vet ./...; else echo "loadtest/envoy/clients is not checked: its modules cannot be downloaded"; fi
 	go run $(STATICCHECK) ./...
 	@scripts/errcheck $(ERRCHECK)
 	@found=$$(go run $(GODOT) .); test -z "$$found" || { echo "$$found"; exit 1; }
@@ -63,6 +66,9 @@ console-test-short: ## the same at two widths, in some four minutes; skipped whe
 console-vendor: ## the console's chart library, out of npm's package; no diff is left where it is as committed
 	@scripts/console-vendor
 
+envoy-test: ## listen.envoy asked by the clients of others: grpcurl, envoyproxy/ratelimit's own, gRPC's library
+	@cd loadtest/envoy/clients && if $(ENVOY_CLIENTS); then ../../../scripts/gotest -count=1 -v -timeout 10m .; else echo "the tests of loadtest/envoy/clients are left out: its modules cannot be downloaded"; fi
+
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
 
@@ -81,4 +87,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor fuzz bench bench-fleet torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz bench bench-fleet torture clean

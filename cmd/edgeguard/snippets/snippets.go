@@ -30,6 +30,8 @@ type Values struct {
 	// of what it asks. Headers are those that rules count by.
 	Spoe, SpoeFile string
 	Headers        []string
+	// Envoy is where edgeguard listens for Envoy's gRPC: unix:PATH, or host:port.
+	Envoy string
 	// Listen is the site's port as the proxy writes it. Default: 80.
 	Listen string
 	// Backend is the site's own server, host:port. Default: 127.0.0.1:8080.
@@ -214,6 +216,7 @@ func comment(text string) string {
 func (v Values) filled() Values {
 	v.Auth = cmp.Or(v.Auth, "127.0.0.1:9180")
 	v.Spoe = cmp.Or(v.Spoe, "unix:"+haproxyRoot+"/edgeguard/spoe.sock")
+	v.Envoy = cmp.Or(v.Envoy, "unix:/run/edgeguard/envoy.sock")
 	v.SpoeFile = cmp.Or(v.SpoeFile, "/etc/haproxy/edgeguard-spoe.conf")
 	v.Listen = cmp.Or(v.Listen, "80")
 	v.Backend = cmp.Or(v.Backend, "127.0.0.1:8080")
@@ -234,6 +237,20 @@ func (Values) Host(address string) string {
 // Socket reports whether Auth is a unix socket, which the proxy's user must be allowed
 // to open.
 func (v Values) Socket() bool { return strings.HasPrefix(v.Auth, "unix:") }
+
+// EnvoySocket reports whether Envoy asks at a unix socket.
+func (v Values) EnvoySocket() bool { return strings.HasPrefix(v.Envoy, "unix:") }
+
+// EnvoyPath returns the path of that socket.
+func (v Values) EnvoyPath() string { return strings.TrimPrefix(v.Envoy, "unix:") }
+
+// Rule returns the name of the first rule.
+func (v Values) Rule() string {
+	if v.Rules == nil || len(v.Rules.Rules) == 0 {
+		return "default"
+	}
+	return v.Rules.Rules[0].Name
+}
 
 // haproxyRoot is the chroot of Debian's haproxy.cfg.
 const haproxyRoot = "/var/lib/haproxy"

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
-	for _, golden := range []string{"caddy", "envoy", "haproxy", "haproxy-peers", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
+	for _, golden := range []string{"caddy", "envoy", "envoy-grpc", "envoy-rls", "haproxy", "haproxy-peers", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
 		name, cache := golden, ""
 		if golden == "nginx-cache" {
 			name, cache = "nginx", "/var/cache/nginx/edgeguard"
@@ -40,6 +40,36 @@ func TestGolden(t *testing.T) {
 		}
 		if diff := gocmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: %s", golden, diff)
+		}
+	}
+}
+
+// Envoy asks at the address and by the rule of the config, over a unix socket or TCP.
+func TestEnvoy(t *testing.T) {
+	set, problems := rules.Compile([]rules.Spec{{Name: `a:"b"`, Threshold: 2000}})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	for _, name := range []string{"envoy-grpc", "envoy-rls"} {
+		for _, v := range []Values{{}, {Envoy: "[::1]:9182", Closed: true, Rules: set}} {
+			got, err := Text(name, "", v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tree map[string]any
+			if err := yaml.Unmarshal([]byte(got), &tree); err != nil || len(tree) != 1 {
+				t.Errorf("%s: %v, %v\n%s", name, tree, err, got)
+			}
+			at, fails := `pipe: {path: "/run/edgeguard/envoy.sock"}`, map[string]string{"envoy-grpc": "failure_mode_allow: true", "envoy-rls": "failure_mode_deny: false"}[name]
+			if v.Closed {
+				at, fails = `address: "::1", port_value: 9182`, map[string]string{"envoy-grpc": "failure_mode_allow: false", "envoy-rls": "failure_mode_deny: true"}[name]
+			}
+			if !strings.Contains(got, at) || !strings.Contains(got, fails) || !strings.Contains(got, "timeout: 0.1s") || !strings.Contains(got, "http2_protocol_options") {
+				t.Errorf("%s lacks %s or %s:\n%s", name, at, fails, got)
+			}
+			if name == "envoy-rls" && v.Rules != nil && !strings.Contains(got, `descriptor_value: "a:\"b\""`) {
+				t.Errorf("the rule is not quoted:\n%s", got)
+			}
 		}
 	}
 }

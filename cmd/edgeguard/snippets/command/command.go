@@ -113,6 +113,9 @@ func fromConfig(v *snippets.Values, e *Env, proxy, configFile string) {
 		v.Peers = c.HAProxy.Peers[0].Listen.String()
 	}
 	asksSPOE(v, c)
+	for _, l := range c.Listen.Envoy[:min(1, len(c.Listen.Envoy))] {
+		v.Envoy, v.Group = l.Address.String(), l.Group
+	}
 	asks := slices.Contains([]string{"nginx", "caddy", "traefik", "envoy"}, proxy)
 	if v.Auth != "" || !asks {
 		return
