@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"edgeguard/migrate/condition"
+	"edgeguard/migrate/nginxconf"
 )
 
 // names returns the names of a server, without those that no host has. ".example.org" is
 // two.
-func names(s *node) []string {
+func names(s *nginxconf.Node) []string {
 	var all []string
-	for _, n := range s.find("server_name") {
-		for _, name := range n.words[min(1, len(n.words)):] {
+	for _, n := range s.Find("server_name") {
+		for _, name := range n.Words[min(1, len(n.Words)):] {
 			name = strings.ToLower(name)
 			each := []string{name}
 			if strings.HasPrefix(name, ".") {
@@ -31,11 +32,11 @@ func names(s *node) []string {
 }
 
 // hosts returns which hosts a server is for.
-func (im *importer) hosts(s *node) (*condition.Node, error) {
+func (im *importer) hosts(s *nginxconf.Node) (*condition.Node, error) {
 	return im.once(s, func() (*condition.Node, error) { return im.hostsOf(s) })
 }
 
-func (im *importer) hostsOf(s *node) (*condition.Node, error) {
+func (im *importer) hostsOf(s *nginxconf.Node) (*condition.Node, error) {
 	if len(im.servers) == 1 {
 		return condition.Always(), nil
 	}
@@ -47,7 +48,7 @@ func (im *importer) hostsOf(s *node) (*condition.Node, error) {
 	for _, name := range mine {
 		n, err := host(name)
 		if err != nil {
-			return nil, fmt.Errorf("server_name %s at %s: %w", name, s.at(), err)
+			return nil, fmt.Errorf("server_name %s at %s: %w", name, s.At(), err)
 		}
 		taken, err := im.taken(s, name)
 		if err != nil {
@@ -59,19 +60,19 @@ func (im *importer) hostsOf(s *node) (*condition.Node, error) {
 }
 
 // otherHosts returns the hosts that no server names, if only one server can be for them.
-func (im *importer) otherHosts(s *node) (*condition.Node, error) {
+func (im *importer) otherHosts(s *nginxconf.Node) (*condition.Node, error) {
 	var all []*condition.Node
 	for _, other := range im.servers {
 		if other == s {
 			continue
 		}
 		if len(im.names[other]) == 0 {
-			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.at(), other.at())
+			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.At(), other.At())
 		}
 		for _, name := range im.names[other] {
 			n, err := host(name)
 			if err != nil {
-				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.at(), err)
+				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.At(), err)
 			}
 			all = append(all, condition.Not(n))
 		}
@@ -94,7 +95,7 @@ func host(name string) (*condition.Node, error) {
 
 // taken returns what of the hosts of a name other servers serve: they name them more
 // exactly.
-func (im *importer) taken(s *node, name string) ([]*condition.Node, error) {
+func (im *importer) taken(s *nginxconf.Node, name string) ([]*condition.Node, error) {
 	if !strings.Contains(name, "*") {
 		return nil, nil
 	}
@@ -108,11 +109,11 @@ func (im *importer) taken(s *node, name string) ([]*condition.Node, error) {
 				continue
 			}
 			if len(all) >= mostTaken {
-				return nil, fmt.Errorf("server_name %s at %s: other servers have more than %d names that may be more exact", name, s.at(), mostTaken)
+				return nil, fmt.Errorf("server_name %s at %s: other servers have more than %d names that may be more exact", name, s.At(), mostTaken)
 			}
 			n, err := host(o)
 			if err != nil {
-				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.at(), err)
+				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.At(), err)
 			}
 			all = append(all, condition.Not(n))
 		}
@@ -139,18 +140,36 @@ func (im *importer) doubts(p *place) []string {
 	if p.server == nil {
 		return im.elsewhere()
 	}
+	if p.location == nil {
+		all = moving(p.server)
+	}
 	if len(im.servers) > 1 && len(im.names[p.server]) > 0 {
 		isDefault := p.server == im.servers[0]
-		for _, n := range p.server.find("listen") {
-			isDefault = isDefault || slices.Contains(n.words, "default_server") || slices.Contains(n.words, "default")
+		for _, n := range p.server.Find("listen") {
+			isDefault = isDefault || slices.Contains(n.Words, "default_server") || slices.Contains(n.Words, "default")
 		}
 		if isDefault {
 			all = append(all, "WARNING: as a default server it also serves hosts that no server names. These are not counted here.")
 		}
 	}
-	for _, other := range im.servers {
-		if other != p.server && slices.ContainsFunc(im.names[other], func(name string) bool { return slices.Contains(im.names[p.server], name) }) {
-			all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.at()))
+	for _, other := range im.namesakes(p.server) {
+		all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.At()))
+	}
+	return all
+}
+
+// namesakes returns other servers that have a name of a server, at most a few more than
+// are said.
+func (im *importer) namesakes(s *nginxconf.Node) []*nginxconf.Node {
+	var all []*nginxconf.Node
+	for _, name := range im.names[s] {
+		for _, other := range im.owners[name] {
+			if other != s && !slices.Contains(all, other) {
+				all = append(all, other)
+			}
+			if len(all) > mostDoubts {
+				return all
+			}
 		}
 	}
 	return all
@@ -161,13 +180,13 @@ var answers = []string{"if", "return", "rewrite"}
 
 // answered refuses a place where other directives decide which requests limit_req sees.
 func answered(p *place) error {
-	for _, in := range []*node{p.server, p.location} {
+	for _, in := range []*nginxconf.Node{p.server, p.location} {
 		if in == nil {
 			continue
 		}
-		for _, n := range in.inner {
-			if slices.Contains(answers, n.word(0)) {
-				return fmt.Errorf("%s at %s: what it answers or moves elsewhere, nginx does not count", n.word(0), n.at())
+		for _, n := range in.Inner {
+			if slices.Contains(answers, n.Word(0)) {
+				return fmt.Errorf("%s at %s: what it answers or moves elsewhere, nginx does not count", n.Word(0), n.At())
 			}
 		}
 	}
@@ -178,8 +197,29 @@ func answered(p *place) error {
 func (im *importer) elsewhere() []string {
 	var all []string
 	for _, s := range im.servers {
-		if slices.ContainsFunc(s.inner, func(n *node) bool { return slices.Contains(answers, n.word(0)) }) {
-			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.at()))
+		if limited(s) {
+			for _, other := range im.namesakes(s) {
+				if !limited(other) {
+					all = append(all, fmt.Sprintf("WARNING: the server at %s has a name of one with a limit_req of its own. Its requests are not counted here.", other.At()))
+				}
+			}
+			continue
+		}
+		if slices.ContainsFunc(s.Inner, func(n *nginxconf.Node) bool { return slices.Contains(answers, n.Word(0)) }) {
+			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.At()))
+		}
+		all = append(all, moving(s)...)
+	}
+	return all
+}
+
+// moving says which locations that inherit a limit_req have directives that end or move
+// requests before it sees them. Those with a return alone are no part of the rule.
+func moving(s *nginxconf.Node) []string {
+	var all []string
+	for _, l := range s.Find("location") {
+		if !limited(l) && len(l.Find("return")) == 0 && len(l.Find("if"))+len(l.Find("rewrite")) > 0 {
+			all = append(all, fmt.Sprintf("WARNING: %s at %s has if or rewrite. What these answer is counted here, and not by nginx.", strings.Join(l.Words, " "), l.At()))
 		}
 	}
 	return all

@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"edgeguard/migrate/condition"
+	"edgeguard/migrate/nginxconf"
 )
 
 // location returns which paths a location serves.
-func (im *importer) location(s, l *node) (*condition.Node, error) {
+func (im *importer) location(s, l *nginxconf.Node) (*condition.Node, error) {
 	return im.once(l, func() (*condition.Node, error) { return locationOf(s, l) })
 }
 
 // locationOf returns which paths a location serves. nginx takes an exact one; else the
 // longest prefix if that has ^~; else the first regular expression; else that prefix.
-func locationOf(s, l *node) (*condition.Node, error) {
-	called := strings.Join(l.words, " ") + " at " + l.at()
+func locationOf(s, l *nginxconf.Node) (*condition.Node, error) {
+	called := strings.Join(l.Words, " ") + " at " + l.At()
 	switch {
-	case len(l.find("location")) > 0:
+	case len(l.Find("location")) > 0:
 		return nil, fmt.Errorf("%s has locations inside, which take requests from it", called)
-	case len(l.find("internal")) > 0:
+	case len(l.Find("internal")) > 0:
 		return nil, fmt.Errorf("%s is internal: no client asks for it", called)
 	}
 	mine, err := pathOf(l)
@@ -35,7 +36,7 @@ func locationOf(s, l *node) (*condition.Node, error) {
 	}
 	all := []*condition.Node{served}
 	before := true // what precedes the location
-	for _, other := range s.find("location") {
+	for _, other := range s.Find("location") {
 		if other == l {
 			before = false
 			continue
@@ -53,7 +54,7 @@ func locationOf(s, l *node) (*condition.Node, error) {
 		}
 		taken, err := o.matcher()
 		if err != nil {
-			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.words, " "), other.at(), err)
+			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.Words, " "), other.At(), err)
 		}
 		all = append(all, condition.Not(taken))
 	}
@@ -67,13 +68,13 @@ type uri struct{ kind, text string }
 var modifiers = []string{"=", "~*", "^~", "~"}
 
 // pathOf returns what a location matches.
-func pathOf(l *node) (uri, error) {
-	text := l.word(len(l.words) - 1)
+func pathOf(l *nginxconf.Node) (uri, error) {
+	text := l.Word(len(l.Words) - 1)
 	switch {
-	case len(l.words) == 3 && slices.Contains(modifiers, l.word(1)):
-		return uri{l.word(1), text}, nil
-	case len(l.words) != 2 || strings.HasPrefix(text, "@"):
-		return uri{}, fmt.Errorf("%s at %s has a name: no client asks for it", strings.Join(l.words, " "), l.at())
+	case len(l.Words) == 3 && slices.Contains(modifiers, l.Word(1)):
+		return uri{l.Word(1), text}, nil
+	case len(l.Words) != 2 || strings.HasPrefix(text, "@"):
+		return uri{}, fmt.Errorf("%s at %s has a name: no client asks for it", strings.Join(l.Words, " "), l.At())
 	}
 	for _, kind := range modifiers { // nginx takes them without a blank, too
 		if rest, ok := strings.CutPrefix(text, kind); ok {
@@ -107,7 +108,7 @@ func (u uri) matcher() (*condition.Node, error) {
 
 // first reports whether a location serves some of the paths that another one of its
 // server matches. Before says that it precedes that one.
-func (u uri) first(other uri, before bool, s *node) (bool, error) {
+func (u uri) first(other uri, before bool, s *nginxconf.Node) (bool, error) {
 	inside := strings.HasPrefix(u.text, other.text)
 	switch {
 	case other.kind == "=":
@@ -117,7 +118,7 @@ func (u uri) first(other uri, before bool, s *node) (bool, error) {
 	case other.isPrefix(): // an exact path, or a longer prefix
 		return inside && (u.kind == "=" || len(u.text) > len(other.text)), nil
 	case u.kind == "^~":
-		for _, l := range s.find("location") {
+		for _, l := range s.Find("location") {
 			if longer, err := pathOf(l); err == nil && longer.kind == "" && strings.HasPrefix(longer.text, u.text) && len(longer.text) > len(u.text) {
 				return false, fmt.Errorf("which paths the regular expression %s serves depends on prefixes inside of each other", other.text)
 			}

@@ -119,7 +119,11 @@ func randomSite(r *rand.Rand) string {
 			l := pick(r, locations)
 			if key := strings.TrimPrefix(l, "^~ "); !seen[key] {
 				seen[key] = true
-				fmt.Fprintf(&servers, "\tlocation %s { %s}\n", l, limit(2))
+				inner := limit(2)
+				if inner == "" && r.IntN(2) == 0 { // it answers before any limit_req
+					inner = "return 204; add_header X-Zone none always; "
+				}
+				fmt.Fprintf(&servers, "\tlocation %s { %s}\n", l, inner)
 			}
 		}
 		servers.WriteString("}\n")

@@ -13,42 +13,43 @@ import (
 	"edgeguard"
 	"edgeguard/migrate"
 	"edgeguard/migrate/condition"
+	"edgeguard/migrate/nginxconf"
 )
 
 // Import reads what `nginx -T` prints, or one file that has everything.
 func Import(data []byte) (*migrate.Report, error) {
-	root, c, err := read(string(data))
+	root, missing, err := nginxconf.Read(string(data))
 	if err != nil {
 		return nil, err
 	}
-	http := &node{block: true}
-	switch blocks := root.find("http"); {
+	http := &nginxconf.Node{Block: true}
+	switch blocks := root.Find("http"); {
 	case len(blocks) > 1:
 		return nil, errors.New("has more than one block http")
 	case len(blocks) == 1:
 		http = blocks[0]
 	default: // a part of a configuration, as documentations have them
-		http.inner = root.inner
+		http.Inner = root.Inner
 	}
 	im := &importer{
-		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.find("server"),
-		names: map[*node][]string{}, known: map[*node]known{}, zones: map[string]*zone{}, made: map[string]string{},
+		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.Find("server"),
+		names: map[*nginxconf.Node][]string{}, owners: map[string][]*nginxconf.Node{}, known: map[*nginxconf.Node]known{}, zones: map[string]*zone{}, made: map[string]string{},
 	}
-	if locations := http.find("location"); len(im.servers) == 0 && len(locations) > 0 {
-		im.servers = []*node{{words: []string{"server"}, line: locations[0].line, file: locations[0].file, block: true, inner: locations}}
+	if locations := http.Find("location"); len(im.servers) == 0 && len(locations) > 0 {
+		im.servers = []*nginxconf.Node{{Words: []string{"server"}, Line: locations[0].Line, File: locations[0].File, Block: true, Inner: locations}}
 	}
 	if err := im.bounds(); err != nil {
 		return nil, err
 	}
 	im.collect()
-	if im.uses == 0 && len(im.zones) == 0 && len(c.missing) == 0 {
+	if im.uses == 0 && len(im.zones) == 0 && len(missing) == 0 {
 		return nil, errors.New("has no limit_req, so there is nothing to import. `nginx -T` prints a configuration with all of its files")
 	}
 	if im.uses > migrate.MaxRules {
 		return nil, fmt.Errorf("has %d limit_req, and at most %d are read", im.uses, migrate.MaxRules)
 	}
 	im.places()
-	im.leave(c)
+	im.leave(missing)
 	return im.report, nil
 }
 
@@ -64,13 +65,14 @@ var notes = []string{
 // importer reads one configuration.
 type importer struct {
 	report  *migrate.Report
-	http    *node
-	servers []*node
-	names   map[*node][]string // of each server
+	http    *nginxconf.Node
+	servers []*nginxconf.Node
+	names   map[*nginxconf.Node][]string // of each server
+	owners  map[string][]*nginxconf.Node // the servers of each name
 	zones   map[string]*zone
-	known   map[*node]known   // what blocks are for, as far as it was asked for
-	made    map[string]string // what makes a variable: "map at line 3"
-	uses    int               // how many limit_req there are
+	known   map[*nginxconf.Node]known // what blocks are for, as far as it was asked for
+	made    map[string]string         // what makes a variable: "map at line 3"
+	uses    int                       // how many limit_req there are
 }
 
 // known is a condition that was made once, or why it cannot be said.
@@ -81,7 +83,7 @@ type known struct {
 
 // once returns what a block is for. It is made once: a limit_req of http looks at every
 // location.
-func (im *importer) once(n *node, do func() (*condition.Node, error)) (*condition.Node, error) {
+func (im *importer) once(n *nginxconf.Node, do func() (*condition.Node, error)) (*condition.Node, error) {
 	k, found := im.known[n]
 	if !found {
 		k.condition, k.err = do()
@@ -104,20 +106,23 @@ func (im *importer) bounds() error {
 	}
 	for _, s := range im.servers {
 		words := 0
-		for _, n := range s.find("server_name") {
-			words += len(n.words)
+		for _, n := range s.Find("server_name") {
+			words += len(n.Words)
 		}
-		if words > mostNames || len(s.find("location")) > mostLocations {
-			return fmt.Errorf("the server at %s has more than %d names or %d locations: import a part of them", s.at(), mostNames, mostLocations)
+		if words > mostNames || len(s.Find("location")) > mostLocations {
+			return fmt.Errorf("the server at %s has more than %d names or %d locations: import a part of them", s.At(), mostNames, mostLocations)
 		}
 		im.names[s] = names(s)
+		for _, name := range im.names[s] {
+			im.owners[name] = append(im.owners[name], s)
+		}
 	}
 	return nil
 }
 
 // zone is a limit_req_zone.
 type zone struct {
-	node      *node
+	node      *nginxconf.Node
 	key       string
 	perMinute uint32
 	rate      string
@@ -127,24 +132,24 @@ type zone struct {
 
 // collect finds the zones, and what makes variables.
 func (im *importer) collect() {
-	for _, n := range im.http.find("limit_req_zone") {
+	for _, n := range im.http.Find("limit_req_zone") {
 		z := readZone(n)
 		if name := z.name(); name != "" {
 			im.zones[name] = z
 		}
 	}
-	im.http.all(func(n *node) {
+	im.http.All(func(n *nginxconf.Node) {
 		variable := ""
-		switch n.word(0) {
+		switch n.Word(0) {
 		case "map", "geo", "split_clients":
-			variable = n.words[len(n.words)-1]
+			variable = n.Words[len(n.Words)-1]
 		case "set":
-			variable = n.word(1)
+			variable = n.Word(1)
 		case "limit_req":
 			im.uses++
 		}
 		if variable != "" {
-			im.made[strings.TrimPrefix(variable, "$")] = n.word(0) + " at " + n.at()
+			im.made[strings.TrimPrefix(variable, "$")] = n.Word(0) + " at " + n.At()
 		}
 	})
 }
@@ -155,9 +160,9 @@ var rates = regexp.MustCompile(`^([0-9]{1,9})r/([sm])$`)
 // mostRate keeps the sum with a burst within a uint32.
 const mostRate = 10_000_000
 
-func readZone(n *node) *zone {
-	z := &zone{node: n, key: n.word(1)}
-	for _, word := range n.words[min(2, len(n.words)):] {
+func readZone(n *nginxconf.Node) *zone {
+	z := &zone{node: n, key: n.Word(1)}
+	for _, word := range n.Words[min(2, len(n.Words)):] {
 		switch rate, isRate := strings.CutPrefix(word, "rate="); {
 		case isRate:
 			m := rates.FindStringSubmatch(rate)
@@ -183,7 +188,7 @@ func readZone(n *node) *zone {
 
 // name returns the zone's name.
 func (z *zone) name() string {
-	for _, word := range z.node.words {
+	for _, word := range z.node.Words {
 		if value, ok := strings.CutPrefix(word, "zone="); ok {
 			name, _, _ := strings.Cut(value, ":")
 			return name
@@ -193,10 +198,10 @@ func (z *zone) name() string {
 }
 
 // rule makes a rule of one limit_req.
-func (im *importer) rule(n *node, p *place) {
-	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.words, " "), n.at())}
+func (im *importer) rule(n *nginxconf.Node, p *place) {
+	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.Words, " "), n.At())}
 	name, burst := "", uint64(0)
-	for _, word := range n.words[1:] {
+	for _, word := range n.Words[1:] {
 		key, value, _ := strings.Cut(word, "=")
 		var err error
 		switch key {
@@ -221,7 +226,7 @@ func (im *importer) rule(n *node, p *place) {
 	}
 	z.used = true
 	if z.wrong != "" {
-		out.Refuse("%s: %s", z.node.at(), z.wrong)
+		out.Refuse("%s: %s", z.node.At(), z.wrong)
 	}
 	im.key(out, z)
 	out.Spec.Threshold = uint32(min(uint64(z.perMinute)+burst, 1<<31))
@@ -237,6 +242,9 @@ func (im *importer) rule(n *node, p *place) {
 	im.report.Add(out, name+p.name())
 }
 
+// mostDoubts bounds what is said beside one rule.
+const mostDoubts = 12
+
 // where says which requests the rule counts.
 func (im *importer) where(out *migrate.Draft, p *place) {
 	n, err := im.condition(p)
@@ -249,7 +257,11 @@ func (im *importer) where(out *migrate.Draft, p *place) {
 		return
 	}
 	out.Note("%s", p.says())
-	out.Notes = append(out.Notes, im.doubts(p)...)
+	doubts := im.doubts(p)
+	if more := len(doubts) - mostDoubts; more > 0 {
+		doubts = append(doubts[:mostDoubts:mostDoubts], fmt.Sprintf("WARNING: %d more places like these.", more))
+	}
+	out.Notes = append(out.Notes, doubts...)
 	if n.Has(condition.Host) {
 		out.Note("Hosts are compared without their port and in any case.")
 	}
@@ -293,19 +305,19 @@ func (im *importer) key(out *migrate.Draft, z *zone) {
 }
 
 // leave names what is not imported.
-func (im *importer) leave(c *conf) {
-	for _, n := range c.missing {
-		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.words, " "), n.at())
+func (im *importer) leave(missing []*nginxconf.Node) {
+	for _, n := range missing {
+		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.Words, " "), n.At())
 	}
-	for _, n := range im.http.find("limit_req_zone") {
+	for _, n := range im.http.Find("limit_req_zone") {
 		if z := im.zones[readZone(n).name()]; z != nil && !z.used {
-			im.report.Leave("%s at %s: no limit_req uses it", strings.Join(n.words, " "), n.at())
+			im.report.Leave("%s at %s: no limit_req uses it", strings.Join(n.Words, " "), n.At())
 			z.used = true
 		}
 	}
-	im.http.all(func(n *node) {
-		if n.word(0) == "limit_conn" {
-			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.words, " "), n.at())
+	im.http.All(func(n *nginxconf.Node) {
+		if n.Word(0) == "limit_conn" {
+			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.Words, " "), n.At())
 		}
 	})
 }

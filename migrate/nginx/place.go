@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"edgeguard/migrate/condition"
+	"edgeguard/migrate/nginxconf"
 )
 
 // place is where a limit_req stands: in http, in a server or in a location.
 type place struct {
-	server   *node // nil for http
-	location *node // nil for a server
-	nested   bool  // in another location, or in another block
+	server   *nginxconf.Node // nil for http
+	location *nginxconf.Node // nil for a server
+	nested   bool            // in another location, or in another block
 	dryRun   bool
 	status   string
 }
@@ -31,27 +32,27 @@ func (im *importer) places() {
 }
 
 // locations walks through the blocks of a server or location.
-func (im *importer) locations(in *node, p place, nested bool) {
-	for _, l := range in.inner {
-		if !l.block {
+func (im *importer) locations(in *nginxconf.Node, p place, nested bool) {
+	for _, l := range in.Inner {
+		if !l.Block {
 			continue
 		}
 		q := p
-		q.location, q.nested = l, nested || l.word(0) != "location"
+		q.location, q.nested = l, nested || l.Word(0) != "location"
 		im.make(l, &q)
 		im.locations(l, q, true)
 	}
 }
 
 // make makes the rules of one block, and notes what inner blocks inherit.
-func (im *importer) make(n *node, p *place) {
-	for _, d := range n.find("limit_req_dry_run") {
-		p.dryRun = d.word(1) == "on"
+func (im *importer) make(n *nginxconf.Node, p *place) {
+	for _, d := range n.Find("limit_req_dry_run") {
+		p.dryRun = d.Word(1) == "on"
 	}
-	for _, d := range n.find("limit_req_status") {
-		p.status = d.word(1)
+	for _, d := range n.Find("limit_req_status") {
+		p.status = d.Word(1)
 	}
-	for _, d := range n.find("limit_req") {
+	for _, d := range n.Find("limit_req") {
 		im.rule(d, p)
 	}
 }
@@ -60,9 +61,9 @@ func (im *importer) make(n *node, p *place) {
 func (p *place) name() string {
 	switch {
 	case p.location != nil:
-		return "-" + strings.Trim(p.location.words[len(p.location.words)-1], "/^$~")
-	case p.server != nil && len(p.server.find("server_name")) > 0:
-		return "-" + p.server.find("server_name")[0].word(1)
+		return "-" + strings.Trim(p.location.Words[len(p.location.Words)-1], "/^$~")
+	case p.server != nil && len(p.server.Find("server_name")) > 0:
+		return "-" + p.server.Find("server_name")[0].Word(1)
 	}
 	return ""
 }
@@ -71,21 +72,21 @@ func (p *place) name() string {
 func (p *place) says() string {
 	switch {
 	case p.location != nil:
-		return fmt.Sprintf("%s of the server at %s.", strings.Join(p.location.words, " "), p.server.at())
+		return fmt.Sprintf("%s of the server at %s.", strings.Join(p.location.Words, " "), p.server.At())
 	case p.server != nil:
-		return fmt.Sprintf("The server at %s, without locations that have a limit_req of their own.", p.server.at())
+		return fmt.Sprintf("The server at %s, without locations that have a limit_req of their own.", p.server.At())
 	}
 	return "All servers, without those and without locations that have a limit_req of their own."
 }
 
 // limited reports whether a block has a limit_req of its own, which replaces those around
 // it.
-func limited(n *node) bool { return len(n.find("limit_req")) > 0 }
+func limited(n *nginxconf.Node) bool { return len(n.Find("limit_req")) > 0 }
 
 // condition returns which requests a place is for.
 func (im *importer) condition(p *place) (*condition.Node, error) {
 	if p.nested {
-		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.words, " "), p.location.at())
+		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.Words, " "), p.location.At())
 	}
 	if p.server == nil {
 		return im.once(im.http, im.everywhere)
@@ -117,7 +118,9 @@ func join(a, b *condition.Node, how func(...*condition.Node) *condition.Node) *c
 func (im *importer) everywhere() (*condition.Node, error) {
 	var all []*condition.Node
 	for _, s := range im.servers {
-		inner := slices.ContainsFunc(s.inner, func(l *node) bool { return l.word(0) == "location" && limited(l) })
+		inner := slices.ContainsFunc(s.Inner, func(l *nginxconf.Node) bool {
+			return l.Word(0) == "location" && (limited(l) || len(l.Find("return")) > 0)
+		})
 		if !limited(s) && !inner {
 			continue
 		}
@@ -140,15 +143,15 @@ func (im *importer) everywhere() (*condition.Node, error) {
 }
 
 // withoutLimited returns which paths of a server are served by no location with a
-// limit_req of its own.
-func (im *importer) withoutLimited(s *node) (*condition.Node, error) {
+// limit_req of its own, and by none that answers by itself: nginx does that first.
+func (im *importer) withoutLimited(s *nginxconf.Node) (*condition.Node, error) {
 	var all []*condition.Node
-	for _, l := range s.find("location") {
-		if !limited(l) {
+	for _, l := range s.Find("location") {
+		if !limited(l) && len(l.Find("return")) == 0 {
 			nested := false
-			l.all(func(n *node) { nested = nested || n.word(0) == "limit_req" })
+			l.All(func(n *nginxconf.Node) { nested = nested || n.Word(0) == "limit_req" })
 			if nested {
-				return nil, fmt.Errorf("a location inside of the one at %s has a limit_req of its own", l.at())
+				return nil, fmt.Errorf("a location inside of the one at %s has a limit_req of its own", l.At())
 			}
 			continue
 		}
@@ -157,7 +160,7 @@ func (im *importer) withoutLimited(s *node) (*condition.Node, error) {
 			return nil, err
 		}
 		if served.IsAlways() {
-			return nil, errors.New("every location has a limit_req of its own")
+			return nil, errors.New("every location has a limit_req of its own, or answers by itself")
 		}
 		all = append(all, condition.Not(served))
 	}

@@ -1,4 +1,5 @@
-package nginx
+// Package nginxconf reads an nginx configuration as one tree, from what `nginx -T` prints.
+package nginxconf
 
 import (
 	"fmt"
@@ -17,36 +18,36 @@ const (
 	mostDepth      = 16
 )
 
-// node is a directive, and what is in its braces.
-type node struct {
-	words []string
-	file  string
-	line  int
-	block bool
-	inner []*node
+// Node is a directive, and what is in its braces.
+type Node struct {
+	Words []string
+	File  string // empty where the text is one file
+	Line  int
+	Block bool
+	Inner []*Node
 }
 
-// word returns a word, or "" if there are fewer.
-func (n *node) word(i int) string {
-	if i < len(n.words) {
-		return n.words[i]
+// Word returns a word, or "" if there are fewer.
+func (n *Node) Word(i int) string {
+	if i < len(n.Words) {
+		return n.Words[i]
 	}
 	return ""
 }
 
-// at returns where the directive is.
-func (n *node) at() string {
-	if n.file == "" {
-		return fmt.Sprintf("line %d", n.line)
+// At returns where the directive is.
+func (n *Node) At() string {
+	if n.File == "" {
+		return fmt.Sprintf("line %d", n.Line)
 	}
-	return fmt.Sprintf("%s:%d", n.file, n.line)
+	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
 // conf reads a configuration with its includes.
 type conf struct {
 	files      map[string]string // as `nginx -T` names them
 	names      []string          // of the files, in their order
-	missing    []*node           // includes of files that are not there
+	missing    []*Node           // includes of files that are not there
 	statements int
 	includes   int
 }
@@ -54,8 +55,8 @@ type conf struct {
 // marker begins each file in what `nginx -T` prints.
 const marker = "# configuration file "
 
-// read returns a configuration as one tree.
-func read(text string) (*node, *conf, error) {
+// Read returns a configuration as one tree, and the includes of files that are not there.
+func Read(text string) (root *Node, missing []*Node, err error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, nil, fmt.Errorf("is not UTF-8 text")
 	}
@@ -63,11 +64,11 @@ func read(text string) (*node, *conf, error) {
 	if err := c.split(strings.TrimPrefix(text, "\ufeff")); err != nil {
 		return nil, nil, err
 	}
-	root := &node{block: true}
+	root = &Node{Block: true}
 	if err := c.file(root, c.names[0], 0); err != nil {
 		return nil, nil, err
 	}
-	return root, c, nil
+	return root, c.missing, nil
 }
 
 // split finds the files in what `nginx -T` prints. Another text is one file without a
@@ -115,58 +116,58 @@ func prelude(text string) error {
 }
 
 // file adds the directives of a file to a block.
-func (c *conf) file(into *node, name string, depth int) error {
+func (c *conf) file(into *Node, name string, depth int) error {
 	if c.includes++; c.includes > mostIncludes || depth > mostDepth {
 		return fmt.Errorf("%s: more than %d includes, or nested more than %d times", name, mostIncludes, mostDepth)
 	}
 	lex := directives.Nginx(c.files[name])
-	blocks := []*node{into}
+	blocks := []*Node{into}
 	for {
 		s, ok := lex.Next()
 		if line := lex.Open(); line > 0 {
-			return fmt.Errorf("%s: a quote is not closed", (&node{file: name, line: line}).at())
+			return fmt.Errorf("%s: a quote is not closed", (&Node{File: name, Line: line}).At())
 		}
 		if !ok {
 			break
 		}
-		n := &node{words: s.Words, file: name, line: s.Line, block: s.End == "{"}
+		n := &Node{Words: s.Words, File: name, Line: s.Line, Block: s.End == "{"}
 		if c.statements++; c.statements > mostStatements {
-			return fmt.Errorf("%s: more than %d directives", n.at(), mostStatements)
+			return fmt.Errorf("%s: more than %d directives", n.At(), mostStatements)
 		}
 		last := blocks[len(blocks)-1]
 		switch {
-		case strings.HasSuffix(n.word(0), "_by_lua_block"):
-			return fmt.Errorf("%s: %s has Lua, which is not read: take the block out of a copy of the file", n.at(), n.word(0))
+		case strings.HasSuffix(n.Word(0), "_by_lua_block"):
+			return fmt.Errorf("%s: %s has Lua, which is not read: take the block out of a copy of the file", n.At(), n.Word(0))
 		case s.End == "" || len(s.Words) == 0 && s.End != "}":
-			return fmt.Errorf("%s: %q does not end with ; or {", n.at(), strings.Join(n.words[:min(2, len(n.words))], " "))
+			return fmt.Errorf("%s: %q does not end with ; or {", n.At(), strings.Join(n.Words[:min(2, len(n.Words))], " "))
 		case s.End == "}" && len(blocks) == 1:
-			return fmt.Errorf("%s: a closing brace without an opening one", n.at())
+			return fmt.Errorf("%s: a closing brace without an opening one", n.At())
 		case s.End == "}":
 			blocks = blocks[:len(blocks)-1]
 			continue
-		case n.word(0) == "include" && !n.block:
+		case n.Word(0) == "include" && !n.Block:
 			if err := c.include(last, n, depth); err != nil {
 				return err
 			}
 			continue
 		}
-		last.inner = append(last.inner, n)
-		if n.block {
+		last.Inner = append(last.Inner, n)
+		if n.Block {
 			if blocks = append(blocks, n); len(blocks) > 2*mostDepth {
-				return fmt.Errorf("%s: blocks are nested more than %d times", n.at(), 2*mostDepth)
+				return fmt.Errorf("%s: blocks are nested more than %d times", n.At(), 2*mostDepth)
 			}
 		}
 	}
 	if len(blocks) > 1 {
-		return fmt.Errorf("%s: the block %s is not closed", blocks[len(blocks)-1].at(), blocks[len(blocks)-1].word(0))
+		return fmt.Errorf("%s: the block %s is not closed", blocks[len(blocks)-1].At(), blocks[len(blocks)-1].Word(0))
 	}
 	return nil
 }
 
 // include adds the files that an include names. Patterns are compared with the names of
 // the files that are there, as nginx did when it printed these.
-func (c *conf) include(into *node, n *node, depth int) error {
-	pattern := n.word(1)
+func (c *conf) include(into *Node, n *Node, depth int) error {
+	pattern := n.Word(1)
 	if !path.IsAbs(pattern) {
 		pattern = path.Join(path.Dir(c.names[0]), pattern)
 	}
@@ -187,21 +188,21 @@ func (c *conf) include(into *node, n *node, depth int) error {
 	return nil
 }
 
-// find returns the directives of a name in a block, without those in inner blocks.
-func (n *node) find(name string) []*node {
-	var all []*node
-	for _, d := range n.inner {
-		if d.word(0) == name {
+// Find returns the directives of a name in a block, without those in inner blocks.
+func (n *Node) Find(name string) []*Node {
+	var all []*Node
+	for _, d := range n.Inner {
+		if d.Word(0) == name {
 			all = append(all, d)
 		}
 	}
 	return all
 }
 
-// all calls do with each directive below a block.
-func (n *node) all(do func(*node)) {
-	for _, d := range n.inner {
+// All calls do with each directive below a block.
+func (n *Node) All(do func(*Node)) {
+	for _, d := range n.Inner {
 		do(d)
-		d.all(do)
+		d.All(do)
 	}
 }
