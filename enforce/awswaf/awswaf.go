@@ -171,7 +171,7 @@ func (l *Sets) read(ctx context.Context, f family) (got ipSet, err error) {
 	case got.Version != f.version:
 		return got, fmt.Errorf("it holds %s: name it by the other of ipv4 and ipv6", cloud.Text(got.Version))
 	case len(got.Addresses) > 0 && !l.marked(got):
-		return got, fmt.Errorf("%w: its %d addresses are somebody else's, since its description does not begin with %s. It was left alone: use an empty set, or begin the description with that word if all addresses may go",
+		return got, fmt.Errorf("%w: its addresses (%d) are somebody else's, since its description does not begin with %s. It was left alone: use an empty set, or begin the description with that word if all addresses may go",
 			enforce.ErrNotOurs, len(got.Addresses), l.config.Mark)
 	}
 	return got, nil

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard/enforce"
+	"edgeguard/enforce/cloud"
 	"edgeguard/enforce/cloud/cloudtest"
 	"edgeguard/enforce/enforcetest"
 )
@@ -325,4 +326,24 @@ func BenchmarkPush(b *testing.B) {
 		calls += len(a.Calls())
 	}
 	b.ReportMetric(float64(calls)/float64(pushes), "requests/op")
+}
+
+// FuzzAnswers has an API answer anything: what it says is bounded and harmless.
+func FuzzAnswers(f *testing.F) {
+	f.Add(`{"__type":"x#WAFNonexistentItemException","message":"\u001b[31m"}`, "", "", 400)
+	f.Add(`{"__type":"InvalidSignatureException"}`, "", "Mon, 02 Jan 2006 15:04:05 GMT", 403)
+	f.Add(`<html>`, "A:B#C", "x", 500)
+	f.Fuzz(func(t *testing.T, text, kind, date string, status int) {
+		a := &cloud.Answer{Status: status, Header: http.Header{"Date": {date}}, Body: []byte(text)}
+		if kind != "" {
+			a.Header.Set("X-Amzn-Errortype", kind)
+		}
+		if err := failure(a, "/f"); len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%q", err)
+		}
+		var said ipSet
+		if json.Unmarshal([]byte(text), &said) == nil {
+			same(said.Addresses, []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")})
+		}
+	})
 }

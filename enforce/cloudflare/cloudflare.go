@@ -143,7 +143,7 @@ func (l *List) read(ctx context.Context) (*content, error) {
 	c := l.sort(items)
 	c.marked = c.marked || len(words) > 0 && words[0] == l.config.Mark
 	if len(items) > 0 && !c.marked && l.config.Rank != nil {
-		return nil, fmt.Errorf("%w: its %d items are somebody else's, since none has the comment %s. It was left alone: use an empty list, or begin its description with that word to have blocks added beside them",
+		return nil, fmt.Errorf("%w: its items (%d) are somebody else's, since none has the comment %s. It was left alone: use an empty list, or begin its description with that word to have blocks added beside them",
 			enforce.ErrNotOurs, len(items), l.config.Mark)
 	}
 	return c, nil

@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -275,4 +276,40 @@ func BenchmarkPush(b *testing.B) {
 		calls += len(c.Calls())
 	}
 	b.ReportMetric(float64(calls)/float64(pushes), "requests/op")
+}
+
+// FuzzAnswers has an API answer anything: what it says is bounded and harmless, and no
+// item of another is ever deleted.
+func FuzzAnswers(f *testing.F) {
+	f.Add(`{"success":true,"result":[{"id":"1","ip":"192.0.2.1","comment":"edgeguard"},{"id":"2","ip":"192.0.2.1","comment":"x"}]}`, 200)
+	f.Add(`{"success":false,"errors":[{"code":1,"message":"\u001b[31m"}]}`, 403)
+	f.Add(`<html>`, 502)
+	l := New(Config{Mark: "edgeguard"})
+	f.Fuzz(func(t *testing.T, text string, status int) {
+		var said envelope
+		if json.Unmarshal([]byte(text), &said) != nil {
+			return
+		}
+		if err := l.api.failure(status, &said); len(err.Error()) > 1500 || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%q", err)
+		}
+		var items []item
+		if json.Unmarshal(said.Result, &items) != nil {
+			return
+		}
+		ours := make(map[string]bool)
+		for _, i := range items {
+			ours[i.ID] = ours[i.ID] || i.Comment == "edgeguard"
+		}
+		want := []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
+		remove, add := l.sort(items).differences(want)
+		for _, id := range remove {
+			if !ours[id] {
+				t.Errorf("%q is deleted, and another's", id)
+			}
+		}
+		if len(add) > 1 {
+			t.Errorf("%v is added", add)
+		}
+	})
 }

@@ -58,8 +58,8 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 			return newKept(name, leaseOf(a), awswaf.New(ofAWS(a, deps.Rank)), deps), nil
 		}
 		for _, one := range []settings.AWSWAF{only(a, a.V4, settings.Set{}), only(a, settings.Set{}, a.V6)} {
-			if leaseOf(one) != leaseOf(settings.AWSWAF{Region: a.Region}) {
-				w.Owned = append(w.Owned, own(formatAWS, leaseOf(one), record{AWSWAF: &one, Lease: leaseOf(a), Fleet: c.Fleet != nil}, a.KeepRemoved))
+			if set := one.V4.Name + one.V6.Name; set != "" {
+				w.Owned = append(w.Owned, own(formatAWS, "awswaf "+a.Region+" "+set, leaseOf(one), record{AWSWAF: &one, Lease: leaseOf(a), Fleet: c.Fleet != nil}, a.KeepRemoved))
 			}
 		}
 		all = append(all, w)
@@ -71,7 +71,7 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 			Make: func() (enforce.Enforcer, error) {
 				return newKept(name, name, cloudflare.New(ofCloudflare(f, deps.Rank)), deps), nil
 			},
-			Owned: []enforce.Owned{own(formatCloudflare, name, record{Cloudflare: &f, Lease: name, Fleet: c.Fleet != nil}, f.KeepRemoved)},
+			Owned: []enforce.Owned{own(formatCloudflare, name, name, record{Cloudflare: &f, Lease: name, Fleet: c.Fleet != nil}, f.KeepRemoved)},
 		})
 	}
 	return all
@@ -110,9 +110,9 @@ type record struct {
 	Fleet      bool                 `json:"fleet,omitempty"`
 }
 
-func own(format, name string, r record, keep bool) enforce.Owned {
+func own(format, name, id string, r record, keep bool) enforce.Owned {
 	text, _ := json.Marshal(r) // of texts and numbers
-	return enforce.Owned{Path: name, File: name, Format: format, Settings: string(text), Keep: keep}
+	return enforce.Owned{Path: name, File: id, Format: format, Settings: string(text), Keep: keep}
 }
 
 // Is reports whether a recorded list is behind somebody's API.

@@ -225,7 +225,11 @@ func drawEnforcers(out io.Writer, colour bool, s *admin.Stats) {
 		if p := e.Packets; p != nil {
 			dropped = words.Number(p.Dropped)
 		}
-		t.Row(e.Name, words.Number(e.Intended), words.Number(e.Installed), dropped, instant(e.Success), e.Error)
+		installed := words.Number(e.Installed)
+		if e.KeptBy != "" {
+			installed = "by " + e.KeptBy
+		}
+		t.Row(e.Name, words.Number(e.Intended), installed, dropped, instant(e.Success), e.Error)
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)

@@ -1,0 +1,122 @@
+package cloud
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"edgeguard/enforce"
+)
+
+// slowly is Hottest by other means: each place is given to the best that is left.
+func slowly(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, rank Rank) (kept []netip.Prefix, left int) {
+	inside := func(p, outer netip.Prefix) bool { return outer.Bits() <= p.Bits() && outer.Contains(p.Addr()) }
+	best := func(p netip.Prefix) (refusals uint32) {
+		for _, e := range entries {
+			if holds(e.Prefix) && inside(e.Prefix, p) {
+				n, _ := rank(e.Prefix)
+				refusals = max(refusals, n)
+			}
+		}
+		return refusals
+	}
+	var outer []netip.Prefix
+	for _, e := range entries {
+		if holds(e.Prefix) && !slices.ContainsFunc(entries, func(o enforce.Entry) bool {
+			return o.Prefix != e.Prefix && holds(o.Prefix) && inside(e.Prefix, o.Prefix)
+		}) {
+			outer = append(outer, e.Prefix)
+		}
+	}
+	for len(kept) < most && len(outer) > 0 {
+		at := 0
+		for i, p := range outer {
+			_, last := rank(p)
+			_, other := rank(outer[at])
+			if n, m := best(p), best(outer[at]); n > m || n == m && last.After(other) {
+				at = i
+			}
+		}
+		kept = append(kept, outer[at])
+		outer = slices.Delete(outer, at, at+1)
+	}
+	slices.SortFunc(kept, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
+	for _, e := range entries {
+		if !slices.ContainsFunc(kept, func(p netip.Prefix) bool { return inside(e.Prefix, p) }) || !holds(e.Prefix) {
+			left++
+		}
+	}
+	return kept, left
+}
+
+func TestHottest(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 1))
+	for range 2000 {
+		all := make(map[netip.Prefix]bool)
+		for range dice.IntN(25) {
+			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(dice.IntN(32))}), 26+dice.IntN(7))
+			if dice.IntN(3) == 0 {
+				p = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 7: byte(dice.IntN(8))}), 60+dice.IntN(5))
+			}
+			all[p.Masked()] = true
+		}
+		var entries []enforce.Entry
+		hits, at := make(map[netip.Prefix]uint32), make(map[netip.Prefix]time.Time)
+		for p := range all {
+			entries = append(entries, enforce.Entry{Prefix: p})
+			hits[p], at[p] = uint32(dice.IntN(4)), time.Unix(int64(dice.IntN(4)), 0)
+		}
+		slices.SortFunc(entries, func(a, b enforce.Entry) int {
+			if c := a.Prefix.Addr().Compare(b.Prefix.Addr()); c != 0 {
+				return c
+			}
+			return a.Prefix.Bits() - b.Prefix.Bits()
+		})
+		most, widest := 1+dice.IntN(12), 26+dice.IntN(4)
+		holds := func(p netip.Prefix) bool { return p.Bits() >= widest }
+		rank := func(p netip.Prefix) (uint32, time.Time) { return hits[p], at[p] }
+		kept, left := Hottest(entries, most, holds, rank)
+		want, missing := slowly(entries, most, holds, rank)
+		if !slices.Equal(kept, want) || left != missing {
+			t.Fatalf("of %v, %d at most, from /%d: %v, %d left out; want %v, %d", entries, most, widest, kept, left, want, missing)
+		}
+		for _, e := range entries {
+			in := slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Bits() <= e.Prefix.Bits() && p.Contains(e.Prefix.Addr()) })
+			if got := Covered(kept, e.Prefix); got != in {
+				t.Fatalf("%v is covered by %v: %t", e.Prefix, kept, got)
+			}
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	for text, want := range map[string]string{"abc\n": "", " abc ": "", "": "is empty", "a\nb": "not one secret", "a\x00": "not one secret", "é": "not one secret", strings.Repeat("x", mostSecret+1): "over 65536 bytes"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Secret(file)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && got != "abc" {
+			t.Errorf("%.20q: %q, %v", text, got, err)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b[31m\nb\u202ec")
+	f.Add(strings.Repeat("é", 500))
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Text(text)
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > mostText+1 || strings.ContainsAny(got, "\n\x1b\u202e") {
+			t.Errorf("%q", got)
+		}
+	})
+}
