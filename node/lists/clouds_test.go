@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/config/cloud"
 	"edgeguard/enforce"
@@ -18,7 +19,7 @@ import (
 )
 
 // A node keeps an IP set: a block and its lift arrive, one that was learned behind a
-// proxy too. Mode monitor empties the set, and so does a config without it, also after
+// proxy too, and other people's lists do not. Mode monitor empties the set, and so does a config without it, also after
 // a restart.
 func TestCloud(t *testing.T) {
 	const id = "a1b2c3d4-5678-90ab-cdef-000000000004"
@@ -47,6 +48,7 @@ func TestCloud(t *testing.T) {
 		}
 	}
 	add("192.0.2.1/32", true)
+	c.Imported.Replace("list", []imported.Entry{{Prefix: netip.MustParsePrefix("203.0.113.1/32"), Until: begin.Add(time.Hour)}}, begin)
 	first := New(c)
 	c.List.OnChange(first.Changed)
 	first.Load()
@@ -56,9 +58,8 @@ func TestCloud(t *testing.T) {
 	eventually(t, "the next is", holds("192.0.2.1/32", "192.0.2.2/32"))
 	c.List.Lift(netip.MustParsePrefix("192.0.2.2/32"), begin, "", "")
 	eventually(t, "a lifted one is not", holds("192.0.2.1/32"))
-	for range 3 {
-		c.List.Ask(begin, netip.MustParseAddr("192.0.2.1"))
-	}
+	_, hit := c.List.Ask(begin, netip.MustParseAddr("192.0.2.1"))
+	hit.Refused(begin, 3)
 	add("192.0.2.3/32", false)
 	add("192.0.2.4/32", false)
 	add("2001:db8::/64", false)
@@ -69,6 +70,9 @@ func TestCloud(t *testing.T) {
 		e := figures.Enforcers[0]
 		return e.Withheld == 2 && e.Intended == 2 && e.Installed == 2 && e.KeptBy == ""
 	})
+	if !slices.Contains(a.Set(id).Addresses, "192.0.2.1/32") {
+		t.Errorf("the hottest is left out of %v", a.Set(id).Addresses)
+	}
 	c.Current().Monitor = true
 	first.Refresh()
 	eventually(t, "mode monitor empties it", holds())
