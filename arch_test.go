@@ -227,7 +227,7 @@ var floors = map[string]floor{
 	"notify/message":            {imports: []string{"", "internal/safetext", "internal/words"}, pure: true},
 	"notify/target":             {pure: true},
 	"notify/template":           {imports: []string{"notify/message"}, pure: true},
-	"node/neighbours":           {imports: []string{"admin", "config", "node/notify", "node/supervisor"}},
+	"node/neighbours":           {imports: []string{"admin", "config", "node/blocklists", "node/notify", "node/supervisor"}},
 	"node/clouds":               {imports: []string{"aggregator/redis/lease", "config", "config/cloud", "enforce", "enforce/awswaf", "enforce/cloud", "enforce/cloudflare"}},
 	"node/overlay":              {imports: []string{"", "admin", "admin/call", "admin/outcome", "admin/tune", "aggregator/thresholds", "blocklist", "clockguard", "config", "detector", "internal/atomicfile", "internal/safepath", "internal/safetext", "node/alarm", "rules", "snapshot"}},
 	"node/pipeline":             {imports: []string{"", "aggregator", "blocklist", "blocklist/imported", "config", "crawlers", "detector", "detector/flood", "aggregator/member", "haproxy/columns", "haproxy/tally", "node/samples", "rules", "shard"}, pure: true},

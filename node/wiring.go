@@ -24,6 +24,7 @@ import (
 	"edgeguard/haproxy/tally"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
+	"edgeguard/node/blocklists"
 	"edgeguard/node/checks"
 	"edgeguard/node/clouds"
 	"edgeguard/node/crawling"
@@ -92,6 +93,12 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
 		Figures:    func() figures.Figures { return n.admin.status.Own() },
 	})
+	n.neighbours.Blocklists = blocklists.Subscriptions{
+		Group: supervisor.Group[*blocklists.Subscription]{Config: s},
+		Deps: blocklists.Deps{
+			Set: n.imported, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
+		},
+	}
 	n.wireAdmin(s, c)
 }
 

@@ -35,8 +35,8 @@ type Deps struct {
 	Version      string
 }
 
-// Services is the lists of a node.
-type Services struct {
+// Subscriptions is the lists of a node.
+type Subscriptions struct {
 	supervisor.Group[*Subscription]
 	Deps
 
@@ -46,7 +46,7 @@ type Services struct {
 
 // Settle makes the lists that are followed those of a config. What a list blocked that
 // left the config ends.
-func (g *Services) Settle(ctx context.Context, c *config.Config) {
+func (g *Subscriptions) Settle(ctx context.Context, c *config.Config) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var want []*Subscription
@@ -69,7 +69,7 @@ func (g *Services) Settle(ctx context.Context, c *config.Config) {
 }
 
 // Confirm puts the list in force that awaits it under a name.
-func (g *Services) Confirm(name string) error {
+func (g *Subscriptions) Confirm(name string) error {
 	for _, one := range g.All() {
 		if one.config.Name == name {
 			return one.confirm()

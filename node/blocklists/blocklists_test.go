@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	t        *testing.T
 	set      *imported.Set
-	services *Services
+	services *Subscriptions
 	alarms   *alarm.Tracker
 	config   section.Source
 	state    string
@@ -96,7 +96,7 @@ func (r *rig) start() (stop func()) {
 	d := Deps{Set: r.set, Epoch: same, Local: same, Log: slog.New(slog.DiscardHandler), State: r.state}
 	sub := newSubscription(d, supervisor.Config{Alarms: r.alarms, Now: time.Now}, r.config)
 	sub.from = r
-	r.services = &Services{Group: supervisor.Group[*Subscription]{Config: supervisor.Config{Alarms: r.alarms, Now: time.Now}}, Deps: d}
+	r.services = &Subscriptions{Group: supervisor.Group[*Subscription]{Config: supervisor.Config{Alarms: r.alarms, Now: time.Now}}, Deps: d}
 	r.services.Group.Settle(r.t.Context(), []*Subscription{sub})
 	synctest.Wait()
 	return r.services.Stop
@@ -386,7 +386,7 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := func(t time.Time) time.Time { return t }
-	g := &Services{
+	g := &Subscriptions{
 		Group: supervisor.Group[*Subscription]{Config: supervisor.Config{Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Now: time.Now}},
 		Deps:  Deps{Set: set, Epoch: same, Local: same, Log: slog.New(slog.DiscardHandler), State: folder},
 	}

@@ -169,7 +169,10 @@ func (s *Subscription) fails(now time.Time, err error) {
 	s.state.failed = safetext.Strip(err.Error())
 	pause := feed.Pause(s.config.Every, s.state.failures, asked, rand.Float64())
 	s.state.next = now.Add(pause)
-	text := fmt.Sprintf("list %s: %s: %s; ", s.config.Name, place(s.config), s.state.failed)
+	text := fmt.Sprintf("list %s: %s; ", s.config.Name, s.state.failed)
+	if s.config.File == "" { // an error about a file names it
+		text = fmt.Sprintf("list %s: %s: %s; ", s.config.Name, place(s.config), s.state.failed)
+	}
 	switch {
 	case s.state.good == nil:
 		text += "nothing of it is in force"

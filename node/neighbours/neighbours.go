@@ -8,26 +8,31 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/config"
+	"edgeguard/node/blocklists"
 	"edgeguard/node/notify"
 )
 
 // Services is these services of one node: a group for each kind. It is safe for
 // concurrent use as a supervisor.Group is.
 type Services struct {
-	Notify notify.Notifiers
+	Notify     notify.Notifiers
+	Blocklists blocklists.Subscriptions
 }
 
 // Settle makes the services that run those of a config.
 func (s *Services) Settle(ctx context.Context, c *config.Config) {
 	s.Notify.Settle(ctx, c)
+	s.Blocklists.Settle(ctx, c)
 }
 
 // Stop ends all services and waits for them.
 func (s *Services) Stop() {
+	s.Blocklists.Stop()
 	s.Notify.Stop()
 }
 
 // Report adds the figures of all.
 func (s *Services) Report(to *admin.Stats) {
 	s.Notify.Report(to)
+	s.Blocklists.Report(to)
 }
