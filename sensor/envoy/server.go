@@ -13,6 +13,7 @@ import (
 
 	"crypto/tls"
 
+	"edgeguard/internal/joinwrites"
 	"edgeguard/internal/lobby"
 )
 
@@ -65,7 +66,7 @@ func New(c Config) (*Server, error) {
 		ReadHeaderTimeout: ioFor, ReadTimeout: ioFor, WriteTimeout: ioFor, IdleTimeout: idleFor, MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: mostStreams, MaxReceiveBufferPerStream: streamRoom, MaxReceiveBufferPerConnection: connRoom,
-			SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: ioFor,
+			SendPingTimeout: pingAfter, PingTimeout: pingFor,
 		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, peerKey{}, peerOf(c))
@@ -140,19 +141,29 @@ func (l seated) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c.(*lobby.Conn)}, nil
+	return &conn{Conn: c.(*lobby.Conn), out: joinwrites.New(c, ioFor)}, nil
 }
 
 // conn is a connection of an Envoy.
 type conn struct {
 	*lobby.Conn
-	mu    sync.Mutex // guards calls, and orders what the lobby hears of them
-	calls int        // under way
+	out   *joinwrites.Conn // writes to it
+	mu    sync.Mutex       // guards calls, and orders what the lobby hears of them
+	calls int              // under way
 }
+
+// Write sends p, soon.
+func (c *conn) Write(p []byte) (int, error) { return c.out.Write(p) }
+
+// SetWriteDeadline does nothing: out has its own.
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.out.SetWriteDeadline(t) }
+
+// SetDeadline sets that of reads.
+func (c *conn) SetDeadline(t time.Time) error { return c.out.SetDeadline(t) }
 
 // Close closes the connection and frees its place.
 func (c *conn) Close() error {
-	err := c.Conn.Close()
+	err := c.out.Close()
 	c.Leave()
 	return err
 }
