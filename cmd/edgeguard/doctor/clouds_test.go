@@ -9,7 +9,9 @@ import (
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/config/cloud"
+	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
+	"edgeguard/node/clouds"
 )
 
 // Doctor says whether the lists behind APIs can be written, and writes nothing.
@@ -42,6 +44,25 @@ func TestClouds(t *testing.T) {
 	write("[default]\naws_access_key_id=" + cloudtest.KeyID + "\naws_secret_access_key=" + cloudtest.Secret + "\n")
 	if got := look(); !strings.Contains(got, "somebody else's") || !strings.Contains(got, "is not one secret") || strings.Contains(got, cloudtest.Secret) {
 		t.Error(got)
+	}
+	var left []enforce.Owned
+	for _, w := range clouds.Of(c, clouds.Deps{}) {
+		left = append(left, w.Owned...)
+	}
+	state := t.TempDir()
+	if err := enforce.SaveOwned(filepath.Join(state, enforce.OwnedName), left); err != nil {
+		t.Fatal(err)
+	}
+	c.State = state
+	for _, one := range []struct {
+		config *config.Config
+		found  int
+	}{{c, 0}, {&config.Config{State: state}, 2}} {
+		x := &examination{}
+		x.leftLists(one.config)
+		if len(x.findings) != one.found {
+			t.Errorf("lists that are left: %+v, want %d", x.findings, one.found)
+		}
 	}
 	for _, call := range append(a.Calls(), f.Calls()...) {
 		if call != "GetIPSet" && !strings.HasPrefix(call, "GET ") {

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/enforce/cloud/cloudtest"
 )
 
 var (
@@ -203,4 +204,30 @@ func TestEmptyNoTables(t *testing.T) {
 		t.Errorf("%v: %s%s", err, h.stdout.String(), h.stderr.String())
 	}
 	h.lacks(t, "list", "192.0.2.7")
+}
+
+// A list that a fleet shares is left to the other nodes, unless --shared says that there
+// are none; one of a node alone is emptied.
+func TestEmptyCloud(t *testing.T) {
+	server := cloudtest.NewCloudflare(t)
+	h := newHost(t)
+	token := h.write(t, "token", cloudtest.Token)
+	text := "state: " + h.dir + "\nenforce: {cloudflare: {account: " + cloudtest.Account + ", list: " + cloudtest.List + ", token_file: " + token + ", endpoint: '" + server.URL + "'}}\n"
+	fleet := h.write(t, "fleet.yaml", text+"fleet: {redis: 'redis://127.0.0.1:1'}\n")
+	alone := h.write(t, "alone.yaml", text)
+	for _, one := range []struct {
+		config, says string
+		flags        []string
+		items        int
+	}{{fleet, "kept cloudflare " + cloudtest.List + ": other nodes", nil, 2}, {fleet, "emptied cloudflare", []string{"--shared"}, 1}, {alone, "emptied cloudflare", nil, 1}} {
+		h.stdout.Reset()
+		server.Put("192.0.2.1", "edgeguard")
+		server.Put("203.0.113.1", "another's")
+		if err := h.empty(t, one.config, one.flags...); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(h.stdout.String(), one.says) || len(server.Items()) != one.items {
+			t.Errorf("%s: %v, want %q", h.stdout.String(), server.Items(), one.says)
+		}
+	}
 }
