@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
 	"edgeguard/admin/kernel"
@@ -22,6 +23,7 @@ type Changes struct {
 	log      func(Audit)
 	imports  *bulk.Imports
 	kernel   *kernel.Kernel
+	bouncers *bouncers.Bouncers
 }
 
 func newChanges(view *View, o Operator, log func(Audit)) *Changes {
@@ -30,7 +32,7 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 	}
 	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
-	c.kernel = kernel.New(o, audited)
+	c.kernel, c.bouncers = kernel.New(o, audited), bouncers.New(o, audited)
 	return c
 }
 

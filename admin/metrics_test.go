@@ -14,6 +14,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/metrics"
 	haproxy "edgeguard/haproxy/link"
@@ -32,6 +33,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Decisions = []admin.Decisions{{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 3}, {Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 1}, {Source: "auth 127.0.0.1:9180", Action: "pass", Count: 4}}
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, Late: 1, Behind: 100, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}
+	n.stats.Bouncers = &bouncers.BouncerFigures{Refused: 3, Bouncers: []bouncers.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
 	n.stats.HAProxies = []haproxy.Listener{{Address: "unix:/peers.sock", HAProxies: []haproxy.HAProxy{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}

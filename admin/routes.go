@@ -23,7 +23,7 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
-	kernel := s.changes.kernel
+	kernel, bouncers := s.changes.kernel, s.changes.bouncers
 	changes, rules := writes{s.changes}, tune.Answers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                     {"GET": reads.getHealth},
@@ -58,6 +58,8 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/kernel/confirm":       {"POST": kernel.Confirm},
 		"/api/v1/kernel/clear":         {"POST": kernel.Pause},
 		"/api/v1/kernel/resume":        {"POST": kernel.Resume},
+		"/api/v1/bouncers":             {"GET": bouncers.List, "POST": bouncers.Add},
+		"/api/v1/bouncers/{name}":      {"DELETE": bouncers.Remove},
 		"/api/v1/reload":               {"POST": changes.reload},
 		"/api/v1/login-links":          {"POST": login.AddLinks},
 		"/api/v1/sessions":             {"DELETE": login.EndSessions},

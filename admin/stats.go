@@ -3,6 +3,7 @@ package admin
 import (
 	"time"
 
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
@@ -58,6 +59,8 @@ type Stats struct {
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
 	// HAProxies are the listeners at which they count and are taught.
 	HAProxies []link.Listener `json:"haproxies,omitempty"`
+	// Bouncers are those of CrowdSec, nil where none can connect.
+	Bouncers *bouncers.BouncerFigures `json:"bouncers,omitempty"`
 	// Notified are the receivers of notifications.
 	Notified []figures.Notified `json:"notified,omitempty"`
 	Snapshot *Snapshot          `json:"snapshot,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
@@ -179,4 +180,5 @@ type Operator interface {
 	tune.Tuner
 	bulk.Importer
 	kernel.Operator
+	bouncers.Operator
 }

@@ -63,6 +63,7 @@ var routes = map[string]sort{
 	"GET /api/v1/audit":               private,
 	"GET /api/v1/samples/{prefix...}": private,
 	"GET /api/v1/kernel":              private,
+	"GET /api/v1/bouncers":            private,
 
 	"GET /{$}":                             read,
 	"GET /find":                            read,
@@ -85,6 +86,8 @@ var routes = map[string]sort{
 	"GET /about":                           read,
 
 	"POST /api/v1/fleet/sign":           change,
+	"POST /api/v1/bouncers":             change,
+	"DELETE /api/v1/bouncers/{name}":    change,
 	"POST /api/v1/kernel/try":           change,
 	"POST /api/v1/kernel/confirm":       change,
 	"POST /api/v1/kernel/clear":         change,

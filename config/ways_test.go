@@ -31,7 +31,6 @@ var noWays = []string{
 // it is empty where no service runs them.
 var withoutRow = map[string]string{
 	"sensors.packet": "sensors: {packet: {interface: eth0}}",
-	"crowdsec.lapi":  "",
 }
 
 // TestWays: docs/ways.md has a whole row for each sensor and each enforcer that a

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/node/bouncers"
 	"edgeguard/node/haproxies"
 	"edgeguard/node/sockets"
 	"edgeguard/node/spoe"
@@ -26,6 +27,7 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 	}
 	maps.Copy(all, spoe.Access(&c.HAProxy))
 	maps.Copy(all, haproxies.Access(&c.HAProxy))
+	maps.Copy(all, bouncers.Access(&c.CrowdSec))
 	return all
 }
 

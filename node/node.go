@@ -138,6 +138,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.protected.look()
 	n.fleet.Resume(n.store.restore())
 	n.enforcers.Load()
+	n.neighbours.Bouncers.Load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
 	base, end := context.WithCancel(context.WithoutCancel(ctx))

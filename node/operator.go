@@ -10,6 +10,7 @@ import (
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
+	"edgeguard/node/bouncers"
 	"edgeguard/node/kernel"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
@@ -21,6 +22,7 @@ import (
 type operator struct {
 	*overlay.Control
 	*kernel.Filter
+	*bouncers.Side
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine

@@ -25,6 +25,7 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/blocklists"
+	"edgeguard/node/bouncers"
 	"edgeguard/node/checks"
 	"edgeguard/node/clouds"
 	"edgeguard/node/crawling"
@@ -77,9 +78,13 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imported, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
+	blocks := &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imported, Protected: n.protected.prefixes}
+	n.neighbours.Bouncers = bouncers.New(bouncers.Deps{
+		Clock: n.clock, Sockets: n.sockets, Alarms: n.alarms, Log: n.options.Log, State: c.State, Blocks: blocks,
+	})
 	n.enforcers = lists.New(lists.Config{
-		Blocks: &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imported, Protected: n.protected.prefixes},
-		Now:    n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher,
+		Blocks: blocks,
+		Now:    n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.neighbours.Bouncers,
 		Clouds: clouds.Deps{
 			Lead: func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
 				return n.fleet.Lead(ctx, l, spare)
@@ -159,7 +164,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
-				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, Side: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,

@@ -57,6 +57,7 @@ var least = map[string]Role{
 	"GET /":                            Guest, // what does not exist
 
 	"GET /api/v1/audit":               Reader, // notes, and who wrote them
+	"GET /api/v1/bouncers":            Reader, // where they are
 	"GET /api/v1/samples/{prefix...}": Reader, // or Operator, as the config says
 
 	"GET /{$}":                 Guest,
@@ -76,6 +77,8 @@ var least = map[string]Role{
 
 	"GET /api/v1/kernel": Reader, // addresses of operators
 
+	"POST /api/v1/bouncers":             Operator,
+	"DELETE /api/v1/bouncers/{name}":    Operator,
 	"POST /api/v1/kernel/try":           Operator,
 	"POST /api/v1/kernel/confirm":       Operator,
 	"POST /api/v1/kernel/clear":         Operator,

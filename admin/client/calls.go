@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"edgeguard/admin"
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
 	"edgeguard/admin/kernel"
@@ -232,6 +233,21 @@ func (c *Client) EndFleet(ctx context.Context, rule string, force bool) (admin.R
 // rule.
 func (c *Client) RemoveCandidate(ctx context.Context, rule string, threshold uint32) (admin.Rule, error) {
 	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/candidates/"+strconv.Itoa(int(threshold)), nil, nil)
+}
+
+// Bouncers returns the bouncers of CrowdSec that enforce the node's blocks.
+func (c *Client) Bouncers(ctx context.Context) (bouncers.BouncerList, error) {
+	return ask[bouncers.BouncerList](ctx, c, http.MethodGet, "/api/v1/bouncers", nil, nil)
+}
+
+// AddBouncer makes a bouncer's key.
+func (c *Client) AddBouncer(ctx context.Context, r bouncers.BouncerRequest) (bouncers.BouncerKey, error) {
+	return ask[bouncers.BouncerKey](ctx, c, http.MethodPost, "/api/v1/bouncers", nil, r)
+}
+
+// RemoveBouncer removes a bouncer's key.
+func (c *Client) RemoveBouncer(ctx context.Context, name string) (bouncers.BouncerRemoved, error) {
+	return ask[bouncers.BouncerRemoved](ctx, c, http.MethodDelete, "/api/v1/bouncers/"+url.PathEscape(name), nil, nil)
 }
 
 // Kernel returns the state of the node's packet filter.

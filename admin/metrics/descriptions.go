@@ -47,6 +47,10 @@ var (
 	descHAProxies = describe("haproxies", "HAProxies that are connected by the peers protocol.", "listener")
 	descLearned   = describe("haproxy_entries_total", "Entries of stick tables that HAProxies sent, or were taught.", "listener", "direction")
 	descTurnedOff = describe("haproxy_refused_total", "Connections to listeners for HAProxies that were refused.", "listener", "reason")
+	descPulls     = describe("bouncer_pulls_total", "Times that a bouncer of CrowdSec was told what to block.", "bouncer")
+	descServed    = describe("bouncer_decisions_total", "Decisions that a bouncer was sent.", "bouncer")
+	descPulled    = describe("bouncer_last_pull_timestamp_seconds", "When a bouncer last asked.", "bouncer")
+	descBounced   = describe("bouncer_refused_total", "Requests of bouncers that were refused: for their key, or because they were too much.", "reason")
 	descFlooded   = describe("spoofed_flood", "1 while such a flood lasts.")
 
 	descLimit     = describe("rule_limit", "The highest count a key may reach.", "rule")

@@ -74,6 +74,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	out.enforcers(stats.Enforcers)
 	out.notified(stats.Notified)
 	out.haproxies(stats.HAProxies)
+	out.bouncers(stats.Bouncers)
 	out.state(&stats)
 	out.fleet(stats.Fleet)
 	action := "block"

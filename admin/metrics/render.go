@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/bouncers"
 	"edgeguard/crawlers"
 	"edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
@@ -185,6 +186,22 @@ func (s sink) haproxies(all []link.Listener) {
 		s.counter(descTurnedOff, l.Strangers, l.Address, "stranger")
 		s.counter(descTurnedOff, l.Refused, l.Address, "hello")
 	}
+}
+
+// bouncers sends those of CrowdSec, each by its key's name.
+func (s sink) bouncers(all *bouncers.BouncerFigures) {
+	if all == nil {
+		return
+	}
+	var limited uint64
+	for _, b := range all.Bouncers {
+		s.counter(descPulls, b.Pulls, b.Name)
+		s.counter(descServed, b.Served, b.Name)
+		s.at(descPulled, b.LastPull, b.Name)
+		limited += b.Limited
+	}
+	s.counter(descBounced, all.Refused, "key")
+	s.counter(descBounced, limited, "too_much")
 }
 
 // enforcers sends each enforcer once: the first of a name.

@@ -314,6 +314,13 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/top", "/api/v1/top", "", 200},
 		{"GET /api/v1/top", "/api/v1/top?limit=0", "", 400},
 
+		{"GET /api/v1/bouncers", "/api/v1/bouncers", "", 200},
+		{"POST /api/v1/bouncers", "/api/v1/bouncers", `{"name":"edge1"}`, 201},
+		{"POST /api/v1/bouncers", "/api/v1/bouncers", `{"name":"edge1"}`, 409},
+		{"POST /api/v1/bouncers", "/api/v1/bouncers", `{"name":"edge 1"}`, 400},
+		{"GET /api/v1/bouncers", "/api/v1/bouncers", "", 200},
+		{"DELETE /api/v1/bouncers/{name}", "/api/v1/bouncers/edge1", "", 200},
+		{"DELETE /api/v1/bouncers/{name}", "/api/v1/bouncers/edge1", "", 404},
 		{"GET /api/v1/fleet", "/api/v1/fleet", "", 200},
 		{"GET /api/v1/fleet/held", "/api/v1/fleet/held?prefix=203.0.113.0/24", "", 200},
 		{"POST /api/v1/fleet/sign", "/api/v1/fleet/sign", `{"yes":true}`, 200},

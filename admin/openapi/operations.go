@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"edgeguard/admin"
+	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
@@ -88,6 +89,11 @@ var operations = map[string]operation{
 		body: tune.CandidateRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": {id: "removeCandidate", summary: "Ends a candidate that was added while the node ran", answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
 	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
+
+	"GET /api/v1/bouncers": {id: "listBouncers", summary: "Bouncers of CrowdSec that enforce the node's blocks, and where they are told. Requires a login", answer: bouncers.BouncerList{}},
+	"POST /api/v1/bouncers": {id: "addBouncer", summary: "Makes a bouncer's key, which is shown this once",
+		body: bouncers.BouncerRequest{}, status: 201, answer: bouncers.BouncerKey{}, fails: []int{400, 409, 413, 500}},
+	"DELETE /api/v1/bouncers/{name}": {id: "removeBouncer", summary: "Removes a bouncer's key", answer: bouncers.BouncerRemoved{}, fails: []int{404, 500}},
 
 	"GET /api/v1/kernel":          {id: "getKernel", summary: "Whether the kernel's packet filter drops what is blocked. Requires a login", answer: kernel.State{}, fails: []int{404}},
 	"POST /api/v1/kernel/try":     {id: "tryKernel", summary: "Has the packet filter drop what is blocked for a time, and then nothing unless that is confirmed", body: kernel.TrialRequest{}, answer: kernel.State{}, fails: []int{400, 404, 409, 413, 500}},

@@ -5,6 +5,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,6 +43,8 @@ type Bounded struct {
 	// Connected returns the context of a connection's requests. The connection
 	// is one of package lobby.
 	Connected func(context.Context, net.Conn) context.Context
+	// TLS is that of the listeners, nil for plain text. Its answers are HTTP/1.1.
+	TLS *tls.Config
 	// Log receives the errors of net/http. Nil discards them.
 	Log *slog.Logger
 
@@ -83,7 +86,7 @@ func (b *Bounded) Serve(ctx context.Context, listeners ...net.Listener) error {
 	var serving sync.WaitGroup
 	for _, l := range lobbies {
 		serving.Go(func() {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := b.serve(server, l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("admin %s: %w", l.Addr(), err)
 			}
 		})
@@ -103,6 +106,14 @@ func (b *Bounded) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
+// serve answers on one listener.
+func (b *Bounded) serve(server *http.Server, l net.Listener) error {
+	if b.TLS != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
 func (b *Bounded) httpServer(ctx context.Context) *http.Server {
 	server := &http.Server{
 		Handler:           b.Handler,
@@ -114,6 +125,8 @@ func (b *Bounded) httpServer(ctx context.Context) *http.Server {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       b.Connected,
 		ConnState:         connState,
+		TLSConfig:         b.TLS,
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // HTTP/2 multiplies what a connection may ask for
 	}
 	log := b.Log
 	if log == nil {
@@ -125,6 +138,9 @@ func (b *Bounded) httpServer(ctx context.Context) *http.Server {
 
 // connState reports the state of a connection to the lobby.
 func connState(c net.Conn, state http.ConnState) {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
 	switch in := c.(*lobby.Conn); state {
 	case http.StateActive:
 		in.Asks(time.Now())

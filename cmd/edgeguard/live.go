@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/blocks"
+	"edgeguard/cmd/edgeguard/bouncers"
 	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/enforce"
@@ -50,6 +51,7 @@ func liveCommands(e *env) []*cobra.Command {
 			Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, Node: askNode, NoArguments: noArguments, Usage: asUsage,
 			Getenv: os.Getenv, Peers: sshpeers.OfHost,
 		}),
+		bouncers.Command(&bouncers.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
 }

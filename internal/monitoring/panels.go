@@ -190,6 +190,10 @@ var rows = []row{
 var unshown = map[string]string{
 	"edgeguard_notifications_waiting":                        "a receiver that accepts nothing is an alarm",
 	"edgeguard_notifications_last_success_timestamp_seconds": "a quiet node notifies nobody",
+	"edgeguard_bouncer_pulls_total":                          "that a bouncer stays away is an alarm",
+	"edgeguard_bouncer_last_pull_timestamp_seconds":          "that a bouncer stays away is an alarm",
+	"edgeguard_bouncer_decisions_total":                      "how much bouncers are sent is of no consequence while they pull",
+	"edgeguard_bouncer_refused_total":                        "a wrong key shows at the bouncer",
 	"edgeguard_haproxies":                                    "that none is connected is a condition",
 	"edgeguard_haproxy_entries_total":                        "what comes of them is among the requests by source",
 	"edgeguard_haproxy_refused_total":                        "refused connections are an alarm",

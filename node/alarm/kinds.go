@@ -39,6 +39,8 @@ const (
 	Blocklist      = "blocklist"
 	BlocklistWaits = "blocklist_waits"
 	BlocklistStale = "blocklist_stale"
+	// A bouncer that enforces blocks does not ask for them any more.
+	Bouncer = "bouncer_silent"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"
@@ -46,6 +48,7 @@ const (
 	// A receiver of notifications does not accept them.
 	Notify    = "notify"
 	EnvoyFull = "envoy_connections_full"
+	LAPIFull  = "lapi_connections_full"
 )
 
 // Awaits reports whether an alarm of this kind says that something awaits an operator.

@@ -34,8 +34,16 @@ type Config struct {
 	Alarms    *alarm.Tracker
 	Log       *slog.Logger
 	HAProxies enforce.Enforcer // what those that connect are taught
+	Bouncers  Follower         // learns of changes as the enforcers do; nil for none
 	Clouds    clouds.Deps      // the fleet, for lists that it shares
 	State     string           // the folder of the record of the node's lists; empty: it is kept in memory only
+}
+
+// Follower learns of which prefixes other blocks are in force than before, or that it may
+// be any. Its methods wait for nothing and are safe for concurrent use.
+type Follower interface {
+	Changed(...netip.Prefix)
+	Refresh()
 }
 
 // Enforcers pass the blocklist to proxies and packet filters. They are safe for
@@ -197,6 +205,9 @@ func (e *Enforcers) Changed(b edgeguard.Block) {
 	for _, f := range e.running.All() {
 		f.runner.Changed(e.config.Changed(b, now, f.wanted, f.kernel()))
 	}
+	if e.config.Bouncers != nil {
+		e.config.Bouncers.Changed(b.Prefix)
+	}
 }
 
 // ImportedChanged is Changed for imported blocks of some prefixes; nil means that many
@@ -214,6 +225,9 @@ func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
 			f.runner.Changed(e.config.At(p, now, f.wanted, f.kernel()))
 		}
 	}
+	if e.config.Bouncers != nil {
+		e.config.Bouncers.Changed(prefixes...)
+	}
 }
 
 // Refresh has every enforcer read the whole list again: the allowances, the
@@ -221,6 +235,9 @@ func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
 func (e *Enforcers) Refresh() {
 	for _, f := range e.running.All() {
 		f.runner.Refresh()
+	}
+	if e.config.Bouncers != nil {
+		e.config.Bouncers.Refresh()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/node/blocklists"
+	"edgeguard/node/bouncers"
 	"edgeguard/node/notify"
 )
 
@@ -17,17 +18,20 @@ import (
 type Services struct {
 	Notify     notify.Notifiers
 	Blocklists blocklists.Subscriptions
+	Bouncers   *bouncers.Side // of CrowdSec, which enforce the blocks
 }
 
 // Settle makes the services that run those of a config.
 func (s *Services) Settle(ctx context.Context, c *config.Config) {
 	s.Notify.Settle(ctx, c)
 	s.Blocklists.Settle(ctx, c)
+	s.Bouncers.Settle(ctx, c)
 }
 
 // Stop ends all services and waits for them.
 func (s *Services) Stop() {
 	s.Blocklists.Stop()
+	s.Bouncers.Stop()
 	s.Notify.Stop()
 }
 
@@ -35,4 +39,5 @@ func (s *Services) Stop() {
 func (s *Services) Report(to *admin.Stats) {
 	s.Notify.Report(to)
 	s.Blocklists.Report(to)
+	s.Bouncers.Report(to)
 }

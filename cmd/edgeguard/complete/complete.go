@@ -44,13 +44,14 @@ type values func(ctx context.Context, c *cobra.Command, yield func(string) bool)
 // Register gives the commands below root their values.
 func Register(root *cobra.Command, e *Env) {
 	arguments := map[string]values{
-		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances,
+		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "bouncers remove": e.bouncers,
 		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "events --rule": e.rules,
 		"events --kind":                   fixed(admin.EventKinds()),
 		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
+		"bouncers add --kernel":           fixed([]string{"auto", "yes", "no"}),
 	}
 	for _, name := range []string{"replay", "tune", "serve"} {
 		flags[name+" --preset"] = fixed(presets.Shipped().Names())
@@ -179,6 +180,19 @@ func (e *Env) allowances(ctx context.Context, c *cobra.Command, yield func(strin
 		all, err := node.Allowances(ctx)
 		for i := range all {
 			if all[i].Source != admin.AllowedByConfig && !yield(output.Prefix(all[i].Prefix)) {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// bouncers yields those that have a key.
+func (e *Env) bouncers(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		all, err := node.Bouncers(ctx)
+		for _, b := range all.Bouncers {
+			if !yield(b.Name) {
 				break
 			}
 		}

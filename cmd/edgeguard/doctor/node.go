@@ -47,6 +47,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 		}
 	}
 	x.filterOfNode(ctx, node)
+	x.bouncersOfNode(ctx, node)
 	for _, text := range status.Conditions {
 		x.note(Doubt, "the node says", "%s", text)
 	}

@@ -1,0 +1,213 @@
+// Package bouncers is the service of CrowdSec's bouncers: they ask edgeguard as if it
+// were CrowdSec's local API, and enforce its blocks.
+package bouncers
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"edgeguard/admin"
+	"edgeguard/admin/serve"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	section "edgeguard/config/crowdsec"
+	"edgeguard/crowdsec/decisions"
+	"edgeguard/crowdsec/keys"
+	"edgeguard/crowdsec/lapi"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
+	"edgeguard/node/inforce"
+	"edgeguard/node/sockets"
+	"edgeguard/node/supervisor"
+	"edgeguard/snapshot"
+)
+
+// Deps is what the service uses of a node.
+type Deps struct {
+	Clock   *clockguard.Clock
+	Sockets *sockets.Sockets
+	Alarms  *alarm.Tracker
+	Log     *slog.Logger
+	State   string // the folder of the keys; empty for none
+	Blocks  *inforce.Blocks
+}
+
+// Side is the bouncers of a node, and an admin/bouncers.Operator. Make them with
+// [New].
+type Side struct {
+	Deps
+	*Backlog
+	journal   *decisions.Journal
+	keys      *keys.Keys
+	server    *lapi.Server
+	filled    chan struct{}
+	listeners supervisor.Group[*Listener]
+	feeds     supervisor.Group[*feed]
+	silent    map[string]bool // of Check alone: whose alarm is active
+}
+
+// New returns the bouncers of a node without listeners. Nothing is opened before Load
+// and Settle.
+func New(d Deps) *Side {
+	g := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
+	s := &Side{
+		Deps: d, Backlog: newBacklog(), journal: decisions.New(), filled: make(chan struct{}), silent: make(map[string]bool),
+		listeners: supervisor.Group[*Listener]{Config: g}, feeds: supervisor.Group[*feed]{Config: g},
+	}
+	return s
+}
+
+// Load reads the keys. A file that cannot be used is renamed: its bouncers are refused
+// until they have new ones.
+func (s *Side) Load() {
+	all, err := keys.Open(s.State)
+	if err != nil {
+		s.Alarms.Happened(s.Clock.Now(), alarm.State, keys.FileName, "the keys of the bouncers cannot be used: "+err.Error()+"; "+
+			snapshot.SetAside(s.State+"/"+keys.FileName)+"; make new ones with `edgeguard bouncers add`")
+		all = s.openAgain()
+	}
+	s.keys = all
+	s.server = lapi.New(lapi.Config{Keys: all, Journal: s.journal, Now: s.Clock.Now})
+}
+
+// openAgain opens the keys after their file was renamed.
+func (s *Side) openAgain() *keys.Keys {
+	all, err := keys.Open(s.State)
+	if err != nil {
+		all, _ = keys.Open("")
+	}
+	return all
+}
+
+// Settle makes the listeners that run those of a config.
+func (s *Side) Settle(ctx context.Context, c *config.Config) {
+	var want []*Listener
+	var feeds []*feed
+	for _, l := range c.CrowdSec.LAPI {
+		at := l.Listen.String()
+		want = append(want, &Listener{services: s, config: l, address: at, full: checks.Full{
+			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections,
+		}})
+	}
+	if len(want) > 0 {
+		feeds = append(feeds, &feed{Deps: s.Deps, backlog: s.Backlog, journal: s.journal, filled: sync.OnceFunc(func() {
+			select {
+			case <-s.filled: // by an earlier feed
+			default:
+				close(s.filled)
+			}
+		})})
+	}
+	s.feeds.Settle(ctx, feeds)
+	s.listeners.Settle(ctx, want)
+}
+
+// Stop ends the listeners, and then what they answer from.
+func (s *Side) Stop() {
+	s.listeners.Stop()
+	s.feeds.Stop()
+}
+
+// Access returns where the listeners listen, for [sockets.Sockets].
+func Access(c *section.Section) map[string]unixsocket.Access {
+	all := map[string]unixsocket.Access{}
+	for _, l := range c.LAPI {
+		all[l.Listen.String()] = unixsocket.Access{}
+	}
+	return all
+}
+
+// Listener is one listener: a supervisor.Service.
+type Listener struct {
+	services *Side
+	config   section.LAPI
+	address  string
+	full     checks.Full
+	server   atomic.Pointer[serve.Bounded]
+}
+
+// Key implements supervisor.Service.
+func (l *Listener) Key() string { return fmt.Sprintf("lapi %+v", l.config) }
+
+// Alarm implements supervisor.Service.
+func (l *Listener) Alarm() (kind, about string) { return alarm.Listen, l.address }
+
+// Report implements supervisor.Service.
+func (l *Listener) Report(*admin.Stats) {}
+
+// Run implements supervisor.Service.
+func (l *Listener) Run(ctx context.Context, ready func()) error {
+	server := &serve.Bounded{
+		Handler: l.services.server, Places: l.config.Connections, Log: l.services.Log,
+		MayListen: func(net.Addr) error { return nil }, // the config was checked
+	}
+	if l.config.TLS != (section.Files{}) {
+		c, err := tlsOf(l.config.TLS)
+		if err != nil {
+			return fmt.Errorf("crowdsec.lapi %s: %w", l.address, err)
+		}
+		server.TLS = c
+	}
+	select {
+	case <-l.services.filled: // or bouncers that start would hear of no blocks
+	case <-ctx.Done():
+		return nil
+	}
+	listener, err := l.services.Sockets.Open(l.address, unixsocket.Access{})
+	if err != nil {
+		return err
+	}
+	ready()
+	l.services.Log.Info("listening", "for", "bouncers", "at", l.address)
+	l.server.Store(server)
+	defer func() {
+		l.server.Store(nil)
+		l.services.Alarms.Ends(alarm.LAPIFull, l.address)
+	}()
+	return server.Serve(ctx, listener)
+}
+
+// tlsOf reads the files now, so that a mistake shows, and again for every connection, so
+// that a renewed certificate needs no reload.
+func tlsOf(f section.Files) (*tls.Config, error) {
+	if _, err := readTLS(f); err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return readTLS(f) },
+	}, nil
+}
+
+func readTLS(f section.Files) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s with key %s: %w: both must be PEM that edgeguard may read", f.CertFile, f.KeyFile, err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, SessionTicketsDisabled: true}
+	if f.ClientCAFile == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(f.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("client_ca_file: %w", err)
+	}
+	if c.ClientCAs = x509.NewCertPool(); !c.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, errors.New("client_ca_file " + f.ClientCAFile + ": it has no certificate in PEM")
+	}
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	return c, nil
+}
+
+// The server is the handler of all listeners.
+var _ http.Handler = (*lapi.Server)(nil)
