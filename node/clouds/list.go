@@ -48,6 +48,9 @@ type Kept struct {
 	left     int
 }
 
+// The runner has the list watched, and so its lease kept.
+var _ enforce.Watched = (*Kept)(nil)
+
 func newKept(name, leased string, k keeper, deps Deps) *Kept {
 	return &Kept{keeper: k, name: name, deps: deps, lease: lease.New(leased, deps.Node)}
 }
