@@ -148,7 +148,7 @@ func (l *Listener) Report(*admin.Stats) {}
 // Run implements supervisor.Service.
 func (l *Listener) Run(ctx context.Context, ready func()) error {
 	server := &serve.Bounded{
-		Handler: l.services.server, Places: l.config.Connections, Log: l.services.Log,
+		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
 	if l.config.TLS != (section.Files{}) {

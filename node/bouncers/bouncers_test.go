@@ -18,6 +18,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/crowdsec/decisions"
 	"edgeguard/crowdsec/keys"
+	"edgeguard/crowdsec/lapi"
 	"edgeguard/node/alarm"
 	"edgeguard/node/inforce"
 )
@@ -119,6 +120,23 @@ func TestBacklog(t *testing.T) {
 	}
 	if whole, pending := b.take(); !whole || len(pending) > 0 {
 		t.Errorf("%t, %d", whole, len(pending))
+	}
+}
+
+// TestSilent: a bouncer is silent after ten of its own pauses, and not before 5 minutes.
+// One that only asks about addresses never is.
+func TestSilent(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, c := range []struct {
+		every, ago time.Duration
+		want       bool
+	}{
+		{10 * time.Second, 5 * time.Minute, false}, {10 * time.Second, 5*time.Minute + 1, true}, {time.Minute, 10 * time.Minute, false}, {time.Minute, 10*time.Minute + 1, true},
+		{0, time.Hour, false},
+	} {
+		if got := silent(&lapi.Usage{Every: c.every, Last: now.Add(-c.ago)}, now); got != c.want {
+			t.Errorf("every %v, %v ago: %t", c.every, c.ago, got)
+		}
 	}
 }
 
