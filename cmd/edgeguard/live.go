@@ -20,6 +20,7 @@ import (
 	"edgeguard/cmd/edgeguard/importing"
 	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/nodeaddr"
+	"edgeguard/cmd/edgeguard/notify"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/cmd/edgeguard/ownsocket"
@@ -42,6 +43,7 @@ func liveCommands(e *env) []*cobra.Command {
 		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctor.Command(&doctor.Env{Stdout: e.stdout, Colour: e.colour, DefaultConfig: defaultConfig, Load: loadConfig, Unit: unit.Read, NoArguments: noArguments}), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
 		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
+		notify.Command(&notify.Env{Stdout: e.stdout, Version: buildVersion(), Load: loadConfig, Usage: asUsage, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),
 		importing.Command(&importing.Env{
 			Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, OneArgument: oneArgument, Usage: asUsage,

@@ -16,6 +16,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
 	"edgeguard/node"
+	"edgeguard/node/notify"
 )
 
 // Outside is what the command uses of the program and of the outside world.
@@ -94,11 +95,15 @@ func printText(e *Outside, file string) error {
 	return err
 }
 
-// load reads a config with all the checks of a node's start.
+// load reads a config with all the checks of a node's start, and with the templates of its
+// notifications, without which a node starts.
 func load(name string) (*config.Config, error) {
 	c, err := config.Load(name)
 	if err == nil {
 		err = node.Check(c)
+	}
+	if err == nil {
+		err = notify.Check(&c.Notify)
 	}
 	return c, err
 }

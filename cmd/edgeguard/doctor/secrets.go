@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"edgeguard/config"
+	"edgeguard/config/notify"
 )
 
 // secret is a file that a config names and that others are not to read.
@@ -27,6 +28,22 @@ func secretsOf(c *config.Config) []secret {
 	}
 	for i, f := range c.Enforce.Cloudflare {
 		all = append(all, secret{fmt.Sprintf("enforce.cloudflare[%d].token_file", i), f.TokenFile})
+	}
+	for i, w := range c.Notify.Webhooks {
+		path := fmt.Sprintf("notify.webhooks[%d]", i)
+		all = append(append(all, secret{path + ".secret_file", w.SecretFile}), receiverSecrets(path, &w.Common)...)
+	}
+	for i, a := range c.Notify.Alertmanager {
+		all = append(all, receiverSecrets(fmt.Sprintf("notify.alertmanager[%d]", i), &a.Common)...)
+	}
+	return all
+}
+
+// receiverSecrets returns those of a receiver of notifications.
+func receiverSecrets(path string, r *notify.Common) []secret {
+	all := []secret{{path + ".url_file", r.URLFile}}
+	for i, h := range r.Headers {
+		all = append(all, secret{fmt.Sprintf("%s.headers[%d].file", path, i), h.File})
 	}
 	return all
 }

@@ -1,0 +1,76 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	section "edgeguard/config/notify"
+	"edgeguard/notify/alerts"
+	"edgeguard/notify/message"
+)
+
+// Trial is what came of a test message to one receiver.
+type Trial struct {
+	Name   string
+	Host   string // where it is, without the path, which may be a secret
+	Status int    // of its answer, 0 without one
+	Answer string // the beginning of its answer's body
+	Error  error  // nil where it accepted
+}
+
+// Trials sends test messages to receivers of a config, without a node.
+type Trials struct {
+	Node, Version string
+	// Run is a text that no other test has, so that no receiver takes it for a retry.
+	Run string
+}
+
+func (t *Trials) names() message.Names {
+	return message.Names{Node: t.Node, Run: t.Run, Epoch: func(at time.Time) time.Time { return at }}
+}
+
+// Webhook tries a webhook.
+func (t *Trials) Webhook(ctx context.Context, now time.Time, w *section.Webhook) Trial {
+	trial := Trial{Name: w.Name}
+	opened, err := open(w, t.Version)
+	if err != nil {
+		trial.Error = err
+		return trial
+	}
+	names := t.names()
+	return trial.of(opened.Host(), opened.send(ctx, now, names.Test(now, w.Name)))
+}
+
+// Alertmanager tries an Alertmanager, with an alert that ends after a minute.
+func (t *Trials) Alertmanager(ctx context.Context, now time.Time, a *section.Alertmanager) Trial {
+	trial := Trial{Name: a.Name}
+	opened, err := openAlertmanager(a, t.Version)
+	if err != nil {
+		trial.Error = err
+		return trial
+	}
+	book := alerts.Book{Node: t.Node, Epoch: t.names().Epoch}
+	body, err := alerts.JSON(book.Test(now))
+	if err != nil {
+		trial.Error = err
+		return trial
+	}
+	return trial.of(opened.Host(), opened.Post(ctx, now, "", body))
+}
+
+func (t Trial) of(host string, a answer) Trial {
+	t.Host, t.Status, t.Answer, t.Error = host, a.Status, a.Text, a.Error
+	return t
+}
+
+// Check reads the templates of a config, and renders them with samples. The error names
+// every one that is wrong.
+func Check(s *section.Section) error {
+	var errs []error
+	for i := range s.Webhooks {
+		_, err := readTemplate(&s.Webhooks[i])
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
