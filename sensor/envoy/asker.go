@@ -96,8 +96,8 @@ func (a *asker) ask(event *edgeguard.Event, look bool) edgeguard.Verdict {
 	event.Time = now
 	decide := a.config.Decide
 	if look {
-		a.stats.lookedUp.Add(1)
 		decide = a.config.Look
+		defer a.stats.lookedUp.Add(1) // after passed or refused, as all that is a part of these
 	}
 	verdict := a.decide(now, event, decide)
 	if verdict.Action == edgeguard.ActionDeny {

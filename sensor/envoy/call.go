@@ -35,8 +35,6 @@ type call struct {
 const (
 	keptMessage = 16 << 10
 	keptParts   = 256
-	// firstMessage is the room that the first message gets.
-	firstMessage = 4 << 10
 )
 
 var calls = sync.Pool{New: func() any {
@@ -188,7 +186,7 @@ func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
 		return 0, refused{grpc.Exhausted, "too much is being read at the moment"}
 	}
 	if cap(c.message) < size {
-		c.message = make([]byte, max(size, firstMessage))
+		c.message = make([]byte, max(size, keptMessage/4))
 	}
 	c.message = c.message[:size]
 	if _, err := io.ReadFull(body, c.message); err != nil {

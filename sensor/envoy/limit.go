@@ -50,7 +50,7 @@ func (a *asker) ofLimit(c *call) edgeguard.Verdict {
 		c.event = a.stranger(c.peer)
 		return a.ask(&c.event, hits == 0)
 	}
-	named, ok := c.find(keyAddress)
+	named, ok := find(c.limit.Entries, keyAddress)
 	if !ok {
 		return a.noClient("Envoy asks for a limit without a descriptor " + keyAddress)
 	}
@@ -91,8 +91,6 @@ func (c *call) hits() uint16 {
 }
 
 // find returns the first value of a key.
-func (c *call) find(key string) (string, bool) { return find(c.limit.Entries, key) }
-
 func find(entries []ratelimit.Entry, key string) (string, bool) {
 	for i := range entries {
 		if entries[i].Key == key {

@@ -1,7 +1,9 @@
 package envoy
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +12,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"crypto/tls"
 
 	"edgeguard/internal/joinwrites"
 	"edgeguard/internal/lobby"
@@ -32,6 +32,8 @@ const (
 	// streamRoom and connRoom bound what has arrived and was not read yet.
 	streamRoom = 64 << 10
 	connRoom   = 1 << 20
+	// readRoom is what a connection reads together.
+	readRoom = 8 << 10
 	// mostRead bounds the messages of all connections that are being read, in bytes.
 	mostRead = 32 << 20
 	// maxHeader bounds the header of a call, which is Envoy's own: a client's is in the
@@ -141,16 +143,21 @@ func (l seated) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c.(*lobby.Conn), out: joinwrites.New(c, ioFor)}, nil
+	return &conn{Conn: c.(*lobby.Conn), in: bufio.NewReaderSize(c, readRoom), out: joinwrites.New(c, ioFor)}, nil
 }
 
 // conn is a connection of an Envoy.
 type conn struct {
 	*lobby.Conn
+	in    *bufio.Reader    // reads from it
 	out   *joinwrites.Conn // writes to it
 	mu    sync.Mutex       // guards calls, and orders what the lobby hears of them
 	calls int              // under way
 }
+
+// Read reads what has arrived. net/http reads each frame in two parts, and each would be a
+// call of the kernel.
+func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Write sends p, soon.
 func (c *conn) Write(p []byte) (int, error) { return c.out.Write(p) }
