@@ -371,6 +371,27 @@ func TestThief(t *testing.T) {
 	want(t, "the bouncer", a.stream(t, ""), "+192.0.2.1")
 }
 
+// TestThiefAsksForNothing: a filter that nothing passes has the server look at every
+// decision for an answer of 24 bytes. That is paid for, too.
+func TestThiefAsksForNothing(t *testing.T) {
+	a := newAPI(t)
+	const many = 100_000
+	for i := range many {
+		a.block(netip.AddrFrom4([4]byte{11, byte(i >> 16), byte(i >> 8), byte(i)}).String()+"/32", time.Hour)
+	}
+	for i := range 400 {
+		if w := a.ask("GET", "/v1/decisions/stream?startup=true&origins=nobody"); w.Code == http.StatusTooManyRequests {
+			if u, _ := a.Usage("edge1"); u.Served > 0 {
+				t.Errorf("%d decisions were sent", u.Served)
+			}
+			return
+		} else if w.Code != 200 || w.Body.Len() > 100 {
+			t.Fatalf("%d: %d, %d bytes", i, w.Code, w.Body.Len())
+		}
+	}
+	t.Errorf("400 looks at %d decisions each cost next to nothing", many)
+}
+
 // TestUsage: what the operator is shown.
 func TestUsage(t *testing.T) {
 	a := newAPI(t)

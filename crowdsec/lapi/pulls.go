@@ -12,12 +12,14 @@ const (
 	mostMarks = 64
 	// markFor is how long an address is known that does not pull.
 	markFor = 24 * time.Hour
-	// A key may spend costOfRequest for each request and one for each decision that it
-	// is sent: mostSpare of these together, and spareEach a second from then on. That is
-	// some forty lists of 100,000, and then a tenth of a processor.
+	// A key may spend costOfRequest for each request, costOfLook for each decision that is
+	// looked at, twice in a stream, and one for each that it is sent: mostSpare of these
+	// together, and spareEach a second from then on. That is some thirty lists of 100,000,
+	// and then a tenth of a processor.
 	mostSpare, spareEach = 4_000_000, 40_000
 	costOfRequest        = 20
 	costOfStream         = 1000
+	costOfLook           = 0.1
 )
 
 // pulls is what bouncers have asked for. It is safe for concurrent use.
@@ -115,11 +117,12 @@ func (a *account) pay(now time.Time, cost float64) bool {
 	return true
 }
 
-// owe takes what an answer has cost.
-func (a *account) owe(sent int) {
+// owe takes what an answer has cost. What was looked at costs, too: a filter that nothing
+// passes would make long work of a short answer.
+func (a *account) owe(sent, looked int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.spare -= float64(sent)
+	a.spare -= float64(sent) + float64(looked)*costOfLook
 	a.usage.Served += uint64(sent)
 }
 

@@ -50,7 +50,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, by *asker) {
 	a := newAnswer(s, w, r, &f, by.kernel, now)
 	a.fresh = starts || takesNewFirst(by.agent)
 	err := a.stream(after, last)
-	by.owe(a.sent)
+	by.owe(a.sent, a.looked)
 	if err == nil && r.Context().Err() == nil {
 		by.tell(now, last, whole)
 	}
@@ -93,7 +93,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, by *asker) {
 		}
 		if query.Get("contains") != "false" {
 			by.asked(now)
-			by.owe(a.few(s.Journal.Containing(now, p)))
+			by.owe(a.few(s.Journal.Containing(now, p)), 0)
 			return
 		}
 		f.inside = p
@@ -108,11 +108,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, by *asker) {
 		return
 	}
 	defer leave()
-	live, _ := s.Journal.Count()
 	by.asked(now)
-	by.owe(live / 10) // what is looked at and not sent costs, too
 	a.list()
-	by.owe(a.sent)
+	by.owe(a.sent, a.looked)
 }
 
 // answerWriter is an answer that is being written.
@@ -129,7 +127,9 @@ type answerWriter struct {
 	text  []byte
 	names map[string][]byte // of scenarios, as JSON
 	sent  int
-	err   error
+	// looked is how many changes the filter was asked about.
+	looked int
+	err    error
 }
 
 func newAnswer(s *Server, w http.ResponseWriter, r *http.Request, f *filter, kernel bool, now time.Time) *answerWriter {
@@ -206,6 +206,7 @@ func (a *answerWriter) each(after, last uint64, buffer []decisions.Change, tells
 	first := true
 	for done := false; !done && a.err == nil; {
 		buffer, after, done = a.server.Journal.Between(after, last, buffer[:0])
+		a.looked += len(buffer)
 		for i := range buffer {
 			if told, live := tells(&buffer[i]); told && a.filter.passes(&buffer[i]) {
 				a.decision(&buffer[i], live, first)
