@@ -22,7 +22,7 @@ var modules = map[string][]string{
 	"github.com/mdlayher/netlink":         {"enforce/nftables"},
 	"github.com/prometheus/client_golang": {"admin/metrics"},
 	"github.com/redis/go-redis/v9":        {"aggregator/redis", "aggregator/redis/bounds", "aggregator/redis/endpoint", "aggregator/redis/eviction", "aggregator/redis/exchange", "aggregator/redis/fault", "aggregator/redis/lease", "aggregator/redis/library", "aggregator/redis/tuned", "cmd/edgeguard", "cmd/edgeguard/fleet", "internal/redistest", "replay"},
-	"github.com/spf13/cobra":              {"cmd/edgeguard", "cmd/edgeguard/blocks", "cmd/edgeguard/bouncers", "cmd/edgeguard/check", "cmd/edgeguard/complete", "cmd/edgeguard/console", "cmd/edgeguard/doctor", "cmd/edgeguard/enforce", "cmd/edgeguard/overlay", "cmd/edgeguard/fleet", "cmd/edgeguard/importing", "cmd/edgeguard/lists", "cmd/edgeguard/notify", "cmd/edgeguard/observe", "cmd/edgeguard/presets", "cmd/edgeguard/setup", "cmd/edgeguard/snippets/command"},
+	"github.com/spf13/cobra":              {"cmd/edgeguard", "cmd/edgeguard/blocks", "cmd/edgeguard/bouncers", "cmd/edgeguard/check", "cmd/edgeguard/complete", "cmd/edgeguard/console", "cmd/edgeguard/doctor", "cmd/edgeguard/enforce", "cmd/edgeguard/overlay", "cmd/edgeguard/fleet", "cmd/edgeguard/importing", "cmd/edgeguard/imports", "cmd/edgeguard/lists", "cmd/edgeguard/notify", "cmd/edgeguard/observe", "cmd/edgeguard/presets", "cmd/edgeguard/setup", "cmd/edgeguard/snippets/command"},
 	"github.com/spf13/pflag":              {"cmd/edgeguard"},
 	"github.com/valyala/fasthttp":         {"sensor/httpauth"},
 	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "enforce/nftables", "haproxy/access", "internal/lobby", "internal/unixsocket", "node"},

@@ -41,6 +41,9 @@ type ActiveBlock struct {
 	Refused     *uint32   `json:"refused"`
 	LastRefused time.Time `json:"last_refused,omitzero"`
 	RefusedBy   string    `json:"refused_by,omitempty"`
+	// Imported says that another's list, whose name is Owner, asks for the block: it is of
+	// this node only, and cannot be removed.
+	Imported bool `json:"imported,omitempty"`
 }
 
 // BlockPage is one page of a list of blocks.

@@ -8,6 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/admin/export"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/query"
 )
 
@@ -29,7 +30,10 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
 	b, p := s.Standing(r.PathValue("prefix"))
 	if p != nil {
-		return p
+		around := s.reader.ImportedAround(s.reader.Now(), b.Prefix)
+		if b, p = exactly(around, b.Prefix, p); p != nil {
+			return p
+		}
 	}
 	call.SendJSON(w, http.StatusOK, s.reader.Active([]edgeguard.Block{b})[0])
 	return nil
@@ -44,7 +48,7 @@ func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 	if p != nil {
 		return edgeguard.Block{}, p
 	}
-	found := v.reader.Find(v.reader.Now(), prefix)
+	found, imported := v.reader.Find(v.reader.Now(), prefix), v.reader.ImportedAround(v.reader.Now(), prefix)
 	if b, ok := exact(found, prefix); ok {
 		return b, nil
 	}
@@ -54,8 +58,18 @@ func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 		p = call.NewProblem(http.StatusNotFound, "prefix", "the block of "+prefix.String()+" is not in force: it awaits confirmation", "confirm or remove it")
 	case len(found) > 0:
 		p = call.NewProblem(http.StatusNotFound, "prefix", fmt.Sprintf("there is no block of exactly %s, but one of %s contains it", prefix, found[0].Prefix), "use "+found[0].Prefix.String())
+	case len(imported) > 0:
+		p = imports.NotLifted(&imported[0])
 	}
 	return edgeguard.Block{Prefix: prefix}, p
+}
+
+// exactly is exact, and returns p where there is none.
+func exactly(found []edgeguard.Block, prefix netip.Prefix, p *call.Problem) (edgeguard.Block, *call.Problem) {
+	if b, ok := exact(found, prefix); ok {
+		return b, nil
+	}
+	return edgeguard.Block{}, p
 }
 
 // exact finds the block of exactly a prefix among those around it.

@@ -9,6 +9,7 @@ import (
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/kernel"
 	"edgeguard/admin/tune"
 )
@@ -23,6 +24,7 @@ type Changes struct {
 	log      func(Audit)
 	imports  *bulk.Imports
 	kernel   *kernel.Kernel
+	imported *imports.Answers
 	bouncers *bouncers.Bouncers
 }
 
@@ -33,6 +35,7 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 	}
 	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
 	c.kernel, c.bouncers = kernel.New(o, audited), bouncers.New(o, audited)
+	c.imported = imports.New(func() imports.Summary { return view.reader.Imports() }, o, audited)
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/fleetstate"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/metrics"
 	haproxy "edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
@@ -36,6 +37,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Bouncers = &bouncers.BouncerFigures{Refused: 3, Bouncers: []bouncers.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
 	n.stats.HAProxies = []haproxy.Listener{{Address: "unix:/peers.sock", HAProxies: []haproxy.HAProxy{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
+	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
 	n.stats.Fleet = &fleetstate.Fleet{

@@ -41,6 +41,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // node is a Reader and an Operator on a real blocklist, with everything else made up.
 type node struct {
 	filter
+	feeds
 	keyring
 
 	list   *blocklist.List

@@ -17,6 +17,9 @@ import (
 // if ctx ended first.
 func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) BlockPage {
 	f.Node = v.events.node
+	if page, ok := v.importedPage(&f, limit); ok {
+		return page
+	}
 	stats := v.reader.Blocklist()
 	known, isKnown := f.Known(v.reader.CountOf)
 	counts := f.First() && !isKnown
@@ -39,6 +42,34 @@ func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) Block
 	return page
 }
 
+// importedPage is BlockPage where the filter's rule is that of a feed of imported blocks:
+// they are in the order of their prefixes whatever the filter says. Without such a rule
+// they are not on a page, since there are far too many, but for those around one address.
+func (v *View) importedPage(f *listing.Filter, limit int) (page BlockPage, ok bool) {
+	if f.Rule == "" || f.Contains.IsValid() {
+		return page, false
+	}
+	now := v.reader.Now()
+	blocks, ok := v.reader.ImportedBy(now, f.Rule, f.From())
+	if !ok {
+		return page, false
+	}
+	by := *f
+	by.Order, by.Backwards = listing.ByPrefix, false
+	picked := by.Pick(blocks, limit, f.First())
+	stats := v.reader.Blocklist()
+	page = BlockPage{Total: stats.V4 + stats.V6, AsOf: now.UTC(), Blocks: v.reader.Active(picked.Blocks)}
+	if f.First() && picked.Cut {
+		page.MatchedAtLeast = picked.Matched
+	} else if f.First() {
+		page.Matched = &picked.Matched
+	}
+	if picked.More || picked.Cut {
+		page.Next = f.Cursor(f.PlaceOf(&picked.Last))
+	}
+	return page, true
+}
+
 // pick takes a page out of the blocks in their order, and returns the place of the
 // last one that it looked at and the time of which the order is. Those that hold
 // an address are few and found without a walk through all.
@@ -47,7 +78,8 @@ func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count boo
 	var blocks iter.Seq[edgeguard.Block]
 	switch {
 	case f.Contains.IsValid():
-		blocks = slices.Values(f.Sort(v.reader.Find(now, netip.PrefixFrom(f.Contains, f.Contains.BitLen()))))
+		whole := netip.PrefixFrom(f.Contains, f.Contains.BitLen())
+		blocks = slices.Values(f.Sort(append(v.reader.Find(now, whole), v.reader.ImportedAround(now, whole)...)))
 	case f.Sorted():
 		return v.pickSorted(ctx, f, limit, count)
 	case f.Order == listing.Newest:

@@ -5,6 +5,7 @@ import (
 
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/fleetstate"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
 	"edgeguard/detector/flood"
@@ -47,6 +48,8 @@ type Stats struct {
 	// SortedBytes is the memory of copies of the list in another order. A minute
 	// after they were last read there are none.
 	SortedBytes int64 `json:"sorted_bytes,omitempty"`
+	// Imports are the blocks of other people's lists, which are not among V4 and V6.
+	Imports imports.Summary `json:"imports"`
 	// Allowances are the active ones made at run time.
 	Allowances int `json:"allowances"`
 

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/kernel"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/rates"
@@ -126,6 +127,8 @@ type Reader interface {
 	// their next heartbeats, for some seconds at most. The error says why they
 	// cannot be asked.
 	FleetHeld(ctx context.Context) (holders.FleetHeld, error)
+
+	imports.Reader
 }
 
 // Operator is what an operator changes by hand. All methods are called from
@@ -180,5 +183,6 @@ type Operator interface {
 	tune.Tuner
 	bulk.Importer
 	kernel.Operator
+	imports.Operator
 	bouncers.Operator
 }

@@ -85,7 +85,7 @@ func (n *Node) housekeeping() *housekeeping {
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
 		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
-			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
+			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},

@@ -18,6 +18,7 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/fleetlink"
+	"edgeguard/node/imports"
 	"edgeguard/node/lists"
 	"edgeguard/node/neighbours"
 	"edgeguard/node/pipeline"
@@ -51,6 +52,7 @@ type Node struct {
 	options    Options
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
+	imports    *imports.Imports
 	imported   *imported.Set          // beside the list, of this node only
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
 	journal    *journal

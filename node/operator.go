@@ -11,6 +11,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/node/bouncers"
+	"edgeguard/node/imports"
 	"edgeguard/node/kernel"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
@@ -22,6 +23,7 @@ import (
 type operator struct {
 	*overlay.Control
 	*kernel.Filter
+	*imports.Imports
 	*bouncers.Side
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List

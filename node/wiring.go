@@ -35,6 +35,7 @@ import (
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/haproxies"
 	"edgeguard/node/historyfile"
+	"edgeguard/node/imports"
 	"edgeguard/node/inforce"
 	"edgeguard/node/lists"
 	"edgeguard/node/notify"
@@ -104,6 +105,9 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 			Set: n.imported, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
 		},
 	}
+	n.imports = &imports.Imports{
+		Set: n.imported, Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
+	}
 	n.wireAdmin(s, c)
 }
 
@@ -164,7 +168,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
-				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, Side: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, Imports: n.imports, Side: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,
@@ -177,7 +181,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 // sources is what the admin API reads of the node.
 func (n *Node) sources() status.Sources {
 	return status.Sources{
-		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Quarantine: n.quarantine,
+		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Imported: n.imported, Imports: n.imports.Summary, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
@@ -212,6 +216,7 @@ func (n *Node) report(s *admin.Stats) {
 	n.sensors.report(s)
 	n.enforcers.Report(s)
 	n.neighbours.Report(s)
+	n.imports.Report(s)
 	n.fleet.Report(s)
 }
 

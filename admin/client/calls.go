@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/kernel"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
@@ -248,6 +249,16 @@ func (c *Client) AddBouncer(ctx context.Context, r bouncers.BouncerRequest) (bou
 // RemoveBouncer removes a bouncer's key.
 func (c *Client) RemoveBouncer(ctx context.Context, name string) (bouncers.BouncerRemoved, error) {
 	return ask[bouncers.BouncerRemoved](ctx, c, http.MethodDelete, "/api/v1/bouncers/"+url.PathEscape(name), nil, nil)
+}
+
+// Imports returns the feeds of imported blocks.
+func (c *Client) Imports(ctx context.Context) (imports.Summary, error) {
+	return ask[imports.Summary](ctx, c, http.MethodGet, "/api/v1/imports", nil, nil)
+}
+
+// ConfirmImport puts the list of a feed in force that awaits confirmation.
+func (c *Client) ConfirmImport(ctx context.Context, name string) (imports.Feed, error) {
+	return ask[imports.Feed](ctx, c, http.MethodPost, "/api/v1/imports/"+url.PathEscape(name)+"/confirm", nil, nil)
 }
 
 // Kernel returns the state of the node's packet filter.

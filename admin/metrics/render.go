@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/bouncers"
+	"edgeguard/admin/imports"
 	"edgeguard/crawlers"
 	"edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
@@ -61,8 +62,19 @@ func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 	s.counter(descFresh, stats.Flood.Fresh)
 	s.counter(descFloods, stats.Flood.Floods)
 	s.is(descFlooded, stats.Flood.Lasting)
+	s.imports(&stats.Imports)
 	s.crawlers(stats.Crawlers)
 	s.rules(rules)
+}
+
+// imports sends what is imported of others' lists.
+func (s sink) imports(all *imports.Summary) {
+	s.gauge(descMostIn, float64(all.Most))
+	for i := range all.Feeds {
+		f := &all.Feeds[i]
+		s.gauge(descImported, float64(f.Held), f.Name)
+		f.Refused.Each(func(reason string, n int) { s.gauge(descNotIn, float64(n), f.Name, reason) })
+	}
 }
 
 // crawlers sends who claimed to be a crawler; nothing without any in the config.

@@ -266,6 +266,9 @@ func TestAnswers(t *testing.T) {
 		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{}`, 400},
 		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{"prefixes":["203.0.113.78"]}`, 404},
 
+		{"GET /api/v1/imports", "/api/v1/imports", "", 200},
+		{"POST /api/v1/imports/{name}/confirm", "/api/v1/imports/drop/confirm", "", 404},
+
 		{explain, "/api/v1/explain/203.0.113.9", "", 200},
 		{explain, "/api/v1/explain/2001:db8::1", "", 200},
 		{explain, "/api/v1/explain/198.51.100.7", "", 200},
@@ -330,6 +333,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		s.call(c.route, c.path, c.body, c.status)
 	}
+	s.called["POST /api/v1/imports/{name}/confirm"] = true // that a list awaits it takes a server of lists: node/blocklists
 	s.packetFilter()
 	s.stream()
 	for route := range operationsOf(s.document) {

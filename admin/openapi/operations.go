@@ -6,6 +6,7 @@ import (
 	"edgeguard/admin/bulk"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/kernel"
 	"edgeguard/admin/login"
 	"edgeguard/admin/outcome"
@@ -65,6 +66,9 @@ var operations = map[string]operation{
 
 	"GET /api/v1/held":          {id: "listHeld", summary: "Records of other nodes that are not in force here", query: []string{"limit", "cursor"}, answer: admin.HeldPage{}, fails: []int{400}},
 	"POST /api/v1/held/confirm": {id: "confirmHeld", summary: "Puts held records in force in the whole fleet", body: admin.ConfirmRequest{}, answer: admin.Confirmed{}, fails: []int{400, 404, 409, 413, 422}},
+
+	"GET /api/v1/imports":                 {id: "listImports", summary: "The feeds of imported blocks, and what of them awaits confirmation", answer: imports.Summary{}},
+	"POST /api/v1/imports/{name}/confirm": {id: "confirmImport", summary: "Puts the list of a feed in force that awaits confirmation", answer: imports.Feed{}, fails: []int{404, 409}},
 
 	"GET /api/v1/allow": {id: "listAllowances", summary: "Prefixes that are never blocked: those of the config, and those made at run time", answer: admin.AllowanceList{}, fails: []int{400}},
 	"POST /api/v1/allow": {id: "addAllowance", summary: "Exempts a prefix from blocks",

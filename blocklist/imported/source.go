@@ -180,3 +180,8 @@ func (s *Set) Room() int {
 	}
 	return max(0, s.most-s.rows)
 }
+
+// Has reports whether a name is that of a source.
+func (s *Set) Has(source string) bool {
+	return slices.ContainsFunc(s.Stats(), func(one SourceStats) bool { return one.Source == source })
+}

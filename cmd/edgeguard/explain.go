@@ -66,6 +66,9 @@ func printExplanation(e *env, x *admin.Explanation) {
 		if b.Reason != "" {
 			fmt.Fprintf(out, "  prefix %s, reason: %s, made by %s\n", output.Prefix(b.Prefix), safetext.Strip(b.Reason), safetext.Strip(b.Origin))
 		}
+		if b.Imported {
+			fmt.Fprintf(out, "  imported from the list %s, for this node only; to let it in: edgeguard allow add %s\n", safetext.Strip(b.Owner), x.Address)
+		}
 	case x.Because != "":
 		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, safetext.Strip(x.Standing), safetext.Strip(x.Because))
 	case x.Standing == "none":

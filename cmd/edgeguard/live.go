@@ -18,6 +18,7 @@ import (
 	"edgeguard/cmd/edgeguard/enforce"
 	"edgeguard/cmd/edgeguard/fleet"
 	"edgeguard/cmd/edgeguard/importing"
+	"edgeguard/cmd/edgeguard/imports"
 	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/notify"
@@ -38,7 +39,7 @@ func liveCommands(e *env) []*cobra.Command {
 	seen := observeEnv(e)
 	return []*cobra.Command{
 		observe.Top(seen), observe.Status(seen), observe.Rules(seen), observe.Events(seen),
-		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), explainCommand(e), reloadCommand(e),
+		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), imports.Command(importsEnv(e)), explainCommand(e), reloadCommand(e),
 		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
 		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctor.Command(&doctor.Env{Stdout: e.stdout, Colour: e.colour, DefaultConfig: defaultConfig, Load: loadConfig, Unit: unit.Read, NoArguments: noArguments}), manCommand(e),
 		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
@@ -82,6 +83,11 @@ func blocksEnv(e *env) *blocks.Env {
 		Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument,
 		Usage: asUsage,
 	}
+}
+
+// importsEnv is e as the command for imported blocks uses it.
+func importsEnv(e *env) *imports.Env {
+	return &imports.Env{Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument, Usage: asUsage}
 }
 
 // observeEnv is e as the commands that show what a node does use it.

@@ -85,6 +85,12 @@ var rows = []row{
 			{`max(edgeguard_allowances)`, "allowances"}}},
 		{"Room on the list", "Used share of `max_blocks`.", timeseries, share, []query{
 			{`edgeguard_blocks_standing / edgeguard_blocks_limit`, "{{instance}}"}}},
+		{"Imported", "Entries of others' lists that are in force on this node, by list.", timeseries, number, []query{
+			{`edgeguard_imported_blocks`, "{{instance}} {{source}}"}}},
+		{"Imported, but refused", "Entries that are not in force, by why. With `no_room`, `max_imported` is reached.", timeseries, number, []query{
+			{`sum by (source, reason) (edgeguard_imported_refused) > 0`, "{{source}}: {{reason}}"}}},
+		{"Room for imported entries", "Used share of `max_imported`.", timeseries, share, []query{
+			{`sum by (instance) (edgeguard_imported_blocks) / on (instance) edgeguard_imported_limit`, "{{instance}}"}}},
 		{"Evicted blocks", "Blocks that were evicted for others, because the list is full.", timeseries, perSecond, []query{
 			{`rate(edgeguard_blocks_evicted_total[$__rate_interval])`, "{{instance}}"}}},
 	}},

@@ -37,6 +37,7 @@ const (
 	// A list that others publish: it cannot be fetched or read, awaits confirmation, or
 	// was not good for so long that its blocks ended.
 	Blocklist      = "blocklist"
+	Imported       = "imported_full"
 	BlocklistWaits = "blocklist_waits"
 	BlocklistStale = "blocklist_stale"
 	// A bouncer that enforces blocks does not ask for them any more.

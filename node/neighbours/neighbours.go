@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"edgeguard/admin"
+	"edgeguard/admin/imports"
 	"edgeguard/config"
 	"edgeguard/node/blocklists"
 	"edgeguard/node/bouncers"
@@ -34,6 +35,9 @@ func (s *Services) Stop() {
 	s.Bouncers.Stop()
 	s.Notify.Stop()
 }
+
+// Feeders returns the services that fetch lists of blocks.
+func (s *Services) Feeders() []imports.Feeder { return nil }
 
 // Report adds the figures of all.
 func (s *Services) Report(to *admin.Stats) {

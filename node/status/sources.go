@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
+	"edgeguard/admin/imports"
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
@@ -37,6 +38,8 @@ type Sources struct {
 	Begun      time.Time // when the node was made, local
 	Clock      Clock
 	List       List
+	Imported   Imported
+	Imports    func() imports.Summary
 	Quarantine Quarantine
 	// Current returns the generation in force. An answer takes it once: rules
 	// are numbered by their generation.

@@ -57,10 +57,12 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	by := s.from.Refuses()
 	for i := range blocks {
 		out[i].Block = admin.NewBlock(blocks[i])
+		list, isImported := s.listOf(&blocks[i])
+		out[i].Imported = isImported
 		if out[i].RefusedBy = by(&blocks[i]); out[i].RefusedBy != "" {
 			continue
 		}
-		refused, last, _ := s.from.List.Refusals(blocks[i].Prefix)
+		refused, last, _ := list.Refusals(blocks[i].Prefix)
 		if out[i].Refused = &refused; refused > 0 {
 			out[i].LastRefused = s.from.Clock.Epoch(last).UTC()
 		}

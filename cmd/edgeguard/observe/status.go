@@ -119,6 +119,9 @@ func drawStatus(p *Program, s *admin.Stats) {
 	field("events", "%s decided: %s passed (%s spared), %s denied, %s would be denied; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
 		words.Number(e.Denied), words.Number(e.Shadowed), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
 	field("blocks", "%s of at most %s, %s by hand; %s", words.Number(s.V4+s.V6), words.Number(s.MaxBlocks), words.Number(s.ByHand), words.Plural(s.Allowances, "allowance", "allowances"))
+	if len(s.Imports.Feeds) > 0 {
+		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
+	}
 	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
 	field("fleet", "%s", fleetState(s))
 	field("config", "%s", configState(s))

@@ -1,0 +1,112 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/call"
+	"edgeguard/admin/imports"
+	"edgeguard/blocklist/imported"
+)
+
+// feeds is what a node of the tests imports: nothing, unless a test sets it.
+type feeds struct {
+	set     *imported.Set
+	summary imports.Summary
+	confirm string // what awaits confirmation
+}
+
+func (f *feeds) Imports() imports.Summary { return f.summary }
+
+func (f *feeds) ImportedAround(now time.Time, prefix netip.Prefix) []edgeguard.Block {
+	if l := f.set.Blocks(); l != nil {
+		return l.Around(now, prefix)
+	}
+	return nil
+}
+
+func (f *feeds) ImportedBy(now time.Time, rule string, from netip.Prefix) (iter.Seq[edgeguard.Block], bool) {
+	l := f.set.Blocks()
+	if l == nil || !f.set.Has(edgeguard.Owner(rule)) {
+		return nil, false
+	}
+	return l.AllFrom(now, from), true
+}
+
+func (f *feeds) ConfirmImport(name string) *call.Problem {
+	if f.confirm != name {
+		return call.NewProblem(http.StatusConflict, "name", "nothing of "+name+" awaits confirmation", "")
+	}
+	f.confirm = ""
+	return nil
+}
+
+// Imported blocks are listed by their feed, and found by an address, but are on no page of
+// all blocks. None is lifted by hand.
+func TestImportedBlocks(t *testing.T) {
+	s := serve(t, newNode(), admin.Config{})
+	s.node.mustBlock(t, "198.51.100.1/32", "site", "n1")
+	s.node.feeds.set = imported.New(imported.Config{Own: s.node.list, Node: "n1"})
+	var entries []imported.Entry
+	for i := range 3 {
+		entries = append(entries, imported.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, byte(i), 0}), 24), Until: start.Add(time.Hour), Reason: "listed"})
+	}
+	s.node.feeds.set.Replace("drop", entries, start)
+	pages := func(query string) (found []string) {
+		for next := ""; ; {
+			var p admin.BlockPage
+			status, body := s.ask(t, request{method: http.MethodGet, path: "/api/v1/blocks?limit=2&" + query + next, unix: true})
+			if err := json.Unmarshal(body, &p); err != nil || status != http.StatusOK {
+				t.Fatalf("%s: %d, %v", query, status, err)
+			}
+			for _, b := range p.Blocks {
+				found = append(found, b.Prefix.String())
+			}
+			if p.Next == "" {
+				return found
+			}
+			next = "&cursor=" + p.Next
+		}
+	}
+	for query, want := range map[string]string{
+		"": "198.51.100.1/32", "owner=drop": "203.0.0.0/24 203.0.1.0/24 203.0.2.0/24", "owner=drop&order=newest": "203.0.0.0/24 203.0.1.0/24 203.0.2.0/24", "owner=drop&order=ends": "203.0.0.0/24 203.0.1.0/24 203.0.2.0/24", "owner=drop&prefix=203.0.2.0/23": "203.0.2.0/24", "owner=other": "",
+		"contains=203.0.1.9": "203.0.1.0/24", "contains=198.51.100.1": "198.51.100.1/32", "owner=drop&contains=203.0.1.9": "203.0.1.0/24", "rule=site&contains=203.0.1.9": "",
+	} {
+		if got := strings.Join(pages(query), " "); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for _, prefix := range []string{"203.0.1.0/24", "203.0.1.9"} {
+		if status, p := s.write(t, http.MethodDelete, "/api/v1/blocks/"+prefix, ""); status != http.StatusConflict || !strings.Contains(p.Detail, "imported list drop") || !strings.Contains(p.Fix, "allow add") {
+			t.Errorf("%s is removed: %d, %+v", prefix, status, p)
+		}
+	}
+}
+
+// A feed that awaits it is confirmed by its name.
+func TestConfirmImport(t *testing.T) {
+	s := serve(t, newNode(), admin.Config{})
+	s.node.feeds.summary = imports.Summary{Feeds: []imports.Feed{{Name: "drop", State: imports.Waiting}}}
+	s.node.feeds.confirm = "drop"
+	if all, err := s.overUnix(t).Imports(t.Context()); err != nil || len(all.Feeds) != 1 || all.Feeds[0].Name != "drop" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, want := range []int{http.StatusOK, http.StatusConflict} {
+		if status, _ := s.write(t, http.MethodPost, "/api/v1/imports/drop/confirm", ""); status != want {
+			t.Errorf("status %d, want %d", status, want)
+		}
+	}
+	if status, _ := s.write(t, http.MethodPost, "/api/v1/imports/other/confirm", ""); status != http.StatusNotFound {
+		t.Errorf("another: %d", status)
+	}
+	if a := s.node.allAudits(); len(a) != 3 || a[0].Action != "confirm import" || a[0].Target != "drop" || a[0].Result != "ok" {
+		t.Errorf("%+v", a)
+	}
+}
