@@ -211,7 +211,7 @@ var floors = map[string]floor{
 	"node":                      {imports: []string{"*", "node/bouncers"}},
 	"node/alarm":                {imports: []string{""}, pure: true},
 	"node/checks":               {imports: []string{"", "admin", "blocklist", "detector", "detector/flood", "internal/lobby", "node/alarm", "node/pipeline", "ring", "rules"}, pure: true},
-	"node/blocklists":           {imports: []string{"admin", "blocklist/imported", "config", "config/blocklists", "feed", "feed/fetch", "internal/atomicfile", "internal/safepath", "internal/safetext", "internal/words", "node/alarm", "node/supervisor"}},
+	"node/blocklists":           {imports: []string{"admin", "admin/imports", "blocklist/imported", "config", "config/blocklists", "feed", "feed/fetch", "internal/atomicfile", "internal/safepath", "internal/safetext", "internal/words", "node/alarm", "node/supervisor"}},
 	"node/crawling":             {imports: []string{"admin", "crawlers", "crawlers/lookup", "node/alarm", "node/supervisor"}},
 	"node/envoy":                {imports: []string{"", "admin", "clockguard", "config", "config/envoy", "internal/certfiles", "internal/unixsocket", "node/alarm", "node/checks", "node/pipeline", "node/sockets", "node/supervisor", "sensor/clientaddr", "sensor/envoy", "sensor/refusal"}},
 	"node/evidence":             {imports: []string{"", "aggregator", "internal/safetext"}, pure: true},

@@ -47,7 +47,7 @@ type Refusals struct {
 	Protected int `json:"protected"` // kept, and in force when it is not protected any more
 	Allowed   int `json:"allowed"`   // kept likewise
 	TooWide   int `json:"too_wide"`
-	Invalid   int `json:"invalid"`
+	Invalid   int `json:"invalid"` // of a special-purpose range, or not to be read
 	Ended     int `json:"ended"`
 	NoRoom    int `json:"no_room"` // max_imported is reached
 }
@@ -77,7 +77,8 @@ type Summary struct {
 }
 
 // Feeder is a service that fetches lists. It fills in what it knows of a feed, and leaves
-// out what the set of imported blocks knows: Held, Refused, Changed.
+// out what the set of imported blocks knows: Held, Changed, and what that refused. Its
+// Refused is what it did not pass to the set: TooWide and Invalid.
 type Feeder interface {
 	Feeds() []Feed
 	// Confirm puts the list that awaits it under a name in force. The error says why that

@@ -45,7 +45,10 @@ func (i *Imports) Summary() api.Summary {
 				continue // the set cannot tell them apart
 			}
 			held := known[f.Name]
+			left := f.Refused // by the feeder, before the set saw it
 			f.Held, f.Refused, f.Changed = held.Held, held.Refused, held.Changed
+			f.Refused.TooWide += left.TooWide
+			f.Refused.Invalid += left.Invalid
 			out.Feeds = append(out.Feeds, f)
 			delete(known, f.Name)
 		}

@@ -37,7 +37,7 @@ func (s *Services) Stop() {
 }
 
 // Feeders returns the services that fetch lists of blocks.
-func (s *Services) Feeders() []imports.Feeder { return nil }
+func (s *Services) Feeders() []imports.Feeder { return []imports.Feeder{&s.Blocklists} }
 
 // Report adds the figures of all.
 func (s *Services) Report(to *admin.Stats) {
