@@ -100,7 +100,7 @@ func (n *Node) sweep(now time.Time) {
 		}
 	}
 	for range sweepSteps {
-		if !n.imported.Sweep(now) {
+		if !n.imports.Set.Sweep(now) {
 			break
 		}
 	}

@@ -18,7 +18,7 @@ func (u *underTest) imports(source string, lasts time.Duration, prefixes ...stri
 	for _, p := range prefixes {
 		entries = append(entries, imported.Entry{Prefix: netip.MustParsePrefix(p), Until: now.Add(lasts), Reason: "listed"})
 	}
-	return u.imported.Replace(source, entries, now)
+	return u.Node.imports.Set.Replace(source, entries, now)
 }
 
 // denied reports whether a request of the address is refused.
@@ -66,15 +66,15 @@ func TestImportedEnd(t *testing.T) {
 	t.Parallel()
 	u := newNode(t, t.TempDir(), "max_imported: 1000\n").start()
 	u.imports("drop", time.Nanosecond, "203.0.113.9/32")
-	u.eventually("it has ended", func() bool { return u.imported.Empty() })
-	if u.imported.Room() > 1000 {
-		t.Error(u.imported.Room())
+	u.eventually("it has ended", func() bool { return u.Node.imports.Set.Empty() })
+	if u.Node.imports.Set.Room() > 1000 {
+		t.Error(u.Node.imports.Set.Room())
 	}
 	u.yaml = strings.Replace(u.yaml, "1000", "2000", 1)
 	if err := u.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if n := u.imported.Room(); n < 1999 {
+	if n := u.Node.imports.Set.Room(); n < 1999 {
 		t.Errorf("room for %d after a reload", n)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
-	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/words"
@@ -52,8 +51,7 @@ type Node struct {
 	options    Options
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
-	imports    *imports.Imports
-	imported   *imported.Set          // beside the list, of this node only
+	imports    *imports.Imports       // beside the list, of this node only
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
 	journal    *journal
 	store      *store

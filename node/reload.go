@@ -85,7 +85,7 @@ func (n *Node) reload() error {
 	if c.MaxBlocks != before.MaxBlocks {
 		n.list.SetMost(c.MaxBlocks)
 	}
-	n.imported.SetMost(c.MaxImported, n.clock.Now())
+	n.imports.Set.SetMost(c.MaxImported, n.clock.Now())
 	n.list.SetAllow(c.Allowlist)
 	n.protected.look()
 	n.settle(c)

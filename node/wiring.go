@@ -61,14 +61,17 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
-	n.imported = imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged})
+	n.imports = &imports.Imports{
+		Set:  imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged}),
+		Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
+	}
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
 	kept := samples.New(c.Samples, samples.Room(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
 		Samples: kept,
-		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imported, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imports.Set, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
 		Cleared:  func() { n.store.touch() },
 	}, c)
@@ -78,8 +81,8 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.neighbours.Notify = notify.Notifiers{Group: supervisor.Group[*notify.Receiver]{Config: s}, Deps: notify.Deps{
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
-	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imported, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
-	blocks := &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imported, Protected: n.protected.prefixes}
+	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imports.Set, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
+	blocks := &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imports.Set, Protected: n.protected.prefixes}
 	n.neighbours.Bouncers = bouncers.New(bouncers.Deps{
 		Clock: n.clock, Sockets: n.sockets, Alarms: n.alarms, Log: n.options.Log, State: c.State, Blocks: blocks,
 	})
@@ -102,11 +105,8 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.neighbours.Blocklists = blocklists.Subscriptions{
 		Group: supervisor.Group[*blocklists.Subscription]{Config: s},
 		Deps: blocklists.Deps{
-			Set: n.imported, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
+			Set: n.imports.Set, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
 		},
-	}
-	n.imports = &imports.Imports{
-		Set: n.imported, Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
 	}
 	n.wireAdmin(s, c)
 }
@@ -181,7 +181,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 // sources is what the admin API reads of the node.
 func (n *Node) sources() status.Sources {
 	return status.Sources{
-		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Imported: n.imported, Imports: n.imports.Summary, Quarantine: n.quarantine,
+		Version: n.options.Version, Begun: n.lifecycle.begun, Clock: n.clock, List: n.list, Imported: n.imports.Set, Imports: n.imports.Summary, Quarantine: n.quarantine,
 		Memory: n.pipeline.Memory, Current: func() status.Generation { return generation(n.pipeline.Current()) },
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
