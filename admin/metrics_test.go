@@ -18,6 +18,7 @@ import (
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/imports"
 	"edgeguard/admin/metrics"
+	crowdsec "edgeguard/crowdsec/figures"
 	haproxy "edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
 )
@@ -38,6 +39,10 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.HAProxies = []haproxy.Listener{{Address: "unix:/peers.sock", HAProxies: []haproxy.HAProxy{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
+	n.stats.CrowdSec = &crowdsec.CrowdSec{
+		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
+		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
+	}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
 	n.stats.Fleet = &fleetstate.Fleet{

@@ -8,6 +8,7 @@ import (
 	"edgeguard/admin/imports"
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
+	crowdsec "edgeguard/crowdsec/figures"
 	"edgeguard/detector/flood"
 	"edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
@@ -66,6 +67,8 @@ type Stats struct {
 	Bouncers *bouncers.BouncerFigures `json:"bouncers,omitempty"`
 	// Notified are the receivers of notifications.
 	Notified []figures.Notified `json:"notified,omitempty"`
+	// CrowdSec is nil without it in the config.
+	CrowdSec *crowdsec.CrowdSec `json:"crowdsec,omitempty"`
 	Snapshot *Snapshot          `json:"snapshot,omitempty"`
 	Reload   *Reload            `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.

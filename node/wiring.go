@@ -29,6 +29,7 @@ import (
 	"edgeguard/node/checks"
 	"edgeguard/node/clouds"
 	"edgeguard/node/crawling"
+	"edgeguard/node/crowdsec"
 	"edgeguard/node/envoy"
 	"edgeguard/node/evidence"
 	"edgeguard/node/evidencefile"
@@ -78,6 +79,9 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	teacher := haproxypeers.New()
 	n.wireSensors(s, c, teacher)
+	n.neighbours.CrowdSec = crowdsec.New(crowdsec.Deps{
+		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version,
+	})
 	n.neighbours.Notify = notify.Notifiers{Group: supervisor.Group[*notify.Receiver]{Config: s}, Deps: notify.Deps{
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
@@ -237,6 +241,7 @@ func (n *Node) changed(b edgeguard.Block) {
 	n.fleet.Publish(b)
 	if !n.pipeline.Current().Config.Monitor {
 		n.enforcers.Changed(b)
+		n.neighbours.Enforced(b)
 	}
 }
 

@@ -89,6 +89,12 @@ var (
 	descLostBytes = describe("log_lost_bytes_total", "Bytes of a followed log that disappeared before they were read.", "source")
 	descTurned    = describe("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end.", "source", "how")
 	descLogTimes  = describe("log_untimely_lines_total", "Parsed lines that were older than the default window on arrival, or from the future.", "source", "how")
+
+	descLAPIAnswers = describe("crowdsec_answers_total", "Answers of the LAPI whose decisions are taken.", "result")
+	descLAPISkipped = describe("crowdsec_decisions_skipped", "Decisions of the last whole list, and since, that were not taken.", "reason")
+	descLAPIAlerts  = describe("crowdsec_alerts_total", "Blocks for the LAPI that they are reported to.", "result")
+	descLAPIWaiting = describe("crowdsec_alerts_waiting", "Blocks that wait to be reported to a LAPI.")
+
 	descOps       = describe("enforcer_operations_total", "Calls of an enforcer.", "enforcer", "op", "result")
 	descEntries   = describe("enforcer_entries", "Entries of an enforcer's list: intended, installed, and withheld: from the kernel because the client came through a proxy, from HAProxy because a prefix is too many entries of its tables. An entry may be in several states, so they are compared and never added up.", "enforcer", "state")
 	descPackets   = describe("enforcer_packets_total", "Packets of blocked addresses that the kernel dropped, or let pass in a dry run. Anyone can send them in another's name.", "enforcer", "result")

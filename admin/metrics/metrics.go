@@ -75,6 +75,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	out.notified(stats.Notified)
 	out.haproxies(stats.HAProxies)
 	out.bouncers(stats.Bouncers)
+	out.crowdsec(stats.CrowdSec)
 	out.state(&stats)
 	out.fleet(stats.Fleet)
 	action := "block"

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/imports"
 	"edgeguard/crawlers"
+	crowdsec "edgeguard/crowdsec/figures"
 	"edgeguard/haproxy/link"
 	"edgeguard/notify/figures"
 )
@@ -214,6 +215,32 @@ func (s sink) bouncers(all *bouncers.BouncerFigures) {
 	}
 	s.counter(descBounced, all.Refused, "key")
 	s.counter(descBounced, limited, "too_much")
+}
+
+// crowdsec sends what is taken from a LAPI, and what is reported to one.
+func (s sink) crowdsec(f *crowdsec.CrowdSec) {
+	if f == nil {
+		return
+	}
+	if in := f.Decisions; in != nil {
+		s.counter(descLAPIAnswers, in.Answers, "ok")
+		s.counter(descLAPIAnswers, in.Failures, "failed")
+		for _, one := range []struct {
+			reason string
+			n      uint64
+		}{
+			{"type", in.Skipped.Types}, {"scope", in.Skipped.Scopes}, {"ours", in.Skipped.Ours},
+			{"filtered", in.Skipped.Filtered}, {"invalid", in.Skipped.Invalid}, {"no_room", in.Skipped.NoRoom},
+		} {
+			s.gauge(descLAPISkipped, float64(one.n), one.reason)
+		}
+	}
+	if out := f.Alerts; out != nil {
+		s.counter(descLAPIAlerts, out.Sent, "sent")
+		s.counter(descLAPIAlerts, out.Dropped, "dropped")
+		s.counter(descLAPIAlerts, out.Refused, "refused")
+		s.gauge(descLAPIWaiting, float64(out.Waiting))
+	}
 }
 
 // enforcers sends each enforcer once: the first of a name.

@@ -14,7 +14,9 @@ import (
 
 // Section is the programs of CrowdSec that a node speaks with.
 type Section struct {
-	LAPI []LAPI
+	LAPI      []LAPI
+	Decisions *Decisions // nil for none
+	Alerts    *Alerts    // nil for none
 }
 
 // LAPI is one listener for CrowdSec's bouncers, which enforce the node's blocks.
@@ -46,6 +48,8 @@ func (s *Section) Read(n read.Node) {
 		"lapi": func(n read.Node) {
 			n.List(func(n read.Node) { s.LAPI = append(s.LAPI, readLAPI(n)) })
 		},
+		"decisions": func(n read.Node) { s.Decisions = readDecisions(n) },
+		"alerts":    func(n read.Node) { s.Alerts = readAlerts(n) },
 	})
 }
 
@@ -80,15 +84,23 @@ func (f *Files) read(n read.Node) {
 
 // Write writes the section, if it says anything.
 func (s *Section) Write(p *write.Printer) {
-	if len(s.LAPI) == 0 {
+	if len(s.LAPI) == 0 && s.Decisions == nil && s.Alerts == nil {
 		return
 	}
 	p.Field(0, "crowdsec", "")
-	p.Field(1, "lapi", "")
+	if len(s.LAPI) > 0 {
+		p.Field(1, "lapi", "")
+	}
 	for i, l := range s.LAPI {
 		path := fieldpath.Item("crowdsec.lapi", i)
 		p.Field(2, "- {listen", p.Quote(fieldpath.Join(path, "listen"), l.Listen.String())+l.TLS.text(p, fieldpath.Join(path, "tls"))+
 			", connections: "+strconv.Itoa(l.Connections)+"}")
+	}
+	if s.Decisions != nil {
+		s.Decisions.write(p)
+	}
+	if s.Alerts != nil {
+		s.Alerts.write(p)
 	}
 }
 

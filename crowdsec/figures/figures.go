@@ -4,14 +4,14 @@ package figures
 
 import "time"
 
-// Figures is both sides; each is nil without it in the config.
-type Figures struct {
-	Decisions *Decisions `json:"decisions,omitempty"`
-	Alerts    *Alerts    `json:"alerts,omitempty"`
+// CrowdSec is both sides; each is nil without it in the config.
+type CrowdSec struct {
+	Decisions *Incoming `json:"decisions,omitempty"`
+	Alerts    *Outgoing `json:"alerts,omitempty"`
 }
 
-// Decisions is what a node takes.
-type Decisions struct {
+// Incoming is the decisions that a node takes.
+type Incoming struct {
 	URL string `json:"url"`
 	// Held decisions are in force, as far as no allowance or protected address stands against them.
 	Held     int       `json:"held"`
@@ -44,8 +44,8 @@ func (s *Skipped) Add(more Skipped) {
 	s.NoRoom += more.NoRoom
 }
 
-// Alerts is what a node reports.
-type Alerts struct {
+// Outgoing is the alerts that a node sends.
+type Outgoing struct {
 	URL     string    `json:"url"`
 	Waiting int       `json:"waiting"`
 	Sent    uint64    `json:"sent"`    // accepted by the LAPI

@@ -42,6 +42,8 @@ const (
 	BlocklistStale = "blocklist_stale"
 	// A bouncer that enforces blocks does not ask for them any more.
 	Bouncer = "bouncer_silent"
+	// A LAPI that decisions are taken from, or blocks reported to, does not answer or refuses.
+	CrowdSec = "crowdsec"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

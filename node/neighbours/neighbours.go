@@ -6,11 +6,13 @@ package neighbours
 import (
 	"context"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/imports"
 	"edgeguard/config"
 	"edgeguard/node/blocklists"
 	"edgeguard/node/bouncers"
+	"edgeguard/node/crowdsec"
 	"edgeguard/node/notify"
 )
 
@@ -20,6 +22,7 @@ type Services struct {
 	Notify     notify.Notifiers
 	Blocklists blocklists.Subscriptions
 	Bouncers   *bouncers.Side // of CrowdSec, which enforce the blocks
+	CrowdSec   *crowdsec.Sides
 }
 
 // Settle makes the services that run those of a config.
@@ -27,12 +30,14 @@ func (s *Services) Settle(ctx context.Context, c *config.Config) {
 	s.Notify.Settle(ctx, c)
 	s.Blocklists.Settle(ctx, c)
 	s.Bouncers.Settle(ctx, c)
+	s.CrowdSec.Settle(ctx, c)
 }
 
 // Stop ends all services and waits for them.
 func (s *Services) Stop() {
 	s.Blocklists.Stop()
 	s.Bouncers.Stop()
+	s.CrowdSec.Stop()
 	s.Notify.Stop()
 }
 
@@ -44,4 +49,10 @@ func (s *Services) Report(to *admin.Stats) {
 	s.Notify.Report(to)
 	s.Blocklists.Report(to)
 	s.Bouncers.Report(to)
+	s.CrowdSec.Report(to)
+}
+
+// Enforced passes on a change of the node's own list that is in force. It does not wait.
+func (s *Services) Enforced(b edgeguard.Block) {
+	s.CrowdSec.Changed(b)
 }

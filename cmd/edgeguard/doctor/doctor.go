@@ -72,6 +72,7 @@ func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
 	x.listeners(c)
 	x.state(c)
 	x.fleetKey(c)
+	x.crowdsec(ctx, c)
 	x.logs(c)
 	x.enforcers(c)
 	x.packetFilter(c, "/")

@@ -29,6 +29,12 @@ func secretsOf(c *config.Config) []secret {
 	for i, f := range c.Enforce.Cloudflare {
 		all = append(all, secret{fmt.Sprintf("enforce.cloudflare[%d].token_file", i), f.TokenFile})
 	}
+	if d := c.CrowdSec.Decisions; d != nil {
+		all = append(all, secret{"crowdsec.decisions.key_file", d.KeyFile})
+	}
+	if a := c.CrowdSec.Alerts; a != nil {
+		all = append(all, secret{"crowdsec.alerts.password_file", a.PasswordFile})
+	}
 	for i, w := range c.Notify.Webhooks {
 		path := fmt.Sprintf("notify.webhooks[%d]", i)
 		all = append(append(all, secret{path + ".secret_file", w.SecretFile}), receiverSecrets(path, &w.Common)...)

@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/observe/crowdsec"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -129,6 +130,7 @@ func drawStatus(p *Program, s *admin.Stats) {
 	drawSources(out, p.Colour, s)
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
+	crowdsec.Draw(out, s.CrowdSec)
 }
 
 // drawHAProxies writes the HAProxies that are connected by the peers protocol.

@@ -1,0 +1,50 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"edgeguard/config"
+	"edgeguard/config/crowdsec"
+	"edgeguard/crowdsec/client"
+)
+
+// crowdsec asks the LAPIs of a config whether they know the node. That changes nothing there.
+func (x *examination) crowdsec(ctx context.Context, c *config.Config) {
+	if d := c.CrowdSec.Decisions; d != nil {
+		x.lapi("decisions of CrowdSec", &d.Server, d.KeyFile, "write the key that `cscli bouncers add NAME` prints into "+d.KeyFile, func(c *client.Client, key string) error {
+			return c.Check(ctx, key)
+		})
+	}
+	if a := c.CrowdSec.Alerts; a != nil {
+		x.lapi("alerts to CrowdSec", &a.Server, a.PasswordFile, "compare machine_id and "+a.PasswordFile+" with `cscli machines list`", func(c *client.Client, password string) error {
+			return c.Heartbeat(ctx, &client.Machine{ID: a.Machine, Password: password, Scenarios: []string{}})
+		})
+	}
+}
+
+// lapi asks one LAPI with a secret. The fix is for one that refuses it.
+func (x *examination) lapi(about string, s *crowdsec.Server, file, fix string, ask func(*client.Client, string) error) {
+	secret, err := client.Secret(file)
+	if err != nil {
+		if !x.denied(about, err) {
+			x.note(Wrong, about, "%v", err)
+		}
+		return
+	}
+	c, err := client.New(client.Config{URL: s.URL, CAFile: s.CAFile, Version: "doctor"})
+	if err != nil {
+		x.note(Wrong, about, "%v", err)
+		return
+	}
+	defer c.Close()
+	var refused *client.RefusedError
+	switch err := ask(c, secret); {
+	case err == nil:
+		x.note(OK, about, "%s answers and knows this node", s.URL)
+	case errors.As(err, &refused) && refused.Credentials():
+		x.note(Wrong, about, "%s: %v; %s", s.URL, err, fix)
+	default:
+		x.note(Wrong, about, "%s: %v", s.URL, err)
+	}
+}

@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgeguard/config"
+	"edgeguard/config/crowdsec"
+)
+
+// What doctor says of a LAPI; never what is in the file.
+func TestCrowdSec(t *testing.T) {
+	lapi := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead && r.URL.Path == "/v1/decisions" && r.Header.Get("X-Api-Key") == "good" {
+			return
+		}
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer lapi.Close()
+	folder := t.TempDir()
+	file := func(text string) string {
+		path := filepath.Join(folder, text)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, row := range []struct {
+		key, url string
+		severity Severity
+		says     string
+	}{
+		{file("good"), lapi.URL, OK, "answers and knows this node"},
+		{file("secret"), lapi.URL, Wrong, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints"},
+		{filepath.Join(folder, "missing"), lapi.URL, Wrong, "no such file"},
+		{file("good"), "http://127.0.0.1:1", Wrong, "http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
+	} {
+		x := &examination{}
+		c := &config.Config{CrowdSec: crowdsec.Section{
+			Decisions: &crowdsec.Decisions{Server: crowdsec.Server{URL: row.url}, KeyFile: row.key},
+			Alerts:    &crowdsec.Alerts{Server: crowdsec.Server{URL: lapi.URL}, Machine: "m", PasswordFile: file("other")},
+		}}
+		x.crowdsec(t.Context(), c)
+		if len(x.findings) != 2 || x.findings[0].Severity != row.severity || !strings.Contains(x.findings[0].Text, row.says) {
+			t.Errorf("%+v, want %q", x.findings, row.says)
+		} else if x.findings[1].Severity != Wrong || !strings.Contains(x.findings[1].Text, "`cscli machines list`") {
+			t.Errorf("%+v", x.findings[1])
+		}
+	}
+	if texts := OpenSecrets(&config.Config{CrowdSec: crowdsec.Section{Decisions: &crowdsec.Decisions{KeyFile: file("good")}}}); len(texts) > 0 {
+		t.Errorf("%q", texts)
+	}
+}
