@@ -215,7 +215,7 @@ var floors = map[string]floor{
 	"node/blocklists":           {imports: []string{"admin", "admin/imports", "blocklist/imported", "config", "config/blocklists", "feed", "feed/fetch", "internal/atomicfile", "internal/safepath", "internal/safetext", "internal/words", "node/alarm", "node/supervisor"}},
 	"node/crawling":             {imports: []string{"admin", "crawlers", "crawlers/lookup", "node/alarm", "node/supervisor"}},
 	"node/envoy":                {imports: []string{"", "admin", "clockguard", "config", "config/envoy", "internal/certfiles", "internal/unixsocket", "node/alarm", "node/checks", "node/pipeline", "node/sockets", "node/supervisor", "sensor/clientaddr", "sensor/envoy", "sensor/refusal"}},
-	"node/crowdsec":             {imports: []string{"", "admin", "blocklist/imported", "clockguard", "config", "config/crowdsec", "crowdsec/alerts", "crowdsec/client", "crowdsec/figures", "crowdsec/intake", "internal/safetext", "node/alarm", "node/supervisor", "snapshot"}},
+	"node/crowdsec":             {imports: []string{"", "admin", "admin/imports", "blocklist/imported", "clockguard", "config", "config/crowdsec", "crowdsec/alerts", "crowdsec/client", "crowdsec/figures", "crowdsec/intake", "internal/safetext", "node/alarm", "node/supervisor", "snapshot"}},
 	"node/evidence":             {imports: []string{"", "aggregator", "internal/safetext"}, pure: true},
 	"node/historyfile":          {imports: []string{"snapshot", "tuning/history"}},
 	"node/auditfile":            {imports: []string{"admin", "admin/recent", "snapshot"}},

@@ -19,6 +19,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/imports"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
@@ -119,6 +120,9 @@ func TestCrowdSec(t *testing.T) {
 	b.until("held", func() bool { return b.blocks("192.0.2.77") && b.blocks("198.51.100.9") })
 	if b.blocks("203.0.113.9") || b.blocks("10.1.2.3") {
 		t.Error("a captcha, or a /8, blocks")
+	}
+	if all := b.Feeds(); len(all) != 1 || all[0].Name != Source || all[0].State != imports.OK || all[0].Good.IsZero() {
+		t.Errorf("shown as %+v", all)
 	}
 	s.Cscli("decisions", "delete", "-i", "192.0.2.77")
 	s.Cscli("decisions", "add", "-i", "2001:db8::9", "-d", "1h")

@@ -49,6 +49,7 @@ func (i *Imports) Summary() api.Summary {
 			f.Held, f.Refused, f.Changed = held.Held, held.Refused, held.Changed
 			f.Refused.TooWide += left.TooWide
 			f.Refused.Invalid += left.Invalid
+			f.Refused.NoRoom += left.NoRoom
 			out.Feeds = append(out.Feeds, f)
 			delete(known, f.Name)
 		}

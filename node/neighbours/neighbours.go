@@ -42,7 +42,7 @@ func (s *Services) Stop() {
 }
 
 // Feeders returns the services that fetch lists of blocks.
-func (s *Services) Feeders() []imports.Feeder { return []imports.Feeder{&s.Blocklists} }
+func (s *Services) Feeders() []imports.Feeder { return []imports.Feeder{&s.Blocklists, s.CrowdSec} }
 
 // Report adds the figures of all.
 func (s *Services) Report(to *admin.Stats) {

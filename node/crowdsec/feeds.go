@@ -1,0 +1,37 @@
+package crowdsec
+
+import (
+	"fmt"
+
+	"edgeguard/admin/imports"
+)
+
+// Feeds returns what operators see of the decisions, as of the other imported blocks.
+func (s *Sides) Feeds() (all []imports.Feed) {
+	for _, one := range s.decisions.All() {
+		all = append(all, one.shown())
+	}
+	return all
+}
+
+// Confirm implements imports.Feeder: decisions never wait for an operator, since cscli has
+// already asked one.
+func (s *Sides) Confirm(name string) error {
+	return fmt.Errorf("the decisions of %q are in force as CrowdSec sends them: nothing awaits confirmation", name)
+}
+
+func (s *decisions) shown() imports.Feed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := imports.Feed{Name: Source, Kind: "crowdsec", State: imports.Starting, Error: s.figures.Error, Good: s.figures.Last}
+	f.Refused.Invalid = int(s.figures.Skipped.Invalid)
+	f.Refused.NoRoom = int(s.figures.Skipped.NoRoom)
+	switch {
+	case f.Error != "":
+		f.State = imports.Failing
+	case f.Good.IsZero():
+	default:
+		f.State = imports.OK
+	}
+	return f
+}
