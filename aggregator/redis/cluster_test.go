@@ -176,7 +176,8 @@ func TestStatus(t *testing.T) {
 		return err == nil && len(f.Nodes) == 2 && f.Nodes[0].Changes == f.Changes && f.Nodes[1].Digest == f.Nodes[0].Digest
 	})
 	version, _ := redistest.Version(t)
-	if f.Partitions != 4 || f.Blocks != 1 || f.Changes != 1 || f.Policy != "noeviction" || f.Redis != version {
+	// Both nodes may have crossed before they heard of each other: one block by two changes.
+	if f.Partitions != 4 || f.Blocks != 1 || f.Changes < 1 || f.Changes > 2 || f.Policy != "noeviction" || f.Redis != version {
 		t.Errorf("%+v", f)
 	}
 	for i, n := range f.Nodes {

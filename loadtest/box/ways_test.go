@@ -68,13 +68,14 @@ var ways = []way{
 
 // untested are the snippets that no box follows.
 var untested = map[string]string{
-	"apache":     "ipset's box follows it",
-	"nftables":   "a scenario of its own follows it",
-	"traefik":    "Debian has no package of it",
-	"envoy":      "Debian has no package of it",
-	"envoy-grpc": "Debian has no package of Envoy",
-	"envoy-rls":  "Debian has no package of Envoy",
-	"plain":      "for programs of your own: loadtest/recipes runs it",
+	"apache":           "ipset's box follows it",
+	"nftables":         "a scenario of its own follows it",
+	"traefik":          "Debian has no package of it",
+	"envoy":            "Debian has no package of it",
+	"envoy-grpc":       "Debian has no package of Envoy",
+	"envoy-rls":        "Debian has no package of Envoy",
+	"crowdsec-bouncer": "crowdsec/lapi/bouncertest runs Debian's bouncers, unpacked: their packages cannot be installed without a network",
+	"plain":            "for programs of your own: loadtest/recipes runs it",
 }
 
 // TestEverySnippet fails when a snippet has neither a box nor a reason.
