@@ -39,9 +39,8 @@ func (b *Blocks) All(now time.Time, wanted Sources) iter.Seq[edgeguard.Block] {
 	}
 	signed, claimed := b.List.Peers()
 	allowed, protected := b.allowed(now), slices.Concat(b.Protected(), signed)
-	forced := func(b2 *edgeguard.Block) bool {
-		standing, _ := b.List.Find(now, b2.Prefix.Addr())
-		return standing == blocklist.Blocked && covered(protected, b2.Prefix)
+	forced := func(b2 *edgeguard.Block) bool { // by its own record: a forced one inside it says nothing of it
+		return covered(protected, b2.Prefix) && b.List.Trust(b2.Prefix).Here
 	}
 	spared := slices.Concat(protected, allowed)
 	aroundClaimed := slices.Concat(spared, claimed)
@@ -99,8 +98,27 @@ func (b *Blocks) At(prefix netip.Prefix, now time.Time, wanted Sources, kernel b
 	return b.Changed(own, now, wanted, kernel)
 }
 
-// HasExempt reports whether only parts of a block of this prefix would be in force.
-func (b *Blocks) HasExempt(prefix netip.Prefix) bool { return b.List.HasExempt(prefix) }
+// InParts reports whether only parts of a block of this prefix are in force, or of one
+// around it. Such a part may have this very prefix: an enforcer that is told that the
+// prefix has ended would lift the part. Then it has to read the whole list.
+func (b *Blocks) InParts(prefix netip.Prefix, now time.Time) bool {
+	if b.List.HasExempt(prefix) {
+		return true
+	}
+	widest := imported.WidestWideV4
+	if prefix.Addr().Is6() {
+		widest = imported.WidestWideV6
+	}
+	if around, err := prefix.Addr().Prefix(min(widest, prefix.Bits())); err != nil || !b.List.HasExempt(around) {
+		return false // and so nothing around it does: most changes end here, without a lock
+	}
+	cut := func(one edgeguard.Block) bool { return b.List.HasExempt(one.Prefix) }
+	if slices.ContainsFunc(b.List.Around(now, prefix), cut) {
+		return true
+	}
+	others := b.Imported.Blocks()
+	return others != nil && slices.ContainsFunc(others.Around(now, prefix), cut)
+}
 
 func filter(blocks iter.Seq[edgeguard.Block], keep func(*edgeguard.Block) bool) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {

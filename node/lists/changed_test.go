@@ -89,6 +89,16 @@ func TestChangedIsCut(t *testing.T) {
 	if want := []string{"198.51.100.2", "198.51.100.9", "198.51.100.201"}; !slices.Equal(in, want) {
 		t.Errorf("installed: %v, want %v", in, want)
 	}
+	// 198.51.100.9/32 is one of the parts: a block of it that ends must not lift the part.
+	if _, _, err := c.List.Add(edgeguard.Block{Prefix: netip.MustParsePrefix("198.51.100.9/32"), Since: begin, Until: begin.Add(time.Minute)}, false, begin); err != nil {
+		t.Fatal(err)
+	}
+	<-list.news
+	c.List.Lift(netip.MustParsePrefix("198.51.100.9/32"), begin, "", "")
+	<-list.news
+	if !list.holds("198.51.100.9") {
+		t.Error("a part of a block was lifted with a block inside it")
+	}
 	c.List.Lift(block.Prefix, begin, "", "")
 	<-list.news
 	if list.holds("198.51.100.9") {

@@ -193,15 +193,15 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 
 // Changed passes a changed block to every enforcer. Around an exempt address only
 // parts of a block are in force: then the enforcers read the whole list again, where it
-// is cut.
+// is cut, and likewise for a block inside one that is cut.
 func (e *Enforcers) Changed(b edgeguard.Block) {
-	if e.config.List.HasExempt(b.Prefix) {
+	now := e.config.Now()
+	if e.config.InParts(b.Prefix, now) {
 		e.Refresh()
 		return
 	}
 	e.passing.Lock()
 	defer e.passing.Unlock()
-	now := e.config.Now()
 	for _, f := range e.running.All() {
 		f.runner.Changed(e.config.Changed(b, now, f.wanted, f.kernel()))
 	}
@@ -213,13 +213,13 @@ func (e *Enforcers) Changed(b edgeguard.Block) {
 // ImportedChanged is Changed for imported blocks of some prefixes; nil means that many
 // changed.
 func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
-	if prefixes == nil || slices.ContainsFunc(prefixes, e.config.List.HasExempt) {
+	now := e.config.Now()
+	if prefixes == nil || slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return e.config.InParts(p, now) }) {
 		e.Refresh()
 		return
 	}
 	e.passing.Lock()
 	defer e.passing.Unlock()
-	now := e.config.Now()
 	for _, f := range e.running.All() {
 		for _, p := range prefixes {
 			f.runner.Changed(e.config.At(p, now, f.wanted, f.kernel()))
