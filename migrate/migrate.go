@@ -74,6 +74,9 @@ func (r *Report) Add(rule *Draft, name string) {
 	rule.Spec.Name = ""
 	if len(rule.Refused) == 0 {
 		rule.Spec.Name = r.unique(name)
+		if strings.Contains(rule.Spec.When, "lower(") || strings.Contains(rule.Spec.When, "(?i)") {
+			rule.Note("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
+		}
 	}
 	r.Rules = append(r.Rules, *rule)
 }

@@ -2,6 +2,7 @@
 package awswaf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,17 +31,14 @@ func Encodings() []string { return []string{string(Auto), string(Base64), string
 // Import reads the JSON of a web ACL, a rule group, a list of rules, a rule or a
 // statement.
 func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
-	if err := otherFormat(data); err != nil {
-		return nil, err
-	}
 	root, err := jsontree.Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, fix)
+		return nil, otherFormat(data, fmt.Errorf("%w: %s", err, fix))
 	}
 	im := &importer{encoding: encoding, report: &migrate.Report{From: "AWS WAF", Notes: notes}}
 	list, err := im.find(root)
 	if err != nil {
-		return nil, err
+		return nil, otherFormat(data, err)
 	}
 	if len(list) > migrate.MaxRules {
 		return nil, fmt.Errorf("has %d rules, and at most %d are read", len(list), migrate.MaxRules)
@@ -61,18 +59,15 @@ var notes = []string{
 // fix is how to get what can be read.
 const fix = "import what `aws wafv2 get-web-acl --name NAME --scope SCOPE --id ID` prints"
 
-// otherFormat refuses texts that are known not to be JSON of the API.
-func otherFormat(data []byte) error {
-	head := string(data[:min(len(data), 64<<10)])
+// otherFormat returns a better error for texts of other formats that say the same.
+func otherFormat(data []byte, err error) error {
 	switch {
-	case strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(head, "\ufeff")), "{"), strings.HasPrefix(strings.TrimSpace(head), "["):
-		return nil
-	case strings.Contains(head, `resource "aws_`):
-		return errors.New("is Terraform, which is not read: " + fix)
-	case strings.Contains(head, "AWSTemplateFormatVersion"), strings.Contains(head, "AWS::WAFv2"):
+	case bytes.Contains(data, []byte("AWSTemplateFormatVersion")), bytes.Contains(data, []byte("AWS::WAFv2")):
 		return errors.New("is a CloudFormation template, which is not read: " + fix)
+	case bytes.Contains(data, []byte("aws_wafv2_")):
+		return errors.New("is Terraform, which is not read: " + fix)
 	}
-	return nil
+	return err
 }
 
 // importer reads one file.
@@ -102,6 +97,9 @@ func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
 		return root.Field("Rules").Items(), nil
 	case root.Field("Statement") != nil, root.Field("RateBasedStatement") != nil:
 		return []*jsontree.Value{root}, nil
+	}
+	if root.Field("RateKey") != nil || root.Field("Rule").Field("RateKey") != nil {
+		return nil, errors.New("is of AWS WAF Classic, which is not read: migrate it to AWS WAF first")
 	}
 	return nil, errors.New("has no WebACL, RuleGroup, Rules, Statement or RateBasedStatement: " + fix)
 }
@@ -143,19 +141,41 @@ func (im *importer) read(list []*jsontree.Value) {
 		all = append(all, r)
 	}
 	slices.SortStableFunc(all, func(a, b rule) int { return int(int64(a.priority) - int64(b.priority)) })
-	var before []string
+	var before earlier
 	for i := range all {
 		r := &all[i]
-		statement := statementOf(r.value).Field("RateBasedStatement")
+		statement, ends := statementOf(r.value).Field("RateBasedStatement"), &before.rates
 		if statement == nil {
 			im.report.Leave("%s: %s is not a rate-based statement", r.called, strings.Join(statementOf(r.value).Names(), ", "))
+			ends = &before.others
 		} else {
 			im.rateRule(r, statement, before)
 		}
-		if r.ends != "" && statement == nil {
-			before = append(before, fmt.Sprintf("%.64q (%s)", r.name, r.ends))
+		if r.ends != "" {
+			*ends = append(*ends, fmt.Sprintf("%.64q (%s)", r.name, r.ends))
 		}
 	}
+}
+
+// earlier are the rules before one that end requests.
+type earlier struct{ others, rates []string }
+
+// note says which requests AWS does not count because of them.
+func (e *earlier) note(out *migrate.Draft) {
+	if len(e.others) > 0 {
+		out.Note("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", some(e.others))
+	}
+	if len(e.rates) > 0 {
+		out.Note("Rate-based rules before it: %s. AWS WAF does not count here what these have refused; this rule counts all that it matches.", some(e.rates))
+	}
+}
+
+// some names the first of a list.
+func some(names []string) string {
+	if more := len(names) - mostBefore; more > 0 {
+		names = append(names[:mostBefore:mostBefore], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // statementOf returns the statement of a rule, which may be a statement alone.
@@ -188,7 +208,7 @@ const mostBefore = 8
 var windows = []uint32{60, 120, 300, 600}
 
 // rateRule imports one rule.
-func (im *importer) rateRule(r *rule, s *jsontree.Value, before []string) {
+func (im *importer) rateRule(r *rule, s *jsontree.Value, before earlier) {
 	out := &migrate.Draft{Called: r.called}
 	limit, ok := s.Field("Limit").Whole(1<<31 - 1)
 	if !ok {
@@ -206,12 +226,7 @@ func (im *importer) rateRule(r *rule, s *jsontree.Value, before []string) {
 	im.key(out, s)
 	im.scope(out, s)
 	action(out, r.value)
-	if more := len(before) - mostBefore; more > 0 {
-		before = append(before[:mostBefore:mostBefore], fmt.Sprintf("and %d more", more))
-	}
-	if len(before) > 0 {
-		out.Note("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", strings.Join(before, ", "))
-	}
+	before.note(out)
 	r.value.Skip("Name", "Priority", "VisibilityConfig")
 	if len(r.value.Field("RuleLabels").Items()) > 0 {
 		r.value.Skip("RuleLabels")

@@ -15,7 +15,10 @@ import (
 
 func auto(data []byte) (*migrate.Report, error) { return awswaf.Import(data, awswaf.Auto) }
 
-func TestExamples(t *testing.T) { migratetest.Examples(t, "testdata/*.json", auto) }
+func TestExamples(t *testing.T) {
+	migratetest.Examples(t, "testdata/*.json", auto)
+	migratetest.Examples(t, "testdata/*.tf", auto)
+}
 
 // Whatever is changed below Statement changes the result, or has the rule refused. The
 // order of a single transformation changes nothing.
@@ -43,6 +46,10 @@ func TestHostile(t *testing.T) {
 		"huge":           {"[" + strings.Repeat("1,", 1_000_000) + "1]", "export less"},
 		"large":          {strings.Repeat(" ", 5<<20), "larger"},
 		"Terraform":      {`resource "aws_wafv2_web_acl" "x" {}`, "Terraform"},
+		"its JSON":       {`{"resource": {"aws_wafv2_web_acl": {}}}`, "Terraform"},
+		"a plan":         {`{"format_version": "1.2", "planned_values": {"root_module": {"resources": [{"type": "aws_wafv2_web_acl"}]}}}`, "Terraform"},
+		"a resource":     {`{"SampleWebACL": {"Type": "AWS::WAFv2::WebACL", "Properties": {"Rules": []}}}`, "CloudFormation"},
+		"classic":        {`{"Rule": {"RuleId": "x", "RateKey": "IP", "RateLimit": 2000, "MatchPredicates": []}}`, "Classic"},
 		"CloudFormation": {"AWSTemplateFormatVersion: 2010-09-09\nResources: {}", "CloudFormation"},
 	} {
 		if _, err := auto([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 300 {

@@ -2,6 +2,7 @@
 package cloudflare
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,11 +20,10 @@ const fix = "import the answer of GET /zones/ZONE/rulesets/phases/http_ratelimit
 
 // Import reads the answer of the API with a ruleset, a ruleset, a list of rules or a rule.
 func Import(data []byte) (*migrate.Report, error) {
-	root, err := jsontree.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, fix)
+	list, err := rulesOf(data)
+	if err != nil && bytes.Contains(data, []byte("cloudflare_")) {
+		err = errors.New("is Terraform, which is not read: " + fix)
 	}
-	list, err := find(root)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,19 @@ func Import(data []byte) (*migrate.Report, error) {
 // notes are what differs for all rules.
 var notes = []string{
 	"Cloudflare counts in each data center by itself; edgeguard counts over all nodes of a fleet, so the same number is stricter here.",
+	"Cloudflare ends at the first rule that refuses a request, and later rules do not count it; here each rule counts all that it matches.",
 	"Paths are compared in normal form: //login, /%6Cogin and /a/../login count as /login. Hosts are compared without their port, and methods and hosts in any case.",
 	"IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out.",
 	"Behind Cloudflare the clients' addresses are in a header: set `trusted_proxies` to Cloudflare's networks, or have your proxy do it.",
 	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
+}
+
+func rulesOf(data []byte) ([]*jsontree.Value, error) {
+	root, err := jsontree.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, fix)
+	}
+	return find(root)
 }
 
 // find returns the rules of a file.

@@ -17,6 +17,7 @@ import (
 
 func TestExamples(t *testing.T) {
 	migratetest.Examples(t, "testdata/*.json", cloudflare.Import)
+	migratetest.Examples(t, "testdata/*.tf", cloudflare.Import)
 }
 
 // Whatever is changed in a rule changes the result, or has the rule refused. What is named
@@ -62,6 +63,11 @@ func TestRefusedExpressions(t *testing.T) {
 		`lower(http.host) eq "A"`:                "lower()",
 		`upper(http.host) eq "A"`:                "not a field",
 		`http.response.code eq "404"`:            "status",
+		`http.response.code eq 0404`:             "cannot be compared", // to the base of eight there
+		`http.response.code ge 0404`:             "number alone",
+		`http.response.code in {0100..0200}`:     "not a status",
+		`lower(http.user_agent) contains "ü"`:    "beyond ASCII",
+		`http.user_agent contains "ü"`:           "",
 		`http.response.code in {599..500}`:       "no status",
 		`http.response.code lt 100`:              "no status",
 		`http.request.headers["a"][0] eq "b"`:    "header",
@@ -90,10 +96,12 @@ func TestRefusedExpressions(t *testing.T) {
 
 func TestHostile(t *testing.T) {
 	for what, c := range map[string]struct{ data, says string }{
-		"no JSON": {"resource \"cloudflare_ruleset\" {}", "line 1"},
-		"another": {`{"a": 1}`, "has no result"},
-		"failed":  {`{"success": false, "errors": [], "result": null}`, "error of the API"},
-		"many":    {`{"rules": [` + strings.Repeat("{},", 600) + `{}]}`, "at most 500"},
+		"no JSON":   {"rules: []", "line 1"},
+		"Terraform": {"resource \"cloudflare_ruleset\" \"x\" {}", "is Terraform"},
+		"its JSON":  {`{"resource": {"cloudflare_ruleset": {}}}`, "is Terraform"},
+		"another":   {`{"a": 1}`, "has no result"},
+		"failed":    {`{"success": false, "errors": [], "result": null}`, "error of the API"},
+		"many":      {`{"rules": [` + strings.Repeat("{},", 600) + `{}]}`, "at most 500"},
 	} {
 		if _, err := cloudflare.Import([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)

@@ -242,8 +242,8 @@ func (p *parser) function() (*condition.Node, error) {
 func (p *parser) value(f field, op condition.Op) (*condition.Node, error) {
 	t := p.take()
 	if f.name == condition.Status {
-		code, err := strconv.Atoi(t.text)
-		if t.kind != 'w' || err != nil || op != condition.Equals {
+		code, ok := number(t)
+		if !ok || op != condition.Equals {
 			return nil, p.refuse(t, "cannot be compared with a status in this way")
 		}
 		return p.said(t)(condition.Code(code, code))
@@ -289,8 +289,8 @@ func (p *parser) said(t token) func(*condition.Node, error) (*condition.Node, er
 // order compares a status with a number.
 func (p *parser) order(f field, operator token) (*condition.Node, error) {
 	t := p.take()
-	code, err := strconv.Atoi(t.text)
-	if f.name != condition.Status || t.kind != 'w' || err != nil || code < 0 || code > 9999 {
+	code, ok := number(t)
+	if f.name != condition.Status || !ok {
 		return nil, p.refuse(operator, "can compare a status with a number alone")
 	}
 	low, high := 0, 9999
@@ -305,6 +305,13 @@ func (p *parser) order(f field, operator token) (*condition.Node, error) {
 		low = code
 	}
 	return p.said(t)(condition.Code(low, high))
+}
+
+// number returns what a word says, if it is a decimal number of a few digits. With a zero
+// before it, it would be one to the base of eight.
+func number(t token) (int, bool) {
+	n, err := strconv.ParseUint(t.text, 10, 16)
+	return int(n), err == nil && t.kind == 'w' && n <= 9999 && t.text == strconv.FormatUint(n, 10)
 }
 
 // list reads a set of values in braces.
@@ -336,9 +343,9 @@ func (p *parser) member(f field) (*condition.Node, error) {
 	if p.is("..") {
 		last = p.take()
 	}
-	low, err := strconv.Atoi(first.text)
-	high, err2 := strconv.Atoi(last.text)
-	if err != nil || err2 != nil || first.kind != 'w' || last.kind != 'w' {
+	low, ok := number(first)
+	high, ok2 := number(last)
+	if !ok || !ok2 {
 		return nil, p.refuse(first, "is not a status")
 	}
 	return p.said(first)(condition.Code(low, high))

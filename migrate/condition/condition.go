@@ -122,6 +122,9 @@ func Text(field Field, op Op, text string, fold bool) (*Node, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
+	if op == Matches && strings.IndexFunc(text, beyondASCII) >= 0 {
+		return nil, errors.New("the regular expression has characters beyond ASCII: edgeguard compares characters, and other programs bytes")
+	}
 	if op == Matches {
 		return n, nil // what it compiles to is checked with the rule
 	}
@@ -201,11 +204,16 @@ func (n *Node) normal() error {
 		}
 		n.text, n.fold = strings.ToUpper(n.text), false
 	}
+	if n.fold && strings.IndexFunc(n.text, beyondASCII) >= 0 {
+		return errors.New("it has letters beyond ASCII: edgeguard compares these in any case, too, and other programs do not")
+	}
 	if n.fold {
 		n.text = strings.ToLower(n.text)
 	}
 	return nil
 }
+
+func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // probe refuses what a rule refuses.
 func (n *Node) probe() error {

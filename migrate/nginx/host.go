@@ -142,6 +142,8 @@ func (im *importer) doubts(p *place) []string {
 	}
 	if p.location == nil {
 		all = moving(p.server)
+	} else {
+		all = im.arrivals(p)
 	}
 	if len(im.servers) > 1 && len(im.names[p.server]) > 0 {
 		isDefault := p.server == im.servers[0]

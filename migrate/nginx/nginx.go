@@ -34,6 +34,7 @@ func Import(data []byte) (*migrate.Report, error) {
 	im := &importer{
 		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.Find("server"),
 		names: map[*nginxconf.Node][]string{}, owners: map[string][]*nginxconf.Node{}, known: map[*nginxconf.Node]known{}, zones: map[string]*zone{}, made: map[string]string{},
+		seen: map[*nginxconf.Node]bool{},
 	}
 	if locations := http.Find("location"); len(im.servers) == 0 && len(locations) > 0 {
 		im.servers = []*nginxconf.Node{{Words: []string{"server"}, Line: locations[0].Line, File: locations[0].File, Block: true, Inner: locations}}
@@ -41,7 +42,7 @@ func Import(data []byte) (*migrate.Report, error) {
 	if err := im.bounds(); err != nil {
 		return nil, err
 	}
-	im.collect()
+	im.collect(root)
 	if im.uses == 0 && len(im.zones) == 0 && len(missing) == 0 {
 		return nil, errors.New("has no limit_req, so there is nothing to import. `nginx -T` prints a configuration with all of its files")
 	}
@@ -49,7 +50,7 @@ func Import(data []byte) (*migrate.Report, error) {
 		return nil, fmt.Errorf("has %d limit_req, and at most %d are read", im.uses, migrate.MaxRules)
 	}
 	im.places()
-	im.leave(missing)
+	im.leave(root, missing)
 	return im.report, nil
 }
 
@@ -73,6 +74,7 @@ type importer struct {
 	known   map[*nginxconf.Node]known // what blocks are for, as far as it was asked for
 	made    map[string]string         // what makes a variable: "map at line 3"
 	uses    int                       // how many limit_req there are
+	seen    map[*nginxconf.Node]bool  // the limit_req that became a rule, or were refused
 }
 
 // known is a condition that was made once, or why it cannot be said.
@@ -131,7 +133,7 @@ type zone struct {
 }
 
 // collect finds the zones, and what makes variables.
-func (im *importer) collect() {
+func (im *importer) collect(root *nginxconf.Node) {
 	for _, n := range im.http.Find("limit_req_zone") {
 		z := readZone(n)
 		if name := z.name(); name != "" {
@@ -145,11 +147,14 @@ func (im *importer) collect() {
 			variable = n.Words[len(n.Words)-1]
 		case "set":
 			variable = n.Word(1)
-		case "limit_req":
-			im.uses++
 		}
 		if variable != "" {
 			im.made[strings.TrimPrefix(variable, "$")] = n.Word(0) + " at " + n.At()
+		}
+	})
+	root.All(func(n *nginxconf.Node) {
+		if n.Word(0) == "limit_req" {
+			im.uses++
 		}
 	})
 }
@@ -199,6 +204,7 @@ func (z *zone) name() string {
 
 // rule makes a rule of one limit_req.
 func (im *importer) rule(n *nginxconf.Node, p *place) {
+	im.seen[n] = true
 	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.Words, " "), n.At())}
 	name, burst := "", uint64(0)
 	for _, word := range n.Words[1:] {
@@ -257,6 +263,9 @@ func (im *importer) where(out *migrate.Draft, p *place) {
 		return
 	}
 	out.Note("%s", p.says())
+	if strings.Contains(out.Spec.When, " matches ") {
+		out.Note("Regular expressions are RE2's here, of characters. nginx has PCRE's, of bytes, where $ also matches before a line break at the end.")
+	}
 	doubts := im.doubts(p)
 	if more := len(doubts) - mostDoubts; more > 0 {
 		doubts = append(doubts[:mostDoubts:mostDoubts], fmt.Sprintf("WARNING: %d more places like these.", more))
@@ -305,7 +314,7 @@ func (im *importer) key(out *migrate.Draft, z *zone) {
 }
 
 // leave names what is not imported.
-func (im *importer) leave(missing []*nginxconf.Node) {
+func (im *importer) leave(root *nginxconf.Node, missing []*nginxconf.Node) {
 	for _, n := range missing {
 		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.Words, " "), n.At())
 	}
@@ -315,9 +324,12 @@ func (im *importer) leave(missing []*nginxconf.Node) {
 			z.used = true
 		}
 	}
-	im.http.All(func(n *nginxconf.Node) {
-		if n.Word(0) == "limit_conn" {
+	root.All(func(n *nginxconf.Node) {
+		switch {
+		case n.Word(0) == "limit_conn":
 			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.Words, " "), n.At())
+		case n.Word(0) == "limit_req" && !im.seen[n]:
+			im.report.Leave("%s at %s: it is in no server of the block http, where nginx would not read it", strings.Join(n.Words, " "), n.At())
 		}
 	})
 }

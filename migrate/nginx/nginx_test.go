@@ -42,6 +42,7 @@ func TestHostile(t *testing.T) {
 		"two http":      {"http {} http {}", "more than one"},
 		"endless":       {dump("/n/a", "include a;"), "includes"},
 		"endless tree":  {dump("/n/a", "include *; include *;", "/n/b", "include *; include *;"), "includes"},
+		"left out":      {zone + "server { ... limit_req zone=a; }", "take it out of a copy"},
 		"before a file": {"user x;\n" + dump("/n/a", zone), "before the first file"},
 	} {
 		if _, err := nginx.Import([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 300 {
@@ -60,6 +61,9 @@ func TestHostile(t *testing.T) {
 		"mark":           {"\ufeff" + zone + "limit_req zone=a;", "name: a"},
 		"carriage":       {strings.ReplaceAll(zone, "\n", "\r\n") + "limit_req zone=a;\r\n", "name: a"},
 		"if":             {zone + "server { location / { if ($a) { limit_req zone=a; } } }", "inside of another"},
+		"outside":        {"http { " + zone + " } server { limit_req zone=a; }", "NOT IMPORTED: limit_req zone=a at line 2: it is in no server"},
+		"beside":         {"http { " + zone + " server { } location / { limit_req zone=a; } }", "it is in no server"},
+		"bytes":          {zone + "server { location ~ ^/ü { limit_req zone=a; } }", "beyond ASCII"},
 		"no argument":    {zone + "server { location { limit_req zone=a; } map; geo; server_name; include; }", "NOT IMPORTED"},
 	} {
 		report, err := nginx.Import([]byte(c.data))
