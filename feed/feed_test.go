@@ -135,6 +135,79 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A list is judged by the addresses that it names, too: some entries can name more than
+// all others.
+func TestJudgeReach(t *testing.T) {
+	few := func(n, bits int, more ...string) *List {
+		list := prefixes(more...)
+		for i := range n {
+			list = append(list, netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(20 + i>>8), byte(i), 0, 0}), bits))
+		}
+		return NewList(list)
+	}
+	for name, one := range map[string]struct {
+		good, next *List
+		want       string
+	}{
+		"all of IPv4, first":           {nil, few(65_536, 16), "a quarter"},
+		"a quarter, first":             {nil, few(16_384, 16), ""},
+		"and one more":                 {nil, few(16_385, 16), "a quarter"},
+		"one more than was confirmed":  {few(20_000, 16), few(20_001, 16), ""},
+		"all of IPv6":                  {nil, NewList(prefixes("2000::/4", "3000::/4")), "a quarter"},
+		"networks among addresses":     {few(1000, 32), few(1000, 32, "23.0.0.0/12", "23.16.0.0/16"), "has moved by more than half: of 1,000 addresses of IPv4 that it names, 0 are gone and 1,114,095 are new"},
+		"few of them":                  {few(1000, 32), few(1000, 32, "23.0.0.0/12"), ""},
+		"let go":                       {few(100, 24, "23.0.0.0/8"), few(100, 24), "addresses of IPv4 that it names"},
+		"in others by the same length": {few(100, 24, "23.0.0.0/12", "30.0.0.0/12"), few(100, 24, "24.0.0.0/12", "31.0.0.0/12"), "addresses of IPv4 that it names"},
+		"written otherwise":            {few(100, 24, "23.0.0.0/9", "23.128.0.0/9"), few(100, 24, "23.0.0.0/8"), ""},
+		"networks of IPv6":             {few(100, 32, "2a00::/64"), few(100, 32, "2a00::/64", "2a01::/27"), "137,438,953,472 are new"},
+	} {
+		got := Judge(one.good, one.next, 100_000)
+		if one.want == "" && got != "" || !strings.Contains(got, one.want) {
+			t.Errorf("%s: %q, want %q", name, got, one.want)
+		}
+	}
+}
+
+// What lists cover together against a set of addresses.
+func TestReachAgainstSet(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 52))
+	for range 500 {
+		covered := map[netip.Addr]bool{}
+		draw := func() (some []netip.Prefix) {
+			for range r.IntN(12) {
+				p := netip.PrefixFrom(netip.AddrFrom4([4]byte{5, 6, 7, byte(r.IntN(64))}), 26+r.IntN(7)).Masked()
+				if r.IntN(2) == 0 {
+					p = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x2a, 7: byte(r.IntN(64)), 15: byte(r.IntN(3))}), 58+r.IntN(7)).Masked()
+					if r.IntN(3) == 0 {
+						p = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x2a, 7: byte(r.IntN(64)), 15: byte(r.IntN(3))}), 128)
+					}
+				}
+				some = append(some, p)
+				for i := range 64 {
+					for _, a := range []netip.Addr{netip.AddrFrom4([4]byte{5, 6, 7, byte(i)}), netip.AddrFrom16([16]byte{0x2a, 7: byte(i)})} {
+						if p.Contains(a) || p.Bits() > 64 && netip.PrefixFrom(p.Addr(), 64).Contains(a) {
+							covered[a] = true
+						}
+					}
+				}
+			}
+			return some
+		}
+		a, b := draw(), draw()
+		var want reach
+		for addr := range covered {
+			if addr.Is4() {
+				want.v4++
+			} else {
+				want.v6++
+			}
+		}
+		if got := reachOf(NewList(slices.Clone(a)), NewList(slices.Clone(b))); got != want {
+			t.Fatalf("%v and %v: %+v, want %+v", a, b, got, want)
+		}
+	}
+}
+
 // Lists against a map of their prefixes.
 func TestListAgainstMap(t *testing.T) {
 	seed := rand.Uint64()

@@ -7,14 +7,16 @@ import (
 )
 
 // special are the special-purpose ranges of the registries of IANA, and multicast. No
-// client on the internet has such an address, but hosts of one's own network do. All
-// of IPv6 outside of 2000::/3 is added by [Special].
+// client on the internet has such an address, but hosts of one's own network do. So does
+// 168.63.129.16: it is Azure's on each of its hosts, for health probes and more. All of
+// IPv6 outside of 2000::/3 is added by [Special].
 var special = parseAll(`
 	0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12
 	192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24
 	192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24
 	224.0.0.0/4 240.0.0.0/4
-	2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20`)
+	2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20
+	168.63.129.16/32`)
 
 // unicast is the part of IPv6 from which addresses on the internet are given out.
 var unicast = netip.MustParsePrefix("2000::/3")

@@ -21,6 +21,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -333,9 +334,16 @@ func (f *Fetcher) control(_ context.Context, _, address string, _ syscall.RawCon
 	return f.admits(at.Addr().Unmap().WithZone(""))
 }
 
-// metadata are addresses at which clouds tell their machines secrets; the one of IPv4 is
-// link-local.
-var metadata = netip.MustParseAddr("fd00:ec2::254")
+// metadata are addresses in private space at which clouds tell their machines secrets: of
+// AWS, Google, Alibaba and Scaleway. That of IPv4 is link-local with the others.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
+	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("fd00:42::42/128"),
+}
+
+func isMetadata(addr netip.Addr) bool {
+	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
 
 // admits reports why a connection to an address is not made, nil if it is.
 func (f *Fetcher) admits(addr netip.Addr) error {
@@ -350,8 +358,11 @@ func (f *Fetcher) admits(addr netip.Addr) error {
 		}
 	case !feed.Special(addr):
 		return nil
-	case f.settings.Private && addr != metadata && (addr.IsPrivate() || addr.IsLoopback() || shared.Contains(addr)):
+	case f.settings.Private && !isMetadata(addr) && (addr.IsPrivate() || addr.IsLoopback() || shared.Contains(addr)):
 		return nil
+	}
+	if f.settings.Private {
+		return fmt.Errorf("%.80s leads to %s, which no list in your own network has", host, addr)
 	}
 	return fmt.Errorf("%.80s leads to %s, which is not an address on the internet: set private: true if this list is in your own network", host, addr)
 }

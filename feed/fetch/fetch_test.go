@@ -253,7 +253,7 @@ func TestAdmits(t *testing.T) {
 		no, yes string
 	}{
 		{"https://lists.example.org/", false, "127.0.0.1 10.0.0.1 169.254.169.254 100.100.100.200 ::1 fd00::1 fe80::1 fd00:ec2::254 64:ff9b::7f00:1 2002:7f00:1::1 224.0.0.1 0.0.0.0", "8.8.8.8 2a02:6b8::1"},
-		{"https://lists.example.org/", true, "169.254.169.254 fe80::1 fd00:ec2::254 64:ff9b::7f00:1 2002:7f00:1::1 224.0.0.1 0.0.0.0", "8.8.8.8 10.0.0.1 127.0.0.1 100.64.0.1 fd00::1"},
+		{"https://lists.example.org/", true, "169.254.169.254 fe80::1 fd00:ec2::254 fd00:ec2::253 fd20:ce::254 fd00:42::42 100.100.100.200 168.63.129.16 192.0.0.192 64:ff9b::7f00:1 2002:7f00:1::1 224.0.0.1 0.0.0.0", "8.8.8.8 10.0.0.1 127.0.0.1 100.64.0.1 fd00::1"},
 		{"https://10.0.0.1/", false, "10.0.0.2 127.0.0.1", "10.0.0.1 ::ffff:10.0.0.1"},
 		{"https://[fd00::1]:8443/", false, "fd00::2", "fd00::1"},
 		{"http://127.0.0.1/", false, "127.0.0.2.x 8.8.8.8", "127.0.0.1"},
@@ -272,6 +272,23 @@ func TestAdmits(t *testing.T) {
 			if err := f.control(t.Context(), "tcp", netip.AddrPortFrom(netip.MustParseAddr(text), 443).String(), nil); err != nil {
 				t.Errorf("%s: %v", one.url, err)
 			}
+		}
+	}
+}
+
+// What a server repeats of the secrets that it was sent is not shown.
+func TestHide(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "header")
+	if err := os.WriteFile(file, []byte("Authorization: Bearer 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &Settings{URL: "https://lists.example.org/a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1", HeaderFile: file}
+	for text, want := range map[string]string{
+		"unknown token 0123456789abcdef": "unknown token …", "no Bearer 0123456789abcdef here": "no … here",
+		"GET /a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1": "GET /…", "user f00dfeed42": "user …", "key sekret/data": "key …", "5.6.7.8 # Bearer": "5.6.7.8 # Bearer",
+	} {
+		if got, found := s.Hide([]byte(text)); string(got) != want || found != (text != want) {
+			t.Errorf("%q: %q, %t; want %q", text, got, found, want)
 		}
 	}
 }

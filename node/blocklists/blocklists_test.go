@@ -1,6 +1,7 @@
 package blocklists
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,14 @@ type rig struct {
 	marks  []fetch.Marks
 	forgot int
 	told   []string
+	// fetched is what came of each time that it was asked.
+	fetched []fetched
+}
+
+type fetched struct {
+	at        time.Time
+	text      string
+	err, same bool
 }
 
 func newRig(t *testing.T) *rig {
@@ -69,6 +78,7 @@ func (r *rig) get(_ context.Context, had fetch.Marks) (fetch.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked, r.marks = append(r.asked, time.Now()), append(r.marks, had)
+	r.fetched = append(r.fetched, fetched{at: time.Now(), text: r.text, err: r.err != nil})
 	if r.err != nil {
 		return fetch.Answer{}, r.err
 	}
@@ -77,12 +87,18 @@ func (r *rig) get(_ context.Context, had fetch.Marks) (fetch.Answer, error) {
 		m.ETag = fmt.Sprintf("%q", r.text)
 	}
 	if had.ETag != "" && had == m {
+		r.fetched[len(r.fetched)-1].same = true
 		return fetch.Answer{Same: true, Marks: had}, nil
 	}
 	return fetch.Answer{Data: []byte(r.text), Marks: m}, nil
 }
 
 func (r *rig) forget() { r.forgot++ }
+
+func (r *rig) hide(text []byte) ([]byte, bool) {
+	hidden := bytes.ReplaceAll(text, []byte("s3cret"), []byte("…"))
+	return hidden, !bytes.Equal(hidden, text)
+}
 
 // play sets what the source answers from now on.
 func (r *rig) play(text string, err error) {
@@ -242,6 +258,20 @@ func TestFails(t *testing.T) {
 }
 
 // A first failure is an alarm where nothing is in force.
+// A server that names the secret that it refuses has it in no alarm and on no page.
+func TestSecretIsHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.play("forbidden: the key s3cret is unknown\n", nil)
+		defer r.start()()
+		r.until(1)
+		told := strings.Join(r.told, "\n") + r.services.Feeds()[0].Error
+		if !strings.Contains(told, "forbidden: the key … is unknown") || strings.Contains(told, "s3cret") {
+			t.Error(told)
+		}
+	})
+}
+
 func TestFailsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

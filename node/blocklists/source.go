@@ -17,6 +17,8 @@ type source interface {
 	get(ctx context.Context, had fetch.Marks) (fetch.Answer, error)
 	// forget has the list returned again even if it is the same.
 	forget()
+	// hide returns an answer without the secrets of the source, and whether it had any.
+	hide(text []byte) ([]byte, bool)
 }
 
 // sourceOf opens nothing.
@@ -39,10 +41,13 @@ func (s *server) get(ctx context.Context, had fetch.Marks) (fetch.Answer, error)
 
 func (s *server) forget() {}
 
+func (s *server) hide(text []byte) ([]byte, bool) { return s.settings.Hide(text) }
+
 type file struct{ fetch.File }
 
 func (f *file) get(context.Context, fetch.Marks) (fetch.Answer, error) { return f.Read() }
 func (f *file) forget()                                                { f.Forget() }
+func (f *file) hide(text []byte) ([]byte, bool)                        { return text, false }
 
 // identity names where a list comes from, and shows nothing of a secret in a URL.
 func identity(s section.Source) string {

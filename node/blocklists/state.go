@@ -1,6 +1,7 @@
 package blocklists
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (s *Subscription) look(ctx context.Context) bool {
 	}
 	var read *feed.Reading
 	if err == nil && !answer.Same {
-		read, err = feed.Read(answer.Data, s.config.Wide)
+		read, err = s.read(answer.Data)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,6 +147,29 @@ func (s *Subscription) look(ctx context.Context) bool {
 	}
 	s.judge(now, read, answer.Marks)
 	return true
+}
+
+// read reads a list. What it shows of lines that cannot be read has no secret: a server may
+// name the token that it refuses.
+func (s *Subscription) read(data []byte) (*feed.Reading, error) {
+	r, err := feed.Read(data, s.config.Wide)
+	if err == nil && r.Unreadable == 0 {
+		return r, nil
+	}
+	hidden, found := s.from.hide(data)
+	if !found {
+		return r, err
+	}
+	shown, shownErr := feed.Read(hidden, s.config.Wide)
+	switch {
+	case err == nil && shownErr == nil:
+		r.Bad, r.BadLine = shown.Bad, shown.BadLine
+	case err == nil:
+		r.Bad = "…"
+	default:
+		err = cmp.Or(shownErr, errors.New("is not a list"))
+	}
+	return r, err
 }
 
 // marks returns what the server called the list that is in force, if it would be read

@@ -1,0 +1,39 @@
+package fetch
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+)
+
+// leastSecret is the shortest part of a URL or header that is taken for a secret.
+const leastSecret = 8
+
+// Hide returns an answer's text without what the URL and the header file have of secrets,
+// and whether it had any: servers say whose token they refuse, and that is logged.
+func (s *Settings) Hide(text []byte) (_ []byte, found bool) {
+	for _, secret := range s.secrets() {
+		if len(secret) >= leastSecret && bytes.Contains(text, []byte(secret)) {
+			text, found = bytes.ReplaceAll(text, []byte(secret), []byte("…")), true
+		}
+	}
+	return text, found
+}
+
+// secrets returns what may be one, the longest forms first.
+func (s *Settings) secrets() (all []string) {
+	if s.HeaderFile != "" {
+		if _, value, err := readHeader(s.HeaderFile); err == nil {
+			all = append(append(all, value), strings.Fields(value)...)
+		}
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return all
+	}
+	all = append(all, strings.Trim(u.RequestURI(), "/"))
+	for _, values := range u.Query() {
+		all = append(all, values...)
+	}
+	return append(all, strings.Split(u.Path, "/")...)
+}
