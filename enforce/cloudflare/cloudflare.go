@@ -220,10 +220,10 @@ func (l *List) change(ctx context.Context, begin func() (operation string, err e
 		case state.Status == "completed":
 			return nil
 		case state.Status == "failed":
-			return fmt.Errorf("Cloudflare could not change the list: %s: compare most with what the account's plan allows", cloud.Text(state.Error))
+			return fmt.Errorf("the list could not be changed by Cloudflare: %s: compare most with what the account's plan allows", cloud.Text(state.Error))
 		}
 	}
-	return fmt.Errorf("Cloudflare has not changed the list within %v: it is looked at again", patience)
+	return fmt.Errorf("the list was not changed by Cloudflare within %v: it is looked at again", patience)
 }
 
 // repeat makes a call again that Cloudflare answered with "later": another change of the

@@ -238,7 +238,7 @@ func TestRefused(t *testing.T) {
 	try("Account Filter Lists: Edit")
 	write(cloudtest.Token)
 	c.FailNext("list limit exceeded\x1b[2J")
-	try("could not change the list: list limit exceeded?[2J: compare most")
+	try("could not be changed by Cloudflare: list limit exceeded?[2J: compare most")
 	c.Busy(2)
 	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err != nil {
 		t.Errorf("another's change: %v", err)

@@ -221,7 +221,9 @@ func TestLastGoodStays(t *testing.T) {
 	}{
 		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints into /"},
 		{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "unexpected '<'; the 300 decisions that are held stay"},
-		{func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 302) }, "where the key must not go"},
+		{func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
+		}, "where the key must not go"},
 		{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list(300)[:9000]) }, "it ends in the middle"},
 	} {
 		l.does(row.does)

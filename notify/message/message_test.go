@@ -163,7 +163,6 @@ func walk(t *testing.T, value any) {
 // told to find out what is due.
 type naive struct {
 	blocks             []edgeguard.Block
-	began              time.Time
 	blocksAt, alarmsAt time.Time
 	told               []string
 }
