@@ -30,7 +30,8 @@ type pulls struct {
 
 // account is what the bouncers of one key did. It is safe for concurrent use.
 type account struct {
-	turns chan struct{}
+	turns chan struct{} // holds one for each stream that is written
+	open  chan struct{} // holds one for each request
 
 	mu     sync.Mutex // guards all below
 	spare  float64
@@ -70,7 +71,7 @@ func (p *pulls) account(name string, now time.Time) *account {
 	defer p.mu.Unlock()
 	a := p.all[name]
 	if a == nil {
-		a = &account{spare: mostSpare, filled: now, marks: make(map[netip.Addr]*mark), turns: make(chan struct{}, mostTurnsOfKey)}
+		a = &account{spare: mostSpare, filled: now, marks: make(map[netip.Addr]*mark), turns: make(chan struct{}, mostTurnsOfKey), open: make(chan struct{}, mostOpen)}
 		p.all[name] = a
 	}
 	return a

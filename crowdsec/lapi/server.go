@@ -26,6 +26,9 @@ const (
 	mostTurns, mostTurnsOfKey = 16, 4
 	// waitForTurn is how long a question waits for that.
 	waitForTurn = 10 * time.Second
+	// mostOpen is how many requests of one key are answered or wait: one of each address
+	// that is known. Each has a connection, and one key must not have them all.
+	mostOpen = mostMarks
 )
 
 // Config is what a server uses.
@@ -63,12 +66,14 @@ type asker struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if r.URL.Path == "/health" {
+		unread(w, r)
 		answer(w, http.StatusOK, map[string]string{"status": "up"})
 		return
 	}
 	key, ok := s.Keys.Find(r.Header.Get("X-Api-Key"))
 	if !ok {
 		s.refused.Add(1)
+		unread(w, r)
 		fail(w, http.StatusForbidden, "access forbidden")
 		return
 	}
@@ -78,10 +83,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		by.addr = from.Addr().Unmap()
 	}
 	if !by.pay(s.Now(), costOfRequest) {
-		s.tooMuch(w, &by)
+		s.tooMuch(w, r, &by)
+		return
+	}
+	select {
+	case by.open <- struct{}{}:
+	default:
+		s.tooMuch(w, r, &by)
+		return
+	}
+	defer func() { <-by.open }()
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, mostReport)); err != nil {
+		fail(w, http.StatusRequestEntityTooLarge, "the metrics are too long, or were cut off")
 		return
 	}
 	s.route(w, r, &by)
+}
+
+// unread has nobody wait for the body of a request that is refused. net/http reads it
+// before it answers, and meanwhile the connection is one that is being answered, which
+// makes room for no other: whoever announced bodies and sent none would have them all.
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	}
 }
 
 // route answers who has a key.
@@ -95,7 +120,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, by *asker) {
 	case r.Method == http.MethodHead: // as CrowdSec, it asks for nothing
 		w.WriteHeader(http.StatusOK)
 	case method == http.MethodPost:
-		s.report(w, r, by)
+		by.reported() // its figures were read and are of no use here
+		w.WriteHeader(http.StatusCreated)
 	case len(r.URL.RawQuery) > mostQuery:
 		fail(w, http.StatusRequestURITooLong, "the query is too long")
 	case r.URL.Path == "/v1/decisions":
@@ -105,19 +131,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, by *asker) {
 	}
 }
 
-// report takes a bouncer's figures, and counts that it did.
-func (s *Server) report(w http.ResponseWriter, r *http.Request, by *asker) {
-	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, mostReport)); err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, "the metrics are too long, or were cut off")
-		return
-	}
-	by.reported()
-	w.WriteHeader(http.StatusCreated)
-}
-
 // tooMuch refuses who asks for more than his share.
-func (s *Server) tooMuch(w http.ResponseWriter, by *asker) {
+func (s *Server) tooMuch(w http.ResponseWriter, r *http.Request, by *asker) {
 	by.limit()
+	unread(w, r)
 	w.Header().Set("Retry-After", "10")
 	fail(w, http.StatusTooManyRequests, "this key asks for too much: ask again in some seconds")
 }

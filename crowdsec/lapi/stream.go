@@ -28,7 +28,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, by *asker) {
 		return
 	}
 	if !by.pay(s.Now(), costOfStream) {
-		s.tooMuch(w, by)
+		s.tooMuch(w, r, by)
 		return
 	}
 	leave, ok := s.turn(r.Context(), by)
@@ -99,7 +99,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, by *asker) {
 		f.inside = p
 	}
 	if !by.pay(now, costOfStream) {
-		s.tooMuch(w, by)
+		s.tooMuch(w, r, by)
 		return
 	}
 	leave, ok := s.turn(r.Context(), by)
