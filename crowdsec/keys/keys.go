@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -81,23 +80,10 @@ type file struct {
 }
 
 func (k *Keys) read() error {
-	place, err := safepath.Open(k.path)
+	text, err := safepath.ReadOwn(k.path, mostBytes+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }()
-	f, err := place.OpenOwn()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
 	if err != nil {
 		return err
 	}
@@ -169,23 +155,11 @@ func (k *Keys) write(all []Key) error {
 	if err != nil {
 		return err
 	}
-	place, err := safepath.Open(k.path)
-	if err != nil {
+	if err := atomicfile.Replace(k.path, append(text, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
 		return err
 	}
-	defer func() { _ = place.Close() }()
-	draft, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o600})
-	if err != nil {
-		return err
-	}
-	defer draft.Discard()
-	if _, err := draft.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	if _, err = draft.Commit(); err == nil {
-		k.all = all
-	}
-	return err
+	k.all = all
+	return nil
 }
 
 // All returns the keys, by name.

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 
 	"edgeguard/internal/atomicfile"
@@ -22,21 +21,7 @@ type Mark struct{ Path string }
 
 // Set writes the mark, on the disk when it returns.
 func (m Mark) Set(why string) error {
-	place, err := safepath.Open(m.Path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }()
-	draft, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o644})
-	if err != nil {
-		return err
-	}
-	defer draft.Discard()
-	if _, err := io.WriteString(draft, why); err != nil {
-		return err
-	}
-	_, err = draft.Commit()
-	return err
+	return atomicfile.Replace(m.Path, []byte(why), atomicfile.Options{Mode: 0o644})
 }
 
 // Remove removes the mark, on the disk when it returns.
@@ -54,19 +39,9 @@ func (m Mark) Remove() error {
 
 // Read reports whether the list is paused, and why. A mark that cannot be read is one.
 func (m Mark) Read() (why string, paused bool) {
-	place, err := safepath.Open(m.Path)
+	text, err := safepath.ReadOwn(m.Path, mostMark)
 	if err != nil {
 		return err.Error(), !errors.Is(err, fs.ErrNotExist)
-	}
-	defer func() { _ = place.Close() }()
-	f, err := place.OpenOwn()
-	if err != nil {
-		return err.Error(), !errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostMark))
-	if err != nil {
-		return err.Error(), true
 	}
 	return string(text), true
 }

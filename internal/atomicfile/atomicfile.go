@@ -91,6 +91,26 @@ func isLeft(name, of string) bool {
 	return middle[0] == '.' && err == nil && len(number) == 8
 }
 
+// Replace puts content in the place of the file at a path, as Create and Commit do. It
+// refuses a path that others may change, as safepath does.
+func Replace(path string, content []byte, o Options) error {
+	place, err := safepath.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }() // it was only used to find the file
+	f, err := Create(place, o)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	_, err = f.Commit()
+	return err
+}
+
 func (f *Draft) reach(s Stage) error {
 	if f.options.Before == nil {
 		return nil

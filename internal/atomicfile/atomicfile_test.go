@@ -182,3 +182,27 @@ func TestDiscard(t *testing.T) {
 		t.Errorf("left behind: %v", got)
 	}
 }
+
+func TestReplace(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "kept")
+	for _, text := range []string{"first", "second"} {
+		if err := Replace(path, []byte(text), Options{Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, path, text)
+	}
+	full := func(s Stage) error {
+		if s == BeforeSync {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	if err := Replace(path, []byte("third"), Options{Mode: 0o600, Before: full}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	holds(t, path, "second")
+	if left := names(t, folder); len(left) != 1 {
+		t.Errorf("left behind: %q", left)
+	}
+}

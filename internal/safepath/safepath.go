@@ -6,6 +6,7 @@ package safepath
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -79,6 +80,23 @@ func (p *Place) OpenOwn() (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// ReadOwn returns what the file at a path has, up to most bytes of it: what has more is
+// cut. The error is fs.ErrNotExist where there is no file, and otherwise that of Open or
+// OpenOwn.
+func ReadOwn(path string, most int64) ([]byte, error) {
+	place, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = place.Close() }()
+	f, err := place.OpenOwn()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // Sync makes a rename in the folder survive a crash of the machine.

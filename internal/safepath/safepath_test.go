@@ -165,3 +165,26 @@ func TestWaysAsTheKernels(t *testing.T) {
 		t.Error("no way led to a file")
 	}
 }
+
+func TestReadOwn(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "kept")
+	if _, err := ReadOwn(path, 9); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := ReadOwn(filepath.Join(dir, "none", "kept"), 9); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	mustDo(t, os.WriteFile(path, []byte("0123456789"), 0o600))
+	for most, want := range map[int64]string{9: "012345678", 10: "0123456789", 99: "0123456789"} {
+		if got, err := ReadOwn(path, most); err != nil || string(got) != want {
+			t.Errorf("%d bytes at most: %q, %v", most, got, err)
+		}
+	}
+	if os.Geteuid() == 0 {
+		mustDo(t, os.Chown(path, nobody, nobody))
+		if got, err := ReadOwn(path, 9); err == nil || got != nil || !strings.Contains(err.Error(), "chown") {
+			t.Errorf("another user's file: %q, %v", got, err)
+		}
+	}
+}

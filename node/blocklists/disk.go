@@ -3,7 +3,6 @@ package blocklists
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -18,29 +17,17 @@ func load(folder, name string) (*feed.Kept, error) {
 	if folder == "" {
 		return nil, nil
 	}
-	place, err := safepath.Open(filepath.Join(folder, kept+name))
+	path := filepath.Join(folder, kept+name)
+	b, err := safepath.ReadOwn(path, int64(feed.MaxKept)+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = place.Close() }()
-	f, err := place.OpenOwn()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, int64(feed.MaxKept)+1))
 	if err != nil {
 		return nil, err
 	}
 	k, err := feed.Unmarshal(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", place.Path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return k, nil
 }
@@ -54,19 +41,5 @@ func save(folder, name string, k *feed.Kept) error {
 	if err != nil {
 		return err
 	}
-	place, err := safepath.Open(filepath.Join(folder, kept+name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }()
-	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o600})
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(b); err != nil {
-		return err
-	}
-	_, err = f.Commit()
-	return err
+	return atomicfile.Replace(filepath.Join(folder, kept+name), b, atomicfile.Options{Mode: 0o600})
 }

@@ -3,7 +3,6 @@ package overlay
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -38,23 +37,11 @@ func Read(path string) (*config.Overlay, error) {
 
 // readAll returns what a file has; nil for one that is not there.
 func readAll(path string) ([]byte, error) {
-	place, err := safepath.Open(path)
+	text, err := safepath.ReadOwn(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = place.Close() }()
-	f, err := place.OpenOwn()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	return io.ReadAll(io.LimitReader(f, mostBytes))
+	return text, err
 }
 
 // readOrSetAside is Read, but a file that cannot be used is renamed, so that it can
@@ -79,19 +66,5 @@ func Write(path string, o *config.Overlay) error {
 
 // replace replaces a file as a whole.
 func replace(path string, text []byte) error {
-	place, err := safepath.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }()
-	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o600})
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	_, err = f.Commit()
-	return err
+	return atomicfile.Replace(path, text, atomicfile.Options{Mode: 0o600})
 }

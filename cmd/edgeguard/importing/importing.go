@@ -15,7 +15,6 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/atomicfile"
-	"edgeguard/internal/safepath"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 	"edgeguard/migrate"
@@ -170,7 +169,7 @@ func (e *Env) write(output string, force bool, text string) error {
 		return err
 	}
 	if force {
-		return replace(output, text)
+		return atomicfile.Replace(output, []byte(text), atomicfile.Options{Mode: 0o644, Inherit: true})
 	}
 	f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -181,25 +180,6 @@ func (e *Env) write(output string, force bool, text string) error {
 	}
 	_, err = io.WriteString(f, text)
 	return errors.Join(err, f.Close())
-}
-
-// replace replaces a file as a whole.
-func replace(output, text string) error {
-	place, err := safepath.Open(output)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }() // it was only used to find the file
-	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o644, Inherit: true})
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := io.WriteString(f, text); err != nil {
-		return err
-	}
-	_, err = f.Commit()
-	return err
 }
 
 // say says what was not imported, and what to do next.

@@ -14,7 +14,6 @@ import (
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/atomicfile"
-	"edgeguard/internal/safepath"
 	"edgeguard/internal/words"
 	"edgeguard/packaging"
 	"edgeguard/setup"
@@ -88,21 +87,7 @@ func put(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	place, err := safepath.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = place.Close() }() // it was only used to find the file
-	f, err := atomicfile.Create(place, atomicfile.Options{Mode: 0o644, Inherit: true})
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := io.WriteString(f, text); err != nil {
-		return err
-	}
-	_, err = f.Commit()
-	return err
+	return atomicfile.Replace(path, []byte(text), atomicfile.Options{Mode: 0o644, Inherit: true})
 }
 
 // mostKept is how many replaced configs are kept.
