@@ -58,7 +58,11 @@ func printExplanation(e *env, x *admin.Explanation) {
 	switch {
 	case x.Block != nil:
 		b := x.Block
-		fmt.Fprintf(out, "%s is %s by rule %s", x.Address, output.Paint(output.Red, "blocked", e.colour), safetext.Strip(b.Rule))
+		by := "rule " + b.Rule
+		if b.Owner != "" {
+			by = b.Owner
+		}
+		fmt.Fprintf(out, "%s is %s by %s", x.Address, output.Paint(output.Red, "blocked", e.colour), safetext.Strip(by))
 		if b.Limit > 0 {
 			fmt.Fprintf(out, " (%s, limit %s)", words.Number(b.Count), words.Number(b.Limit))
 		}

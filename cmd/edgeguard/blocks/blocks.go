@@ -142,9 +142,13 @@ func listAround(ctx context.Context, e *Env, node *client.Client, prefix netip.P
 		if err != nil {
 			return err
 		}
-		if b.Prefix.Bits() <= prefix.Bits() {
-			fmt.Fprintf(e.Stdout, "it is still blocked by a wider block: %s by rule %s until %s; edgeguard blocks remove %s\n",
-				output.Prefix(b.Prefix), safetext.Strip(b.Rule), words.Instant(b.Until), output.Prefix(b.Prefix))
+		switch {
+		case b.Prefix.Bits() > prefix.Bits():
+		case b.Imported:
+			fmt.Fprintf(e.Stdout, "it is still blocked by the imported list %s, as %s; edgeguard allow add %s\n", safetext.Strip(b.Owner), output.Prefix(b.Prefix), output.Prefix(prefix))
+		default:
+			fmt.Fprintf(e.Stdout, "it is still blocked by a wider block: %s by %s until %s; edgeguard blocks remove %s\n",
+				output.Prefix(b.Prefix), safetext.Strip(by(&b.Block)), words.Instant(b.Until), output.Prefix(b.Prefix))
 		}
 	}
 	return nil
