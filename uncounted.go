@@ -37,8 +37,8 @@ const (
 	LineUnended                  // a log line whose end never came
 	LineMisfit                   // a log line that is not of the log's format
 	FieldCut                     // the server or its log cut the path or another field short
-	HeadersTooLong               // a question to forward auth over the header limit
-	NotHTTP                      // a question to forward auth that is not HTTP
+	HeadersTooLong               // a question of a proxy over the limit of its length
+	NotHTTP                      // a question of a proxy that cannot be read
 	NoClient                     // the client's address is missing or cannot be read
 	DecisionFailed               // the decision panicked
 	LinesLost                    // log lines that were sent or written and did not arrive

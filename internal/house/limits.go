@@ -35,6 +35,7 @@ var reasons = map[string]string{
 	"enforce/nftables":      "one table: what is in it, how the kernel is asked for it and what differs is read side by side",
 	"rules":                 "matching, keys and `when:` expressions compile to one form that a single pass evaluates",
 	"sensor/accesslog":      "rotation, truncation and restarts are cases of one position in one log",
+	"sensor/envoy":          "one server for two methods: the bounds of a call, its peer and its verdict hold of both",
 	"sensor/httpauth":       "one server for four proxies' dialects; they differ in the reading of a head alone",
 	"sensor/packet":         "two capture formats and one header parser, which is tested against gopacket's",
 	"shard":                 "one memory layout: pages, entries and windows know each other's offsets",

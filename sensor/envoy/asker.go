@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/envoy/grpc"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -138,9 +139,14 @@ func (a *asker) tooLong() {
 	a.config.Alarm(AlarmUnreadable, "a request was refused because it was too long to be asked about: have Envoy refuse it (max_request_headers_kb: 60, which is its default), and send no bodies (with_request_body)")
 }
 
-// unreadable notes a call that cannot be answered.
-func (a *asker) unreadable(why string) {
-	a.stats.unreadable.Add(1)
+// unreadable notes a call that cannot be answered. An Envoy that fails open lets its request
+// through.
+func (a *asker) unreadable(code grpc.Code, why string) {
+	if code == grpc.Exhausted {
+		a.stats.crowded.Add(1)
+	} else {
+		a.stats.unreadable.Add(1)
+	}
 	a.uncounted(netip.Addr{}, edgeguard.NotHTTP)
 	a.config.Alarm(AlarmUnreadable, "what was asked cannot be read, and was answered with an error: "+why)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +23,8 @@ const healthMethod = "/grpc.health.v1.Health/Check"
 type call struct {
 	peer    peer
 	trusted bool
-	message []byte
+	room    []byte // what was read
+	message []byte // a part of it
 	out     []byte
 	event   edgeguard.Event
 	lines   [clientaddr.MaxHops]string
@@ -30,6 +33,21 @@ type call struct {
 	// The event's Header of each method, bound once.
 	ofCheck, ofLimit func(name string) (string, bool)
 }
+
+// deepen makes the goroutine's stack as large as a decision takes. net/http begins a goroutine
+// for each call, with a small stack, which would be copied each time it is doubled.
+//
+//go:noinline
+func deepen() {
+	var room [stackRoom]byte
+	runtime.KeepAlive(&room)
+}
+
+const stackRoom = 14 << 10
+
+// firstRead is the room in which a call waits for its message. With it, all calls of the usual
+// number of connections may wait together (mostRead).
+const firstRead = 2 << 10
 
 // keptMessage and keptParts bound what a call that waits for the next use keeps.
 const (
@@ -44,9 +62,10 @@ var calls = sync.Pool{New: func() any {
 }}
 
 func (c *call) end() {
-	if cap(c.message) > keptMessage {
-		c.message = nil
+	if cap(c.room) > keptMessage {
+		c.room = nil
 	}
+	c.message = nil
 	if cap(c.check.Headers)+cap(c.check.Lines)+cap(c.limit.Entries)+cap(c.limit.Descriptors) > keptParts {
 		c.check, c.limit = authz.Request{}, ratelimit.Request{}
 	}
@@ -91,26 +110,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		defer p.conn.answered()
 	}
-	h := w.Header()
-	h["Date"] = nil
 	if r.Method != http.MethodPost || !grpc.Content(r.Header.Get("Content-Type")) {
-		s.asker.unreadable("it is not gRPC")
+		s.asker.unreadable(grpc.Internal, "it is not gRPC")
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}
-	h["Content-Type"] = contentType
 	c := calls.Get().(*call)
 	defer c.end()
 	c.peer, c.trusted = p, s.asker.trusts(p, r)
-	switch err := s.answer(c, r); e := err.(type) {
+	err := s.answer(c, r)
+	h := w.Header()
+	h["Date"], h["Content-Type"] = nil, contentType
+	switch e := err.(type) {
 	case nil:
 		h["Trailer"] = trailer
 		_, _ = w.Write(c.out)
 		h["Grpc-Status"] = statusOK
 	case refused:
-		if e.code != grpc.Exhausted {
-			s.asker.unreadable(e.why)
-		}
+		s.asker.unreadable(e.code, e.why)
 		h["Grpc-Status"], h["Grpc-Message"] = []string{e.code.String()}, []string{e.why}
 	default: // the stream has ended, or its client does not send
 		h["Grpc-Status"] = []string{grpc.Deadline.String()}
@@ -148,9 +165,15 @@ func (s *Server) answer(c *call, r *http.Request) error {
 	if !ok {
 		return refused{grpc.Unimplemented, "unknown method"}
 	}
+	c.out = grpc.Begin(c.out[:0])
+	if !c.trusted { // whatever it says, it is counted itself: nothing of it is kept
+		m.answer(s.asker, c)
+		grpc.End(c.out, 0)
+		return nil
+	}
 	size, err := s.receive(c, r.Body)
 	defer s.read.give(size)
-	c.out = grpc.Begin(c.out[:0])
+	deepen()
 	switch {
 	case errors.Is(err, errTooLong):
 		s.asker.tooLong()
@@ -165,38 +188,65 @@ func (s *Server) answer(c *call, r *http.Request) error {
 }
 
 // receive reads the one message of a call into c.message. It returns what it took of the
-// budget.
+// budget: room for what has arrived, whatever length the message says that it has. It reads
+// all that has come together, because net/http's connection hears of each read.
 func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
-	var head [grpc.HeadSize + 1]byte
-	if _, err := io.ReadFull(body, head[:grpc.HeadSize]); err != nil {
-		return 0, cut(err)
+	if !s.read.take(firstRead) {
+		return 0, errCrowded
 	}
-	size, code := grpc.Head(head[:grpc.HeadSize])
+	taken = firstRead
+	if cap(c.room) < firstRead {
+		c.room = make([]byte, firstRead)
+	}
+	c.room = c.room[:cap(c.room)]
+	n, err := io.ReadAtLeast(body, c.room, grpc.HeadSize)
+	if err != nil {
+		return taken, cut(err)
+	}
+	size, err := sizeOf(c.room[:grpc.HeadSize])
+	if err != nil {
+		return taken, err
+	}
+	end := grpc.HeadSize + size
+	for err == nil && n <= end { // to the end of the body, or to the first byte of another message
+		if n == len(c.room) {
+			room := min(2*n, end+1)
+			if !s.read.take(room - taken) {
+				return taken, errCrowded
+			}
+			taken = room
+			c.room = slices.Grow(c.room, room-n)[:room]
+		}
+		var more int
+		more, err = body.Read(c.room[n:])
+		n += more
+	}
+	switch {
+	case n < end:
+		return taken, cut(err)
+	case n > end:
+		return taken, refused{grpc.Internal, "there is more than one message"}
+	}
+	c.message = c.room[grpc.HeadSize:end]
+	return taken, nil
+}
+
+// sizeOf returns the length of the message that a head precedes.
+func sizeOf(head []byte) (int, error) {
+	size, code := grpc.Head(head)
 	switch code {
 	case grpc.OK:
+		return size, nil
 	case grpc.Exhausted:
 		return 0, errTooLong
 	case grpc.Unimplemented:
 		return 0, refused{code, "the message is compressed"}
-	default:
-		return 0, refused{code, "the message is not framed as gRPC says"}
 	}
-	if !s.read.take(size) {
-		s.asker.stats.crowded.Add(1)
-		return 0, refused{grpc.Exhausted, "too much is being read at the moment"}
-	}
-	if cap(c.message) < size {
-		c.message = make([]byte, max(size, keptMessage/4))
-	}
-	c.message = c.message[:size]
-	if _, err := io.ReadFull(body, c.message); err != nil {
-		return size, cut(err)
-	}
-	if n, _ := io.ReadFull(body, head[:1]); n > 0 {
-		return size, refused{grpc.Internal, "there is more than one message"}
-	}
-	return size, nil
+	return 0, refused{code, "the message is not framed as gRPC says"}
 }
+
+// errCrowded refuses a call for which there is no room.
+var errCrowded = refused{grpc.Exhausted, "too much is being read at the moment"}
 
 // cut returns what the end of a body means in which a message is not whole: a stream that
 // was broken off is not answered.

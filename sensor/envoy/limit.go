@@ -45,11 +45,11 @@ func (a *asker) limit(c *call) bool {
 // ofLimit returns the verdict on the request that the descriptors describe: one event,
 // however many they are.
 func (a *asker) ofLimit(c *call) edgeguard.Verdict {
-	hits := c.hits()
 	if !c.trusted {
 		c.event = a.stranger(c.peer)
-		return a.ask(&c.event, hits == 0)
+		return a.ask(&c.event, false)
 	}
+	hits := c.hits()
 	named, ok := find(c.limit.Entries, keyAddress)
 	if !ok {
 		return a.noClient("Envoy asks for a limit without a descriptor " + keyAddress)

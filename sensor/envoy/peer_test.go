@@ -24,6 +24,7 @@ import (
 	"edgeguard"
 	"edgeguard/envoy/authz"
 	"edgeguard/internal/certfiles"
+	"edgeguard/sensor/clientaddr"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -204,6 +205,70 @@ func (p pipes) Close() error {
 	return nil
 }
 func (pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+// What is held of calls is what has come of them, whatever lengths they claim, and nothing
+// is held of one whose peer is not trusted.
+func TestClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d desk
+		for _, one := range []struct {
+			trusted bool
+			held    int64
+		}{{true, 20 * firstRead}, {false, 0}} {
+			of, err := clientaddr.NewTrust(nil, one.trusted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := New(Config{Decide: d.decide, Look: d.look, Trust: of})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := pipes{make(chan net.Conn), make(chan struct{})}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(l) }()
+			var p http.Protocols
+			p.SetUnencryptedHTTP2(true)
+			transport := &http.Transport{Protocols: &p, DialContext: func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				l.come <- near
+				return far, nil
+			}}
+			ended := make(chan error)
+			for range 20 {
+				body, more := io.Pipe()
+				defer more.Close()
+				r, _ := http.NewRequest("POST", "http://envoy"+authz.Method, body)
+				r.Header.Set("Content-Type", "application/grpc")
+				go func() {
+					a, err := transport.RoundTrip(r)
+					if err == nil {
+						_, _ = io.Copy(io.Discard, a.Body)
+						err = a.Body.Close()
+					}
+					ended <- err
+				}()
+				_, _ = more.Write([]byte{0, 0, 3, 0, 0}) // 192 KiB are to come
+			}
+			synctest.Wait()
+			if held := s.read.used.Load(); held != one.held {
+				t.Errorf("trusted %v: %d bytes are held", one.trusted, held)
+			}
+			for range 20 {
+				<-ended
+			}
+			transport.CloseIdleConnections()
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		}
+		if len(d.events) != 20 || d.looked != 0 {
+			t.Errorf("%d events, %d looks", len(d.events), d.looked)
+		}
+	})
+}
 
 // slow is a body that trickles in.
 type slow struct{ left int }
