@@ -24,7 +24,7 @@ type Changes struct {
 	log      func(Audit)
 	imports  *bulk.Imports
 	kernel   *kernel.Kernel
-	imported *imports.Answers
+	Imported *imports.Answers
 	bouncers *bouncers.Bouncers
 }
 
@@ -35,7 +35,7 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 	}
 	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
 	c.kernel, c.bouncers = kernel.New(o, audited), bouncers.New(o, audited)
-	c.imported = imports.New(func() imports.Summary { return view.reader.Imports() }, o, audited)
+	c.Imported = imports.New(func() imports.Summary { return view.reader.Imports() }, o, audited)
 	return c
 }
 

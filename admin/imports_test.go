@@ -110,3 +110,82 @@ func TestConfirmImport(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// withLists returns a node on which a list is in force, and another version of it awaits
+// confirmation.
+func withLists(t *testing.T) *node {
+	t.Helper()
+	n := newNode()
+	n.feeds.set = imported.New(imported.Config{Own: n.list, Node: "n1"})
+	n.feeds.set.Replace("drop", []imported.Entry{
+		{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Until: start.Add(time.Hour), Reason: "listed at <i>x"},
+		{Prefix: netip.MustParsePrefix("198.51.100.9/32"), Until: start.Add(time.Hour)},
+	}, start)
+	n.feeds.confirm = "drop"
+	n.feeds.summary = imports.Summary{Blocks: 2, Most: 10, Feeds: []imports.Feed{{Name: "drop", Kind: "blocklist", State: imports.Waiting, Held: 2, Error: "<script>",
+		Awaits: &imports.Pending{Why: "it is empty", Since: start}}}}
+	n.stats.Imports = n.feeds.summary // the same feeds
+	return n
+}
+
+// An operator confirms a list on the page, once, and not another list than the one that was
+// shown.
+func TestConfirmOnThePage(t *testing.T) {
+	n := withLists(t)
+	b := browse(t, n).open("/neighbours")
+	b.says(200, "drop", "awaits confirmation: it is empty", "<script>")
+	if strings.Contains(b.body, "<script>") {
+		t.Error("markup")
+	}
+	form := b.form
+	b.submit("/neighbours", "csrf", "-").says(403, "the form is out of date")
+	b.form = form
+	n.feeds.summary.Feeds[0].Awaits = &imports.Pending{Why: "it is another", Entries: 3, Since: start}
+	b.submit("/neighbours").says(200, "Nothing was changed.", "another list of drop awaits confirmation")
+	if n.feeds.confirm == "" {
+		t.Fatal("another list than the one that was shown is confirmed")
+	}
+	b.open("/neighbours")
+	form = b.form
+	b.submit("/neighbours").says(200, "The newest list of drop is in force.")
+	if n.feeds.confirm != "" {
+		t.Fatal("it is not confirmed")
+	}
+	b.form = form
+	b.submit("/neighbours").says(200, "The newest list of drop is in force.") // a double click
+	b.open("/neighbours").submit("/neighbours").says(200, "Nothing was changed.", "nothing of drop awaits confirmation")
+	if a := n.allAudits(); len(a) != 2 || a[0].Action != "confirm import" || a[0].Target != "drop" || a[0].Result != "ok" {
+		t.Errorf("audits: %+v", a)
+	}
+}
+
+// Guests and readers see the lists and no form.
+func TestListsAreShownToReaders(t *testing.T) {
+	s := serverOf(t, withLists(t), admin.Config{})
+	status, body := (&way{from: "127.0.0.1"}).ask(s, "GET /neighbours", "")
+	if status != http.StatusOK || strings.Contains(body, `method="post"`) || !strings.Contains(body, "edgeguard imports confirm drop") {
+		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+// The pages of an imported address and of networks around and inside say which list it is
+// of, and offer no unblock.
+func TestImportedOnPages(t *testing.T) {
+	n := withLists(t)
+	b := browse(t, n)
+	for path, texts := range map[string][]string{
+		"/network/203.0.113.0/25": {"Blocks that contain it", "203.0.113.0/24", "list drop", "listed at <i>x"},
+		"/network/198.51.0.0/16":  {"Blocks inside it", "198.51.100.9", "list drop"},
+		"/blocked":                {"2 more are imported"},
+		"/blocked?rule=owner+drop": {
+			"203.0.113.0/24", "198.51.100.9", "2 of 0 match", "Allow",
+		},
+	} {
+		if b.open(path); strings.Contains(b.body, `href="/unblock`) {
+			t.Errorf("%s offers to unblock it", path)
+		}
+		b.says(200, texts...)
+	}
+	b.open("/unblock?prefix=198.51.100.9").says(409, "198.51.100.9/32 is blocked by the imported list drop, and cannot be removed here", "Allow 198.51.100.9")
+	b.open("/unblock?prefix=203.0.113.7").says(409, "203.0.113.7/32 is inside 203.0.113.0/24, which the imported list drop blocks, and cannot be removed here", "Allow 203.0.113.7")
+}

@@ -113,6 +113,7 @@ func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	out := make([]admin.ActiveBlock, len(blocks))
 	for i, b := range blocks {
 		out[i].Block = admin.NewBlock(b)
+		out[i].Imported = n.feeds.set != nil && n.feeds.set.Has(edgeguard.Owner(b.Rule))
 		if b.Proxied {
 			out[i].RefusedBy = "nft"
 			continue

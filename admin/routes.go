@@ -23,7 +23,7 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
-	kernel, bouncers, imported := s.changes.kernel, s.changes.bouncers, s.changes.imported
+	kernel, bouncers, imported := s.changes.kernel, s.changes.bouncers, s.changes.Imported
 	changes, rules := writes{s.changes}, tune.Answers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                       {"GET": reads.getHealth},

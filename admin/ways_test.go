@@ -83,6 +83,7 @@ var routes = map[string]sort{
 	"GET /allowed":                         read,
 	"GET /held":                            read,
 	"GET /fleet":                           read,
+	"GET /neighbours":                      read,
 	"GET /activity":                        read,
 	"GET /about":                           read,
 
@@ -129,6 +130,7 @@ var routes = map[string]sort{
 	"GET /withdraw":                 ask,
 	"POST /withdraw":                change,
 	"POST /undo":                    change,
+	"POST /neighbours":              change,
 
 	"GET /debug/pprof/":        profile,
 	"GET /debug/pprof/cmdline": profile,

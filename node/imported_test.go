@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/watch"
 	"edgeguard/blocklist/imported"
 	"edgeguard/internal/redistest"
 )
@@ -44,6 +45,9 @@ func TestImported(t *testing.T) {
 	}
 	if !a.denied("203.0.113.9") || !a.denied("198.51.100.3") || a.denied("127.0.0.1") || b.denied("203.0.113.9") {
 		t.Error("not as imported")
+	}
+	if f := a.view().Figures(a.view().Now(), watch.Key{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Slots: 1}); f.Until.IsZero() {
+		t.Error("a page that moves shows an imported block as ended")
 	}
 	a.eventually("the list has them", enforced("198.51.100.0/24", "203.0.113.9"))
 	a.allow("203.0.113.9/32", time.Hour)

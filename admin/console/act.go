@@ -283,7 +283,7 @@ func backTo(text string) string {
 		return "/blocked"
 	}
 	top, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	if !slices.Contains([]string{"blocked", "near", "address", "network", "rules", "allowed", "held", "activity"}, top) || !strings.HasPrefix(u.Path, "/"+top) {
+	if !slices.Contains([]string{"blocked", "near", "address", "network", "rules", "allowed", "held", "neighbours", "activity"}, top) || !strings.HasPrefix(u.Path, "/"+top) {
 		return "/blocked"
 	}
 	return u.RequestURI()

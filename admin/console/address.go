@@ -104,6 +104,9 @@ func (p *Pages) waiting(addr netip.Addr) (found *admin.HeldBlock) {
 }
 
 func tag(e *admin.Explanation) string {
+	if e.Block != nil && e.Block.Imported {
+		return "blocked" // its end moves on with each fetch
+	}
 	if e.Block != nil {
 		return "blocked · ends " + at(e.Block.Until, e.Time).Ago
 	}

@@ -10,6 +10,8 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/console/columns"
+	"edgeguard/admin/console/neighbours"
 	"edgeguard/admin/listing"
 	"edgeguard/admin/query"
 	"edgeguard/internal/words"
@@ -22,7 +24,7 @@ const pageLength = "50"
 type blockedPage struct {
 	frame
 	Blocked, V4, V6, ByHand int
-	Allowed                 int
+	Allowed, Imported       int
 	Denied                  string // the share of all events that was refused
 	Refused                 uint64
 	Filters                 []filter
@@ -56,7 +58,7 @@ type option struct {
 // blockTable is blocks, with heads by which they can be put in another order. May says
 // that their rows have what changes them, Ticks that several are changed together.
 type blockTable struct {
-	Heads      []columnHead
+	Heads      []columns.Head
 	Rows       []blockRow
 	May, Ticks bool
 }
@@ -83,10 +85,10 @@ type blockRow struct {
 }
 
 func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	asked, f := ordered(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
+	asked, f := columns.Ordered(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
-		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances,
+		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
 		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Acts: f.offer("", "block"),
 	}
@@ -97,7 +99,7 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		return "blocked.html", shown
 	}
 	page, now := p.view.BlockPage(r.Context(), wanted, limit), p.reader.Now()
-	shown.Table.Heads = heads(asked, &wanted)
+	shown.Table.Heads = columns.Heads(asked, &wanted)
 	for i := range page.Blocks {
 		row := p.row(&f, now, &page.Blocks[i])
 		if wanted.Order == listing.ByCount {
@@ -116,10 +118,10 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Newer = "/api/v1/blocks?" + asked.Encode()
 	}
 	if asked.Has("cursor") {
-		shown.First = "/blocked?" + without(asked, "cursor").Encode()
+		shown.First = "/blocked?" + columns.Without(asked, "cursor").Encode()
 	}
 	if page.Next != "" {
-		next := without(asked, "cursor")
+		next := columns.Without(asked, "cursor")
 		next.Set("cursor", page.Next)
 		shown.Older = "/blocked?" + next.Encode()
 	}
@@ -134,17 +136,6 @@ func given(asked url.Values) url.Values {
 		}
 	}
 	return asked
-}
-
-// without returns the parameters without one, and without what the page adds.
-func without(asked url.Values, name string) url.Values {
-	rest := make(url.Values)
-	for other, values := range asked {
-		if other != name && other != "limit" {
-			rest[other] = values
-		}
-	}
-	return rest
 }
 
 // narrows reports whether the parameters leave out some blocks.
@@ -179,6 +170,9 @@ func (p *Pages) filters(asked url.Values) []filter {
 	for _, r := range p.reader.Rules() {
 		rules = append(rules, option{Value: r.Name, Label: r.Name})
 	}
+	for _, l := range p.reader.Imports().Feeds {
+		rules = append(rules, option{Value: edgeguard.OwnerRule(l.Name), Label: "list " + l.Name})
+	}
 	all := []filter{
 		{"rule", "Rule", append(rules, option{Value: edgeguard.ManualRule, Label: "by hand"})},
 		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: listing.Local, Label: "rules, on this node"}, {Value: listing.Manual, Label: "by hand, on this node"}, {Value: listing.Fleet, Label: "other nodes"}}},
@@ -188,7 +182,7 @@ func (p *Pages) filters(asked url.Values) []filter {
 	}
 	for _, f := range all {
 		for i := range f.Options {
-			f.Options[i].Chosen = f.Options[i].Value == chosen(asked, f.Name)
+			f.Options[i].Chosen = f.Options[i].Value == columns.Chosen(asked, f.Name)
 		}
 	}
 	return all
@@ -198,8 +192,11 @@ func (p *Pages) filters(asked url.Values) []filter {
 func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
-		Rule: b.Rule, Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
+		Rule: neighbours.By(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
 		Acts: f.offer(shortest(b.Prefix), "unblock", "extend", "allow"),
+	}
+	if b.Imported {
+		row.Acts = f.offer(shortest(b.Prefix), "allow")
 	}
 	if b.Refused != nil {
 		row.Refused = words.Number(*b.Refused)

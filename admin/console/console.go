@@ -104,6 +104,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"GET /allowed":             p.allowed,
 		"GET /held":                p.held,
 		"GET /fleet":               p.fleet,
+		"GET /neighbours":          p.neighbours,
 		"GET /activity":            p.activity,
 		"GET /about":               p.about,
 	} {
@@ -116,6 +117,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 		routes["GET /"+name], routes["POST /"+name] = p.html(p.ask(name)), p.html(p.act(name))
 	}
 	routes["POST /undo"] = p.html(p.undo)
+	routes["POST /neighbours"] = p.html(p.confirmList)
 	routes["GET /rules/{name}/threshold"] = p.html(p.askThreshold)
 	routes["POST /rules/{name}/threshold"] = p.html(p.setThreshold)
 	routes["POST /rules/{name}/candidates"] = p.html(p.changeCandidate)

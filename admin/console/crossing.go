@@ -62,7 +62,7 @@ func (p *Pages) evidence(keys []netip.Prefix, e *admin.Explanation) (found *admi
 			why = missing
 		}
 	}
-	if e.Block == nil || e.Block.Rule == edgeguard.ManualRule {
+	if e.Block == nil || e.Block.Rule == edgeguard.ManualRule || e.Block.Owner != "" {
 		why = ""
 	}
 	return nil, why

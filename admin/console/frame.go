@@ -8,6 +8,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
+	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -106,6 +107,13 @@ func links(stats *admin.Stats, page string) []link {
 	if f := stats.Fleet; f != nil {
 		all = append(all, link{Name: "Fleet", Path: "/fleet", Count: words.Number(f.Alive)})
 	}
+	if neighbours.Any(stats) {
+		one := link{Name: "Neighbours", Path: "/neighbours"}
+		if n := neighbours.Awaiting(stats); n > 0 {
+			one.Count = words.Number(n)
+		}
+		all = append(all, one)
+	}
 	for i := range all {
 		all[i].Current = all[i].Path == "/"+page
 	}
@@ -149,8 +157,12 @@ func banners(stats *admin.Stats) []banner {
 	if f := stats.Fleet; f != nil && f.Held > 0 {
 		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/held", Label: "Look at them"})
 	}
-	for _, text := range stats.Conditions {
-		all = append(all, banner{Text: text})
+	for i, text := range stats.Conditions {
+		b := banner{Text: text}
+		if i < len(stats.Kinds) {
+			b.Link, b.Label = neighbours.About(stats.Kinds[i]), "Look at it"
+		}
+		all = append(all, b)
 	}
 	return all
 }

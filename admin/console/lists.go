@@ -1,12 +1,14 @@
 package console
 
 import (
+	"iter"
 	"net/http"
 	"net/netip"
 	"strings"
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/console/columns"
 	"edgeguard/internal/words"
 )
 
@@ -100,29 +102,40 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 		return "", nil
 	}
 	shown, now := &networkPage{frame: p.frame(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
-	shown.Around.Heads, shown.Inside.Heads = plainHeads(), plainHeads()
+	shown.Around.Heads, shown.Inside.Heads = columns.Plain(), columns.Plain()
 	shown.Around.May, shown.Inside.May = shown.May, shown.May
 	shown.Acts = p.offers(&shown.frame, prefix)
-	for _, b := range p.reader.Active(p.reader.Find(now, prefix)) {
+	for _, b := range p.reader.Active(append(p.reader.Find(now, prefix), p.reader.ImportedAround(now, prefix)...)) {
 		shown.Around.Rows = append(shown.Around.Rows, p.row(&shown.frame, now, &b))
 	}
-	var inside []edgeguard.Block
-	for b := range p.reader.Blocks(now, prefix) {
-		if !prefix.Contains(b.Prefix.Addr()) || b.Prefix.Bits() < prefix.Bits() {
-			break
+	inside := within(nil, p.reader.Blocks(now, prefix), prefix)
+	for _, l := range p.reader.Imports().Feeds {
+		if others, ok := p.reader.ImportedBy(now, edgeguard.OwnerRule(l.Name), prefix); ok {
+			inside = within(inside, others, prefix)
+			break // they are of all lists
 		}
-		if b.Prefix == prefix {
-			continue // it is among those around
-		}
-		if shown.More = len(inside) == networkLength; shown.More {
-			break
-		}
-		inside = append(inside, b)
+	}
+	if shown.More = len(inside) > networkLength; shown.More {
+		inside = inside[:networkLength]
 	}
 	for _, b := range p.reader.Active(inside) {
 		shown.Inside.Rows = append(shown.Inside.Rows, p.row(&shown.frame, now, &b))
 	}
 	return "network.html", shown
+}
+
+// within adds the blocks that lie inside a prefix, and are not of exactly it, to others: at
+// most one more than a page shows.
+func within(all []edgeguard.Block, blocks iter.Seq[edgeguard.Block], prefix netip.Prefix) []edgeguard.Block {
+	for b := range blocks {
+		if !prefix.Contains(b.Prefix.Addr()) || b.Prefix.Bits() < prefix.Bits() || len(all) > networkLength {
+			break
+		}
+		if b.Prefix != prefix {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // find sends a browser to what it searches: an address, a network or a rule.

@@ -55,6 +55,9 @@ func (a *actPage) ofBlock(p *Pages) bool {
 		a.Instead = append(a.Instead, link{Name: a.Verb + " " + outer, Path: actPath(a.Action, outer, a.Back)})
 		a.instead(a.Problem, "Allow "+a.Name+" alone", "allow")
 	}
+	if len(p.reader.ImportedAround(p.reader.Now(), b.Prefix)) > 0 && len(a.Instead) == 0 {
+		a.instead(a.Problem, "Allow "+a.Name, "allow")
+	}
 	if p.isHeld(b.Prefix) != nil {
 		a.instead(a.Problem, "Confirm it", "confirm")
 		a.instead(a.Problem, "Withdraw it", "withdraw")

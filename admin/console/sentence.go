@@ -5,6 +5,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -52,6 +53,9 @@ func blockedSentence(e *admin.Explanation, found *admin.Evidence, monitor bool) 
 			clause{fmt.Sprintf(" on %s at %s%s.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
 	case b.Rule == edgeguard.ManualRule:
 		all = append(all, clause{verb + "hand", true}, clause{fmt.Sprintf(" on %s at %s%s. No rule is involved.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
+	case b.Owner != "":
+		strong, rest := neighbours.Why(b, e.Address.String(), verb, at(b.Since, e.Time).Clock)
+		all = append(all, clause{strong, true}, clause{rest, false})
 	default:
 		all = append(all, clause{fmt.Sprintf("%srule %s: %s", verb, b.Rule, crossing(e, &b.Block)), true},
 			madeBy(&b.Block, found, e))
@@ -60,6 +64,9 @@ func blockedSentence(e *admin.Explanation, found *admin.Evidence, monitor bool) 
 		all = append(all, clause{" This node is in monitor mode: nothing is refused.", true})
 	}
 	all = append(all, refused(b)...)
+	if b.Imported {
+		return all // its end moves on with each fetch
+	}
 	return append(all, clause{fmt.Sprintf(" It ends at %s on its own.", until), false})
 }
 

@@ -123,8 +123,7 @@ func (a *Answers) List(w http.ResponseWriter, _ *http.Request) *call.Problem {
 // Confirm puts in force what awaits confirmation under a name, and answers with the feed.
 func (a *Answers) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
 	name := r.PathValue("name")
-	p := a.audited(access.CallerOf(r), "confirm import", call.Clip(name), func(*string) *call.Problem { return a.confirm(name) })
-	if p != nil {
+	if p := a.ConfirmImport(access.CallerOf(r), name); p != nil {
 		return p
 	}
 	for _, f := range a.read().Feeds {
@@ -135,6 +134,11 @@ func (a *Answers) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem 
 	return nil
 }
 
+// ConfirmImport puts in force what awaits confirmation under a name, if the caller may.
+func (a *Answers) ConfirmImport(by access.Caller, name string) *call.Problem {
+	return a.audited(by, "confirm import", call.Clip(name), func(*string) *call.Problem { return a.confirm(name) })
+}
+
 func (a *Answers) confirm(name string) *call.Problem {
 	if !slices.ContainsFunc(a.read().Feeds, func(f Feed) bool { return f.Name == name }) {
 		return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard imports` lists them")
@@ -142,9 +146,13 @@ func (a *Answers) confirm(name string) *call.Problem {
 	return a.node.ConfirmImport(name)
 }
 
-// NotLifted says why an imported block cannot be removed, extended or replaced by its
-// prefix: the next fetch would bring it back.
-func NotLifted(b *edgeguard.Block) *call.Problem {
-	return call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is blocked by the imported list %s, and cannot be removed here", b.Prefix, edgeguard.Owner(b.Rule)),
-		"allow it (edgeguard allow add "+b.Prefix.String()+"), or have the entry removed from the list")
+// NotLifted says why an imported block of a prefix, or around it, cannot be removed, extended
+// or replaced by its prefix: the next fetch would bring it back.
+func NotLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
+	what := fmt.Sprintf("%s is blocked by the imported list %s", prefix, edgeguard.Owner(b.Rule))
+	if b.Prefix != prefix {
+		what = fmt.Sprintf("%s is inside %s, which the imported list %s blocks", prefix, b.Prefix, edgeguard.Owner(b.Rule))
+	}
+	return call.NewProblem(http.StatusConflict, "prefix", what+", and cannot be removed here",
+		"allow it (edgeguard allow add "+prefix.String()+"), or have the entry removed from the list")
 }

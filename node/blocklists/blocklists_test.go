@@ -362,7 +362,7 @@ func TestFeeds(t *testing.T) {
 		shown(imports.Failing)
 		r.play(list(100, 9), nil)
 		r.until(3)
-		if f := shown(imports.Waiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "has moved") || f.Awaits.Since.IsZero()) {
+		if f := shown(imports.Waiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "it has moved") || f.Awaits.Since.IsZero()) {
 			t.Errorf("%+v", f.Awaits)
 		}
 		if err := r.services.Confirm("drop"); err != nil {

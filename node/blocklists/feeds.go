@@ -27,7 +27,7 @@ func (s *Subscription) shown() imports.Feed {
 		f.Next = s.Epoch(st.next).UTC()
 	}
 	if w := st.waits; w != nil {
-		f.Awaits = &imports.Pending{Why: w.why, Entries: w.list.List.Len(), Since: s.Epoch(w.since).UTC()}
+		f.Awaits = &imports.Pending{Why: "it " + w.why, Entries: w.list.List.Len(), Since: s.Epoch(w.since).UTC()}
 	}
 	return f
 }

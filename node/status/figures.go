@@ -12,7 +12,7 @@ import (
 // Figures implements admin.Reader. They hold nothing that operators wrote.
 func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 	f, blockedBy := watch.Figures{Prefix: k.Prefix}, ""
-	if found := s.Find(now, k.Prefix); len(found) > 0 {
+	if found := append(s.Find(now, k.Prefix), s.ImportedAround(now, k.Prefix)...); len(found) > 0 {
 		b := s.Active(found[:1])[0]
 		f.Until, f.Refused, f.RefusedBy = b.Until, b.Refused, b.RefusedBy
 		if b.Rule != edgeguard.ManualRule {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/admin/bouncers"
+	"edgeguard/admin/imports"
+	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
@@ -132,6 +135,72 @@ func monitor(t *testing.T) *world {
 	n.ask(nearby, "/x", limit*9/10)
 	n.blocked(offender)
 	return &world{name: "monitor", node: n, pages: append([]string{"/address/" + nearby}, everywhere...)}
+}
+
+// listed is in the list of the neighbours, and its network in the one that awaits
+// confirmation.
+const listed = "192.0.9.9"
+
+// neighbours is beside lists of others of which one awaits confirmation and one is an error
+// page, a list that is not taken, bouncers that never pull, and a receiver that is gone.
+func neighbours(t *testing.T) *world {
+	n := prepare(t, "edge-1", rules+`
+blocklists:
+  - {name: good, file: $DIR/good.txt}
+  - {name: a-name-as-long-as-names-may-be-x, file: $DIR/other.txt}
+  - {name: waits, file: $DIR/waits.txt, most: 1}
+  - {name: page, file: $DIR/page.html}
+enforce: {files: [{file: $DIR/list.txt, format: plain, reload: [/bin/false]}]}
+crowdsec: {lapi: {listen: "`+freeport.Address(t)+`"}}
+notify: {webhooks: [{name: chat, url: "http://`+freeport.Address(t)+`/"}]}
+`)
+	for name, text := range map[string]string{"good.txt": listed + "\n5.5.5.5/32\n10.0.0.1\nno address\n", "other.txt": "9.9.9.9\n", "waits.txt": "45.1.2.0/24\n45.1.9.9\n", "page.html": "<!doctype html><title>" + strings.Repeat("x", 200) + "</title>\n"} {
+		if err := os.WriteFile(n.Path(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.launch()
+	if _, err := n.admin.AddBouncer(t.Context(), bouncers.BouncerRequest{Name: "fw"}); err != nil {
+		t.Fatal(err)
+	}
+	n.Until("the lists are read, and the receiver is missed", func() bool {
+		s := n.status()
+		held, state := map[string]int{}, map[string]string{}
+		for _, f := range s.Imports.Feeds {
+			held[f.Name], state[f.Name] = f.Held, f.State
+		}
+		return held["good"] == 2 && state["waits"] == imports.Waiting && state["page"] == imports.Failing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
+	})
+	return &world{name: "neighbours", node: n, pages: append([]string{"/neighbours", "/address/" + listed, "/network/192.0.0.0/16", "/blocked?rule=owner+good", "/block?prefix=" + listed, "/allow?prefix=" + listed}, everywhere...)}
+}
+
+// A list that awaits confirmation is confirmed by a button, and its blocks are found by the
+// search, with what can be done.
+func TestNeighbours(t *testing.T) {
+	w := neighbours(t)
+	layout(t, w)
+	b := newTab(t)
+	b.logIn(w.node, "/neighbours")
+	b.click(`main form[action="/neighbours"] button`)
+	b.until("it is confirmed", `document.readyState === "complete" && document.querySelector("main").innerText.includes("The newest list of waits is in force.")`)
+	if text := w.node.audit(); !strings.Contains(text, "confirm import") {
+		t.Errorf("the audit lacks it: %s", text)
+	}
+	b.open(w.node.shown + "/blocked?rule=owner+good")
+	b.until("it is live", `document.querySelector("main").innerText.includes("Live, ")`)
+	if eval[bool](b, `document.querySelector("tr.ended") !== null || document.querySelectorAll("table.blocks tbody tr").length !== 2`) {
+		t.Errorf("imported blocks are shown as ended: %s", eval[string](b, `document.querySelector("main").innerText`))
+	}
+	b.open(w.node.shown + "/find?q=45.1.2.7")
+	b.until("the address is there", `location.pathname === "/address/45.1.2.7" && document.querySelector(".sentence") !== null`)
+	for _, want := range []string{"Blocked by the imported list waits", "It is inside 45.1.2.0/24", "cannot be unblocked here", "allow it"} {
+		if got := eval[string](b, `document.querySelector(".sentence").innerText`); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	if eval[bool](b, `document.querySelector('main a[href^="/unblock"]') !== null`) {
+		t.Error("to unblock it is offered")
+	}
 }
 
 // worlds are the states, each started when a test comes to it. TestUsual looks at

@@ -1,4 +1,6 @@
-package console
+// Package columns is the columns of a page's list of blocks, and the orders that its heads
+// and its form put it in.
+package columns
 
 import (
 	"net/url"
@@ -7,17 +9,17 @@ import (
 	"edgeguard/admin/listing"
 )
 
-// columnHead is the head of a column of blocks.
-type columnHead struct {
+// Head is the head of a column of blocks.
+type Head struct {
 	Label, Class string
 	// Path is the same list in the order of the column; empty where there is none.
 	// Sort is its direction where the list is in it.
 	Path, Sort, Title string
 }
 
-// ordered returns parameters with an order: the newest first unless another is asked
+// Ordered returns parameters with an order: the newest first unless another is asked
 // for. The form sends it together with its direction.
-func ordered(asked url.Values) url.Values {
+func Ordered(asked url.Values) url.Values {
 	order, dir, both := strings.Cut(asked.Get("order"), " ")
 	if both {
 		asked.Set("order", order)
@@ -29,8 +31,8 @@ func ordered(asked url.Values) url.Values {
 	return asked
 }
 
-// chosen returns what was chosen in the form; an order together with its direction.
-func chosen(asked url.Values, name string) string {
+// Chosen returns what was chosen in the form; an order together with its direction.
+func Chosen(asked url.Values, name string) string {
 	order, dir := asked.Get("order"), asked.Get("dir")
 	if name != "order" {
 		return asked.Get(name)
@@ -42,16 +44,16 @@ func chosen(asked url.Values, name string) string {
 }
 
 // columns are those of blocks, with the order of each.
-func columns() (all []columnHead, orders []string) {
-	all = []columnHead{
+func columns() (all []Head, orders []string) {
+	all = []Head{
 		{Label: "Address"}, {Label: "Ends in", Class: "num"}, {Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked"}, {Label: "Last slots", Class: "hide-m"},
 		{Label: "Refused on this node", Class: "num hide-s"}, {Label: "Made by", Class: "hide-m"},
 	}
 	return all, []string{listing.ByPrefix, listing.ByEnd, listing.ByCount, "", "", ""}
 }
 
-// plainHeads returns the heads of a list in one order.
-func plainHeads() []columnHead {
+// Plain returns the heads of a list in one order.
+func Plain() []Head {
 	all, _ := columns()
 	for i := range all {
 		all[i].Title = ""
@@ -59,9 +61,9 @@ func plainHeads() []columnHead {
 	return all
 }
 
-// heads returns the heads of a list in an order. The head of that order turns it
+// Heads returns the heads of a list in an order. The head of that order turns it
 // around.
-func heads(asked url.Values, f *listing.Filter) []columnHead {
+func Heads(asked url.Values, f *listing.Filter) []Head {
 	all, orders := columns()
 	for i, order := range orders {
 		if order == "" {
@@ -74,10 +76,21 @@ func heads(asked url.Values, f *listing.Filter) []columnHead {
 				dir = map[bool]string{true: "asc", false: "desc"}[f.Descending()]
 			}
 		}
-		query := without(asked, "cursor")
+		query := Without(asked, "cursor")
 		query.Set("order", order)
 		query.Set("dir", dir)
 		all[i].Path = "/blocked?" + query.Encode()
 	}
 	return all
+}
+
+// Without returns the parameters without one, and without what the page adds.
+func Without(asked url.Values, name string) url.Values {
+	rest := make(url.Values)
+	for other, values := range asked {
+		if other != name && other != "limit" {
+			rest[other] = values
+		}
+	}
+	return rest
 }

@@ -1,0 +1,97 @@
+package neighbours
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/admin/bouncers"
+	"edgeguard/admin/imports"
+	crowdsec "edgeguard/crowdsec/figures"
+	"edgeguard/notify/figures"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A node with nothing beside it has no page, and each part of the figures has its place on
+// one.
+func TestNew(t *testing.T) {
+	if Any(&admin.Stats{}) {
+		t.Error("an empty node has neighbours")
+	}
+	s := &admin.Stats{
+		Time: now,
+		Imports: imports.Summary{Blocks: 7, Most: 9, Feeds: []imports.Feed{
+			{Name: "drop", State: imports.Waiting, Held: 7, Refused: imports.Refusals{TooWide: 1, NoRoom: 1234}, Good: now.Add(-time.Hour), Next: now.Add(time.Minute),
+				Awaits: &imports.Pending{Why: "it is empty", Since: now.Add(-90 * time.Second)}},
+			{Name: "new", State: imports.Starting},
+		}},
+		Enforcers: []admin.Enforcer{{Name: "awswaf", Success: now.Add(-time.Second)}},
+		Bouncers:  &bouncers.BouncerFigures{Decisions: 3, Bouncers: []bouncers.BouncerFigure{{Name: "fw", LastPull: now.Add(-3 * time.Second), Every: 10.04}, {Name: "late"}}},
+		Notified:  []figures.Notified{{Name: "chat", Kind: "webhook", Sent: 2, Success: now.Add(-5 * time.Second)}},
+		CrowdSec:  &crowdsec.CrowdSec{Alerts: &crowdsec.Outgoing{URL: "http://127.0.0.1:8080/", Refused: 4}},
+	}
+	p := New(s)
+	if !Any(s) || Awaiting(s) != 1 || p.Imported != 7 || p.Most != 9 || len(p.Lists) != 2 || len(p.Enforcers) != 1 || len(p.Pulls) != 2 || len(p.Receivers) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	drop, fresh := p.Lists[0], p.Lists[1]
+	for got, want := range map[string]string{
+		drop.Left: "1 too wide, 1,234 no room", drop.Fetched: "1 h ago", drop.Due: "in 1 min", drop.Path: "/blocked?rule=owner+drop",
+		drop.Awaits: "Its newest list came 1 min 30 s ago and awaits confirmation: it is empty.", drop.Meanwhile: "Until it is confirmed, 7 entries are of the list before in force.",
+		fresh.Fetched: "never", fresh.Due: "–", fresh.Awaits + fresh.Left + fresh.Seen: "",
+		p.Pulls[0].Last: "3 s ago", p.Pulls[0].Usual: "10s", p.Pulls[1].Last + p.Pulls[1].Usual: "never",
+		p.Enforcers[0].Changed: "1 s ago", p.Receivers[0].Success: "5 s ago", p.Receivers[1].Kind + p.Receivers[1].Success: "CrowdSecnever",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A list is confirmed only as it was looked at.
+func TestChanged(t *testing.T) {
+	s := imports.Summary{Feeds: []imports.Feed{{Name: "ok"}, {Name: "drop", Awaits: &imports.Pending{Why: "it is empty", Since: now}}}}
+	was := seen(&s.Feeds[1])
+	if p := Changed(&s, "drop", was); p != nil {
+		t.Error(p)
+	}
+	if p := Changed(&s, "ok", ""); p != nil {
+		t.Errorf("what does not wait is for the node to refuse: %v", p)
+	}
+	s.Feeds[1].Awaits = &imports.Pending{Why: "it has 9 entries, more than the 5 of `most`", Entries: 9, Since: now}
+	if p := Changed(&s, "drop", was); p == nil || p.Status != 409 {
+		t.Errorf("another list: %v", p)
+	}
+}
+
+// The sentence of a block that another program or list asks for names it, and what can be
+// done.
+func TestWhy(t *testing.T) {
+	b := &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Rule: "owner drop", Owner: "drop", Origin: "n1", Reason: "listed at x"}, Imported: true}
+	say := func() string {
+		strong, rest := Why(b, "203.0.113.7", "Blocked by ", "12:00:00")
+		return strong + rest
+	}
+	if got := say(); !strings.HasPrefix(got, "Blocked by the imported list drop, on this node alone, since 12:00:00: “listed at x”. It is inside 203.0.113.0/24. It cannot be unblocked here") || !strings.Contains(got, "To let 203.0.113.7 in, allow it") {
+		t.Error(got)
+	}
+	b.Owner = "crowdsec"
+	if got := say(); !strings.Contains(got, "a decision of CrowdSec") || !strings.Contains(got, "cscli decisions delete") {
+		t.Error(got)
+	}
+	b.Owner, b.Imported, b.Reason = "fail2ban", false, ""
+	if got := say(); got != "Blocked by the program fail2ban on n1 at 12:00:00. No rule is involved." {
+		t.Error(got)
+	}
+	for want, got := range map[string]string{"list drop": By("owner drop", true), "fail2ban": By("owner fail2ban", false), "site": By("site", false)} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if About("blocklist_waits") != "/neighbours" || About("clock_step") != "" {
+		t.Error("alarms lead elsewhere")
+	}
+}
