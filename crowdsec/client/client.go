@@ -187,7 +187,7 @@ func plain(err error) error {
 // shown returns the beginning of a text that another program wrote.
 func shown(text string) string {
 	if len(text) > mostWords {
-		text = text[:mostWords]
+		text = strings.ToValidUTF8(text[:mostWords], "") // the last character may be half a one
 	}
 	return strings.TrimSpace(safetext.Strip(text))
 }

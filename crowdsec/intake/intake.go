@@ -34,14 +34,18 @@ type Filter struct {
 	Origins       []string // only these, unless it is empty
 	Containing    []string // only scenarios that contain one of these, unless it is empty
 	NotContaining []string // no scenarios that contain one of these
-	Most          int      // of one answer
+	Most          int      // that may be held
+	// Holds reports whether a prefix is held. Nil says so of all.
+	Holds func(netip.Prefix) bool
 }
+
+func (f *Filter) holds(p netip.Prefix) bool { return f.Holds == nil || f.Holds(p) }
 
 // Answer is what one answer of a LAPI says. It is not safe for concurrent use.
 type Answer struct {
 	Whole   bool // Add is all that the LAPI has, and Gone is not kept
 	Add     []imported.Entry
-	Gone    []netip.Prefix
+	Gone    []netip.Prefix // of what is held
 	Skipped figures.Skipped
 
 	filter  *Filter
@@ -81,9 +85,25 @@ func (a *Answer) Deleted(d *stream.Decision) {
 	if a.Whole {
 		return // what it lacks has ended
 	}
-	if prefix, ok := a.prefix(d); ok && len(a.Gone) <= a.filter.Most {
+	if prefix, ok := a.prefix(d); ok && len(a.Gone) <= a.filter.Most && a.filter.holds(prefix) {
 		a.Gone = append(a.Gone, prefix)
 	}
+}
+
+// Fit leaves out what is new and has no room beside so many that are held. It is for what is
+// applied: an answer that replaces all has Most at most.
+func (a *Answer) Fit(held int) {
+	room := a.filter.Most - held + len(a.Gone)
+	a.Add = slices.DeleteFunc(a.Add, func(e imported.Entry) bool {
+		if a.filter.holds(e.Prefix) {
+			return false
+		}
+		room--
+		if room < 0 {
+			a.Skipped.NoRoom++
+		}
+		return room < 0
+	})
 }
 
 // prefix returns what a ban is about.

@@ -275,6 +275,43 @@ func TestMost(t *testing.T) {
 	}
 }
 
+// Changes add no more than is allowed either, and what is held may still get another end.
+func TestMostOfChanges(t *testing.T) {
+	l := newLAPI(t)
+	l.says(200, list(150))
+	b := run(t, "", decisionsOf(t, l.URL, ", most: 200")+"}")
+	b.until("held", func() bool { return b.figures().Decisions.Held == 150 })
+	l.does(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, strings.ReplaceAll(strings.ReplaceAll(list(190), "198.18.", "198.19."), "198.19.0.0", "198.18.0.0"))
+	})
+	answers := b.figures().Decisions.Answers
+	b.until("asked", func() bool { return b.figures().Decisions.Answers > answers+1 })
+	if f := b.figures().Decisions; f.Held != 200 || f.Skipped.NoRoom == 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Deletions of what is not held here take back nothing: a filter may have left it out.
+func TestDeletionsOfOthers(t *testing.T) {
+	l := newLAPI(t)
+	l.says(200, list(150))
+	b := run(t, "", decisionsOf(t, l.URL, "")+"}")
+	b.until("held", func() bool { return b.figures().Decisions.Held == 150 })
+	l.does(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			t.Error("deletions of others are in doubt: " + r.URL.String())
+		}
+		text := strings.Replace(strings.ReplaceAll(list(150), "198.18.", "198.19."), `"new":`, `"gone":`, 1)
+		text = strings.Replace(text, `"deleted":[]`, `"new":null`, 1)
+		_, _ = io.WriteString(w, strings.Replace(text, `"gone":`, `"deleted":`, 1))
+	})
+	answers := b.figures().Decisions.Answers
+	b.until("asked", func() bool { return b.figures().Decisions.Answers > answers+1 })
+	if held := b.figures().Decisions.Held; held != 150 {
+		t.Errorf("%d held", held)
+	}
+}
+
 // Without the section nothing is held any more.
 func TestLeavesConfig(t *testing.T) {
 	l := newLAPI(t)

@@ -3,6 +3,7 @@ package crowdsec
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -33,7 +34,8 @@ type decisions struct {
 func newDecisions(d Deps, c config.Decisions, kept *file) *decisions {
 	return &decisions{
 		deps: d, settings: c, kept: kept, figures: figures.Incoming{URL: c.URL},
-		filter: intake.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most},
+		filter: intake.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most,
+			Holds: func(p netip.Prefix) bool { return d.Set.Of(d.Clock.Now(), p) != nil }},
 	}
 }
 
@@ -103,7 +105,8 @@ func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake
 		s.figures.Error = err.Error()
 		return err
 	}
-	verdict, doubt := follower.Judge(answer, held(s.deps.Set))
+	has := held(s.deps.Set)
+	verdict, doubt := follower.Judge(answer, has)
 	if doubt != "" {
 		s.deps.Log.Warn("decisions of CrowdSec: "+doubt, "lapi", s.settings.URL)
 	}
@@ -113,8 +116,11 @@ func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake
 	case intake.Replace:
 		out = s.deps.Set.Replace(Source, answer.Add, now)
 	case intake.Apply:
+		answer.Fit(has)
 		out = s.deps.Set.Apply(Source, answer.Add, answer.Gone, now)
 	case intake.AddOnly:
+		answer.Gone = nil
+		answer.Fit(has)
 		out = s.deps.Set.Apply(Source, answer.Add, nil, now)
 	}
 	s.note(answer, &out, now)
