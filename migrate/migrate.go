@@ -7,6 +7,7 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"edgeguard"
@@ -74,11 +75,19 @@ func (r *Report) Add(rule *Draft, name string) {
 	rule.Spec.Name = ""
 	if len(rule.Refused) == 0 {
 		rule.Spec.Name = r.unique(name)
-		if strings.Contains(rule.Spec.When, "lower(") || strings.Contains(rule.Spec.When, "(?i)") {
-			rule.Note("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
-		}
+		rule.remark()
 	}
 	r.Rules = append(r.Rules, *rule)
+}
+
+// remark notes what differs for a rule that has certain parts, wherever it is from.
+func (r *Draft) remark() {
+	if strings.Contains(r.Spec.When, "lower(") || strings.Contains(r.Spec.When, "(?i)") {
+		r.Note("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
+	}
+	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool { return strings.HasPrefix(part, "header:") }) {
+		r.Note("Headers come from a proxy that asks edgeguard, and are in no access log: `edgeguard replay` with one counts nothing by this rule.")
+	}
 }
 
 // longestName leaves room for a number behind a name of 64 characters.

@@ -129,7 +129,9 @@ func (r *rule) rate() {
 	case !ok || !given:
 		r.Refuse("period or requests_per_period is not a whole number")
 	case period == 0 || period%60 != 0:
-		r.Refuse("period %d: a window here is whole minutes", period)
+		minutes := max(1, (period+30)/60)
+		r.Refuse("period %d: a window here is whole minutes. Write a rule of your own: threshold %d in %dm is the same rate, and refuses later who sends all at once",
+			period, uint64(requests)*uint64(minutes)*60/uint64(max(period, 1)), minutes)
 	}
 	if origin, given := r.limits.Field("requests_to_origin").Truth(); given && origin {
 		r.Refuse("requests_to_origin counts only what Cloudflare's cache does not answer, which edgeguard does not know")

@@ -76,7 +76,7 @@ func TestMeaning(t *testing.T) {
 
 var (
 	hosts     = []string{"example.org", "www.example.org", "a.b.example.org", "example.com", "shop.example.com", "192.0.2.1", "WWW.Example.Org"}
-	paths     = []string{"/", "/a", "/a/", "/a/b", "/a/b/c.php", "/A/b.PHP", "/login", "/login/", "/login.php?x=/a", "/api/v1", "//a//b", "/a/../login", "/%61/b", "/a/./b.css", "/img/x.png"}
+	paths     = []string{"/", "/a", "/a/", "/a/b", "/a/b/c.php", "/A/b.PHP", "/login", "/login/", "/login.php?x=/a", "/api/v1", "//a//b", "/a/../login", "/%61/b", "/a/./b.css", "/img/x.png", "/a;b", "/a%2Fb", "/a/%2e%2e/login", "/a%5Cb", "/a/.", "/a/..", "/login%3Fx", "/%25/a", "/a/b%20c.php", "/a/b/c.php/x", "/%E0%A4/a", "/img/../a/b", "/a/b;x=1.php", "/a//", "///login", "/login#x", "/a?b.php", "/api/v1/../../login", "/login%2F", "/a/b/..;/login", "/\\a", "/A%2eb", "/b%0a"}
 	locations = []string{"= /", "= /login", "= /a/b", "/", "/a", "/a/", "/a/b", "/login", "/api/", "^~ /img/", "^~ /a/b/", `~ \.php$`, `~* \.(php|css)$`, "~ ^/a/", "~ b", "~* ^/LOGIN"}
 	names     = []string{"example.org", "www.example.org", "*.example.org", ".example.com", "example.com", "*.b.example.org", "shop.example.*", "example.*", "www.example.*"}
 )

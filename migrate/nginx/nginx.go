@@ -278,7 +278,7 @@ func (im *importer) where(out *migrate.Draft, p *place) {
 
 // variables are the parts that a key may have, besides headers.
 var variables = map[string]string{
-	"binary_remote_addr": "address", "remote_addr": "address", "host": "host", "uri": "path", "request_method": "method",
+	"binary_remote_addr": "address", "remote_addr": "address", "host": "host", "http_host": "host", "uri": "path", "request_method": "method",
 }
 
 // variable is one in a text.

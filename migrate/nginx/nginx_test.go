@@ -63,6 +63,8 @@ func TestHostile(t *testing.T) {
 		"if":             {zone + "server { location / { if ($a) { limit_req zone=a; } } }", "inside of another"},
 		"outside":        {"http { " + zone + " } server { limit_req zone=a; }", "NOT IMPORTED: limit_req zone=a at line 2: it is in no server"},
 		"beside":         {"http { " + zone + " server { } location / { limit_req zone=a; } }", "it is in no server"},
+		"host":           {strings.ReplaceAll(zone, "$binary", "$http_host$binary") + "limit_req zone=a;", "key: {with: [host]}"},
+		"header":         {strings.ReplaceAll(zone, "$binary", "$http_x_key$binary") + "limit_req zone=a;", "are in no access log"},
 		"bytes":          {zone + "server { location ~ ^/ü { limit_req zone=a; } }", "beyond ASCII"},
 		"no argument":    {zone + "server { location { limit_req zone=a; } map; geo; server_name; include; }", "NOT IMPORTED"},
 	} {

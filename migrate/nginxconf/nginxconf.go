@@ -141,7 +141,7 @@ func (c *conf) file(into *Node, name string, depth int) error {
 		case n.Word(0) == "...":
 			return fmt.Errorf("%s: ... stands for what a documentation leaves out: take it out of a copy", n.At())
 		case s.End == "" || len(s.Words) == 0 && s.End != "}":
-			return fmt.Errorf("%s: %q does not end with ; or {", n.At(), strings.Join(append(n.Words[:min(2, len(n.Words))], s.End), " "))
+			return fmt.Errorf("%s: %q does not end with ; or {", n.At(), strings.Join(n.Words[:min(2, len(n.Words))], " ")+s.End)
 		case s.End == "}" && len(blocks) == 1:
 			return fmt.Errorf("%s: a closing brace without an opening one", n.At())
 		case s.End == "}":

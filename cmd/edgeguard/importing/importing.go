@@ -106,7 +106,7 @@ func nginxLimits(e *Env) *cobra.Command {
 for each limit_req: its rate in a minute, and its burst. These rules only report, because
 a leaky bucket has no window.`
 	c.Example = `  nginx -T | edgeguard import nginx - -o imported.yaml
-  edgeguard import nginx /etc/nginx/nginx.conf`
+  nginx -T > all.conf && edgeguard import nginx all.conf`
 	return c
 }
 
@@ -189,7 +189,11 @@ func (e *Env) say(report *migrate.Report, output string) error {
 		fmt.Fprintln(e.Stderr, text)
 	}
 	if output != "" {
-		fmt.Fprintf(e.Stderr, "%s has %s. Next: edgeguard replay --config %[1]s LOG\n", safetext.Strip(output), words.Plural(len(report.Specs()), "rule", "rules"))
+		next := fmt.Sprintf(". Next: edgeguard replay --config %s LOG", safetext.Strip(output))
+		if len(report.Specs()) == 0 {
+			next = ""
+		}
+		fmt.Fprintf(e.Stderr, "%s has %s%s\n", safetext.Strip(output), words.Plural(len(report.Specs()), "rule", "rules"), next)
 	}
 	if len(missing) == 0 {
 		return nil
