@@ -91,7 +91,7 @@ func (a *api) call(ctx context.Context, operation string, in map[string]any, out
 	for _, f := range append(fields, sigv4.Sign(r, credentials, a.config.Region, "wafv2", time.Now())...) {
 		header.Set(f.Name, f.Value)
 	}
-	answer, err := a.client.Call(ctx, http.MethodPost, a.endpoint+"/", header, body)
+	answer, err := a.client.Call(ctx, http.MethodPost, a.endpoint+"/", header, body, credentials.Secret, credentials.Token)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}

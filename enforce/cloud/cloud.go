@@ -31,6 +31,8 @@ const (
 	mostText = 200
 	// mostSecret bounds a file with a secret.
 	mostSecret = 64 << 10
+	// leastSecret is the shortest secret that is looked for in an answer.
+	leastSecret = 8
 	// Tries is how often a call is made that is answered with "later".
 	Tries = 4
 )
@@ -58,8 +60,9 @@ type Answer struct {
 	Body   []byte
 }
 
-// Call sends a request and returns the whole answer, whatever its status.
-func (c *Client) Call(ctx context.Context, method, url string, header http.Header, body []byte) (*Answer, error) {
+// Call sends a request and returns the whole answer, whatever its status, without the
+// secrets that were sent: what refuses them may repeat them, and that is shown.
+func (c *Client) Call(ctx context.Context, method, url string, header http.Header, body []byte, secrets ...string) (*Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -76,6 +79,11 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 		return nil, fmt.Errorf("half an answer of status %d: %s", response.StatusCode, Text(err.Error()))
 	case len(text) > mostBody:
 		return nil, fmt.Errorf("an answer of over %d bytes, with status %d", mostBody, response.StatusCode)
+	}
+	for _, secret := range secrets {
+		if len(secret) >= leastSecret {
+			text = bytes.ReplaceAll(text, []byte(secret), []byte("…"))
+		}
 	}
 	return &Answer{Status: response.StatusCode, Header: response.Header, Body: text}, nil
 }

@@ -1,7 +1,10 @@
 package cloud
 
 import (
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,6 +16,20 @@ import (
 
 	"edgeguard/enforce"
 )
+
+// What repeats the secrets that it was sent, such as a proxy in between, shows none.
+func TestSecretsOfAnswers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "refused: "+r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(server.Close)
+	c := NewClient()
+	defer c.Close()
+	a, err := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{"Authorization": {"Bearer T0SECRET"}}, nil, "T0SECRET", "")
+	if err != nil || string(a.Body) != "refused: Bearer …" {
+		t.Errorf("%s, %v", a.Body, err)
+	}
+}
 
 // slowly is Hottest by other means: each place is given to the best that is left.
 func slowly(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, rank Rank) (kept []netip.Prefix, left int) {

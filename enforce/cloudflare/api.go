@@ -142,7 +142,7 @@ func (a *api) call(ctx context.Context, method, path string, in, out any) (*enve
 		}
 		header.Set("Content-Type", "application/json")
 	}
-	answer, err := a.client.Call(ctx, method, a.endpoint+"/accounts/"+a.config.Account+"/rules/lists"+path, header, body)
+	answer, err := a.client.Call(ctx, method, a.endpoint+"/accounts/"+a.config.Account+"/rules/lists"+path, header, body, token)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,9 @@ const (
 	mostHeaders = 16 << 10
 	// leastSecret is the shortest secret that signs, in bytes, as Standard Webhooks has it.
 	leastSecret = 24
-	// leastHidden is the shortest text that is taken for a secret in an answer.
-	leastHidden = 6
+	// leastHidden is the shortest text that is taken for a secret in an answer, and
+	// leastPart the shortest part of a path.
+	leastHidden, leastPart = 6, 10
 	// mostWait is the longest that a receiver may have us wait.
 	mostWait = 5 * time.Minute
 )
@@ -80,8 +81,10 @@ func Open(s Settings) (*Sender, error) {
 			if value, err = readLine(h.File); err != nil {
 				return nil, err
 			}
-			r.hidden = append(r.hidden, value)
 		}
+		// A variable may have put the secret into the config; and receivers name the token
+		// alone, without the word before it.
+		r.hidden = append(append(r.hidden, value), strings.Fields(value)...)
 		r.headers.Set(h.Name, value)
 	}
 	if s.SecretFile != "" {
@@ -121,6 +124,14 @@ func (r *Sender) readURL() error {
 		return fmt.Errorf("the receiver's address %s; %s", wrong, fix)
 	}
 	r.hidden = append(r.hidden, strings.Trim(u.RequestURI(), "/"))
+	for _, values := range u.Query() {
+		r.hidden = append(r.hidden, values...)
+	}
+	for part := range strings.SplitSeq(u.Path, "/") { // a receiver may name the last alone
+		if len(part) >= leastPart {
+			r.hidden = append(r.hidden, part)
+		}
+	}
 	if r.settings.Path != "" {
 		u = u.JoinPath(r.settings.Path)
 	}

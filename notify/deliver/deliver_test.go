@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -283,6 +284,25 @@ func TestFiles(t *testing.T) {
 		if _, err := Open(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// A receiver that repeats a part of what it was sent: the token without the word before it,
+// or one part of the address.
+func TestSecretsOfAnswers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		_, _ = fmt.Fprintf(w, "bot %s has no token %s and no key %s", strings.Split(r.URL.Path, "/")[1], token, r.URL.Query().Get("key"))
+	}))
+	t.Cleanup(server.Close)
+	r, err := Open(Settings{URL: server.URL + "/bot123:SECRET/send?key=SEC%2FRET", Headers: []Header{{Name: "Authorization", File: write(t, "token", "Bearer T0SECRET\n")}}, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Post(t.Context(), time.Unix(1_767_323_045, 0), "x", nil)
+	if want := "bot … has no token … and no key …"; a.Text != want || !strings.Contains(a.Error.Error(), want) {
+		t.Errorf("%q, %v", a.Text, a.Error)
 	}
 }
 
