@@ -88,8 +88,8 @@ func (i *issuer) pool() *x509.CertPool {
 
 // listener is one with TLS that runs.
 type listener struct {
-	t                *testing.T
-	address, secret  string
+	t                  *testing.T
+	address, secret    string
 	cert, key, issuers string // files
 }
 
