@@ -44,6 +44,7 @@ type entry struct {
 	round                      uint32 // of the last Replace that had it
 	id, seq                    uint64
 	until                      int64 // in nanoseconds of Unix time
+	latest                     int64 // of all its ends: a bouncer may have it until then
 	due                        int64 // when its queue has to act on it
 	rule                       string
 }

@@ -166,6 +166,7 @@ func (j *Journal) set(now time.Time, d Decision, live bool) (place int32, ok boo
 	e := j.entries.at(place)
 	e.again = known
 	e.rule, e.until, e.proxied, e.open = d.Rule, d.Until.UnixNano(), d.Proxied, e.open || !d.Proxied
+	e.latest = max(e.latest, e.until)
 	if !live {
 		j.put(now, place)
 		return place, false
@@ -211,7 +212,7 @@ func (j *Journal) end(now time.Time, place int32) {
 // too many.
 func (j *Journal) put(now time.Time, place int32) {
 	e := j.entries.at(place)
-	e.due = max(e.until, now.UnixNano()) + int64(Keep)
+	e.due = max(e.latest, now.UnixNano()) + int64(Keep)
 	j.ended.push(place)
 	j.changed(place)
 	for len(j.ended.places) > max(leastEnded, j.peak) {
