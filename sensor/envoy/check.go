@@ -41,16 +41,17 @@ func (a *asker) ofCheck(c *call) edgeguard.Verdict {
 		return a.noClient("Envoy asks about a request that has no source address: it came over a unix socket, or the address cannot be read")
 	}
 	if !a.place(&c.event, c.peer, hop, c.values(a.finder.Header())) {
-		return a.noHeader(hop)
+		return a.noHeader(hop, "set use_remote_address: true in Envoy")
 	}
 	c.describe()
 	return a.ask(&c.event, false)
 }
 
-// noHeader passes a request that a trusted proxy sent to Envoy without saying for whom.
-func (a *asker) noHeader(hop netip.Addr) edgeguard.Verdict {
+// noHeader passes a request that a trusted proxy sent to Envoy, and of which Envoy does not
+// say for whom.
+func (a *asker) noHeader(hop netip.Addr, fix string) edgeguard.Verdict {
 	return a.noClient("Envoy asks about a request of the trusted proxy " + hop.String() + " without a good " + a.finder.Header() +
-		": set use_remote_address: true in Envoy, or take the proxy out of trust")
+		": " + fix + ", or take the proxy out of trust")
 }
 
 // values returns the last lines of a header: the first of more are as good as absent.

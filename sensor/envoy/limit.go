@@ -63,7 +63,7 @@ func (a *asker) ofLimit(c *call) edgeguard.Verdict {
 		lines = append(c.lines[:0], line)
 	}
 	if !a.place(&c.event, c.peer, hop, lines) {
-		return a.noHeader(hop)
+		return a.noHeader(hop, "have the descriptor of "+keyAddress+" carry that header, too, as edgeguard snippets envoy-rls does")
 	}
 	c.describeByEntries()
 	c.event.Hits = hits
