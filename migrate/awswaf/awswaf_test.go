@@ -81,6 +81,26 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A search string that is no text does not make the others of an answer of the API plain.
+func TestSearchStringOfBytes(t *testing.T) {
+	match := func(text string) string {
+		return `{"ByteMatchStatement": {"SearchString": "` + text + `", "FieldToMatch": {"SingleHeader": {"Name": "user-agent"}}, "TextTransformations": [{"Priority": 0, "Type": "NONE"}], "PositionalConstraint": "CONTAINS"}}`
+	}
+	rule := func(name, statement string) string {
+		return `{"Name": "` + name + `", "Action": {"Block": {}}, "Statement": {"RateBasedStatement": {"Limit": 10, "AggregateKeyType": "IP", "ScopeDownStatement": ` + statement + `}}}`
+	}
+	for end, want := range map[string]string{`, "LockToken": "x"`: `when: "agent contains \"Mozilla\""`, ``: "say it with --search-strings"} {
+		report, err := auto([]byte(`{"WebACL": {"Rules": [` + rule("a", match("TW96aWxsYQ==")) + "," + rule("b", match("AAE=")) + `]}` + end + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := report.YAML("f")
+		if !strings.Contains(text, want) || !strings.Contains(text, `NOT IMPORTED: rule "b"`) {
+			t.Errorf("%s: %s", end, text)
+		}
+	}
+}
+
 // Many long names are not repeated beside each rule.
 func TestMost(t *testing.T) {
 	var rules []string

@@ -194,19 +194,22 @@ func inOrder(out *migrate.Draft, place string, kinds map[uint32]string, order []
 }
 
 // decideEncoding finds out how the search strings of a file are written, if nobody said
-// it: as base64 only if all of them can be.
+// it: as base64 only if all of them can be. AWS lets them be bytes that are no text.
 func (im *importer) decideEncoding(list []*jsontree.Value) {
 	var all []string
 	for _, v := range list {
 		v.Each("SearchString", func(text string) { all = append(all, text) })
 	}
-	plain := func(text string) bool { _, ok := fromBase64(text); return !ok }
+	plain := func(text string) bool { _, err := base64.StdEncoding.Strict().DecodeString(text); return err != nil }
+	hidden := func(text string) bool { _, ok := fromBase64(text); return ok }
 	if im.encoding == Auto && len(all) > 0 {
 		switch {
 		case slices.ContainsFunc(all, plain):
 			im.encoding = Plain
 		case im.byCLI:
 			im.encoding = Base64
+		case !slices.ContainsFunc(all, hidden): // in base64, none would be a text
+			im.encoding = Plain
 		}
 	}
 	says := map[Encoding]string{
@@ -225,8 +228,10 @@ func (r *scopeReader) decode(path, text string) (string, bool) {
 	}
 	decoded, ok := fromBase64(text)
 	switch {
+	case !ok && r.encoding == Auto:
+		r.out.Refuse("%s: the search string %q may be a text, or bytes in base64: say it with --search-strings", path, text)
 	case !ok:
-		r.out.Refuse("%s: the search string %q is not base64", path, text)
+		r.out.Refuse("%s: the search string %q is not base64 of a text", path, text)
 	case r.encoding == Auto:
 		r.out.Refuse("%s: the search string %q may be a text, or %q in base64: say it with --search-strings", path, text, decoded)
 		ok = false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,8 @@ func find(root *jsontree.Value) ([]*jsontree.Value, error) {
 		root = result
 	}
 	switch {
+	case root.IsList() && slices.ContainsFunc(root.Items(), func(v *jsontree.Value) bool { return v.Field("phase") != nil }):
+		return nil, errors.New("is a list of rulesets, without their rules: " + fix)
 	case root.IsList():
 		return root.Items(), nil
 	case root.Field("rules").IsList():
@@ -98,6 +101,10 @@ func read(report *migrate.Report, v *jsontree.Value, i int) {
 		return
 	}
 	limits := v.Field("ratelimit")
+	if v.Field("threshold") != nil && v.Field("match") != nil {
+		report.Leave("%s: it is one of the rate limits that Cloudflare had before rulesets", called)
+		return
+	}
 	if limits == nil {
 		action, _ := v.Field("action").Text()
 		report.Leave("%s: it has no ratelimit, and the action %q", called, action)

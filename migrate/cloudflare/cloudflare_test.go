@@ -107,6 +107,10 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	old, err := cloudflare.Import([]byte(`{"result": [{"id": "x", "threshold": 60, "period": 60, "match": {"request": {"url": "*.example.com/path*"}}, "action": {"mode": "ban", "timeout": 86400}}]}`))
+	if err != nil || len(old.Left) != 1 || !strings.Contains(old.Left[0], "before rulesets") {
+		t.Errorf("%v, %v", old, err)
+	}
 	for _, data := range []string{
 		`[1, null, [], "x", {"ratelimit": 5}, {"ratelimit": {}}, {"ratelimit": []}]`,
 		`{"expression": 5, "ratelimit": {"period": 1e9, "requests_per_period": -1, "characteristics": [5, {}], "mitigation_timeout": "x"}, "action": {}}`,
