@@ -67,6 +67,7 @@ func TestHostile(t *testing.T) {
 		"mark":        {"\ufeff" + rule("x", ""), "name: x"},
 		"no object":   {"[1, null, \"a\", []]", "NOT IMPORTED"},
 		"odd actions": {strings.Replace(rule("x", ""), `"Block": {}`, `"Block": {}, "Count": {}`, 1), "NOT IMPORTED"},
+		"addresses":   {strings.Replace(rule("x", `, "CustomKeys": [{"IP": {}}, {"ForwardedIP": {}}], "ForwardedIPConfig": {"HeaderName": "X-Forwarded-For", "FallbackBehavior": "MATCH"}`), `"IP",`, `"CUSTOM_KEYS",`, 1), "two addresses"},
 		"allow":       {strings.Replace(rule("x", ""), `"Block"`, `"Allow"`, 1), "NOT IMPORTED"},
 	} {
 		report, err := auto([]byte(c.data))

@@ -49,7 +49,7 @@ func forwarded(out *migrate.Draft, s *jsontree.Value) {
 
 // customKeys reads a list of what keys are made of.
 func (im *importer) customKeys(out *migrate.Draft, s *jsontree.Value) {
-	address := false
+	addresses := 0
 	var with []string
 	for _, item := range s.Field("CustomKeys").Items() {
 		names := item.Names()
@@ -60,9 +60,9 @@ func (im *importer) customKeys(out *migrate.Draft, s *jsontree.Value) {
 		key := item.Field(names[0])
 		switch names[0] {
 		case "IP":
-			address = true
+			addresses++
 		case "ForwardedIP":
-			address = true
+			addresses++
 			forwarded(out, s)
 		case "HTTPMethod":
 			with = append(with, "method")
@@ -85,7 +85,10 @@ func (im *importer) customKeys(out *migrate.Draft, s *jsontree.Value) {
 			out.Refuse("CustomKeys.%s cannot be part of a key here", names[0])
 		}
 	}
-	if !address {
+	if addresses > 1 {
+		out.Refuse("CustomKeys has two addresses, and a key here has one")
+	}
+	if addresses == 0 {
 		out.Refuse("CustomKeys has no IP: AWS WAF counts all addresses together there, and edgeguard counts each address")
 	}
 	out.Spec.Key.With = with
