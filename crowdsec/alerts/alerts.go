@@ -131,6 +131,7 @@ func (q *Queue) Return(all []edgeguard.Block) {
 		case waits || !lasts: // replaced, or lifted, since it was taken
 		case len(q.waiting) >= q.most:
 			q.figures.Dropped++
+			delete(q.known, b.Prefix) // the LAPI does not know it, and will not soon
 		default:
 			q.append(b)
 		}

@@ -107,6 +107,23 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// What could not be sent and has lost its place is not taken for reported: its next
+// extension is.
+func TestReturnedIsForgotten(t *testing.T) {
+	q := NewQueue(1)
+	one := block("192.0.2.1/32", noon, time.Hour)
+	q.Offer(one, noon)
+	taken := q.Take(1, noon)
+	q.Offer(block("192.0.2.2/32", noon, time.Hour), noon)
+	q.Return(taken)
+	q.Sent(len(q.Take(1, noon)))
+	one.Until = one.Until.Add(time.Second)
+	q.Offer(one, noon)
+	if f := q.Figures(); f != (Figures{Waiting: 1, Sent: 1, Dropped: 1}) {
+		t.Errorf("%+v", f)
+	}
+}
+
 // twin is the same queue as a list that is searched.
 type twin struct {
 	most    int

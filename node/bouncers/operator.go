@@ -132,7 +132,7 @@ func (s *Side) Check(now time.Time) {
 		known[key.Name], s.silent[key.Name] = true, true
 		s.Alarms.Begins(now, alarm.Bouncer, key.Name, fmt.Sprintf(
 			"the bouncer %s has not pulled for %s, and did so every %s: it enforces no new blocks; look at its log, and remove its key if it is gone (edgeguard bouncers remove %s)",
-			key.Name, now.Sub(u.Last).Round(time.Second), u.Every.Round(time.Second), key.Name))
+			key.Name, now.Sub(u.Last).Round(time.Second), max(u.Every.Round(time.Second), time.Second), key.Name))
 	}
 	for name := range s.silent {
 		if !known[name] {
