@@ -74,6 +74,16 @@ func (e *RefusedError) Credentials() bool {
 
 // New returns a client. It opens nothing but the file of the CA.
 func New(c Config) (*Client, error) {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	one := &Client{config: c, http: &http.Client{CheckRedirect: stay}}
+	if err := one.connect(); err != nil {
+		return nil, err
+	}
+	return one, nil
+}
+
+// connect has connections made from now on, by the file of the CA as it is now.
+func (c *Client) connect() error {
 	t := &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialFor}).DialContext,
 		TLSHandshakeTimeout:    dialFor,
@@ -83,18 +93,18 @@ func New(c Config) (*Client, error) {
 		IdleConnTimeout:        5 * time.Minute,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 	}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
+	if c.config.CAFile != "" {
+		pem, err := os.ReadFile(c.config.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
+			return fmt.Errorf("ca_file: %w", err)
 		}
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s has no certificate in PEM", c.CAFile)
+			return fmt.Errorf("ca_file: %s has no certificate in PEM", c.config.CAFile)
 		}
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{config: c, http: &http.Client{Transport: t, CheckRedirect: stay}}, nil
+	c.http.Transport = t
+	return nil
 }
 
 // Close ends its idle connections.
@@ -147,6 +157,10 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, name,
 	request.Header.Set("User-Agent", "edgeguard/"+strings.ReplaceAll(c.config.Version, "/", "-"))
 	answer, err := c.http.Do(request)
 	if err != nil {
+		if c.config.CAFile != "" && errors.As(err, new(*tls.CertificateVerificationError)) {
+			c.Close()
+			_ = c.connect() // who signs may be another since: the next call knows
+		}
 		return nil, plain(err)
 	}
 	if answer.StatusCode/100 == 2 {

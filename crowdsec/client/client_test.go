@@ -3,9 +3,14 @@ package client
 import (
 	"compress/gzip"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -139,6 +144,25 @@ func TestHangs(t *testing.T) {
 	}
 }
 
+// foreign returns a certificate that has signed nothing else.
+func foreign(t *testing.T) *x509.Certificate {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
 func TestTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, fine) }))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -151,6 +175,18 @@ func TestTLS(t *testing.T) {
 	write(t, ca, pemOf(server.Certificate()))
 	if _, _, err := values(to(t, server.URL, ca), true); err != nil {
 		t.Error(err)
+	}
+	write(t, ca, pemOf(foreign(t)))
+	c := to(t, server.URL, ca)
+	if _, _, err := values(c, true); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate of somebody else: %v", err)
+	}
+	write(t, ca, "half of a fi")
+	_, _, _ = values(c, true)
+	write(t, ca, pemOf(server.Certificate()))
+	_, _, _ = values(c, true) // fails, and reads the file again
+	if _, _, err := values(c, true); err != nil {
+		t.Errorf("the file of the CA was renewed: %v", err)
 	}
 	write(t, ca, "no certificate")
 	if _, err := New(Config{URL: server.URL, CAFile: ca}); err == nil || !strings.Contains(err.Error(), "has no certificate in PEM") {

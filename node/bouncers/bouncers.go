@@ -96,7 +96,7 @@ func (s *Side) Settle(ctx context.Context, c *config.Config) {
 	for _, l := range c.CrowdSec.LAPI {
 		at := l.Listen.String()
 		want = append(want, &Listener{services: s, config: l, address: at, full: checks.Full{
-			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections,
+			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections, Fence: "have a firewall pass your bouncers alone",
 		}})
 	}
 	if len(want) > 0 {

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ type Full struct {
 	Key     string // of the listener's entry in the config
 	Address string
 	Places  int // connections, at most
+	// Fence is what an operator can do to keep strangers out; empty: listen at a unix
+	// socket.
+	Fence string
 
 	seen  lobby.Stats
 	since lobby.Stats // when it became full
@@ -51,8 +55,8 @@ func (f *Full) Check(now time.Time, s lobby.Stats) {
 	switch {
 	case full:
 		f.Alarms.Begins(now, f.Kind, f.Address, fmt.Sprintf(
-			"%s: all %d connections are in use: %d were closed for new ones, idle ones first, and %d new ones were refused; find who holds them (ss -tnp, ss -xp), listen at a unix socket that strangers cannot open, or raise `connections` of this entry in %s",
-			f.Address, f.Places, closed, refused, f.Key))
+			"%s: all %d connections are in use: %d were closed for new ones, idle ones first, and %d new ones were refused; find who holds them (ss -tnp, ss -xp), %s, or raise `connections` of this entry in %s",
+			f.Address, f.Places, closed, refused, cmp.Or(f.Fence, "listen at a unix socket that strangers cannot open"), f.Key))
 	default:
 		f.Alarms.Recovers(f.Kind, f.Address)
 	}
