@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"edgeguard/crowdsec/stream"
+	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 )
 
@@ -194,6 +195,9 @@ func plain(err error) error {
 	var slow net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
 		return errors.New("it did not answer in time")
+	}
+	if text := networds.Of("it", err); text != "" {
+		return errors.New(text)
 	}
 	return errors.New(shown(err.Error())) // net/http quotes what a server sent
 }

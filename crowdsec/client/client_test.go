@@ -118,7 +118,7 @@ func TestWrong(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	if _, _, err := values(to(t, closed.URL, ""), true); err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "/v1/") {
+	if _, _, err := values(to(t, closed.URL, ""), true); err == nil || !strings.Contains(err.Error(), "it refuses the connection: nothing listens there") || strings.Contains(err.Error(), "/v1/") {
 		t.Error(err)
 	}
 }

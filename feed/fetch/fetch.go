@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"edgeguard/feed"
+	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 )
 
@@ -145,6 +146,9 @@ func cleaned(ctx context.Context, err error) error {
 	}
 	if in := new(url.Error); errors.As(err, &in) {
 		err = in.Err
+	}
+	if text := networds.Of("it", err); text != "" {
+		return errors.New(text)
 	}
 	const most = 200
 	text := strings.ToValidUTF8(err.Error(), "?")

@@ -156,7 +156,7 @@ func TestCrowdSec(t *testing.T) {
 	b = run(t, folder, section)
 	b.until("held without a LAPI", func() bool { return b.blocks("198.51.100.9") && b.blocks("2001:db8::9") })
 	b.until("alarmed", func() bool {
-		return b.alarmed("connection refused; the 2 decisions that are held stay in force until their ends")
+		return b.alarmed("nothing listens there; the 2 decisions that are held stay in force until their ends")
 	})
 	s.Launch()
 	s.Cscli("decisions", "delete", "-r", "198.51.100.0/24")

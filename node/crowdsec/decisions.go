@@ -13,6 +13,7 @@ import (
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/figures"
 	"edgeguard/crowdsec/intake"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -167,5 +168,5 @@ func (s *decisions) wrong(err error) string {
 
 // stays says what is in force without an answer.
 func (s *decisions) stays() string {
-	return fmt.Sprintf("the %d decisions that are held stay in force until their ends", held(s.deps.Set))
+	return "the " + words.Plural(held(s.deps.Set), "decision that is held stays in force until its end", "decisions that are held stay in force until their ends")
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func (c *counts) change(f func(*figures.Notified)) {
 // Run implements supervisor.Service: it sends until ctx is done, and then once more.
 func (r *Receiver) Run(ctx context.Context, ready func()) error {
 	if err := r.does.read(r.Version); err != nil {
-		return err
+		return fmt.Errorf("the receiver %s is told nothing: %w", r.wants.Name, err)
 	}
 	ready()
 	defer r.alarms.Ends(alarm.Notify, r.wants.Name)

@@ -13,15 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 	"edgeguard/notify/target"
 )
@@ -306,25 +305,15 @@ func (r *Sender) clear(ctx context.Context, err error) error {
 	if errors.As(err, &whole) {
 		err = whole.Err
 	}
-	var name *net.DNSError
-	var unknown x509.UnknownAuthorityError
-	var wrongHost x509.HostnameError
 	host := r.url.Host
 	switch {
 	case errors.Is(context.Cause(ctx), errLate):
 		return fmt.Errorf("%s did not answer within %v", host, r.settings.Timeout)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s did not answer before the node ended", host)
-	case errors.As(err, &name):
-		return fmt.Errorf("the name %s is not found; check url, and this host's DNS", r.url.Hostname())
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%s refuses the connection: nothing listens there", host)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return fmt.Errorf("%s closed the connection before it answered", host)
-	case errors.As(err, &unknown):
-		return fmt.Errorf("%s has a certificate of an unknown authority; set ca_file", host)
-	case errors.As(err, &wrongHost):
-		return fmt.Errorf("%s has a certificate for another name", host)
+	}
+	if text := networds.Of(host, err); text != "" {
+		return errors.New(text)
 	}
 	if text := err.Error(); strings.Contains(text, "malformed") {
 		return fmt.Errorf("%s does not answer in HTTP, or closed the connection in the middle", host)

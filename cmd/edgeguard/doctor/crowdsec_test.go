@@ -37,7 +37,7 @@ func TestCrowdSec(t *testing.T) {
 		{file("good"), lapi.URL, OK, "answers and knows this node"},
 		{file("secret"), lapi.URL, Wrong, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints"},
 		{filepath.Join(folder, "missing"), lapi.URL, Wrong, "no such file"},
-		{file("good"), "http://127.0.0.1:1", Wrong, "http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
+		{file("good"), "http://127.0.0.1:1", Wrong, "http://127.0.0.1:1: it refuses the connection: nothing listens there"},
 	} {
 		x := &examination{}
 		c := &config.Config{CrowdSec: crowdsec.Section{

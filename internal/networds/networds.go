@@ -1,0 +1,44 @@
+// Package networds says in words why another host could not be asked.
+package networds
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// Of returns what an error of net/http means, as said of who: "it", or a host. It is empty
+// where the error has no better words than its own.
+func Of(who string, err error) string {
+	var name *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var wrongHost x509.HostnameError
+	var noTLS tls.RecordHeaderError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Sprintf("the name %s is not found; check url, and this host's DNS", name.Name)
+	case errors.As(err, &name):
+		return fmt.Sprintf("the name %s cannot be looked up: this host's DNS does not answer", name.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return who + " refuses the connection: nothing listens there"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return who + " cannot be reached: this host has no route to it"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return who + " closed the connection before it answered"
+	case errors.As(err, &unknown):
+		return who + " has a certificate of an unknown authority; set ca_file"
+	case errors.As(err, &wrongHost):
+		return who + " has a certificate for another name"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return who + " has a certificate that has expired, or is not valid yet, by this host's clock"
+	case errors.As(err, &noTLS), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return who + " answers without TLS; the port is another one, or url begins with http://"
+	}
+	return ""
+}
