@@ -42,6 +42,10 @@ func TestHostile(t *testing.T) {
 		"two http":      {"http {} http {}", "more than one"},
 		"endless":       {dump("/n/a", "include a;"), "includes"},
 		"endless tree":  {dump("/n/a", "include *; include *;", "/n/b", "include *; include *;"), "includes"},
+		"long word":     {strings.Repeat("a", 1_000_000), "does not end"},
+		"long block":    {strings.Repeat("a", 1_000_000) + " {", "is not closed"},
+		"long name":     {dump("/"+strings.Repeat("x", 1_000_000), "a b"), "does not end"},
+		"many words":    {strings.Repeat("a ", 3_000_000), "does not end"},
 		"left out":      {zone + "server { ... limit_req zone=a; }", "take it out of a copy"},
 		"before a file": {"user x;\n" + dump("/n/a", zone), "before the first file"},
 	} {

@@ -40,7 +40,7 @@ func (n *Node) At() string {
 	if n.File == "" {
 		return fmt.Sprintf("line %d", n.Line)
 	}
-	return fmt.Sprintf("%s:%d", n.File, n.Line)
+	return fmt.Sprintf("%.200s:%d", n.File, n.Line)
 }
 
 // conf reads a configuration with its includes.
@@ -118,7 +118,7 @@ func prelude(text string) error {
 // file adds the directives of a file to a block.
 func (c *conf) file(into *Node, name string, depth int) error {
 	if c.includes++; c.includes > mostIncludes || depth > mostDepth {
-		return fmt.Errorf("%s: more than %d includes, or nested more than %d times", name, mostIncludes, mostDepth)
+		return fmt.Errorf("%.200s: more than %d includes, or nested more than %d times", name, mostIncludes, mostDepth)
 	}
 	lex := directives.Nginx(c.files[name])
 	blocks := []*Node{into}
@@ -137,11 +137,11 @@ func (c *conf) file(into *Node, name string, depth int) error {
 		last := blocks[len(blocks)-1]
 		switch {
 		case strings.HasSuffix(n.Word(0), "_by_lua_block"):
-			return fmt.Errorf("%s: %s has Lua, which is not read: take the block out of a copy of the file", n.At(), n.Word(0))
+			return fmt.Errorf("%s: %.60s has Lua, which is not read: take the block out of a copy of the file", n.At(), n.Word(0))
 		case n.Word(0) == "...":
 			return fmt.Errorf("%s: ... stands for what a documentation leaves out: take it out of a copy", n.At())
 		case s.End == "" || len(s.Words) == 0 && s.End != "}":
-			return fmt.Errorf("%s: %q does not end with ; or {", n.At(), strings.Join(n.Words[:min(2, len(n.Words))], " ")+s.End)
+			return fmt.Errorf("%s: %.60q does not end with ; or {", n.At(), strings.Join(n.Words[:min(2, len(n.Words))], " ")+s.End)
 		case s.End == "}" && len(blocks) == 1:
 			return fmt.Errorf("%s: a closing brace without an opening one", n.At())
 		case s.End == "}":
@@ -161,7 +161,7 @@ func (c *conf) file(into *Node, name string, depth int) error {
 		}
 	}
 	if len(blocks) > 1 {
-		return fmt.Errorf("%s: the block %s is not closed", blocks[len(blocks)-1].At(), blocks[len(blocks)-1].Word(0))
+		return fmt.Errorf("%s: the block %.60s is not closed", blocks[len(blocks)-1].At(), blocks[len(blocks)-1].Word(0))
 	}
 	return nil
 }

@@ -40,11 +40,15 @@ func Caddy(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true,
 // is one word.
 func (l *Lexer) Open() int { return l.open }
 
+// mostWords bounds a statement: one that has more ends there, and is none that another
+// program would read.
+const mostWords = 1 << 20
+
 // Next returns the next statement; ok is false at the end.
 func (l *Lexer) Next() (s Statement, ok bool) {
 	for {
 		l.space(len(s.Words) > 0)
-		if l.text == "" {
+		if l.text == "" || len(s.Words) >= mostWords {
 			return s, len(s.Words) > 0
 		}
 		if len(s.Words) == 0 {
