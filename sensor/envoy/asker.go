@@ -35,14 +35,15 @@ func newAsker(c Config) (*asker, error) {
 
 // peer is the other end of a connection.
 type peer struct {
-	conn *conn
-	addr netip.Addr // the zero Addr for a unix socket
+	conn    *conn
+	addr    netip.Addr // the zero Addr for a unix socket
+	trusted bool       // for its address
 }
 
 type peerKey struct{}
 
 // peerOf returns the peer of a connection, over TLS or not.
-func peerOf(nc net.Conn) peer {
+func (a *asker) peerOf(nc net.Conn) peer {
 	if t, ok := nc.(*tls.Conn); ok {
 		nc = t.NetConn()
 	}
@@ -51,17 +52,15 @@ func peerOf(nc net.Conn) peer {
 	if tcp, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
 		p.addr = tcp.AddrPort().Addr().Unmap().WithZone("")
 	}
+	p.trusted = a.config.Trust.Has(p.addr)
 	return p
 }
 
 // onThisHost reports whether the peer's own peers are those of this kernel.
 func (p peer) onThisHost() bool { return !p.addr.IsValid() || p.addr.IsLoopback() }
 
-// trusts reports whether a peer may name clients: by its address, or by a certificate that
-// was verified.
-func (a *asker) trusts(p peer, r *http.Request) bool {
-	return a.config.Trust.Has(p.addr) || r.TLS != nil && len(r.TLS.VerifiedChains) > 0
-}
+// certified reports whether a peer may name clients for a certificate that was verified.
+func certified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.VerifiedChains) > 0 }
 
 // stranger asks about a peer that is not trusted, as a client.
 func (a *asker) stranger(p peer) (event edgeguard.Event) {

@@ -34,16 +34,15 @@ type call struct {
 	ofCheck, ofLimit func(name string) (string, bool)
 }
 
-// deepen makes the goroutine's stack as large as a decision takes. net/http begins a goroutine
-// for each call, with a small stack, which would be copied each time it is doubled.
+// deepen makes the goroutine's stack as large as a decision takes, 8 KiB. net/http begins a
+// goroutine for each call, with a stack of 2 KiB, which would be copied each time it is
+// doubled, and the deeper it is, the more that costs.
 //
 //go:noinline
 func deepen() {
-	var room [stackRoom]byte
+	var room [6 << 10]byte
 	runtime.KeepAlive(&room)
 }
-
-const stackRoom = 14 << 10
 
 // firstRead is the room in which a call waits for its message. With it, all calls of the usual
 // number of connections may wait together (mostRead).
@@ -102,6 +101,7 @@ func (r refused) Error() string { return r.why }
 
 // serve answers one call.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	deepen()
 	p, _ := r.Context().Value(peerKey{}).(peer)
 	if p.conn != nil {
 		if !p.conn.asks() {
@@ -110,15 +110,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		defer p.conn.answered()
 	}
+	c := calls.Get().(*call)
+	defer c.end()
+	c.peer, c.trusted = p, p.trusted || certified(r)
+	size, heard := 0, error(nil)
+	if c.trusted { // who is not is counted itself, whatever it says: nothing of it is read
+		size, heard = s.receive(c, r.Body)
+	}
+	defer s.read.give(size)
 	if r.Method != http.MethodPost || !grpc.Content(r.Header.Get("Content-Type")) {
 		s.asker.unreadable(grpc.Internal, "it is not gRPC")
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}
-	c := calls.Get().(*call)
-	defer c.end()
-	c.peer, c.trusted = p, s.asker.trusts(p, r)
-	err := s.answer(c, r)
+	err := s.answer(c, r, heard)
 	h := w.Header()
 	h["Date"], h["Content-Type"] = nil, contentType
 	switch e := err.(type) {
@@ -154,8 +159,8 @@ var methods = map[string]method{
 	ratelimit.Method: {(*asker).limit, (*call).limitTooLong},
 }
 
-// answer reads the message of a call and appends the answer to c.out.
-func (s *Server) answer(c *call, r *http.Request) error {
+// answer appends the answer to c.out, to a message that was received, or was not for a reason.
+func (s *Server) answer(c *call, r *http.Request, heard error) error {
 	if r.URL.Path == healthMethod {
 		s.asker.stats.checks.Add(1)
 		c.out = append(c.out[:0], serving...)
@@ -166,20 +171,12 @@ func (s *Server) answer(c *call, r *http.Request) error {
 		return refused{grpc.Unimplemented, "unknown method"}
 	}
 	c.out = grpc.Begin(c.out[:0])
-	if !c.trusted { // whatever it says, it is counted itself: nothing of it is kept
-		m.answer(s.asker, c)
-		grpc.End(c.out, 0)
-		return nil
-	}
-	size, err := s.receive(c, r.Body)
-	defer s.read.give(size)
-	deepen()
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(heard, errTooLong):
 		s.asker.tooLong()
 		m.tooLong(c)
-	case err != nil:
-		return err
+	case heard != nil:
+		return heard
 	case !m.answer(s.asker, c):
 		return refused{grpc.InvalidArgument, "the message is not of the method, or has too many parts"}
 	}

@@ -71,7 +71,7 @@ func New(c Config) (*Server, error) {
 			SendPingTimeout: pingAfter, PingTimeout: pingFor,
 		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, peerOf(c))
+			return context.WithValue(ctx, peerKey{}, a.peerOf(c))
 		},
 		// What goes wrong on a connection is counted, not logged.
 		ErrorLog: log.New(io.Discard, "", 0),
