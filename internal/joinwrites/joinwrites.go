@@ -85,13 +85,16 @@ func (c *Conn) send() {
 }
 
 // take returns all that waits, or nil and ends the writing. The room is used for what comes
-// next.
+// next, also after that end: an answer is mostly all that there is.
 func (c *Conn) take(room []byte) (out []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.changed.Broadcast()
 	if len(c.next) == 0 || c.err != nil {
 		c.busy = false
+		if cap(c.next) < cap(room) && cap(room) <= most {
+			c.next = room
+		}
 		return nil
 	}
 	// A deadline is set about once in its time, because setting it is not free.
