@@ -16,7 +16,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"edgeguard/internal/safetext"
@@ -33,12 +35,24 @@ const (
 	mostSecret = 64 << 10
 	// leastSecret is the shortest secret that is looked for in an answer.
 	leastSecret = 8
+	// mostWait is the longest that an API may have us wait.
+	mostWait = 15 * time.Minute
 	// Tries is how often a call is made that is answered with "later".
 	Tries = 4
 )
 
-// Client calls an API. It follows no redirect, which would carry a secret elsewhere.
-type Client struct{ http *http.Client }
+// Client calls an API. It follows no redirect, which would carry a secret elsewhere, and
+// makes no call before the API said that it may. It is safe for concurrent use.
+type Client struct {
+	http  *http.Client
+	until atomic.Pointer[asked]
+}
+
+// asked is until when an API wants no call, and with which status it said so.
+type asked struct {
+	until  time.Time
+	status int
+}
 
 // NewClient returns a client with connections of its own.
 func NewClient() *Client {
@@ -63,6 +77,9 @@ type Answer struct {
 // Call sends a request and returns the whole answer, whatever its status, without the
 // secrets that were sent: what refuses them may repeat them, and that is shown.
 func (c *Client) Call(ctx context.Context, method, url string, header http.Header, body []byte, secrets ...string) (*Answer, error) {
+	if a := c.until.Load(); a != nil && time.Now().Before(a.until) {
+		return nil, fmt.Errorf("it answered with status %d, and wants no call before %s", a.status, a.until.UTC().Format("15:04:05 UTC"))
+	}
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -73,6 +90,9 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 		return nil, errors.New(Text(err.Error()))
 	}
 	defer func() { _ = response.Body.Close() }()
+	if wait := retryAfter(response, time.Now()); wait > 0 {
+		c.until.Store(&asked{time.Now().Add(wait), response.StatusCode})
+	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostBody+1))
 	switch {
 	case err != nil:
@@ -86,6 +106,21 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 		}
 	}
 	return &Answer{Status: response.StatusCode, Header: response.Header, Body: text}, nil
+}
+
+// retryAfter returns how long an API wants no call, 0 if it does not say.
+func retryAfter(r *http.Response, now time.Time) time.Duration {
+	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := r.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, mostWait)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(at.Sub(now), mostWait)
+	}
+	return 0
 }
 
 // Text returns what of a foreign text may be shown.

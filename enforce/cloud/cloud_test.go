@@ -31,6 +31,31 @@ func TestSecretsOfAnswers(t *testing.T) {
 	}
 }
 
+// An API that says how long it wants no call gets none.
+func TestRetryAfter(t *testing.T) {
+	var calls int
+	after := "300"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(server.Close)
+	for text, want := range map[string]int{"300": 1, "99999999": 1, "Fri, 31 Dec 9999 23:59:59 GMT": 1, "0": 2, "-7": 2, "x": 2, "Fri, 02 Jan 1970 00:00:00 GMT": 2, "": 2} {
+		after, calls = text, 0
+		c := NewClient()
+		_, first := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
+		_, second := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
+		if first != nil || calls != want || (second == nil) != (want == 2) {
+			t.Errorf("%q: %d calls, %v, %v", text, calls, first, second)
+		}
+		if a := c.until.Load(); a != nil && time.Until(a.until) > mostWait {
+			t.Errorf("%q: until %v", text, a.until)
+		}
+		c.Close()
+	}
+}
+
 // slowly is Hottest by other means: each place is given to the best that is left.
 func slowly(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, rank Rank) (kept []netip.Prefix, left int) {
 	inside := func(p, outer netip.Prefix) bool { return outer.Bits() <= p.Bits() && outer.Contains(p.Addr()) }
