@@ -114,22 +114,3 @@ func TestNotWritten(t *testing.T) {
 		t.Error("it opens")
 	}
 }
-
-func FuzzFile(f *testing.F) {
-	for _, text := range []string{"", "{}", `{"keys":[{}]}`, `{"keys":[{"name":"a","sha256":"` + strings.Repeat("0a", 32) + `","kernel":"auto","made":"2027-01-15T08:00:00Z"}]}`} {
-		f.Add([]byte(text))
-	}
-	folder := f.TempDir()
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(filepath.Join(folder, keys.FileName), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		k, err := keys.Open(folder)
-		if err == nil && len(k.All()) > keys.Most {
-			t.Error("too many")
-		}
-		if _, ok := k.Find(""); ok && err != nil {
-			t.Error("a damaged file opens")
-		}
-	})
-}
