@@ -33,6 +33,10 @@ const (
 var program, tools string
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(floorAt); at != "" {
+		fmt.Fprintln(os.Stderr, serveFloor(at))
+		os.Exit(1)
+	}
 	dir, err := os.MkdirTemp("", "envoy-clients")
 	if err != nil {
 		panic(err)
