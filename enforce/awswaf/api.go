@@ -54,8 +54,8 @@ func (a *api) get(ctx context.Context, s Set) (ipSet, error) {
 	switch {
 	case err != nil:
 		return ipSet{}, err
-	case said.IPSet == nil || said.LockToken == "":
-		return ipSet{}, errors.New("the answer has no set or no LockToken: it is not AWS WAF's")
+	case said.IPSet == nil || said.IPSet.Addresses == nil || said.LockToken == "": // AWS writes an empty list as []
+		return ipSet{}, errors.New("the answer has no set, no list of addresses or no LockToken: it is not AWS WAF's")
 	}
 	said.IPSet.lock = said.LockToken
 	return *said.IPSet, nil

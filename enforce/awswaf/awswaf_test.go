@@ -189,6 +189,7 @@ func TestFaults(t *testing.T) {
 		{"throttled for good", "UpdateIPSet", "Rate exceeded", slices.Repeat([]cloudtest.Fault{{Status: 400, Body: body("ThrottlingException", "Rate exceeded")}}, 4)},
 		{"a login page", "GetIPSet", "not JSON: <html>Welcome: look for a proxy", []cloudtest.Fault{{Status: 200, Body: "<html>Welcome"}}},
 		{"another service's JSON", "GetIPSet", "it is not AWS WAF's", []cloudtest.Fault{{Status: 200, Body: "{}"}}},
+		{"no list of addresses, which would be taken for an empty one", "GetIPSet", "no list of addresses", []cloudtest.Fault{{Status: 200, Body: `{"IPSet":{"IPAddressVersion":"IPV4","Addresses":null},"LockToken":"x"}`}}},
 		{"half an answer", "GetIPSet", "half an answer", []cloudtest.Fault{{Status: 200, Body: `{"IPSet":`, Half: true}}},
 		{"a redirect", "GetIPSet", "status 302", []cloudtest.Fault{{Status: 302, Header: http.Header{"Location": {"https://elsewhere.example/"}}}}},
 		{"too many", "UpdateIPSet", "set most lower", []cloudtest.Fault{{Status: 400, Body: body("WAFLimitsExceededException", "limit")}}},

@@ -93,6 +93,9 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 	if wait := retryAfter(response, time.Now()); wait > 0 {
 		c.until.Store(&asked{time.Now().Add(wait), response.StatusCode})
 	}
+	if response.StatusCode/100 == 3 {
+		return nil, fmt.Errorf("it redirects%s with status %d, which is not followed: look for a proxy or a login page in between", leadsTo(response), response.StatusCode)
+	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostBody+1))
 	switch {
 	case err != nil:
@@ -106,6 +109,14 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 		}
 	}
 	return &Answer{Status: response.StatusCode, Header: response.Header, Body: text}, nil
+}
+
+// leadsTo names the host that a redirect leads to, without what else is in it.
+func leadsTo(r *http.Response) string {
+	if to, err := r.Location(); err == nil && to.Host != "" {
+		return " to " + Text(to.Host)
+	}
+	return ""
 }
 
 // retryAfter returns how long an API wants no call, 0 if it does not say.

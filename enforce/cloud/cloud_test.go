@@ -31,6 +31,20 @@ func TestSecretsOfAnswers(t *testing.T) {
 	}
 }
 
+// A redirect is an error that names the host alone.
+func TestRedirect(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://login.example.org/?from=secret", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	c := NewClient()
+	defer c.Close()
+	_, err := c.Call(t.Context(), http.MethodPost, server.URL, http.Header{}, nil)
+	if want := "it redirects to login.example.org with status 307, which is not followed: look for a proxy or a login page in between"; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
 // An API that says how long it wants no call gets none.
 func TestRetryAfter(t *testing.T) {
 	var calls int
