@@ -264,7 +264,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/tune/page":   {imports: []string{"admin/console/draw", "cmd/edgeguard/tune", "internal/safetext", "internal/words", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/complete":    {imports: []string{"", "admin", "admin/client", "cmd/edgeguard/output", "config", "logline/services", "migrate/awswaf", "presets"}},
-	"cmd/edgeguard/observe":     {imports: []string{"cmd/edgeguard/observe/crowdsec", "admin", "admin/call", "admin/client", "admin/live", "admin/outcome", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words", "admin/fleetstate"}},
+	"cmd/edgeguard/observe":     {imports: []string{"cmd/edgeguard/observe/crowdsec", "admin", "admin/bouncers", "admin/call", "admin/client", "admin/live", "admin/outcome", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words", "admin/fleetstate"}},
 	"cmd/edgeguard/snippets":    {imports: []string{"haproxy/blocks", "haproxy/columns", "internal/nearest", "rules"}, pure: true},
 	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/logs":        {},

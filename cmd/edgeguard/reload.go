@@ -54,6 +54,8 @@ func reload(ctx context.Context, e *env, node *client.Client) error {
 type inForce struct {
 	monitor bool
 	rules   []admin.Rule
+	// beside are the systems beside the node: what each is, and its name.
+	beside []string
 }
 
 func lookAtConfig(ctx context.Context, node *client.Client) (inForce, error) {
@@ -62,10 +64,32 @@ func lookAtConfig(ctx context.Context, node *client.Client) (inForce, error) {
 		return inForce{}, err
 	}
 	list, err := node.Rules(ctx)
-	return inForce{s.Monitor, list.Rules}, err
+	return inForce{s.Monitor, list.Rules, beside(&s)}, err
 }
 
-// changes says in words how two configs differ in mode and rules.
+// beside returns the systems beside a node that a reload adds and removes.
+func beside(s *admin.Stats) (names []string) {
+	for _, f := range s.Imports.Feeds {
+		if f.State != "" { // else it is what is left of one
+			names = append(names, "list "+f.Name)
+		}
+	}
+	for _, e := range s.Enforcers {
+		names = append(names, "enforcer "+e.Name)
+	}
+	for _, n := range s.Notified {
+		names = append(names, "receiver "+n.Name)
+	}
+	if s.Bouncers != nil {
+		names = append(names, "crowdsec.lapi")
+	}
+	if c := s.CrowdSec; c != nil && c.Alerts != nil {
+		names = append(names, "crowdsec.alerts")
+	}
+	return names
+}
+
+// changes says in words how two configs differ in mode, rules and the systems beside the node.
 func changes(before, after inForce) (lines []string) {
 	if before.monitor != after.monitor {
 		lines = append(lines, "mode: "+modeOf(after)+" instead of "+modeOf(before))
@@ -86,6 +110,16 @@ func changes(before, after inForce) (lines []string) {
 		}
 		for _, difference := range differences(&before.rules[k], &after.rules[i]) {
 			lines = append(lines, "rule "+after.rules[i].Name+": "+difference)
+		}
+	}
+	for _, name := range before.beside {
+		if !slices.Contains(after.beside, name) {
+			lines = append(lines, name+": removed")
+		}
+	}
+	for _, name := range after.beside {
+		if !slices.Contains(before.beside, name) {
+			lines = append(lines, name+": added")
 		}
 	}
 	if len(lines) == 0 {
