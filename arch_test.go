@@ -159,7 +159,7 @@ var floors = map[string]floor{
 	"enforce/enforcetest":       {imports: []string{"", "enforce"}},
 	"enforce/haproxypeers":      {imports: []string{"enforce", "haproxy/blocks", "haproxy/peers"}},
 	"enforce/nftables":          {imports: []string{"enforce"}},
-	"enforce/cloud":             {imports: []string{"enforce", "internal/safetext"}},
+	"enforce/cloud":             {imports: []string{"enforce", "internal/networds", "internal/safetext"}},
 	"enforce/cloud/sigv4":       {pure: true},
 	"enforce/cloud/cloudtest":   {},
 	"enforce/awswaf":            {imports: []string{"enforce", "enforce/cloud", "enforce/cloud/sigv4"}},
@@ -264,7 +264,7 @@ var floors = map[string]floor{
 	"cmd/edgeguard/tune":        {imports: []string{"", "cmd/edgeguard/output", "internal/safetext", "internal/words", "replay", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/tune/page":   {imports: []string{"admin/console/draw", "cmd/edgeguard/tune", "internal/safetext", "internal/words", "tuning", "tuning/evidence", "tuning/propose"}},
 	"cmd/edgeguard/complete":    {imports: []string{"", "admin", "admin/client", "cmd/edgeguard/output", "config", "logline/services", "migrate/awswaf", "presets"}},
-	"cmd/edgeguard/observe":     {imports: []string{"cmd/edgeguard/observe/crowdsec", "admin", "admin/bouncers", "admin/call", "admin/client", "admin/live", "admin/outcome", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words", "admin/fleetstate"}},
+	"cmd/edgeguard/observe":     {imports: []string{"cmd/edgeguard/observe/crowdsec", "cmd/edgeguard/observe/neighbours", "admin", "admin/call", "admin/client", "admin/live", "admin/outcome", "cmd/edgeguard/blocks", "cmd/edgeguard/output", "internal/safetext", "internal/words", "admin/fleetstate"}},
 	"cmd/edgeguard/snippets":    {imports: []string{"haproxy/blocks", "haproxy/columns", "internal/nearest", "rules"}, pure: true},
 	"cmd/edgeguard/ownsocket":   {imports: []string{"internal/safepath"}},
 	"cmd/edgeguard/logs":        {},
@@ -309,8 +309,9 @@ var floors = map[string]floor{
 	"internal/redistest":        {imports: []string{"internal/freeport"}},
 	"internal/redistwin":        {imports: []string{"", "aggregator"}, pure: true},
 
-	"cmd/edgeguard/observe/crowdsec": {imports: []string{"crowdsec/figures", "internal/safetext", "internal/words"}},
-	"cmd/edgeguard/snippets/command": {imports: []string{"", "cmd/edgeguard/output", "cmd/edgeguard/snippets", "config"}},
+	"cmd/edgeguard/observe/neighbours": {imports: []string{"admin/bouncers", "internal/words", "notify/figures"}, pure: true},
+	"cmd/edgeguard/observe/crowdsec":   {imports: []string{"crowdsec/figures", "internal/safetext", "internal/words"}},
+	"cmd/edgeguard/snippets/command":   {imports: []string{"", "cmd/edgeguard/output", "cmd/edgeguard/snippets", "config"}},
 }
 
 // impure lists what a pure package may not import. net/netip and the types of

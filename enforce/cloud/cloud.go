@@ -15,12 +15,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 )
 
@@ -87,7 +89,10 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 	request.Header = header
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, errors.New(Text(err.Error()))
+		if asked := new(neturl.Error); errors.As(err, &asked) {
+			err = asked.Err // the message has the host, and no more of the address
+		}
+		return nil, errors.New(Text(cmp.Or(networds.Of(request.URL.Host, err), request.URL.Host+": "+err.Error())))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if wait := retryAfter(response, time.Now()); wait > 0 {

@@ -176,3 +176,15 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// What cannot be asked is said in words, with its host and no more of the address.
+func TestNotThere(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	c := NewClient()
+	defer c.Close()
+	_, err := c.Call(t.Context(), http.MethodGet, gone.URL+"/accounts/s3cret", http.Header{}, nil)
+	if want := strings.TrimPrefix(gone.URL, "http://") + " refuses the connection: nothing listens there"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -18,13 +18,16 @@ func Of(who string, err error) string {
 	var name *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var wrongHost x509.HostnameError
+	var slow net.Error
 	var noTLS tls.RecordHeaderError
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Sprintf("the name %s is not found; check url, and this host's DNS", name.Name)
+		return fmt.Sprintf("the name %s is not found; check it, and this host's DNS", name.Name)
 	case errors.As(err, &name):
 		return fmt.Sprintf("the name %s cannot be looked up: this host's DNS does not answer", name.Name)
+	case errors.As(err, &slow) && slow.Timeout():
+		return who + " did not answer in time"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return who + " refuses the connection: nothing listens there"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):

@@ -92,9 +92,10 @@ func TestOf(t *testing.T) {
 		{ask(t, "https://wrong.example:"+port, trusted), "it has a certificate for another name"},
 		{ask(t, old.URL, ofOld), "it has a certificate that has expired, or is not valid yet, by this host's clock"},
 		{ask(t, strings.Replace(plain.URL, "http:", "https:", 1), nil), "it answers without TLS; the port is another one, or url begins with http://"},
-		{fmt.Errorf("dial: %w", &net.DNSError{Name: "a.example", IsNotFound: true}), "the name a.example is not found; check url, and this host's DNS"},
+		{fmt.Errorf("dial: %w", &net.DNSError{Name: "a.example", IsNotFound: true}), "the name a.example is not found; check it, and this host's DNS"},
 		{&net.DNSError{Name: "a.example", IsTimeout: true}, "the name a.example cannot be looked up: this host's DNS does not answer"},
 		{fmt.Errorf("dial: %w", syscall.ENETUNREACH), "it cannot be reached: this host has no route to it"},
+		{fmt.Errorf("call: %w", context.DeadlineExceeded), "it did not answer in time"},
 		{errors.New("another"), ""},
 	} {
 		if got := Of("it", c.err); got != c.want {

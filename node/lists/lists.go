@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -249,7 +250,11 @@ func (e *Enforcers) Check(now time.Time) {
 		s := f.runner.Stats()
 		switch {
 		case s.Failing > 0 && s.LastError != nil:
-			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, "updates fail, and the last installed list stays in place: "+s.LastError.Error())
+			text := s.LastError.Error()
+			if !strings.Contains(text, f.name) {
+				text = f.name + ": " + text
+			}
+			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, "updates fail, and the last installed list stays in place: "+text)
 		case s.Failing == 0:
 			e.config.Alarms.Recovers(alarm.Enforcer, f.name)
 		}

@@ -81,6 +81,8 @@ func confirmCommand(e *Env) *cobra.Command {
 or is mostly another than the one before. Look at it before.`,
 		Example: `  edgeguard imports confirm drop`,
 		Args:    e.OneArgument("the name of one list"),
+		// A file of the folder is no list.
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	ask := e.Node(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin"
-	bouncer "edgeguard/admin/bouncers"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/observe/crowdsec"
+	"edgeguard/cmd/edgeguard/observe/neighbours"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -125,10 +125,10 @@ func drawStatus(p *Program, s *admin.Stats) {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
 	if b := s.Bouncers; b != nil {
-		field("bouncers", "%s", bouncers(b))
+		field("bouncers", "%s", neighbours.Bouncers(b))
 	}
 	if len(s.Notified) > 0 {
-		field("told", "%s", told(s))
+		field("told", "%s", neighbours.Told(s.Notified))
 	}
 	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
 	field("fleet", "%s", fleetState(s))
@@ -138,33 +138,6 @@ func drawStatus(p *Program, s *admin.Stats) {
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
 	crowdsec.Draw(out, s.CrowdSec)
-}
-
-// bouncers says how CrowdSec's bouncers are served.
-func bouncers(b *bouncer.BouncerFigures) string {
-	asked, silent := 0, 0
-	for _, one := range b.Bouncers {
-		if !one.LastPull.IsZero() {
-			asked++
-		}
-		if one.Silent {
-			silent++
-		}
-	}
-	return fmt.Sprintf("%s of %s asked, %s silent; %s in force for them; %s refused for the key: edgeguard bouncers list", words.Number(asked), words.Plural(len(b.Bouncers), "key", "keys"),
-		words.Number(silent), words.Plural(b.Decisions, "decision is", "decisions are"), words.Plural(b.Refused, "request", "requests"))
-}
-
-// told says what receivers of notifications accepted.
-func told(s *admin.Stats) string {
-	failing, sent, dropped := 0, uint64(0), uint64(0)
-	for _, n := range s.Notified {
-		if sent, dropped = sent+n.Sent, dropped+n.Dropped; n.Error != "" {
-			failing++
-		}
-	}
-	return fmt.Sprintf("%s, %s failing: %s sent, %s dropped", words.Plural(len(s.Notified), "receiver", "receivers"), words.Number(failing),
-		words.Plural(sent, "message", "messages"), words.Number(dropped))
 }
 
 // drawHAProxies writes the HAProxies that are connected by the peers protocol.

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	bouncer "edgeguard/admin/bouncers"
 	"edgeguard/haproxy/link"
-	"edgeguard/notify/figures"
 )
 
 // Of each log and each listener for HAProxies, status says when its last event was counted, or that none was. Forward
@@ -24,22 +22,6 @@ func TestSourcesSayWhenTheyLastDelivered(t *testing.T) {
 	for _, line := range []string{`auth 127\.0\.0\.1:9180 +3`, `log /a\.log +7 +2026-03-01 12:00:00Z`, `log /b\.log +0 +never`, `haproxy unix:/a +5 +2026-03-01 13:00:00Z`, `haproxy unix:/b +0 +never`} {
 		if !regexp.MustCompile(`(?m)^` + line + ` *$`).MatchString(out.String()) {
 			t.Errorf("no line %q in\n%s", line, out.String())
-		}
-	}
-}
-
-// Status says in a line each how CrowdSec's bouncers and the receivers of notifications do.
-func TestStatusOfNeighbours(t *testing.T) {
-	s := &admin.Stats{
-		Bouncers: &bouncer.BouncerFigures{Decisions: 3001, Refused: 1, Bouncers: []bouncer.BouncerFigure{{Name: "fw", LastPull: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Silent: true}, {Name: "new"}}},
-		Notified: []figures.Notified{{Name: "chat", Sent: 5, Error: "it hangs"}, {Name: "team", Sent: 1, Dropped: 2}},
-	}
-	for got, want := range map[string]string{
-		bouncers(s.Bouncers): "1 of 2 keys asked, 1 silent; 3,001 decisions are in force for them; 1 request refused for the key: edgeguard bouncers list",
-		told(s):              "2 receivers, 1 failing: 6 messages sent, 2 dropped",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
