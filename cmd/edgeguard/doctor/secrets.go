@@ -23,6 +23,9 @@ func secretsOf(c *config.Config) []secret {
 		all = append(all, secret{"fleet.password_file", f.PasswordFile}, secret{"fleet.loader_file", f.LoaderFile},
 			secret{"fleet.key_file", f.KeyFile}, secret{"fleet.tls.key_file", f.TLS.KeyFile})
 	}
+	for i, l := range c.Blocklists {
+		all = append(all, secret{fmt.Sprintf("blocklists[%d].header_file", i), l.HeaderFile})
+	}
 	for i, a := range c.Enforce.AWSWAF {
 		all = append(all, secret{fmt.Sprintf("enforce.awswaf[%d].credentials_file", i), a.CredentialsFile})
 	}
