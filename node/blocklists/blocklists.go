@@ -125,6 +125,7 @@ func (s *Subscription) Report(*admin.Stats) {}
 // Run implements supervisor.Service.
 func (s *Subscription) Run(ctx context.Context, ready func()) error {
 	defer func() {
+		s.forgets()
 		s.alarms.Ends(alarm.BlocklistWaits, s.config.Name)
 		s.alarms.Ends(alarm.BlocklistStale, s.config.Name)
 	}()

@@ -258,6 +258,25 @@ func TestFails(t *testing.T) {
 }
 
 // A first failure is an alarm where nothing is in force.
+// Who confirms while the list leaves the config puts nothing in force that stays.
+func TestConfirmedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.play(list(0, 200), nil)
+		stop := r.start()
+		r.until(1)
+		one := r.services.All()[0]
+		if one.shown().Awaits == nil {
+			t.Fatal("nothing awaits confirmation")
+		}
+		stop()
+		r.set.Drop("drop", time.Now())
+		if err := one.confirm(); err == nil || r.blocked() != "" {
+			t.Errorf("%v, blocked: %s", err, r.blocked())
+		}
+	})
+}
+
 // A server that names the secret that it refuses has it in no alarm and on no page.
 func TestSecretIsHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

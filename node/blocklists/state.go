@@ -282,6 +282,13 @@ func (s *Subscription) confirm() error {
 	return nil
 }
 
+// forgets ends the service: who confirms now would put a list in force that nobody follows.
+func (s *Subscription) forgets() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.waits = nil
+}
+
 // accept puts a list in force, and keeps it. It needs the lock.
 func (s *Subscription) accept(now time.Time, next *feed.Kept, text string) {
 	changed := true
