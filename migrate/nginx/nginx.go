@@ -3,6 +3,7 @@
 package nginx
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,6 +20,9 @@ import (
 // Import reads what `nginx -T` prints, or one file that has everything.
 func Import(data []byte) (*migrate.Report, error) {
 	root, missing, err := nginxconf.Read(string(data))
+	if err != nil && bytes.Contains(data, []byte("apiVersion:")) {
+		err = errors.New("is of Kubernetes, which is not read: import what `nginx -T` prints in the controller's pod")
+	}
 	if err != nil {
 		return nil, err
 	}

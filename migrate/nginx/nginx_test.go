@@ -11,7 +11,10 @@ import (
 	"edgeguard/migrate/nginx"
 )
 
-func TestExamples(t *testing.T) { migratetest.Examples(t, "testdata/*.conf", nginx.Import) }
+func TestExamples(t *testing.T) {
+	migratetest.Examples(t, "testdata/*.conf", nginx.Import)
+	migratetest.Examples(t, "testdata/*.yaml", nginx.Import)
+}
 
 // What nobody wrote in good faith is refused in words, and costs little.
 func TestHostile(t *testing.T) {
