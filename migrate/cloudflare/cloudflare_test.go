@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,45 +38,54 @@ func rule(expression string) []byte {
 // What cannot be said is refused with its place.
 func TestRefusedExpressions(t *testing.T) {
 	for expression, want := range map[string]string{
-		"":                                       "ends too early",
-		"http.host":                              "ends too early",
-		"http.host eq":                           "ends too early",
-		`http.host eq "a`:                        `at character 14: a string is not closed`,
-		`http.host eq r#"a"`:                     "raw string is not closed",
-		`http.host eq "a\n"`:                     "backslash",
-		`http.host eq "a" xor http.host eq "b"`:  `at character 18: "xor" has no operator`,
-		`http.host eq "a" and ssl`:               `at character 22: "ssl" is not a field`,
-		`http.host eq "a" http.host`:             `at character 18: "http.host" is not expected`,
-		`(http.host eq "a"`:                      "ends too early",
-		`http.host eq a`:                         "string is expected",
-		`http.host in {}`:                        "empty set",
-		`http.host in $hosts`:                    "list that the file does not have",
-		`http.host lt "a"`:                       "status",
-		`http.host eq "A"`:                       "upper-case",
-		`http.request.method eq "post"`:          "lower-case",
-		`http.request.uri.path eq "/a%20b"`:      "escapes decoded",
-		`http.request.uri.path eq "/a//b"`:       "never matches",
-		`http.request.uri.path eq "login"`:       "begin with a slash",
-		`http.request.uri eq "/a"`:               "path and query together",
-		`http.request.uri contains "?"`:          "without their query",
-		`http.request.uri.path wildcard "/a**"`:  "not a valid pattern",
-		`http.request.uri.path wildcard "/a*b*"`: "stars inside",
-		`lower(http.host) eq "A"`:                "lower()",
-		`upper(http.host) eq "A"`:                "not a field",
-		`http.response.code eq "404"`:            "status",
-		`http.response.code eq 0404`:             "cannot be compared", // to the base of eight there
-		`http.response.code ge 0404`:             "number alone",
-		`http.response.code in {0100..0200}`:     "not a status",
-		`lower(http.user_agent) contains "ü"`:    "beyond ASCII",
-		`http.user_agent contains "ü"`:           "",
-		`http.response.code in {599..500}`:       "no status",
-		`http.response.code lt 100`:              "no status",
-		`http.request.headers["a"][0] eq "b"`:    "header",
-		"http.host eq \"a\" ; drop":              `';' is not understood`,
-		strings.Repeat("not ", 100) + "ssl":      "nested",
-		strings.Repeat("(", 5000):                "nested",
-		strings.Repeat("a", 10_000):              "longer than",
-		strings.Repeat(`http.host eq "a" or `, 300) + `http.host eq "a"`:                  "", // one value is enough
+		"":                                                               "ends too early",
+		"http.host":                                                      "ends too early",
+		"http.host eq":                                                   "ends too early",
+		`http.host eq "a`:                                                `at character 14: a string is not closed`,
+		`http.host eq r#"a"`:                                             "raw string is not closed",
+		`http.host eq "a\n"`:                                             "backslash",
+		`http.host eq "a" xor http.host eq "b"`:                          `at character 18: "xor" has no operator`,
+		`http.host eq "a" and ssl`:                                       `at character 22: "ssl" is not a field`,
+		`http.host eq "a" http.host`:                                     `at character 18: "http.host" is not expected`,
+		`(http.host eq "a"`:                                              "ends too early",
+		`http.host eq a`:                                                 "string is expected",
+		`http.host in {}`:                                                "empty set",
+		`http.host in $hosts`:                                            "list that the file does not have",
+		`http.host lt "a"`:                                               "status",
+		`http.host eq "A"`:                                               "upper-case",
+		`http.request.method eq "post"`:                                  "lower-case",
+		`http.request.uri.path eq "/a%20b"`:                              "escapes decoded",
+		`http.request.uri.path eq "/a//b"`:                               "never matches",
+		`http.request.uri.path eq "login"`:                               "begin with a slash",
+		`http.request.uri eq "/a"`:                                       "path and query together",
+		`http.request.uri contains "?"`:                                  "without their query",
+		`http.request.uri.path wildcard "/a**"`:                          "not a valid pattern",
+		`http.request.uri.path wildcard "/a*b*"`:                         "stars inside",
+		`lower(http.host) eq "A"`:                                        "lower()",
+		`http.request.uri.path matches "^/api/"`:                         "",
+		`http.request.uri.path matches "^/a.i/"`:                         "regular expression of Rust's",
+		`http.request.uri.path matches "^/a\\i/"`:                        "regular expression of Rust's", // Cloudflare keeps both backslashes
+		`http.request.uri.path matches r"^/a(?i)b"`:                      "regular expression of Rust's",
+		`http.request.uri.path matches "^"`:                              "regular expression of Rust's",
+		`http.request.uri.path matches "^/a$" $`:                         "is not expected",
+		`http.request.uri matches "login$"`:                              "path and query together",
+		`lower(http.host) matches "A"`:                                   "lower()",
+		`http.response.code matches "40"`:                                "regular expression of Rust's",
+		`upper(http.host) eq "A"`:                                        "not a field",
+		`http.response.code eq "404"`:                                    "status",
+		`http.response.code eq 0404`:                                     "cannot be compared", // to the base of eight there
+		`http.response.code ge 0404`:                                     "number alone",
+		`http.response.code in {0100..0200}`:                             "not a status",
+		`lower(http.user_agent) contains "ü"`:                            "beyond ASCII",
+		`http.user_agent contains "ü"`:                                   "",
+		`http.response.code in {599..500}`:                               "no status",
+		`http.response.code lt 100`:                                      "no status",
+		`http.request.headers["a"][0] eq "b"`:                            "header",
+		"http.host eq \"a\" ; drop":                                      `';' is not understood`,
+		strings.Repeat("not ", 100) + "ssl":                              "nested",
+		strings.Repeat("(", 5000):                                        "nested",
+		strings.Repeat("a", 10_000):                                      "longer than",
+		strings.Repeat(`http.host eq "a" or `, 300) + `http.host eq "a"`: "", // one value is enough
 		strings.Repeat(`http.request.uri.query eq "a" or `, 200) + `http.host eq "a"`:     "comparisons",
 		`http.request.uri.path contains "/a" and http.request.uri.path contains "\u2028"`: "backslash",
 		"http.host eq \"a\x00\"": "control characters",
@@ -255,6 +265,8 @@ func status(r *rand.Rand) expression {
 	}}
 }
 
+var plain = regexp.MustCompile(`^[A-Za-z0-9/_-]+$`)
+
 func texts(r *rand.Rand) expression {
 	name, values, of := "", []string(nil), func(ev *edgeguard.Event) string { return "" }
 	switch r.IntN(6) {
@@ -282,6 +294,12 @@ func texts(r *rand.Rand) expression {
 		quoted = `r##"` + text + `"##`
 	}
 	other := pick(r, values)
+	if plain.MatchString(text) && r.IntN(4) == 0 {
+		pattern := pick(r, []string{"", "^"}) + text + pick(r, []string{"", "$"})
+		return expression{name + pick(r, []string{" matches ", " ~ "}) + `"` + pattern + `"`, func(ev *edgeguard.Event) bool {
+			return regexp.MustCompile(pattern).MatchString(of(ev))
+		}}
+	}
 	switch r.IntN(6) {
 	case 0:
 		return expression{name + " eq " + quoted, func(ev *edgeguard.Event) bool { return of(ev) == text }}

@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,9 +210,25 @@ func (p *parser) comparison() (*condition.Node, error) {
 			return p.wildcard(f)
 		}
 	case "matches", "~":
-		return nil, p.refuse(operator, "is a regular expression of Rust's: write it as `when: path matches`, where edgeguard's can say it")
+		return p.regular(f, operator)
 	}
 	return nil, p.refuse(operator, "is not an operator that rules have")
+}
+
+// literal is a regular expression that is a text, at the beginning, the end, both or
+// anywhere. It has no character whose meaning depends on who reads it.
+var literal = regexp.MustCompile(`^(\^?)([A-Za-z0-9/_-]+)(\$?)$`)
+
+// regular reads a regular expression that is a text.
+func (p *parser) regular(f field, operator token) (*condition.Node, error) {
+	t := p.peek()
+	m := literal.FindStringSubmatch(t.text)
+	if t.kind != 's' || m == nil || f.name == condition.Status {
+		return nil, p.refuse(operator, "is a regular expression of Rust's: write it as `when: path matches`, where edgeguard's can say it")
+	}
+	p.take()
+	t.text = m[2]
+	return p.text(f, map[string]condition.Op{"": condition.Contains, "^": condition.Begins, "$": condition.Ends, "^$": condition.Equals}[m[1]+m[3]], t)
 }
 
 // function reads starts_with(field, "text") or ends_with.
