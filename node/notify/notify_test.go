@@ -242,6 +242,18 @@ func TestOwnAlarm(t *testing.T) {
 	}
 }
 
+// TestMissingFile: a receiver whose file is missing is named by the alarm and fails in the
+// figures.
+func TestMissingFile(t *testing.T) {
+	b := newBench(t)
+	b.settle("{webhooks: {name: team, url: 'http://127.0.0.1:1', ca_file: /none/ca.pem}}")
+	b.until("an alarm", func() bool { return len(b.alarms.Lasting()) == 1 })
+	if text := b.alarms.Lasting()[0].Text; !strings.Contains(text, "the receiver team is told nothing: ") || !strings.Contains(text, "/none/ca.pem") {
+		t.Error(text)
+	}
+	b.until("the figures have it", func() bool { return strings.Contains(b.figures("team").Error, "/none/ca.pem") })
+}
+
 // TestFails: a receiver that fails for a minute is an alarm, until it accepts; tries are
 // further and further apart, and an old message is given up.
 func TestFails(t *testing.T) {

@@ -55,8 +55,10 @@ func (c *counts) change(f func(*figures.Notified)) {
 // Run implements supervisor.Service: it sends until ctx is done, and then once more.
 func (r *Receiver) Run(ctx context.Context, ready func()) error {
 	if err := r.does.read(r.Version); err != nil {
+		r.figures.change(func(f *figures.Notified) { f.Error = err.Error() })
 		return fmt.Errorf("the receiver %s is told nothing: %w", r.wants.Name, err)
 	}
+	r.figures.change(func(f *figures.Notified) { f.Error = "" })
 	ready()
 	defer r.alarms.Ends(alarm.Notify, r.wants.Name)
 	posts, end := r.drains(ctx)
