@@ -131,7 +131,7 @@ func TestPageUnblocks(t *testing.T) {
 		t.Errorf("a double click: %q", got)
 	}
 	b.form = undo
-	b.submit("/undo").says(200, "203.0.113.7 is blocked again by site until 13:00:00.")
+	b.submit("/undo").says(200, "203.0.113.7 is blocked again by rule site until 13:00:00.")
 	if strings.Contains(b.body, ">Undo<") {
 		t.Error("what was undone can be undone again")
 	}
@@ -140,7 +140,7 @@ func TestPageUnblocks(t *testing.T) {
 		t.Errorf("undone as %+v", back)
 	}
 	b.form = undo
-	b.submit("/undo").says(200, "203.0.113.7 is blocked again by site")
+	b.submit("/undo").says(200, "203.0.113.7 is blocked again by rule site")
 	if got := n.results(); len(got) != 2 || n.lastAudit().Action != "restore" {
 		t.Errorf("undone twice: %q", got)
 	}
@@ -183,7 +183,7 @@ func TestPageExtends(t *testing.T) {
 	if got := n.blockOf("203.0.113.7/32"); got.Rule != edgeguard.ManualRule || !got.Until.Equal(time.Date(2026, 3, 2, 8, 30, 0, 0, time.UTC)) {
 		t.Errorf("%+v", got)
 	}
-	b.submit("/undo").says(200, "203.0.113.7 is blocked again by site until 13:00:00.")
+	b.submit("/undo").says(200, "203.0.113.7 is blocked again by rule site until 13:00:00.")
 	if got := n.blockOf("203.0.113.7/32"); got.Rule != "site" || !got.Until.Equal(start.Add(time.Hour)) {
 		t.Errorf("undone to %+v", got)
 	}
@@ -193,7 +193,7 @@ func TestPageAllows(t *testing.T) {
 	n := newNode()
 	n.mustBlock(t, "203.0.113.7/32", "site", "n1")
 	b := browse(t, n)
-	b.open("/allow?prefix=203.0.113.7").says(200, "203.0.113.7 will never be blocked, and its requests are not counted, on this node. Its block by site ends.")
+	b.open("/allow?prefix=203.0.113.7").says(200, "203.0.113.7 will never be blocked, and its requests are not counted, on this node. Its block by rule site ends.")
 	b.submit("/allow").says(422, "a note is required")
 	b.submit("/allow", "reason", "the office", "for", "24h").says(200, "203.0.113.7 is allowed until 2 Mar 2026 12:00:00 on this node.")
 	if n.list.Len() != 0 || n.lastAudit().Detail != "until 2026-03-02T12:00:00Z, reason: the office" {
@@ -213,7 +213,7 @@ func TestPageAllows(t *testing.T) {
 	b.open("/disallow?prefix=192.0.2.0/24").says(404, "not allowed at run time", "edit that and reload")
 
 	n.mustBlock(t, "203.0.113.9/32", "site", "n1")
-	b.open("/allow?prefix=203.0.113.9").submit("/allow", "reason", "by mistake").submit("/undo").says(200, "203.0.113.9 is blocked again by site until 13:00:00.")
+	b.open("/allow?prefix=203.0.113.9").submit("/allow", "reason", "by mistake").submit("/undo").says(200, "203.0.113.9 is blocked again by rule site until 13:00:00.")
 }
 
 func TestPagesOfHeldRecords(t *testing.T) {
@@ -355,7 +355,7 @@ func TestPageSaysWhatABlockDoes(t *testing.T) {
 		"192.0.2.7":      {"192.0.2.7/32: allowed"},
 		"0.0.0.0/0":      {"no client comes from 0.0.0.0"},
 		"203.0.113.0/24": {"All that 203.0.113.0/24 sends will be refused on this node.", "It holds 3 addresses that sent requests in the last 5 minutes.", "None of it is allowed or protected."},
-		"203.0.113.7":    {"It is blocked already, by site until 13:00:00: this replaces that block."},
+		"203.0.113.7":    {"It is blocked already, by rule site until 13:00:00: this replaces that block."},
 		"192.0.0.0/16":   {"It does not apply to 192.0.2.0/24, which is allowed."},
 		"10.0.0.0/24":    {"It does not apply to 10.0.0.1, which is protected."},
 		"10.0.0.0/8":     {"It applies to 10.0.0.1, too, which is protected.", "10.0.0.0/8: too wide without force", "I mean it"},
@@ -377,7 +377,7 @@ func TestPageSaysWhatABlockDoes(t *testing.T) {
 		t.Errorf("to ask changed something: %q", got)
 	}
 	b.open("/block?prefix=203.0.113.7").submit("/block", "reason", "x", "for", "10m").says(409, "already blocked by rule site", "Change its end")
-	b.open("/block?prefix=203.0.113.7").submit("/block", "reason", "x", "for", "24h").submit("/undo").says(200, "203.0.113.7 is blocked again by site until 13:00:00.")
+	b.open("/block?prefix=203.0.113.7").submit("/block", "reason", "x", "for", "24h").submit("/undo").says(200, "203.0.113.7 is blocked again by rule site until 13:00:00.")
 	b.open("/block?prefix=203.0.113.8").submit("/block", "reason", "x").submit("/undo").says(200, "203.0.113.8 is unblocked, and its counts are cleared.")
 	for i := range 3 { // each of its own
 		b.open(fmt.Sprintf("/block?prefix=203.0.113.%d", 20+i)).submit("/block", "reason", "x").says(200, "is blocked until")

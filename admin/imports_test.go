@@ -189,3 +189,22 @@ func TestImportedOnPages(t *testing.T) {
 	b.open("/unblock?prefix=198.51.100.9").says(409, "198.51.100.9/32 is blocked by the imported list drop, and cannot be removed here", "Allow 198.51.100.9")
 	b.open("/unblock?prefix=203.0.113.7").says(409, "203.0.113.7/32 is inside 203.0.113.0/24, which the imported list drop blocks, and cannot be removed here", "Allow 203.0.113.7")
 }
+
+// A block of another program is not said to be a rule's, on any page.
+func TestProgramsBlocksOnPages(t *testing.T) {
+	n := newNode()
+	n.mustBlock(t, "203.0.113.7/32", edgeguard.OwnerRule("fail2ban"), "n1")
+	b := browse(t, n)
+	for path, text := range map[string]string{
+		"/address/203.0.113.7":        "Blocked by the program fail2ban on n1",
+		"/unblock?prefix=203.0.113.7": "Blocked by the program fail2ban",
+		"/allow?prefix=203.0.113.7":   "Its block by the program fail2ban ends.",
+		"/blocked":                    "fail2ban",
+	} {
+		b.open(path).says(200, text)
+		shown := strings.ReplaceAll(b.body, `name="seen" value="owner fail2ban n1"`, "")
+		if strings.Contains(shown, "owner fail2ban") || strings.Contains(b.body, "When it was blocked") {
+			t.Errorf("%s calls it a rule:\n%s", path, b.body)
+		}
+	}
+}

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -24,11 +24,7 @@ func happened(e *admin.Event, now time.Time) happening {
 	switch {
 	case e.Block != nil:
 		h.Name, h.Path = shortest(e.Block.Prefix), pathOf(e.Block.Prefix)
-		by := "rule " + e.Block.Rule
-		if e.Block.Rule == edgeguard.ManualRule {
-			by = "hand"
-		}
-		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), by, e.Block.Origin, quoted(e.Block.Reason))
+		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), neighbours.Maker(e.Block.Rule), e.Block.Origin, quoted(e.Block.Reason))
 		if e.Kind == admin.EventUnblock {
 			h.Text = fmt.Sprintf("unblocked on %s%s", e.Block.Origin, quoted(e.Block.Reason))
 		}

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/console/neighbours"
 	"edgeguard/admin/console/others"
 	"edgeguard/internal/words"
 )
@@ -44,7 +45,7 @@ func planBlock(p *Pages, r *http.Request, a *actPage) {
 		switch {
 		case b.Prefix == a.prefix:
 			a.before, a.Seen = b, seen(&b)
-			a.say(fmt.Sprintf(" It is blocked already, by %s until %s: this replaces that block.", b.Rule, p.clock(b.Until)))
+			a.say(fmt.Sprintf(" It is blocked already, by %s until %s: this replaces that block.", neighbours.Maker(b.Rule), p.clock(b.Until)))
 		default:
 			a.say(fmt.Sprintf(" It is inside %s, which is blocked until %s.", shortest(b.Prefix), p.clock(b.Until)))
 		}

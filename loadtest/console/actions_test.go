@@ -124,7 +124,7 @@ func TestUnblockByAPage(t *testing.T) {
 	}
 	undone := n.submit("/undo", formOf(done), nil)
 	back := n.explain(offender).Block
-	if back == nil || back.Rule != was.Rule || back.Until.Sub(was.Until).Abs() > time.Second || !n.refuses(offender) || !strings.Contains(undone.body, "is blocked again by site") {
+	if back == nil || back.Rule != was.Rule || back.Until.Sub(was.Until).Abs() > time.Second || !n.refuses(offender) || !strings.Contains(undone.body, "is blocked again by rule site") {
 		t.Errorf("was %+v, is %+v\n%s", was, back, undone.body)
 	}
 }

@@ -159,6 +159,17 @@ func About(kind string) string {
 	return ""
 }
 
+// Maker says in a sentence who made a block of a rule.
+func Maker(rule string) string {
+	switch owner := edgeguard.Owner(rule); {
+	case rule == edgeguard.ManualRule:
+		return "hand"
+	case owner != "":
+		return "the program " + owner
+	}
+	return "rule " + rule
+}
+
 // By says who makes the blocks of a rule, as it stands in a row.
 func By(rule string, imported bool) string {
 	owner := edgeguard.Owner(rule)

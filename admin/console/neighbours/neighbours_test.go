@@ -86,7 +86,8 @@ func TestWhy(t *testing.T) {
 	if got := say(); got != "Blocked by the program fail2ban on n1 at 12:00:00. No rule is involved." {
 		t.Error(got)
 	}
-	for want, got := range map[string]string{"list drop": By("owner drop", true), "fail2ban": By("owner fail2ban", false), "site": By("site", false)} {
+	for want, got := range map[string]string{"list drop": By("owner drop", true), "fail2ban": By("owner fail2ban", false), "site": By("site", false),
+		"hand": Maker("manual"), "the program fail2ban": Maker("owner fail2ban"), "rule site": Maker("site")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
