@@ -21,13 +21,15 @@ var packetFilters = []string{"firewall", "mikrotik", "routeros", "opnsense", "pf
 // filtersPackets reports whether a bouncer filters packets, by its User-Agent.
 func filtersPackets(agent string) bool { return anyIn(agent, packetFilters) }
 
-// newFirst are parts of the User-Agents of bouncers that take in what is new and then
-// take out what is deleted. An address in both would be free. They take a new end of
-// what they have, so that it needs not be deleted.
-var newFirst = []string{"traefik", "spoa"}
+// newAlone are parts of the User-Agents of bouncers that get what is new of an address
+// that they have alone, and take it as its new end. Traefik's and HAProxy's take in what
+// is new and then take out what is deleted: an address in both would be free. The custom
+// bouncer runs its script for what is new of an address once in some seconds, and for what
+// is deleted: soon after a block its next end would be an unblock.
+var newAlone = []string{"traefik", "spoa", "custom-bouncer"}
 
-// takesNewFirst reports whether a bouncer is such a one.
-func takesNewFirst(agent string) bool { return anyIn(agent, newFirst) }
+// takesNewAlone reports whether a bouncer is such a one.
+func takesNewAlone(agent string) bool { return anyIn(agent, newAlone) }
 
 func anyIn(agent string, parts []string) bool {
 	agent = strings.ToLower(agent)

@@ -199,17 +199,19 @@ func TestKernel(t *testing.T) {
 	want(t, "one it never had", a.stream(t, ""), "")
 }
 
-// TestNewFirst: bouncers that take in what is new before they take out what is deleted
-// get an address in one of the two alone.
-func TestNewFirst(t *testing.T) {
-	a := newAPI(t)
-	a.agent = "Crowdsec-Bouncer-Traefik-Plugin/1.X.X"
-	a.block("192.0.2.1/32", time.Hour)
-	want(t, "start", a.stream(t, "startup=true"), "+192.0.2.1")
-	a.block("192.0.2.1/32", 2*time.Hour)
-	want(t, "another end", a.stream(t, "startup=false"), "+192.0.2.1")
-	a.lift("192.0.2.1/32")
-	want(t, "lifted", a.stream(t, ""), "-192.0.2.1")
+// TestNewAlone: bouncers that an address in both lists would free get it in one of the two
+// alone.
+func TestNewAlone(t *testing.T) {
+	for _, agent := range []string{"Crowdsec-Bouncer-Traefik-Plugin/1.X.X", "crowdsec-custom-bouncer/v0.0.15-debian-pragmatic"} {
+		a := newAPI(t)
+		a.agent = agent
+		a.block("192.0.2.1/32", time.Hour)
+		want(t, "start", a.stream(t, "startup=true"), "+192.0.2.1")
+		a.block("192.0.2.1/32", 2*time.Hour)
+		want(t, "another end", a.stream(t, "startup=false"), "+192.0.2.1")
+		a.lift("192.0.2.1/32")
+		want(t, "lifted", a.stream(t, ""), "-192.0.2.1")
+	}
 }
 
 func TestFilters(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, by *asker) {
 		after = 0
 	}
 	a := newAnswer(s, w, r, &f, by.kernel, now)
-	a.fresh = starts || takesNewFirst(by.agent)
+	a.fresh = starts || takesNewAlone(by.agent)
 	err := a.stream(after, last)
 	by.owe(a.sent, a.looked)
 	if err == nil && r.Context().Err() == nil {

@@ -286,6 +286,35 @@ func TestCustom(t *testing.T) {
 	e.Stop()
 }
 
+// TestCustomExtended: a block that lasts longer soon after it was made is not an unblock for
+// the custom bouncer, which runs its script for a new block of an address once in a while.
+func TestCustomExtended(t *testing.T) {
+	path := program(t, "crowdsec-custom-bouncer")
+	if !nodetest.Alone(t) {
+		return
+	}
+	e := start(t, yaml)
+	script, calls := e.Path("script"), e.Path("calls")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"$1 $2\" >> "+calls+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string {
+		text, _ := os.ReadFile(calls)
+		return string(text)
+	}
+	key := e.command("bouncers", "add", "script")
+	e.bouncer(path, fmt.Sprintf("bin_path: %s\nfeed_via_stdin: false\ntotal_retries: 0\ncache_retention_duration: 1h\napi_key: %s\n", script, key))
+	e.command("blocks", "add", "203.0.113.5", "--for", "5m")
+	e.Until("a block", func() bool { return strings.Contains(said(), "add 203.0.113.5\n") })
+	e.command("blocks", "add", "203.0.113.5", "--for", "1h")
+	e.command("blocks", "add", "203.0.113.6", "--for", "1h")
+	e.Until("the next block", func() bool { return strings.Contains(said(), "add 203.0.113.6\n") })
+	if strings.Contains(said(), "del ") {
+		t.Errorf("a block that lasts longer was taken away:\n%s", said())
+	}
+	e.Stop()
+}
+
 // TestWrongKey: a bouncer with a wrong key is refused and says so.
 func TestWrongKey(t *testing.T) {
 	path := program(t, "crowdsec-custom-bouncer")
