@@ -168,10 +168,14 @@ func (s *Set) largest() (most *source) {
 // ended. Their blocks end by themselves.
 const sweepEvery = 30 * time.Second
 
-// Sweep forgets what has ended. Call it again while it returns true.
+// Sweep forgets what has ended. Call it again while it returns true. It does not wait for
+// a list that is merged, which takes seconds where it is long: what else the caller has to
+// do each second must not.
 func (s *Set) Sweep(now time.Time) (more bool) {
 	more = s.list.Sweep(now) == blocklist.SweepStep
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return more
+	}
 	defer s.mu.Unlock()
 	if d := now.Sub(s.swept); d < 0 || d >= sweepEvery {
 		s.swept = now
