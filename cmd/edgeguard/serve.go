@@ -18,6 +18,7 @@ import (
 	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/cmd/edgeguard/trial"
 	"edgeguard/config"
+	"edgeguard/config/envoy"
 	"edgeguard/node"
 )
 
@@ -171,8 +172,9 @@ func (s *serving) serve(ctx context.Context, e *env, messages *logs.Log, c *conf
 
 // boundHeap has the garbage collector work harder before all that is not counts,
 // which lie outside of its heap, takes more than 3/4 of what the blocks may and 24 MiB; in a
-// fleet more, for what the fleet has. It is not a hard cap. Whoever set GOMEMLIMIT
-// knows better.
+// fleet and where Envoys ask more, for what these have: otherwise a peer that holds calls
+// would keep the collector busy, and all questions would wait. It is not a hard cap. Whoever
+// set GOMEMLIMIT knows better.
 func boundHeap(c *config.Config) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -180,6 +182,9 @@ func boundHeap(c *config.Config) {
 	limit := (int64(c.MaxBlocks)+int64(c.MaxImported))*config.BlockBytes*3/4 + 24<<20
 	if c.Fleet != nil {
 		limit += 256 << 20
+	}
+	for _, l := range c.Listen.Envoy {
+		limit += int64(l.Connections) * envoy.ConnectionBytes
 	}
 	debug.SetMemoryLimit(limit)
 }

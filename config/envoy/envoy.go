@@ -46,6 +46,9 @@ func (s Section) Counts() bool {
 	return slices.ContainsFunc(s, func(l Entry) bool { return l.Count })
 }
 
+// ConnectionBytes is what a connection takes at most, if its calls do not go on.
+const ConnectionBytes = 3 << 19
+
 // Bounds and default of the connections. Each thread of an Envoy has one or two.
 const (
 	leastConnections   = 8

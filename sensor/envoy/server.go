@@ -28,10 +28,10 @@ const (
 	pingFor   = 15 * time.Second
 	// mostStreams bounds the calls of a connection that wait together. Envoy has a connection
 	// for each of its threads, and opens more when this bound is reached.
-	mostStreams = 250
+	mostStreams = 100
 	// streamRoom and connRoom bound what has arrived and was not read yet.
 	streamRoom = 64 << 10
-	connRoom   = 1 << 20
+	connRoom   = 256 << 10
 	// readRoom is what a connection reads together.
 	readRoom = 8 << 10
 	// mostRead bounds the messages of all connections that are being read, in bytes.

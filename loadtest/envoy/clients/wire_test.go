@@ -112,7 +112,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// A connection may have 250 calls whose messages do not come. With one more it is cut off,
+// A connection may have 100 calls whose messages do not come. With one more it is cut off,
 // or that one is refused, and other connections are answered.
 func TestManyStreams(t *testing.T) {
 	address := node(t, tenAMinute)
@@ -124,7 +124,7 @@ func TestManyStreams(t *testing.T) {
 			most, _ = s.Value(http2.SettingMaxConcurrentStreams)
 		}
 		return ok
-	}); err != nil || most != 250 {
+	}); err != nil || most != 100 {
 		t.Fatalf("%d calls are allowed: %v", most, err)
 	}
 	_ = w.WriteSettingsAck()

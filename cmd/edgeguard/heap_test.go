@@ -1,0 +1,24 @@
+package main
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"edgeguard/config"
+	"edgeguard/config/envoy"
+)
+
+// Where Envoys ask, the collector lets be what their connections may take.
+func TestBoundHeap(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "")
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	bound := func(listeners envoy.Section) int64 {
+		c := config.Config{}
+		c.Listen.Envoy = listeners
+		boundHeap(&c)
+		return debug.SetMemoryLimit(-1)
+	}
+	if more := bound(envoy.Section{{Connections: 64}, {Connections: 10}}) - bound(nil); more != 74*envoy.ConnectionBytes {
+		t.Errorf("%d bytes more", more)
+	}
+}
