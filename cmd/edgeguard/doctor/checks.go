@@ -33,17 +33,23 @@ func (x *examination) listeners(c *config.Config) {
 	for _, l := range c.HAProxy.SPOE {
 		about := "haproxy.spoe " + l.Listen.String()
 		x.listener(about, l.Listen)
-		x.readable(about, l.TLS.CertFile)
-		x.readable(about, l.TLS.KeyFile)
-		x.readable(about, l.TLS.ClientCAFile)
+		x.certificates(about, certificates(l.TLS))
+	}
+	for _, l := range c.HAProxy.Peers {
+		about := "haproxy.peers " + l.Listen.String()
+		x.listener(about, l.Listen)
+		x.certificates(about, certificates(l.TLS))
+	}
+	for _, l := range c.CrowdSec.LAPI {
+		about := "crowdsec.lapi " + l.Listen.String()
+		x.listener(about, l.Listen)
+		x.certificates(about, certificates(l.TLS))
 	}
 	for _, l := range c.Listen.Envoy {
 		about := "listen.envoy " + l.Address.String()
 		x.listener(about, l.Address)
 		x.access(about, l.Access)
-		x.readable(about, l.TLS.CertFile)
-		x.readable(about, l.TLS.KeyFile)
-		x.readable(about, l.TLS.ClientCAFile)
+		x.certificates(about, certificates(l.TLS))
 	}
 	for _, l := range c.Listen.Admin {
 		x.listener("admin "+l.Address.String(), l.Address)

@@ -9,6 +9,9 @@ import (
 	"edgeguard/config"
 	"edgeguard/config/blocklists"
 	"edgeguard/config/cloud"
+	"edgeguard/config/crowdsec"
+	"edgeguard/config/envoy"
+	"edgeguard/config/haproxy"
 	"edgeguard/config/notify"
 )
 
@@ -35,9 +38,13 @@ func TestOpenSecrets(t *testing.T) {
 	c.Enforce.AWSWAF = []cloud.AWSWAF{{CredentialsFile: file}}
 	c.Enforce.Cloudflare = []cloud.Cloudflare{{TokenFile: file}}
 	c.Notify.Webhooks = []notify.Webhook{{Common: notify.Common{URLFile: file, Headers: []notify.Header{{File: file}}}, SecretFile: file}}
+	c.Listen.Envoy = []envoy.Entry{{TLS: envoy.Files{KeyFile: file}}}
+	c.HAProxy = haproxy.Section{Peers: []haproxy.Peers{{Door: haproxy.Door{TLS: haproxy.Files{KeyFile: file}}}}, SPOE: []haproxy.SPOE{{Door: haproxy.Door{TLS: haproxy.Files{KeyFile: file}}}}}
+	c.CrowdSec.LAPI = []crowdsec.LAPI{{TLS: crowdsec.Files{KeyFile: file}}}
 	told := strings.Join(OpenSecrets(c), "\n")
 	for _, key := range []string{
 		"blocklists[0].header_file", "enforce.awswaf[0].credentials_file", "enforce.cloudflare[0].token_file",
+		"listen.envoy[0].tls.key_file", "haproxy.peers[0].tls.key_file", "haproxy.spoe[0].tls.key_file", "crowdsec.lapi[0].tls.key_file",
 		"notify.webhooks[0].url_file", "notify.webhooks[0].headers[0].file", "notify.webhooks[0].secret_file",
 	} {
 		if !strings.Contains(told, key+": every user of this host can read "+file) {
