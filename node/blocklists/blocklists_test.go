@@ -151,9 +151,15 @@ func (r *rig) want(blocked string, kinds ...string) {
 	}
 }
 
+func (r *rig) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.asked)
+}
+
 // until waits until the source was asked so many times.
 func (r *rig) until(asked int) {
-	for ; len(r.asked) < asked; synctest.Wait() {
+	for ; r.count() < asked; synctest.Wait() {
 		time.Sleep(time.Second)
 	}
 }
@@ -246,10 +252,10 @@ func TestFails(t *testing.T) {
 		}
 		r.play("", &fetch.Busy{Status: 429, For: 3 * time.Hour})
 		time.Sleep(time.Hour)
-		before := len(r.asked)
+		before := r.count()
 		time.Sleep(2 * time.Hour)
-		if synctest.Wait(); len(r.asked) != before {
-			t.Errorf("asked %d times while the server wants to be left alone", len(r.asked)-before)
+		if synctest.Wait(); r.count() != before {
+			t.Errorf("asked %d times while the server wants to be left alone", r.count()-before)
 		}
 		r.play(list(0, 5), nil)
 		time.Sleep(90 * time.Minute)

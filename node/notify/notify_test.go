@@ -34,11 +34,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is the notifiers of a node of a test.
 type bench struct {
-	t      *testing.T
-	n      *Notifiers
-	clock  *clockguard.Clock
-	alarms *alarm.Tracker
-	log    *logged
+	unpaced bool // webhooks wait for no pace
+	t       *testing.T
+	n       *Notifiers
+	clock   *clockguard.Clock
+	alarms  *alarm.Tracker
+	log     *logged
 }
 
 // logged is the log of a test.
@@ -77,6 +78,11 @@ func (b *bench) settle(section string) {
 	c, err := config.Parse("test", []byte("node: edge-1\nnotify: "+section+"\n"))
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	if b.unpaced {
+		for i := range c.Notify.Webhooks {
+			c.Notify.Webhooks[i].Every = time.Nanosecond
+		}
 	}
 	b.n.Settle(b.t.Context(), c)
 }
@@ -285,6 +291,7 @@ func TestFails(t *testing.T) {
 // TestFiles: a reload reads the files of a receiver that stays; bad ones change nothing.
 func TestFiles(t *testing.T) {
 	b := newBench(t)
+	b.unpaced = true
 	s := newServer(t, nil)
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -298,7 +305,6 @@ func TestFiles(t *testing.T) {
 	section := fmt.Sprintf("{webhooks: {name: team, url_file: %s, template_file: %s, every: 10s, headers: {name: Authorization, file: %s}}}", write("url", s.URL+"/T0SECRET"), form, token)
 	tell := func(i int) string {
 		last := len(s.batches())
-		b.n.All()[0].does.(*webhook).desk.Every = time.Nanosecond // no test waits for a pace
 		b.block(i, "edge-1")
 		b.until("a post", func() bool { return len(s.batches()) > last })
 		return s.header[last].Get("Authorization")
