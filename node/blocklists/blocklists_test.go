@@ -264,6 +264,32 @@ func TestFails(t *testing.T) {
 }
 
 // A first failure is an alarm where nothing is in force.
+// A list that is looked at each minute and does not change is written to disk once an hour.
+func TestRarelyWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.config.Every, r.marked = time.Minute, true
+		r.play(list(0, 4), nil)
+		defer r.start()()
+		one := func() time.Time {
+			s := r.services.All()[0]
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.state.saved
+		}
+		r.until(1)
+		first := one()
+		r.until(40)
+		if again := one(); !again.Equal(first) || first.IsZero() {
+			t.Errorf("written at %v and %v", first, again)
+		}
+		r.until(80)
+		if again := one(); again.Equal(first) {
+			t.Error("not written again within an hour")
+		}
+	})
+}
+
 // Who confirms while the list leaves the config puts nothing in force that stays.
 func TestConfirmedTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

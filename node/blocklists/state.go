@@ -222,7 +222,7 @@ func (s *Subscription) same(now time.Time) {
 	s.withdraw()
 	s.renew(now)
 	s.enforce(now, s.state.stale || s.state.outcome.NoRoom > 0)
-	if now.Sub(s.state.saved) >= min(rarely, s.config.Every) {
+	if now.Sub(s.state.saved) >= min(rarely, s.config.Stale/4) {
 		s.save()
 	}
 }
