@@ -198,6 +198,8 @@ func fixType(value ast.Node) string {
 		return "give it a value, or remove it"
 	case *ast.MappingNode:
 		return "change it, or put it in quotes if it is text with a colon"
+	case *ast.SequenceNode:
+		return "write one here, not a list of them"
 	}
 	return "change it"
 }
