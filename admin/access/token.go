@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
+
+	"edgeguard/internal/smallfile"
 )
 
 const (
@@ -27,17 +27,12 @@ type token struct {
 
 // read takes the token from its file, without the white space around it.
 func (t *token) read() error {
-	f, err := os.Open(t.file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", t.what, err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, mostToken+1))
+	content, err := smallfile.Read(t.file, mostToken)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.what, err)
 	}
 	text := strings.TrimSpace(string(content))
-	if len(text) < leastToken || len(content) > mostToken || strings.ContainsFunc(text, notVisible) {
+	if len(text) < leastToken || strings.ContainsFunc(text, notVisible) {
 		return fmt.Errorf("%s: %s: expected one word of %d to %d visible ASCII characters; create one with `openssl rand -hex 32`", t.what, t.file, leastToken, mostToken)
 	}
 	hash := hashOf(text)

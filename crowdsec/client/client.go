@@ -50,7 +50,6 @@ const (
 	mostError = 4 << 10  // bytes of an answer that is an error
 	mostWords = 200      // bytes of it, or of another error, that are shown
 	mostLogin = 16 << 10 // bytes of an answer with a token
-	mostFile  = 4 << 10  // bytes of a file with a key or a password
 )
 
 // RefusedError is what the other side answered instead of what it was asked for.
@@ -208,26 +207,4 @@ func shown(text string) string {
 		text = strings.ToValidUTF8(text[:mostWords], "") // the last character may be half a one
 	}
 	return strings.TrimSpace(safetext.Strip(text))
-}
-
-// Secret reads a key or a password from its file, without the space around it.
-func Secret(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, mostFile+1))
-	if err != nil {
-		return "", err
-	}
-	secret := strings.TrimSpace(string(text))
-	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	switch {
-	case secret == "":
-		return "", fmt.Errorf("%s is empty", file)
-	case len(text) > mostFile || strings.ContainsFunc(secret, odd):
-		return "", fmt.Errorf("%s has more than one word of plain characters: it must hold the secret alone", file)
-	}
-	return secret, nil
 }

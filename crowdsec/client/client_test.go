@@ -243,23 +243,6 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-func TestSecret(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key")
-	for text, want := range map[string]string{"abc\n": "abc", "": "is empty", " \n": "is empty", "a b": "secret alone", "a\x00b": "secret alone", strings.Repeat("x", 5000): "secret alone"} {
-		write(t, file, text)
-		got, err := Secret(file)
-		if got != want && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%.20q: %q %v", text, got, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "a b") {
-			t.Error("the secret is in the error")
-		}
-	}
-	if _, err := Secret(file + "x"); err == nil {
-		t.Error("no file")
-	}
-}
-
 func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

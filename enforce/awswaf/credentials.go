@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/enforce/cloud"
 	"edgeguard/enforce/cloud/sigv4"
+	"edgeguard/internal/smallfile"
 )
+
+// mostFile is the most bytes of a file with credentials.
+const mostFile = 64 << 10
 
 // readCredentials returns the credentials of a file, as they are now; without a file,
 // those of the environment. No error has a part of them.
@@ -19,11 +22,11 @@ func readCredentials(file, profile string) (sigv4.Credentials, error) {
 		c := sigv4.Credentials{KeyID: os.Getenv("AWS_ACCESS_KEY_ID"), Secret: os.Getenv("AWS_SECRET_ACCESS_KEY"), Token: os.Getenv("AWS_SESSION_TOKEN")}
 		return c, check(c, "the environment")
 	}
-	text, err := cloud.ReadSecret(file)
+	text, err := smallfile.Read(file, mostFile)
 	if err != nil {
 		return sigv4.Credentials{}, err
 	}
-	c, err := parseCredentials(text, cmp.Or(profile, "default"), time.Now())
+	c, err := parseCredentials(string(text), cmp.Or(profile, "default"), time.Now())
 	if err != nil {
 		return sigv4.Credentials{}, fmt.Errorf("%s: %w", file, err)
 	}

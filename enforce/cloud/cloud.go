@@ -16,7 +16,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	neturl "net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -33,8 +32,6 @@ const (
 	mostBody = 8 << 20
 	// mostText bounds what is shown of an answer.
 	mostText = 200
-	// mostSecret bounds a file with a secret.
-	mostSecret = 64 << 10
 	// leastSecret is the shortest secret that is looked for in an answer.
 	leastSecret = 8
 	// mostWait is the longest that an API may have us wait.
@@ -151,36 +148,6 @@ func Text(text string) string {
 // NotJSON says that an answer is not of the API, but of what stands before it.
 func (a *Answer) NotJSON() error {
 	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, Text(string(a.Body)))
-}
-
-// Secret returns the secret of a file: one line of what may be in a header.
-func Secret(file string) (string, error) {
-	text, err := ReadSecret(file)
-	if err != nil {
-		return "", err
-	}
-	secret := strings.TrimSpace(text)
-	switch {
-	case secret == "":
-		return "", fmt.Errorf("%s is empty: write the secret into it", file)
-	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", fmt.Errorf("%s is not one secret: it has more than one word, or characters that no secret has", file)
-	}
-	return secret, nil
-}
-
-// ReadSecret returns the text of a file with secrets.
-func ReadSecret(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
-	if err == nil && len(text) > mostSecret {
-		err = fmt.Errorf("%s has over %d bytes: it is not a file with a secret", file, mostSecret)
-	}
-	return string(text), err
 }
 
 // Wait waits, and reports whether ctx still runs.

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,19 +147,6 @@ func TestHottest(t *testing.T) {
 			if got := Covered(kept, e.Prefix); got != in {
 				t.Fatalf("%v is covered by %v: %t", e.Prefix, kept, got)
 			}
-		}
-	}
-}
-
-func TestSecret(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "secret")
-	for text, want := range map[string]string{"abc\n": "", " abc ": "", "": "is empty", "a\nb": "not one secret", "a\x00": "not one secret", "é": "not one secret", strings.Repeat("x", mostSecret+1): "over 65536 bytes"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Secret(file)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && got != "abc" {
-			t.Errorf("%.20q: %q, %v", text, got, err)
 		}
 	}
 }

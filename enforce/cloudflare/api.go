@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"edgeguard/enforce/cloud"
+	"edgeguard/internal/smallfile"
 )
 
 const (
@@ -130,7 +131,7 @@ func (a *api) operation(ctx context.Context, id string) (out operation, err erro
 
 // call makes one call, and reads its result.
 func (a *api) call(ctx context.Context, method, path string, in, out any) (*envelope, error) {
-	token, err := cloud.Secret(a.config.TokenFile)
+	token, err := smallfile.Word(a.config.TokenFile)
 	if err != nil {
 		return nil, err
 	}

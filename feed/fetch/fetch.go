@@ -20,7 +20,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +29,7 @@ import (
 	"edgeguard/feed"
 	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/smallfile"
 )
 
 const (
@@ -158,7 +158,7 @@ func cleaned(ctx context.Context, err error) error {
 func (f *Fetcher) client() (*http.Client, error) {
 	roots := f.roots
 	if file := f.settings.CAFile; file != "" {
-		pem, err := readFile(file, maxCA)
+		pem, err := smallfile.Read(file, maxCA)
 		if err != nil {
 			return nil, fmt.Errorf("ca_file: %w", err)
 		}
@@ -203,7 +203,7 @@ func (f *Fetcher) request(ctx context.Context, had Marks) (*http.Request, error)
 
 // readHeader reads a header from a file. No error has any of it.
 func readHeader(file string) (name, value string, err error) {
-	b, err := readFile(file, maxHeader)
+	b, err := smallfile.Read(file, maxHeader)
 	if err != nil {
 		return "", "", fmt.Errorf("header_file: %w", err)
 	}
@@ -373,24 +373,3 @@ func (f *Fetcher) admits(addr netip.Addr) error {
 
 // shared is the space that providers share out behind their routers (RFC 6598).
 var shared = netip.MustParsePrefix("100.64.0.0/10")
-
-// readFile reads a whole file within a bound.
-func readFile(file string, most int64) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // a pipe would be waited for
-		return nil, fmt.Errorf("%s is not a file", file)
-	}
-	in, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", file, most)
-	}
-	return b, err
-}

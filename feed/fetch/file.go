@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/feed"
+	"edgeguard/internal/smallfile"
 )
 
 // File is a list in a file.
@@ -30,7 +31,7 @@ func (f *File) Read() (Answer, error) {
 	if before == f.seen {
 		return Answer{Same: true}, nil
 	}
-	data, err := readFile(f.Path, feed.MaxBytes)
+	data, err := smallfile.Read(f.Path, feed.MaxBytes)
 	if err != nil {
 		return Answer{}, err
 	}

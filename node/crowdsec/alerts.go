@@ -15,6 +15,7 @@ import (
 	queue "edgeguard/crowdsec/alerts"
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/figures"
+	"edgeguard/internal/smallfile"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -127,7 +128,7 @@ func (s *alerts) send(ctx context.Context, c *client.Client, beat bool) (did boo
 
 // call reports blocks, or without any that the node lives.
 func (s *alerts) call(ctx context.Context, c *client.Client, all []edgeguard.Block, now time.Time) error {
-	password, err := client.Secret(s.settings.PasswordFile)
+	password, err := smallfile.Word(s.settings.PasswordFile)
 	if err != nil {
 		return &ownError{fmt.Errorf("password_file: %w", err)}
 	}

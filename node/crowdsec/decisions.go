@@ -13,6 +13,7 @@ import (
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/figures"
 	"edgeguard/crowdsec/intake"
+	"edgeguard/internal/smallfile"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
@@ -130,7 +131,7 @@ func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake
 
 // ask reads one answer.
 func (s *decisions) ask(ctx context.Context, c *client.Client, whole bool) (*intake.Answer, error) {
-	key, err := client.Secret(s.settings.KeyFile)
+	key, err := smallfile.Word(s.settings.KeyFile)
 	if err != nil {
 		return nil, &ownError{fmt.Errorf("key_file: %w", err)}
 	}

@@ -15,13 +15,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/smallfile"
 	"edgeguard/notify/target"
 )
 
@@ -96,7 +96,7 @@ func Open(s Settings) (*Sender, error) {
 		DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: mostHeaders,
 	}
 	if s.CAFile != "" {
-		pem, err := readFile(s.CAFile)
+		pem, err := smallfile.Read(s.CAFile, mostFile)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (r *Sender) readURL() error {
 // readSecrets reads the secrets that sign, one a line: with the new one above the old one
 // a receiver can change to the other at any time.
 func (r *Sender) readSecrets() error {
-	text, err := readFile(r.settings.SecretFile)
+	text, err := smallfile.Read(r.settings.SecretFile, mostFile)
 	if err != nil {
 		return err
 	}
@@ -166,23 +166,9 @@ func (r *Sender) readSecrets() error {
 	return nil
 }
 
-// readFile reads a small file.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, mostFile+1))
-	if err == nil && len(data) > mostFile {
-		err = fmt.Errorf("%s has more than %d KiB", path, mostFile>>10)
-	}
-	return data, err
-}
-
 // readLine reads a file of one line.
 func readLine(path string) (string, error) {
-	data, err := readFile(path)
+	data, err := smallfile.Read(path, mostFile)
 	if err != nil {
 		return "", err
 	}

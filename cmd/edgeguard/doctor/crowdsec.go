@@ -7,6 +7,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/config/crowdsec"
 	"edgeguard/crowdsec/client"
+	"edgeguard/internal/smallfile"
 )
 
 // crowdsec asks the LAPIs of a config whether they know the node. That changes nothing there.
@@ -25,7 +26,7 @@ func (x *examination) crowdsec(ctx context.Context, c *config.Config) {
 
 // lapi asks one LAPI with a secret. The fix is for one that refuses it.
 func (x *examination) lapi(about string, s *crowdsec.Server, file, fix string, ask func(*client.Client, string) error) {
-	secret, err := client.Secret(file)
+	secret, err := smallfile.Word(file)
 	if err != nil {
 		if !x.denied(about, err) {
 			x.note(Wrong, about, "%v", err)
