@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"edgeguard/enforce"
@@ -56,15 +55,12 @@ type Config struct {
 
 // Sets keeps blocks in the sets. It is safe for concurrent use.
 type Sets struct {
+	cloud.Held
 	config Config
 	api    *api
 	wrote  time.Time // when a set was last written; of the runner's goroutine
 	// The two above, and less in tests.
 	step, between time.Duration
-
-	mu   sync.Mutex // guards all below
-	in   []netip.Prefix
-	left int
 }
 
 // New returns a list. Nothing is sent before Replace.
@@ -101,25 +97,8 @@ func (l *Sets) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry
 	if failed != nil {
 		return failed
 	}
-	l.mu.Lock()
-	l.in, l.left = in, len(entries)-all
-	l.mu.Unlock()
+	l.Set(in, len(entries)-all)
 	return nil
-}
-
-// Left returns how many blocks are not in force in the sets.
-func (l *Sets) Left() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.left
-}
-
-// Refuses returns a function that reports whether all of a prefix is in a set.
-func (l *Sets) Refuses() func(netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	in := l.in
-	return func(p netip.Prefix) bool { return cloud.Covered(in, p) }
 }
 
 // family is one of the two sets.

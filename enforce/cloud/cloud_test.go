@@ -144,7 +144,7 @@ func TestHottest(t *testing.T) {
 		}
 		for _, e := range entries {
 			in := slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Bits() <= e.Prefix.Bits() && p.Contains(e.Prefix.Addr()) })
-			if got := Covered(kept, e.Prefix); got != in {
+			if got := covered(kept, e.Prefix); got != in {
 				t.Fatalf("%v is covered by %v: %t", e.Prefix, kept, got)
 			}
 		}

@@ -62,8 +62,8 @@ func Hottest(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, r
 	return kept, left
 }
 
-// Covered reports whether a prefix lies inside one of a list as [Hottest] returns it.
-func Covered(list []netip.Prefix, p netip.Prefix) bool {
+// covered reports whether a prefix lies inside one of a list as [Hottest] returns it.
+func covered(list []netip.Prefix, p netip.Prefix) bool {
 	i, found := slices.BinarySearchFunc(list, p, func(have, p netip.Prefix) int {
 		return cmp.Or(have.Addr().Compare(p.Addr()), have.Bits()-p.Bits())
 	})

@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"edgeguard/enforce"
@@ -46,13 +45,10 @@ type Config struct {
 
 // List keeps blocks in the list. It is safe for concurrent use.
 type List struct {
+	cloud.Held
 	config Config
 	api    *api
 	look   time.Duration // firstLook, and less in tests
-
-	mu   sync.Mutex // guards all below
-	in   []netip.Prefix
-	left int
 }
 
 // New returns a list. Nothing is sent before Replace.
@@ -89,25 +85,8 @@ func (l *List) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry
 			return err
 		}
 	}
-	l.mu.Lock()
-	l.in, l.left = kept, left
-	l.mu.Unlock()
+	l.Set(kept, left)
 	return nil
-}
-
-// Left returns how many blocks are not in force in the list.
-func (l *List) Left() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.left
-}
-
-// Refuses returns a function that reports whether all of a prefix is in the list.
-func (l *List) Refuses() func(netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	in := l.in
-	return func(p netip.Prefix) bool { return cloud.Covered(in, p) }
 }
 
 // holds reports whether a list takes a prefix.

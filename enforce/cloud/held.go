@@ -1,0 +1,36 @@
+package cloud
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// Held is what a list in a cloud has, as of the last write that succeeded. It is safe for
+// concurrent use.
+type Held struct {
+	mu   sync.Mutex // guards all below
+	in   []netip.Prefix
+	left int
+}
+
+// Set says what a list has now, as [Hottest] returns it, and how many blocks had no place.
+func (h *Held) Set(in []netip.Prefix, left int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.in, h.left = in, left
+}
+
+// Left returns how many blocks are not in force there.
+func (h *Held) Left() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.left
+}
+
+// Refuses returns a function that reports whether all of a prefix is in the list.
+func (h *Held) Refuses() func(netip.Prefix) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	in := h.in
+	return func(p netip.Prefix) bool { return covered(in, p) }
+}
