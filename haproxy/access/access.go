@@ -13,13 +13,13 @@ package access
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/user"
 	"strconv"
+
+	"edgeguard/internal/certfiles"
 )
 
 // Door is how one listener admits. Exactly one of User and TLS is set.
@@ -91,34 +91,10 @@ func name(uid int) string {
 	return number
 }
 
-// config reads the files now, so that a mistake shows, and again for every
-// connection, so that a renewed certificate needs no reload.
+// config is for HAProxies that show a certificate, and for no others.
 func (t TLS) config() (*tls.Config, error) {
-	if _, err := t.read(); err != nil {
-		return nil, err
+	if t.ClientCA == "" {
+		return nil, errors.New("client_ca_file is not set: whoever connects could speak as HAProxy")
 	}
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return t.read() },
-	}, nil
-}
-
-func (t TLS) read() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(t.Certificate, t.Key)
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w: both must be PEM that edgeguard may read", t.Certificate, t.Key, err)
-	}
-	text, err := os.ReadFile(t.ClientCA)
-	if err != nil {
-		return nil, fmt.Errorf("client_ca: %w", err)
-	}
-	clients := x509.NewCertPool()
-	if !clients.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("client_ca %s: it has no certificate in PEM", t.ClientCA)
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
-		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
-		SessionTicketsDisabled: true, // a ticket would outlive a certificate that was taken back
-	}, nil
+	return certfiles.Files{Certificate: t.Certificate, Key: t.Key, ClientCA: t.ClientCA}.Config()
 }

@@ -8,11 +8,13 @@ import (
 	"os"
 )
 
-// Files are the certificates of a listener for HTTP/2, in PEM.
+// Files are the certificates of a listener, in PEM.
 type Files struct {
 	Certificate, Key string // of edgeguard
 	// ClientCA signs the certificates of the clients; empty: they need none.
 	ClientCA string
+	// Protocols is what the listener speaks, by the names of ALPN; nil for any.
+	Protocols []string
 }
 
 // Config reads the files now, so that a mistake shows, and again for every connection, so that
@@ -22,7 +24,7 @@ func (f Files) Config() (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS12, NextProtos: f.Protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.read() },
 	}, nil
 }
@@ -32,7 +34,10 @@ func (f Files) read() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w: both must be PEM that edgeguard may read", f.Certificate, f.Key, err)
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{pair}}
+	c := &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: f.Protocols, Certificates: []tls.Certificate{pair},
+		SessionTicketsDisabled: true, // a ticket would outlive a certificate that was taken back
+	}
 	if f.ClientCA == "" {
 		return c, nil
 	}
@@ -45,6 +50,5 @@ func (f Files) read() (*tls.Config, error) {
 		return nil, fmt.Errorf("client_ca_file %s: it has no certificate in PEM", f.ClientCA)
 	}
 	c.ClientAuth = tls.RequireAndVerifyClientCert
-	c.SessionTicketsDisabled = true // a ticket would outlive a certificate that was taken back
 	return c, nil
 }

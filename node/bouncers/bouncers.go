@@ -4,14 +4,10 @@ package bouncers
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +19,7 @@ import (
 	"edgeguard/crowdsec/decisions"
 	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
+	"edgeguard/internal/certfiles"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
@@ -151,8 +148,8 @@ func (l *Listener) Run(ctx context.Context, ready func()) error {
 		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
-	if l.config.TLS != (section.Files{}) {
-		c, err := tlsOf(l.config.TLS)
+	if f := l.config.TLS; f != (section.Files{}) {
+		c, err := certificates(f).Config()
 		if err != nil {
 			return fmt.Errorf("crowdsec.lapi %s: %w", l.address, err)
 		}
@@ -177,36 +174,8 @@ func (l *Listener) Run(ctx context.Context, ready func()) error {
 	return server.Serve(ctx, listener)
 }
 
-// tlsOf reads the files now, so that a mistake shows, and again for every connection, so
-// that a renewed certificate needs no reload.
-func tlsOf(f section.Files) (*tls.Config, error) {
-	if _, err := readTLS(f); err != nil {
-		return nil, err
-	}
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return readTLS(f) },
-	}, nil
-}
-
-func readTLS(f section.Files) (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w: both must be PEM that edgeguard may read", f.CertFile, f.KeyFile, err)
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, SessionTicketsDisabled: true}
-	if f.ClientCAFile == "" {
-		return c, nil
-	}
-	text, err := os.ReadFile(f.ClientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("client_ca_file: %w", err)
-	}
-	if c.ClientCAs = x509.NewCertPool(); !c.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, errors.New("client_ca_file " + f.ClientCAFile + ": it has no certificate in PEM")
-	}
-	c.ClientAuth = tls.RequireAndVerifyClientCert
-	return c, nil
+func certificates(f section.Files) certfiles.Files {
+	return certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"http/1.1"}}
 }
 
 // The server is the handler of all listeners.

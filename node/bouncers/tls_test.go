@@ -233,7 +233,7 @@ func TestTLSFiles(t *testing.T) {
 	cert, key := by.pair(x509.ExtKeyUsageServerAuth)
 	_, foreign := by.pair(x509.ExtKeyUsageServerAuth)
 	good := section.Files{CertFile: file("cert", cert), KeyFile: file("key", key)}
-	if _, err := tlsOf(good); err != nil {
+	if _, err := certificates(good).Config(); err != nil {
 		t.Error(err)
 	}
 	for name, f := range map[string]section.Files{
@@ -241,7 +241,7 @@ func TestTLSFiles(t *testing.T) {
 		"absent":  {CertFile: filepath.Join(folder, "absent"), KeyFile: good.KeyFile},
 		"garbage": {CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: file("garbage", []byte("none"))},
 	} {
-		if _, err := tlsOf(f); err == nil || !strings.Contains(err.Error(), filepath.Join(folder, name)) {
+		if _, err := certificates(f).Config(); err == nil || !strings.Contains(err.Error(), filepath.Join(folder, name)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -117,7 +117,7 @@ func (l *Listener) settings() (envoy.Config, error) {
 	}
 	var secret *tls.Config
 	if f := l.config.TLS; f != (section.Files{}) {
-		if secret, err = (certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile}).Config(); err != nil {
+		if secret, err = (certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"h2"}}).Config(); err != nil {
 			return envoy.Config{}, err
 		}
 	}

@@ -108,7 +108,7 @@ func TestCertificates(t *testing.T) {
 	ca, _, _, mine := pair(t, dir, "proxy")
 	_, _, _, other := pair(t, dir, "other")
 	var d desk
-	secret, err := certfiles.Files{Certificate: cert, Key: key, ClientCA: ca}.Config()
+	secret, err := certfiles.Files{Certificate: cert, Key: key, ClientCA: ca, Protocols: []string{"h2"}}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
