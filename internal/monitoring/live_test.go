@@ -53,6 +53,8 @@ enforce:
     - {file: $DIR/geo.conf, format: nginx-geo}
     - {file: $DIR/blocked.txt, format: plain, kernel: true}
 crawlers: [{name: googlebot, dns: googlebot.example}]
+blocklists: [{name: drop, file: $DIR/drop.txt}]
+notify: {webhooks: [{name: team, url: "%s", every: 10s}]}
 fleet: {redis: "redis://%s", namespace: test, max_nodes: 2}
 `
 
@@ -68,9 +70,16 @@ type watched struct {
 // be taken by another test.
 func startNode(t *testing.T, name, redis string) *watched {
 	t.Helper()
-	n := &watched{Process: nodetest.New(t, fmt.Sprintf(nodeConfig, name, redis))}
-	if err := os.WriteFile(n.Path("access.log"), nil, 0o644); err != nil {
-		t.Fatal(err)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	n := &watched{Process: nodetest.New(t, fmt.Sprintf(nodeConfig, name, receiver.URL, redis))}
+	for file, content := range map[string]string{
+		"access.log": "",
+		"drop.txt":   "5.6.7.8\n9.0.0.0/8\n", // the second is too wide
+	} {
+		if err := os.WriteFile(n.Path(file), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	n.Launch()
 	t.Cleanup(n.Stop)
