@@ -307,7 +307,7 @@ func TestTLSMistakes(t *testing.T) {
 		filepath.Join(dir, "missing"): {filepath.Join(dir, "missing"), key, cert},
 		"client_ca":                   {cert, key, filepath.Join(dir, "none")},
 		"no certificate in PEM":       {cert, key, key},
-		"client_ca_file is not set":        {cert, key, ""},
+		"client_ca_file is not set":   {cert, key, ""},
 	} {
 		if _, err := (Door{TLS: files}).Open(l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

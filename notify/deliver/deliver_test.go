@@ -277,7 +277,7 @@ func TestFiles(t *testing.T) {
 		"what follows whsec_ is not base64":           {URL: "https://a.example", SecretFile: write(t, "s", "whsec_SECRET5!")},
 		"has 0 secrets":                               {URL: "https://a.example", SecretFile: write(t, "s", "\n")},
 		"has 3 secrets":                               {URL: "https://a.example", SecretFile: write(t, "s", strings.Repeat("SECRET6 of twenty-four bytes\n", 3))},
-		"is larger than 65536 bytes":                        {URL: "https://a.example", SecretFile: write(t, "s", strings.Repeat("SECRET7\n", 64<<10))},
+		"is larger than 65536 bytes":                  {URL: "https://a.example", SecretFile: write(t, "s", strings.Repeat("SECRET7\n", 64<<10))},
 		"has no certificate in PEM":                   {URL: "https://a.example", CAFile: write(t, "ca", "SECRET8")},
 		"token does not have exactly one line of tex": {URL: "https://a.example", Headers: []Header{{Name: "A", File: write(t, "token", "")}}},
 	} {
