@@ -65,7 +65,8 @@ func (j *judged) mark() aggregator.Judged {
 // before do not. Beside them a node signs nothing, and one that requires
 // signatures stays out of the fleet.
 func (l *Link) probe(ctx context.Context) error {
-	l.probed = time.Now()
+	now := time.Now()
+	l.probed.Store(&now)
 	bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	err := l.client.FCall(bounded, library.Function("publish"), l.pusher.names.signedKeys(), l.fleetNow().UnixMilli()).Err()
@@ -92,7 +93,7 @@ func (l *Link) probe(ctx context.Context) error {
 // without an unblock, looks again at totals in doubt, and raises and ends the alarms
 // about unsigned records, those of a later version and older functions.
 func (l *Link) housekeep(ctx context.Context) error {
-	if l.older.Load() && time.Since(l.probed) >= time.Minute {
+	if l.older.Load() && time.Since(*l.probed.Load()) >= time.Minute {
 		if err := l.probe(ctx); err != nil {
 			return err
 		}

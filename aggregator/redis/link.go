@@ -89,9 +89,9 @@ type Link struct {
 
 	// Of who may write what.
 	judge   atomic.Pointer[authority.Judge]
-	signAll atomic.Bool // the next full read has MACs of another key replaced
-	older   atomic.Bool // the functions in Redis are of the version before
-	probed  time.Time   // when that was looked at; the publish loop's
+	signAll atomic.Bool               // the next full read has MACs of another key replaced
+	older   atomic.Bool               // the functions in Redis are of the version before
+	probed  atomic.Pointer[time.Time] // when that was looked at
 
 	// Of receiving.
 	rejected authority.Rejected // prefixes whose record was rejected
