@@ -44,6 +44,9 @@ func TestNginxLists(t *testing.T) {
 				r.write("deny.conf", "") // the service copies without an nginx, too
 			}
 			r.startNode()
+			if name == "nginx-geo" { // nginx does not start without the list, which is written after the node is ready
+				r.node.Until("the list is written", func() bool { _, err := os.Stat(r.node.Path("state/nginx-geo.conf")); return err == nil })
+			}
 			r.startNginx(front)
 			for offender, neighbour := range map[string]string{"203.0.113.9": "203.0.113.10", "2001:db8::9": "2001:db8:0:1::9"} {
 				r.attack(front, offender)
