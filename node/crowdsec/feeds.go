@@ -14,8 +14,7 @@ func (s *Sides) Feeds() (all []imports.Feed) {
 	return all
 }
 
-// Confirm implements imports.Feeder: decisions never wait for an operator, since cscli has
-// already asked one.
+// Confirm implements imports.Feeder: decisions never wait for an operator.
 func (s *Sides) Confirm(name string) error {
 	return fmt.Errorf("the decisions of %q are in force as CrowdSec sends them: nothing awaits confirmation", name)
 }
@@ -23,7 +22,7 @@ func (s *Sides) Confirm(name string) error {
 func (s *decisions) shown() imports.Feed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := imports.Feed{Name: Source, Kind: "crowdsec", State: imports.Starting, Error: s.figures.Error, Good: s.figures.Last}
+	f := imports.Feed{Name: Source, Kind: "crowdsec", State: imports.Starting, Error: s.figures.Error, Good: s.figures.Last.UTC()}
 	f.Refused.Invalid = int(s.figures.Skipped.Invalid)
 	f.Refused.NoRoom = int(s.figures.Skipped.NoRoom)
 	switch {

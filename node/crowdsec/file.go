@@ -78,10 +78,10 @@ func (f *file) save() {
 			}
 		}
 	})
+	f.changed, f.saved = err != nil, now // what could not be written is tried again
 	if err != nil {
 		f.deps.Log.Warn("the decisions of CrowdSec cannot be kept", "file", f.path, "error", err)
 	}
-	f.changed, f.saved = false, now
 }
 
 // text appends an entry: its end in seconds since 1970, its prefix and its reason.
