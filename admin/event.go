@@ -36,8 +36,6 @@ type Event struct {
 	// Name and Text belong to alarms and states: a fixed word for machines and
 	// a sentence for people.
 	Name string `json:"name,omitempty"`
-	// Was is the former name of an alarm that was renamed, for one release.
-	Was  string `json:"was,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 

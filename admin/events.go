@@ -93,7 +93,7 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 		name = OtherLabel
 	}
 	e.alarms[name]++
-	e.publish(&Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Was: FormerAlarm(a.Kind), Text: a.Text})
+	e.publish(&Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Text: a.Text})
 }
 
 // State publishes that the node changed: a fixed word such as "reloaded" and a

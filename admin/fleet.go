@@ -13,8 +13,6 @@ func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	if fleet == nil {
 		return noFleet()
 	}
-	detail := fleetstate.FleetDetail{Fleet: *fleet, Nodes: append([]fleetstate.FleetNode{}, s.reader.FleetNodes()...)}
-	detail.BothNames()
-	call.SendJSON(w, http.StatusOK, detail)
+	call.SendJSON(w, http.StatusOK, fleetstate.FleetDetail{Fleet: *fleet, Nodes: append([]fleetstate.FleetNode{}, s.reader.FleetNodes()...)})
 	return nil
 }

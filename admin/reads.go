@@ -67,7 +67,6 @@ func degradedBy(stats *Stats) string {
 
 func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	stats := s.reader.Stats()
-	stats.BothNames()
 	stats.SortedBytes = s.sorted.Bytes()
 	call.SendJSON(w, http.StatusOK, stats)
 	return nil

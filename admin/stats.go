@@ -102,8 +102,6 @@ type Tables struct {
 	Limit int64            `json:"limit_bytes"`
 	Used  int64            `json:"used_bytes"`
 	Parts map[string]int64 `json:"parts,omitempty"`
-
-	formerTables
 }
 
 // Source is one source of events, such as "auth 127.0.0.1:9180".

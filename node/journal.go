@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin"
 )
 
 const (
@@ -119,7 +118,7 @@ func (j *journal) turn(second int64) {
 func (j *journal) line(e entry) {
 	switch {
 	case e.alarm != nil:
-		j.log.Warn(e.alarm.Text, alarmNames(e.alarm.Kind)...)
+		j.log.Warn(e.alarm.Text, "alarm", e.alarm.Kind)
 	case e.block != nil && e.block.Allow:
 		j.allowance(e.block, e.expired)
 	case e.block != nil && e.block.Lifted:
@@ -150,14 +149,6 @@ func (j *journal) allowance(b *edgeguard.Block, over bool) {
 		j.log.Info("allowed", "prefix", prefix, "reason", b.Reason,
 			"until", j.epoch(b.Until).UTC().Format(time.RFC3339), "origin", b.Origin)
 	}
-}
-
-// alarmNames returns a kind as attributes of a log line, with its former name.
-func alarmNames(kind string) []any {
-	if former := admin.FormerAlarm(kind); former != "" {
-		return []any{"alarm", kind, "was", former}
-	}
-	return []any{"alarm", kind}
 }
 
 // prefixText writes a single address bare.

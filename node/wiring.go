@@ -276,7 +276,7 @@ func (n *Node) evicted(b edgeguard.Block) {
 
 // recovered is called with a state that an alarm was about, and that has ended.
 func (n *Node) recovered(kind, about string) {
-	n.options.Log.Info("works again", append(alarmNames(kind), "about", about)...)
+	n.options.Log.Info("works again", "alarm", kind, "about", about)
 }
 
 // crossed is called with what a rule did. Blocks are reported by the list.

@@ -17,8 +17,6 @@ type Problem struct {
 	Detail string `json:"detail"` // what is wrong
 	Field  string `json:"field,omitempty"`
 	Fix    string `json:"fix,omitempty"` // what to do about it
-	// Mend is Fix under its former name, which is kept for one release.
-	Mend string `json:"mend,omitempty"`
 	// Forceable says, to a page, that the same with force would be accepted.
 	Forceable bool `json:"-"`
 }
@@ -26,15 +24,6 @@ type Problem struct {
 // NewProblem makes one of its parts.
 func NewProblem(status int, field, detail, fix string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Fix: fix}
-}
-
-// BothNames sets Fix and its former name, whichever of the two is set. Send does
-// so for older clients; a client does with what an older server sent.
-func (p *Problem) BothNames() {
-	if p.Fix == "" {
-		p.Fix = p.Mend
-	}
-	p.Mend = p.Fix
 }
 
 // Error returns field, detail and fix in one line.
@@ -51,7 +40,6 @@ func (p *Problem) Error() string {
 
 // Send answers with the problem.
 func (p *Problem) Send(w http.ResponseWriter) {
-	p.BothNames()
 	send(w, p.Status, "application/problem+json", p)
 }
 

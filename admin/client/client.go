@@ -94,9 +94,6 @@ func ask[Answer any](ctx context.Context, c *Client, method, path string, query 
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("%s: %s %s: invalid answer: %w; is it an edgeguard of this version?", c.address, method, path, err)
 	}
-	if named, ok := any(&answer).(interface{ BothNames() }); ok {
-		named.BothNames()
-	}
 	return answer, nil
 }
 
@@ -163,7 +160,6 @@ func (c *Client) refused(response *http.Response) error {
 	var problem call.Problem
 	if response.Header.Get("Content-Type") == "application/problem+json" {
 		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&problem); err == nil {
-			problem.BothNames()
 			return &problem
 		}
 	}

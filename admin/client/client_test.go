@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/internal/freeport"
 )
 
@@ -156,35 +154,5 @@ func TestListBreaksOff(t *testing.T) {
 	}
 	if blocks != 1 || errs != 1 {
 		t.Errorf("%d blocks, %d errors", blocks, errs)
-	}
-}
-
-// A node of the version before answers under the former names only, the next
-// one under the new ones only.
-func TestFormerNames(t *testing.T) {
-	want := fleetstate.Fleet{Fix: "wait", Reconciled: 1, FullPushes: 2, Rejected: 3, NotRecorded: 4}
-	want.BothNames()
-	for name, answer := range map[string]struct{ status, problem string }{
-		"older": {`{"tables":{"squeezed":5},"fleet":{"mend":"wait","offered":1,"wholes_asked":2,"poison":3,"held_unkept":4}}`,
-			`{"status":400,"detail":"is wrong","mend":"write it right"}`},
-		"newer": {`{"tables":{"undercounted":5},"fleet":{"fix":"wait","reconciled":1,"full_pushes_requested":2,"rejected":3,"held_not_recorded":4}}`,
-			`{"status":400,"detail":"is wrong","fix":"write it right"}`},
-	} {
-		c := against(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/api/v1/status" {
-				_, _ = w.Write([]byte(answer.status))
-				return
-			}
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(400)
-			_, _ = w.Write([]byte(answer.problem))
-		})
-		status, err := c.Status(t.Context())
-		if err != nil || status.Tables.Undercounted != 5 || !reflect.DeepEqual(*status.Fleet, want) {
-			t.Errorf("%s node: %+v, %v", name, status, err)
-		}
-		if _, err := c.Top(t.Context(), 1); err == nil || err.Error() != "is wrong; write it right" {
-			t.Errorf("%s node: %v", name, err)
-		}
 	}
 }

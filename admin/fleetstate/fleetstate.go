@@ -96,8 +96,6 @@ type Fleet struct {
 
 	// Errors are counted by what was tried, such as "push" or "stream".
 	Errors map[string]uint64 `json:"errors,omitempty"`
-
-	formerFleet
 }
 
 // FleetNode is the last heartbeat of a node of the fleet.
@@ -122,8 +120,6 @@ type FleetNode struct {
 	// Figures are null for a node that is gone, of an earlier version, or not heard of
 	// since somebody asked.
 	Figures *FleetFigures `json:"figures"`
-
-	formerNode
 }
 
 // FleetFigures are what a node said of its work, while somebody looked at the fleet.

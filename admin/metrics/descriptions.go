@@ -13,11 +13,6 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return d
 }
 
-// deprecated describes a metric under its former name, kept for one release.
-func deprecated(former, name string) *prometheus.Desc {
-	return describe(former, "Deprecated: renamed to edgeguard_"+name+".")
-}
-
 // The node's metrics, except what a histogram or a counter of this package
 // holds itself.
 var (
@@ -79,7 +74,6 @@ var (
 	descEvictions = describe("evictions_total", "Keys removed.", "reason")
 	descRefused   = describe("refused_events_total", "Events not counted because memory was full.")
 	descUnder     = describe("undercounted_counts_total", "Counts that became too low because memory was full.")
-	descSqueezed  = deprecated("squeezed_counts_total", "undercounted_counts_total")
 	descLimitMem  = describe("memory_limit_bytes", "Memory that all meters together may use.")
 	descUsedMem   = describe("memory_used_bytes", "Memory that all meters together use.")
 	descMemory    = describe("memory_bytes", "Memory in use, by part.", "part")

@@ -122,7 +122,6 @@ func (s sink) tables(t *admin.Tables) {
 	s.counter(descEvictions, t.Expired, "idle")
 	s.counter(descRefused, t.Refused)
 	s.counter(descUnder, t.Undercounted)
-	s.counter(descSqueezed, t.Undercounted)
 	s.gauge(descLimitMem, float64(t.Limit))
 	s.gauge(descUsedMem, float64(t.Used))
 	for part, bytes := range t.Parts {
@@ -305,9 +304,6 @@ func (s sink) happened(h admin.Happened, action string) {
 	}
 	for kind, n := range h.Alarms {
 		s.counter(descAlarms, n, kind)
-		if former := admin.FormerAlarm(kind); former != "" {
-			s.counter(descAlarms, n, former)
-		}
 	}
 	s.counter(descDropped, h.Dropped)
 	s.gauge(descStreams, float64(h.Streams))

@@ -85,7 +85,7 @@ func (s *schemas) structure(t reflect.Type) object {
 
 func (s *schemas) fields(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	for _, f := range fieldsOf(t, false) {
+	for _, f := range fieldsOf(t) {
 		properties[f.name] = s.field(&f)
 		if !f.optional {
 			required = append(required, f.name)
@@ -106,23 +106,19 @@ func (s *schemas) field(f *field) object {
 	if f.of.Kind() == reflect.Pointer && !f.optional {
 		schema = object{"anyOf": []any{schema, object{"type": "null"}}}
 	}
-	if f.deprecated { // beside a $ref, and not in what others refer to
-		schema = object{"allOf": []any{schema}, "deprecated": true}
-	}
 	return schema
 }
 
 // field is one field of an object.
 type field struct {
-	name       string
-	of         reflect.Type
-	optional   bool // left out when it is empty
-	deprecated bool // the name of the version before
+	name     string
+	of       reflect.Type
+	optional bool // left out when it is empty
 }
 
 // fieldsOf returns the fields of a struct as encoding/json writes them: those of
 // an embedded struct are its own, unless it has one of that name.
-func fieldsOf(t reflect.Type, deprecated bool) (all []field) {
+func fieldsOf(t reflect.Type) (all []field) {
 	var embedded []field
 	for f := range t.Fields() {
 		tag, given := f.Tag.Lookup("json")
@@ -130,13 +126,13 @@ func fieldsOf(t reflect.Type, deprecated bool) (all []field) {
 		switch {
 		case tag == "-":
 		case f.Anonymous && !given && f.Type.Kind() == reflect.Struct:
-			embedded = append(embedded, fieldsOf(f.Type, deprecated || strings.HasPrefix(f.Type.Name(), "former"))...)
+			embedded = append(embedded, fieldsOf(f.Type)...)
 		case f.IsExported():
 			if name == "" {
 				name = f.Name
 			}
 			optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-			all = append(all, field{name, f.Type, optional, deprecated})
+			all = append(all, field{name, f.Type, optional})
 		}
 	}
 	for _, inner := range embedded {

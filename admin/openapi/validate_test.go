@@ -19,7 +19,7 @@ type validator struct{ document map[string]value }
 
 // known are the words of schemas.
 var known = []string{
-	"$ref", "additionalProperties", "allOf", "anyOf", "default", "deprecated", "description", "examples", "format",
+	"$ref", "additionalProperties", "anyOf", "default", "description", "examples", "format",
 	"items", "maxLength", "maximum", "minimum", "properties", "required", "type",
 }
 
@@ -32,12 +32,6 @@ func (v *validator) check(at string, schema map[string]value, got value) (wrong 
 	}
 	if ref, ok := schema["$ref"].(string); ok {
 		return append(wrong, v.check(at, v.resolve(ref), got)...)
-	}
-	if all, ok := schema["allOf"].([]value); ok {
-		for _, part := range all {
-			wrong = append(wrong, v.check(at, part.(map[string]value), got)...)
-		}
-		return wrong
 	}
 	if either, ok := schema["anyOf"].([]value); ok {
 		for _, part := range either {

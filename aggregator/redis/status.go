@@ -41,10 +41,8 @@ type NodeStatus struct {
 	// was.
 	Alive bool
 	Age   time.Duration
-	// DuplicateName: another living node has the same name. Twin is its former
-	// name, kept for one release.
+	// DuplicateName: another living node has the same name.
 	DuplicateName bool
-	Twin          bool
 }
 
 // Status reads the fleet's state from Redis. It changes nothing and needs no
@@ -81,7 +79,6 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		n.DuplicateName = n.Alive && slices.Contains(duplicates, n.Node)
-		n.Twin = n.DuplicateName
 	}
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))

@@ -127,7 +127,7 @@ func newDashboard() *dashboard {
 		Templating: variables{chosen()},
 		Annotations: annotations{[]annotation{{
 			Name: "Alarms", Datasource: prometheus, Enable: true, IconColor: "orange",
-			Target:      marks{"Alarms", scoped(`sum by (instance, kind) (increase(edgeguard_alarms_total{kind!~"fleet_poison|fleet_twins"}[1m])) > 0`), "1m"},
+			Target:      marks{"Alarms", scoped(`sum by (instance, kind) (increase(edgeguard_alarms_total[1m])) > 0`), "1m"},
 			TitleFormat: "{{kind}}", TextFormat: "{{instance}}",
 		}}},
 	}

@@ -145,7 +145,7 @@ var rows = []row{
 			{`edgeguard_fleet_suspects`, "{{instance}}"},
 			{`edgeguard_fleet_watched`, "{{instance}}: watched"}}},
 		{"Records", "Blocks and unblocks that went to the fleet and came from it, and those that were rejected.", timeseries, perSecond, []query{
-			{`sum by (way) (rate(edgeguard_fleet_records_total{way!="poison"}[$__rate_interval]))`, "{{way}}"}}},
+			{`sum by (way) (rate(edgeguard_fleet_records_total[$__rate_interval]))`, "{{way}}"}}},
 		{"Still to publish", "Changes of a node's list that wait for their turn.", timeseries, number, []query{
 			{`edgeguard_fleet_unpublished_records`, "{{instance}}"}}},
 	}},
@@ -177,7 +177,7 @@ var rows = []row{
 	}},
 	{"Node", []panel{
 		{"Alarms raised in an hour", "By kind. docs/operations.md says what each means.", timeseries, number, []query{
-			{`sum by (kind) (increase(edgeguard_alarms_total{kind!~"fleet_poison|fleet_twins"}[1h])) or vector(0)`, "{{kind}}"}}},
+			{`sum by (kind) (increase(edgeguard_alarms_total[1h])) or vector(0)`, "{{kind}}"}}},
 		{"Age of the saved state", "A restart forgets what came since.", timeseries, seconds, []query{
 			{`time() - edgeguard_snapshot_last_success_timestamp_seconds`, "{{instance}}"}}},
 		{"Config in force", "Whether the last reload succeeded. None before the first.", states, onOrOff, []query{
