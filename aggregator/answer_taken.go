@@ -116,7 +116,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
 		out.Over = a.Peak > m.Limit
-		// An offer of nothing asks nobody: a watch was its cause.
+		// A reconcile of nothing asks nobody: a watch was its cause.
 		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
 			s.watchSent, out.Watch = p.head, true
 		}

@@ -39,7 +39,7 @@ func (m *meter) short(head uint32) bool {
 // look.
 func (m *meter) noteLoss(slot uint32) {
 	s := m.Table.Stats()
-	if lost := s.Evicted + s.Refused + s.Squeezed; m.lost.Swap(lost) != lost {
+	if lost := s.Evicted + s.Refused + s.Undercounted; m.lost.Swap(lost) != lost {
 		m.lostAt.Store(slot)
 	}
 }

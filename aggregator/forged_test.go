@@ -78,7 +78,7 @@ func TestForgedWhileMemoryIsFull(t *testing.T) {
 	}
 }
 
-// TestForgedInTheNameOfANodeThatSawNothing: the offer of nothing shows it.
+// TestForgedInTheNameOfANodeThatSawNothing: the reconcile of nothing shows it.
 func TestForgedInTheNameOfANodeThatSawNothing(t *testing.T) {
 	b := newBench(t, nil)
 	p, ok := b.Watch(Key{Meter: 7, Prefix: netip.PrefixFrom(visitor, 32)}, boot)
@@ -88,6 +88,6 @@ func TestForgedInTheNameOfANodeThatSawNothing(t *testing.T) {
 	b = newBench(t, nil)
 	b.hit(visitor, boot.Add(10*width*time.Second), 5)
 	if p, ok := b.Watch(p.Key, boot); ok { // the caller's clock is behind the events'
-		t.Errorf("an offer of nothing, of a key with counts: %+v", p)
+		t.Errorf("a reconcile of nothing, of a key with counts: %+v", p)
 	}
 }

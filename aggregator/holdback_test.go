@@ -144,9 +144,9 @@ func TestAHeldSuspectIsComparedInTime(t *testing.T) {
 		changed := b.Collect(now, false)
 		pushed += len(changed)
 		b.answer(changed, few, now)
-		offered, _ := b.Reconcile(now, 10)
-		pushed += len(offered)
-		b.answer(offered, few, now)
+		reconciled, _ := b.Reconcile(now, 10)
+		pushed += len(reconciled)
+		b.answer(reconciled, few, now)
 	}
 	if pushed < 9 || pushed > 40 {
 		t.Errorf("%d pushes in five minutes", pushed)

@@ -124,7 +124,7 @@ func TestRecordsAreInTheListsOrder(t *testing.T) {
 	}
 }
 
-func TestCheckRecordRefusesPoison(t *testing.T) {
+func TestCheckRecordRefusesWrong(t *testing.T) {
 	good := sampleRecord()
 	for _, c := range []struct {
 		name, prefix string

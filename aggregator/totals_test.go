@@ -225,7 +225,7 @@ func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
 
 	nothing, ok := b.Watch(Key{Meter: 7, Prefix: netip.MustParsePrefix("2001:db8::/64")}, boot)
 	if !ok || !nothing.IsReconcile() || nothing.Sum != 0 || nothing.Head() != slotOf(boot) {
-		t.Errorf("an offer of nothing: %+v, %t", nothing, ok)
+		t.Errorf("a reconcile of nothing: %+v, %t", nothing, ok)
 	}
 	if out := b.Answered(&nothing, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{}) {
 		t.Errorf("a watch that follows from a watch: %+v", out)

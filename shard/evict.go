@@ -73,7 +73,7 @@ func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) (c
 		r = f.takeOver(s, p, f.heat(e, e.head)+uint32(cost), e.head)
 	}
 	if r == 0 {
-		s.squeezed++
+		s.undercounted++
 		return max(e.squeeze(slot, cost), uint32(cost)), cost
 	}
 	s.promoted++
@@ -98,7 +98,7 @@ func (f *half) takeOver(s *shard, p *page, heat, now uint32) ref {
 	c := f.mem.counts(r)
 	victim.shrink(c)
 	*c = ring.Counts{}
-	s.squeezed++
+	s.undercounted++
 	s.rings--
 	return r
 }

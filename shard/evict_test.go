@@ -15,9 +15,9 @@ func TestFull(t *testing.T) {
 		s := overfill(t, 1<<20, cost)
 		sum.Evicted += s.Evicted
 		sum.Refused += s.Refused
-		sum.Squeezed += s.Squeezed
+		sum.Undercounted += s.Undercounted
 	}
-	if sum.Evicted == 0 || sum.Refused == 0 || sum.Squeezed == 0 {
+	if sum.Evicted == 0 || sum.Refused == 0 || sum.Undercounted == 0 {
 		t.Errorf("the budget was to be too small: %+v", sum)
 	}
 }
@@ -54,7 +54,7 @@ func overfill(t *testing.T, budget int64, cost uint16) (sum Stats) {
 		s := table.Stats()
 		sum.Evicted += s.Evicted
 		sum.Refused += s.Refused
-		sum.Squeezed += s.Squeezed
+		sum.Undercounted += s.Undercounted
 		table.Close()
 	}
 	if s := mem.Stats(); s.KeyPages != 0 || s.RingPages != 0 {

@@ -49,14 +49,14 @@ func TestMarksFull(t *testing.T) {
 				t.Errorf("%s: %d blocks are counted, %d are there", configs[i].name, s.Rings, blocksIn(table))
 			}
 			sum.Evicted += s.Evicted + s.Refused
-			sum.Squeezed += s.Squeezed
+			sum.Undercounted += s.Undercounted
 			table.Close()
 		}
 		if s := mem.Stats(); s.KeyPages != 0 || s.RingPages != 0 {
 			t.Errorf("closed tables hold %+v", s)
 		}
 	}
-	if sum.Evicted == 0 || sum.Squeezed == 0 {
+	if sum.Evicted == 0 || sum.Undercounted == 0 {
 		t.Errorf("the budgets were to be too small: %+v", sum)
 	}
 }
@@ -85,7 +85,7 @@ func TestSaturation(t *testing.T) {
 	if greatest < 800 || greatest > marksInBlock*marksInBlock {
 		t.Errorf("at most %d values were shown", greatest)
 	}
-	if s := table.Stats(); s.Squeezed != 0 {
+	if s := table.Stats(); s.Undercounted != 0 {
 		t.Errorf("memory was not short: %+v", s)
 	}
 	empties(t, mem, table)

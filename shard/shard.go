@@ -17,7 +17,7 @@ type shard struct {
 
 // events counts what became of keys.
 type events struct {
-	promoted, evicted, refused, expired, squeezed uint64
+	promoted, evicted, refused, expired, undercounted uint64
 }
 
 // admit returns a new key an entry and its page; nil if there is no room and

@@ -5,9 +5,9 @@ type Stats struct {
 	Keys, Rings int // now
 	// Promoted keys outgrew their pairs and got a ring. Expired keys were idle
 	// and were forgotten. Evicted keys made room for hotter ones. Refused events
-	// were not counted because memory was full. Squeezed counts are too low,
+	// were not counted because memory was full. Undercounted counts are too low,
 	// because no ring was free.
-	Promoted, Expired, Evicted, Refused, Squeezed uint64
+	Promoted, Expired, Evicted, Refused, Undercounted uint64
 }
 
 // Stats adds the shards up, one lock after the other.
@@ -23,7 +23,7 @@ func (t *Table) Stats() Stats {
 			out.Expired += s.expired
 			out.Evicted += s.evicted
 			out.Refused += s.refused
-			out.Squeezed += s.squeezed
+			out.Undercounted += s.undercounted
 			s.mu.Unlock()
 		}
 	}

@@ -6,7 +6,7 @@ func (f *half) plant(s *shard, p *page, e *entry, m mark) (added uint16) {
 	r := f.takeBlock(s, p, e)
 	c := e.marked()
 	if r == 0 {
-		s.squeezed++
+		s.undercounted++
 		oldest := &c.marks[0]
 		if c.marks[1].age(c.head) > oldest.age(c.head) {
 			oldest = &c.marks[1]
@@ -50,7 +50,7 @@ func (f *half) fell(s *shard, p *page, by *entry) bool {
 		return false
 	}
 	f.uproot(s, victim)
-	s.squeezed++
+	s.undercounted++
 	return true
 }
 
@@ -80,7 +80,7 @@ func (f *half) growTree(s *shard, p *page, e *entry) bool {
 	for want := int(max(leaves-w.last, 2)); n < want; n++ { // a first block is a leaf of two; the index is the other
 		if fresh[n] = f.takeBlock(s, p, e); fresh[n] == 0 {
 			f.giveBlocks(s, fresh[:n])
-			s.squeezed++
+			s.undercounted++
 			return false
 		}
 	}

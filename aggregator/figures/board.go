@@ -29,9 +29,9 @@ const (
 // Said is what a node said of its work.
 type Said struct {
 	Figures
-	Node   string
-	Heard  time.Time // when that was, local
-	Signed bool      // by a key of the fleet, or the node's own
+	Node     string
+	LastSeen time.Time // when that was, local
+	Signed   bool      // by a key of the fleet, or the node's own
 }
 
 // Board is what one node knows of the figures of all. It is safe for concurrent use.
@@ -52,7 +52,7 @@ func New(own func() Figures) *Board { return &Board{own: own, said: map[string]S
 // Look returns the figures that are known, this node's first, and has those of the
 // other nodes read for the next half minute. node and boot are this node's.
 func (b *Board) Look(now time.Time, node, boot string) []Said {
-	mine := Said{Figures: b.own(), Node: node, Heard: now, Signed: true}
+	mine := Said{Figures: b.own(), Node: node, LastSeen: now, Signed: true}
 	mine.Boot = boot
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *Board) looks(now time.Time) bool {
 
 // forget drops what is too old to be shown.
 func (b *Board) forget(now time.Time) {
-	maps.DeleteFunc(b.said, func(_ string, s Said) bool { return now.Sub(s.Heard) >= Fresh })
+	maps.DeleteFunc(b.said, func(_ string, s Said) bool { return now.Sub(s.LastSeen) >= Fresh })
 }
 
 // Due returns what this node has to write now: its figures, if another node looks and
@@ -127,7 +127,7 @@ func (b *Board) Take(now, fleet time.Time, node, text string, signed bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.said[node] = Said{Figures: f, Node: node, Heard: now.Add(-max(age, 0)), Signed: signed}
+	b.said[node] = Said{Figures: f, Node: node, LastSeen: now.Add(-max(age, 0)), Signed: signed}
 }
 
 // Pause has nothing read for a minute.

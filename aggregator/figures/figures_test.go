@@ -138,7 +138,7 @@ func TestSaid(t *testing.T) {
 		t.Helper()
 		var got []string
 		for _, s := range b.Look(epoch.Add(after), "a", boot) {
-			got = append(got, fmt.Sprintf("%s/%d/%v/%v", s.Node, s.Blocks, epoch.Add(after).Sub(s.Heard), s.Signed))
+			got = append(got, fmt.Sprintf("%s/%d/%v/%v", s.Node, s.Blocks, epoch.Add(after).Sub(s.LastSeen), s.Signed))
 		}
 		if shown := strings.Join(got, " "); shown != want {
 			t.Errorf("after %v: %s, want %s", after, shown, want)

@@ -8,9 +8,9 @@ const (
 	// each waits up to apart for each node of the fleet, so that about 400 join
 	// in a second.
 	outage, apart, mostApart = 2 * time.Second, 5 * time.Millisecond, 10 * time.Second
-	// offers is how many sums all nodes together compare with Redis in a second
-	// after that, and leastOffers what each may at least.
-	offers, leastOffers = 200_000, 100
+	// sums is how many sums all nodes together compare with Redis in a second
+	// after that, and leastSums what each may at least.
+	sums, leastSums = 200_000, 100
 )
 
 // Spread returns the longest time that a node waits before it joins, now that
@@ -37,7 +37,7 @@ type Pace struct {
 // this health.
 func (p *Pace) Take(now time.Time, h *Health, most int) int {
 	h.mu.Lock()
-	rate := float64(max(leastOffers, offers/max(h.nodes, 1)))
+	rate := float64(max(leastSums, sums/max(h.nodes, 1)))
 	h.mu.Unlock()
 	// What was not used within half a second is lost: no burst later.
 	p.left = min(rate/2, p.left+rate*min(now.Sub(p.last).Seconds(), 1))

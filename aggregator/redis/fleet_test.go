@@ -164,7 +164,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-func TestPoisonIsRefused(t *testing.T) {
+func TestWrongRecordsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	fleet := join(t, s.Addr, 2, nil)

@@ -147,7 +147,7 @@ func TestLibraryReportsWhatANodeDidNotCount(t *testing.T) {
 	r := newTripped(t, 1)
 	ctx, key, id := context.Background(), r.keys[0], string([]byte{1, 0, 0, 0, 0, 0, 0, 0})
 	own := aggregator.Push{First: r.slot, Sum: 5, Counts: []uint16{5}}
-	offer := aggregator.Push{First: r.slot, Counts: []uint16{0}}
+	reconcile := aggregator.Push{First: r.slot, Counts: []uint16{0}}
 	for _, total := range []byte{5, 4, 6, 255} {
 		if err := r.admin().Del(ctx, key).Err(); err != nil {
 			t.Fatal(err)
@@ -165,8 +165,8 @@ func TestLibraryReportsWhatANodeDidNotCount(t *testing.T) {
 		if a := r.push(1, own, key)[0]; a.Status != want {
 			t.Errorf("a total of %d: status %d, want %d", total, a.Status, want)
 		}
-		if a := r.push(1, offer, key)[0]; a.Status != aggregator.StatusMore {
-			t.Errorf("a total of %d: an offer of nothing has status %d", total, a.Status)
+		if a := r.push(1, reconcile, key)[0]; a.Status != aggregator.StatusMore {
+			t.Errorf("a total of %d: a reconcile of nothing has status %d", total, a.Status)
 		}
 	}
 }

@@ -56,8 +56,8 @@ type Roster struct {
 
 type node struct {
 	aggregator.Heartbeat
-	alive bool
-	heard time.Time // when it was last known to be alive, by Redis' clock
+	alive    bool
+	lastSeen time.Time // when it was last known to be alive, by Redis' clock
 }
 
 // New returns the roster of a node, empty. draw returns random numbers from 0
@@ -140,7 +140,7 @@ func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, who
 			n = &node{}
 			r.nodes[one.Field], r.byID[h.ID()] = n, n
 		}
-		n.Heartbeat, n.heard, n.alive = *h, h.At, fresh
+		n.Heartbeat, n.lastSeen, n.alive = *h, h.At, fresh
 		return true
 	case n == nil || !n.alive:
 		return false
@@ -158,7 +158,7 @@ func (r *Roster) merge(now time.Time, one News, h *aggregator.Heartbeat, ok, who
 // read may be much older: in between only what changes is read.
 func (n *node) leave(now time.Time) {
 	if n.alive {
-		n.alive, n.heard = false, now
+		n.alive, n.lastSeen = false, now
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *Roster) drop(now time.Time, listed map[string]bool) {
 		if !listed[field] {
 			n.leave(now)
 		}
-		if !n.alive && now.Sub(n.heard).Abs() >= r.kept {
+		if !n.alive && now.Sub(n.lastSeen).Abs() >= r.kept {
 			delete(r.nodes, field)
 			delete(r.byID, n.ID())
 		}
@@ -214,7 +214,7 @@ func (r *Roster) Evidence(id [8]byte, since time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.byID[id]
-	return n != nil && (n.alive || !n.heard.Before(since))
+	return n != nil && (n.alive || !n.lastSeen.Before(since))
 }
 
 // Name returns the name of the node that counts under an ID; "" if it is not

@@ -91,7 +91,7 @@ func TestFullPushIsRequestedAndRefusedSlotsAreReported(t *testing.T) {
 }
 
 // TestMoreThanANodeClaims: whoever counted in a node's name is found by its next
-// push, and by an offer of a key of which it has nothing.
+// push, and by a reconcile of a key of which it has nothing.
 func TestMoreThanANodeClaims(t *testing.T) {
 	r := &rig{t, New()}
 	r.push("a", start, slot0, 5, 5)
@@ -99,7 +99,7 @@ func TestMoreThanANodeClaims(t *testing.T) {
 	r.push("a", start, slot0, 2000, 2000) // not by it
 	r.want(r.push("a", start, slot0, 6, 6), aggregator.StatusMore, 2000, 2000, 0)
 	r.want(r.push("a", after(1), slot0+1, 7, 1), aggregator.StatusMore, 2001, 2001, 0)
-	r.want(r.push("a", after(1), slot0+1, 0, 0), aggregator.StatusMore, 2001, 2001, 0) // an offer
+	r.want(r.push("a", after(1), slot0+1, 0, 0), aggregator.StatusMore, 2001, 2001, 0) // a reconcile
 	r.want(r.push("b", after(1), slot0+1, 3, 3), 0, 2004, 2004, 0)
 	r.want(r.push("a", after(61), slot0+61, 2, 2), 0, 2, 2, 0) // its window has passed
 }

@@ -56,8 +56,8 @@ func (n *node) refused() (count int) {
 func (f *fleet) noneRejected() {
 	f.t.Helper()
 	for _, n := range f.nodes {
-		if poison := n.link.Stats().Rejected; poison != 0 {
-			f.t.Errorf("%s calls %d blocks poison", n.name, poison)
+		if rejected := n.link.Stats().Rejected; rejected != 0 {
+			f.t.Errorf("%s rejects %d blocks", n.name, rejected)
 		}
 	}
 }

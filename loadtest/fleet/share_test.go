@@ -196,8 +196,8 @@ func (v *virtual) push(i int, p *aggregator.Push, now time.Time) {
 		v.found[p.Key.Prefix.Addr()] = true
 	}
 	if out.Again {
-		if whole, ok := n.counts.FullPush(p.Key, now); ok {
-			v.push(i, &whole, now)
+		if full, ok := n.counts.FullPush(p.Key, now); ok {
+			v.push(i, &full, now)
 		}
 	}
 	if out.Watch {

@@ -29,7 +29,7 @@ func BenchmarkWire(b *testing.B) {
 			}
 			return keys
 		}
-		time.Sleep(3 * time.Second) // the first pushes are whole
+		time.Sleep(3 * time.Second) // the first pushes are full
 		in, out, keys := bytes("total_net_input_bytes"), bytes("total_net_output_bytes"), pushed()
 		time.Sleep(10 * time.Second)
 		in, out, keys = bytes("total_net_input_bytes")-in, bytes("total_net_output_bytes")-out, pushed()-keys

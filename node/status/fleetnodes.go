@@ -19,7 +19,7 @@ func (s *Status) FleetNodes() []fleetstate.FleetNode {
 		n := &nodes[i]
 		if f, ok := said[n.Name]; ok && n.Alive && f.Boot == n.Boot {
 			n.Figures = &fleetstate.FleetFigures{
-				Age: max(now.Sub(f.Heard).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules,
+				Age: max(now.Sub(f.LastSeen).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules,
 			}
 		}
 	}

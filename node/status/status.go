@@ -198,7 +198,7 @@ func (s *Status) tables(g Generation) admin.Tables {
 		out.Expired += one.Expired
 		out.Evicted += one.Evicted
 		out.Refused += one.Refused
-		out.Undercounted += one.Squeezed
+		out.Undercounted += one.Undercounted
 	}
 	return out
 }

@@ -159,7 +159,7 @@ local function peakOf(fleet, cell, steps, all)
   return peak
 end
 
--- compare answers an offer, a push of one empty slot: by what is stored, which
+-- compare answers a reconcile, a push of one empty slot: by what is stored, which
 -- stays as it is. It returns nothing where the two are not rings.
 local function compare(ring, mine, body)
   local last, claimed = unpack('>I4I4', body)
