@@ -4,8 +4,7 @@ import "strings"
 
 // ownerMark begins the Rule of a block that another program owns. It ends in a
 // space, so that no rule can have such a name. The owner is in the Rule and not in a
-// field of its own, because nodes of earlier versions then keep it, bound these blocks
-// like a rule's and send them on.
+// field of its own: so these blocks are kept, bounded and sent on like a rule's.
 const ownerMark = "owner "
 
 // MaxOwner is the longest name of an owner, in bytes.

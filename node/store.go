@@ -20,7 +20,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
-	"edgeguard/internal/safetext"
 	"edgeguard/node/alarm"
 	"edgeguard/node/auditfile"
 	"edgeguard/node/evidencefile"
@@ -111,7 +110,7 @@ func (s *store) restore() *snapshot.Loaded {
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
-				held = append(held, quarantine.Held{Block: clean(b), Share: b.Share, At: b.At, Trust: trusted(b)})
+				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trusted(b)})
 			} else {
 				blocks = append(blocks, *b)
 			}
@@ -132,7 +131,7 @@ func (s *store) restore() *snapshot.Loaded {
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
-			if !yield(clean(&blocks[i]), trusted(&blocks[i])) {
+			if !yield(blocks[i].Block, trusted(&blocks[i])) {
 				return
 			}
 		}
@@ -144,18 +143,9 @@ func (s *store) restore() *snapshot.Loaded {
 	return &loaded
 }
 
-// trusted returns what the list knew of a saved record. A version before this one
-// saved no Distant: what it says to be forced stays in force at an upgrade.
+// trusted returns what the list knew of a saved record.
 func trusted(b *snapshot.Block) blocklist.Trust {
 	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant}
-}
-
-// clean returns a saved record without the characters that this version refuses in
-// texts, and the version before did not: no other node would accept it.
-func clean(b *snapshot.Block) edgeguard.Block {
-	c := b.Block
-	c.Rule, c.Reason, c.Origin = safetext.Strip(c.Rule), safetext.Strip(c.Reason), safetext.Strip(c.Origin)
-	return c
 }
 
 // saved is the reverse of trusted.

@@ -78,17 +78,12 @@ func removeLeft(place *safepath.Place) {
 }
 
 // isLeft reports whether a file's name is one that Create chooses for the file
-// named of: .NAME.16 hex digits.tmp, or .NAME.tmp, which earlier versions chose.
+// named of: .NAME.16 hex digits.tmp.
 func isLeft(name, of string) bool {
-	middle, found := strings.CutPrefix(name, "."+of)
-	if !found {
-		return false
-	}
-	if middle, found = strings.CutSuffix(middle, ".tmp"); !found || middle == "" {
-		return found
-	}
-	number, err := hex.DecodeString(middle[1:])
-	return middle[0] == '.' && err == nil && len(number) == 8
+	middle, begins := strings.CutPrefix(name, "."+of+".")
+	digits, ends := strings.CutSuffix(middle, ".tmp")
+	number, err := hex.DecodeString(digits)
+	return begins && ends && err == nil && len(number) == 8
 }
 
 // Replace puts content in the place of the file at a path, as Create and Commit do. It

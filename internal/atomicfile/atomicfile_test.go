@@ -129,7 +129,7 @@ func TestLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, victim, "precious")
-	want := []string{".f.0000000000000000.tmp", ".f.mine.tmp", ".f.x.0123456789abcdef.tmp", ".g.tmp", "f", "f.tmp", "victim"}
+	want := []string{".f.0000000000000000.tmp", ".f.mine.tmp", ".f.tmp", ".f.x.0123456789abcdef.tmp", ".g.tmp", "f", "f.tmp", "victim"}
 	if got := names(t, folder); len(got) != len(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -17,8 +17,8 @@ func Clean(text string) bool {
 
 // Plain reports whether text is [Clean] and every character of it is seen. It is for
 // what people write: two notes that look the same are the same, and none holds a
-// message that only programs read. What nodes send each other is not refused for it,
-// since versions before accepted it.
+// message that only programs read. What nodes send each other is not refused for it: which
+// characters are seen can change, and a record that some nodes reject parts their lists.
 func Plain(text string) bool {
 	if !Clean(text) {
 		return false
