@@ -15,11 +15,10 @@ import (
 func TestFleetHeld(t *testing.T) {
 	wide, other, third := netip.MustParsePrefix("203.0.0.0/16"), netip.MustParsePrefix("10.0.0.0/12"), netip.MustParsePrefix("2001:db8::/32")
 	n, _ := full(t)
-	n.others = holders.FleetHeld{Alive: 5, Nodes: []holders.NodeHeld{
+	n.others = holders.FleetHeld{Alive: 4, Nodes: []holders.NodeHeld{
 		{Name: "n2", State: holders.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
 		{Name: "n3", State: holders.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
 		{Name: "n4", State: holders.NodeSilent},
-		{Name: "n5", State: holders.NodeEarlier},
 	}}
 	s := serve(t, n, admin.Config{})
 	got, err := s.overUnix(t).FleetHeld(t.Context())
@@ -27,12 +26,12 @@ func TestFleetHeld(t *testing.T) {
 		t.Errorf("all: %+v, %v", got, err)
 	}
 	for prefix, want := range map[netip.Prefix]string{
-		wide:  "n2 holds n3 more n4 silent n5 earlier",
-		other: "n2 holds n3 holds n4 silent n5 earlier",
-		third: "n3 more n4 silent n5 earlier",
+		wide:  "n2 holds n3 more n4 silent",
+		other: "n2 holds n3 holds n4 silent",
+		third: "n3 more n4 silent",
 	} {
 		got := decode[holders.FleetHeld](t, s, "/api/v1/fleet/held?prefix="+prefix.String())
-		if text := states(got); text != want || got.Alive != 5 {
+		if text := states(got); text != want || got.Alive != 4 {
 			t.Errorf("%s: %s, want %s", prefix, text, want)
 		}
 	}

@@ -39,7 +39,7 @@ type Heartbeat struct {
 	Own []netip.Addr `json:"own,omitempty"`
 	// Held is how many of the fleet's records the node holds: they wait for an
 	// operator, or for room. It is of the list's version Changes; nil is a node that
-	// does not say, as of the version before. Waits are some of their prefixes, see
+	// does not say, as while it reads the list. Waits are some of their prefixes, see
 	// quarantine.Quarantine.Waits. In a fleet without a key, anybody who can write to
 	// Redis may have written them.
 	Held  *uint32        `json:"held,omitempty"`

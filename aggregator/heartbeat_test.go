@@ -1,7 +1,6 @@
 package aggregator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -97,41 +96,6 @@ func TestSignedHeartbeat(t *testing.T) {
 	}
 }
 
-// heartbeatBefore is what the version before parses a heartbeat into.
-type heartbeatBefore struct {
-	Node      string       `json:"node"`
-	Boot      string       `json:"boot"`
-	Version   string       `json:"version,omitempty"`
-	Started   time.Time    `json:"started"`
-	At        time.Time    `json:"at"`
-	AheadMS   float64      `json:"ahead_ms"`
-	PushLagMS int64        `json:"push_lag_ms"`
-	Changes   int64        `json:"changes"`
-	Digest    string       `json:"digest,omitempty"`
-	Cutoff    int64        `json:"cutoff,omitempty"`
-	Monitor   bool         `json:"monitor,omitempty"`
-	Own       []netip.Addr `json:"own,omitempty"`
-}
-
-// TestHeartbeatBothWays: the version before reads a signed heartbeat, and this
-// one reads the other's.
-func TestHeartbeatBothWays(t *testing.T) {
-	h := goldenHeartbeat()
-	h.Mode, h.Own = "accept", []netip.Addr{netip.MustParseAddr("192.0.2.1")}
-	var before heartbeatBefore
-	if err := json.Unmarshal([]byte(h.EncodeSigned(testKeys(t, keyA), "edge")), &before); err != nil {
-		t.Fatal(err)
-	}
-	if before.Node != h.Node || !before.At.Equal(h.At) || before.Changes != 7 || len(before.Own) != 1 {
-		t.Errorf("the version before reads %+v", before)
-	}
-	text, _ := json.Marshal(before)
-	back, signed, ok := VerifyHeartbeat(testKeys(t, keyA), "edge", h.Field(), string(text))
-	if !ok || signed || back.Seq != 0 || back.Changes != 7 {
-		t.Errorf("of the version before: %+v, signed %v, ok %v", back, signed, ok)
-	}
-}
-
 // TestSignedHeartbeatFits: with the longest name and too many addresses.
 func TestSignedHeartbeatFits(t *testing.T) {
 	h := goldenHeartbeat()
@@ -187,7 +151,7 @@ func longPrefixes(n int) (out []netip.Prefix) {
 	return out
 }
 
-// TestHeartbeatWaits: what is held is signed, read by both versions, bounded, and
+// TestHeartbeatWaits: what is held is signed, bounded, and
 // gives way to the node's addresses.
 func TestHeartbeatWaits(t *testing.T) {
 	k, held := testKeys(t, keyA), uint32(70_000)
@@ -197,10 +161,6 @@ func TestHeartbeatWaits(t *testing.T) {
 	back, signed, ok := VerifyHeartbeat(k, "edge", h.Field(), text)
 	if !ok || !signed || *back.Held != held || !slices.Equal(back.Waits, h.Waits[:MostWaits]) {
 		t.Errorf("%s: signed %v, ok %v, read %+v", text, signed, ok, back)
-	}
-	var before heartbeatBefore
-	if err := json.Unmarshal([]byte(text), &before); err != nil || before.Changes != 7 {
-		t.Errorf("the version before reads %+v, %v", before, err)
 	}
 	for _, changed := range []string{strings.Replace(text, "70000", "70001", 1), strings.Replace(text, ":f000/", ":f00f/", 1)} {
 		if _, signed, _ := VerifyHeartbeat(k, "edge", h.Field(), changed); signed || changed == text {

@@ -148,10 +148,10 @@ func TestFleetForgedAllowance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, p.String(), record)
+		args = append(args, p.String(), record, "")
 	}
 	var keys []string
-	for _, name := range []string{"blocks", "ends", "stream", "state"} {
+	for _, name := range []string{"blocks", "ends", "stream", "state", "macs"} {
 		keys = append(keys, "eg:{test/b}:"+name)
 	}
 	if n, err := server.Client().FCall(t.Context(), library.Name+"_publish", keys, args...).Int64Slice(); err != nil || len(n) != 3 {

@@ -295,7 +295,7 @@ func asksOthers(stats *admin.Stats) (signed, yes bool) {
 	if f == nil || f.Alive < 2 {
 		return false, false
 	}
-	return f.KeyMode != "" && !slices.Contains(stats.Kinds, "fleet_library"), true
+	return f.KeyMode != "", true
 }
 
 // reach says on which nodes a change is in force.

@@ -117,8 +117,8 @@ type FleetNode struct {
 	// what it made of it: nodes of one version and digest agree.
 	List   int64  `json:"list_version"`
 	Digest string `json:"digest,omitempty"`
-	// Figures are null for a node that is gone, of an earlier version, or not heard of
-	// since somebody asked.
+	// Figures are null for a node that is gone, or not heard of since somebody
+	// asked.
 	Figures *FleetFigures `json:"figures"`
 }
 

@@ -28,10 +28,9 @@ type NodeHeld struct {
 
 // The states of a node.
 const (
-	NodeHolds   = "holds"   // it holds records, or the one that was asked for
-	NodeMore    = "more"    // it holds more than it names: perhaps the one that was asked for
-	NodeSilent  = "silent"  // it has not said anything since
-	NodeEarlier = "earlier" // it is of an earlier version, which does not say
+	NodeHolds  = "holds"  // it holds records, or the one that was asked for
+	NodeMore   = "more"   // it holds more than it names: perhaps the one that was asked for
+	NodeSilent = "silent" // it has not said anything since
 )
 
 // Of returns what the nodes say of the record of one prefix.

@@ -10,8 +10,8 @@ import (
 const (
 	// explains is how long the unblock that belongs to a mark may take to arrive.
 	explains = 5 * time.Second
-	// again is the least time between two tries to take back the marks of a key: a
-	// node of the version before accepts them, and sets them again.
+	// again is the least time between two tries to take back the marks of a key: who
+	// else writes to Redis can set them again.
 	again = time.Minute
 	// mostFloors bounds the keys that are remembered.
 	mostFloors = 4096

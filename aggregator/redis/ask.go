@@ -14,7 +14,7 @@ import (
 // greatest number could not grow.
 func (l *Link) exchangeMACs(ctx context.Context, s *roster.State) {
 	judge, now := l.judge.Load(), time.Now()
-	if !judge.Signs() || l.older.Load() {
+	if !judge.Signs() {
 		return
 	}
 	if !l.config.Monitor && l.answers.Due(now, s.Ask, int(l.stats.nodes.Load()), l.draw()) {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/authority"
 	"edgeguard/aggregator/redis/lease"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/aggregator/redis/tuned"
 	"edgeguard/aggregator/sign"
 	"edgeguard/blocklist"
@@ -61,43 +59,10 @@ func (j *judged) mark() aggregator.Judged {
 	return aggregator.Judged{Wrong: isWrong(j.err), Signed: j.trust.Signed, Newer: errors.Is(j.err, aggregator.ErrNewer)}
 }
 
-// probe finds out whether the functions in Redis know MACs, those of the version
-// before do not. Beside them a node signs nothing, and one that requires
-// signatures stays out of the fleet.
-func (l *Link) probe(ctx context.Context) error {
-	now := time.Now()
-	l.probed.Store(&now)
-	bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-	defer cancel()
-	err := l.client.FCall(bounded, library.Function("publish"), l.pusher.names.signedKeys(), l.fleetNow().UnixMilli()).Err()
-	if err != nil && !strings.Contains(err.Error(), "EDGEGUARD arguments") {
-		l.stats.failed("beat")
-		return fmt.Errorf("look which functions Redis has: %w", err)
-	}
-	older := err != nil
-	if older && l.config.Require {
-		return fmt.Errorf("key_mode: require: functions of the version before: %w", err)
-	}
-	if was := l.older.Swap(older); was && !older {
-		signal(l.resync)
-	}
-	if !older {
-		l.node.Calm("library", "redis")
-		return nil
-	}
-	l.node.Alarm("library", "redis", "the functions in Redis are of the version before: blocks are not signed, and wrong records not replaced: run `edgeguard fleet install`")
-	return nil
-}
-
 // housekeep is called each second: it replaces what is wrong, takes back marks
 // without an unblock, looks again at totals in doubt, and raises and ends the alarms
-// about unsigned records, those of a later version and older functions.
+// about unsigned records and those of a later version.
 func (l *Link) housekeep(ctx context.Context) error {
-	if l.older.Load() && time.Since(*l.probed.Load()) >= time.Minute {
-		if err := l.probe(ctx); err != nil {
-			return err
-		}
-	}
 	l.alarmUnsigned()
 	if n := l.mirror.Newer(); n > 0 {
 		l.node.Alarm("version", "record", fmt.Sprintf("%d records of the fleet's list are of a later version, and ignored here: upgrade this node", n))
@@ -108,10 +73,8 @@ func (l *Link) housekeep(ctx context.Context) error {
 	for _, k := range l.pusher.doubts.Report(l.node.Now(), l.node) {
 		l.PushNow(k)
 	}
-	if !l.older.Load() {
-		if err := l.refloor(ctx, time.Now()); err != nil {
-			return err
-		}
+	if err := l.refloor(ctx, time.Now()); err != nil {
+		return err
 	}
 	return l.replaceWrong(ctx, time.Now())
 }

@@ -82,11 +82,11 @@ func forged(t testing.TB, prefix string, version uint64, change func(*aggregator
 	return text
 }
 
-// publishAs publishes a record without a MAC by the function of the version before.
+// publishAs publishes a record without a MAC.
 func publishAs(t testing.TB, c *goredis.Client, prefix, record string) {
 	t.Helper()
 	n := newNames("test", 4)
-	if err := c.FCall(context.Background(), library.Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record).Err(); err != nil {
+	if err := c.FCall(context.Background(), library.Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -220,7 +220,7 @@ func TestRejectedEnds(t *testing.T) {
 			return somewhere
 		},
 		"removed": func() string {
-			if err := c.FCall(ctx, library.Function("replace"), n.signedKeys(), removed, rejected(removed), "", "").Err(); err != nil {
+			if err := c.FCall(ctx, library.Function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
 				t.Fatal(err)
 			}
 			return removed
@@ -382,40 +382,6 @@ func TestTwoModes(t *testing.T) {
 		second, _ := requires.link.mirror.Digest(0)
 		return first == second
 	})
-}
-
-// TestOlderFunctions: beside functions of the version before a node signs nothing
-// and says so; one that requires signatures stays out, and says why.
-func TestOlderFunctions(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, redistest.Options{})
-	older := strings.Replace(library.Source, "#keys < 4 or #keys > 5", "#keys ~= 4", 1)
-	if older == library.Source {
-		t.Fatal("publish is written otherwise")
-	}
-	if err := s.Client().FunctionLoadReplace(t.Context(), older).Err(); err != nil {
-		t.Fatal(err)
-	}
-	accepts := keyed(t, s, "edge-a", false, keyOne)
-	if text := accepts.alarmed("library/redis"); !strings.Contains(text, "fleet install") {
-		t.Errorf("the alarm: %q", text)
-	}
-	accepts.blockByHand(t, somewhere)
-	plain := keyed(t, s, "edge-b", false)
-	plain.eventually(t, "the block", func() bool { return plain.blocked("203.0.113.7") != nil })
-	c := testConfig(s.Addr, "edge-c")
-	c.Require, c.KeyFile = true, keyFile(t, keyOne)
-	requires := newMember(t, c).start(t)
-	requires.eventually(t, "the fault", func() bool { return requires.link.Stats().Fault.Kind == "library" })
-	install(t, s)
-	requires.eventually(t, "the fleet", requires.link.Up)
-	if err := accepts.link.probe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	requires.eventually(t, "the signed block", func() bool { return requires.blocked("203.0.113.7") != nil })
-	if accepts.alarmed("library/redis") != "" {
-		t.Error("the alarm goes on")
-	}
 }
 
 // TestKeyFile: a node without its key stays out of the fleet and says why; with a

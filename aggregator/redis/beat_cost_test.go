@@ -81,14 +81,6 @@ func (c *choir) beat(i int, since int64) int64 {
 	return answer[7].(int64)
 }
 
-// before sends a heartbeat as nodes of the version before do.
-func (c *choir) before(i int) {
-	c.t.Helper()
-	if err := c.client.FCall(context.Background(), library.Function("beat"), c.names.heartbeatKeys(), c.field(i), c.text(i), "16").Err(); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // restart has a node say farewell and begin again, with a new boot or the one it
 // had.
 func (c *choir) restart(i int, keep bool) {
@@ -134,7 +126,6 @@ func BenchmarkBeat(b *testing.B) {
 				c.measure(b, "time", 10_000, func(int) { c.client.Time(context.Background()) })
 				c.measure(b, "beat", 10_000, func(k int) { c.known[k%nodes] = c.beat(k%nodes, c.known[k%nodes]) })
 				c.measure(b, "whole", 500, func(k int) { c.beat(k%nodes, 0) })
-				c.measure(b, "before", 1000, func(k int) { c.before(k % nodes) })
 				if nodes >= 300 {
 					c.measure(b, "rolling", 6*nodes, rolling(false))
 					c.measure(b, "kept", 6*nodes, rolling(true))

@@ -14,7 +14,7 @@ import (
 
 // blocksOf returns the arguments of a call that publishes publishBatch blocks
 // of rules.
-func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) []any {
+func blocksOf(t testing.TB, now time.Time, from int, mac string, prefix func(i int) string) []any {
 	t.Helper()
 	args := []any{now.UnixMilli()}
 	for i := from; i < from+publishBatch; i++ {
@@ -26,7 +26,7 @@ func blocksOf(t testing.TB, now time.Time, from int, prefix func(i int) string) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, prefix(i), text)
+		args = append(args, prefix(i), text, mac)
 	}
 	return args
 }
@@ -42,7 +42,7 @@ func BenchmarkPublishFull(b *testing.B) {
 	}
 	next := 0
 	publish := func(prefix func(i int) string) {
-		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), blocksOf(b, now, next, prefix)...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), blocksOf(b, now, next, "", prefix)...).Err(); err != nil {
 			b.Fatal(err)
 		}
 		next += publishBatch

@@ -55,17 +55,12 @@ func TestLibraryMakesRoomAsReference(t *testing.T) {
 			names, now := newNames("t", 1), time.Now().Add(-time.Second)
 			answers := map[string]int{}
 			for range 60 {
-				keys, args := names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10)}
-				if r.IntN(2) == 0 {
-					keys = names.signedKeys()
-				}
+				args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
 				for range 1 + r.IntN(12) {
 					prefix, text := crowdedRecord(t, r, now)
-					if args = append(args, prefix, text); len(keys) == 5 {
-						args = append(args, randomMAC(r))
-					}
+					args = append(args, prefix, text, randomMAC(r))
 				}
-				for _, a := range b.call(now, "publish", keys, args).([]any) {
+				for _, a := range b.call(now, "publish", names.publishKeys(), args).([]any) {
 					answers[fmt.Sprint(a)]++
 				}
 				if held := len(b.reference.Blocks(names.blocks)); held > 2*full {
@@ -102,7 +97,7 @@ func TestNetworksOfPrefixes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.call(now, "publish", names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10), prefix, text})
+		b.call(now, "publish", names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10), prefix, text, ""})
 	}
 	b.compareStream(names)
 }

@@ -62,7 +62,7 @@ func mentions(t *testing.T, s *redistest.Server, word string) *atomic.Int64 {
 }
 
 // While nobody looks, no node says anything of its figures in Redis. A look at one
-// node has those of all others there, but for one of the version before; with a key
+// node has those of all others there, but for one that has none; with a key
 // that is required they are signed.
 func TestFiguresOfAFleet(t *testing.T) {
 	t.Parallel()

@@ -176,9 +176,9 @@ func TestWrongRecordsAreRejected(t *testing.T) {
 	future.Prefix, future.Since, future.Until = netip.MustParsePrefix("192.0.2.9/32"), now.Add(time.Hour), now.Add(2*time.Hour)
 	args := []any{now.UnixMilli()}
 	for _, b := range []edgeguard.Block{wide, future, good} {
-		args = append(args, b.Prefix.String(), recordOf(t, b))
+		args = append(args, b.Prefix.String(), recordOf(t, b), "")
 	}
-	args = append(args, "not a prefix", recordOf(t, good))
+	args = append(args, "not a prefix", recordOf(t, good), "")
 	names := newNames("test", 4)
 	if err := s.Client().FCall(context.Background(), library.Function("publish"), names.publishKeys(), args...).Err(); err != nil {
 		t.Fatal(err)

@@ -113,27 +113,19 @@ func (l *Link) checkBoot(s *roster.State) error {
 	return nil
 }
 
-// callBeat calls the beat function in its present form; where Redis has the
-// functions of the version before, in theirs, which lists all nodes.
+// callBeat calls the beat function.
 func (l *Link) callBeat(ctx context.Context, field, value, since, changed string) (roster.State, error) {
-	keys, parse := l.pusher.names.memberKeys(), roster.ParseState
-	args := []any{field, value, l.config.Partitions, since, changed, l.config.Run}
-	if l.older.Load() {
-		keys, args, parse = l.pusher.names.heartbeatKeys(), args[:3], roster.ParseOld
-	}
-	answer, err := l.client.FCall(ctx, library.Function("beat"), keys, args...).Slice()
+	answer, err := l.client.FCall(ctx, library.Function("beat"), l.pusher.names.memberKeys(),
+		field, value, l.config.Partitions, since, changed, l.config.Run).Slice()
 	if err != nil {
 		return roster.State{}, err
 	}
-	return parse(answer)
+	return roster.ParseState(answer)
 }
 
 // farewell says that this node ends, so that the others need not wait until it
 // has been silent for long.
 func (l *Link) farewell(ctx context.Context) error {
-	if l.older.Load() {
-		return nil
-	}
 	mine := aggregator.Heartbeat{Node: l.config.Node, Boot: l.config.Boot}
 	_, err := l.callBeat(ctx, mine.Field(), "", "-1", "0")
 	return err
@@ -151,7 +143,7 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 		Changes:   changes, Digest: digest, Cutoff: l.cutoff.Load(), Own: l.node.Own(),
 		Run: l.config.Run, Seq: l.seq.Add(1), Looks: l.config.Figures.Looks(l.node.Now()),
 	}
-	if !l.mirror.Merging() { // else what waits may be of an earlier version
+	if !l.mirror.Merging() { // else what waits may be of an earlier version of the list
 		h.Hold(l.node.Waits(aggregator.MostWaits))
 	}
 	return h

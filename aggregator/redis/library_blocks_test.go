@@ -38,10 +38,14 @@ func randomRecord(t testing.TB, r *rand.Rand, now time.Time) (prefix, text strin
 func stateOf(t testing.TB, answer any) string {
 	t.Helper()
 	list, ok := answer.([]any)
-	if !ok || len(list) < 7 {
+	if !ok || len(list) < 14 {
 		t.Fatalf("beat: %q", answer)
 	}
-	beats := pairs(list[7:])
+	var beats []string
+	for some := range slices.Chunk(list[14:], 3) {
+		beats = append(beats, fmt.Sprint(some...))
+	}
+	slices.Sort(beats)
 	return fmt.Sprintf("version %v digest %v, empty tip: %t, unborn: %t, beats %q", list[2], list[3], list[5] == "", list[6] == "", beats)
 }
 
@@ -54,14 +58,10 @@ func randomMAC(r *rand.Rand) string {
 	return strings.Repeat(strconv.Itoa(r.IntN(2)), 21)
 }
 
-// publishRandom publishes some random records, some of them broken, in the form
-// of this version or of the one before.
+// publishRandom publishes some random records, some of them broken.
 func (b *both) publishRandom(r *rand.Rand, names names, now time.Time) {
 	b.t.Helper()
-	keys, args := names.publishKeys(), []string{strconv.FormatInt(now.UnixMilli(), 10)}
-	if r.IntN(2) == 0 {
-		keys = names.signedKeys()
-	}
+	args := []string{strconv.FormatInt(now.UnixMilli(), 10)}
 	for range 1 + r.IntN(4) {
 		prefix, text := randomRecord(b.t, r, now)
 		switch old, known := b.reference.Blocks(names.blocks)[prefix]; {
@@ -72,12 +72,9 @@ func (b *both) publishRandom(r *rand.Rand, names names, now time.Time) {
 		case known && r.IntN(3) == 0:
 			text = old
 		}
-		args = append(args, prefix, text)
-		if len(keys) == 5 {
-			args = append(args, randomMAC(r))
-		}
+		args = append(args, prefix, text, randomMAC(r))
 	}
-	b.call(now, "publish", keys, args)
+	b.call(now, "publish", names.publishKeys(), args)
 }
 
 // replaceRandom replaces some records, mostly by naming what is there.
@@ -99,12 +96,11 @@ func (b *both) replaceRandom(r *rand.Rand, names names, now time.Time) {
 		}
 		args = append(args, prefix, bad, text, randomMAC(r))
 	}
-	b.call(now, "replace", names.signedKeys(), args)
+	b.call(now, "replace", names.publishKeys(), args)
 }
 
-// TestLibraryBlocksAreReference publishes and replaces random records on both, by
-// calls of nodes of this version and of the one before, and compares what is
-// accepted, the records, their MACs, version and digest.
+// TestLibraryBlocksAreReference publishes and replaces random records on both, and
+// compares what is accepted, the records, their MACs, version and digest.
 func TestLibraryBlocksAreReference(t *testing.T) {
 	timed := newBeats(t)
 	b, r, now, ctx, names := timed.both, timed.r, timed.now, context.Background(), newNames("t", 1)
@@ -112,12 +108,12 @@ func TestLibraryBlocksAreReference(t *testing.T) {
 		b.publishRandom(r, names, now)
 		b.replaceRandom(r, names, now)
 		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
-		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16"}
-		want, err := b.reference.Call(now, library.Name+"_beat", names.heartbeatKeys(), beat)
+		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16", "0", "0", ""}
+		want, err := b.reference.Call(now, library.Name+"_beat", names.memberKeys(), beat)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), beat[0], beat[1], beat[2]).Result()
+		got, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), beat[0], beat[1], beat[2], beat[3], beat[4], beat[5]).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,12 +177,12 @@ func TestLibraryForgetsEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, r.Block.Prefix.String(), text)
+		args = append(args, r.Block.Prefix.String(), text, "")
 	}
 	b.call(now, "publish", names.publishKeys(), args)
 	digests := []string{}
 	for range 3 {
-		answer, err := b.node.FCall(context.Background(), library.Name+"_beat", names.heartbeatKeys(), "", "", "16").Slice()
+		answer, err := b.node.FCall(context.Background(), library.Name+"_beat", names.memberKeys(), "", "", "16", "0", "0", "").Slice()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,11 +201,11 @@ func TestLibraryForgetsEnded(t *testing.T) {
 func TestLibraryPartitions(t *testing.T) {
 	b := newBoth(t, "partitions")
 	ctx, names := context.Background(), newNames("t", 1)
-	if err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "a/0", "{}", "16").Err(); err != nil {
+	if err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "a/0", "{}", "16", "0", "0", "").Err(); err != nil {
 		t.Fatal(err)
 	}
 	before := b.dump()
-	err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "b/0", "{}", "32").Err()
+	err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "b/0", "{}", "32", "0", "0", "").Err()
 	if err == nil || err.Error() != "EDGEGUARD partitions 16" {
 		t.Fatalf("another number of partitions: %v", err)
 	}
@@ -227,8 +223,8 @@ func TestLibraryOldHeartbeats(t *testing.T) {
 	if err := b.admin().HSet(ctx, names.nodes, "gone/0", old).Err(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
-	if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
+	answer, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
+	if err != nil || fmt.Sprint(answer[14:]) != "[here/0 1 {}]" {
 		t.Fatalf("%q, %v", answer, err)
 	}
 }
@@ -243,8 +239,8 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.nodes, "other/0", value).Err(); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := b.node.FCall(ctx, library.Name+"_beat", names.heartbeatKeys(), "here/0", "{}", "16").Slice()
-		if err != nil || fmt.Sprint(answer[7:]) != "[here/0 {}]" {
+		answer, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
+		if err != nil || fmt.Sprint(answer[14:]) != "[here/0 1 {}]" {
 			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
 		}
 	}
@@ -260,7 +256,7 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.blocks, prefix, old).Err(); err != nil {
 			t.Fatal(err)
 		}
-		taken, err := b.node.FCall(ctx, library.Name+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text).Int64Slice()
+		taken, err := b.node.FCall(ctx, library.Name+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text, "").Int64Slice()
 		if err != nil || !slices.Equal(taken, []int64{1}) {
 			t.Errorf("over %q: %v, %v", old, taken, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,20 +42,15 @@ func (r *signedRig) record(version uint64, until time.Duration) string {
 	return text
 }
 
-// publish publishes records with MACs, and old as a node of the version before.
+// publish publishes a record with its MAC or none.
 func (r *signedRig) publish(prefix, record, mac string) int64 {
 	r.t.Helper()
-	return r.call(r.now, "publish", r.names.signedKeys(), []string{fmt.Sprint(r.now.UnixMilli()), prefix, record, mac}).([]any)[0].(int64)
-}
-
-func (r *signedRig) old(prefix, record string) int64 {
-	r.t.Helper()
-	return r.call(r.now, "publish", r.names.publishKeys(), []string{fmt.Sprint(r.now.UnixMilli()), prefix, record}).([]any)[0].(int64)
+	return r.call(r.now, "publish", r.names.publishKeys(), []string{fmt.Sprint(r.now.UnixMilli()), prefix, record, mac}).([]any)[0].(int64)
 }
 
 func (r *signedRig) replace(prefix, bad, record, mac string) int64 {
 	r.t.Helper()
-	return r.call(r.now, "replace", r.names.signedKeys(), []string{prefix, bad, record, mac}).([]any)[0].(int64)
+	return r.call(r.now, "replace", r.names.publishKeys(), []string{prefix, bad, record, mac}).([]any)[0].(int64)
 }
 
 // has checks the MAC that is stored, and the newest entry of the stream.
@@ -88,7 +82,7 @@ func TestLibraryStoresMACs(t *testing.T) {
 		{r.publish(somePrefix, first, other), 3, other, other},
 		{r.publish(somePrefix, second, two), 1, two, two},
 		{r.publish(somePrefix, first, one), 0, two, two}, // of a record that is not there
-		{r.old(somePrefix, third), 1, two, ""},           // which fits nothing now
+		{r.publish(somePrefix, third, ""), 1, "", ""},
 		{r.publish(somePrefix, third, one), 3, one, one},
 		{r.publish(somePrefix, r.record(4, time.Hour), ""), 1, "", ""},
 	} {
@@ -102,9 +96,7 @@ func TestLibraryStoresMACs(t *testing.T) {
 	r.has(one, one)
 	r.publish(somePrefix, r.record(5, time.Hour), two)
 	r.has(two, two)
-	r.old(somePrefix, r.record(6, time.Hour))
-	r.has(two, "")
-	r.publish(somePrefix, r.record(7, time.Hour), "")
+	r.publish(somePrefix, r.record(6, time.Hour), "")
 	r.has("", "")
 }
 
@@ -115,7 +107,7 @@ func TestLibraryReplaces(t *testing.T) {
 	r := newSignedRig(t)
 	mac := strings.Repeat("1", 21)
 	bad, good := r.record(1<<64-2, time.Hour), r.record(1, time.Hour)
-	r.old(somePrefix, bad)
+	r.publish(somePrefix, bad, "")
 	if a := r.publish(somePrefix, good, mac); a != 0 {
 		t.Errorf("a greater record is replaced: %d", a)
 	}
@@ -150,11 +142,11 @@ func TestLibraryReplacesOnce(t *testing.T) {
 	var done atomic.Int64
 	for round := range uint64(20) {
 		bad, good := r.record(1<<40+round, time.Hour), r.record(round, time.Hour)
-		r.old(somePrefix, bad)
+		r.publish(somePrefix, bad, "")
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				n, err := r.node.FCall(context.Background(), library.Function("replace"), r.names.signedKeys(), somePrefix, bad, good, "").Int64Slice()
+				n, err := r.node.FCall(context.Background(), library.Function("replace"), r.names.publishKeys(), somePrefix, bad, good, "").Int64Slice()
 				if err != nil || len(n) != 1 {
 					t.Errorf("%v, %v", n, err)
 					return
@@ -163,7 +155,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		r.reference.Call(r.now, library.Function("replace"), r.names.signedKeys(), []string{somePrefix, bad, good, ""})
+		r.reference.Call(r.now, library.Function("replace"), r.names.publishKeys(), []string{somePrefix, bad, good, ""})
 	}
 	if done.Load() != 20 {
 		t.Errorf("%d of 20 rounds of 8", done.Load())
@@ -173,7 +165,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 }
 
 // TestLibraryRemovesMACs: with the records that they belong to, or some calls
-// later where a node of the version before removed the record.
+// later where there is no record.
 func TestLibraryRemovesMACs(t *testing.T) {
 	t.Parallel()
 	r := newSignedRig(t)
@@ -199,7 +191,7 @@ func TestLibraryRemovesMACs(t *testing.T) {
 		if n > 100 {
 			t.Fatalf("%d MACs beside 2 records after %d calls", ended(), n)
 		}
-		if err := r.node.FCall(ctx, library.Function("publish"), r.names.signedKeys(), args...).Err(); err != nil {
+		if err := r.node.FCall(ctx, library.Function("publish"), r.names.publishKeys(), args...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,19 +211,14 @@ func TestMACBytes(t *testing.T) {
 	}
 	const batches = 160
 	var bytes [2]int64
-	for i, keys := range [][]string{names.publishKeys(), names.signedKeys()} {
+	for i, mac := range []string{"", strings.Repeat("m", 21)} {
 		if err := s.Client().FlushAll(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
 		before := s.Memory()
 		for n := range batches {
-			args := blocksOf(t, now, n*publishBatch, func(i int) string { return fmt.Sprintf("10.0.%d.%d/32", i>>8, i&255) })
-			if i == 1 {
-				for at := len(args); at > 1; at -= 2 {
-					args = slices.Insert(args, at, any(strings.Repeat("m", 21)))
-				}
-			}
-			if err := s.Client().FCall(ctx, library.Function("publish"), keys, args...).Err(); err != nil {
+			args := blocksOf(t, now, n*publishBatch, mac, func(i int) string { return fmt.Sprintf("10.0.%d.%d/32", i>>8, i&255) })
+			if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), args...).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -252,23 +239,18 @@ func BenchmarkPublish(b *testing.B) {
 		b.Fatal(err)
 	}
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255) }
-	publish := func(from int, mac string, keys []string) {
-		args := blocksOf(b, now, from, prefix)
-		if len(keys) == 5 {
-			for i := len(args); i > 1; i -= 2 {
-				args = slices.Insert(args, i, any(mac))
-			}
-		}
-		if err := s.Client().FCall(ctx, library.Function("publish"), keys, args...).Err(); err != nil {
+	publish := func(from int, mac string) {
+		args := blocksOf(b, now, from, mac, prefix)
+		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), args...).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}
 	const batches = 1 << 16 / publishBatch
 	c := &crowd{server: s}
-	run := func(mac string, keys []string) func() int {
+	run := func(mac string) func() int {
 		return func() int {
 			for i := range batches {
-				publish(i*publishBatch, mac, keys)
+				publish(i*publishBatch, mac)
 			}
 			return batches * publishBatch
 		}
@@ -282,13 +264,13 @@ func BenchmarkPublish(b *testing.B) {
 			}
 			before := s.Memory()
 			if with {
-				signed.on(c, run(mac, names.signedKeys()))
+				signed.on(c, run(mac))
 			} else {
-				unsigned.on(c, run("", names.publishKeys()))
+				unsigned.on(c, run(""))
 			}
 			bytes[i] = float64(s.Memory()-before) / (batches * publishBatch)
 		}
-		alone.on(c, run(strings.Repeat("n", 21), names.signedKeys()))
+		alone.on(c, run(strings.Repeat("n", 21)))
 	}
 	b.ReportMetric(unsigned.each(), "redis-µs/record")
 	b.ReportMetric(signed.each(), "signed-µs/record")

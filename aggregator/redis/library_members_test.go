@@ -111,8 +111,7 @@ func (b *beats) beat(args ...string) answer {
 	return x
 }
 
-// reader is a node that puts together what it reads, without nodes of the
-// version before: these are not in the news.
+// reader is a node that puts together what it reads.
 type reader struct {
 	known int64
 	alive map[string]string // by field
@@ -137,7 +136,7 @@ func (r *reader) take(a answer) {
 	}
 	r.known = a.known
 	for _, m := range a.news {
-		if delete(r.alive, m.field); m.alive && !strings.HasPrefix(m.field, "old-") {
+		if delete(r.alive, m.field); m.alive {
 			r.alive[m.field] = m.text
 		}
 	}
@@ -148,7 +147,7 @@ func field(i int) string { return fmt.Sprintf("edge-%d/0123456789abcdef", i) }
 func text(i, said int) string { return fmt.Sprintf(`{"said":%d,"run":"%08x"}`, said, i) }
 
 // TestNewsIsTheWholeList: what nodes put together from news is the whole list,
-// whatever others do. Calls of the version before are in between.
+// whatever others do.
 func TestNewsIsTheWholeList(t *testing.T) {
 	t.Parallel()
 	b := newBeats(t)
@@ -174,8 +173,6 @@ func TestNewsIsTheWholeList(t *testing.T) {
 					clear(readers)
 				}
 			}
-		case 6: // the version before
-			b.callBefore(i)
 		default:
 			if i < 30 || b.now.Unix()%60 < 30 {
 				b.beat(field(i), text(i, said[i]), "16", strconv.Itoa(b.r.IntN(40)-1), "0", fmt.Sprintf("%08x", i))
@@ -199,26 +196,6 @@ func (b *beats) wholeList() map[string]string {
 	whole := reader{}
 	whole.read(b)
 	return whole.alive
-}
-
-// callBefore is a beat as the version before makes it.
-func (b *beats) callBefore(i int) {
-	b.t.Helper()
-	args := []string{fmt.Sprintf("old-%d/0123456789abcdef", i%3), fmt.Sprint(i), "16"}
-	if i%2 == 0 {
-		args[0] = ""
-	}
-	want, err := b.reference.Call(b.now, library.Function("beat"), b.names.heartbeatKeys(), args)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	got, err := b.node.FCall(context.Background(), library.Function("beat"), b.names.heartbeatKeys(), args[0], args[1], args[2]).Result()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if x, y := stateOf(b.t, got), stateOf(b.t, want); x != y {
-		b.fail("a beat of the version before returns %s;\nthe reference's %s", x, y)
-	}
 }
 
 // TestManyChangesAtOnce: 32 in an answer, then the others.

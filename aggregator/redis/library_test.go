@@ -317,13 +317,15 @@ func TestLibraryTime(t *testing.T) {
 }
 
 // TestLibraryClock: a node's user may not claim a namespace's clock, by any way.
-// A user of the version before may by the function of that version.
 func TestLibraryClock(t *testing.T) {
 	b := newBoth(t, "clock")
 	ctx := context.Background()
+	if _, err := library.Install(ctx, b.admin()); err != nil {
+		t.Fatal(err)
+	}
 	for what, err := range map[string]error{
 		"SET":      b.node.Set(ctx, clockKey, claimed, 0).Err(),
-		"function": b.node.FCall(ctx, library.Function("clock"), []string{clockKey}, claimed).Err(),
+		"function": b.node.FCall(ctx, library.ReplayName+"_clock", []string{clockKey}, claimed).Err(),
 	} {
 		if fault := (&Config{}).diagnose(err); fault.Kind != "permission" {
 			t.Errorf("%s: %v", what, err)
@@ -331,15 +333,6 @@ func TestLibraryClock(t *testing.T) {
 	}
 	if n := b.admin().Exists(ctx, clockKey).Val(); n != 0 {
 		t.Error("the clock is set")
-	}
-	if err := b.admin().Do(ctx, "acl", "setuser", "edge", "+set").Err(); err != nil {
-		t.Fatal(err)
-	}
-	for value, want := range map[string]error{claimed: nil, "": goredis.Nil} {
-		b.call(time.Time{}, "clock", []string{clockKey}, []string{value})
-		if got, err := b.node.Get(ctx, clockKey).Result(); got != value || !errors.Is(err, want) {
-			t.Errorf("the clock is %q, %v", got, err)
-		}
 	}
 }
 
@@ -402,34 +395,29 @@ func TestLibraryRefuses(t *testing.T) {
 		{"forget", []string{key}, []string{"1", "5", "x"}},
 		{"forget", []string{key}, []string{"1", "5", "4294967296"}},
 		{"forget", []string{key}, []string{"1", "5", "1", "1"}},
-		{"clock", []string{clockKey}, nil},
-		{"clock", []string{clockKey}, []string{"3600000"}},
 		{"publish", blocks.publishKeys()[1:], []string{"1"}},
 		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8"}},
 		{"publish", blocks.publishKeys(), []string{"now"}},
 		{"publish", blocks.publishKeys(), nil},
-		{"publish", blocks.signedKeys(), nil},
-		{"publish", blocks.signedKeys(), []string{"1", "10.0.0.0/8", "x"}},
-		{"publish", blocks.signedKeys(), []string{"1", "10.0.0.0/8", "x", strings.Repeat("m", 20)}},
-		{"publish", blocks.signedKeys(), []string{"1", "10.0.0.0/8", "x", "", "11.0.0.0/8", "x", strings.Repeat("m", 22)}},
-		{"publish", append(blocks.signedKeys(), blocks.nodes), []string{"1"}},
-		{"replace", blocks.publishKeys(), []string{"10.0.0.0/8", "x", "", ""}},
-		{"replace", blocks.signedKeys(), nil},
-		{"replace", blocks.signedKeys(), []string{"10.0.0.0/8", "x", ""}},
-		{"replace", blocks.signedKeys(), []string{"10.0.0.0/8", "x", "", "m"}},
+		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8", "x"}},
+		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8", "x", strings.Repeat("m", 20)}},
+		{"publish", blocks.publishKeys(), []string{"1", "10.0.0.0/8", "x", "", "11.0.0.0/8", "x", strings.Repeat("m", 22)}},
+		{"publish", append(blocks.publishKeys(), blocks.nodes), []string{"1"}},
+		{"replace", blocks.publishKeys()[1:], []string{"10.0.0.0/8", "x", "", ""}},
+		{"replace", blocks.publishKeys(), nil},
+		{"replace", blocks.publishKeys(), []string{"10.0.0.0/8", "x", ""}},
+		{"replace", blocks.publishKeys(), []string{"10.0.0.0/8", "x", "", "m"}},
 		{"repair", []string{blocks.state}, []string{"0", "0000000000000000"}},
 		{"repair", []string{blocks.state}, []string{"-1", "0000000000000000", "0000000000000000"}},
 		{"repair", []string{blocks.state}, []string{"0", "0", "0000000000000000"}},
 		{"repair", []string{blocks.state}, []string{"0", "0000000000000000", "000000000000000G"}},
-		{"beat", blocks.heartbeatKeys()[1:], []string{"", "", "16"}},
-		{"beat", blocks.heartbeatKeys(), []string{"", "16"}},
-		{"beat", blocks.heartbeatKeys(), []string{"", "", "16", "0", "0", ""}},
+		{"beat", blocks.memberKeys()[1:], []string{"", "", "16", "0", "0", ""}},
+		{"beat", blocks.memberKeys(), []string{"", "16"}},
 		{"beat", blocks.memberKeys(), []string{"", "", "16"}},
 		{"beat", blocks.memberKeys(), []string{"a", strings.Repeat("x", 1025), "16", "0", "0", ""}},
 		{"beat", blocks.memberKeys(), []string{"", "", "16", "-2", "0", ""}},
 		{"beat", blocks.memberKeys(), []string{"", "", "16", "x", "0", ""}},
 		{"beat", blocks.memberKeys(), []string{"", "", "16", "0", "0", "run"}},
-		{"beat", blocks.heartbeatKeys(), []string{"a", strings.Repeat("x", 1025), "16"}},
 	} {
 		if b.call(now, c.function, c.keys, c.args) != nil {
 			t.Errorf("%s %q %q is carried out", c.function, c.keys, c.args)
@@ -459,7 +447,7 @@ func TestLibraryStaysInItsKeys(t *testing.T) {
 	ctx := context.Background()
 	other := newNames("u", 1)
 	for name, err := range map[string]error{
-		"another namespace": b.node.FCall(ctx, library.Name+"_beat", other.heartbeatKeys(), "a", "b", "16").Err(),
+		"another namespace": b.node.FCall(ctx, library.Name+"_beat", other.memberKeys(), "a", "b", "16", "0", "0", "").Err(),
 		"a plain key":       b.node.Get(ctx, "a").Err(),
 		"eval":              b.node.Eval(ctx, "return 1", nil).Err(),
 		"load":              b.node.FunctionLoadReplace(ctx, library.Source).Err(),

@@ -89,9 +89,7 @@ type Link struct {
 
 	// Of who may write what.
 	judge   atomic.Pointer[authority.Judge]
-	signAll atomic.Bool               // the next full read has MACs of another key replaced
-	older   atomic.Bool               // the functions in Redis are of the version before
-	probed  atomic.Pointer[time.Time] // when that was looked at
+	signAll atomic.Bool // the next full read has MACs of another key replaced
 
 	// Of receiving.
 	rejected authority.Rejected // prefixes whose record was rejected
@@ -220,9 +218,6 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		if i == 0 { // Redis answers: all nodes that lost it return now
 			sleep(ctx, rand.N(l.health.Spread(time.Now())+1))
 		}
-	}
-	if err := l.probe(ctx); err != nil {
-		return position{}, err
 	}
 	l.nodes.Rejoin()
 	s, err := l.heartbeat(ctx, true)

@@ -31,20 +31,15 @@ func newNames(namespace string, partitions int) names {
 }
 
 // memberKeys returns the keys of the beat function, in its order.
-func (n *names) memberKeys() []string { return append(n.heartbeatKeys(), n.seen, n.moved, n.macs) }
-
-// heartbeatKeys returns those of the version before.
-func (n *names) heartbeatKeys() []string { return []string{n.nodes, n.state, n.ends, n.blocks} }
+func (n *names) memberKeys() []string {
+	return []string{n.nodes, n.state, n.ends, n.blocks, n.seen, n.moved, n.macs}
+}
 
 // suspect returns the key of a suspect.
 func (n *names) suspect(k aggregator.Key) string {
 	return n.counts[k.Partition(len(n.counts))] + string(k.Append(nil))
 }
 
-// publishKeys returns the keys of the publish function of the version before, in
-// its order.
-func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state} }
-
-// signedKeys returns the keys of the publish and replace functions, in their
+// publishKeys returns the keys of the publish and replace functions, in their
 // order.
-func (n *names) signedKeys() []string { return append(n.publishKeys(), n.macs) }
+func (n *names) publishKeys() []string { return []string{n.blocks, n.ends, n.stream, n.state, n.macs} }

@@ -132,10 +132,7 @@ func (l *Link) publish(ctx context.Context, changes []outbox.Change) (n int, err
 			case c.ByRule() && l.crowded.Has(c.Block.Prefix, time.Now()):
 				l.keptHere(c)
 			default:
-				args = append(args, c.Block.Prefix.String(), record)
-				if !l.older.Load() {
-					args = append(args, mac)
-				}
+				args = append(args, c.Block.Prefix.String(), record, mac)
 				sent = append(sent, c)
 			}
 		}
@@ -178,14 +175,10 @@ func (l *Link) applyPublished(sent []outbox.Change, answers []int64) {
 func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	keys := l.pusher.names.signedKeys()
-	if l.older.Load() {
-		keys = l.pusher.names.publishKeys()
-	}
-	taken, err := l.client.FCall(ctx, library.Function("publish"), keys, args...).Int64Slice()
+	taken, err := l.client.FCall(ctx, library.Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
-		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/(len(keys)-2), err)
+		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/3, err)
 	}
 	return taken, nil
 }

@@ -25,7 +25,7 @@ func isWrong(err error) bool { return errors.Is(err, aggregator.ErrWrong) }
 // this node has. A rejected record may be greater than any good one, so that
 // publishing alone would leave it there.
 func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
-	if l.config.Monitor || l.older.Load() {
+	if l.config.Monitor {
 		return nil
 	}
 	due := l.mirror.Due(now)
@@ -73,7 +73,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 func (l *Link) callReplace(ctx context.Context, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	done, err := l.client.FCall(ctx, library.Function("replace"), l.pusher.names.signedKeys(), args...).Int64Slice()
+	done, err := l.client.FCall(ctx, library.Function("replace"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
 		return fmt.Errorf("replace %d records: %w", len(args)/4, err)

@@ -25,7 +25,7 @@ const (
 func (l *Link) fullSync(ctx context.Context, s roster.State) error {
 	l.mirror.Begin(s.Changes)
 	l.noRoom.Store(false)
-	if l.scanFailed && !l.older.Load() {
+	if l.scanFailed {
 		bounds.Shrink(ctx, l.client, l.config.Timeout, l.pusher.names.macs, l.pusher.names.blocks)
 	}
 	if err := l.readList(ctx); err != nil {

@@ -74,41 +74,6 @@ func TestForgedHeartbeat(t *testing.T) {
 	})
 }
 
-// TestOlderHeartbeats: beside the functions of the version before, nodes use
-// their form of a heartbeat, and then the present one.
-func TestOlderHeartbeats(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, redistest.Options{})
-	older := library.Source
-	for text, before := range map[string]string{"#keys < 4 or #keys > 5": "#keys ~= 4", "#keys ~= 7 or #args ~= 6": "true"} {
-		if !strings.Contains(older, text) {
-			t.Fatalf("the library has no %q", text)
-		}
-		older = strings.Replace(older, text, before, 1)
-	}
-	if err := s.Client().FunctionLoadReplace(t.Context(), older).Err(); err != nil {
-		t.Fatal(err)
-	}
-	fleet := join(t, s.Addr, 2, nil)
-	for _, m := range fleet {
-		m.eventually(t, "both", func() bool { return m.link.Stats().Nodes == 2 })
-		if m.alarmed("library/redis") == "" {
-			t.Errorf("%s raises no alarm", m.name)
-		}
-	}
-	install(t, s)
-	for _, m := range fleet {
-		if err := m.link.probe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seen := newNames("test", 4).seen
-	redistest.Eventually(t, "the present form", func() bool { return s.Client().ZCard(t.Context(), seen).Val() == 2 })
-	for _, m := range fleet {
-		m.eventually(t, "both again", func() bool { return m.link.Stats().Nodes == 2 })
-	}
-}
-
 // herd is many nodes that send heartbeats as links do, by one connection whose
 // bytes are counted.
 type herd struct {

@@ -2,6 +2,7 @@ package roster
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,56 +57,25 @@ func (s *State) Look(verify Verify) Look {
 	return look
 }
 
-// The lengths of answers before the nodes.
-const (
-	oldParts = 7
-	parts    = 14
-)
-
-// ParseOld parses an answer to a call of the version before, which lists all
-// nodes.
-func ParseOld(answer []any) (State, error) {
-	s, err := parseHead(answer, oldParts, 2)
-	if err != nil {
-		return s, err
-	}
-	s.Whole = true
-	for rest := answer[oldParts:]; len(rest) >= 2; rest = rest[2:] {
-		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[1]), Alive: true})
-	}
-	return s, nil
-}
+// parts is the length of an answer before the nodes; each takes three parts more.
+const parts = 14
 
 // ParseState parses an answer.
-func ParseState(answer []any) (State, error) {
-	s, err := parseHead(answer, parts, 3)
-	if err != nil {
-		return s, err
-	}
-	n, err := numbers(answer[oldParts:parts])
-	if err != nil {
-		return s, err
-	}
-	s.Version, s.Other, s.Before, s.More, s.Whole, s.Ask = n[0], n[1] != 0, n[2], n[3] != 0, n[4] != 0, n[5]
-	for rest := answer[parts:]; len(rest) >= 3; rest = rest[3:] {
-		alive, _ := number(rest[1])
-		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[2]), Alive: alive == 1})
-	}
-	return s, nil
-}
-
-// parseHead parses what all answers begin with; each node takes some parts more
-// than head.
-func parseHead(answer []any, head, each int) (s State, err error) {
-	if len(answer) < head || (len(answer)-head)%each != 0 {
+func ParseState(answer []any) (s State, err error) {
+	if len(answer) < parts || (len(answer)-parts)%3 != 0 {
 		return s, fmt.Errorf("an answer of %d parts", len(answer))
 	}
-	n, err := numbers([]any{answer[0], answer[1], answer[2], answer[4]})
+	n, err := numbers(slices.Concat(answer[:3], answer[4:5], answer[7:parts]))
 	if err != nil {
 		return s, err
 	}
 	s.Now, s.Changes, s.Cutoff = time.Unix(n[0], n[1]*1000), n[2], n[3]
 	s.Digest, s.Tip, s.Born = text(answer[3]), text(answer[5]), text(answer[6])
+	s.Version, s.Other, s.Before, s.More, s.Whole, s.Ask = n[4], n[5] != 0, n[6], n[7] != 0, n[8] != 0, n[9]
+	for rest := answer[parts:]; len(rest) >= 3; rest = rest[3:] {
+		alive, _ := number(rest[1])
+		s.News = append(s.News, News{Field: text(rest[0]), Value: text(rest[2]), Alive: alive == 1})
+	}
 	return s, nil
 }
 

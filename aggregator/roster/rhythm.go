@@ -5,9 +5,8 @@ import "time"
 const (
 	// each is the time between two whole lists for each node of the fleet: so
 	// all nodes together read one a second, however many they are. least is
-	// that of two heartbeats, longest holds while there are nodes of the version
-	// before.
-	each, least, longest = time.Second, 2 * time.Second, 30 * time.Second
+	// that of two heartbeats.
+	each, least = time.Second, 2 * time.Second
 	// again is how long after a whole list the next one may be asked for out of
 	// turn, and look how long after another run of this node's name came.
 	again, look = 30 * time.Second, 5 * time.Second
@@ -21,11 +20,8 @@ type rhythm struct {
 
 // plan plans the next whole list, by chance between half and one and a half of
 // the usual time. draw is from 0 to 1.
-func (r *rhythm) plan(now time.Time, nodes int, older bool, draw float64) {
+func (r *rhythm) plan(now time.Time, nodes int, draw float64) {
 	every := max(time.Duration(nodes)*each, least)
-	if older {
-		every = min(every, longest)
-	}
 	r.last, r.next = now, now.Add(time.Duration((0.5+draw)*float64(every)))
 }
 

@@ -10,14 +10,10 @@ import (
 )
 
 // whole is an answer that lists n nodes.
-func whole(n int, older bool, now time.Duration, version int64) *State {
+func whole(n int, now time.Duration, version int64) *State {
 	s := &State{Now: at(now), Whole: true, Version: version}
 	for i := range n {
-		h := beat(fmt.Sprint("n", i), "1", now, 1)
-		if older && i == 0 {
-			h.Run = ""
-		}
-		s.News = append(s.News, came(h))
+		s.News = append(s.News, came(beat(fmt.Sprint("n", i), "1", now, 1)))
 	}
 	return s
 }
@@ -27,23 +23,21 @@ func whole(n int, older bool, now time.Duration, version int64) *State {
 func TestRhythm(t *testing.T) {
 	for _, test := range []struct {
 		nodes int
-		older bool
 		draw  float64
 		want  time.Duration
 	}{
-		{1, false, 0.5, 2 * time.Second},
-		{3, false, 0, 1500 * time.Millisecond},
-		{3, false, 1, 4500 * time.Millisecond},
-		{1000, false, 0, 500 * time.Second},
-		{1000, false, 1, 1500 * time.Second},
-		{1000, true, 1, 45 * time.Second},
-		{10, true, 0.5, 10 * time.Second},
+		{1, 0.5, 2 * time.Second},
+		{3, 0, 1500 * time.Millisecond},
+		{3, 1, 4500 * time.Millisecond},
+		{1000, 0, 500 * time.Second},
+		{1000, 1, 1500 * time.Second},
+		{10, 0.5, 10 * time.Second},
 	} {
 		r := New("n0", "1", func() float64 { return test.draw })
 		if r.Since(at(0)) != 0 {
 			t.Error("the first list is not whole")
 		}
-		r.Apply(at(0), whole(test.nodes, test.older, 0, 7), parse)
+		r.Apply(at(0), whole(test.nodes, 0, 7), parse)
 		r.Apply(at(time.Second), &State{Now: at(time.Second), Version: 9}, parse)
 		if got := r.Since(at(test.want - 1)); got != 9 || r.Version() != 9 {
 			t.Errorf("%+v: since %d before the time has come, want 9", test, got)
@@ -59,7 +53,7 @@ func TestRhythm(t *testing.T) {
 func TestWholeListSooner(t *testing.T) {
 	fresh := func() *Roster {
 		r := New("n0", "1", func() float64 { return 0.5 })
-		r.Apply(at(0), whole(1000, false, 0, 7), parse)
+		r.Apply(at(0), whole(1000, 0, 7), parse)
 		return r
 	}
 	due := func(what string, r *Roster, want time.Duration) {
@@ -95,13 +89,13 @@ func TestWholeListSooner(t *testing.T) {
 // Of two answers that overtook each other the later one is in force.
 func TestOvertaken(t *testing.T) {
 	r := newRoster()
-	r.Apply(at(0), whole(0, false, 0, 1), parse)
+	r.Apply(at(0), whole(0, 0, 1), parse)
 	r.Apply(at(0), &State{Now: at(0), Version: 6, News: []News{came(beat("b", "2", 0, 5))}}, parse)
 	r.Apply(at(0), &State{Now: at(0), Version: 5, News: []News{gone(beat("b", "2", 0, 0))}}, parse)
 	if got := shown(r); got != "b/2:5" || r.Version() != 6 {
 		t.Errorf("%q at version %d", got, r.Version())
 	}
-	r.Apply(at(0), whole(0, false, 0, 2), parse) // an emptied Redis
+	r.Apply(at(0), whole(0, 0, 2), parse) // an emptied Redis
 	if got := shown(r); got != "" || r.Version() != 2 {
 		t.Errorf("%q at version %d after the namespace was made again", got, r.Version())
 	}
@@ -114,11 +108,6 @@ func TestParse(t *testing.T) {
 	want := State{
 		Now: start.Add(250 * time.Millisecond), Changes: 12, Digest: "0123", Cutoff: 1_799_999_999, Tip: "5-0", Born: "1.2",
 	}
-	old := want
-	old.Whole, old.News = true, []News{{"a/1", "x", true}}
-	if got, err := ParseOld(append(append([]any{}, head...), "a/1", "x")); err != nil || !reflect.DeepEqual(got, old) {
-		t.Errorf("%+v, %v", got, err)
-	}
 	want.Version, want.Other, want.Before, want.More, want.Ask = 42, true, 1_800_000_001, true, 3
 	want.News = []News{{"a/1", "x", true}, {"b/2", "", false}}
 	got, err := ParseState(append(append([]any{}, index...), "a/1", int64(1), "x", "b/2", int64(0), ""))
@@ -128,9 +117,6 @@ func TestParse(t *testing.T) {
 	for n := range index {
 		if _, err := ParseState(index[:n]); err == nil {
 			t.Errorf("%d parts are an answer", n)
-		}
-		if _, err := ParseOld(head[:min(n, 6)]); err == nil {
-			t.Errorf("%d parts are an answer of the version before", min(n, 6))
 		}
 	}
 	for _, i := range []int{0, 1, 2, 4, 7, 8, 9, 10, 11, 12, 13} {

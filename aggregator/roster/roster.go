@@ -115,9 +115,7 @@ func (r *Roster) Apply(now time.Time, s *State, verify Verify) (changed bool) {
 	}
 	if s.Whole {
 		r.drop(s.Now, listed)
-		alive := r.alive()
-		older := slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Run == "" })
-		r.rhythm.plan(now, len(alive), older, r.draw())
+		r.rhythm.plan(now, len(r.alive()), r.draw())
 	} else if changed {
 		r.rhythm.fewer(r.count())
 	}

@@ -2,8 +2,8 @@ package sign
 
 import "encoding/hex"
 
-// A signed heartbeat is its JSON object with a last member, "mac". A node of the
-// version before passes over a member that it does not know.
+// A signed heartbeat is its JSON object with a last member, "mac". A node
+// passes over a member that it does not know.
 const (
 	beatStart = `,"mac":"`
 	beatEnd   = `"}`

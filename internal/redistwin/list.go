@@ -64,15 +64,11 @@ func (r *Redis) MACs(blocks string) map[string]string { return maps.Clone(r.list
 func (r *Redis) Stream(blocks string) []Change { return slices.Clone(r.list(blocks).stream) }
 
 // publish merges records: KEYS blocks ends stream state macs, ARGV now in unix
-// milliseconds, then prefix, record and MAC in turn. Without the key macs, as
-// the version before calls it, the MACs are absent and those that are stored
-// stay. It answers 1 for each record that was accepted, 0 for each that was
+// milliseconds, then prefix, record and MAC in turn. It answers 1 for each record that was accepted, 0 for each that was
 // not, 2 for each that found no room, and 3 for each that was stored already
 // and has another MAC now.
 func (r *Redis) publish(keys, args []string) (any, error) {
-	signs := len(keys) == 5
-	step := len(keys) - 2
-	if len(keys) < 4 || len(keys) > 5 || len(args)%step != 1 || signs && !areMACs(args[1:], step) {
+	if len(keys) != 5 || len(args)%3 != 1 || !areMACs(args[1:], 3) {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	now, err := strconv.ParseInt(args[0], 10, 64)
@@ -80,19 +76,13 @@ func (r *Redis) publish(keys, args []string) (any, error) {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	l := r.list(keys[0])
-	l.removeEnded(now/1000, signs)
+	l.removeEnded(now / 1000)
 	out := []any{}
-	sample := sample{full: r.Full, signs: signs}
-	for some := range slices.Chunk(args[1:], step) {
-		mac := ""
-		if signs {
-			mac = some[2]
-		}
-		out = append(out, l.merge(&sample, some[0], some[1], mac, now))
+	sample := sample{full: r.Full}
+	for some := range slices.Chunk(args[1:], 3) {
+		out = append(out, l.merge(&sample, some[0], some[1], some[2], now))
 	}
-	if signs {
-		l.dropStrayMACs()
-	}
+	l.dropStrayMACs()
 	return out, nil
 }
 
@@ -101,14 +91,14 @@ func (l *list) merge(sample *sample, prefix, record, mac string, now int64) int6
 	old, known := l.records[prefix]
 	switch {
 	case plausible(record) && old == record && mac != "" && l.macs[prefix] != mac:
-		l.announce(prefix, record, mac, true)
+		l.announce(prefix, record, mac)
 		return 3
 	case !plausible(record) || !supersedes(record, old, now):
 		return 0
 	case !known && !l.makeRoom(sample, prefix, record, now/1000):
 		return 2
 	}
-	l.store(prefix, record, mac, sample.signs)
+	l.store(prefix, record, mac)
 	sample.drop(prefix)
 	return 1
 }
@@ -151,34 +141,31 @@ func (r *Redis) replace(now time.Time, keys, args []string) (any, error) {
 			out = append(out, int64(0))
 			continue
 		case record == "":
-			l.remove(prefix, true)
+			l.remove(prefix)
 			l.publishChange(Change{Prefix: prefix, Record: gone(now.Unix()), Gone: true})
 		default:
-			l.store(prefix, record, some[3], true)
+			l.store(prefix, record, some[3])
 		}
 		out = append(out, int64(1))
 	}
 	return out, nil
 }
 
-func (l *list) store(prefix, record, mac string, signs bool) {
+func (l *list) store(prefix, record, mac string) {
 	if old, ok := l.records[prefix]; ok {
 		l.digest ^= aggregator.RecordHash(prefix, old)
 	}
 	l.records[prefix] = record
 	l.ends[prefix] = aggregator.RecordEnd(record)
 	l.digest ^= aggregator.RecordHash(prefix, record)
-	l.announce(prefix, record, mac, signs)
+	l.announce(prefix, record, mac)
 }
 
-// announce stores a record's MAC, unless the caller knows none, and adds the
-// record to the stream.
-func (l *list) announce(prefix, record, mac string, signs bool) {
-	if signs {
-		l.macs[prefix] = mac
-		if mac == "" {
-			delete(l.macs, prefix)
-		}
+// announce stores a record's MAC, if it has one, and adds the record to the stream.
+func (l *list) announce(prefix, record, mac string) {
+	l.macs[prefix] = mac
+	if mac == "" {
+		delete(l.macs, prefix)
 	}
 	l.publishChange(Change{Prefix: prefix, Record: record, MAC: mac})
 }
@@ -194,9 +181,9 @@ func (l *list) publishChange(c Change) {
 }
 
 // removeEnded removes at most maxRemoved records that ended by the second now,
-// ordered by end and then by prefix, and their MACs if the caller knows of MACs.
-// It reports whether none is left.
-func (l *list) removeEnded(now int64, signs bool) (all bool) {
+// ordered by end and then by prefix, and their MACs. It
+// reports whether none is left.
+func (l *list) removeEnded(now int64) (all bool) {
 	var ended []string
 	for p, end := range l.ends {
 		if end <= now {
@@ -210,18 +197,16 @@ func (l *list) removeEnded(now int64, signs bool) (all bool) {
 		return strings.Compare(a, b)
 	})
 	for _, p := range ended[:min(len(ended), maxRemoved)] {
-		l.remove(p, signs)
+		l.remove(p)
 	}
 	return len(ended) <= maxRemoved
 }
 
-func (l *list) remove(prefix string, signs bool) {
+func (l *list) remove(prefix string) {
 	l.digest ^= aggregator.RecordHash(prefix, l.records[prefix])
 	delete(l.records, prefix)
 	delete(l.ends, prefix)
-	if signs {
-		delete(l.macs, prefix)
-	}
+	delete(l.macs, prefix)
 }
 
 // repair corrects the digest: KEYS state, ARGV version, digest, the digest to

@@ -50,19 +50,14 @@ func (m members) clone() members {
 // beat stores a node's heartbeat and returns the state of the namespace: KEYS
 // nodes state ends blocks seen moved macs, ARGV field text partitions known
 // changed run. With an empty field it only reads, and an empty text is a
-// farewell. The version before sends four keys and three arguments, and gets all
-// heartbeats.
+// farewell.
 func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
-	before := len(keys) == 4 && len(args) == 3
-	if !before && (len(keys) != 7 || len(args) != 6) || len(args[1]) > aggregator.MaxHeartbeat {
+	if len(keys) != 7 || len(args) != 6 || len(args[1]) > aggregator.MaxHeartbeat {
 		return nil, Error("EDGEGUARD arguments")
 	}
-	since := int64(0)
-	if !before {
-		var err error
-		if since, err = strconv.ParseInt(args[3], 10, 64); err != nil || since < -1 || strings.ContainsFunc(args[5], notHex) {
-			return nil, Error("EDGEGUARD arguments")
-		}
+	since, err := strconv.ParseInt(args[3], 10, 64)
+	if err != nil || since < -1 || strings.ContainsFunc(args[5], notHex) {
+		return nil, Error("EDGEGUARD arguments")
 	}
 	l := r.list(keys[3])
 	l.partitions = cmp.Or(l.partitions, args[2])
@@ -71,24 +66,14 @@ func (r *Redis) beat(now time.Time, keys, args []string) (any, error) {
 	}
 	l.born = cmp.Or(l.born, fmt.Sprintf("%d.%d", now.Unix(), now.Nanosecond()/1000))
 	digest, tip := "", ""
-	if l.removeEnded(now.Unix(), !before) {
+	if l.removeEnded(now.Unix()) {
 		digest = fmt.Sprintf("%016x", l.digest)
 	}
 	if l.version > 0 {
 		tip = strconv.FormatInt(l.version, 10)
 	}
 	out := []any{now.Unix(), int64(now.Nanosecond() / 1000), l.version, digest, now.Unix(), tip, l.born}
-	if !before {
-		return l.memberNews(now.Unix(), out, args, since), nil
-	}
-	if args[0] != "" {
-		l.members.nodes[args[0]] = beat{args[1], now.Unix()}
-	}
-	maps.DeleteFunc(l.members.nodes, func(_ string, b beat) bool { return b.age(now.Unix()) > beatLife })
-	for _, field := range sorted(l.members.nodes) {
-		out = append(out, field, l.members.nodes[field].text)
-	}
-	return out, nil
+	return l.memberNews(now.Unix(), out, args, since), nil
 }
 
 // memberNews stores a heartbeat or a farewell and appends to the answer: the
@@ -113,8 +98,7 @@ func (l *list) memberNews(now int64, out []any, args []string, since int64) []an
 		for _, field := range sorted(m.nodes) {
 			b := m.nodes[field]
 			_, alive := m.seen[field]
-			before := !strings.Contains(b.text, `"run":"`)
-			news = append(news, field, flag(alive || before && b.age(now) < silent), b.text)
+			news = append(news, field, flag(alive), b.text)
 		}
 	}
 	out = append(out, known, flag(other), last, int64(more), int64(whole), int64(0), int64(len(l.macs)))

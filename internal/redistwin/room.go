@@ -22,7 +22,6 @@ const some = 16
 // two agree.
 type sample struct {
 	full    int
-	signs   bool // the caller knows of MACs
 	size    int
 	records map[string]string
 }
@@ -49,7 +48,7 @@ func (l *list) makeRoom(s *sample, prefix, record string, second int64) bool {
 	if other == "" {
 		return !byRule(record) && len(l.records) < 2*s.full
 	}
-	l.remove(other, s.signs)
+	l.remove(other)
 	s.drop(other)
 	l.publishChange(Change{Prefix: other, Record: gone(second), Gone: true})
 	return true

@@ -89,7 +89,7 @@ func (r *Redis) Call(now time.Time, function string, keys, args []string) (any, 
 		return r.split(now, keys, args)
 	case "edgeguard1_forget":
 		return r.forget(now, keys, args)
-	case "edgeguard1_clock", "edgeguard1_replay_clock":
+	case "edgeguard1_replay_clock":
 		return r.clock(keys, args)
 	case "edgeguard1_publish":
 		return r.publish(keys, args)

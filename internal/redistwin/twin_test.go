@@ -186,22 +186,21 @@ func TestClock(t *testing.T) {
 	if err := call(start, start.Add(5001*time.Millisecond)); !errors.As(err, &e) || e != Error(fmt.Sprintf("EDGEGUARD clock %d", start.UnixMilli())) {
 		t.Error(err)
 	}
-	for _, function := range []string{"edgeguard1_clock", "edgeguard1_replay_clock"} {
-		for _, set := range []string{"claimed", ""} {
-			if _, err := r.Call(start, function, []string{"clock"}, []string{set}); err != nil {
-				t.Error(err)
-			}
-			if err := call(start, start.Add(time.Hour)); (err == nil) != (set == "claimed") {
-				t.Errorf("%s %q: %v", function, set, err)
-			}
+	const function = "edgeguard1_replay_clock"
+	for _, set := range []string{"claimed", ""} {
+		if _, err := r.Call(start, function, []string{"clock"}, []string{set}); err != nil {
+			t.Error(err)
 		}
-		if _, err := r.Call(start, function, []string{"clock"}, []string{"3600000"}); err == nil {
-			t.Error("no error")
+		if err := call(start, start.Add(time.Hour)); (err == nil) != (set == "claimed") {
+			t.Errorf("%q: %v", set, err)
 		}
+	}
+	if _, err := r.Call(start, function, []string{"clock"}, []string{"3600000"}); err == nil {
+		t.Error("no error")
 	}
 }
 
-var listKeys = []string{"blocks", "ends", "stream", "state"}
+var listKeys = []string{"blocks", "ends", "stream", "state", "macs"}
 
 func record(t *testing.T, version uint64, until time.Time, change func(*edgeguard.Block)) string {
 	t.Helper()
@@ -239,7 +238,7 @@ func TestPublish(t *testing.T) {
 		{"no record", "x", 0},
 		{"too long", record(t, 9, end, nil) + strings.Repeat("x", 1024), 0},
 	} {
-		out, err := r.Call(start, "edgeguard1_publish", listKeys, []string{fmt.Sprint(start.UnixMilli()), "203.0.113.45/32", c.record})
+		out, err := r.Call(start, "edgeguard1_publish", listKeys, []string{fmt.Sprint(start.UnixMilli()), "203.0.113.45/32", c.record, ""})
 		if err != nil || !reflect.DeepEqual(out, []any{c.want}) {
 			t.Errorf("%s: %v %v, want %d", c.name, out, err, c.want)
 		}
@@ -251,24 +250,25 @@ func TestPublish(t *testing.T) {
 
 func TestHeartbeat(t *testing.T) {
 	r := New()
-	keys := []string{"nodes", "state", "ends", "blocks"}
+	keys := []string{"nodes", "state", "ends", "blocks", "seen", "moved", "macs"}
 	ledger := aggregator.NewLedger()
 	var args []string
 	for i := range 250 {
 		p := fmt.Sprintf("10.0.0.%d/32", i)
 		s := record(t, 1, start.Add(time.Duration(i)*time.Second+1), nil)
-		args = append(args, p, s)
+		args = append(args, p, s, "")
 		ledger.Apply(p, s, aggregator.Judged{})
 	}
 	r.Call(start, "edgeguard1_publish", listKeys, slices.Concat([]string{fmt.Sprint(start.UnixMilli())}, args))
 	beat := func(now time.Time, partitions string) []any {
-		out, err := r.Call(now, "edgeguard1_beat", keys, []string{"edge-1/0", "{}", partitions})
+		out, err := r.Call(now, "edgeguard1_beat", keys, []string{"edge-1/0", "{}", partitions, "0", "0", ""})
 		if err != nil {
 			return []any{err.Error()}
 		}
 		return out.([]any)
 	}
-	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", fmt.Sprintf("%d.0", start.Unix()), "edge-1/0", "{}"}
+	want := []any{start.Unix(), int64(0), int64(250), ledger.Digest(start.Unix()), start.Unix(), "250", fmt.Sprintf("%d.0", start.Unix()),
+		int64(1), int64(0), int64(0), int64(0), int64(1), int64(0), int64(0), "edge-1/0", int64(1), "{}"}
 	if got := beat(start, "16"); !reflect.DeepEqual(got, want) {
 		t.Errorf("beat %v, want %v", got, want)
 	}
@@ -282,7 +282,7 @@ func TestHeartbeat(t *testing.T) {
 	if got := beat(late, "16"); got[3] != ledger.Digest(late.Unix()) || ledger.Len() != 19 {
 		t.Errorf("digest %v, want %v of %d", got[3], ledger.Digest(late.Unix()), ledger.Len())
 	}
-	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 9 || got[6] != want[6] {
+	if got := beat(late.Add(2*time.Hour), "16"); len(got) != 17 || got[6] != want[6] {
 		t.Errorf("beat %v", got)
 	}
 }

@@ -183,7 +183,7 @@ func movesClock(g *guarded, th *thief) {
 	for p := range partitions {
 		key := clockKey(p)
 		for _, command := range [][]any{
-			{"set", key, 10_000}, {"fcall", "edgeguard1_clock", 1, key, 10_000}, {"fcall", "edgeguard1_replay_clock", 1, key, 10_000},
+			{"set", key, 10_000}, {"fcall", "edgeguard1_replay_clock", 1, key, 10_000},
 		} {
 			_ = th.client.Do(background, command...).Err() // it may be refused
 		}

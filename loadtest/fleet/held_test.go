@@ -27,15 +27,14 @@ func newCrowd(t *testing.T) *fleet {
 func (f *fleet) forge(prefixes []netip.Prefix) {
 	f.t.Helper()
 	p := &poisoner{f: f}
-	keys := []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state")}
 	for len(prefixes) > 0 {
 		some := prefixes[:min(50, len(prefixes))]
 		prefixes = prefixes[len(some):]
 		args := []any{time.Now().UnixMilli()}
 		for _, one := range some {
-			args = append(args, one.String(), p.record(one, nil))
+			args = append(args, one.String(), p.record(one, nil), "")
 		}
-		if err := f.redis.FCall(background, f.lua+"_publish", keys, args...).Err(); err != nil {
+		if err := f.redis.FCall(background, f.lua+"_publish", publishKeys(), args...).Err(); err != nil {
 			f.t.Fatal(err)
 		}
 	}

@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 		goleak.Cleanup(func(code int) {
 			healings.print()
 			nodetest.Clean()
-			_ = os.RemoveAll(beforeFolder)
 			os.Exit(code)
 		}))
 }

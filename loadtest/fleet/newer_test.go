@@ -26,8 +26,8 @@ func TestLaterVersion(t *testing.T) {
 	for _, mode := range []keyMode{noKey, accept} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			u := &upgrade{guarded: newGuarded(t), forces: true, expect: []string{"fleet_version", "fleet_unsigned"}}
-			u.install("")
+			u := &upgrade{guarded: newGuarded(t), expect: []string{"fleet_version", "fleet_unsigned"}}
+			u.install()
 			for i := range 2 {
 				n := u.newNode(fmt.Sprintf("edge-%d", i+1), mode, "quiet: false, ")
 				u.nodes = append(u.nodes, n)
@@ -39,7 +39,7 @@ func TestLaterVersion(t *testing.T) {
 			u.laterRecords(later)
 			u.passesOver(later, "")
 			// One of them knows only what it reads at its start.
-			u.restart("", u.nodes[1])
+			u.restart(u.nodes[1])
 			u.laterBeat()
 			u.passesOver(later, "after a restart")
 			u.withdrawsLater(later)
@@ -147,8 +147,11 @@ func (u *upgrade) laterBeat() {
 	u.t.Helper()
 	h := aggregator.Heartbeat{Node: "edge-9", Boot: "0123456789abcdef", Version: "v9", Started: time.Now(), At: time.Now()}
 	text := strings.TrimSuffix(h.Encode(), "}") + `,"region":"eu","tiers":[{"of":1},null],"held_by":{"a":1}}`
-	keys := []string{blocksKey("nodes"), blocksKey("state"), blocksKey("ends"), blocksKey("blocks")}
-	if err := u.redis.FCall(background, library.Name+"_beat", keys, h.Field(), text, partitions).Err(); err != nil {
+	var keys []string
+	for _, what := range []string{"nodes", "state", "ends", "blocks", "seen", "moved", "macs"} {
+		keys = append(keys, blocksKey(what))
+	}
+	if err := u.redis.FCall(background, library.Name+"_beat", keys, h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
 		u.t.Fatal(err)
 	}
 }

@@ -200,9 +200,8 @@ func (p *poisoner) write(prefix, record string, may bool) {
 	}
 	client := p.f.redis
 	if p.written%2 == 0 {
-		keys := []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state")}
 		// It may refuse what it can see to be wrong.
-		_ = client.FCall(background, p.f.lua+"_publish", keys, time.Now().UnixMilli(), prefix, record).Err()
+		_ = client.FCall(background, p.f.lua+"_publish", publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err()
 		return
 	}
 	client.HSet(background, blocksKey("blocks"), prefix, record)

@@ -56,15 +56,14 @@ func (th *thief) writes(prefixes []netip.Prefix, change func(*aggregator.Record)
 	pipe := th.client.Pipeline()
 	for i, p := range prefixes {
 		if i%2 == 0 {
-			published = append(published, p.String(), th.record(p, change))
+			published = append(published, p.String(), th.record(p, change), "")
 		} else {
 			th.past(pipe, p.String(), th.record(p, change))
 		}
 	}
-	for some := range slices.Chunk(published, 100) {
-		keys := []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state")}
+	for some := range slices.Chunk(published, 150) {
 		args := append([]any{time.Now().UnixMilli()}, some...)
-		if err := th.client.FCall(background, library.Name+"_publish", keys, args...).Err(); err != nil {
+		if err := th.client.FCall(background, library.Name+"_publish", publishKeys(), args...).Err(); err != nil {
 			th.t.Fatal(err)
 		}
 	}

@@ -110,10 +110,7 @@ func judge(look *roster.Look, own string, from *roster.Look) (held holders.Fleet
 // none, says nothing: while a node reads the list anew, it names none.
 func said(h *aggregator.Heartbeat, from *roster.Look) holders.NodeHeld {
 	n := holders.NodeHeld{Name: h.Node, State: holders.NodeSilent}
-	switch {
-	case h.Run == "":
-		n.State = holders.NodeEarlier
-	case h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now):
+	if h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now) {
 		n.State, n.Held, n.Waits = holders.NodeHolds, *h.Held, h.Waits
 	}
 	return n
@@ -125,10 +122,8 @@ func said(h *aggregator.Heartbeat, from *roster.Look) holders.NodeHeld {
 func rank(n *holders.NodeHeld) int {
 	switch {
 	case n.State == holders.NodeHolds && n.Held > 0:
-		return 3
-	case n.State == holders.NodeHolds:
 		return 2
-	case n.State == holders.NodeEarlier:
+	case n.State == holders.NodeHolds:
 		return 1
 	}
 	return 0

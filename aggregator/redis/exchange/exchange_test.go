@@ -192,7 +192,7 @@ func TestOnlyWhileSomebodyLooks(t *testing.T) {
 	quiet("after the last look")
 }
 
-// A node of the version before writes none, and of one that ended they are too old
+// A node without figures writes none, and of one that ended they are too old
 // soon.
 func TestSilentNodes(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestSilentNodes(t *testing.T) {
 	if err := c.turn(0); err != nil {
 		t.Fatal(err)
 	}
-	c.shows("one of the version before", "a:1:true b:2:false")
+	c.shows("one without figures", "a:1:true b:2:false")
 	c.nodes = c.nodes[:1]
 	for range 8 {
 		_ = c.turn(2 * time.Second)

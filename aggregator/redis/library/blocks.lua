@@ -59,8 +59,8 @@ local function mistyped(keys, types)
   end
 end
 
--- removeEnded forgets records that ended by a second, and their MACs if the call
--- has that key; it reports whether none is left.
+-- removeEnded forgets records that ended by a second, and their MACs; it reports
+-- whether none is left.
 local function removeEnded(blocks, ends, state, second, macs)
   local over = call('ZRANGEBYSCORE', ends, '-inf', second, 'LIMIT', 0, REMOVED + 1)
   if #over == 0 then return true end
@@ -70,7 +70,7 @@ local function removeEnded(blocks, ends, state, second, macs)
     if record then toggle(digest, over[i], record) end
     call('HDEL', blocks, over[i])
     call('ZREM', ends, over[i])
-    if macs then call('HDEL', macs, over[i]) end
+    call('HDEL', macs, over[i])
   end
   setDigest(state, digest)
   return #over <= REMOVED
@@ -261,7 +261,7 @@ end
 local function remove(keys, prefix, second)
   call('HDEL', keys[1], prefix)
   call('ZREM', keys[2], prefix)
-  if keys[5] then call('HDEL', keys[5], prefix) end
+  call('HDEL', keys[5], prefix)
   return add(keys, prefix, goneRecord(second), 'd', '1')
 end
 
@@ -282,7 +282,7 @@ local function announce(keys, prefix, record, mac)
     call('HSET', keys[5], prefix, mac)
     return add(keys, prefix, record, 'm', mac)
   end
-  if keys[5] then call('HDEL', keys[5], prefix) end
+  call('HDEL', keys[5], prefix)
   return add(keys, prefix, record)
 end
 
@@ -299,8 +299,8 @@ end
 local LIST = { 'hash', 'zset', 'stream', 'hash', 'hash' } -- blocks, ends, stream, state, macs
 
 -- dropStrayMACs drops some of the MACs that have no record, where these must be:
--- nodes of the version before remove records alone. A caller cannot choose where
--- it begins.
+-- who else writes to Redis can leave any number of them. A caller cannot choose
+-- where it begins.
 local function dropStrayMACs(blocks, macs, cursor)
   if call('HLEN', macs) <= call('HLEN', blocks) then return end
   for _ = 1, 2 do
@@ -323,27 +323,26 @@ local function macsOf(args, first, step)
 end
 
 -- publish: KEYS blocks, ends, stream, state, macs; ARGV now in unix milliseconds,
--- then prefix, record and its MAC or '' by turns. Nodes of the version before
--- send neither the key macs nor MACs. Answers 1 for each that was accepted, 0 for
--- each that was not: there is a greater one, or it is not a record; 2 for each that
--- found no room; and 3 for each that was there already and has another MAC now. From
+-- then prefix, record and its MAC or '' by turns. Answers 1 for each that was
+-- accepted, 0 for each that was not: there is a greater one, or it is not a record;
+-- 2 for each that found no room; and 3 for each that was there already and has
+-- another MAC now. From
 -- FULL records on a new one needs another's room; an operator's word is taken
 -- without, up to twice as many. What a node's clock calls ended is removed only
 -- if the server's agrees.
 local function publish(keys, args)
   if not call then bind() end
-  local macs, step = keys[5], #keys - 2
-  if #keys < 4 or #keys > 5 or (#args - 1) % step ~= 0 or not whole(args[1], 2 ^ 53) or macs and not macsOf(args, 4, 3) then
+  if #keys ~= 5 or (#args - 1) % 3 ~= 0 or not whole(args[1], 2 ^ 53) or not macsOf(args, 4, 3) then
     return fail('arguments: publish takes blocks, ends, stream, state and macs, the time, and prefixes with records and MACs of ', MAC, ' bytes')
   end
   local wrong = mistyped(keys, LIST)
   if wrong then return wrong end
-  local now, blocks, ends, state, time = tonumber(args[1]), keys[1], keys[2], keys[4], call('TIME')
+  local now, blocks, ends, state, macs, time = tonumber(args[1]), keys[1], keys[2], keys[4], keys[5], call('TIME')
   local second = min(floor(now / 1000), tonumber(time[1]))
   removeEnded(blocks, ends, state, second, macs)
   local out, digest, tip, held, sample = {}, digestOf(state), nil, call('HLEN', blocks), nil
-  for i = 2, #args, step do
-    local prefix, record, mac, answer = args[i], args[i + 1], macs and args[i + 2] or '', 0
+  for i = 2, #args, 3 do
+    local prefix, record, mac, answer = args[i], args[i + 1], args[i + 2], 0
     local old = isRecord(record) and call('HGET', blocks, prefix)
     if isRecord(record) and (not old or not isRecord(old) or supersedes(record, old, now)) then
       answer = 1 -- what is none gives way
@@ -371,7 +370,7 @@ local function publish(keys, args)
     setDigest(state, digest)
     call('HSET', state, 'tip', tip)
   end
-  if macs then dropStrayMACs(blocks, macs, time[2]) end
+  dropStrayMACs(blocks, macs, time[2])
   return out
 end
 
@@ -454,22 +453,8 @@ local function overfull(keys)
   end
 end
 
--- allBeats appends field and text of all heartbeats, and forgets those that are
--- too old or no heartbeats: the form of the version before.
-local function allBeats(keys, out, second)
-  local beats = call('HGETALL', keys[1])
-  for i = 1, #beats, 2 do
-    local came, text = parsed(beats[i + 1])
-    if not came or math.abs(second - came) > BEAT then
-      call('HDEL', keys[1], beats[i])
-    else
-      out[#out + 1], out[#out + 2] = beats[i], text
-    end
-  end
-end
-
--- wholeList is allBeats with whether the node is alive. Nodes of the version before
--- are not in seen, and name no run: of them it goes by the last heartbeat.
+-- wholeList appends field, whether the node is alive, and text of all heartbeats,
+-- and forgets those that are too old or no heartbeats.
 local function wholeList(keys, out, second)
   local beats, seen = call('HGETALL', keys[1]), {}
   for _, field in ipairs(call('ZRANGEBYSCORE', keys[5], '-inf', '+inf')) do seen[field] = true end
@@ -479,8 +464,7 @@ local function wholeList(keys, out, second)
       call('HDEL', keys[1], field)
       if came and came < second then call('ZREM', keys[6], field) end -- all have read that it went
     else
-      local alive = seen[field] or near(came, second) and not find(text, '"run":"', 1, true)
-      out[#out + 1], out[#out + 2], out[#out + 3] = field, alive and 1 or 0, text
+      out[#out + 1], out[#out + 2], out[#out + 3] = field, seen[field] and 1 or 0, text
     end
   end
 end
@@ -496,7 +480,7 @@ local function news(keys, out, since, known)
   for i = 1, #fields do
     local came, text = parsed(beats[i])
     -- A score raised by 0 where there is one: the way to ask for it by a command
-    -- that a node's user has had since the version before.
+    -- that the rest of the library calls, too.
     local alive = came and call('ZADD', keys[5], 'XX', 'INCR', 0, fields[i])
     out[#out + 1], out[#out + 2], out[#out + 3] = fields[i], alive and 1 or 0, alive and text or ''
   end
@@ -558,9 +542,7 @@ end
 local BEATS = { 'hash', 'hash', 'zset', 'hash', 'zset', 'zset', 'hash' } -- nodes, state, ends, blocks, seen, moved, macs
 
 local function isBeat(keys, args)
-  if #keys ~= 4 or #args ~= 3 then
-    if #keys ~= 7 or #args ~= 6 or args[4] ~= '-1' and not whole(args[4], 2 ^ 53) or not find(args[6], '^[0-9a-f]*$') then return false end
-  end
+  if #keys ~= 7 or #args ~= 6 or args[4] ~= '-1' and not whole(args[4], 2 ^ 53) or not find(args[6], '^[0-9a-f]*$') then return false end
   return #args[2] <= 1024 and whole(args[3], 2 ^ 31)
 end
 
@@ -571,9 +553,7 @@ end
 -- begins with second and microsecond of TIME, version, digest ('' while ended
 -- records wait to be removed), the second by which all that had ended are
 -- removed, tip, birth. The birth is the time of the first beat since the namespace
--- was empty: where it changes, all that was there is lost. Nodes of the version
--- before send four keys and three arguments; their answer ends with field, text,
--- field, text….
+-- was empty: where it changes, all that was there is lost.
 local function beat(keys, args)
   if not call then bind() end
   if not isBeat(keys, args) then
@@ -600,10 +580,7 @@ local function beat(keys, args)
     digest = format('%08x%08x', words[1], words[2])
   end
   local out = { second, tonumber(time[2]), number(known[1], 2 ^ 53), digest, second, known[2] or '', known[4] }
-  if #keys == 7 then return members(keys, args, out, second) end
-  if args[1] ~= '' then call('HSET', keys[1], args[1], second .. ' ' .. args[2]) end
-  allBeats(keys, out, second)
-  return out
+  return members(keys, args, out, second)
 end
 
 -- repair: KEYS state; ARGV version, digest, another digest. Sets a digest right

@@ -422,18 +422,6 @@ local function forget(keys, args)
   return emptied
 end
 
--- clock: KEYS clock; ARGV "claimed", or nothing to remove it. Nodes of the version
--- before call it for a replay; others call that of replay.lua.
-local function clock(keys, args)
-  if not call then bind() end
-  if #keys ~= 1 or #args ~= 1 or not (args[1] == '' or args[1] == 'claimed') then
-    return fail('arguments: clock takes a key, and claimed or nothing')
-  end
-  if args[1] == '' then call('DEL', keys[1]) else call('SET', keys[1], 'claimed') end
-  return redis.status_reply('OK')
-end
-
 redis.register_function('edgeguard1_push', push)
 redis.register_function({ function_name = 'edgeguard1_split', callback = split, flags = { 'no-writes' } })
 redis.register_function('edgeguard1_forget', forget)
-redis.register_function('edgeguard1_clock', clock)

@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +56,7 @@ func listHeld(ctx context.Context, e *Env, node *client.Client, asJSON bool) err
 			return err
 		}
 		if !asJSON {
-			t.Row(output.Prefix(b.Prefix), kindText(b.Kind), whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Left(time.Until(b.Until)), b.Reason)
+			t.Row(output.Prefix(b.Prefix), b.Kind, whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Left(time.Until(b.Until)), b.Reason)
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -71,10 +70,6 @@ func listHeld(ctx context.Context, e *Env, node *client.Client, asJSON bool) err
 	}
 	return nil
 }
-
-// kindText returns what a held record is; a node of an earlier version holds blocks
-// only, and does not say so.
-func kindText(kind string) string { return cmp.Or(kind, "block") }
 
 // whyText returns why a record is held, in words.
 func whyText(why string) string {

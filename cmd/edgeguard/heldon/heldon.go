@@ -4,16 +4,12 @@ package heldon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"edgeguard/admin"
-	"edgeguard/admin/call"
 	"edgeguard/admin/holders"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -38,31 +34,22 @@ func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...s
 	if err != nil || s.Fleet == nil || s.Monitor {
 		return // nobody else learns of the change
 	}
-	why := "this fleet has no key"
-	switch {
-	case s.Fleet.KeyMode == "":
-	case !slices.Contains(s.Kinds, "fleet_library"):
+	if s.Fleet.KeyMode != "" {
 		fmt.Fprintln(out, "signed with the fleet's key: it waits for confirmation on no node that has the key")
 		return
-	default:
-		why = "the functions in Redis are of an earlier version"
 	}
-	const unknown = "another node may hold it: see edgeguard blocks held on each node, and confirm there"
+	const unsigned, unknown = "unsigned, because this fleet has no key", "another node may hold it: see edgeguard blocks held on each node, and confirm there"
 	if !wait {
-		fmt.Fprintf(out, "unsigned, because %s: %s\n", why, unknown)
+		fmt.Fprintf(out, "%s: %s\n", unsigned, unknown)
 		return
 	}
-	fmt.Fprintf(out, "unsigned, because %s: asking the other nodes whether they hold it, for up to 6 s\n", why)
+	fmt.Fprintf(out, "%s: asking the other nodes whether they hold it, for up to 6 s\n", unsigned)
 	held, err := node.FleetHeld(ctx)
-	var problem *call.Problem
-	switch {
-	case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-		fmt.Fprintf(out, "this node is of an earlier version and cannot ask: %s\n", unknown)
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(out, "%s: %s\n", safetext.Strip(err.Error()), unknown)
-	default:
-		report(out, &held, prefixes)
+		return
 	}
+	report(out, &held, prefixes)
 }
 
 // report prints what the nodes say.
@@ -99,11 +86,8 @@ func line(out io.Writer, held holders.FleetHeld, what, run string) {
 
 // because returns why it is not known what a node holds.
 func because(state string) string {
-	switch state {
-	case holders.NodeMore:
+	if state == holders.NodeMore {
 		return "holds more records than it names"
-	case holders.NodeEarlier:
-		return "of an earlier version"
 	}
 	return "has not answered"
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/call"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/internal/safetext"
@@ -48,7 +46,7 @@ const (
 
 func TestSay(t *testing.T) {
 	keyless := admin.Stats{Fleet: &fleetstate.Fleet{}}
-	silent, older := holders.NodeHeld{Name: "edge-4", State: holders.NodeSilent}, holders.NodeHeld{Name: "edge-5", State: holders.NodeEarlier}
+	silent := holders.NodeHeld{Name: "edge-4", State: holders.NodeSilent}
 	three := holders.FleetHeld{Alive: 3}
 	for _, c := range []struct {
 		name     string
@@ -61,16 +59,14 @@ func TestSay(t *testing.T) {
 		{"monitor", fake{stats: admin.Stats{Monitor: true, Fleet: &fleetstate.Fleet{}}}, false, []string{"203.0.0.0/16"}, ""},
 		{"signed", fake{stats: admin.Stats{Fleet: &fleetstate.Fleet{KeyMode: "accept"}}}, false, []string{"203.0.0.0/16"},
 			"signed with the fleet's key: it waits for confirmation on no node that has the key\n"},
-		{"a key of no use", fake{stats: admin.Stats{Fleet: &fleetstate.Fleet{KeyMode: "accept"}, Kinds: []string{"fleet_library"}}, held: three}, false, []string{"203.0.0.0/16"},
-			"unsigned, because the functions in Redis are of an earlier version: asking the other nodes whether they hold it, for up to 6 s\n203.0.0.0/16 waits on none of the 3 nodes alive\n"},
 		{"no node", fake{stats: keyless, held: three}, false, []string{"203.0.0.0/16"}, asking + "203.0.0.0/16 waits on none of the 3 nodes alive\n"},
 		{"two nodes", fake{stats: keyless, held: holders.FleetHeld{Alive: 4, Nodes: []holders.NodeHeld{
 			holds("edge-2", 1, "203.0.0.0/16"), holds("edge-3", 2, "10.0.0.0/12", "203.0.0.0/16"), holds("edge-6", 1, "10.0.0.0/12"),
 		}}}, false, []string{"203.0.0.0/16"}, asking + "203.0.0.0/16 waits for confirmation on edge-2, edge-3: edgeguard blocks confirm 203.0.0.0/16 there\n"},
-		{"those that do not say", fake{stats: keyless, held: holders.FleetHeld{Alive: 5, Nodes: []holders.NodeHeld{
-			holds("edge-2", 1, "203.0.0.0/16"), holds("edge-3", 9, "10.0.0.0/12"), silent, older,
+		{"those that do not say", fake{stats: keyless, held: holders.FleetHeld{Alive: 4, Nodes: []holders.NodeHeld{
+			holds("edge-2", 1, "203.0.0.0/16"), holds("edge-3", 9, "10.0.0.0/12"), silent,
 		}}}, false, []string{"203.0.0.0/16"}, asking + "203.0.0.0/16 waits for confirmation on edge-2: edgeguard blocks confirm 203.0.0.0/16 there\n" +
-			"203.0.0.0/16 may wait on edge-3 (holds more records than it names), edge-4 (has not answered), edge-5 (of an earlier version): see edgeguard blocks held there\n"},
+			"203.0.0.0/16 may wait on edge-3 (holds more records than it names), edge-4 (has not answered): see edgeguard blocks held there\n"},
 		{"several", fake{stats: keyless, held: holders.FleetHeld{Alive: 2, Nodes: []holders.NodeHeld{holds("edge-2", 1, "203.0.113.9/32")}}}, false,
 			[]string{"203.0.113.9", "::ffff:203.0.113.9", "2001:db8::/32"}, asking +
 				"203.0.113.9 waits for confirmation on edge-2: edgeguard blocks confirm 203.0.113.9 there\n" +
@@ -81,8 +77,6 @@ func TestSay(t *testing.T) {
 		{"all, and none", fake{stats: keyless, held: holders.FleetHeld{Alive: 1}}, false, nil, asking + "a record waits on none of the 1 node alive\n"},
 		{"no wait", fake{stats: keyless}, true, []string{"203.0.0.0/16"}, unsigned + unknown},
 		{"cut off", fake{stats: keyless, err: errors.New("cut off")}, false, []string{"203.0.0.0/16"}, asking + "cut off: " + unknown},
-		{"an older node", fake{stats: keyless, err: &call.Problem{Status: http.StatusNotFound}}, false, []string{"203.0.0.0/16"}, asking +
-			"this node is of an earlier version and cannot ask: " + unknown},
 	} {
 		var out bytes.Buffer
 		Say(t.Context(), &out, &c.node, !c.noWait, c.prefixes...)
