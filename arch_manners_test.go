@@ -1,39 +1,38 @@
 package edgeguard_test
 
 import (
+	"fmt"
 	"go/ast"
-	"go/token"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 )
 
-// modules says which packages may import a module that is not ours. A new module
-// needs a row in docs/adr/0001-direct-dependencies.md first.
-var modules = map[string][]string{
-	"github.com/cespare/xxhash/v2":        {"aggregator", "enforce", "sensor/accesslog", "sensor/packet", "shard", "snapshot"},
-	"github.com/expr-lang/expr":           {"rules"},
-	"github.com/fsnotify/fsnotify":        {"sensor/accesslog"},
-	"github.com/gaissmai/bart":            {"blocklist", "enforce"},
-	"github.com/goccy/go-yaml":            {"config/document", "config/read"},
-	"github.com/google/gopacket":          {"sensor/packet"},
-	"github.com/google/nftables":          {"enforce/nftables"},
-	"github.com/mdlayher/netlink":         {"enforce/nftables"},
-	"github.com/prometheus/client_golang": {"admin/metrics"},
-	"github.com/redis/go-redis/v9":        {"aggregator/redis", "aggregator/redis/bounds", "aggregator/redis/endpoint", "aggregator/redis/eviction", "aggregator/redis/exchange", "aggregator/redis/fault", "aggregator/redis/lease", "aggregator/redis/library", "aggregator/redis/tuned", "cmd/edgeguard", "cmd/edgeguard/fleet", "internal/redistest", "replay"},
-	"github.com/spf13/cobra":              {"cmd/edgeguard", "cmd/edgeguard/blocks", "cmd/edgeguard/bouncers", "cmd/edgeguard/check", "cmd/edgeguard/complete", "cmd/edgeguard/console", "cmd/edgeguard/doctor", "cmd/edgeguard/enforce", "cmd/edgeguard/overlay", "cmd/edgeguard/fleet", "cmd/edgeguard/importing", "cmd/edgeguard/imports", "cmd/edgeguard/lists", "cmd/edgeguard/notify", "cmd/edgeguard/observe", "cmd/edgeguard/presets", "cmd/edgeguard/setup", "cmd/edgeguard/snippets/command"},
-	"github.com/spf13/pflag":              {"cmd/edgeguard"},
-	"github.com/valyala/fasthttp":         {"sensor/httpauth"},
-	"golang.org/x/sys":                    {"cmd/edgeguard/doctor", "cmd/edgeguard", "enforce/nftables", "haproxy/access", "internal/lobby", "internal/unixsocket", "node"},
-	"golang.org/x/term":                   {"cmd/edgeguard"},
-	"google.golang.org/protobuf":          {"envoy/field"},
+// modules says where a module that is not ours may be imported: there and below.
+// A new module needs a row in docs/adr/0001-direct-dependencies.md first.
+var modules = map[string]string{
+	"github.com/cespare/xxhash/v2":        "aggregator enforce sensor shard snapshot",
+	"github.com/expr-lang/expr":           "rules",
+	"github.com/fsnotify/fsnotify":        "sensor/accesslog",
+	"github.com/gaissmai/bart":            "blocklist enforce",
+	"github.com/goccy/go-yaml":            "config",
+	"github.com/google/gopacket":          "sensor/packet",
+	"github.com/google/nftables":          "enforce/nftables",
+	"github.com/mdlayher/netlink":         "enforce/nftables",
+	"github.com/prometheus/client_golang": "admin/metrics",
+	"github.com/redis/go-redis/v9":        "aggregator/redis cmd internal/redistest replay",
+	"github.com/spf13/cobra":              "cmd",
+	"github.com/spf13/pflag":              "cmd",
+	"github.com/valyala/fasthttp":         "sensor/httpauth",
+	"golang.org/x/sys":                    "cmd enforce/nftables haproxy internal node",
+	"golang.org/x/term":                   "cmd",
+	"google.golang.org/protobuf":          "envoy sensor/envoy",
 }
 
-// programs are the packages that own their process: they print, and they end it.
-var programs = []string{"cmd/", "loadtest", "internal/house", "internal/monitoring", "internal/thirdparty"}
+// programs own their process: they print, and they end it.
+const programs = "cmd loadtest test internal/house internal/monitoring internal/thirdparty"
 
-// panics says which packages may panic, always for a mistake in our own code.
+// panics says where code may panic, always for a mistake in our own.
 var panics = map[string]string{
 	"config":              "the defaults do not pass their own check",
 	"enforce/enforcetest": "a prefix longer than its address, in tests",
@@ -41,49 +40,50 @@ var panics = map[string]string{
 	"shard":               "a table with neither IPv4 nor IPv6 keys",
 }
 
-// TestModules keeps each third-party module where an ADR puts it.
-func TestModules(t *testing.T) {
-	eachFile(t, func(t *testing.T, file string, fset *token.FileSet, f *ast.File) {
-		for _, spec := range f.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value)
-			if root, _, _ := strings.Cut(imported, "/"); !strings.Contains(root, ".") {
-				continue // ours, or the standard library's
-			}
-			if module := moduleOf(imported); !slices.Contains(modules[module], packageOf(file)) {
-				t.Errorf("%s: imports %s, which docs/adr/0001-direct-dependencies.md does not place here", fset.Position(spec.Pos()), imported)
-			}
+// The most lines of a function and of a file.
+const longestFunction, longestFile = 60, 400
+
+// isIn reports whether a package is one of these folders, or below one.
+func isIn(pkg, folders string) bool {
+	return slices.ContainsFunc(strings.Fields(folders), func(f string) bool { return strings.HasPrefix(pkg+"/", f+"/") })
+}
+
+// thirdParty keeps each module where an ADR puts it.
+func thirdParty(s source, report report) {
+	for _, spec := range s.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if root, _, _ := strings.Cut(imported, "/"); !strings.Contains(root, ".") {
+			continue // ours, or the standard library's
 		}
-	})
+		if !isIn(s.pkg, modules[moduleOf(imported)]) {
+			report(spec, "imports "+imported+", which docs/adr/0001-direct-dependencies.md does not place here")
+		}
+	}
 }
 
 // moduleOf returns the row of an import, or "" without one.
 func moduleOf(imported string) string {
 	for module := range modules {
-		if imported == module || strings.HasPrefix(imported, module+"/") {
+		if isIn(imported, module) {
 			return module
 		}
 	}
 	return ""
 }
 
-// TestManners keeps printing, the global loggers, exits and panics in the
-// programs: everything else returns errors and is given its logger.
-func TestManners(t *testing.T) {
-	eachFile(t, func(t *testing.T, file string, fset *token.FileSet, f *ast.File) {
-		pkg := packageOf(file)
-		if slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(pkg+"/", p) }) {
-			return
+// manners keeps printing, the global loggers, exits and panics in the programs:
+// everything else returns errors and is given its logger.
+func manners(s source, report report) {
+	if isIn(s.pkg, programs) {
+		return
+	}
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if problem := badCall(s.pkg, call); problem != "" {
+				report(call, problem)
+			}
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if problem := badCall(pkg, call); problem != "" {
-				t.Errorf("%s: %s", fset.Position(n.Pos()), problem)
-			}
-			return true
-		})
+		return true
 	})
 }
 
@@ -122,23 +122,17 @@ func badCall(pkg string, call *ast.CallExpr) string {
 // to, or change, the process's one logger.
 var globalLog = []string{"Print", "Fatal", "Panic", "Output", "Debug", "Info", "Warn", "Error", "Default", "SetDefault", "SetOutput"}
 
-// TestMutexes holds that each mutex of the product says on its line what it
-// guards, or what it keeps apart.
-func TestMutexes(t *testing.T) {
-	eachFile(t, func(t *testing.T, file string, fset *token.FileSet, f *ast.File) {
-		if strings.HasPrefix(file, "loadtest/") {
-			return
+// mutexes holds that each mutex of the product says on its line what it guards,
+// or what it keeps apart.
+func mutexes(s source, report report) {
+	if isIn(s.pkg, "loadtest test") {
+		return
+	}
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && isMutex(field.Type) && field.Comment == nil {
+			report(field, "a mutex without a comment on its line: say what it guards")
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			field, ok := n.(*ast.Field)
-			if !ok || !isMutex(field.Type) {
-				return true
-			}
-			if field.Comment == nil {
-				t.Errorf("%s: a mutex without a comment on its line: say what it guards", fset.Position(field.Pos()))
-			}
-			return true
-		})
+		return true
 	})
 }
 
@@ -149,4 +143,17 @@ func isMutex(t ast.Expr) bool {
 	}
 	from, _ := named.X.(*ast.Ident)
 	return from != nil && from.Name == "sync" && (named.Sel.Name == "Mutex" || named.Sel.Name == "RWMutex")
+}
+
+// short keeps functions and files to what a reader takes in at once.
+func short(s source, report report) {
+	lines := func(n ast.Node) int { return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1 }
+	if n := s.fset.File(s.Pos()).LineCount(); n > longestFile {
+		report(s.Name, fmt.Sprintf("the file has %d lines, more than %d: split it", n, longestFile))
+	}
+	for _, d := range s.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && lines(f) > longestFunction {
+			report(f, fmt.Sprintf("%s has %d lines, more than %d: split it", f.Name.Name, lines(f), longestFunction))
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,39 +17,44 @@ import (
 // other.
 const module = "edgeguard"
 
-// house is what was measured.
+// house is what was measured of the product: not the programs that measure it,
+// and not what only tests use.
 type house struct {
-	packages  map[string]*pkg // product packages by folder
-	files     []int           // lines of each product file
-	functions []int           // lines of each product function
-	product   int             // lines of product code
-	tests     int             // lines of tests
-	// methods and fields are those of the node's type, which holds all together.
-	methods, fields int
+	packages  map[string]*pkg // by folder, "." is the root
+	types     map[string]*typ // by folder and name
+	functions []sized
+	files     []sized
+	tests     int // lines of all tests
 }
 
-// pkg is one product package.
+// pkg is one package.
 type pkg struct {
-	lines, files, tests int
-	imports             map[string]bool // folders of ours
+	lines, files, tests, exports int
+	imports                      map[string]bool // folders of the product
 }
 
-// nodeFolder and nodeType say where the type is that wires a node.
-const (
-	nodeFolder = "node"
-	nodeType   = "Node"
-)
+// typ is one type.
+type typ struct{ methods, fields int }
 
-// isProduct reports whether a folder holds what users run: not the programs
-// that measure it, and not what only tests and the house use.
+// sized is something with a number of lines.
+type sized struct {
+	name  string
+	lines int
+}
+
 func isProduct(folder string) bool {
+	room := roomOf(folder)
+	return room != "loadtest" && room != "test" && !strings.HasSuffix(folder, "test")
+}
+
+func roomOf(folder string) string {
 	room, _, _ := strings.Cut(folder, "/")
-	return room != "loadtest" && room != "internal"
+	return room
 }
 
 // read measures the checkout at root.
 func read(root string) (*house, error) {
-	h := &house{packages: make(map[string]*pkg)}
+	h := &house{packages: make(map[string]*pkg), types: make(map[string]*typ)}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -77,34 +81,29 @@ func (h *house) add(name, file string) error {
 		return err
 	}
 	folder, lines := path.Dir(name), bytes.Count(text, []byte("\n"))
-	if strings.HasSuffix(name, "_test.go") {
+	isTest := strings.HasSuffix(name, "_test.go")
+	if isTest {
 		h.tests += lines
-		if isProduct(folder) {
-			h.pkg(folder).tests += lines
-		}
-		return nil
 	}
 	if !isProduct(folder) {
 		return nil
 	}
-	h.product += lines
-	h.files = append(h.files, lines)
-	p := h.pkg(folder)
-	p.lines += lines
-	p.files++
-	return h.parse(p, name, text)
-}
-
-func (h *house) pkg(folder string) *pkg {
 	p := h.packages[folder]
 	if p == nil {
 		p = &pkg{imports: make(map[string]bool)}
 		h.packages[folder] = p
 	}
-	return p
+	if isTest {
+		p.tests += lines
+		return nil
+	}
+	p.lines += lines
+	p.files++
+	h.files = append(h.files, sized{name, lines})
+	return h.parse(p, name, text)
 }
 
-// parse notes a file's imports and functions.
+// parse notes a file's imports, types and functions.
 func (h *house) parse(p *pkg, name string, text []byte) error {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
@@ -115,95 +114,99 @@ func (h *house) parse(p *pkg, name string, text []byte) error {
 		imported, _ := strconv.Unquote(spec.Path.Value)
 		if imported == module {
 			p.imports["."] = true
-		} else if folder, ours := strings.CutPrefix(imported, module+"/"); ours {
+		} else if folder, ours := strings.CutPrefix(imported, module+"/"); ours && isProduct(folder) {
 			p.imports[folder] = true
 		}
 	}
+	folder := path.Dir(name)
 	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok {
-			h.functions = append(h.functions, fset.Position(fn.End()).Line-fset.Position(fn.Pos()).Line+1)
-		}
-		if path.Dir(name) == nodeFolder {
-			h.node(d)
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			long := fset.Position(d.End()).Line - fset.Position(d.Pos()).Line + 1
+			h.functions = append(h.functions, sized{path.Join(folder, d.Name.Name), long})
+			if d.Recv != nil {
+				h.typ(folder, receiver(d.Recv.List[0].Type)).methods++
+			} else if d.Name.IsExported() {
+				p.exports++
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				p.exports += h.spec(folder, spec)
+			}
 		}
 	}
 	return nil
 }
 
-// node counts the methods and fields of the node's type.
-func (h *house) node(d ast.Decl) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv != nil && receiver(d.Recv.List[0].Type) == nodeType {
-			h.methods++
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			t, ok := spec.(*ast.TypeSpec)
-			if !ok || t.Name.Name != nodeType {
-				continue
-			}
-			if s, ok := t.Type.(*ast.StructType); ok {
-				h.fields += s.Fields.NumFields()
-			}
+// spec notes a declared type, and returns how many names are exported.
+func (h *house) spec(folder string, spec ast.Spec) (exports int) {
+	var names []*ast.Ident
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		names = spec.Names
+	case *ast.TypeSpec:
+		names = []*ast.Ident{spec.Name}
+		if s, ok := spec.Type.(*ast.StructType); ok {
+			h.typ(folder, spec.Name.Name).fields = s.Fields.NumFields()
 		}
 	}
+	for _, name := range names {
+		if name.IsExported() {
+			exports++
+		}
+	}
+	return exports
 }
 
+func (h *house) typ(folder, name string) *typ {
+	name = path.Join(folder, name)
+	t := h.types[name]
+	if t == nil {
+		t = &typ{}
+		h.types[name] = t
+	}
+	return t
+}
+
+// receiver returns the name of a method's type.
 func receiver(t ast.Expr) string {
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
 	}
-	name, _ := t.(*ast.Ident)
-	if name == nil {
-		return ""
-	}
-	return name.Name
+	return ""
 }
 
-// rooms returns the lines of each top folder with product code, and which of the
-// others it imports: an arrow each.
-func (h *house) rooms() (lines map[string]int, to map[string]map[string]bool) {
-	room := func(folder string) string {
-		top, _, _ := strings.Cut(folder, "/")
-		return top
+// importers returns how many packages import a folder.
+func (h *house) importers(folder string) (n int) {
+	for _, p := range h.packages {
+		if p.imports[folder] {
+			n++
+		}
 	}
-	lines, to = make(map[string]int), make(map[string]map[string]bool)
-	for folder, p := range h.packages {
-		from := room(folder)
-		lines[from] += p.lines
+	return n
+}
+
+// chain returns the longest way of imports from a folder down. Known holds those
+// that were found before.
+func (h *house) chain(folder string, known map[string][]string) []string {
+	if way, found := known[folder]; found {
+		return way
+	}
+	var longest []string
+	if p := h.packages[folder]; p != nil {
 		for imported := range p.imports {
-			if other := room(imported); other != from && isProduct(imported) {
-				if to[from] == nil {
-					to[from] = make(map[string]bool)
-				}
-				to[from][other] = true
+			if way := h.chain(imported, known); len(way) > len(longest) {
+				longest = way
 			}
 		}
 	}
-	return lines, to
-}
-
-// count returns how many rooms and arrows there are, and how many pairs of rooms
-// import each other.
-func (h *house) count() (rooms, arrows, circles int) {
-	lines, to := h.rooms()
-	for from, others := range to {
-		arrows += len(others)
-		for other := range others {
-			if from < other && to[other][from] {
-				circles++
-			}
-		}
-	}
-	return len(lines), arrows, circles
-}
-
-// quantile returns the p-th part of the values in order: 0.5 for the median.
-func quantile(values []int, p float64) int {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[int(p*float64(len(sorted)-1))]
+	known[folder] = append([]string{folder}, longest...)
+	return known[folder]
 }
