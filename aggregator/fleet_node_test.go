@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -31,7 +30,7 @@ type simNode struct {
 	heard  []simHeard    // how many nodes there are
 	// shareBy is the number of nodes by which it computes its share.
 	shareBy int
-	doubts  *evidence.Doubts
+	doubts  *aggregator.Doubts
 }
 
 // simSaved is a window in a snapshot.
@@ -61,7 +60,7 @@ func (s *sim) config(n *simNode) aggregator.Config {
 
 // join starts a node of a new name.
 func (s *sim) join() {
-	n := &simNode{phase: s.rnd.IntN(2), skew: time.Duration(s.rnd.Int64N(int64(2*simSkew))) - simSkew, offset: s.ahead, tables: s.newTables(), doubts: new(evidence.Doubts)}
+	n := &simNode{phase: s.rnd.IntN(2), skew: time.Duration(s.rnd.Int64N(int64(2*simSkew))) - simSkew, offset: s.ahead, tables: s.newTables(), doubts: new(aggregator.Doubts)}
 	s.newBoot(n)
 	n.name = fmt.Sprintf("node-%d", s.boots)
 	s.nodes = append(s.nodes, n)

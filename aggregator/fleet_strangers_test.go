@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
 )
 
 // simDoubts is how much longer a client may stay unblocked of which Redis has
@@ -43,10 +42,10 @@ func (s *sim) prove(n *simNode, fleet *aggregator.Totals, p *aggregator.Push, a 
 	if due, _ := fleet.Ask(p.Key, false, s.local(n)); !due {
 		return
 	}
-	look := evidence.NewLook(p, a, aggregator.Outcome{Over: true})
+	look := aggregator.NewSplitLook(p, a, aggregator.Outcome{Over: true})
 	over, stranger := s.proves(n, fleet, look)
 	if !over && look.Moved {
-		look.Heads = evidence.Around(p.Head(), p.Width)
+		look.Heads = aggregator.HeadsAround(p.Head(), p.Width)
 		over, stranger = s.proves(n, fleet, look)
 	}
 	if over {
@@ -58,16 +57,16 @@ func (s *sim) prove(n *simNode, fleet *aggregator.Totals, p *aggregator.Push, a 
 
 // proves reports whether the splits of some windows prove that a key is over the
 // limit, and blocks it then.
-func (s *sim) proves(n *simNode, fleet *aggregator.Totals, look evidence.Look) (over bool, stranger evidence.Field) {
-	var splits [][]evidence.Field
+func (s *sim) proves(n *simNode, fleet *aggregator.Totals, look aggregator.SplitLook) (over bool, stranger aggregator.SplitField) {
+	var splits [][]aggregator.SplitField
 	for _, head := range look.Heads {
 		reply, err := s.redis.Call(s.now, "edgeguard1_split", []string{string(look.Key.Append(nil))}, []string{fmt.Sprint(head)})
 		if err != nil {
 			s.fatalf("split: %v", err)
 		}
-		splits = append(splits, evidence.Fields(reply.([]any)))
+		splits = append(splits, aggregator.SplitFields(reply.([]any)))
 	}
-	judge := evidence.Judge{Own: n.id, Known: func(id [8]byte) bool { return s.ids[id] }}
+	judge := aggregator.SplitJudge{Own: n.id, Known: func(id [8]byte) bool { return s.ids[id] }}
 	sum := judge.Most(splits, look.Own)
 	head := look.Heads[sum.At]
 	if over = fleet.Prove(look.Key, head, sum.Counted); over && !n.fleet.Forgotten(look.Key, head) { // as the pusher asks

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/aggregator/sign"
 	"edgeguard/internal/safetext"
 )
 
@@ -77,12 +76,12 @@ func (h Heartbeat) Encode() string { return h.encode(MaxHeartbeat) }
 
 // EncodeSigned returns what [Heartbeat.Encode] does, with the ID of the key that
 // signs and a MAC. For nil it is as [Heartbeat.Encode].
-func (h Heartbeat) EncodeSigned(k *sign.Keys, namespace string) string {
+func (h Heartbeat) EncodeSigned(k *SigningKeys, namespace string) string {
 	if k == nil {
 		return h.Encode()
 	}
 	h.Key = k.ID()
-	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-sign.BeatSize))
+	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-BeatMACSize))
 }
 
 func (h Heartbeat) encode(most int) string {
@@ -131,7 +130,7 @@ func (h *Heartbeat) clean() bool {
 // VerifyHeartbeat reads a field of the hash of nodes, as [ParseHeartbeat] does,
 // and reports whether it is signed by one of the keys. Of a signed heartbeat it
 // parses the bytes that were signed.
-func VerifyHeartbeat(k *sign.Keys, namespace, field, value string) (h Heartbeat, signed, ok bool) {
+func VerifyHeartbeat(k *SigningKeys, namespace, field, value string) (h Heartbeat, signed, ok bool) {
 	if len(value) > MaxHeartbeat {
 		return h, false, false
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/sign"
 	"edgeguard/internal/safetext"
 )
 
@@ -29,9 +28,9 @@ func TestHeartbeatFits(t *testing.T) {
 	}
 }
 
-func testKeys(t *testing.T, lines ...string) *sign.Keys {
+func testKeys(t *testing.T, lines ...string) *SigningKeys {
 	t.Helper()
-	k, err := sign.ParseKeys(strings.Join(lines, "\n"))
+	k, err := ParseSigningKeys(strings.Join(lines, "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestSignedHeartbeat(t *testing.T) {
 	}
 	foreign := strings.Replace(text, `"seq":3`, `"seq":4`, 1)
 	for name, row := range map[string]struct {
-		keys             *sign.Keys
+		keys             *SigningKeys
 		namespace, field string
 		value            string
 		signed, ok       bool
@@ -80,7 +79,7 @@ func TestSignedHeartbeat(t *testing.T) {
 		"of a node without a key": {a, "edge", h.Field(), h.Encode(), false, true},
 		"a space at the end":      {a, "edge", h.Field(), text + " ", false, true},
 		"too long":                {a, "edge", h.Field(), text + strings.Repeat(" ", MaxHeartbeat), false, false},
-		"only the MAC":            {a, "edge", h.Field(), text[len(text)-sign.BeatSize:], false, false},
+		"only the MAC":            {a, "edge", h.Field(), text[len(text)-BeatMACSize:], false, false},
 		"empty":                   {a, "edge", h.Field(), "", false, false},
 	} {
 		got, signed, ok := VerifyHeartbeat(row.keys, row.namespace, row.field, row.value)

@@ -9,7 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/internal/redistest"
 )
@@ -154,7 +154,7 @@ func TestFleetForgedAllowance(t *testing.T) {
 	for _, name := range []string{"blocks", "ends", "stream", "state", "macs"} {
 		keys = append(keys, "eg:{test/b}:"+name)
 	}
-	if n, err := server.Client().FCall(t.Context(), library.Name+"_publish", keys, args...).Int64Slice(); err != nil || len(n) != 3 {
+	if n, err := server.Client().FCall(t.Context(), redis.LibraryName+"_publish", keys, args...).Int64Slice(); err != nil || len(n) != 3 {
 		t.Fatal(n, err)
 	}
 	for _, u := range []*underTest{a, b} {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"edgeguard/admin/fleetstate"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 	"edgeguard/snapshot"
 )
@@ -30,7 +30,7 @@ rules:
 // startThree runs three nodes on one Redis.
 func startThree(t *testing.T, server *redistest.Server) (all []*underTest) {
 	t.Helper()
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -121,7 +121,7 @@ func TestRestartsThenEmptiedRedis(t *testing.T) {
 func TestNewBoots(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr).Replace(oneOfThree)
@@ -188,7 +188,7 @@ func TestNewBoots(t *testing.T) {
 func TestTwoProcessesWithOneBoot(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr, "1900", "50").Replace(oneOfThree)
@@ -231,7 +231,7 @@ func TestTwoProcessesWithOneBoot(t *testing.T) {
 func TestLeaveAndRejoin(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	yaml := strings.NewReplacer("$NAME", "edge-0", "$REDIS", server.Addr).Replace(oneOfThree)

@@ -19,7 +19,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/admin/fleetstate"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -46,7 +46,7 @@ func startFleet(t *testing.T, server *redistest.Server) (a, b *underTest) {
 // startFleetOf is startFleet of two configs.
 func startFleetOf(t *testing.T, server *redistest.Server, first, second string) (a, b *underTest) {
 	t.Helper()
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	start := func(name, yaml string) *underTest {

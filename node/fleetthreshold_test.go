@@ -18,8 +18,8 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -35,7 +35,7 @@ rules: [{name: site, threshold: 2000}]
 // tuners starts nodes that share a key, from edge-0 on, and returns when all are joined.
 func tuners(t *testing.T, server *redistest.Server, yamls ...string) (all []*underTest) {
 	t.Helper()
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(t.TempDir(), "fleet.key")
@@ -112,7 +112,7 @@ func TestThresholdOfTheFleet(t *testing.T) {
 	if err := server.Client().FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	d := newNode(t, shortDir(t), strings.Replace(c.yaml, "edge-2", "edge-3", 1)).start()
@@ -141,9 +141,9 @@ func TestThresholdOfTheFleetTwice(t *testing.T) {
 			wg.Go(func() { _ = u.setFleet(from, 1000+10*round+uint32(i), false) })
 		}
 		wg.Wait()
-		newest := func(u *underTest) thresholds.Record {
+		newest := func(u *underTest) fleet.ThresholdRecord {
 			e, _ := u.lifecycle.overlay.Fleet().Book().Of("site")
-			return e.Record
+			return e.ThresholdRecord
 		}
 		a.eventually("both have the same", func() bool { return newest(a) == newest(b) && newest(a).Threshold/10 == 100+round })
 		from = newest(a).Threshold

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -22,7 +22,7 @@ rules: [{name: site, threshold: 20, window: 1m}]
 
 // fleetUser returns a line of an ACL file: the documented one, changed.
 func fleetUser(change ...string) string {
-	line := library.ACL("edge", "test")
+	line := redis.ACL("edge", "test")
 	line = strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(line)
 	return strings.NewReplacer(change...).Replace(line)
 }
@@ -47,7 +47,7 @@ func (u *underTest) fleetLines() int {
 func TestJoinsThatEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{fleetUser("~eg:{test/*", "~eg:{test/[0-9]* ~eg:{test/b}:[^w]*")}})
-	if _, err := library.Install(t.Context(), s.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), s.Client()); err != nil {
 		t.Fatal(err)
 	}
 	u := newFleetNode(t, s).start()
@@ -69,7 +69,7 @@ func TestJoinsThatEndAtOnce(t *testing.T) {
 func TestTheCauseThatIsInForceIsLogged(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{fleetUser()}})
-	if _, err := library.Install(t.Context(), s.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), s.Client()); err != nil {
 		t.Fatal(err)
 	}
 	u := newFleetNode(t, s).start()
@@ -81,7 +81,7 @@ func TestTheCauseThatIsInForceIsLogged(t *testing.T) {
 	if lines := u.fleetLines(); lines != 2 {
 		t.Errorf("%d lines, want two:\n%s", lines, u.log)
 	}
-	if _, err := library.Install(t.Context(), s.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), s.Client()); err != nil {
 		t.Fatal(err)
 	}
 	u.eventually("it is joined again", func() bool { return u.fleet().Up })

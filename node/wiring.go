@@ -12,9 +12,9 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/admin/session"
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
-	"edgeguard/aggregator/redis/lease"
+	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
@@ -94,17 +94,17 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Blocks: blocks,
 		Now:    n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.neighbours.Bouncers,
 		Clouds: clouds.Deps{
-			Lead: func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
+			Lead: func(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 				return n.fleet.Lead(ctx, l, spare)
 			},
-			Leave: func(ctx context.Context, l *lease.Lease) error { return n.fleet.Leave(ctx, l) },
+			Leave: func(ctx context.Context, l *redis.Lease) error { return n.fleet.Leave(ctx, l) },
 		},
 	})
 	n.fleet = fleetlink.New(fleetlink.Config{
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
 		Own: n.protected.own, UsePeers: n.protected.usePeers, Touch: n.store.touch, Version: n.options.Version, Boot: boot, State: c.State,
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
-		Figures:    func() figures.Figures { return n.admin.status.Own() },
+		Figures:    func() fleet.Figures { return n.admin.status.Own() },
 	})
 	n.neighbours.Blocklists = blocklists.Subscriptions{
 		Group: supervisor.Group[*blocklists.Subscription]{Config: s},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 	"edgeguard/replay"
 	"edgeguard/rules"
@@ -24,7 +23,7 @@ func TestFleet(t *testing.T) {
 	}
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client()
-	if _, err := library.Install(context.Background(), client); err != nil {
+	if _, err := redis.Install(context.Background(), client); err != nil {
 		t.Fatal(err)
 	}
 	// Pushes every 5 s find the same addresses, in fewer round trips.

@@ -163,7 +163,7 @@ func (p *Pages) act(name string) page {
 			return "", &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
 		}
 		a := p.newAct(r, name, r.PostForm)
-		o := p.outcomes.once(a.Once, p.reader.Now(), func() *outcome {
+		o := p.outcomes.once(a.Once, p.reader.Now(), func() *ownOutcome {
 			p.plan(r, a)
 			if seen := r.PostForm.Get("seen"); a.Problem == nil && a.Ready && seen != a.Seen {
 				a.refuseField(http.StatusConflict, "prefix", a.Name+" was changed since this page was made", "this is how it is now: send the form again if it is still right")
@@ -180,7 +180,7 @@ func (p *Pages) act(name string) page {
 				a.refuse(problem)
 				return nil
 			}
-			return &outcome{Text: d.text, deeds: []deed{d}, back: a.backOr()}
+			return &ownOutcome{Text: d.text, deeds: []deed{d}, back: a.backOr()}
 		})
 		if o == nil {
 			return a.page(p, r)
@@ -232,9 +232,9 @@ func (a *actPage) span() (span string, until time.Time) {
 }
 
 // actOnAll changes each of the ticked prefixes by itself. None of them is forced.
-func (p *Pages) actOnAll(r *http.Request, a *actPage) *outcome {
+func (p *Pages) actOnAll(r *http.Request, a *actPage) *ownOutcome {
 	d := actions[a.Action]
-	o := &outcome{back: a.backOr()}
+	o := &ownOutcome{back: a.backOr()}
 	for _, text := range a.Asked {
 		one := *a
 		one.Asked, one.Ready, one.Name = []string{text}, false, ""
@@ -257,7 +257,7 @@ func (p *Pages) actOnAll(r *http.Request, a *actPage) *outcome {
 }
 
 // sum says how many changes were made.
-func sum(o *outcome, done string) string {
+func sum(o *ownOutcome, done string) string {
 	switch {
 	case len(o.deeds) == 1 && len(o.Failed) == 0:
 		return o.deeds[0].text

@@ -143,7 +143,7 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 		request.Scope = tune.ScopeFleet
 	}
 	request.IfThreshold = number(r.PostForm.Get("seen"))
-	o := p.outcomes.once(a.Once, p.reader.Now(), func() *outcome {
+	o := p.outcomes.once(a.Once, p.reader.Now(), func() *ownOutcome {
 		return p.apply(r, a, request)
 	})
 	if o == nil {
@@ -154,7 +154,7 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 }
 
 // apply makes the change, or keeps why it is not made and returns nil.
-func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdRequest) *outcome {
+func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdRequest) *ownOutcome {
 	name, before := a.Name, a.Overlay
 	if _, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), name, request); problem != nil {
 		a.Problem, a.status, a.Mean = problem, problem.Status, problem.Forceable
@@ -173,7 +173,7 @@ func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdReque
 	if a.Whole {
 		text += " The other nodes take it within about a second, or hold it."
 	}
-	return &outcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
+	return &ownOutcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
 }
 
 // changeCandidate counts a threshold beside the one in force, or ends that.
@@ -213,9 +213,9 @@ func (p *Pages) changeRule(w http.ResponseWriter, r *http.Request, change func(r
 	if !found || p.changes == nil || threshold == 0 {
 		return "", &notFound{Text: "There is no such rule or threshold.", Fix: "The page Rules lists the rules."}
 	}
-	o := p.outcomes.once(knownID(r.PostForm.Get("once")), p.reader.Now(), func() *outcome {
+	o := p.outcomes.once(knownID(r.PostForm.Get("once")), p.reader.Now(), func() *ownOutcome {
 		text, back, problem := change(&rule, threshold)
-		o := &outcome{Text: text, back: back}
+		o := &ownOutcome{Text: text, back: back}
 		if problem != nil {
 			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: "Rule " + rule.Name, Path: rulePath(rule.Name), Problem: problem}}
 		}

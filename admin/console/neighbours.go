@@ -26,8 +26,8 @@ func (p *Pages) confirmList(w http.ResponseWriter, r *http.Request) (string, any
 		return "", &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
 	}
 	name := r.PostForm.Get("name")
-	o := p.outcomes.once(knownID(r.PostForm.Get("once"))+name, p.reader.Now(), func() *outcome {
-		o, before := &outcome{Text: "The newest list of " + name + " is in force.", back: "/neighbours"}, p.reader.Imports()
+	o := p.outcomes.once(knownID(r.PostForm.Get("once"))+name, p.reader.Now(), func() *ownOutcome {
+		o, before := &ownOutcome{Text: "The newest list of " + name + " is in force.", back: "/neighbours"}, p.reader.Imports()
 		problem := neighbours.Changed(&before, name, r.PostForm.Get("seen"))
 		if problem == nil {
 			problem = p.changes.Imported.ConfirmImport(access.CallerOf(r), name)

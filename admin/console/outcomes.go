@@ -36,8 +36,8 @@ type failure struct {
 	Problem    *call.Problem
 }
 
-// outcome is what came of a form: the next page shows it.
-type outcome struct {
+// ownOutcome is what came of a form: the next page shows it.
+type ownOutcome struct {
 	id     string
 	at     time.Time
 	back   string // the page that shows it
@@ -49,14 +49,14 @@ type outcome struct {
 // outcomes remembers what came of the last forms, in memory alone. It is safe for
 // concurrent use.
 type outcomes struct {
-	changing sync.Mutex // held while a form makes its change
-	mu       sync.Mutex // guards all
-	all      []*outcome // the oldest first
+	changing sync.Mutex    // held while a form makes its change
+	mu       sync.Mutex    // guards all
+	all      []*ownOutcome // the oldest first
 }
 
 // once makes the change of a form, unless the same form has made it before: a double
 // click sends it twice. nil is returned, and nothing kept, where change returns nil.
-func (o *outcomes) once(id string, now time.Time, change func() *outcome) *outcome {
+func (o *outcomes) once(id string, now time.Time, change func() *ownOutcome) *ownOutcome {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	if made := o.find(id, now); made != nil {
@@ -77,10 +77,10 @@ func (o *outcomes) once(id string, now time.Time, change func() *outcome) *outco
 }
 
 // find returns an outcome that is still remembered, or nil.
-func (o *outcomes) find(id string, now time.Time) *outcome {
+func (o *outcomes) find(id string, now time.Time) *ownOutcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all = slices.DeleteFunc(o.all, func(one *outcome) bool { return now.Sub(one.at).Abs() >= remembered })
+	o.all = slices.DeleteFunc(o.all, func(one *ownOutcome) bool { return now.Sub(one.at).Abs() >= remembered })
 	for _, one := range o.all {
 		if one.id == id && id != "" {
 			return one
@@ -103,7 +103,7 @@ func knownID(text string) string {
 
 // show sends the browser to the page that shows an outcome, so that to reload it
 // does not send the form again.
-func (o *outcome) show(w http.ResponseWriter, r *http.Request) {
+func (o *ownOutcome) show(w http.ResponseWriter, r *http.Request) {
 	u, _ := url.Parse(o.back) // it is one of ours: see backTo
 	q := u.Query()
 	q.Set("done", o.id)
@@ -113,7 +113,7 @@ func (o *outcome) show(w http.ResponseWriter, r *http.Request) {
 
 // notice is an outcome as a page shows it.
 type notice struct {
-	*outcome
+	*ownOutcome
 	At     moment
 	Undo   string // the ID to undo; empty where there is no way back
 	Return string // the page on which it is shown
@@ -125,7 +125,7 @@ func (p *Pages) notice(r *http.Request, f *frame) *notice {
 	if o == nil || !f.May {
 		return nil
 	}
-	n := &notice{outcome: o, At: at(o.at, p.reader.Now()), Return: f.Path}
+	n := &notice{ownOutcome: o, At: at(o.at, p.reader.Now()), Return: f.Path}
 	if slices.ContainsFunc(o.deeds, func(d deed) bool { return d.undo != nil }) && p.outcomes.find(undoOf(o.id), p.reader.Now()) == nil {
 		n.Undo = o.id
 	}
@@ -138,12 +138,12 @@ func undoOf(id string) string { return "undo-" + id }
 // undo takes the way back from the change that a notice shows.
 func (p *Pages) undo(w http.ResponseWriter, r *http.Request) (string, any) {
 	now, id := p.reader.Now(), r.PostForm.Get("id")
-	o := p.outcomes.once(undoOf(id), now, func() *outcome {
+	o := p.outcomes.once(undoOf(id), now, func() *ownOutcome {
 		was := p.outcomes.find(id, now)
 		if was == nil {
 			return nil
 		}
-		done := &outcome{back: backTo(r.PostForm.Get("back"))}
+		done := &ownOutcome{back: backTo(r.PostForm.Get("back"))}
 		for _, d := range was.deeds {
 			if d.undo == nil {
 				continue

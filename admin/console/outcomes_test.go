@@ -12,8 +12,8 @@ func TestOutcomes(t *testing.T) {
 	var o outcomes
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	id, calls := newID(), 0
-	fails := func() *outcome { calls++; return nil }
-	works := func() *outcome { calls++; return &outcome{Text: "done"} }
+	fails := func() *ownOutcome { calls++; return nil }
+	works := func() *ownOutcome { calls++; return &ownOutcome{Text: "done"} }
 	if o.once(id, now, fails) != nil || o.once(id, now, works) == nil || calls != 2 {
 		t.Fatalf("after a failure: %d calls", calls)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
@@ -52,11 +52,11 @@ type server struct {
 
 func startServer(t *testing.T) *server {
 	t.Helper()
-	redis := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), redis.Client()); err != nil {
+	store := redistest.Start(t, redistest.Options{})
+	if _, err := redis.Install(t.Context(), store.Client()); err != nil {
 		t.Fatal(err)
 	}
-	n := nodetest.New(t, fmt.Sprintf(nodeConfig, freeport.Address(t), redis.Addr))
+	n := nodetest.New(t, fmt.Sprintf(nodeConfig, freeport.Address(t), store.Addr))
 	program, err := nodetest.Build()
 	if err != nil {
 		t.Fatal(err)

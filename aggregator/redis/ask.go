@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 )
 
 // exchangeMACs asks the fleet for MACs that this node requires and lacks after a
 // join, and answers another node that asks. The question is the state's field
 // ask, which gets the present time: a counter that another client set to its
 // greatest number could not grow.
-func (l *Link) exchangeMACs(ctx context.Context, s *roster.State) {
+func (l *Link) exchangeMACs(ctx context.Context, s *fleet.State) {
 	judge, now := l.judge.Load(), time.Now()
 	if !judge.Signs() {
 		return

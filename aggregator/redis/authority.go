@@ -8,27 +8,24 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/authority"
-	"edgeguard/aggregator/redis/lease"
-	"edgeguard/aggregator/redis/tuned"
-	"edgeguard/aggregator/sign"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 )
 
 // loadKey reads the key file. A node whose file cannot be read stays out of the
 // fleet, or keeps the keys that it has: it never works without a key instead.
 func (l *Link) loadKey() error {
-	var keys *sign.Keys
+	var keys *aggregator.SigningKeys
 	if l.config.KeyFile != "" {
 		text, err := os.ReadFile(l.config.KeyFile)
 		if err == nil {
-			keys, err = sign.ParseKeys(string(text))
+			keys, err = aggregator.ParseSigningKeys(string(text))
 		}
 		if err != nil {
 			return fmt.Errorf("fleet.key_file: %s: %w", l.config.KeyFile, err)
 		}
 	}
-	l.judge.Store(authority.NewJudge(keys, l.config.Require, l.config.Namespace))
+	l.judge.Store(fleet.NewAuthority(keys, l.config.Require, l.config.Namespace))
 	return nil
 }
 
@@ -109,15 +106,15 @@ func (l *Link) SignAll() {
 }
 
 // Lead makes a step of a lease, in a fleet that this node has joined. It waits for Redis.
-func (l *Link) Lead(ctx context.Context, x *lease.Lease, spare bool) error {
+func (l *Link) Lead(ctx context.Context, x *Lease, spare bool) error {
 	return x.Step(ctx, l.leases(), spare)
 }
 
 // Leave ends a lease that this node holds. It waits for Redis.
-func (l *Link) Leave(ctx context.Context, x *lease.Lease) error { return x.Release(ctx, l.leases()) }
+func (l *Link) Leave(ctx context.Context, x *Lease) error { return x.Release(ctx, l.leases()) }
 
-func (l *Link) leases() lease.Way {
-	return lease.Way{Client: l.client, Key: l.pusher.names.leases, Judge: l.judge.Load(), Now: l.fleetNow(), Timeout: l.config.Timeout}
+func (l *Link) leases() LeaseWay {
+	return LeaseWay{Client: l.client, Key: l.pusher.names.leases, Judge: l.judge.Load(), Now: l.fleetNow(), Timeout: l.config.Timeout}
 }
 
 // thresholdLoop keeps the fleet's thresholds, where the node requires signatures: else
@@ -127,7 +124,7 @@ func (l *Link) thresholdLoop(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	sync := tuned.Sync{
+	sync := thresholdSync{
 		Client: l.client, Key: l.pusher.names.thresholds, Timeout: l.config.Timeout, Monitor: l.config.Monitor, Node: l.config.Thresholds,
 		Judge: l.judge.Load, Now: l.fleetNow, Nodes: l.stats.nodes.Load, Alarm: l.node.Alarm, Calm: l.node.Calm,
 	}

@@ -14,8 +14,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/sign"
 	"edgeguard/internal/redistest"
 )
 
@@ -86,7 +84,7 @@ func forged(t testing.TB, prefix string, version uint64, change func(*aggregator
 func publishAs(t testing.TB, c *goredis.Client, prefix, record string) {
 	t.Helper()
 	n := newNames("test", 4)
-	if err := c.FCall(context.Background(), library.Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
+	if err := c.FCall(context.Background(), Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -106,7 +104,7 @@ func signedIn(t testing.TB, s *redistest.Server, prefix string, keys ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := sign.ParseKeys(string(text))
+	k, err := aggregator.ParseSigningKeys(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +218,7 @@ func TestRejectedEnds(t *testing.T) {
 			return somewhere
 		},
 		"removed": func() string {
-			if err := c.FCall(ctx, library.Function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
+			if err := c.FCall(ctx, Function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
 				t.Fatal(err)
 			}
 			return removed

@@ -10,7 +10,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -40,7 +39,7 @@ type choir struct {
 func newChoir(t testing.TB, nodes int) *choir {
 	t.Helper()
 	c := &choir{t: t, server: redistest.Start(t, redistest.Options{MaxMemory: "1gb"}), names: newNames("t", 16), boots: make([]int, nodes), known: make([]int64, nodes)}
-	if err := c.server.Client().FunctionLoadReplace(context.Background(), library.Source).Err(); err != nil {
+	if err := c.server.Client().FunctionLoadReplace(context.Background(), LibrarySource).Err(); err != nil {
 		t.Fatal(err)
 	}
 	o := c.server.Options()
@@ -73,7 +72,7 @@ func (c *choir) text(i int) string {
 // beat sends a node's heartbeat and returns the version for the next.
 func (c *choir) beat(i int, since int64) int64 {
 	c.t.Helper()
-	answer, err := c.client.FCall(context.Background(), library.Function("beat"), c.names.memberKeys(),
+	answer, err := c.client.FCall(context.Background(), Function("beat"), c.names.memberKeys(),
 		c.field(i), c.text(i), "16", strconv.FormatInt(since, 10), "0", fmt.Sprintf("%08x", i)).Slice()
 	if err != nil {
 		c.t.Fatal(err)
@@ -85,7 +84,7 @@ func (c *choir) beat(i int, since int64) int64 {
 // had.
 func (c *choir) restart(i int, keep bool) {
 	c.t.Helper()
-	if err := c.client.FCall(context.Background(), library.Function("beat"), c.names.memberKeys(), c.field(i), "", "16", "-1", "0", "").Err(); err != nil {
+	if err := c.client.FCall(context.Background(), Function("beat"), c.names.memberKeys(), c.field(i), "", "16", "-1", "0", "").Err(); err != nil {
 		c.t.Fatal(err)
 	}
 	if !keep {

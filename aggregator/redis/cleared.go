@@ -7,8 +7,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/cleared"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/clockguard"
 )
 
@@ -33,10 +31,10 @@ func (l *Link) clearLifted() {
 func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 	at := l.node.Epoch(tombstone.Since)
 	keys := l.node.Counts().Forget(tombstone.Prefix, at)
-	marks := make([]cleared.Item, 0, len(keys))
+	marks := make([]aggregator.Cleared, 0, len(keys))
 	for _, k := range keys {
 		if one, ok := clearedAt(l.node, k, at); ok {
-			marks = append(marks, cleared.Item{Key: k, Mark: one})
+			marks = append(marks, aggregator.Cleared{Key: k, ClearedMark: one})
 		}
 	}
 	l.clears.Add(marks)
@@ -45,24 +43,24 @@ func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
 
 // clearedAt returns the mark of a key whose prefix was unblocked at the epoch's
 // time at; false if this node has no such meter.
-func clearedAt(n Counter, k aggregator.Key, at time.Time) (cleared.Mark, bool) {
+func clearedAt(n Counter, k aggregator.Key, at time.Time) (aggregator.ClearedMark, bool) {
 	width := n.Width(k.Meter)
 	if width == 0 {
-		return cleared.Mark{}, false
+		return aggregator.ClearedMark{}, false
 	}
-	return cleared.Mark{Slot: clockguard.Slot(at, width) + 1, Width: width}, true
+	return aggregator.ClearedMark{Slot: clockguard.Slot(at, width) + 1, Width: width}, true
 }
 
 // forget forgets the queued keys in Redis; what fails stays queued.
 func (l *Link) forget(ctx context.Context) error {
 	owed := l.clears.Take()
 	for len(owed) > 0 {
-		some := make([]cleared.Item, 0, pipelined*callKeys)
+		some := make([]aggregator.Cleared, 0, pipelined*callKeys)
 		for k, one := range owed {
 			if len(some) == cap(some) {
 				break
 			}
-			some = append(some, cleared.Item{Key: k, Mark: one})
+			some = append(some, aggregator.Cleared{Key: k, ClearedMark: one})
 		}
 		if err := l.pusher.forget(ctx, some); err != nil {
 			l.clears.PutBack(owed)
@@ -77,14 +75,14 @@ func (l *Link) forget(ctx context.Context) error {
 
 // forget removes counts of keys from Redis: slots below their marks. Unlike the
 // rest of a Pusher it may be called during a round.
-func (p *Pusher) forget(ctx context.Context, keys []cleared.Item) error {
+func (p *Pusher) forget(ctx context.Context, keys []aggregator.Cleared) error {
 	type place struct {
 		partition int
-		cleared.Mark
+		aggregator.ClearedMark
 	}
 	groups := map[place][]string{}
 	for _, one := range keys {
-		at := place{one.Key.Partition(len(p.names.counts)), one.Mark}
+		at := place{one.Key.Partition(len(p.names.counts)), one.ClearedMark}
 		groups[at] = append(groups[at], p.names.counts[at.partition]+string(one.Key.Append(nil)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
@@ -94,7 +92,7 @@ func (p *Pusher) forget(ctx context.Context, keys []cleared.Item) error {
 		for len(names) > 0 {
 			some := names[:min(callKeys, len(names))]
 			names = names[len(some):]
-			pipe.FCall(ctx, library.Function("forget"), some, at.Slot, at.Width)
+			pipe.FCall(ctx, Function("forget"), some, at.Slot, at.Width)
 		}
 	}
 	if pipe.Len() == 0 {

@@ -9,7 +9,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -40,12 +39,12 @@ func joinCluster(t *testing.T) *clusterFleet {
 	}
 	t.Cleanup(func() { client.Close() })
 	f.client = client
-	if done, err := library.Install(context.Background(), client); err != nil || len(done) != 3 {
+	if done, err := Install(context.Background(), client); err != nil || len(done) != 3 {
 		t.Fatalf("installed on %v: %v", done, err)
 	}
 	for _, s := range f.servers.Servers { // a replica that takes over has it from its master
 		redistest.Eventually(t, "the library on "+s.Addr, func() bool {
-			done, err := library.Install(context.Background(), s.Client())
+			done, err := Install(context.Background(), s.Client())
 			return err == nil && done[0].Was == "same"
 		})
 	}
@@ -91,7 +90,7 @@ func (f *clusterFleet) exact(what string, want int) {
 func (f *clusterFleet) total(addr string) (n int, err error) {
 	k := key(addr)
 	name := f.names.counts[k.Partition(f.config.Partitions)] + string(k.Append(nil))
-	answer, err := f.client.FCallRO(context.Background(), library.Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := f.client.FCallRO(context.Background(), Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	for i := 1; i < len(answer); i += 2 {
 		one, _ := answer[i].(int64)
 		n += int(one)

@@ -10,10 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"edgeguard/aggregator/figures"
-	"edgeguard/aggregator/redis/endpoint"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/redis/tuned"
+	"edgeguard/aggregator/fleet"
 )
 
 // The defaults of Config.
@@ -43,14 +40,14 @@ type Config struct {
 	// Password. The file is read at each new connection, so that a password can
 	// change without a restart; space around it is cut off.
 	User, Password, PasswordFile string
-	TLS                          endpoint.TLS
+	TLS                          TLS
 	// LoaderFile contains a user that may load the function library: the name
 	// in its first line, the password in its second. With it the node loads a
 	// missing library itself. Optional.
 	LoaderFile string
 
 	// Namespace separates fleets that share a Redis: letters, digits, '.', '_'
-	// and '-'. "" means library.DefaultNamespace.
+	// and '-'. "" means DefaultNamespace.
 	Namespace string
 	// Partitions is how many hash tags the counts are spread over. It must be
 	// the same on all nodes. 0 means DefaultPartitions.
@@ -76,7 +73,7 @@ type Config struct {
 	Require bool
 
 	// Thresholds takes part in the fleet's thresholds, with Require. Optional.
-	Thresholds tuned.Node
+	Thresholds ThresholdNode
 
 	// Node is this node's name in the fleet: 1 to 100 printable bytes.
 	Node string
@@ -94,7 +91,7 @@ type Config struct {
 	// Monitor: blocks are received, and none is published.
 	Monitor bool
 	// Figures has what the nodes say of their work; nil for none.
-	Figures *figures.Board
+	Figures *fleet.Board
 }
 
 var (
@@ -104,7 +101,7 @@ var (
 
 // check fills in the defaults and reports everything that is wrong.
 func (c *Config) check() error {
-	orElse(&c.Namespace, library.DefaultNamespace)
+	orElse(&c.Namespace, DefaultNamespace)
 	orElse(&c.Partitions, DefaultPartitions)
 	orElse(&c.Push, DefaultPush)
 	orElse(&c.Timeout, DefaultTimeout)

@@ -10,9 +10,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"edgeguard/aggregator/redis/bounds"
-	"edgeguard/aggregator/redis/endpoint"
 )
 
 // poolSize is how many connections each Redis gets: one waits for changes, one
@@ -48,7 +45,7 @@ func Dial(c Config) (goredis.UniversalClient, error) {
 	if err := errors.Join(addressed(o, c), c.TLS.Apply(o)); err != nil {
 		return nil, err
 	}
-	o.Dialer = bounds.Dialer(&goredis.Options{DialTimeout: c.Timeout, TLSConfig: o.TLSConfig})
+	o.Dialer = boundedDialer(&goredis.Options{DialTimeout: c.Timeout, TLSConfig: o.TLSConfig})
 	quiet()
 	if c.isCluster() {
 		cluster := o.Cluster()
@@ -71,7 +68,7 @@ func (c *Config) isCluster() bool {
 // addressed sets the addresses and the credentials.
 func addressed(o *goredis.UniversalOptions, c Config) error {
 	for _, address := range c.Addresses {
-		one, err := endpoint.Parse(address)
+		one, err := ParseEndpoint(address)
 		if err != nil {
 			return err
 		}
@@ -92,7 +89,7 @@ func addressed(o *goredis.UniversalOptions, c Config) error {
 	if c.PasswordFile != "" {
 		user := o.Username
 		o.CredentialsProviderContext = func(context.Context) (string, string, error) {
-			password, err := endpoint.Password(c.PasswordFile)
+			password, err := ReadPassword(c.PasswordFile)
 			return user, password, err
 		}
 	}

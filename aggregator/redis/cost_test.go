@@ -12,7 +12,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -32,7 +31,7 @@ func newCrowd(t testing.TB, nodes, keys int) *crowd {
 	t.Helper()
 	c := &crowd{server: redistest.Start(t, redistest.Options{MaxMemory: "1gb"}), slot: 400_000_000, last: 33}
 	client := c.server.Client()
-	if err := client.FunctionLoadReplace(context.Background(), library.Source).Err(); err != nil {
+	if err := client.FunctionLoadReplace(context.Background(), LibrarySource).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Set(context.Background(), clockKey, "claimed", 0).Err(); err != nil {
@@ -67,7 +66,7 @@ func (c *crowd) round(t testing.TB, slots int, newest uint16) (pushed int) {
 			for range some {
 				args = append(args, body)
 			}
-			pipe.FCall(context.Background(), library.Name+"_push", append([]string{clockKey}, some...), args...)
+			pipe.FCall(context.Background(), LibraryName+"_push", append([]string{clockKey}, some...), args...)
 			pushed += len(some)
 		}
 		if _, err := pipe.Exec(context.Background()); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"edgeguard/aggregator/outbox"
+	"edgeguard/aggregator/fleet"
 )
 
 // fleetFull is how many records the library keeps before a rule's block must
@@ -12,7 +12,7 @@ import (
 const fleetFull = 1 << 18
 
 // keptHere counts a block that stays on this node, since the fleet has no room.
-func (l *Link) keptHere(c outbox.Change) {
+func (l *Link) keptHere(c fleet.Change) {
 	l.stats.kept.Add(1)
 	if l.crowded.Kept(time.Now()) {
 		l.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: none of its %d records could be replaced by %s, which is in force on this node only. "+

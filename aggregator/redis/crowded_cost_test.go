@@ -8,7 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -37,12 +36,12 @@ func blocksOf(t testing.TB, now time.Time, from int, mac string, prefix func(i i
 func BenchmarkPublishFull(b *testing.B) {
 	ctx, names, now := context.Background(), newNames("t", 1), time.Now()
 	s := redistest.Start(b, redistest.Options{MaxMemory: "1gb"})
-	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
+	if err := s.Client().FunctionLoadReplace(ctx, LibrarySource).Err(); err != nil {
 		b.Fatal(err)
 	}
 	next := 0
 	publish := func(prefix func(i int) string) {
-		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), blocksOf(b, now, next, "", prefix)...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), blocksOf(b, now, next, "", prefix)...).Err(); err != nil {
 			b.Fatal(err)
 		}
 		next += publishBatch

@@ -12,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
 // TestFaults: each fault has its text with its fix, and the node continues.
 func TestFaults(t *testing.T) {
 	open := startRedis(t, redistest.Options{})
-	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(library.ACL("edge", "test"))}})
+	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
 	secured := redistest.Start(t, redistest.Options{TLS: true})
 	gone := redistest.Start(t, redistest.Options{})
 	gone.Kill()
@@ -61,7 +60,7 @@ func TestFaults(t *testing.T) {
 // TestFaultEnds: when what was missing is there, the node joins by itself.
 func TestFaultEnds(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, redistest.Options{Users: []string{userLine(library.ACL("edge", "test"))}})
+	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
 	file := filepath.Join(t.TempDir(), "password")
 	write(t, file, "wrong")
 	c := testConfig(s.Addr, "edge-a")
@@ -85,7 +84,7 @@ func write(t testing.TB, file, text string) {
 func TestLoaderInstalls(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{
-		userLine(library.ACL("edge", "test")), userLine(library.LoaderACL("loader")),
+		userLine(ACL("edge", "test")), userLine(LoaderACL("loader")),
 	}})
 	file := filepath.Join(t.TempDir(), "loader")
 	write(t, file, "loader\n"+secret+"\n")
@@ -95,10 +94,10 @@ func TestLoaderInstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if done, err := library.Install(context.Background(), s.Client()); err != nil || len(done) != 1 || done[0].Was != "same" {
+	if done, err := Install(context.Background(), s.Client()); err != nil || len(done) != 1 || done[0].Was != "same" {
 		t.Errorf("installed again: %v, %v", done, err)
 	}
-	if _, err := library.Install(context.Background(), client); err == nil || !strings.Contains(err.Error(), "edge-loader on >PASSWORD") {
+	if _, err := Install(context.Background(), client); err == nil || !strings.Contains(err.Error(), "edge-loader on >PASSWORD") {
 		t.Errorf("a node's user could install: %v", err)
 	}
 }
@@ -221,11 +220,11 @@ func TestFullAndEvictingRedis(t *testing.T) {
 func TestReadOnlyRedis(t *testing.T) {
 	master := startRedis(t, redistest.Options{})
 	replica := redistest.Start(t, redistest.Options{
-		Users: []string{userLine(library.ACL("edge", "test"))},
+		Users: []string{userLine(ACL("edge", "test"))},
 		Args:  []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)},
 	})
 	redistest.Eventually(t, "the library on the replica", func() bool {
-		done, err := library.Install(context.Background(), replica.Client())
+		done, err := Install(context.Background(), replica.Client())
 		return err == nil && done[0].Was == "same"
 	})
 	m := newMember(t, testConfig(replica.Addr, "edge-a")).start(t)
@@ -259,8 +258,8 @@ func TestWords(t *testing.T) {
 // TestACLNamesWhatTheLibraryDoes: Redis checks the commands inside a function
 // against the user, too.
 func TestACLNamesWhatTheLibraryDoes(t *testing.T) {
-	line := library.ACL("edge", "test") + " "
-	found := regexp.MustCompile(`(?:call|try)\('([A-Z]+)'`).FindAllStringSubmatch(library.Source, -1)
+	line := ACL("edge", "test") + " "
+	found := regexp.MustCompile(`(?:call|try)\('([A-Z]+)'`).FindAllStringSubmatch(LibrarySource, -1)
 	if len(found) < 10 {
 		t.Fatalf("%d commands found in the library", len(found))
 	}

@@ -4,17 +4,15 @@ import (
 	"context"
 	"strconv"
 
-	"edgeguard/aggregator/drift"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 )
 
 // compareLists compares the mirror with the fleet's list, and has the whole list
 // read or Redis' digest replaced where they differ.
-func (l *Link) compareLists(ctx context.Context, s roster.State) {
+func (l *Link) compareLists(ctx context.Context, s fleet.State) {
 	l.cutoff.Store(s.Cutoff)
 	digest, version := l.mirror.Digest(s.Cutoff)
-	do := l.drift.Compare(&s, drift.Copy{Digest: digest, Version: version, Syncs: l.stats.syncs.Load()})
+	do := l.drift.Compare(&s, fleet.ListCopy{Digest: digest, Version: version, Syncs: l.stats.syncs.Load()})
 	if do.Lost {
 		l.lost()
 	}
@@ -30,10 +28,10 @@ func (l *Link) compareLists(ctx context.Context, s roster.State) {
 // was evicted or blocks were written without the library. If another node was
 // first, or the list has changed, nothing happens. An error does not end the
 // session: the next mismatches bring it again.
-func (l *Link) repair(ctx context.Context, s roster.State, digest string) {
+func (l *Link) repair(ctx context.Context, s fleet.State, digest string) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	err := l.client.FCall(ctx, library.Function("repair"), []string{l.pusher.names.state},
+	err := l.client.FCall(ctx, Function("repair"), []string{l.pusher.names.state},
 		strconv.FormatInt(s.Changes, 10), s.Digest, digest).Err()
 	if err != nil {
 		l.stats.failed("repair")

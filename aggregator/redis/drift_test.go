@@ -7,7 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
@@ -137,11 +137,11 @@ func TestListThatWentBackIsReconciled(t *testing.T) {
 	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
 	m.counts.Reconcile(time.Now(), 10)
 	l.mirror.Begin(5)
-	l.compareLists(ctx, roster.State{Changes: 5})
+	l.compareLists(ctx, fleet.State{Changes: 5})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
 		t.Fatal("an unchanged list is pushed again")
 	}
-	l.compareLists(ctx, roster.State{Changes: 4})
+	l.compareLists(ctx, fleet.State{Changes: 4})
 	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
 		t.Errorf("after the list went back: %v", again)
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
 // withFigures gives a node a board.
 func withFigures(c *Config) {
-	c.Figures = figures.New(func() figures.Figures {
-		return figures.Figures{Blocks: uint32(c.Node[len("edge-")]), Rules: "0123456789abcdef"}
+	c.Figures = fleet.NewBoard(func() fleet.Figures {
+		return fleet.Figures{Blocks: uint32(c.Node[len("edge-")]), Rules: "0123456789abcdef"}
 	})
 }
 
@@ -72,7 +72,7 @@ func TestFiguresOfAFleet(t *testing.T) {
 			s := startRedis(t, redistest.Options{})
 			commands := mentions(t, s, "}:figures")
 			file := keyFile(t, keyOne)
-			fleet := join(t, s.Addr, 4, func(c *Config) {
+			nodes := join(t, s.Addr, 4, func(c *Config) {
 				if c.Node != "edge-d" {
 					withFigures(c)
 				}
@@ -81,27 +81,27 @@ func TestFiguresOfAFleet(t *testing.T) {
 				}
 			})
 			var from []uint64
-			for _, m := range fleet {
+			for _, m := range nodes {
 				from = append(from, m.link.seq.Load())
 			}
-			for i, m := range fleet {
+			for i, m := range nodes {
 				m.eventually(t, "some heartbeats", func() bool { return m.link.seq.Load() >= from[i]+3 })
 			}
 			if n := commands.Load(); n != 0 {
 				t.Errorf("%d commands about figures before anybody looked", n)
 			}
-			if n := s.Client().Exists(context.Background(), fleet[0].link.figures.Key).Val(); n != 0 {
+			if n := s.Client().Exists(context.Background(), nodes[0].link.figures.Key).Val(); n != 0 {
 				t.Error("the key exists before anybody looked")
 			}
 			want := fmt.Sprintf("edge-a:a:true edge-b:b:%v edge-c:c:%v", signed, signed)
-			fleet[0].eventually(t, "the figures of all", func() bool { return fleet[0].said() == want })
-			fleet[1].eventually(t, "the figures of all on another node", func() bool {
-				return strings.HasPrefix(fleet[1].said(), "edge-b:b:true edge-a:a:") && strings.Contains(fleet[1].said(), "edge-c")
+			nodes[0].eventually(t, "the figures of all", func() bool { return nodes[0].said() == want })
+			nodes[1].eventually(t, "the figures of all on another node", func() bool {
+				return strings.HasPrefix(nodes[1].said(), "edge-b:b:true edge-a:a:") && strings.Contains(nodes[1].said(), "edge-c")
 			})
 			if commands.Load() == 0 {
 				t.Error("the test sees no command")
 			}
-			for _, m := range fleet {
+			for _, m := range nodes {
 				if errors := m.link.Stats().Errors["figures"]; errors != 0 {
 					t.Errorf("%s: %d errors", m.name, errors)
 				}
@@ -114,12 +114,12 @@ func TestFiguresOfAFleet(t *testing.T) {
 func TestFiguresTooLarge(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, 2, func(c *Config) {
+	nodes := join(t, s.Addr, 2, func(c *Config) {
 		if c.Node == "edge-a" { // the other writes none, and so nothing over the stranger's
 			withFigures(c)
 		}
 	})
-	a := fleet[0]
+	a := nodes[0]
 	joins := a.link.Stats().Reconnects
 	if err := thief(t, s).HSet(context.Background(), a.link.figures.Key, "edge-b", strings.Repeat("x", 2<<20)).Err(); err != nil {
 		t.Fatal(err)

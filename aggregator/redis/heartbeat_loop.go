@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/eviction"
-	"edgeguard/aggregator/redis/exchange"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/clockguard"
 )
 
@@ -52,7 +49,7 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 // heartbeat calls the beat function, applies what it says of the nodes, and
 // returns its answer. announce says that this node is alive; without it the call
 // only reads.
-func (l *Link) heartbeat(ctx context.Context, announce bool) (roster.State, error) {
+func (l *Link) heartbeat(ctx context.Context, announce bool) (fleet.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	field, value, since, reported := "", "", l.nodes.Version(), ""
@@ -93,7 +90,7 @@ var errBoot = errors.New("another process uses this node's boot")
 // checkBoot finds out whether another process counts under this node's boot, as
 // after its machine or its state folder was copied: each would hide what the
 // other counts. It then changes the boot, and ends the session.
-func (l *Link) checkBoot(s *roster.State) error {
+func (l *Link) checkBoot(s *fleet.State) error {
 	other := s.Other
 	if l.spoke.IsZero() { // the heartbeat before this may be that of the process before
 		other = !l.config.Stopped.IsZero() && s.Before > l.config.Stopped.Unix()+1
@@ -114,13 +111,13 @@ func (l *Link) checkBoot(s *roster.State) error {
 }
 
 // callBeat calls the beat function.
-func (l *Link) callBeat(ctx context.Context, field, value, since, changed string) (roster.State, error) {
-	answer, err := l.client.FCall(ctx, library.Function("beat"), l.pusher.names.memberKeys(),
+func (l *Link) callBeat(ctx context.Context, field, value, since, changed string) (fleet.State, error) {
+	answer, err := l.client.FCall(ctx, Function("beat"), l.pusher.names.memberKeys(),
 		field, value, l.config.Partitions, since, changed, l.config.Run).Slice()
 	if err != nil {
-		return roster.State{}, err
+		return fleet.State{}, err
 	}
-	return roster.ParseState(answer)
+	return fleet.ParseState(answer)
 }
 
 // farewell says that this node ends, so that the others need not wait until it
@@ -151,16 +148,16 @@ func (l *Link) ownHeartbeat() aggregator.Heartbeat {
 
 // updateNodes applies what Redis says of the fleet's nodes. Clocks and names
 // are compared where all heartbeats are new: in a whole list.
-func (l *Link) updateNodes(s *roster.State) {
+func (l *Link) updateNodes(s *fleet.State) {
 	l.nodes.Apply(time.Now(), s, l.judge.Load().Beat)
 	alive := l.nodes.Alive()
-	names := roster.Names(alive, l.config.Node)
+	names := fleet.Names(alive, l.config.Node)
 	l.stats.nodes.Store(int64(names))
 	l.node.Counts().SetNodes(names, l.node.Now())
 	l.node.Fleet(alive)
 	if s.Whole {
 		l.judgeClocks(alive)
-		l.alarmDuplicates(roster.Duplicates(alive))
+		l.alarmDuplicates(fleet.Duplicates(alive))
 	} else if l.ahead().Abs() > l.config.MaxSkew {
 		l.nodes.Soon()
 	}
@@ -185,7 +182,7 @@ func (l *Link) alarmDuplicates(names []string) {
 // exchangeFigures reports this node's figures, and reads those of the others, if
 // somebody looks at the fleet. An error does not end the session.
 func (l *Link) exchangeFigures(ctx context.Context) {
-	err := l.figures.Step(ctx, exchange.Turn{
+	err := l.figures.Step(ctx, Turn{
 		Now: l.node.Now(), Fleet: l.fleetNow(), Node: l.config.Node, Boot: l.config.Boot, Alive: l.nodes.Alive(), Judge: l.judge.Load(),
 	})
 	if err != nil {
@@ -196,7 +193,7 @@ func (l *Link) exchangeFigures(ctx context.Context) {
 // checkEviction raises an alarm if Redis evicts keys, or may. It ignores errors:
 // the user may lack the permission, and other calls notice a Redis that fails.
 func (l *Link) checkEviction(ctx context.Context) {
-	evicted, policy, ok := eviction.Read(ctx, l.client, l.config.Timeout)
+	evicted, policy, ok := readEvictions(ctx, l.client, l.config.Timeout)
 	if !ok {
 		return
 	}

@@ -13,7 +13,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 )
 
 // randomRecord is the wire form of a block, with a few values each, so that
@@ -109,11 +108,11 @@ func TestLibraryBlocksAreReference(t *testing.T) {
 		b.replaceRandom(r, names, now)
 		b.call(now, "repair", []string{names.state}, []string{strconv.Itoa(r.IntN(3)), "0000000000000000", "0123456789abcdef"})
 		beat := []string{fmt.Sprintf("edge-%d/0123456789abcdef", r.IntN(3)), fmt.Sprintf(`{"n": %d}`, r.IntN(9)), "16", "0", "0", ""}
-		want, err := b.reference.Call(now, library.Name+"_beat", names.memberKeys(), beat)
+		want, err := b.reference.Call(now, LibraryName+"_beat", names.memberKeys(), beat)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), beat[0], beat[1], beat[2], beat[3], beat[4], beat[5]).Result()
+		got, err := b.node.FCall(ctx, LibraryName+"_beat", names.memberKeys(), beat[0], beat[1], beat[2], beat[3], beat[4], beat[5]).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +181,7 @@ func TestLibraryForgetsEnded(t *testing.T) {
 	b.call(now, "publish", names.publishKeys(), args)
 	digests := []string{}
 	for range 3 {
-		answer, err := b.node.FCall(context.Background(), library.Name+"_beat", names.memberKeys(), "", "", "16", "0", "0", "").Slice()
+		answer, err := b.node.FCall(context.Background(), LibraryName+"_beat", names.memberKeys(), "", "", "16", "0", "0", "").Slice()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,11 +200,11 @@ func TestLibraryForgetsEnded(t *testing.T) {
 func TestLibraryPartitions(t *testing.T) {
 	b := newBoth(t, "partitions")
 	ctx, names := context.Background(), newNames("t", 1)
-	if err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "a/0", "{}", "16", "0", "0", "").Err(); err != nil {
+	if err := b.node.FCall(ctx, LibraryName+"_beat", names.memberKeys(), "a/0", "{}", "16", "0", "0", "").Err(); err != nil {
 		t.Fatal(err)
 	}
 	before := b.dump()
-	err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "b/0", "{}", "32", "0", "0", "").Err()
+	err := b.node.FCall(ctx, LibraryName+"_beat", names.memberKeys(), "b/0", "{}", "32", "0", "0", "").Err()
 	if err == nil || err.Error() != "EDGEGUARD partitions 16" {
 		t.Fatalf("another number of partitions: %v", err)
 	}
@@ -223,7 +222,7 @@ func TestLibraryOldHeartbeats(t *testing.T) {
 	if err := b.admin().HSet(ctx, names.nodes, "gone/0", old).Err(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
+	answer, err := b.node.FCall(ctx, LibraryName+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
 	if err != nil || fmt.Sprint(answer[14:]) != "[here/0 1 {}]" {
 		t.Fatalf("%q, %v", answer, err)
 	}
@@ -239,7 +238,7 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.nodes, "other/0", value).Err(); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := b.node.FCall(ctx, library.Name+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
+		answer, err := b.node.FCall(ctx, LibraryName+"_beat", names.memberKeys(), "here/0", "{}", "16", "0", "0", "").Slice()
 		if err != nil || fmt.Sprint(answer[14:]) != "[here/0 1 {}]" {
 			t.Errorf("beside a beat %q: %q, %v", value, answer, err)
 		}
@@ -256,7 +255,7 @@ func TestLibraryInvalidData(t *testing.T) {
 		if err := admin.HSet(ctx, names.blocks, prefix, old).Err(); err != nil {
 			t.Fatal(err)
 		}
-		taken, err := b.node.FCall(ctx, library.Name+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text, "").Int64Slice()
+		taken, err := b.node.FCall(ctx, LibraryName+"_publish", names.publishKeys(), now.UnixMilli(), prefix, text, "").Int64Slice()
 		if err != nil || !slices.Equal(taken, []int64{1}) {
 			t.Errorf("over %q: %v, %v", old, taken, err)
 		}

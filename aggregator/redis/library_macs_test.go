@@ -12,7 +12,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -146,7 +145,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				n, err := r.node.FCall(context.Background(), library.Function("replace"), r.names.publishKeys(), somePrefix, bad, good, "").Int64Slice()
+				n, err := r.node.FCall(context.Background(), Function("replace"), r.names.publishKeys(), somePrefix, bad, good, "").Int64Slice()
 				if err != nil || len(n) != 1 {
 					t.Errorf("%v, %v", n, err)
 					return
@@ -155,7 +154,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		r.reference.Call(r.now, library.Function("replace"), r.names.publishKeys(), []string{somePrefix, bad, good, ""})
+		r.reference.Call(r.now, Function("replace"), r.names.publishKeys(), []string{somePrefix, bad, good, ""})
 	}
 	if done.Load() != 20 {
 		t.Errorf("%d of 20 rounds of 8", done.Load())
@@ -191,7 +190,7 @@ func TestLibraryRemovesMACs(t *testing.T) {
 		if n > 100 {
 			t.Fatalf("%d MACs beside 2 records after %d calls", ended(), n)
 		}
-		if err := r.node.FCall(ctx, library.Function("publish"), r.names.publishKeys(), args...).Err(); err != nil {
+		if err := r.node.FCall(ctx, Function("publish"), r.names.publishKeys(), args...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,7 +205,7 @@ func TestMACBytes(t *testing.T) {
 	t.Parallel()
 	ctx, names, now := context.Background(), newNames("t", 1), time.Now()
 	s := redistest.Start(t, redistest.Options{MaxMemory: "1gb"})
-	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
+	if err := s.Client().FunctionLoadReplace(ctx, LibrarySource).Err(); err != nil {
 		t.Fatal(err)
 	}
 	const batches = 160
@@ -218,7 +217,7 @@ func TestMACBytes(t *testing.T) {
 		before := s.Memory()
 		for n := range batches {
 			args := blocksOf(t, now, n*publishBatch, mac, func(i int) string { return fmt.Sprintf("10.0.%d.%d/32", i>>8, i&255) })
-			if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+			if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), args...).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,13 +234,13 @@ func TestMACBytes(t *testing.T) {
 func BenchmarkPublish(b *testing.B) {
 	ctx, names, now, mac := context.Background(), newNames("t", 1), time.Now(), strings.Repeat("m", 21)
 	s := redistest.Start(b, redistest.Options{MaxMemory: "1gb"})
-	if err := s.Client().FunctionLoadReplace(ctx, library.Source).Err(); err != nil {
+	if err := s.Client().FunctionLoadReplace(ctx, LibrarySource).Err(); err != nil {
 		b.Fatal(err)
 	}
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255) }
 	publish := func(from int, mac string) {
 		args := blocksOf(b, now, from, mac, prefix)
-		if err := s.Client().FCall(ctx, library.Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), args...).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-
-	"edgeguard/aggregator/redis/library"
 )
 
 // beats is a server whose time the test sets, with its reference.
@@ -28,11 +26,11 @@ type beats struct {
 func newBeats(t testing.TB) *beats {
 	t.Helper()
 	const time1, state = "call('TIME')", "eg:{t/b}:state"
-	if strings.Count(library.Source, time1) < 3 {
+	if strings.Count(LibrarySource, time1) < 3 {
 		t.Fatal("the library asks for the time in another way")
 	}
 	seed := rand.Uint64()
-	source := strings.ReplaceAll(library.Source, time1, "call('HMGET', '"+state+"', 'now', 'µs')")
+	source := strings.ReplaceAll(LibrarySource, time1, "call('HMGET', '"+state+"', 'now', 'µs')")
 	b := &beats{both: newBothFrom(t, fmt.Sprint("seed ", seed), source), names: newNames("t", 16), r: rand.New(rand.NewPCG(seed, 0))}
 	b.clock = b.admin()
 	b.setTime(time.Unix(1_800_000_000, 0))
@@ -80,7 +78,7 @@ func (b *beats) parse(got any) (a answer) {
 // raw is a beat at the server alone.
 func (b *beats) raw(args ...any) answer {
 	b.t.Helper()
-	got, err := b.node.FCall(context.Background(), library.Function("beat"), b.names.memberKeys(), args...).Result()
+	got, err := b.node.FCall(context.Background(), Function("beat"), b.names.memberKeys(), args...).Result()
 	if err != nil {
 		b.fail("beat %q: %v", args, err)
 	}
@@ -97,7 +95,7 @@ func (b *beats) beat(args ...string) answer {
 	for _, a := range args {
 		list = append(list, a)
 	}
-	want, err := b.reference.Call(b.now, library.Function("beat"), b.names.memberKeys(), args)
+	want, err := b.reference.Call(b.now, Function("beat"), b.names.memberKeys(), args)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 	"edgeguard/internal/redistwin"
 )
@@ -55,7 +54,7 @@ func newBothFrom(t testing.TB, quoted, source string) *both {
 		t.Fatal(err)
 	}
 	line := []any{}
-	for word := range strings.FieldsSeq(strings.Replace(library.ACL("edge", "t"), "PASSWORD", "secret", 1)) {
+	for word := range strings.FieldsSeq(strings.Replace(ACL("edge", "t"), "PASSWORD", "secret", 1)) {
 		line = append(line, word)
 	}
 	if err := server.Client().Do(ctx, line...).Err(); err != nil {
@@ -72,10 +71,10 @@ func newBothFrom(t testing.TB, quoted, source string) *both {
 func sourceOf(t testing.TB, full int) string {
 	t.Helper()
 	const stands = "local FULL = 2 ^ 18 "
-	if strings.Count(library.Source, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
+	if strings.Count(LibrarySource, stands) != 1 || fleetFull != 1<<18 || redistwin.DefaultFull != fleetFull {
 		t.Fatal("the library, this package and the reference have different bounds")
 	}
-	return strings.Replace(library.Source, stands, fmt.Sprintf("local FULL = %d ", full), 1)
+	return strings.Replace(LibrarySource, stands, fmt.Sprintf("local FULL = %d ", full), 1)
 }
 
 // call compares one call's answers and returns them.
@@ -83,7 +82,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	b.t.Helper()
 	b.past = append(b.past, fmt.Sprintf("%s %q %q", function, keys, args))
 	b.past = b.past[max(0, len(b.past)-8):]
-	want, wantErr := b.reference.Call(now, library.Name+"_"+function, keys, args)
+	want, wantErr := b.reference.Call(now, LibraryName+"_"+function, keys, args)
 	var list []any
 	for _, a := range args {
 		list = append(list, a)
@@ -92,7 +91,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 	if function == "split" {
 		call = b.node.FCallRO
 	}
-	got, err := call(context.Background(), library.Name+"_"+function, keys, list...).Result()
+	got, err := call(context.Background(), LibraryName+"_"+function, keys, list...).Result()
 	if wantErr != nil {
 		if err == nil || !strings.HasPrefix(err.Error(), wantErr.Error()) {
 			b.fail("the library returns %v, %v; the reference %v", got, err, wantErr)
@@ -114,7 +113,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 // claim makes both use the time that pushes claim.
 func (b *both) claim() {
 	b.t.Helper()
-	if _, err := b.reference.Call(time.Time{}, library.ReplayName+"_clock", []string{clockKey}, []string{claimed}); err != nil {
+	if _, err := b.reference.Call(time.Time{}, ReplayName+"_clock", []string{clockKey}, []string{claimed}); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.admin().Set(context.Background(), clockKey, claimed, 0).Err(); err != nil {
@@ -275,7 +274,7 @@ func TestLibraryTime(t *testing.T) {
 	push := func(at time.Time) (string, error) {
 		h := aggregator.NewHeader([8]byte{1}, at, 5)
 		p := aggregator.Push{First: uint32(at.Unix() / 5), Sum: 1, Counts: []uint16{1}}
-		return b.node.FCall(ctx, library.Name+"_push", []string{clockKey, key}, string(h.Append(nil)), string(p.AppendBody(nil))).Text()
+		return b.node.FCall(ctx, LibraryName+"_push", []string{clockKey, key}, string(h.Append(nil)), string(p.AppendBody(nil))).Text()
 	}
 	server := func() time.Time {
 		now, err := b.node.Time(ctx).Result()
@@ -320,12 +319,12 @@ func TestLibraryTime(t *testing.T) {
 func TestLibraryClock(t *testing.T) {
 	b := newBoth(t, "clock")
 	ctx := context.Background()
-	if _, err := library.Install(ctx, b.admin()); err != nil {
+	if _, err := Install(ctx, b.admin()); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
 		"SET":      b.node.Set(ctx, clockKey, claimed, 0).Err(),
-		"function": b.node.FCall(ctx, library.ReplayName+"_clock", []string{clockKey}, claimed).Err(),
+		"function": b.node.FCall(ctx, ReplayName+"_clock", []string{clockKey}, claimed).Err(),
 	} {
 		if fault := (&Config{}).diagnose(err); fault.Kind != "permission" {
 			t.Errorf("%s: %v", what, err)
@@ -447,10 +446,10 @@ func TestLibraryStaysInItsKeys(t *testing.T) {
 	ctx := context.Background()
 	other := newNames("u", 1)
 	for name, err := range map[string]error{
-		"another namespace": b.node.FCall(ctx, library.Name+"_beat", other.memberKeys(), "a", "b", "16", "0", "0", "").Err(),
+		"another namespace": b.node.FCall(ctx, LibraryName+"_beat", other.memberKeys(), "a", "b", "16", "0", "0", "").Err(),
 		"a plain key":       b.node.Get(ctx, "a").Err(),
 		"eval":              b.node.Eval(ctx, "return 1", nil).Err(),
-		"load":              b.node.FunctionLoadReplace(ctx, library.Source).Err(),
+		"load":              b.node.FunctionLoadReplace(ctx, LibrarySource).Err(),
 		"flush":             b.node.FlushAll(ctx).Err(),
 		"config":            b.node.ConfigGet(ctx, "*").Err(),
 		"keys":              b.node.Keys(ctx, "*").Err(),

@@ -11,20 +11,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/ask"
-	"edgeguard/aggregator/asked"
-	"edgeguard/aggregator/authority"
-	"edgeguard/aggregator/cleared"
-	"edgeguard/aggregator/crowded"
-	"edgeguard/aggregator/drift"
-	"edgeguard/aggregator/evidence"
-	"edgeguard/aggregator/health"
-	"edgeguard/aggregator/mirror"
-	"edgeguard/aggregator/outbox"
-	"edgeguard/aggregator/redis/exchange"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/clockguard"
-	"edgeguard/internal/together"
 )
 
 // The link's rhythm.
@@ -46,9 +34,9 @@ type Link struct {
 	config Config
 	node   Peer
 	client goredis.UniversalClient
-	health *health.Health
+	health *fleet.Health
 	stats  counters
-	nodes  *roster.Roster
+	nodes  *fleet.Roster
 	draw   func() float64 // random numbers from 0 to 1
 
 	// Of Run's goroutine, or of the loop that it starts.
@@ -56,44 +44,44 @@ type Link struct {
 	loaded  time.Time // when loading the library was last tried
 	pusher  *Pusher   // its rounds are the push loop's
 	alarms  heartbeatAlarms
-	drift   drift.Drift // the heartbeat loop's
-	asks    ask.Asks    // the heartbeat loop's
-	answers ask.Answers // the heartbeat loop's
-	figures exchange.Exchange
+	drift   fleet.Drift      // the heartbeat loop's
+	asks    fleet.MACAsks    // the heartbeat loop's
+	answers fleet.MACAnswers // the heartbeat loop's
+	figures Exchange
 
-	evictions health.Evictions // the heartbeat loop's
-	seq       atomic.Uint64    // heartbeats that were sent
-	reported  string           // what the last one that arrived reported of this node
-	spoke     time.Time        // when that was
-	shared    time.Time        // when another process last used this node's boot
+	evictions fleet.Evictions // the heartbeat loop's
+	seq       atomic.Uint64   // heartbeats that were sent
+	reported  string          // what the last one that arrived reported of this node
+	spoke     time.Time       // when that was
+	shared    time.Time       // when another process last used this node's boot
 
-	skew   clockguard.Skew // Redis' clock against this host's
-	mirror *mirror.Mirror  // the fleet's list as it was read
-	cutoff atomic.Int64    // of the newest heartbeat, unix seconds
-	asked  asked.Keys      // keys whose node counts were asked for
-	resync chan struct{}   // read the whole list again
+	skew   clockguard.Skew      // Redis' clock against this host's
+	mirror *fleet.Mirror        // the fleet's list as it was read
+	cutoff atomic.Int64         // of the newest heartbeat, unix seconds
+	asked  aggregator.AskedKeys // keys whose node counts were asked for
+	resync chan struct{}        // read the whole list again
 
 	// Of pushing.
 	wake     chan struct{}       // push now
 	losses   atomic.Uint64       // how often Redis may have lost something
 	caughtUp uint64              // of losses: all sums were compared since; the push loop's
-	pace     health.Pace         // the push loop's
+	pace     fleet.JoinPace      // the push loop's
 	watched  chan aggregator.Key // keys to be pushed now
 
 	// Of publishing.
-	outbox  *outbox.Outbox   // changes to be published
-	news    chan struct{}    // the outbox has some
-	floors  cleared.Floors   // marks in Redis without an unblock
-	clears  *cleared.Queue   // keys to be forgotten in Redis
-	crowded crowded.Networks // networks of which the fleet keeps no more
+	outbox  *fleet.Outbox            // changes to be published
+	news    chan struct{}            // the outbox has some
+	floors  aggregator.ClearedFloors // marks in Redis without an unblock
+	clears  *aggregator.ClearedQueue // keys to be forgotten in Redis
+	crowded fleet.CrowdedNetworks    // networks of which the fleet keeps no more
 
 	// Of who may write what.
-	judge   atomic.Pointer[authority.Judge]
+	judge   atomic.Pointer[fleet.Authority]
 	signAll atomic.Bool // the next full read has MACs of another key replaced
 
 	// Of receiving.
-	rejected authority.Rejected // prefixes whose record was rejected
-	noRoom   atomic.Bool        // an operator's block of the fleet found no room here
+	rejected fleet.Rejected // prefixes whose record was rejected
+	noRoom   atomic.Bool    // an operator's block of the fleet found no room here
 
 	scanFailed bool // the last step of a full read; of one goroutine at a time
 }
@@ -108,16 +96,16 @@ func New(c Config, node Peer) (*Link, error) {
 	_ = c.check() // fills in the defaults; Dial has refused what is wrong
 	l := &Link{
 		config: c, node: node, client: client, started: time.Now(), draw: rand.Float64,
-		outbox: outbox.New(outbox.Pace, node.Refused), news: make(chan struct{}, 1),
+		outbox: fleet.NewOutbox(fleet.PublishPace, node.Refused), news: make(chan struct{}, 1),
 		watched: make(chan aggregator.Key, maxWatched),
 		wake:    make(chan struct{}, 1), resync: make(chan struct{}, 1),
-		clears: cleared.NewQueue(), mirror: mirror.New(),
+		clears: aggregator.NewClearedQueue(), mirror: fleet.NewMirror(),
 	}
-	l.figures = exchange.Exchange{Board: c.Figures, Client: client, Key: newNames(l.config.Namespace, 0).figures, Timeout: l.config.Timeout}
-	l.health = health.New(l.started, node.Alarm, node.Calm)
-	l.judge.Store(authority.NewJudge(nil, c.Require, c.Namespace)) // until the key is read
-	l.nodes = roster.New(l.config.Node, l.config.Boot, l.draw)
-	l.nodes.Keep(evidence.Remembered(l.config.Retention))
+	l.figures = Exchange{Board: c.Figures, Client: client, Key: newNames(l.config.Namespace, 0).figures, Timeout: l.config.Timeout}
+	l.health = fleet.NewHealth(l.started, node.Alarm, node.Calm)
+	l.judge.Store(fleet.NewAuthority(nil, c.Require, c.Namespace)) // until the key is read
+	l.nodes = fleet.NewRoster(l.config.Node, l.config.Boot, l.draw)
+	l.nodes.Keep(aggregator.SplitRemembered(l.config.Retention))
 	l.pusher = newPusher(client, &l.config, l.node, l.nodes, &l.stats)
 	l.pusher.live, l.pusher.forged = true, l.forged
 	l.pusher.refreshNames = func(ctx context.Context) { _, _ = l.heartbeat(ctx, false) } // it counts its errors
@@ -194,7 +182,7 @@ func (l *Link) session(ctx context.Context) error {
 	l.stats.reconnects.Add(1)
 	l.health.Joined(time.Now())
 	l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
-	return together.Run(ctx,
+	return runTogether(ctx,
 		l.pushLoop,
 		l.heartbeatLoop,
 		l.publishLoop,
@@ -278,7 +266,7 @@ func (l *Link) Up() bool {
 
 // Look reads the newest heartbeats of all living nodes. It waits for Redis, at
 // most the config's timeout.
-func (l *Link) Look(ctx context.Context) (look roster.Look, err error) {
+func (l *Link) Look(ctx context.Context) (look fleet.Look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	unsent := l.outbox.Unsent() // before the version that the answer has

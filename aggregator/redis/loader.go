@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"edgeguard/aggregator/redis/library"
 )
 
 // loadEvery is the least time between two tries of a node to load the library.
@@ -40,7 +38,7 @@ func (c Config) load(ctx context.Context) error {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*c.Timeout)
 	defer cancel()
-	_, err = library.Install(ctx, client)
+	_, err = Install(ctx, client)
 	return err
 }
 

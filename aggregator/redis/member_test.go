@@ -15,8 +15,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/outbox"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/internal/redistest"
@@ -36,7 +35,7 @@ const (
 // user of the ACL line in the documentation.
 func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
 	t.Helper()
-	o.Users = append(o.Users, userLine(library.ACL("edge", "test")))
+	o.Users = append(o.Users, userLine(ACL("edge", "test")))
 	s := redistest.Start(t, o)
 	install(t, s)
 	return s
@@ -49,7 +48,7 @@ func userLine(line string) string {
 
 func install(t testing.TB, s *redistest.Server) {
 	t.Helper()
-	if _, err := library.Install(context.Background(), s.Client()); err != nil {
+	if _, err := Install(context.Background(), s.Client()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,7 +140,7 @@ func (p testPeer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }
 func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
-	c := outbox.Change{Block: b, Trust: t}
+	c := fleet.Change{Block: b, Trust: t}
 	return c.ByRule() && p.list.Crowded(b.Prefix)
 }
 func (p testPeer) Reword(b edgeguard.Block, _ []aggregator.NodeCount) edgeguard.Block { return b }
@@ -163,7 +162,7 @@ func (m *member) start(t testing.TB) *member {
 	m.link = link
 	link.draw = func() float64 { return 0 } // answers wait for nothing
 	if m.pace > 0 {
-		link.outbox = outbox.New(m.pace, testPeer{m}.Refused)
+		link.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
 	}
 	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
@@ -276,7 +275,7 @@ func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 	n := newNames(c.Namespace, c.Partitions)
 	k := key(addr)
 	name := n.counts[k.Partition(c.Partitions)] + string(k.Append(nil))
-	answer, err := s.Client().FCallRO(context.Background(), library.Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := s.Client().FCallRO(context.Background(), Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
 	"edgeguard/clockguard"
 )
 
@@ -39,15 +38,15 @@ func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle boo
 	}
 	out := make([][]aggregator.NodeCount, len(keys))
 	for i, fields := range splits {
-		out[i] = evidence.ByNode(fields, l.nodes.Name)
+		out[i] = aggregator.SplitByNode(fields, l.nodes.Name)
 	}
 	return out, nil
 }
 
 // presentSplits returns the split of each key in the present window; that of a key
 // whose meter a reload dropped is empty.
-func (l *Link) presentSplits(ctx context.Context, keys []aggregator.Key) ([][]evidence.Field, error) {
-	looks := make([]evidence.Look, len(keys))
+func (l *Link) presentSplits(ctx context.Context, keys []aggregator.Key) ([][]aggregator.SplitField, error) {
+	looks := make([]aggregator.SplitLook, len(keys))
 	for i, k := range keys {
 		if looks[i].Key = k; l.node.Width(k.Meter) != 0 {
 			looks[i].Heads = []uint32{clockguard.Slot(l.fleetNow(), l.node.Width(k.Meter))}
@@ -58,7 +57,7 @@ func (l *Link) presentSplits(ctx context.Context, keys []aggregator.Key) ([][]ev
 		l.stats.failed("split")
 		return nil, err
 	}
-	out := make([][]evidence.Field, len(keys))
+	out := make([][]aggregator.SplitField, len(keys))
 	for i := range splits {
 		out[i] = slices.Concat(splits[i]...)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -27,7 +26,7 @@ func TestTooOld(t *testing.T) {
 	if n := m.raised["fleet/redis"]; n != 1 {
 		t.Errorf("it was alarmed %d times", n)
 	}
-	_, err := library.Install(context.Background(), s.Client())
+	_, err := Install(context.Background(), s.Client())
 	if err == nil || !strings.Contains(c.Explain(err).Error(), says) {
 		t.Errorf("install: %v", err)
 	}

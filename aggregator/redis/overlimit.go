@@ -9,14 +9,12 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
-	"edgeguard/aggregator/redis/library"
 )
 
 // prove passes on the keys of which nodes counted more than the limit. The others
 // wait for another push: a total alone is no evidence.
-func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered []evidence.Look, now time.Time) {
-	var keys []evidence.Look
+func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered []aggregator.SplitLook, now time.Time) {
+	var keys []aggregator.SplitLook
 	for _, o := range answered {
 		o.Act = o.Act && !p.node.Settled(o.Key, o.Peak)
 		if !o.Act && !o.Renew {
@@ -40,13 +38,13 @@ func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered 
 }
 
 // proveSome proves some keys. It returns those to look at again, with other windows.
-func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys []evidence.Look, now time.Time) (moved []evidence.Look, err error) {
+func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys []aggregator.SplitLook, now time.Time) (moved []aggregator.SplitLook, err error) {
 	splits, err := p.splits(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	since := evidence.Since(p.node.Epoch(now), p.window)
-	judge := evidence.Judge{Own: p.id, Known: func(id [8]byte) bool { return p.nodes.Evidence(id, since) }}
+	since := aggregator.SplitSince(p.node.Epoch(now), p.window)
+	judge := aggregator.SplitJudge{Own: p.id, Known: func(id [8]byte) bool { return p.nodes.Evidence(id, since) }}
 	if p.refreshNames != nil && now.Sub(p.refreshed) >= time.Second && slices.ContainsFunc(splits, judge.Strange) {
 		p.refreshed = now
 		p.refreshNames(ctx)
@@ -58,10 +56,10 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 			p.doubts.Settle(o.Key)
 			// An unblock may have come while the split was read, and a reload.
 			if o.Act && !p.node.Counts().Forgotten(o.Key, o.Heads[most.At]) {
-				p.node.Over(o.Key, most.Counted, evidence.ByNode(most.Fields, p.nodes.Name))
+				p.node.Over(o.Key, most.Counted, aggregator.SplitByNode(most.Fields, p.nodes.Name))
 			}
-		case o.Act && o.Moved && len(o.Heads) == 1 && p.budget.Take(evidence.Windows, now):
-			o.Heads = evidence.Around(o.Heads[0], p.node.Width(o.Key.Meter))
+		case o.Act && o.Moved && len(o.Heads) == 1 && p.budget.Take(aggregator.SplitWindows, now):
+			o.Heads = aggregator.HeadsAround(o.Heads[0], p.node.Width(o.Key.Meter))
 			moved = append(moved, o)
 		default:
 			p.doubts.See(o.Key, most.Stranger, now)
@@ -71,24 +69,24 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 }
 
 // splits returns the fields of each key in each of its windows.
-func (p *Pusher) splits(ctx context.Context, keys []evidence.Look) ([][][]evidence.Field, error) {
+func (p *Pusher) splits(ctx context.Context, keys []aggregator.SplitLook) ([][][]aggregator.SplitField, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	pipe := p.client.Pipeline()
 	var cmds []*goredis.Cmd
 	for _, o := range keys {
 		for _, head := range o.Heads {
-			cmds = append(cmds, pipe.FCallRO(ctx, library.Function("split"), []string{p.names.suspect(o.Key)}, head))
+			cmds = append(cmds, pipe.FCallRO(ctx, Function("split"), []string{p.names.suspect(o.Key)}, head))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}
-	splits := make([][][]evidence.Field, len(keys))
+	splits := make([][][]aggregator.SplitField, len(keys))
 	for i, o := range keys {
 		for range o.Heads {
 			answer, _ := cmds[0].Slice() // Exec has returned the errors
-			splits[i], cmds = append(splits[i], evidence.Fields(answer)), cmds[1:]
+			splits[i], cmds = append(splits[i], aggregator.SplitFields(answer)), cmds[1:]
 		}
 	}
 	return splits, nil

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/drift"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
@@ -22,16 +21,16 @@ func TestTipThatIsNotAnID(t *testing.T) {
 		if err := s.Client().HSet(context.Background(), names.state, "tip", tip).Err(); err != nil {
 			t.Fatal(err)
 		}
-		at := startPosition(roster.State{Tip: tip, Now: time.Unix(1_800_000_000, 0)}, time.Minute)
+		at := startPosition(fleet.State{Tip: tip, Now: time.Unix(1_800_000_000, 0)}, time.Minute)
 		if want := "1799999999999-0"; at.changes != want {
 			t.Errorf("after the tip %q reading begins at %s, not %s", tip, at.changes, want)
 		}
 	}
-	fleet := join(t, s.Addr, 2, nil)
-	if _, err := fleet[0].list.Merge(fleet[0].byHand("203.0.113.7/32"), time.Now()); err != nil {
+	nodes := join(t, s.Addr, 2, nil)
+	if _, err := nodes[0].list.Merge(nodes[0].byHand("203.0.113.7/32"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	fleet[1].eventually(t, "the block", func() bool { return fleet[1].blocked("203.0.113.7") != nil })
+	nodes[1].eventually(t, "the block", func() bool { return nodes[1].blocked("203.0.113.7") != nil })
 }
 
 // TestWatchListThatIsFull: what accepts no more entries is begun again, and nodes
@@ -39,16 +38,16 @@ func TestTipThatIsNotAnID(t *testing.T) {
 func TestWatchListThatIsFull(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, 2, nil)
+	nodes := join(t, s.Addr, 2, nil)
 	ctx, names := context.Background(), newNames("test", 4)
 	if err := s.Client().Do(ctx, "xadd", names.watch, lastID, "k", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
 	redistest.Eventually(t, "the list to be deleted", func() bool { return s.Client().Exists(ctx, names.watch).Val() == 0 })
-	for _, m := range fleet {
+	for _, m := range nodes {
 		m.see("203.0.113.7", 95)
 	}
-	for _, m := range fleet {
+	for _, m := range nodes {
 		m.eventually(t, "the block", func() bool { return m.blocked("203.0.113.7") != nil })
 		if !m.link.Up() {
 			t.Errorf("%s is cut off", m.name)
@@ -69,16 +68,16 @@ func TestNoDigestForLong(t *testing.T) {
 	t.Cleanup(func() { _ = l.client.Close() })
 	ctx := context.Background()
 	for range 2 {
-		for range drift.MostBlind - 1 {
-			l.compareLists(ctx, roster.State{})
+		for range fleet.MostBlind - 1 {
+			l.compareLists(ctx, fleet.State{})
 		}
 		if len(l.resync) != 0 {
 			t.Fatal("the list is read too soon")
 		}
-		l.compareLists(ctx, roster.State{Digest: "0000000000000000"})
+		l.compareLists(ctx, fleet.State{Digest: "0000000000000000"})
 	}
-	for range drift.MostBlind {
-		l.compareLists(ctx, roster.State{})
+	for range fleet.MostBlind {
+		l.compareLists(ctx, fleet.State{})
 	}
 	if len(l.resync) != 1 {
 		t.Error("the list is not read")

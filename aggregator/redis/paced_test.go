@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/aggregator/outbox"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
@@ -42,12 +42,12 @@ func TestFloodIsPublishedPaced(t *testing.T) {
 	t.Parallel()
 	const rate, seconds, hot = 33_000, 3, 100
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, 2, nil)
-	a, b := fleet[0], fleet[1]
+	nodes := join(t, s.Addr, 2, nil)
+	a, b := nodes[0], nodes[1]
 	began, slow, longest := time.Now(), 0, time.Duration(0)
 	paced := func() {
 		t.Helper()
-		if n, most := a.link.Stats().Published, allowance(outbox.Pace, began); n > most+1 { // and the unblock
+		if n, most := a.link.Stats().Published, allowance(fleet.PublishPace, began); n > most+1 { // and the unblock
 			t.Fatalf("%d published in %v, not %d at most", n, time.Since(began), most)
 		}
 	}
@@ -103,7 +103,7 @@ func TestFloodIsPublishedPaced(t *testing.T) {
 		}
 		return true
 	})
-	if n := a.link.Stats().Waiting; n < rate*seconds-int(allowance(outbox.Pace, began)) {
+	if n := a.link.Stats().Waiting; n < rate*seconds-int(allowance(fleet.PublishPace, began)) {
 		t.Errorf("only %d wait", n)
 	}
 }

@@ -7,8 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/outbox"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 )
 
@@ -34,7 +33,7 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
 	if l.config.Monitor {
 		return
 	}
-	c := outbox.Change{Block: b, Trust: t}
+	c := fleet.Change{Block: b, Trust: t}
 	switch {
 	case b.Origin != l.config.Node && !l.lacks(c):
 		l.outbox.Drop(b.Prefix)
@@ -46,7 +45,7 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
 }
 
 // lacks reports whether the fleet may lack a record that it would accept.
-func (l *Link) lacks(c outbox.Change) bool {
+func (l *Link) lacks(c fleet.Change) bool {
 	record, mac, ok := l.encode(c)
 	return ok && l.mirror.Missing(c.Block.Prefix.String(), record, mac)
 }
@@ -100,10 +99,10 @@ func (l *Link) publishBlocks(ctx context.Context) (behind bool, err error) {
 		if len(prefixes) == 0 {
 			break
 		}
-		var some []outbox.Change
+		var some []fleet.Change
 		for _, p := range prefixes {
 			if b, t, ok := l.node.Block(p); ok {
-				some = append(some, outbox.Change{Block: b, Trust: t})
+				some = append(some, fleet.Change{Block: b, Trust: t})
 			}
 		}
 		sent, err := l.publish(ctx, some)
@@ -118,13 +117,13 @@ func (l *Link) publishBlocks(ctx context.Context) (behind bool, err error) {
 // publish sends records to the fleet, which accepts those that are greater than
 // its own, and returns how many were sent: not those that the fleet is known to
 // have.
-func (l *Link) publish(ctx context.Context, changes []outbox.Change) (n int, err error) {
+func (l *Link) publish(ctx context.Context, changes []fleet.Change) (n int, err error) {
 	for len(changes) > 0 {
 		some := changes[:min(publishBatch, len(changes))]
 		changes = changes[len(some):]
 		l.reword(ctx, some)
 		args := []any{l.fleetNow().UnixMilli()}
-		var sent []outbox.Change
+		var sent []fleet.Change
 		for _, c := range some {
 			record, mac, ok := l.encode(c)
 			switch {
@@ -156,7 +155,7 @@ const (
 	publishNoRoom = 2
 )
 
-func (l *Link) applyPublished(sent []outbox.Change, answers []int64) {
+func (l *Link) applyPublished(sent []fleet.Change, answers []int64) {
 	for i, c := range sent[:min(len(sent), len(answers))] {
 		switch answers[i] {
 		case publishTaken:
@@ -175,7 +174,7 @@ func (l *Link) applyPublished(sent []outbox.Change, answers []int64) {
 func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	taken, err := l.client.FCall(ctx, library.Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	taken, err := l.client.FCall(ctx, Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
 		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/3, err)
@@ -185,7 +184,7 @@ func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 
 // encode returns a change as it is published, with its MAC, and reports whether
 // the other nodes would accept it.
-func (l *Link) encode(c outbox.Change) (record, mac string, ok bool) {
+func (l *Link) encode(c fleet.Change) (record, mac string, ok bool) {
 	r := aggregator.Record{Block: c.Block, Forced: c.Trust.Forced, Retention: l.config.Retention}
 	r.Block.Since, r.Block.Until = l.node.Epoch(c.Block.Since), l.node.Epoch(c.Block.Until)
 	record, err := r.Encode()

@@ -8,8 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 )
 
 const (
@@ -34,7 +33,7 @@ type Pusher struct {
 	names        names
 	id           [8]byte
 	node         Counting
-	nodes        *roster.Roster
+	nodes        *fleet.Roster
 	stats        *counters
 	refreshNames func(context.Context) // reads the nodes' names again; nil: nodes is complete
 	// forged is called with each answer, which may show that another client wrote
@@ -44,8 +43,8 @@ type Pusher struct {
 	// many keys takes Redis seconds, and that is not a wrong clock.
 	live      bool
 	window    time.Duration // the longest of the rules
-	doubts    evidence.Doubts
-	budget    evidence.Budget
+	doubts    aggregator.Doubts
+	budget    aggregator.SplitBudget
 	refreshed time.Time // when the names were last read again
 }
 
@@ -57,10 +56,10 @@ func NewPusher(client goredis.UniversalClient, c Config, node Counting, named ma
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return newPusher(client, &c, node, roster.Named(named), &counters{}), nil
+	return newPusher(client, &c, node, fleet.NamedRoster(named), &counters{}), nil
 }
 
-func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *roster.Roster, stats *counters) *Pusher {
+func newPusher(client goredis.UniversalClient, c *Config, node Counting, seen *fleet.Roster, stats *counters) *Pusher {
 	return &Pusher{
 		client: client, timeout: c.Timeout, names: newNames(c.Namespace, c.Partitions),
 		id: aggregator.NodeID(c.Node, c.Boot), node: node, nodes: seen, stats: stats, window: c.Retention,

@@ -11,8 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/authority"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 )
 
@@ -34,7 +33,7 @@ type position struct{ changes, watch string }
 // startPosition returns where reading continues after a full sync. The watch
 // list has no snapshot, but a key is watched for one window: the entries of the
 // last window are all that matter.
-func startPosition(s roster.State, window time.Duration) position {
+func startPosition(s fleet.State, window time.Duration) position {
 	at := position{changes: s.Tip, watch: idAt(s.Now.Add(-window))}
 	// If the state was lost, there is no tip, but the stream still has what came
 	// before the read. Redis would refuse to read after a tip that is not an ID,
@@ -200,7 +199,7 @@ func (l *Link) reject(prefix string, err error) {
 	if !newer {
 		l.stats.rejected.Add(1)
 	}
-	if newer || errors.Is(err, authority.ErrUnsigned) {
+	if newer || errors.Is(err, fleet.ErrUnsigned) {
 		l.accepted(prefix)
 	} else if l.rejected.First(prefix) {
 		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/cleared"
-	"edgeguard/aggregator/redis/library"
 )
 
 // forged applies what an answer shows of another client that writes to Redis.
 func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time) {
 	if out.Floor != 0 {
-		l.floors.See(p.Key, cleared.Mark{Slot: out.Floor, Width: p.Width}, now)
+		l.floors.See(p.Key, aggregator.ClearedMark{Slot: out.Floor, Width: p.Width}, now)
 	}
 	if out.Forged && l.floors.Forged(p.Key, now) {
 		// One alarm for all keys: who forges can do it of thousands.
@@ -39,7 +37,7 @@ func (l *Link) refloor(ctx context.Context, now time.Time) error {
 		}
 		l.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
 		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		err := l.client.FCall(bounded, library.Function("forget"), []string{l.pusher.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
+		err := l.client.FCall(bounded, Function("forget"), []string{l.pusher.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
 		cancel()
 		if err != nil {
 			l.stats.failed("forget")

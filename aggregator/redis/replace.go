@@ -9,9 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/authority"
-	"edgeguard/aggregator/outbox"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/fleet"
 )
 
 // removeAfter is how long an unsigned record stays in Redis for which no better
@@ -32,7 +30,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 	if len(due) == 0 {
 		return nil
 	}
-	mine := map[string]outbox.Change{}
+	mine := map[string]fleet.Change{}
 	for _, c := range l.liveRecords() {
 		if prefix := c.Block.Prefix.String(); !due[prefix].IsZero() {
 			mine[prefix] = c
@@ -43,7 +41,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 		return err
 	}
 	var args []any
-	var lacking []outbox.Change
+	var lacking []fleet.Change
 	for prefix, s := range stored {
 		c, known := mine[prefix]
 		j := l.check(prefix, s.record, s.mac)
@@ -57,7 +55,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 			if record, mac, ok := l.encode(c); ok && !isWrong(l.check(prefix, record, mac).err) {
 				args = append(args, prefix, s.record, record, mac)
 			}
-		case errors.Is(j.err, authority.ErrUnsigned) && now.Sub(due[prefix]) >= removeAfter && len(s.record) <= aggregator.MaxRecord:
+		case errors.Is(j.err, fleet.ErrUnsigned) && now.Sub(due[prefix]) >= removeAfter && len(s.record) <= aggregator.MaxRecord:
 			args = append(args, prefix, s.record, "", "")
 		}
 	}
@@ -73,7 +71,7 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 func (l *Link) callReplace(ctx context.Context, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	done, err := l.client.FCall(ctx, library.Function("replace"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	done, err := l.client.FCall(ctx, Function("replace"), l.pusher.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		l.stats.failed("publish")
 		return fmt.Errorf("replace %d records: %w", len(args)/4, err)

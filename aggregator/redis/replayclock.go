@@ -8,7 +8,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
 )
 
 // claimed makes a partition use the time that pushes claim.
@@ -23,7 +22,7 @@ func (p *Pusher) Claim(ctx context.Context) error {
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, clock := range p.names.clocks {
-		pipe.FCall(ctx, library.ReplayName+"_clock", []string{clock}, claimed)
+		pipe.FCall(ctx, ReplayName+"_clock", []string{clock}, claimed)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("claim the namespace's clock (requires a user with +set): %w", err)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"edgeguard/aggregator/outbox"
-	"edgeguard/aggregator/redis/bounds"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 )
 
 const (
@@ -22,11 +20,11 @@ const (
 // fullSync reads and merges the whole list, then publishes what this node knows
 // better. s was read before: changes made since then come again by the stream,
 // which is read from s.Tip on.
-func (l *Link) fullSync(ctx context.Context, s roster.State) error {
+func (l *Link) fullSync(ctx context.Context, s fleet.State) error {
 	l.mirror.Begin(s.Changes)
 	l.noRoom.Store(false)
 	if l.scanFailed {
-		bounds.Shrink(ctx, l.client, l.config.Timeout, l.pusher.names.macs, l.pusher.names.blocks)
+		shrinkBatches(ctx, l.client, l.config.Timeout, l.pusher.names.macs, l.pusher.names.blocks)
 	}
 	if err := l.readList(ctx); err != nil {
 		l.stats.failed("sync")
@@ -48,7 +46,7 @@ func (l *Link) fullSync(ctx context.Context, s roster.State) error {
 // before, and may have lost. Blocks of rules that wait keep their turn. Of a node
 // that has just started, its own blocks that the fleet lacks wait as well: they
 // may have waited when it stopped, and what the fleet had, other nodes have.
-func (l *Link) unpaced(first bool) (some []outbox.Change) {
+func (l *Link) unpaced(first bool) (some []fleet.Change) {
 	for _, c := range l.liveRecords() {
 		switch {
 		case !c.ByRule():
@@ -103,7 +101,7 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, bounds.ErrLarge)
+			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, ErrLarge)
 		}
 		if cursor = next; cursor == 0 {
 			return nil
@@ -113,11 +111,11 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 
 // liveRecords returns this node's records that still matter to the fleet:
 // active blocks, and tombstones that are still remembered.
-func (l *Link) liveRecords() []outbox.Change {
-	var out []outbox.Change
+func (l *Link) liveRecords() []fleet.Change {
+	var out []fleet.Change
 	now := l.node.Now()
 	for b, t := range l.node.Records() {
-		if c := (outbox.Change{Block: b, Trust: t}); c.Matters(now, l.config.Retention) {
+		if c := (fleet.Change{Block: b, Trust: t}); c.Matters(now, l.config.Retention) {
 			out = append(out, c)
 		}
 	}

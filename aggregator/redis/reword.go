@@ -6,15 +6,14 @@ import (
 	"slices"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/evidence"
-	"edgeguard/aggregator/outbox"
+	"edgeguard/aggregator/fleet"
 )
 
 // reword adds to the reasons of this node's own blocks which node counted how
 // much, before other nodes receive them: a decision waits for nothing and knows
 // only the sum of the others. The node's list is changed, too, so that all
 // copies agree. If the split cannot be read, the reasons stay as they are.
-func (l *Link) reword(ctx context.Context, changes []outbox.Change) {
+func (l *Link) reword(ctx context.Context, changes []fleet.Change) {
 	var at []int // in the changes
 	var here []uint32
 	var keys []aggregator.Key
@@ -43,8 +42,8 @@ func (l *Link) reword(ctx context.Context, changes []outbox.Change) {
 
 // split returns which node counted how much. What this node counted since its last
 // push is not in Redis yet, but known here.
-func (l *Link) split(fields []evidence.Field, here uint32) []aggregator.NodeCount {
-	parts := evidence.ByNode(fields, l.nodes.Name)
+func (l *Link) split(fields []aggregator.SplitField, here uint32) []aggregator.NodeCount {
+	parts := aggregator.SplitByNode(fields, l.nodes.Name)
 	own := slices.IndexFunc(parts, func(p aggregator.NodeCount) bool { return p.Node == l.config.Node })
 	if own < 0 {
 		own = len(parts)

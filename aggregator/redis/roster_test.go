@@ -13,8 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
@@ -24,8 +23,8 @@ import (
 func TestFarewell(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, 2, nil)
-	a, b := fleet[0], fleet[1]
+	nodes := join(t, s.Addr, 2, nil)
+	a, b := nodes[0], nodes[1]
 	a.eventually(t, "both", func() bool { return a.link.Stats().Nodes == 2 })
 	seen := func() int64 { return s.Client().ZCard(t.Context(), newNames("test", 4).seen).Val() }
 	if n := seen(); n != 2 {
@@ -46,8 +45,8 @@ func TestFarewell(t *testing.T) {
 func TestForgedHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, redistest.Options{})
-	fleet := join(t, s.Addr, 2, nil)
-	a, b := fleet[0], fleet[1]
+	nodes := join(t, s.Addr, 2, nil)
+	a, b := nodes[0], nodes[1]
 	a.eventually(t, "both", func() bool { return a.link.Stats().Nodes == 2 })
 	names := newNames("test", 4)
 	field := b.config.Node + "/" + b.link.config.Boot
@@ -63,7 +62,7 @@ func TestForgedHeartbeat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	old := aggregator.Heartbeat{Node: "edge-x", Boot: "0123456789abcdef", At: time.Now().Add(-roster.Fresh)}
+	old := aggregator.Heartbeat{Node: "edge-x", Boot: "0123456789abcdef", At: time.Now().Add(-fleet.Fresh)}
 	a.eventually(t, "some heartbeats", func() bool {
 		write(field, last) // what it sent last, as if it came now
 		write(old.Field(), old.Encode())
@@ -82,7 +81,7 @@ type herd struct {
 	client  *goredis.Client
 	names   names
 	in      atomic.Int64
-	rosters []*roster.Roster
+	rosters []*fleet.Roster
 	boots   []int
 	at      time.Time // of the next heartbeat
 	called  []time.Time
@@ -92,7 +91,7 @@ type herd struct {
 func newHerd(t testing.TB, nodes int) *herd {
 	t.Helper()
 	h := &herd{t: t, server: redistest.Start(t, redistest.Options{MaxMemory: "1gb"}), names: newNames("t", 16), at: time.Now()}
-	if err := h.server.Client().FunctionLoadReplace(context.Background(), library.Source).Err(); err != nil {
+	if err := h.server.Client().FunctionLoadReplace(context.Background(), LibrarySource).Err(); err != nil {
 		t.Fatal(err)
 	}
 	o := h.server.Options()
@@ -120,7 +119,7 @@ func newHerd(t testing.TB, nodes int) *herd {
 
 // join starts the present boot of a node.
 func (h *herd) join(i int) {
-	h.rosters[i] = roster.New(fmt.Sprintf("edge-fra-%04d", i), "", func() float64 { return 0.5 })
+	h.rosters[i] = fleet.NewRoster(fmt.Sprintf("edge-fra-%04d", i), "", func() float64 { return 0.5 })
 }
 
 // beat sends node i's heartbeat.
@@ -137,16 +136,16 @@ func unverified(field, value string) (b aggregator.Heartbeat, signed, ok bool) {
 }
 
 // call sends node i's heartbeat and asks for news, or the whole list, or nothing.
-func (h *herd) call(i int, since int64) roster.State {
+func (h *herd) call(i int, since int64) fleet.State {
 	h.t.Helper()
 	h.longest, h.called[i] = max(h.longest, time.Since(h.called[i])), time.Now()
 	mine := h.own(i)
-	answer, err := h.client.FCall(context.Background(), library.Function("beat"), h.names.memberKeys(),
+	answer, err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(),
 		mine.Field(), mine.Encode()+strings.Repeat(" ", 52), "16", since, "0", mine.Run).Slice() // as long as with a MAC
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	s, err := roster.ParseState(answer)
+	s, err := fleet.ParseState(answer)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -182,7 +181,7 @@ func (h *herd) run(long time.Duration, restart func(i int)) (beats int) {
 // whole list.
 func (h *herd) restart(i int) {
 	mine := h.own(i)
-	err := h.client.FCall(context.Background(), library.Function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
+	err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
 	if err != nil {
 		h.t.Fatal(err)
 	}

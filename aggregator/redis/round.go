@@ -11,9 +11,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/cleared"
-	"edgeguard/aggregator/evidence"
-	"edgeguard/aggregator/redis/library"
 )
 
 // tally counts the calls of a round and keeps their errors.
@@ -52,8 +49,8 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 // followUps is what answers ask for.
 type followUps struct {
 	again, watch []aggregator.Key
-	forget       []cleared.Item // before again
-	over         []evidence.Look
+	forget       []aggregator.Cleared // before again
+	over         []aggregator.SplitLook
 }
 
 // followUp does what answers ask for.
@@ -137,7 +134,7 @@ func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (fa
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, c := range calls {
-		c.cmd = pipe.FCall(ctx, library.Function("push"), p.keys(c), p.arguments(c, claimed)...)
+		c.cmd = pipe.FCall(ctx, Function("push"), p.keys(c), p.arguments(c, claimed)...)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for _, c := range calls {
@@ -183,7 +180,7 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 		one := c.pushes[i]
 		out := counts.Answered(one, a, now)
 		if out.Forget != 0 {
-			f.forget = append(f.forget, cleared.Item{Key: one.Key, Mark: cleared.Mark{Slot: out.Forget, Width: one.Width}})
+			f.forget = append(f.forget, aggregator.Cleared{Key: one.Key, ClearedMark: aggregator.ClearedMark{Slot: out.Forget, Width: one.Width}})
 		}
 		if out.Again || out.Forget != 0 {
 			f.again = append(f.again, one.Key)
@@ -195,7 +192,7 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 			p.forged(one, out, now)
 		}
 		if out.Over || out.Renew {
-			f.over = append(f.over, evidence.NewLook(one, a, out))
+			f.over = append(f.over, aggregator.NewSplitLook(one, a, out))
 		}
 	}
 	p.stats.keys.Add(uint64(len(c.answers)))

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"edgeguard/aggregator/health"
+	"edgeguard/aggregator/fleet"
 )
 
 // Fault is why a node is cut off from its fleet.
-type Fault = health.Fault
+type Fault = fleet.Fault
 
 // Stats is the link's state and what it did since it was made.
 type Stats struct {

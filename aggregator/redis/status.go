@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
+
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,7 +76,7 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 			f.Nodes = append(f.Nodes, n)
 		}
 	}
-	duplicates := roster.Duplicates(alive)
+	duplicates := fleet.Duplicates(alive)
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		n.DuplicateName = n.Alive && slices.Contains(duplicates, n.Node)

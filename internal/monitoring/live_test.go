@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
@@ -68,11 +68,11 @@ type watched struct {
 // startNode runs a node until the test ends. Prometheus reaches it through a
 // proxy with a port of the kernel's choice: a port that the config names could
 // be taken by another test.
-func startNode(t *testing.T, name, redis string) *watched {
+func startNode(t *testing.T, name, store string) *watched {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
-	n := &watched{Process: nodetest.New(t, fmt.Sprintf(nodeConfig, name, receiver.URL, redis))}
+	n := &watched{Process: nodetest.New(t, fmt.Sprintf(nodeConfig, name, receiver.URL, store))}
 	for file, content := range map[string]string{
 		"access.log": "",
 		"drop.txt":   "5.6.7.8\n9.0.0.0/8\n", // the second is too wide
@@ -333,11 +333,11 @@ func TestLive(t *testing.T) {
 	if _, err := exec.LookPath("prometheus"); err != nil {
 		t.Skip("prometheus is not installed (Debian: apt-get install prometheus)")
 	}
-	redis := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), redis.Client()); err != nil {
+	store := redistest.Start(t, redistest.Options{})
+	if _, err := redis.Install(t.Context(), store.Client()); err != nil {
 		t.Fatal(err)
 	}
-	a, b := startNode(t, "a", redis.Addr), startNode(t, "b", redis.Addr)
+	a, b := startNode(t, "a", store.Addr), startNode(t, "b", store.Addr)
 	for _, n := range []*watched{a, b} {
 		n.traffic(t)
 		n.change(t, "POST", "/api/v1/reload", "{}")

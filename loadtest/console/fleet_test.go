@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -13,7 +13,7 @@ import (
 // and a node that is gone.
 func TestFleetPage(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	more := fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", server.Addr)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -17,7 +17,7 @@ import (
 func pair(t *testing.T) (a, b *node) {
 	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	more := fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", server.Addr)

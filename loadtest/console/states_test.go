@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 )
@@ -105,20 +105,20 @@ func TestFailingEnforcer(t *testing.T) {
 
 func TestCutOffFleet(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(t.Context(), server.Client()); err != nil {
+	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
-	redis := redistest.NewProxy(t, server.Addr)
-	n := start(t, fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", redis.Addr))
+	store := redistest.NewProxy(t, server.Addr)
+	n := start(t, fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", store.Addr))
 	n.Until("it has joined", func() bool { s, err := n.admin.Status(t.Context()); return err == nil && s.Fleet != nil && s.Fleet.Up })
 	if body := n.get("/blocked", false).body; strings.Contains(body, "Cut off") {
 		t.Errorf("%s", body)
 	}
-	redis.Set(redistest.Fault{Refuse: true})
-	redis.Cut()
+	store.Set(redistest.Fault{Refuse: true})
+	store.Cut()
 	n.Until("every page says so", func() bool {
 		return regexp.MustCompile(`Cut off from the fleet since \d\d:\d\d:\d\d\. This node decides alone; the counts of other nodes are missing\. .*Redis.*: .+`).MatchString(visible(n.get("/near", false).body))
 	})
-	redis.Set(redistest.Fault{})
+	store.Set(redistest.Fault{})
 	n.Until("it is over", func() bool { return !strings.Contains(n.get("/blocked", false).body, "Cut off") })
 }

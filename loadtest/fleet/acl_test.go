@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -28,14 +27,14 @@ func TestLeastPrivilege(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{TLS: true, Password: "operator", Users: []string{
-		userLine(library.ACL("edge", namespace), "node"),
-		userLine(library.LoaderACL("loader"), "loader"),
+		userLine(redis.ACL("edge", namespace), "node"),
+		userLine(redis.LoaderACL("loader"), "loader"),
 		"user stranger on >stranger ~other:* &other:* +@all -@dangerous",
 	}})
 	loader := server.Options()
 	loader.Username, loader.Password = "loader", "loader"
 	as := goredis.NewClient(loader)
-	if _, err := library.Install(background, as); err != nil {
+	if _, err := redis.Install(background, as); err != nil {
 		t.Fatalf("the loader's user: %v", err)
 	}
 	forbidden(t, as, "the loader's user", [][]any{{"get", clockKey(0)}, {"eval", "return 1", 0}, {"flushall", "async"}, {"function", "flush"}})
@@ -73,13 +72,13 @@ func TestLeastPrivilege(t *testing.T) {
 func (f *fleet) strangers(server *redistest.Server) {
 	f.t.Helper()
 	partition, key := f.key(0)
-	count := []any{"fcall", library.Name + "_push", 2, clockKey(partition), key,
+	count := []any{"fcall", redis.LibraryName + "_push", 2, clockKey(partition), key,
 		aggregator.NewHeader(observer, time.Now(), f.width()).Append(nil),
 		(&aggregator.Push{First: f.slot(time.Now()), Sum: 50_000, Counts: []uint16{50_000}}).AppendBody(nil)}
 	block := []any{"hset", blocksKey("blocks"), "198.51.100.1/32", "x"}
 	own := [][]any{
 		{"flushall", "async"}, {"flushdb", "async"}, {"keys", "*"}, {"config", "get", "*"}, {"shutdown", "nosave"},
-		{"eval", "return 1", 0}, {"script", "load", "return 1"}, {"function", "load", "replace", library.Source}, {"function", "delete", library.Name},
+		{"eval", "return 1", 0}, {"script", "load", "return 1"}, {"function", "load", "replace", redis.LibrarySource}, {"function", "delete", redis.LibraryName},
 		{"acl", "list"}, {"monitor"}, {"get", "other:1"}, {"set", "eg:{another/0}:c", "claimed"}, {"xadd", "eg:{another/b}:stream", "*", "v", "1"},
 		{"publish", "other", "x"}, {"subscribe", "other"}, {"client", "list"}, {"rename", blocksKey("blocks"), blocksKey("x")},
 	}

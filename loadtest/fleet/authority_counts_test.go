@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 )
 
 // counts pushes what nobody has counted, in the name of a node.
@@ -18,7 +18,7 @@ func (th *thief) counts(client netip.Addr, node [8]byte, n uint16) {
 	now := time.Now()
 	push := aggregator.Push{First: uint32(now.Unix()) / guardedSlot, Sum: uint32(n), Counts: []uint16{n}}
 	header := aggregator.NewHeader(node, now, guardedSlot)
-	if err := th.client.FCall(background, library.Name+"_push", []string{clock, suspect}, header.Append(nil), push.AppendBody(nil)).Err(); err != nil {
+	if err := th.client.FCall(background, redis.LibraryName+"_push", []string{clock, suspect}, header.Append(nil), push.AppendBody(nil)).Err(); err != nil {
 		th.t.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
 	"edgeguard/rules"
@@ -88,7 +88,7 @@ func startGuarded(t *testing.T, mode keyMode) *guarded {
 	t.Helper()
 	g := newGuarded(t)
 	g.mode = mode
-	if _, err := library.Install(background, g.redis); err != nil {
+	if _, err := redis.Install(background, g.redis); err != nil {
 		t.Fatal(err)
 	}
 	for i := range guardedNodes {
@@ -108,7 +108,7 @@ func startGuarded(t *testing.T, mode keyMode) *guarded {
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
 	g := &guarded{t: t, server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
-		userLine(library.ACL("edge", namespace), "node"),
+		userLine(redis.ACL("edge", namespace), "node"),
 	}})}
 	g.redis = g.server.Client()
 	return g

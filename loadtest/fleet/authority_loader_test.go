@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 )
 
 // A loader's user may replace the functions, and so withhold and forge counts; it makes
@@ -16,14 +16,14 @@ func TestWhoLoads(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	g := startGuarded(t, require)
-	rights := strings.TrimPrefix(library.LoaderACL("loader"), "ACL SETUSER loader on >PASSWORD ")
+	rights := strings.TrimPrefix(redis.LoaderACL("loader"), "ACL SETUSER loader on >PASSWORD ")
 	loader := g.as("loader", "loader", rights)
 	// The functions of a thief add a block of their own to each that is published.
 	p, forged := netip.MustParsePrefix("203.0.113.10/32"), netip.MustParsePrefix("203.0.0.0/16")
 	record := g.thief().record(forged, nil)
-	hostile := strings.Replace(library.Source, "local function publish(keys, args)", fmt.Sprintf(`local function publish(keys, args)
+	hostile := strings.Replace(redis.LibrarySource, "local function publish(keys, args)", fmt.Sprintf(`local function publish(keys, args)
   redis.call('HSET', keys[1], '%s', ((%q):gsub('..', function(x) return string.char(tonumber(x, 16)) end)))`, forged, hex.EncodeToString([]byte(record))), 1)
-	if hostile == library.Source {
+	if hostile == redis.LibrarySource {
 		t.Fatal("the library has another publish")
 	}
 	if err := loader.FunctionLoadReplace(background, hostile).Err(); err != nil {

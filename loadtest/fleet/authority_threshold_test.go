@@ -7,7 +7,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/sign"
+	"edgeguard/aggregator"
 )
 
 // rule returns the fleet's rule as a node has it; the zero value where it does not
@@ -45,13 +45,13 @@ func TestWhoSetsThresholds(t *testing.T) {
 	}
 	old := set(guardedLimit, 2*guardedLimit)
 	good := set(2*guardedLimit, 3*guardedLimit)
-	other, err := sign.ParseKeys(strings.Repeat("b7", 32))
+	other, err := aggregator.ParseSigningKeys(strings.Repeat("b7", 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := strings.Replace(good[sign.Size:], fmt.Sprint(3*guardedLimit), "60000", 1)
+	record := strings.Replace(good[aggregator.MACSize:], fmt.Sprint(3*guardedLimit), "60000", 1)
 	for what, value := range map[string]string{
-		"an old record": old, "no MAC": record, "the MAC of another record": good[:sign.Size] + record,
+		"an old record": old, "no MAC": record, "the MAC of another record": good[:aggregator.MACSize] + record,
 		"a MAC of his own": other.Threshold(namespace, guardedRule.Name, record), "nothing": "", "much": strings.Repeat("x", 1<<20-1),
 	} {
 		if value == "" {

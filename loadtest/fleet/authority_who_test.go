@@ -13,8 +13,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/sign"
+	"edgeguard/aggregator/redis"
 	"edgeguard/cmd/edgeguard/heldon"
 )
 
@@ -43,13 +42,13 @@ func (g *guarded) as(user, password, rights string) *goredis.Client {
 // signed writes a record with its MAC, as a node with the key would.
 func (th *thief) signed(prefix netip.Prefix, change func(*aggregator.Record)) {
 	th.t.Helper()
-	keys, err := sign.ParseKeys(guardedSecret)
+	keys, err := aggregator.ParseSigningKeys(guardedSecret)
 	if err != nil {
 		th.t.Fatal(err)
 	}
 	record := th.record(prefix, change)
 	args := []any{time.Now().UnixMilli(), prefix.String(), record, keys.Record(namespace, prefix.String(), record)}
-	if err := th.client.FCall(background, library.Name+"_publish", publishKeys(), args...).Err(); err != nil {
+	if err := th.client.FCall(background, redis.LibraryName+"_publish", publishKeys(), args...).Err(); err != nil {
 		th.t.Fatal(err)
 	}
 }
@@ -75,7 +74,7 @@ func TestWhoReadsRedis(t *testing.T) {
 			t.Errorf("%q holds the fleet's key", key)
 		}
 	}
-	for _, command := range [][]any{{"hset", blocksKey("blocks"), p.String(), "x"}, {"del", blocksKey("blocks")}, {"fcall", library.Name + "_publish", 0}} {
+	for _, command := range [][]any{{"hset", blocksKey("blocks"), p.String(), "x"}, {"del", blocksKey("blocks")}, {"fcall", redis.LibraryName + "_publish", 0}} {
 		if err := reader.Do(background, command...).Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 			t.Errorf("%v: %v", command, err)
 		}

@@ -12,7 +12,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -114,7 +113,7 @@ func newFleet(t testing.TB, s settings, server *redistest.Server) *fleet {
 func newFleetAt(t testing.TB, s settings, client goredis.UniversalClient, at func(i int, c *redis.Config) *redistest.Proxy) *fleet {
 	t.Helper()
 	s.setDefaults()
-	f := &fleet{settings: s, t: t, rng: newRand(t), redis: client, boots: new(atomic.Uint64), lua: library.Name}
+	f := &fleet{settings: s, t: t, rng: newRand(t), redis: client, boots: new(atomic.Uint64), lua: redis.LibraryName}
 	f.boots.Store(f.rng.Uint64() >> 8)
 	if !s.Bare {
 		f.install()
@@ -137,7 +136,7 @@ func (f *fleet) width() uint32 { return uint32(f.Window / window / time.Second) 
 // install loads the function library, as an operator would.
 func (f *fleet) install() {
 	f.t.Helper()
-	if _, err := library.Install(context.Background(), f.redis); err != nil {
+	if _, err := redis.Install(context.Background(), f.redis); err != nil {
 		f.t.Fatal(err)
 	}
 }

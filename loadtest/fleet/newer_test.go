@@ -14,7 +14,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 )
 
 // What a later version writes is passed over: a record of the next format, and a
@@ -151,7 +151,7 @@ func (u *upgrade) laterBeat() {
 	for _, what := range []string{"nodes", "state", "ends", "blocks", "seen", "moved", "macs"} {
 		keys = append(keys, blocksKey(what))
 	}
-	if err := u.redis.FCall(background, library.Name+"_beat", keys, h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
+	if err := u.redis.FCall(background, redis.LibraryName+"_beat", keys, h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
 		u.t.Fatal(err)
 	}
 }

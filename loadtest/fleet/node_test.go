@@ -20,7 +20,6 @@ import (
 	"edgeguard/aggregator/member"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/sign"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 	"edgeguard/internal/redistest"
@@ -265,7 +264,7 @@ func (n *node) refuses(addr netip.Addr) bool {
 func keyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fleet.key")
-	if err := os.WriteFile(path, []byte(sign.NewKey([32]byte{1})+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(aggregator.NewSigningKey([32]byte{1})+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

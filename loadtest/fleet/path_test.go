@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -18,7 +18,7 @@ func TestRequestPath(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	if _, err := library.Install(background, server.Client()); err != nil {
+	if _, err := redis.Install(background, server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	one, two := startProcess(t, "edge-1", server), startProcess(t, "edge-2", server)
@@ -34,7 +34,7 @@ func TestRequestPath(t *testing.T) {
 		{"up", func() {}, func() {}},
 		{"dead", server.Kill, func() {
 			server.Restart()
-			if _, err := library.Install(background, server.Client()); err != nil {
+			if _, err := redis.Install(background, server.Client()); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -11,7 +11,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -87,7 +86,7 @@ type repeater struct {
 }
 
 func (r *repeater) hear(command [][]byte) {
-	if !calls(command, library.Name+"_push") {
+	if !calls(command, redis.LibraryName+"_push") {
 		return
 	}
 	r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/redis/library"
+	"edgeguard/aggregator/redis"
 )
 
 // thief is a client with the name and password of a node's Redis user, and nothing
@@ -63,7 +63,7 @@ func (th *thief) writes(prefixes []netip.Prefix, change func(*aggregator.Record)
 	}
 	for some := range slices.Chunk(published, 150) {
 		args := append([]any{time.Now().UnixMilli()}, some...)
-		if err := th.client.FCall(background, library.Name+"_publish", publishKeys(), args...).Err(); err != nil {
+		if err := th.client.FCall(background, redis.LibraryName+"_publish", publishKeys(), args...).Err(); err != nil {
 			th.t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func (th *thief) floors(client netip.Addr, ahead time.Duration) {
 	_, suspect := keysOf(client)
 	floor := uint32(time.Now().Add(ahead).Unix()) / guardedSlot
 	// The function may refuse it.
-	_ = th.client.FCall(background, library.Name+"_forget", []string{suspect}, floor, guardedSlot).Err()
+	_ = th.client.FCall(background, redis.LibraryName+"_forget", []string{suspect}, floor, guardedSlot).Err()
 	ring := floorRing(uint32(time.Now().Unix())/guardedSlot, floor)
 	if err := th.client.HSet(background, suspect, "f", ring).Err(); err != nil {
 		th.t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 	"edgeguard/internal/redistest"
 )
 
@@ -18,7 +17,7 @@ func TestTwoVersions(t *testing.T) {
 	t.Parallel()
 	const next = "edgeguard2"
 	server := redistest.Start(t, redistest.Options{})
-	source := strings.ReplaceAll(library.Source, library.Name, next)
+	source := strings.ReplaceAll(redis.LibrarySource, redis.LibraryName, next)
 	if err := server.Client().FunctionLoad(background, source).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,7 @@ func TestTwoVersions(t *testing.T) {
 		if i >= 2 {
 			target = newTap(t, target, func(command [][]byte) {
 				if len(command) > 1 && bytes.HasPrefix(bytes.ToLower(command[0]), []byte("fcall")) {
-					command[1] = bytes.Replace(command[1], []byte(library.Name), []byte(next), 1)
+					command[1] = bytes.Replace(command[1], []byte(redis.LibraryName), []byte(next), 1)
 				}
 			}).addr
 		}
@@ -37,7 +36,7 @@ func TestTwoVersions(t *testing.T) {
 	})
 	f.start()
 	f.feed()
-	for _, reader := range []string{library.Name, next} {
+	for _, reader := range []string{redis.LibraryName, next} {
 		f.lua = reader
 		f.pause(f.Window / 30)
 		f.check("both versions counted, as read by " + reader)
@@ -46,7 +45,7 @@ func TestTwoVersions(t *testing.T) {
 	f.rest()
 	f.agree()
 	// The old one is taken away: its nodes say what is missing, the new go on.
-	if err := server.Client().FunctionDelete(background, library.Name).Err(); err != nil {
+	if err := server.Client().FunctionDelete(background, redis.LibraryName).Err(); err != nil {
 		t.Fatal(err)
 	}
 	f.feed()

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/aggregator/redis/lease"
+	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	settings "edgeguard/config/cloud"
 	"edgeguard/enforce"
@@ -29,8 +29,8 @@ type Deps struct {
 	Node string // its name
 	// Lead makes a step of a lease, or reports that the node is alone; Leave gives up a
 	// lease.
-	Lead    func(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error)
-	Leave   func(ctx context.Context, l *lease.Lease) error
+	Lead    func(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error)
+	Leave   func(ctx context.Context, l *redis.Lease) error
 	Monitor func() bool
 	Rank    cloud.Rank
 	Log     *slog.Logger

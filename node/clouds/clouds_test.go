@@ -16,8 +16,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"edgeguard/aggregator/authority"
-	"edgeguard/aggregator/redis/lease"
+	"edgeguard/aggregator/fleet"
+	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	settings "edgeguard/config/cloud"
 	"edgeguard/enforce"
@@ -27,22 +27,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fleet is a Redis and the clock of its nodes.
-type fleet struct {
-	way  lease.Way
+// ownFleet is a Redis and the clock of its nodes.
+type ownFleet struct {
+	way  redis.LeaseWay
 	mu   sync.Mutex // guards all below
 	now  time.Time
 	away error
 }
 
-func newFleet(t *testing.T) *fleet {
+func newFleet(t *testing.T) *ownFleet {
 	s := redistest.Start(t, redistest.Options{})
 	client := goredis.NewClient(s.Options())
 	t.Cleanup(func() { _ = client.Close() })
-	return &fleet{now: time.UnixMilli(1_800_000_000_000), way: lease.Way{Client: client, Key: "eg:{test/b}:lease:", Judge: authority.NewJudge(nil, false, "test"), Timeout: 20 * time.Second}}
+	return &ownFleet{now: time.UnixMilli(1_800_000_000_000), way: redis.LeaseWay{Client: client, Key: "eg:{test/b}:lease:", Judge: fleet.NewAuthority(nil, false, "test"), Timeout: 20 * time.Second}}
 }
 
-func (f *fleet) at() (lease.Way, error) {
+func (f *ownFleet) at() (redis.LeaseWay, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	way := f.way
@@ -51,22 +51,22 @@ func (f *fleet) at() (lease.Way, error) {
 }
 
 // passes lets time pass for the fleet.
-func (f *fleet) passes(d time.Duration) {
+func (f *ownFleet) passes(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.now = f.now.Add(d)
 }
 
-func (f *fleet) goes(err error) {
+func (f *ownFleet) goes(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.away = err
 }
 
 // node is one of the fleet with these lists; nil is a node alone.
-func (f *fleet) node(monitor bool) Deps {
+func (f *ownFleet) node(monitor bool) Deps {
 	return Deps{
-		Lead: func(ctx context.Context, l *lease.Lease, spare bool) (bool, error) {
+		Lead: func(ctx context.Context, l *redis.Lease, spare bool) (bool, error) {
 			if f == nil {
 				return true, nil
 			}
@@ -76,7 +76,7 @@ func (f *fleet) node(monitor bool) Deps {
 			}
 			return false, l.Step(ctx, way, spare)
 		},
-		Leave: func(ctx context.Context, l *lease.Lease) error {
+		Leave: func(ctx context.Context, l *redis.Lease) error {
 			if f == nil {
 				return nil
 			}
@@ -151,7 +151,7 @@ func TestOneKeeps(t *testing.T) {
 	if _, others := first.KeptBy(); others || first.Left() != 1 || !first.Refuses()(netip.MustParsePrefix("192.0.2.1/32")) {
 		t.Errorf("the first node does not keep it, or %d blocks are left out", first.Left())
 	}
-	f.passes(lease.Lasts)
+	f.passes(redis.LeaseLasts)
 	replace(t, second, "192.0.2.9/32")
 	if items := c.Items(); len(items) != 1 || items["192.0.2.9"] != "edgeguard" {
 		t.Errorf("%v", items)
@@ -209,9 +209,9 @@ func TestMonitor(t *testing.T) {
 	if len(c.Items()) != 1 {
 		t.Errorf("%v", c.Items())
 	}
-	f.passes(lease.Lasts)
+	f.passes(redis.LeaseLasts)
 	replace(t, monitor) // it waits whether another wants the list
-	f.passes(lease.Lasts)
+	f.passes(redis.LeaseLasts)
 	replace(t, monitor)
 	if len(c.Items()) != 0 {
 		t.Errorf("a fleet in mode monitor keeps %v", c.Items())
@@ -223,13 +223,13 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		err, left := error(nil), 0
-		deps := (*fleet)(nil).node(false)
-		deps.Lead = func(context.Context, *lease.Lease, bool) (bool, error) {
+		deps := (*ownFleet)(nil).node(false)
+		deps.Lead = func(context.Context, *redis.Lease, bool) (bool, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return err == nil, err
 		}
-		deps.Leave = func(ctx context.Context, _ *lease.Lease) error {
+		deps.Leave = func(ctx context.Context, _ *redis.Lease) error {
 			left++
 			return ctx.Err()
 		}
@@ -237,11 +237,11 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var changes, done = 0, make(chan struct{})
 		go func() { l.Watch(ctx, func() { changes++ }); close(done) }()
-		time.Sleep(3*lease.Every + time.Second)
+		time.Sleep(3*redis.Every + time.Second)
 		mu.Lock()
 		err = errors.New("cut off")
 		mu.Unlock()
-		time.Sleep(3 * lease.Every)
+		time.Sleep(3 * redis.Every)
 		cancel()
 		<-done
 		if changes != 1 || left != 1 {
@@ -255,7 +255,7 @@ func TestWatch(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	c, f := cloudtest.NewCloudflare(t), newFleet(t)
 	conf := withCloudflare(t, c, "edge-1")
-	alone := Of(conf, (*fleet)(nil).node(false))[0].Owned[0]
+	alone := Of(conf, (*ownFleet)(nil).node(false))[0].Owned[0]
 	conf.Fleet = &config.Fleet{}
 	shared := Of(conf, f.node(false))[0].Owned[0]
 	if !Is(&shared) || Shared(&alone) || !Shared(&shared) || strings.Contains(shared.Settings, cloudtest.Token) {
@@ -269,11 +269,11 @@ func TestEmpty(t *testing.T) {
 	if err := EmptyAlone(t.Context(), &shared, other); !errors.Is(err, enforce.ErrInUse) || len(c.Items()) != 2 {
 		t.Errorf("%v, %v", err, c.Items())
 	}
-	if err := EmptyAlone(t.Context(), &shared, (*fleet)(nil).node(false)); !errors.Is(err, ErrShared) || len(c.Items()) != 2 {
+	if err := EmptyAlone(t.Context(), &shared, (*ownFleet)(nil).node(false)); !errors.Is(err, ErrShared) || len(c.Items()) != 2 {
 		t.Errorf("of a fleet that was left: %v, %v", err, c.Items())
 	}
 	for range 2 {
-		if err := EmptyAlone(t.Context(), &alone, (*fleet)(nil).node(false)); err != nil || len(c.Items()) != 1 {
+		if err := EmptyAlone(t.Context(), &alone, (*ownFleet)(nil).node(false)); err != nil || len(c.Items()) != 1 {
 			t.Errorf("%v, %v", err, c.Items())
 		}
 	}
@@ -299,7 +299,7 @@ func TestSets(t *testing.T) {
 	c := &config.Config{}
 	c.Enforce.AWSWAF = []settings.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: settings.Set{Name: "eg4", ID: id4}, V6: settings.Set{Name: "eg6", ID: id6},
 		Common: settings.Common{Most: 10, Mark: "edgeguard", Endpoint: a.URL}}}
-	w := Of(c, (*fleet)(nil).node(false))[0]
+	w := Of(c, (*ownFleet)(nil).node(false))[0]
 	if len(w.Owned) != 2 || w.Name != "awswaf eu-central-1 eg4 eg6" || w.Owned[0].File == w.Owned[1].File {
 		t.Fatalf("%+v", w)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/aggregator/redis/lease"
+	"edgeguard/aggregator/redis"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud"
 )
@@ -22,7 +22,7 @@ const (
 	// leaving bounds the giving up of a lease.
 	leaving = 2 * time.Second
 	// emptying is how long a node waits for another that wants a list it is to empty.
-	emptying = 3 * lease.Lasts
+	emptying = 3 * redis.LeaseLasts
 )
 
 // keeper is a list of either kind.
@@ -38,7 +38,7 @@ type Kept struct {
 	keeper
 	name  string
 	deps  Deps
-	lease *lease.Lease
+	lease *redis.Lease
 
 	mu       sync.Mutex // guards all below
 	spare    bool       // it is not this node's to keep now
@@ -52,7 +52,7 @@ type Kept struct {
 var _ enforce.Watched = (*Kept)(nil)
 
 func newKept(name, leased string, k keeper, deps Deps) *Kept {
-	return &Kept{keeper: k, name: name, deps: deps, lease: lease.New(leased, deps.Node)}
+	return &Kept{keeper: k, name: name, deps: deps, lease: redis.NewLease(leased, deps.Node)}
 }
 
 // Replace makes the list hold these entries, if it is this node's to keep.
@@ -158,7 +158,7 @@ func (l *Kept) note(ctx context.Context, state string, err error) {
 // node's, or ceases to be.
 func (l *Kept) Watch(ctx context.Context, changed func()) {
 	last := ""
-	for cloud.Wait(ctx, lease.Every) {
+	for cloud.Wait(ctx, redis.Every) {
 		state, _ := l.step(ctx)
 		if last != "" && state != last {
 			changed()
@@ -223,7 +223,7 @@ func EmptyAlone(ctx context.Context, o *enforce.Owned, deps Deps) error {
 		case time.Since(since) > emptying:
 			return errors.Join(errors.New("the fleet does not say whether another node keeps it"), err)
 		}
-		if !cloud.Wait(ctx, lease.Every/2) {
+		if !cloud.Wait(ctx, redis.Every/2) {
 			return ctx.Err()
 		}
 	}

@@ -31,8 +31,8 @@ const (
 	lastFor = 3 * time.Second
 )
 
-// alerts is a supervisor.Service that reports blocks to a LAPI.
-type alerts struct {
+// ownAlerts is a supervisor.Service that reports blocks to a LAPI.
+type ownAlerts struct {
 	deps     Deps
 	settings config.Alerts
 	queue    *queue.Queue
@@ -42,18 +42,18 @@ type alerts struct {
 	fault string     // of the last call
 }
 
-func newAlerts(d Deps, c config.Alerts) *alerts {
-	return &alerts{deps: d, settings: c, queue: queue.NewQueue(mostWaiting)}
+func newAlerts(d Deps, c config.Alerts) *ownAlerts {
+	return &ownAlerts{deps: d, settings: c, queue: queue.NewQueue(mostWaiting)}
 }
 
 // Key implements supervisor.Service.
-func (s *alerts) Key() string { return fmt.Sprintf("crowdsec alerts %+v", s.settings) }
+func (s *ownAlerts) Key() string { return fmt.Sprintf("crowdsec alerts %+v", s.settings) }
 
 // Alarm implements supervisor.Service.
-func (s *alerts) Alarm() (kind, about string) { return alarm.CrowdSec, "alerts" }
+func (s *ownAlerts) Alarm() (kind, about string) { return alarm.CrowdSec, "alerts" }
 
 // Report implements supervisor.Service.
-func (s *alerts) Report(to *admin.Stats) {
+func (s *ownAlerts) Report(to *admin.Stats) {
 	f := s.queue.Figures()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *alerts) Report(to *admin.Stats) {
 
 // changed queues a block that a rule of this node made. Each node reports its own, and what was
 // imported never comes here.
-func (s *alerts) changed(b edgeguard.Block) {
+func (s *ownAlerts) changed(b edgeguard.Block) {
 	own := b.Origin == s.deps.Node && edgeguard.Owner(b.Rule) == "" && (s.settings.Manual || b.Rule != edgeguard.ManualRule)
 	if b.Lifted || own {
 		s.queue.Offer(b, s.deps.Clock.Now())
@@ -70,7 +70,7 @@ func (s *alerts) changed(b edgeguard.Block) {
 }
 
 // Run implements supervisor.Service.
-func (s *alerts) Run(ctx context.Context, ready func()) error {
+func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
 	c, err := client.New(client.Config{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
 	if err != nil {
 		return fmt.Errorf("crowdsec.alerts: %w", err)
@@ -99,14 +99,14 @@ func (s *alerts) Run(ctx context.Context, ready func()) error {
 }
 
 // rest sends some of what waits when the node ends.
-func (s *alerts) rest(c *client.Client) {
+func (s *ownAlerts) rest(c *client.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastFor)
 	defer cancel()
 	_, _ = s.send(ctx, c, false) // nobody can be told
 }
 
 // send reports what waits, or that the node lives if beat is set. It reports whether it did one.
-func (s *alerts) send(ctx context.Context, c *client.Client, beat bool) (did bool, err error) {
+func (s *ownAlerts) send(ctx context.Context, c *client.Client, beat bool) (did bool, err error) {
 	now := s.deps.Clock.Now()
 	all := s.queue.Take(mostSent, now)
 	if len(all) == 0 && !beat {
@@ -127,7 +127,7 @@ func (s *alerts) send(ctx context.Context, c *client.Client, beat bool) (did boo
 }
 
 // call reports blocks, or without any that the node lives.
-func (s *alerts) call(ctx context.Context, c *client.Client, all []edgeguard.Block, now time.Time) error {
+func (s *ownAlerts) call(ctx context.Context, c *client.Client, all []edgeguard.Block, now time.Time) error {
 	password, err := smallfile.Word(s.settings.PasswordFile)
 	if err != nil {
 		return &ownError{fmt.Errorf("password_file: %w", err)}
@@ -149,7 +149,7 @@ func later(e *client.RefusedError) bool {
 }
 
 // epoch returns a copy of blocks with the times of the wall clock.
-func (s *alerts) epoch(all []edgeguard.Block) []edgeguard.Block {
+func (s *ownAlerts) epoch(all []edgeguard.Block) []edgeguard.Block {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Since, all[i].Until = s.deps.Clock.Epoch(all[i].Since), s.deps.Clock.Epoch(all[i].Until)
@@ -157,7 +157,7 @@ func (s *alerts) epoch(all []edgeguard.Block) []edgeguard.Block {
 	return all
 }
 
-func (s *alerts) note(now time.Time, err error) {
+func (s *ownAlerts) note(now time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = ""
@@ -169,7 +169,7 @@ func (s *alerts) note(now time.Time, err error) {
 }
 
 // wrong returns the text of the alarm.
-func (s *alerts) wrong(err error) string {
+func (s *ownAlerts) wrong(err error) string {
 	f := s.queue.Figures()
 	return fmt.Sprintf("CrowdSec's LAPI at %s: %s; %d alerts wait, and %d were dropped", s.settings.URL,
 		fix(err, fmt.Sprintf("compare machine_id and %s with `cscli machines list`", s.settings.PasswordFile)), f.Waiting, f.Dropped)

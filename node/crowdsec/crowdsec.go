@@ -39,14 +39,14 @@ type Deps struct {
 type Sides struct {
 	Deps
 	decisions supervisor.Group[*decisions]
-	alerts    supervisor.Group[*alerts]
+	alerts    supervisor.Group[*ownAlerts]
 	kept      *file
 }
 
 // New returns the services of a node; none runs yet.
 func New(d Deps) *Sides {
 	group := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
-	s := &Sides{Deps: d, decisions: supervisor.Group[*decisions]{Config: group}, alerts: supervisor.Group[*alerts]{Config: group}, kept: &file{deps: d}}
+	s := &Sides{Deps: d, decisions: supervisor.Group[*decisions]{Config: group}, alerts: supervisor.Group[*ownAlerts]{Config: group}, kept: &file{deps: d}}
 	if d.State != "" {
 		s.kept.path = filepath.Join(d.State, fileName)
 	}
@@ -64,7 +64,7 @@ func (s *Sides) Settle(ctx context.Context, c *config.Config) {
 	if take == nil {
 		s.Set.Drop(Source, s.Clock.Now())
 	}
-	var report []*alerts
+	var report []*ownAlerts
 	if c.CrowdSec.Alerts != nil {
 		report = append(report, newAlerts(s.Deps, *c.CrowdSec.Alerts))
 	}

@@ -2,7 +2,6 @@ package fleetlink
 
 import (
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/endpoint"
 	"edgeguard/config"
 )
 
@@ -12,7 +11,7 @@ func RedisConfig(c *config.Config, version string) redis.Config {
 	return redis.Config{
 		Addresses: f.Redis, Cluster: f.Cluster, Sentinel: f.Sentinel,
 		PasswordFile: f.PasswordFile, LoaderFile: f.LoaderFile, KeyFile: f.KeyFile, Require: f.RequireKey,
-		TLS:       endpoint.TLS{CA: f.TLS.CAFile, Cert: f.TLS.CertFile, Key: f.TLS.KeyFile, Name: f.TLS.ServerName},
+		TLS:       redis.TLS{CA: f.TLS.CAFile, Cert: f.TLS.CertFile, Key: f.TLS.KeyFile, Name: f.TLS.ServerName},
 		Namespace: f.Namespace, Partitions: f.Partitions, Push: f.Push, MaxSkew: f.MaxSkew,
 		Retention: c.Rules.LongestWindow(), Node: c.Node, Version: version, Monitor: c.Monitor,
 	}

@@ -20,11 +20,9 @@ import (
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/lease"
-	"edgeguard/aggregator/roster"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
@@ -51,7 +49,7 @@ type Config struct {
 	UsePeers   func(peers *checks.Peers) // puts the other nodes' addresses in force
 	Touch      func()                    // has the state saved soon
 	Thresholds func() overlay.FleetPart
-	Figures    func() figures.Figures // of this node
+	Figures    func() fleet.Figures // of this node
 	Version    string
 	Boot       uint64 // names this run in the fleet
 	State      string // the folder in which a boot outlives a restart; empty: it does not
@@ -64,7 +62,7 @@ type Side struct {
 	run     string // distinguishes this process from another under its boot
 	links   supervisor.Group[*service]
 	asker   heldon.Asker
-	figures *figures.Board
+	figures *fleet.Board
 }
 
 // New returns a node's part in the fleet. Nothing is connected before Settle.
@@ -72,7 +70,7 @@ func New(c Config) *Side {
 	f := &Side{
 		peer: &peer{Config: c, boot: newBoot(fmt.Sprintf("%016x", c.Boot))}, run: fmt.Sprintf("%08x", uint32(c.Boot)),
 		links:   supervisor.Group[*service]{Config: supervisor.Config{Alarms: c.Alarms, Now: c.Clock.Now}},
-		figures: figures.New(c.Figures),
+		figures: fleet.NewBoard(c.Figures),
 	}
 	f.asker.Look = f.look
 	return f
@@ -149,7 +147,7 @@ func (f *Side) link() *redis.Link {
 
 // Lead makes a step of a lease of the fleet, or reports that this node has none. A spare
 // node takes a lease that nobody else wants.
-func (f *Side) Lead(ctx context.Context, l *lease.Lease, spare bool) (alone bool, err error) {
+func (f *Side) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 	link := f.link()
 	switch {
 	case link != nil && link.Up():
@@ -161,7 +159,7 @@ func (f *Side) Lead(ctx context.Context, l *lease.Lease, spare bool) (alone bool
 }
 
 // Leave gives up a lease that this node holds.
-func (f *Side) Leave(ctx context.Context, l *lease.Lease) error {
+func (f *Side) Leave(ctx context.Context, l *redis.Lease) error {
 	if link := f.link(); link != nil && link.Up() {
 		return link.Leave(ctx, l)
 	}
@@ -215,7 +213,7 @@ func (f *Side) Sign() {
 func (f *Side) Nodes() []fleetstate.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
 
 // Said returns what the nodes say of their work, and has the others say it.
-func (f *Side) Said() []figures.Said {
+func (f *Side) Said() []fleet.Said {
 	return f.figures.Look(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
 }
 
@@ -244,10 +242,10 @@ func (f *Side) Held(ctx context.Context) (holders.FleetHeld, error) {
 	return f.asker.Ask(ctx, f.peer.Pipeline.Current().Config.Node)
 }
 
-func (f *Side) look(ctx context.Context) (roster.Look, error) {
+func (f *Side) look(ctx context.Context) (fleet.Look, error) {
 	link := f.link()
 	if link == nil || !link.Up() {
-		return roster.Look{}, errCutOff
+		return fleet.Look{}, errCutOff
 	}
 	return link.Look(ctx)
 }

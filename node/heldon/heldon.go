@@ -13,7 +13,7 @@ import (
 
 	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/node/supervisor"
 )
 
@@ -36,10 +36,10 @@ var errUnsent = errors.New("this node's changes are still to be published")
 // Asker asks the nodes. It is safe for concurrent use.
 type Asker struct {
 	// Look returns what Redis has of the nodes now.
-	Look func(context.Context) (roster.Look, error)
+	Look func(context.Context) (fleet.Look, error)
 
 	mu   sync.Mutex // guards the fields below, and has one look at a time
-	last roster.Look
+	last fleet.Look
 	at   time.Time
 }
 
@@ -49,7 +49,7 @@ type Asker struct {
 func (a *Asker) Ask(ctx context.Context, own string) (held holders.FleetHeld, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var from *roster.Look
+	var from *fleet.Look
 	for wait, all := settle, false; !all && supervisor.Pause(ctx, wait); wait = again {
 		look, err := a.look(ctx)
 		switch {
@@ -69,7 +69,7 @@ func (a *Asker) Ask(ctx context.Context, own string) (held holders.FleetHeld, er
 }
 
 // look returns a new look, or one that another question has just taken.
-func (a *Asker) look(ctx context.Context) (roster.Look, error) {
+func (a *Asker) look(ctx context.Context) (fleet.Look, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.at.IsZero() && time.Since(a.at) < shared {
@@ -84,7 +84,7 @@ func (a *Asker) look(ctx context.Context) (roster.Look, error) {
 
 // judge returns what the nodes but the named one say in a look, and whether all say
 // it of the list as it was in the look from, or a later one.
-func judge(look *roster.Look, own string, from *roster.Look) (held holders.FleetHeld, all bool) {
+func judge(look *fleet.Look, own string, from *fleet.Look) (held holders.FleetHeld, all bool) {
 	nodes := map[string]holders.NodeHeld{}
 	for i := range look.Alive {
 		if h := &look.Alive[i]; h.Node != own {
@@ -108,7 +108,7 @@ func judge(look *roster.Look, own string, from *roster.Look) (held holders.Fleet
 
 // said returns what one heartbeat says. One that is of an earlier list, or names
 // none, says nothing: while a node reads the list anew, it names none.
-func said(h *aggregator.Heartbeat, from *roster.Look) holders.NodeHeld {
+func said(h *aggregator.Heartbeat, from *fleet.Look) holders.NodeHeld {
 	n := holders.NodeHeld{Name: h.Node, State: holders.NodeSilent}
 	if h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now) {
 		n.State, n.Held, n.Waits = holders.NodeHolds, *h.Held, h.Waits

@@ -12,7 +12,7 @@ import (
 
 	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/roster"
+	"edgeguard/aggregator/fleet"
 )
 
 var (
@@ -38,7 +38,7 @@ func shown(f holders.FleetHeld) string {
 
 // What heartbeats say, and whether they say it of the list as it was asked about.
 func TestJudge(t *testing.T) {
-	from := &roster.Look{Now: start, Changes: 100}
+	from := &fleet.Look{Now: start, Changes: 100}
 	unsaid, other := beat("b", 1, 0, 0), beat("b", 1, 0, 0)
 	unsaid.Held, other.Boot = nil, "b2"
 	restarted := beat("b", -time.Second, 0, 0)
@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 		{"two of one name", []aggregator.Heartbeat{other, beat("b", 1, 0, 1, wide)}, "2: b holds 1", true},
 		{"one of two is silent", []aggregator.Heartbeat{beat("b", 1, 0, 1, wide), beat("c", -1, 0, 0)}, "3: b holds 1 c silent 0", false},
 	} {
-		got, all := judge(&roster.Look{Now: start.Add(time.Second), Changes: 200, Alive: c.beats}, "a", from)
+		got, all := judge(&fleet.Look{Now: start.Add(time.Second), Changes: 200, Alive: c.beats}, "a", from)
 		if shown(got) != c.want || all != c.all {
 			t.Errorf("%s: %s, all %v, want %s, %v", c.name, shown(got), all, c.want, c.all)
 		}
@@ -74,7 +74,7 @@ func TestJudgeBounded(t *testing.T) {
 	for i := range mostNodes + 100 {
 		beats = append(beats, beat(fmt.Sprint("n", i), 1, 0, 1, wide))
 	}
-	got, _ := judge(&roster.Look{Alive: beats}, "a", &roster.Look{Now: start, Changes: 100})
+	got, _ := judge(&fleet.Look{Alive: beats}, "a", &fleet.Look{Now: start, Changes: 100})
 	if len(got.Nodes) != mostNodes || got.Alive != len(beats)+1 {
 		t.Errorf("%d of %d", len(got.Nodes), got.Alive)
 	}
@@ -88,13 +88,13 @@ type fake struct {
 	looks           int
 }
 
-func (f *fake) look(ctx context.Context) (roster.Look, error) {
+func (f *fake) look(ctx context.Context) (fleet.Look, error) {
 	f.looks++
 	after := time.Since(start2000)
 	if f.fails != nil {
-		return roster.Look{}, f.fails
+		return fleet.Look{}, f.fails
 	}
-	look := roster.Look{Now: start.Add(after), Changes: 100, Unsent: after < f.published}
+	look := fleet.Look{Now: start.Add(after), Changes: 100, Unsent: after < f.published}
 	node := func(name string, at time.Duration, waits ...netip.Prefix) {
 		if at >= f.published { // it has read the change
 			look.Alive = append(look.Alive, beat(name, at, 1, len(waits), waits...))
@@ -147,8 +147,8 @@ func TestAsk(t *testing.T) {
 // Many who ask at once cost Redis no more than one, and who goes away does not wait.
 func TestAskTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fleet := &fake{dies: time.Hour}
-		asker := &Asker{Look: fleet.look}
+		nodes := &fake{dies: time.Hour}
+		asker := &Asker{Look: nodes.look}
 		answers := make(chan string)
 		for range 100 {
 			go func() {
@@ -161,8 +161,8 @@ func TestAskTogether(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		if most := int(patience / again); fleet.looks > most {
-			t.Errorf("%d looks, want at most %d", fleet.looks, most)
+		if most := int(patience / again); nodes.looks > most {
+			t.Errorf("%d looks, want at most %d", nodes.looks, most)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()

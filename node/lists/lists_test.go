@@ -15,7 +15,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/aggregator/redis/lease"
+	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
@@ -39,8 +39,8 @@ func testConfig(t *testing.T) Config {
 		Now:    func() time.Time { return begin },
 		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
 		Clouds: clouds.Deps{
-			Lead:  func(context.Context, *lease.Lease, bool) (alone bool, err error) { return true, nil },
-			Leave: func(context.Context, *lease.Lease) error { return nil },
+			Lead:  func(context.Context, *redis.Lease, bool) (alone bool, err error) { return true, nil },
+			Leave: func(context.Context, *redis.Lease) error { return nil },
 		},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/rules"
@@ -29,7 +29,7 @@ type Shared struct {
 func SharedIn(folder string) (all []Shared, err error) {
 	book, err := readFleet(filepath.Join(folder, fleetName))
 	for _, e := range book.All() {
-		if l := (layer{Entry: e, inForce: e.InForce}); !e.Undo() || e.Held {
+		if l := (layer{ThresholdEntry: e, inForce: e.InForce}); !e.Undo() || e.Held {
 			all = append(all, Shared{e.Rule, l.shown()})
 		}
 	}
@@ -44,26 +44,26 @@ func (l *layer) shown() tune.FleetThreshold {
 	}
 }
 
-func readFleet(path string) (thresholds.Book, error) {
+func readFleet(path string) (fleet.ThresholdBook, error) {
 	text, err := readAll(path)
 	if err != nil || text == nil {
-		return thresholds.Book{}, err
+		return fleet.ThresholdBook{}, err
 	}
-	return thresholds.ParseBook(text)
+	return fleet.ParseThresholdBook(text)
 }
 
 // readFleetOrSetAside is ReadFleet, but a file that cannot be used is renamed.
-func readFleetOrSetAside(path string) (thresholds.Book, error) {
+func readFleetOrSetAside(path string) (fleet.ThresholdBook, error) {
 	b, err := readFleet(path)
 	if err != nil {
-		return thresholds.Book{}, fmt.Errorf("the fleet's thresholds in %s cannot be used, and are read from Redis again: %w; %s", path, err, snapshot.SetAside(path))
+		return fleet.ThresholdBook{}, fmt.Errorf("the fleet's thresholds in %s cannot be used, and are read from Redis again: %w; %s", path, err, snapshot.SetAside(path))
 	}
 	return b, nil
 }
 
 // layer is what became of a threshold of the fleet on top of a config.
 type layer struct {
-	thresholds.Entry
+	fleet.ThresholdEntry
 	inForce bool
 	why     string // it is not in force
 }
@@ -71,9 +71,9 @@ type layer struct {
 // lay puts the fleet's thresholds on top of the rules of a config. One is in force
 // where the config has what it replaced, and else not: all nodes with one config do
 // the same, also after a config went back.
-func lay(base *config.Config, specs []rules.Spec, book thresholds.Book) (layers []layer) {
+func lay(base *config.Config, specs []rules.Spec, book fleet.ThresholdBook) (layers []layer) {
 	for _, e := range book.All() {
-		l := layer{Entry: e}
+		l := layer{ThresholdEntry: e}
 		i := slices.IndexFunc(specs, func(s rules.Spec) bool { return s.Name == e.Rule })
 		if r := e.Decides(); r != nil {
 			if l.why = unfit(base, i, r); l.why == "" {
@@ -86,7 +86,7 @@ func lay(base *config.Config, specs []rules.Spec, book thresholds.Book) (layers 
 }
 
 // unfit says why a threshold of the fleet is not in force for rule i; "" if it is.
-func unfit(base *config.Config, i int, r *thresholds.Record) string {
+func unfit(base *config.Config, i int, r *fleet.ThresholdRecord) string {
 	switch {
 	case !base.Overlay:
 		return "the config has overlay: false"
@@ -129,7 +129,7 @@ func (o *Control) below(rule string) uint32 {
 
 // Shown returns what decides of a rule instead of the config's threshold, and the
 // fleet's threshold; nil for none.
-func (o *Control) Shown(rule string) (decides *tune.Overlay, fleet *tune.FleetThreshold) {
+func (o *Control) Shown(rule string) (decides *tune.Overlay, nodes *tune.FleetThreshold) {
 	now := o.now.Load()
 	if r := now.inForce.Of(rule); r.Threshold > 0 {
 		decides = &tune.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since, By: r.By, Note: r.Note, Scope: tune.ScopeNode}
@@ -140,14 +140,14 @@ func (o *Control) Shown(rule string) (decides *tune.Overlay, fleet *tune.FleetTh
 			continue
 		}
 		shown := l.shown()
-		fleet = &shown
+		nodes = &shown
 		if l.inForce && decides != nil {
-			fleet.InForce, fleet.Why = false, "this node has a threshold of its own"
+			nodes.InForce, nodes.Why = false, "this node has a threshold of its own"
 		} else if r := l.Decides(); l.inForce {
 			decides = &tune.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since(), By: r.By, Note: r.Note, Scope: tune.ScopeFleet, Node: r.Node}
 		}
 	}
-	return decides, fleet
+	return decides, nodes
 }
 
 // FleetPart is the node's part in the fleet's thresholds.
@@ -167,7 +167,7 @@ func (f FleetPart) Rules() (names []string) {
 }
 
 // Book returns what the node knows of the fleet's thresholds.
-func (f FleetPart) Book() thresholds.Book { return f.o.now.Load().book }
+func (f FleetPart) Book() fleet.ThresholdBook { return f.o.now.Load().book }
 
 // Changed has a value when there is a record to publish.
 func (f FleetPart) Changed() <-chan struct{} { return f.o.news }
@@ -175,7 +175,7 @@ func (f FleetPart) Changed() <-chan struct{} { return f.o.news }
 // Take puts records of other nodes in force. One that would newly refuse a large share
 // of the requests here waits for a confirmation. Where the file cannot be written
 // nothing changes, and they come again.
-func (f FleetPart) Take(ctx context.Context, news []thresholds.Record) {
+func (f FleetPart) Take(ctx context.Context, news []fleet.ThresholdRecord) {
 	o := f.o
 	held, shares := make([]bool, len(news)), make([]float64, len(news))
 	for i := range news {
@@ -205,7 +205,7 @@ func (f FleetPart) Take(ctx context.Context, news []thresholds.Record) {
 }
 
 // taken records what the node took from others.
-func (o *Control) taken(news []thresholds.Record, held []bool) {
+func (o *Control) taken(news []fleet.ThresholdRecord, held []bool) {
 	for i := range news {
 		r := &news[i]
 		what := fmt.Sprintf("%d → %d", r.Base, r.Threshold)
@@ -227,7 +227,7 @@ func (o *Control) taken(news []thresholds.Record, held []bool) {
 // weigh reports whether a record of another node would newly refuse too much here, and
 // which share of the requests. Its threshold is that of the config where it undoes, or
 // does not fit here.
-func (o *Control) weigh(ctx context.Context, r *thresholds.Record) (held bool, share float64) {
+func (o *Control) weigh(ctx context.Context, r *fleet.ThresholdRecord) (held bool, share float64) {
 	now := o.now.Load()
 	i := slices.IndexFunc(now.config.Rules.Rules, func(one rules.Rule) bool { return one.Name == r.Rule })
 	if i < 0 || r.Forced || !now.base.Overlay || now.inForce.Of(r.Rule).Threshold > 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 )
 
@@ -23,10 +23,10 @@ func joined(t *testing.T, rules, more string) *config.Config {
 func TestMergeFleet(t *testing.T) {
 	const site = "{name: site, threshold: 2000, candidates: [800]}"
 	first := joined(t, site, "")
-	record := func(threshold uint32, at int64) thresholds.Record {
-		return thresholds.Record{Rule: "site", Meter: fingerprint(first, 0), Base: 2000, Threshold: threshold, At: at, Node: "b"}
+	record := func(threshold uint32, at int64) fleet.ThresholdRecord {
+		return fleet.ThresholdRecord{Rule: "site", Meter: fingerprint(first, 0), Base: 2000, Threshold: threshold, At: at, Node: "b"}
 	}
-	book := thresholds.Book{}.With(record(800, 1), false, 0)
+	book := fleet.ThresholdBook{}.With(record(800, 1), false, 0)
 	own := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Threshold: 900, Base: 2000}}}
 	beside := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Candidates: []config.CandidateOverlay{{Threshold: 700}}}}}
 	none := &config.Overlay{}
@@ -34,7 +34,7 @@ func TestMergeFleet(t *testing.T) {
 		name string
 		base *config.Config
 		own  *config.Overlay
-		book thresholds.Book
+		book fleet.ThresholdBook
 		want string
 		why  string // it is not in force
 	}{
@@ -45,13 +45,13 @@ func TestMergeFleet(t *testing.T) {
 		{name: "a later one", base: first, own: none, book: book.With(record(700, 2), false, 0), want: "700 800"},
 		{name: "a later one that waits", base: first, own: none, book: book.With(record(700, 2), true, 0.3), want: "800"},
 		{name: "an undo that waits", base: first, own: none, book: book.With(record(0, 2), true, 0.3), want: "800"},
-		{name: "the first one waits", base: first, own: none, book: thresholds.Book{}.With(record(700, 2), true, 0.3), want: "2000 800"},
+		{name: "the first one waits", base: first, own: none, book: fleet.ThresholdBook{}.With(record(700, 2), true, 0.3), want: "2000 800"},
 		{name: "another base", base: joined(t, "{name: site, threshold: 1500}", ""), own: none, book: book, want: "1500", why: "threshold 1500 here, and not 2000"},
 		{name: "another count", base: joined(t, "{name: site, threshold: 2000, window: 1h}", ""), own: none, book: book, want: "2000", why: "counts something else"},
 		{name: "another rule", base: joined(t, "{name: page, threshold: 2000}", ""), own: none, book: book, want: "2000", why: "no rule of this name"},
 		{name: "forbidden", base: joined(t, site, "overlay: false\n"), own: none, book: book, want: "2000 800", why: "overlay: false"},
 		{name: "without signatures", base: parse(t, site), own: none, book: book, want: "2000 800", why: "key_mode: require"},
-		{name: "too high for another guard", base: joined(t, "{name: site, threshold: 2000, guard: 1}", ""), own: none, book: thresholds.Book{}.With(record(68000, 1), false, 0), want: "2000", why: "greater counts are not exact"},
+		{name: "too high for another guard", base: joined(t, "{name: site, threshold: 2000, guard: 1}", ""), own: none, book: fleet.ThresholdBook{}.With(record(68000, 1), false, 0), want: "2000", why: "greater counts are not exact"},
 	} {
 		before := shown(test.base, 0)
 		m := merge(test.base, test.own, test.book)

@@ -6,7 +6,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/rules"
@@ -35,7 +35,7 @@ func (o *Control) FleetOffered() *call.Problem {
 
 // record puts a record that next makes of the fleet's last one in force here, and has it
 // published.
-func (o *Control) record(rule, by string, next func(now *merged, last thresholds.Entry, known bool) (thresholds.Record, *call.Problem)) (after merged, p *call.Problem) {
+func (o *Control) record(rule, by string, next func(now *merged, last fleet.ThresholdEntry, known bool) (fleet.ThresholdRecord, *call.Problem)) (after merged, p *call.Problem) {
 	p = o.put(func() (m merged, p *call.Problem) {
 		if p := offered(o.base); p != nil {
 			return m, p
@@ -46,7 +46,7 @@ func (o *Control) record(rule, by string, next func(now *merged, last thresholds
 			return m, p
 		}
 		r.Node, r.By = o.base.Node, safetext.Strip(call.Clip(by))
-		r.At = thresholds.Next(o.from.Epoch(o.from.Now()), &last.Record)
+		r.At = fleet.NextThreshold(o.from.Epoch(o.from.Now()), &last.ThresholdRecord)
 		if _, err := r.Encode(); err != nil {
 			return m, call.NewProblem(http.StatusUnprocessableEntity, "threshold", err.Error(), "")
 		}
@@ -66,14 +66,14 @@ func (o *Control) record(rule, by string, next func(now *merged, last thresholds
 
 // setFleet puts a threshold in force on the whole fleet.
 func (o *Control) setFleet(rule, by string, request tune.ThresholdRequest) (was uint32, p *call.Problem) {
-	_, p = o.record(rule, by, func(now *merged, last thresholds.Entry, known bool) (r thresholds.Record, p *call.Problem) {
+	_, p = o.record(rule, by, func(now *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
 		spec, base := specOf(now.config, rule), specOf(o.base, rule)
 		if spec == nil {
 			return r, noRule(rule)
 		}
 		was = spec.Threshold
-		r = thresholds.Record{Rule: rule, Meter: meterOf(o.base, rule), Base: base.Threshold, Threshold: request.Threshold, Forced: request.Force, Note: request.Note}
-		refuse := func(field, text, fix string) (thresholds.Record, *call.Problem) {
+		r = fleet.ThresholdRecord{Rule: rule, Meter: meterOf(o.base, rule), Base: base.Threshold, Threshold: request.Threshold, Forced: request.Force, Note: request.Note}
+		refuse := func(field, text, fix string) (fleet.ThresholdRecord, *call.Problem) {
 			return r, call.NewProblem(http.StatusConflict, field, text, fix)
 		}
 		switch own := now.inForce.Of(rule); {
@@ -100,7 +100,7 @@ func (o *Control) setFleet(rule, by string, request tune.ThresholdRequest) (was 
 }
 
 // outdatedFleet says that the threshold in force is not the one that a client saw.
-func (o *Control) outdatedFleet(spec *rules.Spec, last thresholds.Entry, seen uint32) *call.Problem {
+func (o *Control) outdatedFleet(spec *rules.Spec, last fleet.ThresholdEntry, seen uint32) *call.Problem {
 	var r config.RuleOverlay
 	if d := last.Decides(); d != nil && d.Threshold == spec.Threshold {
 		r.Threshold, r.Since, r.By = d.Threshold, d.Since(), d.By
@@ -120,14 +120,14 @@ func meterOf(c *config.Config, rule string) string {
 
 // EndFleet implements admin.Tuner. An undo that waits here is confirmed by another.
 func (o *Control) EndFleet(rule, by string, force bool) (was, now uint32, p *call.Problem) {
-	after, p := o.record(rule, by, func(m *merged, last thresholds.Entry, known bool) (r thresholds.Record, p *call.Problem) {
+	after, p := o.record(rule, by, func(m *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
 		if !known || last.Undo() && !last.Held {
 			return r, call.NewProblem(http.StatusNotFound, "name", "the fleet has no threshold of rule "+call.Clip(rule)+": there is nothing to undo", "")
 		}
 		if spec := specOf(m.config, rule); spec != nil {
 			was = spec.Threshold
 		}
-		r = last.Record
+		r = last.ThresholdRecord
 		r.Threshold, r.Note, r.Forced = 0, "", force || last.Undo()
 		return r, nil
 	})

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"slices"
 
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/rules"
 )
 
 // merged is a config with the fleet's thresholds and this node's overlay on top.
 type merged struct {
-	base   *config.Config  // as its file has it
-	config *config.Config  // what decides
-	kept   *config.Overlay // what the file is to have
-	book   thresholds.Book // what the file of the fleet's thresholds is to have
-	fleet  []layer         // what became of it
+	base   *config.Config      // as its file has it
+	config *config.Config      // what decides
+	kept   *config.Overlay     // what the file is to have
+	book   fleet.ThresholdBook // what the file of the fleet's thresholds is to have
+	fleet  []layer             // what became of it
 	// inForce is the part of it that decides. A rule that the config does not have,
 	// and what does not fit, is kept out.
 	inForce *config.Overlay
@@ -34,7 +34,7 @@ type note struct {
 // merge puts the fleet's thresholds and then an overlay on top of a config, which it
 // does not change. A rule's overlay ends where the config has another base than it
 // started from: whoever changed the config knew more than the overlay.
-func merge(base *config.Config, o *config.Overlay, book thresholds.Book) merged {
+func merge(base *config.Config, o *config.Overlay, book fleet.ThresholdBook) merged {
 	m := merged{base: base, config: base, kept: o, book: book, inForce: &config.Overlay{}}
 	specs := slices.Clone(base.Specs)
 	m.fleet = lay(base, specs, book)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 )
 
@@ -62,7 +62,7 @@ func TestMerge(t *testing.T) {
 	} {
 		base := parse(t, test.rules)
 		before := shown(base, 0)
-		m := merge(base, test.o, thresholds.Book{})
+		m := merge(base, test.o, fleet.ThresholdBook{})
 		if got := shown(m.config, 0); got != test.want {
 			t.Errorf("%s: in force are %s, want %s", test.name, got, test.want)
 		}
@@ -83,7 +83,7 @@ func TestAlike(t *testing.T) {
 	first := parse(t, "{name: site, threshold: 2000}")
 	o := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Threshold: 800, Base: 2000}}}
 	for threshold, alike := range map[int]bool{800: true, 900: false} {
-		m := merge(parse(t, fmt.Sprintf("{name: site, threshold: %d}", threshold)), o, thresholds.Book{})
+		m := merge(parse(t, fmt.Sprintf("{name: site, threshold: %d}", threshold)), o, fleet.ThresholdBook{})
 		if len(m.ended) != 1 || m.ended[0].alike != alike {
 			t.Errorf("threshold %d: %+v", threshold, m.ended)
 		}

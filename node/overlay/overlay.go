@@ -16,7 +16,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/outcome"
 	"edgeguard/admin/tune"
-	"edgeguard/aggregator/thresholds"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
@@ -56,7 +56,7 @@ type Control struct {
 	path string
 	base *config.Config // as its file has it; used by On, and in Replace
 	kept *config.Overlay
-	book thresholds.Book
+	book fleet.ThresholdBook
 	read bool
 	now  atomic.Pointer[merged]
 	news chan struct{} // the book has a record to publish

@@ -2,7 +2,7 @@ package status
 
 import (
 	"edgeguard/admin/fleetstate"
-	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/fleet"
 )
 
 // FleetNodes implements admin.Reader.
@@ -10,7 +10,7 @@ func (s *Status) FleetNodes() []fleetstate.FleetNode {
 	if s.from.Current().Config.Fleet == nil {
 		return nil
 	}
-	said, now := make(map[string]figures.Said), s.from.Clock.Now()
+	said, now := make(map[string]fleet.Said), s.from.Clock.Now()
 	for _, f := range s.from.Said() {
 		said[f.Node] = f
 	}
@@ -27,10 +27,10 @@ func (s *Status) FleetNodes() []fleetstate.FleetNode {
 }
 
 // Own returns this node's figures.
-func (s *Status) Own() figures.Figures {
+func (s *Status) Own() fleet.Figures {
 	m, memory := s.from.Minute(), s.from.Memory()
 	used, limit := memory.Used+s.from.Samples.Used(), memory.Limit+s.from.Samples.Most()
-	return figures.Figures{
+	return fleet.Figures{
 		Blocks: uint32(min(m.Blocks, 1<<32-1)), Refused: m.Denied, Memory: float64(used) / float64(max(limit, 1)),
 		Alarms: uint16(min(len(s.from.Conditions()), 1<<16-1)), Rules: s.from.Current().Config.RulesDigest(),
 	}

@@ -19,7 +19,7 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
-	"edgeguard/aggregator/figures"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -79,7 +79,7 @@ type Sources struct {
 	Nodes  func() []fleetstate.FleetNode
 	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]fleetstate.NodeCount
 	// Said returns what the fleet's nodes say of their work, and has them say it.
-	Said func() []figures.Said
+	Said func() []fleet.Said
 	// Held asks the fleet's other nodes which records they hold.
 	Held func(context.Context) (holders.FleetHeld, error)
 }

@@ -3,7 +3,7 @@ package doctor
 import (
 	"os"
 
-	"edgeguard/aggregator/sign"
+	"edgeguard/aggregator"
 	"edgeguard/config"
 )
 
@@ -23,7 +23,7 @@ func (x *examination) fleetKey(c *config.Config) {
 		x.note(Wrong, about, "%v: the node stays out of its fleet", err)
 		return
 	}
-	keys, err := sign.ParseKeys(string(text))
+	keys, err := aggregator.ParseSigningKeys(string(text))
 	switch {
 	case err != nil:
 		x.note(Wrong, about, "%s: %v", c.Fleet.KeyFile, err)

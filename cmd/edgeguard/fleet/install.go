@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
 )
 
 func installCommand(e *Env) *cobra.Command {
@@ -26,7 +25,7 @@ fleet.loader_file on one node.`,
 		Args:    e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
-				done, err := library.Install(ctx, client)
+				done, err := redis.Install(ctx, client)
 				for _, one := range done {
 					fmt.Fprintln(e.Stdout, one)
 				}
@@ -55,7 +54,7 @@ func aclCommand(e *Env) *cobra.Command {
 				return err
 			}
 			user := strings.Join(args, "")
-			fmt.Fprintf(e.Stdout, "%s\n%s\n", library.ACL(user, rc.Namespace), library.LoaderACL(""))
+			fmt.Fprintf(e.Stdout, "%s\n%s\n", redis.ACL(user, rc.Namespace), redis.LoaderACL(""))
 			return nil
 		},
 	}

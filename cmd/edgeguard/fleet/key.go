@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/aggregator/sign"
+	"edgeguard/aggregator"
 )
 
 func keyCommand(e *Env) *cobra.Command {
@@ -21,7 +21,7 @@ to Redis, so that who can write to Redis cannot speak for a node.`,
 		RunE: func(*cobra.Command, []string) error {
 			var random [32]byte
 			rand.Read(random[:]) // never fails: crypto/rand ends the program instead
-			_, err := fmt.Fprintln(e.Stdout, sign.NewKey(random))
+			_, err := fmt.Fprintln(e.Stdout, aggregator.NewSigningKey(random))
 			return err
 		},
 	}

@@ -12,9 +12,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/redis/library"
-	"edgeguard/aggregator/sign"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -34,8 +33,8 @@ type Records struct {
 
 // countRecords reads the list and the MACs beside it. keys is nil where the config
 // has none.
-func countRecords(ctx context.Context, client goredis.UniversalClient, namespace string, keys *sign.Keys) (Records, error) {
-	tag := "eg:{" + cmp.Or(namespace, library.DefaultNamespace) + "/b}:"
+func countRecords(ctx context.Context, client goredis.UniversalClient, namespace string, keys *aggregator.SigningKeys) (Records, error) {
+	tag := "eg:{" + cmp.Or(namespace, redis.DefaultNamespace) + "/b}:"
 	all := Records{Signed: make(map[string]int), Verified: keys != nil}
 	macs := make(map[string]string)
 	err := eachField(ctx, client, tag+"macs", func(prefix, mac string) { macs[prefix] = mac })
@@ -49,7 +48,7 @@ func countRecords(ctx context.Context, client goredis.UniversalClient, namespace
 		}
 		seen[prefix] = true
 		mac := macs[prefix]
-		id := sign.IDOf(mac)
+		id := aggregator.KeyIDOf(mac)
 		if id == "" || keys != nil && !keys.Signed(namespace, prefix, record, mac) {
 			all.Unsigned++
 			return
@@ -76,7 +75,7 @@ func eachField(ctx context.Context, client goredis.UniversalClient, key string, 
 }
 
 // keysOf reads a key file; nil for none.
-func keysOf(file string) (*sign.Keys, error) {
+func keysOf(file string) (*aggregator.SigningKeys, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -84,7 +83,7 @@ func keysOf(file string) (*sign.Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet.key_file: %w", err)
 	}
-	keys, err := sign.ParseKeys(string(text))
+	keys, err := aggregator.ParseSigningKeys(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("fleet.key_file %s: %w", file, err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/aggregator/sign"
 	"edgeguard/internal/redistest"
 )
 
@@ -19,19 +18,19 @@ import (
 func TestCountRecords(t *testing.T) {
 	const namespace = "shop"
 	ctx, client := context.Background(), redistest.Start(t, redistest.Options{}).Client()
-	parse := func(c string) *sign.Keys {
-		k, err := sign.ParseKeys(strings.Repeat(c, 64))
+	parse := func(c string) *aggregator.SigningKeys {
+		k, err := aggregator.ParseSigningKeys(strings.Repeat(c, 64))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
 	old, fresh, stranger := parse("1"), parse("2"), parse("3")
-	both, err := sign.ParseKeys(strings.Repeat("2", 64) + "\n" + strings.Repeat("1", 64))
+	both, err := aggregator.ParseSigningKeys(strings.Repeat("2", 64) + "\n" + strings.Repeat("1", 64))
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(prefix string, keys *sign.Keys, record string) {
+	put := func(prefix string, keys *aggregator.SigningKeys, record string) {
 		client.HSet(ctx, "eg:{shop/b}:blocks", prefix, "record "+prefix)
 		if keys != nil {
 			client.HSet(ctx, "eg:{shop/b}:macs", prefix, keys.Record(namespace, prefix, record))
@@ -48,7 +47,7 @@ func TestCountRecords(t *testing.T) {
 	client.HSet(ctx, "eg:{shop/b}:macs", "192.0.2.9/32", "a MAC of nothing")
 
 	for name, c := range map[string]struct {
-		keys     *sign.Keys
+		keys     *aggregator.SigningKeys
 		signed   map[string]int
 		unsigned int
 		says     string

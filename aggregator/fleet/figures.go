@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+)
+
+// This file is what a fleet's nodes say of their work while a page about the
+// fleet is open on one of them. That node's heartbeat says that it looks. The others
+// then write their figures into Redis every few seconds, each under its name; the
+// node that looks reads them by the names that it knows. While no node looks there is
+// nothing in Redis, and no command is sent for it.
+//
+// In a fleet without a key, anybody who can write to Redis can write figures. They
+// are bounded and checked here, and decide nothing.
+
+// Figures are what one run of a node did lately.
+type Figures struct {
+	Boot string `json:"boot"` // the run's, as in its heartbeat
+	At   int64  `json:"at"`   // unix milliseconds, by Redis' clock
+	// Blocks were made by this node in the last minute, by its rules or by hand.
+	// Refused is how many events a second it refused.
+	Blocks  uint32  `json:"blocks"`
+	Refused float64 `json:"refused"`
+	Memory  float64 `json:"memory"` // the part of the memory for counts that is used
+	Alarms  uint16  `json:"alarms"` // that last
+	Rules   string  `json:"rules"`  // a digest of the rules in force
+}
+
+// The bounds of what is accepted. Most is the bytes of a text, with its MAC; a node
+// writes less than 200.
+const (
+	MostFigures = 256
+	mostRefused = 1e9
+	mostMemory  = 100
+	bootLength  = 16
+	digestLong  = 16
+)
+
+// Encode returns the text of figures at an instant, by Redis' clock.
+func (f Figures) Encode(at time.Time) string {
+	f.At = at.UnixMilli()
+	f.Refused = math.Round(min(f.Refused, mostRefused)*10) / 10
+	f.Memory = math.Round(min(f.Memory, mostMemory)*1000) / 1000
+	text, _ := json.Marshal(f) // no field of it can fail
+	return string(text)
+}
+
+// ParseFigures reads a text, and reports whether a node can have written it.
+func ParseFigures(text string) (f Figures, ok bool) {
+	if len(text) > MostFigures || json.Unmarshal([]byte(text), &f) != nil {
+		return Figures{}, false
+	}
+	within := f.Refused >= 0 && f.Refused <= mostRefused && f.Memory >= 0 && f.Memory <= mostMemory
+	return f, within && isHex(f.Boot, bootLength) && isHex(f.Rules, digestLong)
+}
+
+// isHex reports whether a text is so many lower-case hex digits.
+func isHex(text string, length int) bool {
+	for _, c := range []byte(text) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(text) == length
+}

@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard/aggregator"
+)
+
+var figuresEpoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const boot = "0123456789abcdef"
+
+func sample() Figures {
+	return Figures{Boot: boot, Blocks: 7, Refused: 12.34, Memory: 0.4567, Alarms: 2, Rules: "fedcba9876543210"}
+}
+
+// What a node writes is read back, rounded, and short also where all is at its most.
+func TestEncode(t *testing.T) {
+	want := sample()
+	want.At, want.Refused, want.Memory = figuresEpoch.UnixMilli(), 12.3, 0.457
+	if got, ok := ParseFigures(sample().Encode(figuresEpoch)); !ok || got != want {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	most := Figures{Boot: boot, Blocks: 1<<32 - 1, Refused: 1e300, Memory: 1e300, Alarms: 1<<16 - 1, Rules: boot}
+	text := most.Encode(time.UnixMilli(1<<43 + 12345))
+	if got, ok := ParseFigures(text); !ok || got.Refused != mostRefused || got.Memory != mostMemory || len(text)+51 > 200 {
+		t.Errorf("%d bytes: %+v, %v", len(text), got, ok)
+	}
+}
+
+// What no node writes is refused, whoever wrote it.
+func TestParse(t *testing.T) {
+	good := sample().Encode(figuresEpoch)
+	for name, text := range map[string]string{
+		"nothing": "", "no JSON": "{", "null": "null", "a list": "[]", "a number": "1", "no fields": "{}",
+		"too long":            good[:len(good)-1] + `,"more":"` + strings.Repeat("x", MostFigures) + `"}`,
+		"a megabyte":          strings.Repeat("x", 1<<20),
+		"blocks below 0":      strings.Replace(good, `"blocks":7`, `"blocks":-7`, 1),
+		"many blocks":         strings.Replace(good, `"blocks":7`, `"blocks":4294967296`, 1),
+		"refused below 0":     strings.Replace(good, `"refused":12.3`, `"refused":-0.1`, 1),
+		"refused without end": strings.Replace(good, `"refused":12.3`, `"refused":1e99`, 1),
+		"not a number":        strings.Replace(good, `"refused":12.3`, `"refused":NaN`, 1),
+		"memory below 0":      strings.Replace(good, `"memory":0.457`, `"memory":-1`, 1),
+		"much memory":         strings.Replace(good, `"memory":0.457`, `"memory":101`, 1),
+		"many alarms":         strings.Replace(good, `"alarms":2`, `"alarms":65536`, 1),
+		"markup":              strings.Replace(good, "fedcba9876543210", "<script>alert(1)", 1),
+		"invalid UTF-8":       strings.Replace(good, "fedcba9876543210", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", 1),
+		"upper case":          strings.Replace(good, "fedcba9876543210", "FEDCBA9876543210", 1),
+		"a long digest":       strings.Replace(good, "fedcba9876543210", "fedcba98765432100", 1),
+		"no digest":           strings.Replace(good, "fedcba9876543210", "", 1),
+		"another boot":        strings.Replace(good, boot, "edge-1", 1),
+		"two texts":           good + good,
+	} {
+		if _, ok := ParseFigures(text); ok {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if f, ok := ParseFigures(strings.Replace(good, "{", `{"later":{"a":[1]},`, 1)); !ok || f.Blocks != 7 {
+		t.Errorf("a field of a later version: %+v, %v", f, ok)
+	}
+}
+
+func alive(names ...string) (all []aggregator.Heartbeat) {
+	for _, name := range names {
+		name, looks := strings.CutSuffix(name, "*")
+		all = append(all, aggregator.Heartbeat{Node: name, Boot: boot, Looks: looks})
+	}
+	return all
+}
+
+// A node writes its figures while another looks, and no more often however it is asked.
+func TestDue(t *testing.T) {
+	b := NewBoard(sample)
+	due := func(after time.Duration, want bool, names ...string) {
+		t.Helper()
+		f, got := b.Due(figuresEpoch.Add(after), "a", alive(names...))
+		if got != want || got && f != sample() {
+			t.Errorf("after %v, %v: %v %+v", after, names, got, f)
+		}
+	}
+	due(0, false, "a", "b", "c")
+	due(0, false, "a*", "b", "c") // it looks itself
+	due(time.Second, true, "a", "b*", "c")
+	due(time.Second, false, "a", "b*", "c*")
+	due(time.Second+figuresEvery-1, false, "a", "b*")
+	due(time.Second+figuresEvery, true, "a", "b*")
+	due(2*figuresEvery, false, "a", "b")
+	due(time.Minute, true, "a", "b*")
+}
+
+// A node reads the others' figures for half a minute after somebody looked, by their
+// names, and not for a minute after what somebody else wrote.
+func TestFiguresAsks(t *testing.T) {
+	b := NewBoard(sample)
+	asks := func(after time.Duration, want string, names ...string) {
+		t.Helper()
+		if got := strings.Join(b.Asks(figuresEpoch.Add(after), "a", alive(names...)), " "); got != want {
+			t.Errorf("after %v: %q, want %q", after, got, want)
+		}
+	}
+	asks(0, "", "a", "b", "c")
+	if b.Looks(figuresEpoch) {
+		t.Error("it looks before anybody did")
+	}
+	b.Look(figuresEpoch, "a", boot)
+	asks(0, "b c", "a", "b", "b", "c")
+	asks(lookFor-1, "b", "a", "b")
+	asks(lookFor, "", "a", "b")
+	if !b.Looks(figuresEpoch.Add(lookFor-1)) || b.Looks(figuresEpoch.Add(lookFor)) {
+		t.Error("it does not look for half a minute")
+	}
+	b.Look(figuresEpoch.Add(time.Minute), "a", boot)
+	b.Pause(figuresEpoch.Add(time.Minute))
+	b.Look(figuresEpoch.Add(time.Minute+pause-1), "a", boot)
+	asks(time.Minute+pause-1, "", "a", "b")
+	asks(time.Minute+pause, "b", "a", "b")
+	var many []string
+	for i := range 5000 {
+		many = append(many, fmt.Sprintf("n%04d", i))
+	}
+	if got := b.Asks(figuresEpoch.Add(time.Minute+pause), "a", alive(many...)); len(got) != MostNodes {
+		t.Errorf("%d nodes are asked", len(got))
+	}
+	var none *Board
+	if none.Looks(figuresEpoch) {
+		t.Error("a node without a board looks")
+	}
+}
+
+// What is shown is fresh, and this node's own is first.
+func TestSaid(t *testing.T) {
+	b := NewBoard(sample)
+	said := func(after time.Duration, want string) {
+		t.Helper()
+		var got []string
+		for _, s := range b.Look(figuresEpoch.Add(after), "a", boot) {
+			got = append(got, fmt.Sprintf("%s/%d/%v/%v", s.Node, s.Blocks, figuresEpoch.Add(after).Sub(s.LastSeen), s.Signed))
+		}
+		if shown := strings.Join(got, " "); shown != want {
+			t.Errorf("after %v: %s, want %s", after, shown, want)
+		}
+	}
+	redis := figuresEpoch.Add(time.Hour) // its clock
+	take := func(node string, at time.Duration, blocks uint32, signed bool) {
+		f := sample()
+		f.Blocks = blocks
+		b.Take(figuresEpoch, redis, node, f.Encode(redis.Add(at)), signed)
+	}
+	take("c", -3*time.Second, 1, false)
+	take("b", 0, 2, true)
+	take("old", -FiguresFresh, 3, true)
+	take("early", FiguresFresh, 4, true)
+	take("late", FiguresFresh-time.Second, 5, true)
+	b.Take(figuresEpoch, redis, "wrong", "{}", true)
+	said(0, "a/7/0s/true b/2/0s/true c/1/3s/false late/5/0s/true")
+	take("b", -time.Second, 6, false)
+	said(time.Second, "a/7/0s/true b/6/2s/false c/1/4s/false late/5/1s/true")
+	said(FiguresFresh-3*time.Second, "a/7/0s/true b/6/18s/false late/5/17s/true")
+	said(FiguresFresh, "a/7/0s/true")
+	if names := b.Look(figuresEpoch, "z", boot); !slices.Equal([]string{"z"}, []string{names[0].Node}) || names[0].Boot != boot {
+		t.Errorf("%+v", names)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample().Encode(figuresEpoch))
+	f.Add(`{"boot":"` + boot + `","rules":"` + boot + `"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := ParseFigures(text)
+		if !ok {
+			return
+		}
+		again, ok := ParseFigures(got.Encode(time.UnixMilli(got.At)))
+		if !ok && got.At > -1<<50 && got.At < 1<<50 || ok && again.Blocks != got.Blocks {
+			t.Errorf("%q: %+v, %+v %v", text, got, again, ok)
+		}
+	})
+}

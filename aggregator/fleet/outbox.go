@@ -1,0 +1,241 @@
+package fleet
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// This file decides which changes of a node's list go to the fleet next.
+// What an operator changed goes first and immediately. Blocks of rules go at a
+// bounded pace, those that refused most here first: a flood that one node blocks
+// must not be a flood for Redis and for all other nodes.
+//
+// Blocks of rules wait by their prefix alone, and the node's list is asked for
+// the record at its turn. So what was evicted, replaced or has ended by then goes
+// no more, and what waits takes no more memory than a part of the list.
+
+const (
+	// PublishPace is how many blocks of rules a node sends in a second. It may send as
+	// many in one moment, if it sent none in the second before. One node under
+	// attack then leaves room in what the others accept in a minute.
+	PublishPace = 200
+	// Operators is how many operators' changes may wait: a full read sends the rest.
+	Operators = 1024
+	// outboxSample is how many of the blocks that wait are compared each time: all of
+	// them where fewer wait. Of more, those looked at longest ago.
+	outboxSample = 4096
+	// looks is how many blocks that wait are looked at for each one that is added,
+	// so that those of which the list has no more are at most as many as the rest.
+	looks = 2
+)
+
+// Change is a block or allowance of this node's list that the fleet may lack.
+type Change struct {
+	Block edgeguard.Block
+	Trust blocklist.Trust
+}
+
+// ByRule reports whether a rule made this block, and not an operator.
+func (c *Change) ByRule() bool {
+	return !c.Trust.Forced && !c.Block.Lifted && !c.Block.Allow && c.Block.Rule != edgeguard.ManualRule
+}
+
+// Matters reports whether the fleet needs the record at now: a block in force, or
+// a tombstone that is still remembered.
+func (c *Change) Matters(now time.Time, retention time.Duration) bool {
+	if c.Block.Lifted {
+		return now.Before(c.Block.Until.Add(retention))
+	}
+	return now.Before(c.Block.Until)
+}
+
+// Refused returns how many events the node has refused because of the block of
+// this prefix, and false if the node's list has none.
+type Refused func(netip.Prefix) (events uint32, ok bool)
+
+// Outbox is what waits to be sent. Its methods are safe for concurrent use. Make
+// one with [NewOutbox].
+type Outbox struct {
+	turn    time.Duration // of one block
+	refused Refused
+
+	mu        sync.Mutex // guards the fields below
+	operators []Change
+	sending   bool                    // operators' changes are on their way
+	queue     queue                   // of the blocks, in the order in which they are looked at
+	waiting   map[netip.Prefix]uint64 // the number of the prefix's entry in the queue; others are void
+	number    uint64
+	credit    time.Duration // what was unused at last, a second at most
+	last      time.Time
+}
+
+// NewOutbox returns an empty outbox from which pace blocks of rules go in a second.
+func NewOutbox(pace int, refused Refused) *Outbox {
+	return &Outbox{turn: time.Second / time.Duration(pace), refused: refused, waiting: map[netip.Prefix]uint64{}}
+}
+
+// Add adds a change. It returns false if it found no room: an operator's change,
+// which a full read of the list then sends. Blocks of rules always find room.
+func (o *Outbox) Add(c Change) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !c.ByRule() {
+		o.drop(c.Block.Prefix)
+		if len(o.operators) >= Operators {
+			return false
+		}
+		o.operators = append(o.operators, c)
+		return true
+	}
+	if _, ok := o.waiting[c.Block.Prefix]; !ok {
+		o.tidy()
+		o.number++
+		o.waiting[c.Block.Prefix] = o.number
+		o.queue.push(entry{c.Block.Prefix, o.number})
+	}
+	return true
+}
+
+// tidy looks at some blocks that wait, and drops those that the list has no more.
+// It needs the lock.
+func (o *Outbox) tidy() {
+	for i := 0; i < looks && o.queue.len() > 0; i++ {
+		e := o.queue.pop()
+		if !o.valid(e) {
+			continue
+		}
+		if _, ok := o.refused(e.prefix); ok {
+			o.queue.push(e)
+		} else {
+			o.drop(e.prefix)
+		}
+	}
+}
+
+// valid reports whether an entry's prefix waits, and not by a later entry. It
+// needs the lock.
+func (o *Outbox) valid(e entry) bool { return o.waiting[e.prefix] == e.number }
+
+// Drop drops a prefix's block: the fleet has it.
+func (o *Outbox) Drop(p netip.Prefix) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop(p)
+}
+
+func (o *Outbox) drop(p netip.Prefix) {
+	delete(o.waiting, p)
+	if len(o.waiting) == 0 { // the memory of a flood goes
+		o.waiting, o.queue = map[netip.Prefix]uint64{}, queue{}
+	}
+}
+
+// Operators returns and removes the operators' changes, in their order. [Outbox.Sent]
+// says that they were sent.
+func (o *Outbox) Operators() []Change {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.operators
+	o.operators, o.sending = nil, o.sending || len(all) > 0
+	return all
+}
+
+// Sent says that what [Outbox.Operators] returned was sent.
+func (o *Outbox) Sent() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sending = false
+}
+
+// Unsent reports whether an operator's change waits, or is on its way.
+func (o *Outbox) Unsent() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sending || len(o.operators) > 0
+}
+
+// Next returns and removes the blocks that go at now: at most most, and no more
+// than the pace allows, those that refused most first.
+func (o *Outbox) Next(now time.Time, most int) []netip.Prefix {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.credit = min(time.Second, o.credit+min(time.Second, max(0, now.Sub(o.last))))
+	o.last = now
+	some := o.look(min(most, int(o.credit/o.turn)))
+	chosen := make([]netip.Prefix, 0, len(some))
+	for _, c := range some {
+		chosen = append(chosen, c.prefix)
+		o.drop(c.prefix)
+	}
+	o.credit -= time.Duration(len(chosen)) * o.turn
+	return chosen
+}
+
+// candidate is a block that may be next.
+type candidate struct {
+	entry
+	refused uint32
+}
+
+// look returns the most blocks of a sample that refused most, and puts the rest
+// of the sample at the end of the queue. It needs the lock.
+func (o *Outbox) look(most int) []candidate {
+	if most <= 0 {
+		return nil
+	}
+	top := make([]candidate, 0, most+1)
+	for looked, left := 0, o.queue.len(); min(left, o.queue.len()) > 0 && looked < outboxSample; left-- {
+		e := o.queue.pop()
+		if !o.valid(e) {
+			continue
+		}
+		looked++
+		refused, ok := o.refused(e.prefix)
+		if !ok {
+			o.drop(e.prefix)
+			continue
+		}
+		// Sorting the whole sample took a third of a turn.
+		at, _ := slices.BinarySearchFunc(top, refused, func(c candidate, refused uint32) int {
+			return cmp.Or(cmp.Compare(refused, c.refused), -1) // of equal ones the earlier goes first
+		})
+		if at == most {
+			o.queue.push(e)
+			continue
+		}
+		if top = slices.Insert(top, at, candidate{e, refused}); len(top) > most {
+			o.queue.push(top[most].entry)
+			top = top[:most]
+		}
+	}
+	return top
+}
+
+// Return gives back the turns of n blocks that [Outbox.Next] returned and that
+// were not sent, since the fleet had them by then.
+func (o *Outbox) Return(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.credit = min(time.Second, o.credit+time.Duration(n)*o.turn)
+}
+
+// Waits reports whether a prefix's block waits for its turn.
+func (o *Outbox) Waits(p netip.Prefix) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.waiting[p]
+	return ok
+}
+
+// Len returns how many changes wait.
+func (o *Outbox) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.operators) + len(o.waiting)
+}

@@ -1,0 +1,25 @@
+package aggregator
+
+import (
+	"math"
+)
+
+// SplitLook is a key that is over its limit by an answer, which proves nothing.
+type SplitLook struct {
+	Key   Key
+	Peak  uint32
+	Heads []uint32 // the windows to look at end with these slots
+	Own   uint32   // how much at most of this node's field counts
+	Act   bool     // the node acts on the total
+	Renew bool     // the node needs the others' part
+	Moved bool     // the peak is of another window than the push's
+}
+
+// NewSplitLook returns what follows from the answer to a push.
+func NewSplitLook(p *Push, a Answer, out Outcome) SplitLook {
+	l := SplitLook{Key: p.Key, Peak: a.Peak, Heads: []uint32{p.Head()}, Own: math.MaxUint32, Act: out.Over, Renew: out.Renew, Moved: a.Total < a.Peak}
+	if out.More {
+		l.Own = p.Sum
+	}
+	return l
+}

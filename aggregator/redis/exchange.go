@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
+)
+
+// This file writes and reads the figures of a fleet's nodes in Redis: one
+// hash with a field for each node's name, which expires.
+
+// chunk is how many nodes' figures are read by one command.
+const chunk = 128
+
+// Exchange is one node's part. Its board may be nil.
+type Exchange struct {
+	Board   *fleet.Board
+	Client  goredis.UniversalClient
+	Key     string
+	Timeout time.Duration
+}
+
+// Turn is the state of the node in one step.
+type Turn struct {
+	Now, Fleet time.Time // the node's own clock, and Redis'
+	Node, Boot string
+	Alive      []aggregator.Heartbeat // by their names
+	Judge      *fleet.Authority
+}
+
+// errLarge is of figures that are longer than any node's.
+var errLarge = errors.New("figures in Redis are too large")
+
+// Step writes the node's figures if another node looks, and reads those of the others
+// if somebody looks here. It sends nothing to Redis while nobody looks anywhere. An
+// error concerns the figures alone. What could not be read is deleted where another
+// client wrote it, and nothing is read for a minute.
+func (x *Exchange) Step(ctx context.Context, t Turn) error {
+	if x.Board == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.Timeout)
+	defer cancel()
+	err := x.write(ctx, &t)
+	for names := range slices.Chunk(x.Board.Asks(t.Now, t.Node, t.Alive), chunk) {
+		if failed := x.read(ctx, &t, names); failed != nil {
+			x.Board.Pause(t.Now)
+			err = errors.Join(err, failed)
+			break
+		}
+	}
+	if foreign(err) {
+		err = errors.Join(err, x.Client.Del(context.WithoutCancel(ctx), x.Key).Err())
+	}
+	return err
+}
+
+// foreign reports whether an error is of what no node writes.
+func foreign(err error) bool {
+	return errors.Is(err, errLarge) || errors.Is(err, ErrLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
+}
+
+func (x *Exchange) write(ctx context.Context, t *Turn) error {
+	f, due := x.Board.Due(t.Now, t.Node, t.Alive)
+	if !due {
+		return nil
+	}
+	f.Boot = t.Boot
+	pipe := x.Client.Pipeline()
+	pipe.HSet(ctx, x.Key, t.Node, t.Judge.SignFigures(t.Node, f.Encode(t.Fleet)))
+	pipe.Expire(ctx, x.Key, fleet.Expires)
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+func (x *Exchange) read(ctx context.Context, t *Turn, names []string) error {
+	all, err := x.Client.HMGet(ctx, x.Key, names...).Result()
+	if err != nil {
+		return err
+	}
+	for i, value := range all[:min(len(all), len(names))] {
+		text, _ := value.(string) // nil is a node that has written none
+		if len(text) > fleet.MostFigures {
+			return errLarge
+		}
+		if text, signed, ok := t.Judge.OpenFigures(names[i], text); ok {
+			x.Board.Take(t.Now, t.Fleet, names[i], text, signed)
+		}
+	}
+	return nil
+}
