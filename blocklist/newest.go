@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/blocklist/order"
 )
 
 // newestStep is how many blocks are read under the lock at a time.
@@ -26,7 +25,7 @@ func PlaceOf(b *edgeguard.Block) Place { return Place{b.Since, b.Prefix} }
 // one, all.
 type Only struct{ Rule, Origin string }
 
-type arrivalIndex = order.Index[*entry]
+type arrivalIndex = orderIndex[*entry]
 
 // arrivals are the active blocks in the order in which they began: all, by rule, and
 // by origin. The list's lock guards them.
@@ -41,7 +40,7 @@ func newArrivals() arrivals {
 }
 
 func newArrivalIndex() *arrivalIndex {
-	return order.New(func(a, b *entry) int { return a.block.Prefix.Compare(b.block.Prefix) })
+	return newOrderIndex(func(a, b *entry) int { return a.block.Prefix.Compare(b.block.Prefix) })
 }
 
 func (a *arrivals) add(e *entry) {

@@ -1,11 +1,4 @@
-// Package order keeps values in the order of an instant, so that the newest page
-// of a million is read without a walk through all and without a sort.
-//
-// An [Index] is a sorted list in pages. Most values come in the order of their
-// instants, so that adding one is an append. One that belongs into the middle
-// moves a part of one page. A heap was rejected, since it has no second page, and a
-// tree, since its nodes take three times the memory.
-package order
+package blocklist
 
 import (
 	"cmp"
@@ -13,12 +6,20 @@ import (
 	"slices"
 )
 
-// pageSize is the most items of a page: four KiB of pointers and instants.
-const pageSize = 256
+// This file keeps values in the order of an instant, so that the newest page
+// of a million is read without a walk through all and without a sort.
+//
+// An [Index] is a sorted list in pages. Most values come in the order of their
+// instants, so that adding one is an append. One that belongs into the middle
+// moves a part of one page. A heap was rejected, since it has no second page, and a
+// tree, since its nodes take three times the memory.
 
-// Index is values in the order of their instants, and of one instant in the order
-// of tie. It is not safe for concurrent use. Make one with [New].
-type Index[T any] struct {
+// orderPageSize is the most items of a page: four KiB of pointers and instants.
+const orderPageSize = 256
+
+// orderIndex is values in the order of their instants, and of one instant in the order
+// of tie. It is not safe for concurrent use. Make one with [newOrderIndex].
+type orderIndex[T any] struct {
 	tie   func(a, b T) int
 	pages [][]item[T] // none is empty
 	n     int
@@ -29,27 +30,27 @@ type item[T any] struct {
 	value T
 }
 
-// New returns an empty index. Of two values of one instant, tie says which comes
+// newOrderIndex returns an empty index. Of two values of one instant, tie says which comes
 // first; it is 0 for equal ones only.
-func New[T any](tie func(a, b T) int) *Index[T] { return &Index[T]{tie: tie} }
+func newOrderIndex[T any](tie func(a, b T) int) *orderIndex[T] { return &orderIndex[T]{tie: tie} }
 
 // Len returns how many values there are.
-func (x *Index[T]) Len() int { return x.n }
+func (x *orderIndex[T]) Len() int { return x.n }
 
 // Add adds a value that is not in it.
-func (x *Index[T]) Add(at int64, v T) {
+func (x *orderIndex[T]) Add(at int64, v T) {
 	x.n++
 	in := item[T]{at, v}
 	p := x.pageOf(in)
 	if p == len(x.pages) { // after all others, as nearly always
-		if p == 0 || len(x.pages[p-1]) == pageSize {
+		if p == 0 || len(x.pages[p-1]) == orderPageSize {
 			x.pages = append(x.pages, []item[T]{in})
 			return
 		}
 		x.pages[p-1] = append(x.pages[p-1], in)
 		return
 	}
-	if len(x.pages[p]) == pageSize {
+	if len(x.pages[p]) == orderPageSize {
 		x.split(p)
 		if x.compare(in, last(x.pages[p])) > 0 {
 			p++
@@ -60,15 +61,15 @@ func (x *Index[T]) Add(at int64, v T) {
 }
 
 // split makes two pages of one.
-func (x *Index[T]) split(p int) {
-	half := slices.Clone(x.pages[p][pageSize/2:])
-	clear(x.pages[p][pageSize/2:]) // or the values could not be freed
-	x.pages[p] = x.pages[p][:pageSize/2]
+func (x *orderIndex[T]) split(p int) {
+	half := slices.Clone(x.pages[p][orderPageSize/2:])
+	clear(x.pages[p][orderPageSize/2:]) // or the values could not be freed
+	x.pages[p] = x.pages[p][:orderPageSize/2]
 	x.pages = slices.Insert(x.pages, p+1, half)
 }
 
 // Remove takes out a value, and reports whether it was there.
-func (x *Index[T]) Remove(at int64, v T) bool {
+func (x *orderIndex[T]) Remove(at int64, v T) bool {
 	in := item[T]{at, v}
 	p := x.pageOf(in)
 	if p == len(x.pages) {
@@ -85,22 +86,22 @@ func (x *Index[T]) Remove(at int64, v T) bool {
 }
 
 // tidy removes a page that is empty, and joins one that is sparse with the next.
-func (x *Index[T]) tidy(p int) {
+func (x *orderIndex[T]) tidy(p int) {
 	switch {
 	case len(x.pages[p]) == 0:
 		x.pages = slices.Delete(x.pages, p, p+1)
-	case p+1 < len(x.pages) && len(x.pages[p])+len(x.pages[p+1]) <= pageSize/2:
+	case p+1 < len(x.pages) && len(x.pages[p])+len(x.pages[p+1]) <= orderPageSize/2:
 		x.pages[p] = append(x.pages[p], x.pages[p+1]...)
 		x.pages = slices.Delete(x.pages, p+1, p+2)
 	}
 }
 
 // All returns the values, the newest first.
-func (x *Index[T]) All() iter.Seq[T] { return x.down(len(x.pages)-1, pageSize) }
+func (x *orderIndex[T]) All() iter.Seq[T] { return x.down(len(x.pages)-1, orderPageSize) }
 
 // Before returns the values that come before one, which need not be in it, the
 // newest first. The index must not change meanwhile.
-func (x *Index[T]) Before(at int64, v T) iter.Seq[T] {
+func (x *orderIndex[T]) Before(at int64, v T) iter.Seq[T] {
 	in := item[T]{at, v}
 	p := x.pageOf(in)
 	if p == len(x.pages) {
@@ -111,7 +112,7 @@ func (x *Index[T]) Before(at int64, v T) iter.Seq[T] {
 }
 
 // down returns the values of a page before its i-th, and of the pages before it.
-func (x *Index[T]) down(p, i int) iter.Seq[T] {
+func (x *orderIndex[T]) down(p, i int) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ; p >= 0; p-- {
 			page := x.pages[p]
@@ -120,14 +121,14 @@ func (x *Index[T]) down(p, i int) iter.Seq[T] {
 					return
 				}
 			}
-			i = pageSize
+			i = orderPageSize
 		}
 	}
 }
 
 // pageOf returns the first page that ends with the item or after it, or the number
 // of pages.
-func (x *Index[T]) pageOf(in item[T]) int {
+func (x *orderIndex[T]) pageOf(in item[T]) int {
 	if n := len(x.pages); n == 0 || x.compare(in, last(x.pages[n-1])) > 0 {
 		return n
 	}
@@ -135,11 +136,11 @@ func (x *Index[T]) pageOf(in item[T]) int {
 	return p
 }
 
-func (x *Index[T]) search(page []item[T], in item[T]) (i int, found bool) {
+func (x *orderIndex[T]) search(page []item[T], in item[T]) (i int, found bool) {
 	return slices.BinarySearchFunc(page, in, x.compare)
 }
 
-func (x *Index[T]) compare(a, b item[T]) int {
+func (x *orderIndex[T]) compare(a, b item[T]) int {
 	if by := cmp.Compare(a.at, b.at); by != 0 {
 		return by
 	}

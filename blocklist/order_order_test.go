@@ -1,4 +1,4 @@
-package order
+package blocklist
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ func TestOracle(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for run := range 20 {
-		x, twin := New(cmp.Compare[int]), slow{}
+		x, twin := newOrderIndex(cmp.Compare[int]), slow{}
 		instants := []int{3, 100, 1 << 20}[run%3] // many of one instant; few; none
 		added := 0
 		for step := range 6000 {
@@ -71,11 +71,11 @@ func TestOracle(t *testing.T) {
 
 // What was removed is free, and pages that were split and emptied take no room.
 func TestEmptied(t *testing.T) {
-	x := New(cmp.Compare[int])
-	for i := range 10 * pageSize {
+	x := newOrderIndex(cmp.Compare[int])
+	for i := range 10 * orderPageSize {
 		x.Add(int64(i%97), i)
 	}
-	for i := range 10 * pageSize {
+	for i := range 10 * orderPageSize {
 		if !x.Remove(int64(i%97), i) {
 			t.Fatalf("%d is not there", i)
 		}
@@ -88,9 +88,9 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
-// filled returns a million values, in the order of their instants or in none.
-func filled(random bool) *Index[int] {
-	x, r := New(cmp.Compare[int]), rand.New(rand.NewPCG(1, 1))
+// orderFilled returns a million values, in the order of their instants or in none.
+func orderFilled(random bool) *orderIndex[int] {
+	x, r := newOrderIndex(cmp.Compare[int]), rand.New(rand.NewPCG(1, 1))
 	for i := range 1_000_000 {
 		at := int64(i)
 		if random {
@@ -103,7 +103,7 @@ func filled(random bool) *Index[int] {
 
 // BenchmarkPage reads a page of 100 in the middle of a million.
 func BenchmarkPage(b *testing.B) {
-	x, r := filled(true), rand.New(rand.NewPCG(2, 2))
+	x, r := orderFilled(true), rand.New(rand.NewPCG(2, 2))
 	for b.Loop() {
 		n := 0
 		for range x.Before(r.Int64N(1_000_000), 0) {
@@ -122,7 +122,7 @@ func BenchmarkAdd(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			x := filled(random)
+			x := orderFilled(random)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			r := rand.New(rand.NewPCG(3, 3))
