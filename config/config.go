@@ -10,15 +10,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/address"
-	"edgeguard/config/blocklists"
-	"edgeguard/config/crowdsec"
-	"edgeguard/config/document"
-	"edgeguard/config/enforcers"
-	"edgeguard/config/fieldpath"
-	"edgeguard/config/haproxy"
-	"edgeguard/config/notify"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
@@ -46,11 +38,11 @@ type Config struct {
 	Specs             []rules.Spec // the rules as written
 	Rules             *rules.Set   // the same, compiled
 	Sensors           Sensors
-	HAProxy           haproxy.Section
-	CrowdSec          crowdsec.Section
-	Blocklists        blocklists.Section
-	Enforce           enforcers.Section
-	Notify            notify.Section
+	HAProxy           HAProxy
+	CrowdSec          CrowdSec
+	Blocklists        Blocklists
+	Enforce           Enforcers
+	Notify            Notify
 	Floods            Floods
 	Crawlers          []crawlers.Spec // who says he is one, and how that is verified
 	Fleet             *Fleet          // nil for a node alone
@@ -61,7 +53,7 @@ type Config struct {
 
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
-	Warnings []read.Problem
+	Warnings []yaml.Problem
 }
 
 // BlockBytes is the part of a node's memory that one block takes, with all that
@@ -77,9 +69,9 @@ type Sensors struct {
 
 // AccessLog is one log that is followed: a file or a socket.
 type AccessLog struct {
-	File           string
-	Listen         address.Address // unixgram, unix, tcp or udp
-	address.Access                 // to Listen
+	File        string
+	Listen      yaml.Address // unixgram, unix, tcp or udp
+	yaml.Access              // to Listen
 	UDP
 	Format string // "combined" by default
 	// Emit is what a line may count as. The default is all that the format can
@@ -107,7 +99,7 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, yaml.MaxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("config: read %s: %w", path, err)
 	}
@@ -117,7 +109,7 @@ func Load(path string) (*Config, error) {
 // Parse checks the content of a file; name is what problems call it. The error
 // is always an [*Errors].
 func Parse(name string, data []byte) (*Config, error) {
-	r := &reader{File: read.Of(name)}
+	r := &reader{File: yaml.OpenFile(name)}
 	c := defaults()
 	if root, ok := r.Document(data); ok {
 		c.read(root, r)
@@ -152,8 +144,8 @@ func defaults() *Config {
 	return &Config{
 		Node: hostName(),
 		Listen: Listen{
-			Auth:  []Auth{{Address: address.Address{Network: "tcp", Address: "127.0.0.1:9180"}, Emit: edgeguard.KindRequest, Connections: authConnections}},
-			Admin: []Admin{{Address: address.Address{Network: "tcp", Address: "127.0.0.1:9190"}, Connections: adminConnections}},
+			Auth:  []Auth{{Address: yaml.Address{Network: "tcp", Address: "127.0.0.1:9180"}, Emit: edgeguard.KindRequest, Connections: authConnections}},
+			Admin: []Admin{{Address: yaml.Address{Network: "tcp", Address: "127.0.0.1:9190"}, Connections: adminConnections}},
 		},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Memory:         512 << 20,
@@ -190,13 +182,13 @@ func (r *reader) settle(c *Config) {
 	for i := range c.Listen.Auth {
 		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
 			auth.Trust = c.TrustedProxies
-			r.Takes(fieldpath.Join(fieldpath.Item("listen.auth", i), "trust"), "trusted_proxies")
+			r.Takes(yaml.JoinPath(yaml.ItemPath("listen.auth", i), "trust"), "trusted_proxies")
 		}
 	}
 	for i := range c.Listen.Envoy {
 		if l := &c.Listen.Envoy[i]; l.Trust == nil {
 			l.Trust = c.TrustedProxies
-			r.Takes(fieldpath.Join(fieldpath.Item("listen.envoy", i), "trust"), "trusted_proxies")
+			r.Takes(yaml.JoinPath(yaml.ItemPath("listen.envoy", i), "trust"), "trusted_proxies")
 		}
 	}
 	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.Touched("", "node") {

@@ -16,7 +16,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // problems returns what is wrong with a file.
-func problems(t *testing.T, text string) []read.Problem {
+func problems(t *testing.T, text string) []yaml.Problem {
 	t.Helper()
 	_, err := config.Parse("f", []byte(text))
 	if err == nil {
@@ -209,9 +209,9 @@ func TestLoadUnreadable(t *testing.T) {
 
 // The digest of the rules changes with what a rule decides, and with nothing else.
 func TestRulesDigest(t *testing.T) {
-	digest := func(yaml string) string {
+	digest := func(text string) string {
 		t.Helper()
-		c, err := config.Parse("f", []byte(yaml))
+		c, err := config.Parse("f", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,17 +222,17 @@ func TestRulesDigest(t *testing.T) {
 	if len(same) != 16 {
 		t.Errorf("%q", same)
 	}
-	for _, yaml := range []string{
+	for _, text := range []string{
 		"node: edge-2\nallowlist: [192.0.2.0/24]\n" + rule,
 		"# a remark\nrules:\n- threshold: 2000\n  name: site\n  window: 300s\n",
 		strings.Replace(rule, "2000}", "2000, candidates: [100, 3000]}", 1),
 	} {
-		if digest(yaml) != same {
-			t.Errorf("another digest of\n%s", yaml)
+		if digest(text) != same {
+			t.Errorf("another digest of\n%s", text)
 		}
 	}
 	seen := map[string]string{same: rule}
-	for _, yaml := range []string{
+	for _, text := range []string{
 		"rules: []\n",
 		strings.Replace(rule, "2000", "2001", 1),
 		strings.Replace(rule, "site", "site2", 1),
@@ -243,9 +243,9 @@ func TestRulesDigest(t *testing.T) {
 		rule + second,
 		"rules:\n" + second + strings.TrimPrefix(rule, "rules:\n"),
 	} {
-		if other := seen[digest(yaml)]; other != "" {
-			t.Errorf("one digest of\n%s\nand\n%s", yaml, other)
+		if other := seen[digest(text)]; other != "" {
+			t.Errorf("one digest of\n%s\nand\n%s", text, other)
 		}
-		seen[digest(yaml)] = yaml
+		seen[digest(text)] = text
 	}
 }

@@ -6,22 +6,20 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/fieldpath"
-	"edgeguard/config/read"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
 
 // readCrawlers reads who may say that he is a crawler, and how that is verified.
-func (c *Config) readCrawlers(n read.Node) {
-	n.List(func(n read.Node) {
+func (c *Config) readCrawlers(n yaml.Node) {
+	n.List(func(n yaml.Node) {
 		var s crawlers.Spec
-		n.Mapping(read.Fields{
-			"name":   func(n read.Node) { s.Name, _ = n.Text() },
-			"agent":  func(n read.Node) { s.Agents = n.Words() },
-			"ranges": func(n read.Node) { s.Ranges = n.Values() },
-			"dns":    func(n read.Node) { s.DNS = n.Words() },
+		n.Mapping(yaml.Fields{
+			"name":   func(n yaml.Node) { s.Name, _ = n.Text() },
+			"agent":  func(n yaml.Node) { s.Agents = n.Words() },
+			"ranges": func(n yaml.Node) { s.Ranges = n.Values() },
+			"dns":    func(n yaml.Node) { s.DNS = n.Words() },
 		})
 		if s.Agents == nil {
 			s.Agents = []string{s.Name}
@@ -45,7 +43,7 @@ func (r *reader) checkCrawlers(c *Config) {
 		known = append(known, s.Name)
 	}
 	for i := range c.Specs {
-		path := fieldpath.Join(r.rulePath(i), "match.crawler")
+		path := yaml.JoinPath(r.rulePath(i), "match.crawler")
 		for _, value := range asked(&c.Specs[i]) {
 			if len(c.Crawlers) == 0 || !slices.Contains(known, value) {
 				r.Wrong(path, fmt.Sprintf("%.40q is not one of the crawlers", value), "add it to crawlers, or use verified, impostor, unknown or none")
@@ -74,7 +72,7 @@ func (p *printer) crawlers(all []crawlers.Spec) {
 		p.Field(0, "crawlers", "")
 	}
 	for i, s := range all {
-		ranges := p.Flow(fieldpath.Join(fieldpath.Item("crawlers", i), "ranges"), s.Ranges)
-		p.WriteString("  - {name: " + yamltext.Quote(s.Name) + ", agent: " + yamltext.Flow(s.Agents) + ", ranges: " + ranges + ", dns: " + yamltext.Flow(s.DNS) + "}\n")
+		ranges := p.Flow(yaml.JoinPath(yaml.ItemPath("crawlers", i), "ranges"), s.Ranges)
+		p.WriteString("  - {name: " + yaml.Quote(s.Name) + ", agent: " + yaml.Flow(s.Agents) + ", ranges: " + ranges + ", dns: " + yaml.Flow(s.DNS) + "}\n")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // maxShown is how many problems Error writes out.
@@ -12,7 +12,7 @@ const maxShown = 100
 
 // Errors is all that is wrong with a file, in the order of its lines.
 type Errors struct {
-	Problems []read.Problem
+	Problems []yaml.Problem
 }
 
 // Error returns a line for each problem, up to a hundred.

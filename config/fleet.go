@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
@@ -76,28 +76,28 @@ func DefaultFleet() *Fleet {
 	}
 }
 
-func (c *Config) readFleet(n read.Node) {
+func (c *Config) readFleet(n yaml.Node) {
 	f := DefaultFleet()
 	c.Fleet = f
 	var addresses []redisAddress
-	n.Mapping(read.Fields{
-		"redis":         func(n read.Node) { addresses, f.Cluster = redisAddresses(n) },
-		"sentinel":      func(n read.Node) { f.Sentinel = named(n, "the master's name at the Sentinels, such as mymaster") },
-		"namespace":     func(n read.Node) { f.Namespace = named(n, "1 to 64 letters, digits, '.', '_' or '-'") },
-		"password_file": func(n read.Node) { f.PasswordFile = n.AbsPath() },
-		"loader_file":   func(n read.Node) { f.LoaderFile = n.AbsPath() },
-		"key_file":      func(n read.Node) { f.KeyFile = n.AbsPath() },
-		"key_mode":      func(n read.Node) { f.RequireKey = n.Choice("accept", "require") == "require" },
+	n.Mapping(yaml.Fields{
+		"redis":         func(n yaml.Node) { addresses, f.Cluster = redisAddresses(n) },
+		"sentinel":      func(n yaml.Node) { f.Sentinel = named(n, "the master's name at the Sentinels, such as mymaster") },
+		"namespace":     func(n yaml.Node) { f.Namespace = named(n, "1 to 64 letters, digits, '.', '_' or '-'") },
+		"password_file": func(n yaml.Node) { f.PasswordFile = n.AbsPath() },
+		"loader_file":   func(n yaml.Node) { f.LoaderFile = n.AbsPath() },
+		"key_file":      func(n yaml.Node) { f.KeyFile = n.AbsPath() },
+		"key_mode":      func(n yaml.Node) { f.RequireKey = n.Choice("accept", "require") == "require" },
 		"tls":           f.TLS.read,
-		"push":          func(n read.Node) { f.Push = n.Span(leastPush, mostPush) },
-		"max_nodes":     func(n read.Node) { f.MaxNodes = int(n.Whole(1, mostNodes)) },
-		"quiet":         func(n read.Node) { f.Quiet = n.Truth() },
-		"share":         func(n read.Node) { f.Share = share(n) },
-		"confirm_share": func(n read.Node) { f.ConfirmShare = shareOrAll(n) },
-		"partitions":    func(n read.Node) { f.Partitions = int(n.Whole(1, mostPartitions)) },
-		"max_skew":      func(n read.Node) { f.MaxSkew = n.Span(leastSkew, mostSkew) },
-		"max_suspects":  func(n read.Node) { f.MaxSuspects = int(n.Whole(leastSuspects, mostSuspects)) },
-		"insecure":      func(n read.Node) { f.Insecure = n.Truth() },
+		"push":          func(n yaml.Node) { f.Push = n.Span(leastPush, mostPush) },
+		"max_nodes":     func(n yaml.Node) { f.MaxNodes = int(n.Whole(1, mostNodes)) },
+		"quiet":         func(n yaml.Node) { f.Quiet = n.Truth() },
+		"share":         func(n yaml.Node) { f.Share = share(n) },
+		"confirm_share": func(n yaml.Node) { f.ConfirmShare = shareOrAll(n) },
+		"partitions":    func(n yaml.Node) { f.Partitions = int(n.Whole(1, mostPartitions)) },
+		"max_skew":      func(n yaml.Node) { f.MaxSkew = n.Span(leastSkew, mostSkew) },
+		"max_suspects":  func(n yaml.Node) { f.MaxSuspects = int(n.Whole(leastSuspects, mostSuspects)) },
+		"insecure":      func(n yaml.Node) { f.Insecure = n.Truth() },
 	})
 	f.Cluster = f.Cluster && f.Sentinel == ""
 	for _, a := range addresses {
@@ -114,7 +114,7 @@ func (c *Config) readFleet(n read.Node) {
 }
 
 // checkAddresses refuses addresses that do not go together.
-func (f *Fleet) checkAddresses(n read.Node, addresses []redisAddress) {
+func (f *Fleet) checkAddresses(n yaml.Node, addresses []redisAddress) {
 	if len(addresses) == 0 {
 		return
 	}
@@ -139,7 +139,7 @@ func (f *Fleet) checkAddresses(n read.Node, addresses []redisAddress) {
 // checkSafety refuses to speak to a Redis over the open network where others
 // could listen, or could speak to it as well. A client certificate is as good
 // as a password.
-func (f *Fleet) checkSafety(n read.Node, addresses []redisAddress) {
+func (f *Fleet) checkSafety(n yaml.Node, addresses []redisAddress) {
 	if f.Insecure || n.Touched("redis", "password_file", "tls", "insecure") {
 		return
 	}
@@ -161,12 +161,12 @@ func (f *Fleet) checkSafety(n read.Node, addresses []redisAddress) {
 	}
 }
 
-func (t *TLS) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"ca_file":     func(n read.Node) { t.CAFile = n.AbsPath() },
-		"cert_file":   func(n read.Node) { t.CertFile = n.AbsPath() },
-		"key_file":    func(n read.Node) { t.KeyFile = n.AbsPath() },
-		"server_name": func(n read.Node) { t.ServerName = named(n, "a host's name, such as redis.internal") },
+func (t *TLS) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"ca_file":     func(n yaml.Node) { t.CAFile = n.AbsPath() },
+		"cert_file":   func(n yaml.Node) { t.CertFile = n.AbsPath() },
+		"key_file":    func(n yaml.Node) { t.KeyFile = n.AbsPath() },
+		"server_name": func(n yaml.Node) { t.ServerName = named(n, "a host's name, such as redis.internal") },
 	})
 	if (t.CertFile == "") != (t.KeyFile == "") && !n.Touched("cert_file", "key_file") {
 		n.Wrong("has only one of cert_file and key_file", "set both or neither")
@@ -174,32 +174,32 @@ func (t *TLS) read(n read.Node) {
 }
 
 // named reads a name of plain letters; want describes it in an error.
-func named(n read.Node, want string) string {
+func named(n yaml.Node, want string) string {
 	text, ok := n.Text()
 	if ok && !validNamespace.MatchString(text) {
-		n.Wrong(fmt.Sprintf("invalid name %q", read.Clip(text)), "use "+want)
+		n.Wrong(fmt.Sprintf("invalid name %q", yaml.Clip(text)), "use "+want)
 	}
 	return text
 }
 
 // share reads a part of one, as exactly as a guard.
-func share(n read.Node) float64 {
+func share(n yaml.Node) float64 {
 	return part(n, false, "use a decimal above 0 and below 1 with at most 6 places, such as 0.5")
 }
 
 // shareOrAll is share, and takes 1 as well.
-func shareOrAll(n read.Node) float64 {
+func shareOrAll(n yaml.Node) float64 {
 	return part(n, true, "use a decimal above 0 with at most 6 places, such as 0.2, or 1 to disable it")
 }
 
-func part(n read.Node, all bool, fix string) float64 {
+func part(n yaml.Node, all bool, fix string) float64 {
 	text := n.Decimal()
 	if text == "" {
 		return 0
 	}
 	part, err := rules.ParseGuard(text)
 	if err != nil || part.String() == "1" && !all {
-		n.Wrong("invalid number "+read.Clip(text), fix)
+		n.Wrong("invalid number "+yaml.Clip(text), fix)
 		return 0
 	}
 	value, _ := strconv.ParseFloat(part.String(), 64) // a guard's text is a decimal

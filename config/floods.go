@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // Floods says when fresh sources whose address can be forged are a spoofed flood:
@@ -16,10 +16,10 @@ type Floods struct {
 // mostFloodSources and mostFloodTimes are what they may be.
 const mostFloodSources, mostFloodTimes = 100_000_000, 1000
 
-func (f *Floods) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"sources": func(n read.Node) { f.Sources = n.Whole(0, mostFloodSources) },
-		"times":   func(n read.Node) { f.Times = n.Whole(0, mostFloodTimes) },
+func (f *Floods) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"sources": func(n yaml.Node) { f.Sources = n.Whole(0, mostFloodSources) },
+		"times":   func(n yaml.Node) { f.Times = n.Whole(0, mostFloodTimes) },
 	})
 }
 

@@ -6,15 +6,13 @@ import (
 	"net/netip"
 
 	"edgeguard"
-	"edgeguard/config/address"
-	"edgeguard/config/envoy"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // Listen is where the node answers.
 type Listen struct {
 	Auth  []Auth
-	Envoy envoy.Section
+	Envoy EnvoyListeners
 	Admin []Admin
 }
 
@@ -50,7 +48,7 @@ func (l *Listen) Pages() []string {
 		} else if err == nil && addr == netip.IPv6Unspecified() {
 			host = "::1"
 		}
-		at := address.Address{Network: "tcp", Address: net.JoinHostPort(host, port)}
+		at := yaml.Address{Network: "tcp", Address: net.JoinHostPort(host, port)}
 		if at.Local() {
 			local = append(local, at.Address)
 		} else {
@@ -63,7 +61,7 @@ func (l *Listen) Pages() []string {
 // AddSocket adds a unix socket that only the node's own user and root may open, for
 // a node without a config.
 func (l *Listen) AddSocket(path string) {
-	l.Admin = append(l.Admin, Admin{Address: address.Address{Network: "unix", Address: path}, Access: address.Access{Mode: address.OwnMode}, Connections: adminConnections})
+	l.Admin = append(l.Admin, Admin{Address: yaml.Address{Network: "unix", Address: path}, Access: yaml.Access{Mode: yaml.OwnMode}, Connections: adminConnections})
 }
 
 // Bounds and defaults of the open connections of a listener.
@@ -76,8 +74,8 @@ const (
 
 // Auth is one listener for forward auth.
 type Auth struct {
-	Address address.Address // tcp or unix
-	address.Access
+	Address yaml.Address // tcp or unix
+	yaml.Access
 	Connections int // open at most
 	// Trust are the peers whose headers say who the client is: the trusted
 	// proxies unless the file says otherwise. A peer on a unix socket is always
@@ -95,8 +93,8 @@ type Auth struct {
 
 // Admin is one listener for the API, the dashboard and the metrics.
 type Admin struct {
-	Address address.Address // tcp or unix
-	address.Access
+	Address yaml.Address // tcp or unix
+	yaml.Access
 	Connections int // open at most
 	// TokenFile holds the token of operators and ReaderTokenFile that of readers;
 	// empty for none.
@@ -105,58 +103,58 @@ type Admin struct {
 	NoConsole                  bool // serves no pages: the API alone
 }
 
-func (l *Listen) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"auth": func(n read.Node) {
+func (l *Listen) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"auth": func(n yaml.Node) {
 			l.Auth = []Auth{}
-			n.List(func(n read.Node) { l.Auth = append(l.Auth, readAuth(n)) })
+			n.List(func(n yaml.Node) { l.Auth = append(l.Auth, readAuth(n)) })
 		},
 		"envoy": l.Envoy.Read,
-		"admin": func(n read.Node) {
+		"admin": func(n yaml.Node) {
 			l.Admin = []Admin{}
-			n.List(func(n read.Node) { l.Admin = append(l.Admin, readAdmin(n)) })
+			n.List(func(n yaml.Node) { l.Admin = append(l.Admin, readAdmin(n)) })
 		},
 	})
 }
 
-func readAuth(n read.Node) Auth {
+func readAuth(n yaml.Node) Auth {
 	auth := Auth{Emit: edgeguard.KindRequest, Connections: authConnections}
-	n.Listener(&auth.Address, read.Fields{
-		"connections": func(n read.Node) { auth.Connections = connections(n) },
-		"mode":        func(n read.Node) { auth.Mode = n.Mode() },
-		"group":       func(n read.Node) { auth.Group = n.Group() },
-		"trust":       func(n read.Node) { auth.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
-		"header":      func(n read.Node) { auth.Header = n.Header() },
-		"fronted":     func(n read.Node) { auth.Fronted = n.Truth() },
-		"emit": func(n read.Node) {
+	n.Listener(&auth.Address, yaml.Fields{
+		"connections": func(n yaml.Node) { auth.Connections = connections(n) },
+		"mode":        func(n yaml.Node) { auth.Mode = n.Mode() },
+		"group":       func(n yaml.Node) { auth.Group = n.Group() },
+		"trust":       func(n yaml.Node) { auth.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
+		"header":      func(n yaml.Node) { auth.Header = n.Header() },
+		"fronted":     func(n yaml.Node) { auth.Fronted = n.Truth() },
+		"emit": func(n yaml.Node) {
 			if n.Choice("request", "nothing") == "nothing" {
 				auth.Emit = 0
 			}
 		},
 	})
-	auth.Access = n.Access(auth.Address, auth.Access, address.GroupMode, "any user can ask with any client address")
+	auth.Access = n.Access(auth.Address, auth.Access, yaml.GroupMode, "any user can ask with any client address")
 	return auth
 }
 
-func readAdmin(n read.Node) Admin {
+func readAdmin(n yaml.Node) Admin {
 	admin := Admin{Connections: adminConnections}
-	var proxy read.Node
-	n.Listener(&admin.Address, read.Fields{
-		"connections":       func(n read.Node) { admin.Connections = connections(n) },
-		"mode":              func(n read.Node) { admin.Mode = n.Mode() },
-		"group":             func(n read.Node) { admin.Group = n.Group() },
-		"token_file":        func(n read.Node) { admin.TokenFile = n.AbsPath() },
-		"reader_token_file": func(n read.Node) { admin.ReaderTokenFile = n.AbsPath() },
-		"console":           func(n read.Node) { admin.NoConsole = !n.Truth() },
-		"proxy_auth":        func(n read.Node) { proxy, admin.ProxyAuth = n, readProxyAuth(n) },
+	var proxy yaml.Node
+	n.Listener(&admin.Address, yaml.Fields{
+		"connections":       func(n yaml.Node) { admin.Connections = connections(n) },
+		"mode":              func(n yaml.Node) { admin.Mode = n.Mode() },
+		"group":             func(n yaml.Node) { admin.Group = n.Group() },
+		"token_file":        func(n yaml.Node) { admin.TokenFile = n.AbsPath() },
+		"reader_token_file": func(n yaml.Node) { admin.ReaderTokenFile = n.AbsPath() },
+		"console":           func(n yaml.Node) { admin.NoConsole = !n.Truth() },
+		"proxy_auth":        func(n yaml.Node) { proxy, admin.ProxyAuth = n, readProxyAuth(n) },
 	})
 	admin.checkProxyAuth(proxy)
 	if admin.TokenFile != "" && admin.TokenFile == admin.ReaderTokenFile {
 		n.Wrong("has one file for both tokens, so that readers would be operators", "set reader_token_file to another file")
 	}
-	usual := address.OwnMode
+	usual := yaml.OwnMode
 	if admin.Group != "" {
-		usual = address.GroupMode
+		usual = yaml.GroupMode
 	}
 	admin.Access = n.Access(admin.Address, admin.Access, usual, "any user can block and allow any address")
 	open := admin.TokenFile == "" && admin.ReaderTokenFile == "" && !admin.ProxyAuth.Set
@@ -167,4 +165,4 @@ func readAdmin(n read.Node) Admin {
 	return admin
 }
 
-func connections(n read.Node) int { return int(n.Whole(leastConnections, mostConnections)) }
+func connections(n yaml.Node) int { return int(n.Whole(leastConnections, mostConnections)) }

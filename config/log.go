@@ -3,7 +3,7 @@ package config
 import (
 	"log/slog"
 
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // Log is what the node's messages look like.
@@ -15,10 +15,10 @@ type Log struct {
 // levels are the words of levels.
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
-func (l *Log) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"format": func(n read.Node) { l.JSON = n.Choice("text", "json") == "json" },
-		"level":  func(n read.Node) { l.Level = levels[n.Choice("debug", "info", "warn", "error")] },
+func (l *Log) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"format": func(n yaml.Node) { l.JSON = n.Choice("text", "json") == "json" },
+		"level":  func(n yaml.Node) { l.Level = levels[n.Choice("debug", "info", "warn", "error")] },
 	})
 }
 

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/config/read"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/internal/safetext"
 	"edgeguard/rules"
 )
@@ -77,13 +76,13 @@ func (o *Overlay) With(r RuleOverlay) *Overlay {
 // ParseOverlay checks the content of an overlay's file; name is what problems
 // call it. The error is always an [*Errors].
 func ParseOverlay(name string, data []byte) (*Overlay, error) {
-	f, o, whole := read.Of(name), &Overlay{}, false
+	f, o, whole := yaml.OpenFile(name), &Overlay{}, false
 	if root, ok := f.Document(data); ok {
-		root.Mapping(read.Fields{"rules": func(n read.Node) { whole = true; n.List(func(n read.Node) { o.read(n) }) }})
+		root.Mapping(yaml.Fields{"rules": func(n yaml.Node) { whole = true; n.List(func(n yaml.Node) { o.read(n) }) }})
 	}
 	problems := f.Problems()
 	if !whole && len(problems) == 0 { // no file that YAML made
-		problems = []read.Problem{{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"}}
+		problems = []yaml.Problem{{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"}}
 	}
 	if len(problems) > 0 {
 		return nil, &Errors{Problems: problems}
@@ -91,18 +90,18 @@ func ParseOverlay(name string, data []byte) (*Overlay, error) {
 	return o, nil
 }
 
-func (o *Overlay) read(n read.Node) {
+func (o *Overlay) read(n yaml.Node) {
 	var rule RuleOverlay
 	known := rule.Changed.fields()
-	known["rule"] = func(n read.Node) { rule.Name, _ = n.Literal() }
-	known["meter"] = func(n read.Node) { rule.Meter, _ = n.Literal() }
-	known["base"] = func(n read.Node) { rule.Base = n.Whole(1, math.MaxUint32) }
-	known["threshold"] = func(n read.Node) { rule.Threshold = n.Whole(1, math.MaxUint32) }
-	known["candidates"] = func(n read.Node) {
-		n.List(func(n read.Node) {
+	known["rule"] = func(n yaml.Node) { rule.Name, _ = n.Literal() }
+	known["meter"] = func(n yaml.Node) { rule.Meter, _ = n.Literal() }
+	known["base"] = func(n yaml.Node) { rule.Base = n.Whole(1, math.MaxUint32) }
+	known["threshold"] = func(n yaml.Node) { rule.Threshold = n.Whole(1, math.MaxUint32) }
+	known["candidates"] = func(n yaml.Node) {
+		n.List(func(n yaml.Node) {
 			var c CandidateOverlay
 			known := c.Changed.fields()
-			known["threshold"] = func(n read.Node) { c.Threshold = n.Whole(1, math.MaxUint32) }
+			known["threshold"] = func(n yaml.Node) { c.Threshold = n.Whole(1, math.MaxUint32) }
 			n.Mapping(known)
 			if c.Threshold == 0 {
 				n.Wrong("has no threshold", "remove it")
@@ -124,14 +123,14 @@ func (o *Overlay) read(n read.Node) {
 		n.Wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
 	}
 	if !o.Of(rule.Name).Empty() {
-		n.Wrong(fmt.Sprintf("rule %q is given twice", read.Clip(rule.Name)), "remove one of them")
+		n.Wrong(fmt.Sprintf("rule %q is given twice", yaml.Clip(rule.Name)), "remove one of them")
 	}
 	o.Rules = append(o.Rules, rule)
 }
 
-func (c *Changed) fields() read.Fields {
-	line := func(into *string) func(read.Node) {
-		return func(n read.Node) {
+func (c *Changed) fields() yaml.Fields {
+	line := func(into *string) func(yaml.Node) {
+		return func(n yaml.Node) {
 			text, ok := n.Literal()
 			if ok && (len(text) > MaxNote || !safetext.Clean(text)) {
 				n.Wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
@@ -139,13 +138,13 @@ func (c *Changed) fields() read.Fields {
 			*into = text
 		}
 	}
-	return read.Fields{
-		"since": func(n read.Node) {
+	return yaml.Fields{
+		"since": func(n yaml.Node) {
 			text, ok := n.Text()
 			at, err := time.Parse(time.RFC3339, text)
 			at = at.UTC().Truncate(time.Second)
 			if ok && (err != nil || at.Year() < 1 || at.Year() > 9999) {
-				n.Wrong(fmt.Sprintf("%q is not a time", read.Clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
+				n.Wrong(fmt.Sprintf("%q is not a time", yaml.Clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
 				return
 			}
 			c.Since = at
@@ -171,8 +170,8 @@ func (o *Overlay) YAML() string {
 	}
 	p.Field(0, "rules", "")
 	for _, r := range o.Rules {
-		p.Field(1, "- rule", yamltext.Quote(r.Name))
-		p.Field(2, "meter", yamltext.Quote(r.Meter))
+		p.Field(1, "- rule", yaml.Quote(r.Name))
+		p.Field(2, "meter", yaml.Quote(r.Meter))
 		if r.Threshold > 0 {
 			p.Field(2, "threshold", fmt.Sprint(r.Threshold))
 			p.Field(2, "base", fmt.Sprint(r.Base))
@@ -197,13 +196,13 @@ func (o *Overlay) YAML() string {
 // texts returns the fields that are set and their values.
 func (c *Changed) texts() (out [][2]string) {
 	if !c.Since.IsZero() {
-		out = append(out, [2]string{"since", yamltext.Quote(c.Since.Format(time.RFC3339))})
+		out = append(out, [2]string{"since", yaml.Quote(c.Since.Format(time.RFC3339))})
 	}
 	if c.By != "" {
-		out = append(out, [2]string{"by", yamltext.Quote(c.By)})
+		out = append(out, [2]string{"by", yaml.Quote(c.By)})
 	}
 	if c.Note != "" {
-		out = append(out, [2]string{"note", yamltext.Quote(c.Note)})
+		out = append(out, [2]string{"note", yaml.Quote(c.Note)})
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/presets"
 	"edgeguard/rules"
 )
@@ -21,9 +21,9 @@ type shippedRule struct {
 }
 
 // readPresets reads a list of names, and of mappings that change rules of a preset.
-func (r *reader) readPresets(n read.Node) {
+func (r *reader) readPresets(n yaml.Node) {
 	shelf := presets.Shipped()
-	n.List(func(n read.Node) {
+	n.List(func(n yaml.Node) {
 		var changes presetChanges
 		name := n
 		if n.IsMapping() {
@@ -47,7 +47,7 @@ func (r *reader) readPresets(n read.Node) {
 }
 
 // readPreset reads the name of a preset, with or without a version.
-func readPreset(n read.Node, shelf presets.Shelf) (p presets.Preset, ok bool) {
+func readPreset(n yaml.Node, shelf presets.Shelf) (p presets.Preset, ok bool) {
 	if !n.Given() {
 		return p, false // a problem already
 	}
@@ -70,10 +70,10 @@ func readPreset(n read.Node, shelf presets.Shelf) (p presets.Preset, ok bool) {
 // name before theirs.
 func presetRules(p presets.Preset) []rules.Spec {
 	var specs []rules.Spec
-	f := read.Of("preset " + p.String())
+	f := yaml.OpenFile("preset " + p.String())
 	if root, ok := f.Document([]byte(p.Text)); ok {
-		root.Mapping(read.Fields{"rules": func(n read.Node) {
-			n.List(func(n read.Node) {
+		root.Mapping(yaml.Fields{"rules": func(n yaml.Node) {
+			n.List(func(n yaml.Node) {
 				var spec rules.Spec
 				readRule(n, &spec)
 				spec.Name = p.Name + "/" + spec.Name
@@ -85,12 +85,12 @@ func presetRules(p presets.Preset) []rules.Spec {
 }
 
 // presetChanges are what a file changes of a preset.
-type presetChanges struct{ name, action, without, rules read.Node }
+type presetChanges struct{ name, action, without, rules yaml.Node }
 
 // readChanges reads a mapping that uses a preset.
-func readChanges(n read.Node) (c presetChanges) {
-	keep := func(into *read.Node) func(read.Node) { return func(n read.Node) { *into = n } }
-	n.Mapping(read.Fields{"name": keep(&c.name), "action": keep(&c.action), "without": keep(&c.without), "rules": keep(&c.rules)})
+func readChanges(n yaml.Node) (c presetChanges) {
+	keep := func(into *yaml.Node) func(yaml.Node) { return func(n yaml.Node) { *into = n } }
+	n.Mapping(yaml.Fields{"name": keep(&c.name), "action": keep(&c.action), "without": keep(&c.without), "rules": keep(&c.rules)})
 	if !c.name.Given() && !n.Touched("name") {
 		n.Wrong("has no name", "name a preset, such as web; edgeguard presets lists them")
 	}
@@ -110,7 +110,7 @@ func (c *presetChanges) apply(all []shippedRule) []shippedRule {
 		c.rules.Mapping(changesOf(all))
 	}
 	if c.without.Given() {
-		c.without.List(func(n read.Node) {
+		c.without.List(func(n yaml.Node) {
 			name := n.Choice(namesOf(all)...)
 			all = slices.DeleteFunc(all, func(s shippedRule) bool { return s.own() == name })
 		})
@@ -119,11 +119,11 @@ func (c *presetChanges) apply(all []shippedRule) []shippedRule {
 }
 
 // changesOf are the names of a preset's rules as fields, each with what changes it.
-func changesOf(all []shippedRule) read.Fields {
-	known := make(read.Fields)
+func changesOf(all []shippedRule) yaml.Fields {
+	known := make(yaml.Fields)
 	for i := range all {
 		rule := &all[i]
-		known[rule.own()] = func(n read.Node) {
+		known[rule.own()] = func(n yaml.Node) {
 			rule.path = n.Path()
 			change := ruleFields(&rule.spec)
 			delete(change, "name")

@@ -8,18 +8,15 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/fieldpath"
-	"edgeguard/config/ruletext"
-	"edgeguard/config/write"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
 // YAML writes the effective whole, defaults included, as a file that Parse
 // reads back to the same settings. Beside each threshold stands its limit.
 func (c *Config) YAML() string {
-	p := printer{write.Printer{Variables: c.Variables}}
-	p.Field(0, "node", yamltext.Quote(c.Node))
+	p := printer{yaml.Printer{Variables: c.Variables}}
+	p.Field(0, "node", yaml.Quote(c.Node))
 	mode := "enforce"
 	if c.Monitor {
 		mode = "monitor"
@@ -30,10 +27,10 @@ func (c *Config) YAML() string {
 	p.Field(0, "allowlist", p.Prefixes("allowlist", c.Allowlist))
 	p.Field(0, "protected", p.Prefixes("protected", c.Protected))
 	if c.OwnHosts != nil {
-		p.Field(0, "own_hosts", yamltext.Flow(c.OwnHosts))
+		p.Field(0, "own_hosts", yaml.Flow(c.OwnHosts))
 	}
 	p.Field(0, "wide", c.Wide.String())
-	p.Field(0, "memory", yamltext.Size(c.Memory))
+	p.Field(0, "memory", yaml.Size(c.Memory))
 	p.Field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
 	p.Field(0, "max_imported", strconv.Itoa(c.MaxImported))
 	p.Field(0, "roll_up", strconv.FormatBool(c.RollUp))
@@ -74,7 +71,7 @@ func (c *Config) RulesDigest() string {
 }
 
 // printer writes the sections of a config.
-type printer struct{ write.Printer }
+type printer struct{ yaml.Printer }
 
 func (p *printer) rules(c *Config) {
 	if len(c.Specs) == 0 {
@@ -88,16 +85,16 @@ func (p *printer) rules(c *Config) {
 }
 
 func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
-	p.Field(1, "- name", yamltext.Quote(rule.Name))
+	p.Field(1, "- name", yaml.Quote(rule.Name))
 	match := spec.Match
 	match.Kind = []string{meter.Kind.String()}
-	p.Field(2, "match", ruletext.Match(&match))
+	p.Field(2, "match", yaml.MatchText(&match))
 	if spec.When != "" {
-		p.Field(2, "when", yamltext.Quote(spec.When))
+		p.Field(2, "when", yaml.Quote(spec.When))
 	}
 	p.Field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
 	p.Field(2, "guard", rule.Guard.String())
-	p.Field(2, "window", yamltext.Duration(meter.Window))
+	p.Field(2, "window", yaml.Duration(meter.Window))
 	p.Field(2, "key", keyText(meter))
 	if spec.Distinct != "" {
 		p.Field(2, "count", "{distinct: "+spec.Distinct+"}")
@@ -106,7 +103,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	}
 	p.Field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
-		p.Field(2, "block_for", yamltext.Duration(rule.BlockFor))
+		p.Field(2, "block_for", yaml.Duration(rule.BlockFor))
 		p.steps(rule)
 	}
 	p.Field(2, "wide", wideText(rule))
@@ -129,7 +126,7 @@ func (p *printer) steps(rule *rules.Rule) {
 	if len(rule.Escalate) > 0 {
 		var steps []string
 		for _, step := range rule.Escalate {
-			steps = append(steps, yamltext.Duration(step))
+			steps = append(steps, yaml.Duration(step))
 		}
 		p.Field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
 	}
@@ -156,7 +153,7 @@ func (p *printer) cost(spec *rules.Spec) {
 	}
 	p.Field(2, "cost", "")
 	for i := range spec.Costs {
-		p.Field(3, "- {match", fmt.Sprintf("%s, cost: %d}", ruletext.Match(&spec.Costs[i].Match), spec.Costs[i].Cost))
+		p.Field(3, "- {match", fmt.Sprintf("%s, cost: %d}", yaml.MatchText(&spec.Costs[i].Match), spec.Costs[i].Cost))
 	}
 	p.Field(3, "- {cost", fmt.Sprintf("%d}", usual))
 }
@@ -170,15 +167,15 @@ func (p *printer) sensors(s *Sensors) {
 		p.Field(1, "accesslog", "")
 	}
 	for i, log := range s.AccessLog {
-		path := fieldpath.Item("sensors.accesslog", i)
-		place := "file: " + p.Quote(fieldpath.Join(path, "file"), log.File)
+		path := yaml.ItemPath("sensors.accesslog", i)
+		place := "file: " + p.Quote(yaml.JoinPath(path, "file"), log.File)
 		if log.File == "" {
-			place = "listen: " + p.Quote(fieldpath.Join(path, "listen"), log.Listen.String()) + write.Access(log.Access) + p.udp(path, &log.UDP)
+			place = "listen: " + p.Quote(yaml.JoinPath(path, "listen"), log.Listen.String()) + yaml.AccessText(log.Access) + p.udp(path, &log.UDP)
 		}
-		p.WriteString("    - {" + place + ", format: " + yamltext.Quote(log.Format) + ", emit: " + yamltext.Flow(kindTexts(log.Emit)) + "}\n")
+		p.WriteString("    - {" + place + ", format: " + yaml.Quote(log.Format) + ", emit: " + yaml.Flow(kindTexts(log.Emit)) + "}\n")
 	}
 	if s.Packet != nil {
-		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yamltext.Quote(s.Packet.Interface), yamltext.Flow(kindTexts(s.Packet.Kinds))))
+		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yaml.Quote(s.Packet.Interface), yaml.Flow(kindTexts(s.Packet.Kinds))))
 	}
 }
 
@@ -189,7 +186,7 @@ func keyText(meter *rules.Meter) string {
 		for _, a := range meter.Attributes {
 			names = append(names, a.String())
 		}
-		text += ", with: " + yamltext.Flow(names)
+		text += ", with: " + yaml.Flow(names)
 	}
 	return text + "}"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"edgeguard/config"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // TestProblems has one file for each thing that can be wrong: where it is
@@ -336,7 +336,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func anySays(problems []read.Problem, text string) bool {
+func anySays(problems []yaml.Problem, text string) bool {
 	for _, p := range problems {
 		if strings.Contains(p.String(), text) {
 			return true

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 // ProxyAuth is a reverse proxy that logs people in and names them in headers. It
@@ -27,19 +27,19 @@ const (
 )
 
 // readProxyAuth reads who logs people in before an admin listener.
-func readProxyAuth(n read.Node) ProxyAuth {
+func readProxyAuth(n yaml.Node) ProxyAuth {
 	p := ProxyAuth{Set: true, User: proxyUser, Role: proxyRole}
-	n.Mapping(read.Fields{
-		"from":        func(n read.Node) { p.From = n.Prefixes() },
-		"secret_file": func(n read.Node) { p.SecretFile = n.AbsPath() },
-		"user":        func(n read.Node) { p.User = n.Header() },
-		"role":        func(n read.Node) { p.Role = n.Header() },
+	n.Mapping(yaml.Fields{
+		"from":        func(n yaml.Node) { p.From = n.Prefixes() },
+		"secret_file": func(n yaml.Node) { p.SecretFile = n.AbsPath() },
+		"user":        func(n yaml.Node) { p.User = n.Header() },
+		"role":        func(n yaml.Node) { p.Role = n.Header() },
 	})
 	return p
 }
 
 // checkProxyAuth refuses a proxy that others could speak for. n is the field.
-func (a *Admin) checkProxyAuth(n read.Node) {
+func (a *Admin) checkProxyAuth(n yaml.Node) {
 	p := &a.ProxyAuth
 	switch {
 	case !p.Set || n.Touched("from", "secret_file", "user", "role"):

@@ -3,14 +3,13 @@ package config
 import (
 	"strings"
 
-	"edgeguard/config/fieldpath"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
 // reader reads a config from one file.
 type reader struct {
-	*read.File
+	*yaml.File
 	shipped []shippedRule // of presets
 	own     int           // how many rules are the file's own; those of presets follow
 }
@@ -20,7 +19,7 @@ type reader struct {
 func (r *reader) compile(specs []rules.Spec) *rules.Set {
 	set, problems := rules.Compile(specs)
 	for _, p := range problems {
-		path := fieldpath.Join(r.rulePath(p.Rule), p.Path)
+		path := yaml.JoinPath(r.rulePath(p.Rule), p.Path)
 		if alone, ok := strings.CutSuffix(path, "[0]"); ok && !r.Known(path) {
 			path = alone // a value that was written without a list around it
 		}

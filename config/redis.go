@@ -1,19 +1,18 @@
 package config
 
 import (
-	"edgeguard/config/read"
-	"edgeguard/config/redisurl"
+	"edgeguard/config/yaml"
 )
 
 // redisAddress is one address of a Redis.
 type redisAddress struct {
-	redisurl.Server
-	at read.Node // for what is wrong with it beside others
+	yaml.RedisServer
+	at yaml.Node // for what is wrong with it beside others
 }
 
 // redisAddresses reads one address, or a list, which means a Cluster.
-func redisAddresses(n read.Node) (addresses []redisAddress, isList bool) {
-	n.List(func(item read.Node) {
+func redisAddresses(n yaml.Node) (addresses []redisAddress, isList bool) {
+	n.List(func(item yaml.Node) {
 		if a, ok := redis(item); ok {
 			addresses = append(addresses, a)
 		}
@@ -22,12 +21,12 @@ func redisAddresses(n read.Node) (addresses []redisAddress, isList bool) {
 }
 
 // redis reads the address of a Redis server.
-func redis(n read.Node) (redisAddress, bool) {
+func redis(n yaml.Node) (redisAddress, bool) {
 	text, ok := n.Value()
 	if !ok {
 		return redisAddress{}, false
 	}
-	a, wrong, fix := redisurl.Parse(text)
+	a, wrong, fix := yaml.ParseRedisURL(text)
 	if wrong != "" {
 		n.Wrong(wrong, fix)
 		return redisAddress{}, false

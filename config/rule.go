@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
 // The shortest block. Shorter ones would be over before they are made real.
 const leastBlock = time.Second
 
-func (c *Config) readRules(n read.Node) {
+func (c *Config) readRules(n yaml.Node) {
 	c.Specs = nil
-	n.List(func(n read.Node) {
+	n.List(func(n yaml.Node) {
 		var spec rules.Spec
 		readRule(n, &spec)
 		c.Specs = append(c.Specs, spec)
@@ -22,13 +22,13 @@ func (c *Config) readRules(n read.Node) {
 }
 
 // readRule reads one rule. What the file has replaces what spec has.
-func readRule(n read.Node, spec *rules.Spec) {
+func readRule(n yaml.Node, spec *rules.Spec) {
 	n.Mapping(ruleFields(spec))
 	checkScope(n, spec)
 }
 
 // checkScope refuses a scope that the rule cannot have.
-func checkScope(n read.Node, spec *rules.Spec) {
+func checkScope(n yaml.Node, spec *rules.Spec) {
 	if spec.Distinct != "" && spec.Scope == rules.ScopeFleet && n.Has("scope") && !n.Touched("scope") {
 		n.WrongField("scope", "different values are counted by each node alone: two nodes would count the same value twice", "set scope: node")
 	}
@@ -36,38 +36,38 @@ func checkScope(n read.Node, spec *rules.Spec) {
 
 // ruleFields are the fields of one rule. Each replaces what spec has. What they
 // mean, package rules checks.
-func ruleFields(spec *rules.Spec) read.Fields {
-	return read.Fields{
-		"name":      func(n read.Node) { spec.Name, _ = n.Text() },
-		"match":     func(n read.Node) { readMatch(n, &spec.Match) },
-		"key":       func(n read.Node) { readKey(n, &spec.Key) },
-		"window":    func(n read.Node) { spec.Window = n.Duration(time.Minute) },
-		"threshold": func(n read.Node) { spec.Threshold = n.Whole(1, math.MaxUint32) },
-		"guard":     func(n read.Node) { spec.Guard = n.Decimal() },
-		"candidates": func(n read.Node) {
+func ruleFields(spec *rules.Spec) yaml.Fields {
+	return yaml.Fields{
+		"name":      func(n yaml.Node) { spec.Name, _ = n.Text() },
+		"match":     func(n yaml.Node) { readMatch(n, &spec.Match) },
+		"key":       func(n yaml.Node) { readKey(n, &spec.Key) },
+		"window":    func(n yaml.Node) { spec.Window = n.Duration(time.Minute) },
+		"threshold": func(n yaml.Node) { spec.Threshold = n.Whole(1, math.MaxUint32) },
+		"guard":     func(n yaml.Node) { spec.Guard = n.Decimal() },
+		"candidates": func(n yaml.Node) {
 			spec.Candidates = nil
-			n.List(func(n read.Node) { spec.Candidates = append(spec.Candidates, n.Whole(1, math.MaxUint32)) })
+			n.List(func(n yaml.Node) { spec.Candidates = append(spec.Candidates, n.Whole(1, math.MaxUint32)) })
 		},
-		"cost":      func(n read.Node) { readCost(n, spec) },
-		"count":     func(n read.Node) { readCount(n, spec) },
-		"action":    func(n read.Node) { spec.Action = actions[n.Choice("block", "deny", "shadow")] },
-		"block_for": func(n read.Node) { spec.BlockFor = n.Duration(leastBlock) },
-		"escalate": func(n read.Node) {
+		"cost":      func(n yaml.Node) { readCost(n, spec) },
+		"count":     func(n yaml.Node) { readCount(n, spec) },
+		"action":    func(n yaml.Node) { spec.Action = actions[n.Choice("block", "deny", "shadow")] },
+		"block_for": func(n yaml.Node) { spec.BlockFor = n.Duration(leastBlock) },
+		"escalate": func(n yaml.Node) {
 			spec.Escalate = []time.Duration{}
-			n.List(func(n read.Node) { spec.Escalate = append(spec.Escalate, n.Duration(leastBlock)) })
+			n.List(func(n yaml.Node) { spec.Escalate = append(spec.Escalate, n.Duration(leastBlock)) })
 		},
-		"while_over":    func(n read.Node) { spec.WhileOver = n.Truth() },
-		"when":          func(n read.Node) { spec.When, _ = n.Literal() },
-		"wide":          func(n read.Node) { spec.Wide = readWide(n) },
-		"scope":         func(n read.Node) { spec.Scope = scopes[n.Choice("fleet", "node")] },
-		"on_fleet_loss": func(n read.Node) { spec.OnFleetLoss = losses[n.Choice("local", "open", "closed")] },
+		"while_over":    func(n yaml.Node) { spec.WhileOver = n.Truth() },
+		"when":          func(n yaml.Node) { spec.When, _ = n.Literal() },
+		"wide":          func(n yaml.Node) { spec.Wide = readWide(n) },
+		"scope":         func(n yaml.Node) { spec.Scope = scopes[n.Choice("fleet", "node")] },
+		"on_fleet_loss": func(n yaml.Node) { spec.OnFleetLoss = losses[n.Choice("local", "open", "closed")] },
 	}
 }
 
 // readCount reads what is counted in place of events.
-func readCount(n read.Node, spec *rules.Spec) {
-	n.Mapping(read.Fields{
-		"distinct": func(n read.Node) { spec.Distinct = n.Choice("path", "port", "host", "agent") },
+func readCount(n yaml.Node, spec *rules.Spec) {
+	n.Mapping(yaml.Fields{
+		"distinct": func(n yaml.Node) { spec.Distinct = n.Choice("path", "port", "host", "agent") },
 	})
 	if spec.Distinct == "" && !n.Touched("distinct") {
 		n.Wrong("does not say what to count", "set {distinct: path}, or remove it")
@@ -81,7 +81,7 @@ var actions = map[string]edgeguard.Action{
 }
 
 // readWide reads what is done about IPv6 networks wider than a key.
-func readWide(n read.Node) rules.Wide { return wides[n.Choice("default", "off", "report", "strict")] }
+func readWide(n yaml.Node) rules.Wide { return wides[n.Choice("default", "off", "report", "strict")] }
 
 var (
 	wides  = map[string]rules.Wide{"default": rules.WideDefault, "off": rules.WideOff, "report": rules.WideReport, "strict": rules.WideStrict}
@@ -89,9 +89,9 @@ var (
 	losses = map[string]rules.Loss{"local": rules.LossLocal, "open": rules.LossOpen, "closed": rules.LossClosed}
 )
 
-func readMatch(n read.Node, match *rules.Match) {
+func readMatch(n yaml.Node, match *rules.Match) {
 	known := matchTerms(match)
-	known["not"] = func(n read.Node) {
+	known["not"] = func(n yaml.Node) {
 		if match.Not == nil {
 			match.Not = &rules.Match{}
 		}
@@ -101,51 +101,51 @@ func readMatch(n read.Node, match *rules.Match) {
 }
 
 // matchTerms are the fields that match and its not have in common.
-func matchTerms(match *rules.Match) read.Fields {
-	return read.Fields{
-		"kind":   func(n read.Node) { match.Kind = n.Words() },
-		"host":   func(n read.Node) { match.Host = n.Words() },
-		"method": func(n read.Node) { match.Method = n.Words() },
-		"path":   func(n read.Node) { match.Path = n.Words() },
-		"status": func(n read.Node) { match.Status = n.Words() },
-		"port":   func(n read.Node) { match.Port = n.Words() },
+func matchTerms(match *rules.Match) yaml.Fields {
+	return yaml.Fields{
+		"kind":   func(n yaml.Node) { match.Kind = n.Words() },
+		"host":   func(n yaml.Node) { match.Host = n.Words() },
+		"method": func(n yaml.Node) { match.Method = n.Words() },
+		"path":   func(n yaml.Node) { match.Path = n.Words() },
+		"status": func(n yaml.Node) { match.Status = n.Words() },
+		"port":   func(n yaml.Node) { match.Port = n.Words() },
 
-		"referer":    func(n read.Node) { match.Referer = n.Words() },
-		"fetch_site": func(n read.Node) { match.FetchSite = n.Words() },
-		"crawler":    func(n read.Node) { match.Crawler = n.Words() },
+		"referer":    func(n yaml.Node) { match.Referer = n.Words() },
+		"fetch_site": func(n yaml.Node) { match.FetchSite = n.Words() },
+		"crawler":    func(n yaml.Node) { match.Crawler = n.Words() },
 	}
 }
 
 // readKey reads "address", or a mapping with prefix lengths and attributes.
-func readKey(n read.Node, key *rules.Group) {
+func readKey(n yaml.Node, key *rules.Group) {
 	if !n.IsMapping() {
 		n.Choice("address")
 		return
 	}
-	n.Mapping(read.Fields{
-		"address": func(n read.Node) {
+	n.Mapping(yaml.Fields{
+		"address": func(n yaml.Node) {
 			if !n.IsMapping() {
 				n.WrongType("a mapping such as {v4: 24, v6: 48}")
 				return
 			}
-			n.Mapping(read.Fields{
-				"v4": func(n read.Node) { key.V4 = int(n.Whole(1, 32)) },
-				"v6": func(n read.Node) { key.V6 = int(n.Whole(1, 128)) },
+			n.Mapping(yaml.Fields{
+				"v4": func(n yaml.Node) { key.V4 = int(n.Whole(1, 32)) },
+				"v6": func(n yaml.Node) { key.V6 = int(n.Whole(1, 128)) },
 			})
 		},
-		"with": func(n read.Node) { key.With = n.Words() },
+		"with": func(n yaml.Node) { key.With = n.Words() },
 	})
 }
 
 // readCost reads a number, or a list of {match, cost}. The last may lack a match:
 // that is the default.
-func readCost(n read.Node, spec *rules.Spec) {
+func readCost(n yaml.Node, spec *rules.Spec) {
 	spec.Cost, spec.Costs = 0, nil
 	if !n.IsList() {
 		spec.Cost = n.Whole(1, math.MaxUint16)
 		return
 	}
-	n.List(func(n read.Node) {
+	n.List(func(n yaml.Node) {
 		if spec.Cost != 0 {
 			n.Wrong("is never reached: an entry without a match precedes it", "put that entry last")
 			return
@@ -154,12 +154,12 @@ func readCost(n read.Node, spec *rules.Spec) {
 	})
 }
 
-func readCharge(n read.Node, spec *rules.Spec) {
+func readCharge(n yaml.Node, spec *rules.Spec) {
 	var charge rules.Charge
 	hasMatch := false
-	n.Mapping(read.Fields{
-		"match": func(n read.Node) { hasMatch = true; readMatch(n, &charge.Match) },
-		"cost":  func(n read.Node) { charge.Cost = n.Whole(1, math.MaxUint16) },
+	n.Mapping(yaml.Fields{
+		"match": func(n yaml.Node) { hasMatch = true; readMatch(n, &charge.Match) },
+		"cost":  func(n yaml.Node) { charge.Cost = n.Whole(1, math.MaxUint16) },
 	})
 	if charge.Cost == 0 && !n.Touched("cost") {
 		n.Wrong("has no cost", "set cost from 1 to 65535")

@@ -4,8 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard"
-	"edgeguard/config/address"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 )
 
 const (
@@ -20,24 +19,24 @@ const (
 )
 
 // read reads the file's own mapping.
-func (c *Config) read(n read.Node, r *reader) {
-	n.Mapping(read.Fields{
-		"node":            func(n read.Node) { c.Node, _ = n.Text() },
-		"mode":            func(n read.Node) { c.Monitor = n.Choice("enforce", "monitor") == "monitor" },
+func (c *Config) read(n yaml.Node, r *reader) {
+	n.Mapping(yaml.Fields{
+		"node":            func(n yaml.Node) { c.Node, _ = n.Text() },
+		"mode":            func(n yaml.Node) { c.Monitor = n.Choice("enforce", "monitor") == "monitor" },
 		"listen":          c.Listen.read,
-		"trusted_proxies": func(n read.Node) { c.TrustedProxies = n.Prefixes() },
-		"allowlist":       func(n read.Node) { c.Allowlist = n.Prefixes() },
-		"protected":       func(n read.Node) { c.Protected = n.Prefixes() },
-		"own_hosts":       func(n read.Node) { c.OwnHosts = n.Words() },
-		"wide":            func(n read.Node) { c.Wide = readWide(n) },
-		"memory":          func(n read.Node) { c.Memory = n.Size(leastMemory) },
-		"max_blocks":      func(n read.Node) { c.MaxBlocks = int(n.Whole(leastBlocks, mostBlocks)) },
-		"max_imported":    func(n read.Node) { c.MaxImported = int(n.Whole(leastBlocks, mostBlocks)) },
-		"roll_up":         func(n read.Node) { c.RollUp = n.Truth() },
-		"state":           func(n read.Node) { c.State = n.AbsPath() },
-		"overlay":         func(n read.Node) { c.Overlay = n.Truth() },
-		"samples":         func(n read.Node) { c.Samples = int(n.Whole(0, mostSamples)) },
-		"samples_for":     func(n read.Node) { c.SamplesForReaders = n.Choice("operator", "reader") == "reader" },
+		"trusted_proxies": func(n yaml.Node) { c.TrustedProxies = n.Prefixes() },
+		"allowlist":       func(n yaml.Node) { c.Allowlist = n.Prefixes() },
+		"protected":       func(n yaml.Node) { c.Protected = n.Prefixes() },
+		"own_hosts":       func(n yaml.Node) { c.OwnHosts = n.Words() },
+		"wide":            func(n yaml.Node) { c.Wide = readWide(n) },
+		"memory":          func(n yaml.Node) { c.Memory = n.Size(leastMemory) },
+		"max_blocks":      func(n yaml.Node) { c.MaxBlocks = int(n.Whole(leastBlocks, mostBlocks)) },
+		"max_imported":    func(n yaml.Node) { c.MaxImported = int(n.Whole(leastBlocks, mostBlocks)) },
+		"roll_up":         func(n yaml.Node) { c.RollUp = n.Truth() },
+		"state":           func(n yaml.Node) { c.State = n.AbsPath() },
+		"overlay":         func(n yaml.Node) { c.Overlay = n.Truth() },
+		"samples":         func(n yaml.Node) { c.Samples = int(n.Whole(0, mostSamples)) },
+		"samples_for":     func(n yaml.Node) { c.SamplesForReaders = n.Choice("operator", "reader") == "reader" },
 		"log":             c.Log.read,
 		"presets":         r.readPresets,
 		"rules":           c.readRules,
@@ -53,17 +52,17 @@ func (c *Config) read(n read.Node, r *reader) {
 	})
 }
 
-func (s *Sensors) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"accesslog": func(n read.Node) {
-			n.List(func(n read.Node) {
+func (s *Sensors) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"accesslog": func(n yaml.Node) {
+			n.List(func(n yaml.Node) {
 				log := AccessLog{Format: "combined"}
 				log.read(n)
 				s.checkTwice(n, log.File)
 				s.AccessLog = append(s.AccessLog, log)
 			})
 		},
-		"packet": func(n read.Node) {
+		"packet": func(n yaml.Node) {
 			n.NotActedOn()
 			s.Packet = &Packet{Kinds: defaultPackets}
 			s.Packet.read(n)
@@ -71,21 +70,21 @@ func (s *Sensors) read(n read.Node) {
 	})
 }
 
-func (l *AccessLog) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"file": func(n read.Node) { l.File, _ = n.Value() },
-		"listen": func(n read.Node) {
+func (l *AccessLog) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"file": func(n yaml.Node) { l.File, _ = n.Value() },
+		"listen": func(n yaml.Node) {
 			l.Listen = n.Address("unixgram", "unix", "tcp", "udp")
 			l.warnOpen(n)
 		},
-		"from":           func(n read.Node) { l.From = n.Prefixes() },
-		"receive_buffer": func(n read.Node) { l.ReceiveBuffer = n.Size(leastReceive) },
-		"mode":           func(n read.Node) { l.Mode = n.Mode() },
-		"group":          func(n read.Node) { l.Group = n.Group() },
-		"format":         func(n read.Node) { l.Format, _ = n.Literal() },
-		"emit": func(n read.Node) {
+		"from":           func(n yaml.Node) { l.From = n.Prefixes() },
+		"receive_buffer": func(n yaml.Node) { l.ReceiveBuffer = n.Size(leastReceive) },
+		"mode":           func(n yaml.Node) { l.Mode = n.Mode() },
+		"group":          func(n yaml.Node) { l.Group = n.Group() },
+		"format":         func(n yaml.Node) { l.Format, _ = n.Literal() },
+		"emit": func(n yaml.Node) {
 			l.Emit = 0
-			n.List(func(n read.Node) {
+			n.List(func(n yaml.Node) {
 				kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
 				l.Emit |= kind
 			})
@@ -97,7 +96,7 @@ func (l *AccessLog) read(n read.Node) {
 	if (l.File == "") == (l.Listen.Network == "") && !n.Touched("file", "listen") {
 		n.Wrong("requires exactly one of file and listen", "set one of them")
 	}
-	if l.File != "" && l.Access != (address.Access{}) && !n.Touched("mode", "group") {
+	if l.File != "" && l.Access != (yaml.Access{}) && !n.Touched("mode", "group") {
 		n.Wrong("has a mode or a group, which apply to sockets only", "remove them")
 	}
 	if !n.Touched("listen", "from", "receive_buffer") {
@@ -106,11 +105,11 @@ func (l *AccessLog) read(n read.Node) {
 	if l.Emit == 0 {
 		l.Emit = reports(l.Format)
 	}
-	l.Access = n.Access(l.Listen, l.Access, address.GroupMode, "any user can have any address blocked")
+	l.Access = n.Access(l.Listen, l.Access, yaml.GroupMode, "any user can have any address blocked")
 }
 
 // warnOpen warns of an address at which others than the server can write lines.
-func (l *AccessLog) warnOpen(n read.Node) {
+func (l *AccessLog) warnOpen(n yaml.Node) {
 	at := l.Listen
 	switch {
 	case at.Network == "udp" && at.Local():
@@ -126,7 +125,7 @@ func (l *AccessLog) warnOpen(n read.Node) {
 }
 
 // checkUDP checks the keys that only UDP has.
-func (l *AccessLog) checkUDP(n read.Node) {
+func (l *AccessLog) checkUDP(n yaml.Node) {
 	udp := l.Listen.Network == "udp"
 	switch {
 	case !udp && (l.From != nil || l.ReceiveBuffer != 0):
@@ -141,10 +140,10 @@ func (l *AccessLog) checkUDP(n read.Node) {
 
 // checkTwice refuses a file that is followed already: each of its lines would
 // be counted twice.
-func (s *Sensors) checkTwice(n read.Node, file string) {
+func (s *Sensors) checkTwice(n yaml.Node, file string) {
 	for _, log := range s.AccessLog {
 		if file != "" && log.File == file {
-			n.Wrong(fmt.Sprintf("%q is already followed", read.Clip(file)), "remove one of them")
+			n.Wrong(fmt.Sprintf("%q is already followed", yaml.Clip(file)), "remove one of them")
 		}
 	}
 }
@@ -153,12 +152,12 @@ func (s *Sensors) checkTwice(n read.Node, file string) {
 // see, and not every packet.
 const defaultPackets = edgeguard.KindHandshake | edgeguard.KindSYN
 
-func (p *Packet) read(n read.Node) {
-	n.Mapping(read.Fields{
-		"interface": func(n read.Node) { p.Interface, _ = n.Text() },
-		"kinds": func(n read.Node) {
+func (p *Packet) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"interface": func(n yaml.Node) { p.Interface, _ = n.Text() },
+		"kinds": func(n yaml.Node) {
 			p.Kinds = 0
-			n.List(func(n read.Node) {
+			n.List(func(n yaml.Node) {
 				kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
 				p.Kinds |= kind
 			})

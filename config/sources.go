@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/logline"
 )
 
@@ -107,7 +107,7 @@ func (r *reader) brief(c *Config) {
 			continue
 		}
 		r.Warn(r.rulePath(i),
-			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", yamltext.Duration(rule.BlockFor), yamltext.Duration(window)),
+			fmt.Sprintf("block_for %s is shorter than the window %s: the block ends while the count is still over the limit, and the next request blocks again", yaml.Duration(rule.BlockFor), yaml.Duration(window)),
 			"set while_over: true, or set block_for to at least the window")
 	}
 }

@@ -9,17 +9,13 @@ import (
 	"testing"
 
 	"edgeguard/config"
-	"edgeguard/config/crowdsec"
-	"edgeguard/config/enforcers"
-	"edgeguard/config/haproxy"
-	"edgeguard/config/notify"
 )
 
 // waysColumns is how many columns the table of docs/ways.md has.
 const waysColumns = 8
 
 // ways are the sections of a config of which each field is a way in or out.
-var ways = map[string]any{"sensors": config.Sensors{}, "enforce": enforcers.Section{}, "haproxy": haproxy.Section{}, "notify": notify.Section{}, "crowdsec": crowdsec.Section{}}
+var ways = map[string]any{"sensors": config.Sensors{}, "enforce": config.Enforcers{}, "haproxy": config.HAProxy{}, "notify": config.Notify{}, "crowdsec": config.CrowdSec{}}
 
 // noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{

@@ -11,8 +11,7 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/config/ruletext"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 	"edgeguard/rules"
@@ -183,22 +182,22 @@ func (r *Draft) write(b *strings.Builder) {
 	}
 	field := func(name, value string) { b.WriteString(name + ": " + value + "\n") }
 	s := &r.Spec
-	field("  - name", yamltext.Quote(s.Name))
-	if match := ruletext.Match(&s.Match); match != "{}" {
+	field("  - name", yaml.Quote(s.Name))
+	if match := yaml.MatchText(&s.Match); match != "{}" {
 		field("    match", match)
 	}
 	if s.When != "" {
-		field("    when", yamltext.Quote(s.When))
+		field("    when", yaml.Quote(s.When))
 	}
 	field("    threshold", fmt.Sprint(s.Threshold))
 	field("    guard", s.Guard)
-	field("    window", yamltext.Duration(s.Window))
+	field("    window", yaml.Duration(s.Window))
 	if len(s.Key.With) > 0 {
-		field("    key", "{with: "+yamltext.Flow(s.Key.With)+"}")
+		field("    key", "{with: "+yaml.Flow(s.Key.With)+"}")
 	}
 	field("    action", s.Action.String())
 	if s.Action == edgeguard.ActionBlock {
-		field("    block_for", yamltext.Duration(s.BlockFor))
+		field("    block_for", yaml.Duration(s.BlockFor))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 	"edgeguard/internal/safetext"
 )
 
@@ -15,7 +15,7 @@ func Config(sources []Source) string {
 	for i := range sources {
 		if s := &sources[i]; s.Follow {
 			b.WriteString("    # " + safetext.Strip(s.Proxy+", "+s.At) + "\n")
-			b.WriteString("    - {file: " + yamltext.Quote(s.File) + ", format: " + yamltext.Quote(s.Format) + "}\n")
+			b.WriteString("    - {file: " + yaml.Quote(s.File) + ", format: " + yaml.Quote(s.Format) + "}\n")
 		}
 	}
 	b.WriteString(foot)

@@ -18,7 +18,6 @@ import (
 	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/cmd/edgeguard/trial"
 	"edgeguard/config"
-	"edgeguard/config/envoy"
 	"edgeguard/node"
 )
 
@@ -184,7 +183,7 @@ func boundHeap(c *config.Config) {
 		limit += 256 << 20
 	}
 	for _, l := range c.Listen.Envoy {
-		limit += int64(l.Connections) * envoy.ConnectionBytes
+		limit += int64(l.Connections) * config.EnvoyConnectionBytes
 	}
 	debug.SetMemoryLimit(limit)
 }

@@ -20,7 +20,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
-	section "edgeguard/config/blocklists"
+	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
@@ -69,7 +69,7 @@ func benchNode(b *testing.B, texts [][]byte, next *atomic.Int32) (*Subscription,
 	same := func(t time.Time) time.Time { return t }
 	sub := newSubscription(Deps{Set: set, Epoch: same, Local: same, Log: slog.New(slog.DiscardHandler), State: b.TempDir()},
 		supervisor.Config{Alarms: alarm.New(func(a edgeguard.Alarm) { b.Error(a.Text) }, func(string, string) {}), Now: time.Now},
-		section.Source{Name: "list", URL: server.URL, CAFile: ca, Every: time.Hour, Stale: 24 * time.Hour, Most: entries})
+		config.BlocklistSource{Name: "list", URL: server.URL, CAFile: ca, Every: time.Hour, Stale: 24 * time.Hour, Most: entries})
 	return sub, d
 }
 

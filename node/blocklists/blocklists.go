@@ -15,7 +15,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	section "edgeguard/config/blocklists"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -102,14 +101,14 @@ type Subscription struct {
 	Deps
 	alarms *alarm.Tracker
 	now    func() time.Time
-	config section.Source
+	config config.BlocklistSource
 	from   source
 
 	mu    sync.Mutex // guards state; a leaf, but for the set's and the alarms'
 	state state
 }
 
-func newSubscription(d Deps, c supervisor.Config, s section.Source) *Subscription {
+func newSubscription(d Deps, c supervisor.Config, s config.BlocklistSource) *Subscription {
 	return &Subscription{Deps: d, alarms: c.Alarms, now: c.Now, config: s, from: sourceOf(s, d.Version)}
 }
 

@@ -24,7 +24,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	section "edgeguard/config/blocklists"
 	"edgeguard/feed/fetch"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
@@ -38,7 +37,7 @@ type rig struct {
 	set      *imported.Set
 	services *Subscriptions
 	alarms   *alarm.Tracker
-	config   section.Source
+	config   config.BlocklistSource
 	state    string
 
 	mu     sync.Mutex // guards what follows
@@ -60,7 +59,7 @@ type fetched struct {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, state: t.TempDir(), config: section.Source{Name: "drop", URL: "https://lists.example.org/drop", Every: time.Hour, Stale: 7 * 24 * time.Hour, Most: 100}}
+	r := &rig{t: t, state: t.TempDir(), config: config.BlocklistSource{Name: "drop", URL: "https://lists.example.org/drop", Every: time.Hour, Stale: 7 * 24 * time.Hour, Most: 100}}
 	r.set = imported.New(imported.Config{Own: blocklist.New(blocklist.Config{Allow: []netip.Prefix{netip.MustParsePrefix("9.9.9.9/32")}}), Node: "test"})
 	r.alarms = alarm.New(func(a edgeguard.Alarm) {
 		r.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"net/url"
 
-	section "edgeguard/config/blocklists"
+	"edgeguard/config"
 	"edgeguard/feed/fetch"
 )
 
@@ -22,7 +22,7 @@ type source interface {
 }
 
 // sourceOf opens nothing.
-func sourceOf(s section.Source, version string) source {
+func sourceOf(s config.BlocklistSource, version string) source {
 	if s.File != "" {
 		return &file{fetch.File{Path: s.File}}
 	}
@@ -50,13 +50,13 @@ func (f *file) forget()                                                { f.Forge
 func (f *file) hide(text []byte) ([]byte, bool)                        { return text, false }
 
 // identity names where a list comes from, and shows nothing of a secret in a URL.
-func identity(s section.Source) string {
+func identity(s config.BlocklistSource) string {
 	sum := sha256.Sum256([]byte("url " + s.URL + "\nfile " + s.File))
 	return hex.EncodeToString(sum[:12])
 }
 
 // place is where a list comes from, as people are told: a URL's path may have a secret.
-func place(s section.Source) string {
+func place(s config.BlocklistSource) string {
 	if s.File != "" {
 		return s.File
 	}

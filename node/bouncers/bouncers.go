@@ -15,7 +15,6 @@ import (
 	"edgeguard/admin/serve"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	section "edgeguard/config/crowdsec"
 	"edgeguard/crowdsec/decisions"
 	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
@@ -116,7 +115,7 @@ func (s *Side) Stop() {
 }
 
 // Access returns where the listeners listen, for [sockets.Sockets].
-func Access(c *section.Section) map[string]unixsocket.Access {
+func Access(c *config.CrowdSec) map[string]unixsocket.Access {
 	all := map[string]unixsocket.Access{}
 	for _, l := range c.LAPI {
 		all[l.Listen.String()] = unixsocket.Access{}
@@ -127,7 +126,7 @@ func Access(c *section.Section) map[string]unixsocket.Access {
 // Listener is one listener: a supervisor.Service.
 type Listener struct {
 	services *Side
-	config   section.LAPI
+	config   config.LAPI
 	address  string
 	full     checks.Full
 	server   atomic.Pointer[serve.Bounded]
@@ -148,7 +147,7 @@ func (l *Listener) Run(ctx context.Context, ready func()) error {
 		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
-	if f := l.config.TLS; f != (section.Files{}) {
+	if f := l.config.TLS; f != (config.LAPIFiles{}) {
 		c, err := certificates(f).Config()
 		if err != nil {
 			return fmt.Errorf("crowdsec.lapi %s: %w", l.address, err)
@@ -174,7 +173,7 @@ func (l *Listener) Run(ctx context.Context, ready func()) error {
 	return server.Serve(ctx, listener)
 }
 
-func certificates(f section.Files) certfiles.Files {
+func certificates(f config.LAPIFiles) certfiles.Files {
 	return certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"http/1.1"}}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
-	settings "edgeguard/config/cloud"
 	"edgeguard/enforce"
 	"edgeguard/enforce/awswaf"
 	"edgeguard/enforce/cloud"
@@ -48,7 +47,7 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 	deps.Node = c.Node
 	for _, a := range c.Enforce.AWSWAF {
 		name := "awswaf " + a.Region
-		for _, s := range []settings.Set{a.V4, a.V6} {
+		for _, s := range []config.AWSWAFSet{a.V4, a.V6} {
 			if s.ID != "" {
 				name += " " + s.Name
 			}
@@ -57,7 +56,7 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 		w.Make = func() (enforce.Enforcer, error) {
 			return newKept(name, leaseOf(a), awswaf.New(ofAWS(a, deps.Rank)), deps), nil
 		}
-		for _, one := range []settings.AWSWAF{only(a, a.V4, settings.Set{}), only(a, settings.Set{}, a.V6)} {
+		for _, one := range []config.AWSWAF{only(a, a.V4, config.AWSWAFSet{}), only(a, config.AWSWAFSet{}, a.V6)} {
 			if set := one.V4.Name + one.V6.Name; set != "" {
 				w.Owned = append(w.Owned, own(formatAWS, "awswaf "+a.Region+" "+set, leaseOf(one), record{AWSWAF: &one, Lease: leaseOf(a), Fleet: c.Fleet != nil}, a.KeepRemoved))
 			}
@@ -78,24 +77,24 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 }
 
 // only returns the settings with other sets.
-func only(a settings.AWSWAF, v4, v6 settings.Set) settings.AWSWAF {
+func only(a config.AWSWAF, v4, v6 config.AWSWAFSet) config.AWSWAF {
 	a.V4, a.V6 = v4, v6
 	return a
 }
 
 // leaseOf names sets so that all nodes that keep them name them alike.
-func leaseOf(a settings.AWSWAF) string {
+func leaseOf(a config.AWSWAF) string {
 	return strings.Join(strings.Fields("awswaf "+a.Region+" "+a.V4.ID+" "+a.V6.ID), " ")
 }
 
-func ofAWS(a settings.AWSWAF, rank cloud.Rank) awswaf.Config {
+func ofAWS(a config.AWSWAF, rank cloud.Rank) awswaf.Config {
 	return awswaf.Config{
 		Region: a.Region, Scope: a.Scope, Endpoint: a.Endpoint, V4: awswaf.Set(a.V4), V6: awswaf.Set(a.V6),
 		File: a.CredentialsFile, Profile: a.Profile, Most: a.Most, Every: a.Every, Mark: a.Mark, Rank: rank,
 	}
 }
 
-func ofCloudflare(c settings.Cloudflare, rank cloud.Rank) cloudflare.Config {
+func ofCloudflare(c config.Cloudflare, rank cloud.Rank) cloudflare.Config {
 	return cloudflare.Config{Account: c.Account, ID: c.ID, TokenFile: c.TokenFile, Endpoint: c.Endpoint, Most: c.Most, Every: c.Every, Mark: c.Mark, Rank: rank}
 }
 
@@ -104,10 +103,10 @@ const formatAWS, formatCloudflare = "awswaf", "cloudflare"
 
 // record is what must be known of a list to empty it. It has no secret.
 type record struct {
-	AWSWAF     *settings.AWSWAF     `json:"awswaf,omitempty"`
-	Cloudflare *settings.Cloudflare `json:"cloudflare,omitempty"`
-	Lease      string               `json:"lease"` // what the nodes that keep it call it
-	Fleet      bool                 `json:"fleet,omitempty"`
+	AWSWAF     *config.AWSWAF     `json:"awswaf,omitempty"`
+	Cloudflare *config.Cloudflare `json:"cloudflare,omitempty"`
+	Lease      string             `json:"lease"` // what the nodes that keep it call it
+	Fleet      bool               `json:"fleet,omitempty"`
 }
 
 func own(format, name, id string, r record, keep bool) enforce.Owned {

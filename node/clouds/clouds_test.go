@@ -19,7 +19,6 @@ import (
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
-	settings "edgeguard/config/cloud"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
 	"edgeguard/internal/redistest"
@@ -99,9 +98,9 @@ func withCloudflare(t *testing.T, c *cloudtest.Cloudflare, node string) *config.
 		t.Fatal(err)
 	}
 	out := &config.Config{Node: node}
-	out.Enforce.Cloudflare = []settings.Cloudflare{{
+	out.Enforce.Cloudflare = []config.Cloudflare{{
 		Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file,
-		Common: settings.Common{Most: 2, Every: time.Minute, Mark: "edgeguard", Endpoint: c.URL},
+		CloudList: config.CloudList{Most: 2, Every: time.Minute, Mark: "edgeguard", Endpoint: c.URL},
 	}}
 	return out
 }
@@ -297,8 +296,8 @@ func TestSets(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", cloudtest.Secret)
 	t.Setenv("AWS_SESSION_TOKEN", "")
 	c := &config.Config{}
-	c.Enforce.AWSWAF = []settings.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: settings.Set{Name: "eg4", ID: id4}, V6: settings.Set{Name: "eg6", ID: id6},
-		Common: settings.Common{Most: 10, Mark: "edgeguard", Endpoint: a.URL}}}
+	c.Enforce.AWSWAF = []config.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: config.AWSWAFSet{Name: "eg4", ID: id4}, V6: config.AWSWAFSet{Name: "eg6", ID: id6},
+		CloudList: config.CloudList{Most: 10, Mark: "edgeguard", Endpoint: a.URL}}}
 	w := Of(c, (*ownFleet)(nil).node(false))[0]
 	if len(w.Owned) != 2 || w.Name != "awswaf eu-central-1 eg4 eg6" || w.Owned[0].File == w.Owned[1].File {
 		t.Fatalf("%+v", w)

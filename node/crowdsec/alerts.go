@@ -11,7 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	config "edgeguard/config/crowdsec"
+	"edgeguard/config"
 	queue "edgeguard/crowdsec/alerts"
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/figures"
@@ -34,7 +34,7 @@ const (
 // ownAlerts is a supervisor.Service that reports blocks to a LAPI.
 type ownAlerts struct {
 	deps     Deps
-	settings config.Alerts
+	settings config.CrowdSecAlerts
 	queue    *queue.Queue
 
 	mu    sync.Mutex // guards all below
@@ -42,7 +42,7 @@ type ownAlerts struct {
 	fault string     // of the last call
 }
 
-func newAlerts(d Deps, c config.Alerts) *ownAlerts {
+func newAlerts(d Deps, c config.CrowdSecAlerts) *ownAlerts {
 	return &ownAlerts{deps: d, settings: c, queue: queue.NewQueue(mostWaiting)}
 }
 

@@ -13,7 +13,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
-	config "edgeguard/config/crowdsec"
+	"edgeguard/config"
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/intake"
 	"edgeguard/node/alarm"
@@ -37,7 +37,7 @@ func BenchmarkTaken(b *testing.B) {
 			Set: imported.New(imported.Config{Own: blocklist.New(blocklist.Config{}), Node: "n1"}), Clock: clock,
 			Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler),
 		}
-		return newDecisions(deps, config.Decisions{Server: config.Server{URL: server.URL}, KeyFile: key, Most: 100_000}, &file{deps: deps})
+		return newDecisions(deps, config.CrowdSecDecisions{LAPIServer: config.LAPIServer{URL: server.URL}, KeyFile: key, Most: 100_000}, &file{deps: deps})
 	}
 	pull := func(s *decisions) time.Duration {
 		began := time.Now()

@@ -9,7 +9,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/blocklist/imported"
-	config "edgeguard/config/crowdsec"
+	"edgeguard/config"
 	"edgeguard/crowdsec/client"
 	"edgeguard/crowdsec/figures"
 	"edgeguard/crowdsec/intake"
@@ -25,7 +25,7 @@ const aboutMost = "most"
 // decisions is a supervisor.Service that holds what a LAPI has decided.
 type decisions struct {
 	deps     Deps
-	settings config.Decisions
+	settings config.CrowdSecDecisions
 	filter   intake.Filter
 	kept     *file
 
@@ -33,7 +33,7 @@ type decisions struct {
 	figures figures.Incoming
 }
 
-func newDecisions(d Deps, c config.Decisions, kept *file) *decisions {
+func newDecisions(d Deps, c config.CrowdSecDecisions, kept *file) *decisions {
 	return &decisions{
 		deps: d, settings: c, kept: kept, figures: figures.Incoming{URL: c.URL},
 		filter: intake.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most,

@@ -14,7 +14,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	section "edgeguard/config/envoy"
 	"edgeguard/internal/certfiles"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -73,7 +72,7 @@ func (g *Services) CheckFull(now time.Time) {
 }
 
 // Check returns the mistakes of a listener that package config cannot find. It opens nothing.
-func Check(l *section.Entry) error {
+func Check(l *config.EnvoyListener) error {
 	trust, err := clientaddr.NewTrust(l.Trust, true)
 	if err == nil {
 		_, err = clientaddr.NewFinder(trust, l.Header)
@@ -85,7 +84,7 @@ func Check(l *section.Entry) error {
 type Listener struct {
 	Deps
 	alarms               *alarm.Tracker
-	config               section.Entry
+	config               config.EnvoyListener
 	key, address, source string
 	full                 checks.Full
 	// server is nil while the listener does not answer.
@@ -116,7 +115,7 @@ func (l *Listener) settings() (envoy.Config, error) {
 		return envoy.Config{}, err
 	}
 	var secret *tls.Config
-	if f := l.config.TLS; f != (section.Files{}) {
+	if f := l.config.TLS; f != (config.EnvoyFiles{}) {
 		if secret, err = (certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"h2"}}).Config(); err != nil {
 			return envoy.Config{}, err
 		}

@@ -15,7 +15,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	section "edgeguard/config/haproxy"
 	teacher "edgeguard/enforce/haproxypeers"
 	"edgeguard/haproxy/access"
 	"edgeguard/haproxy/blocks"
@@ -73,7 +72,7 @@ func (g *Services) Settle(ctx context.Context, c *config.Config) {
 
 // Access returns who may open the sockets of the listeners, for [sockets.Sockets]. The
 // listener itself then admits the one user of its config.
-func Access(s *section.Section) map[string]unixsocket.Access {
+func Access(s *config.HAProxy) map[string]unixsocket.Access {
 	all := map[string]unixsocket.Access{}
 	for _, p := range s.Peers {
 		all[p.Listen.String()] = unixsocket.Access{}
@@ -88,7 +87,7 @@ func Access(s *section.Section) map[string]unixsocket.Access {
 type Listener struct {
 	Deps
 	alarms       *alarm.Tracker
-	config       section.Peers
+	config       config.HAProxyPeers
 	columns      *columns.Columns
 	key, address string
 	// server is nil while the listener does not answer.
@@ -120,7 +119,7 @@ func (l *Listener) source() string { return "haproxy " + l.address }
 
 // Run implements supervisor.Service.
 func (l *Listener) Run(ctx context.Context, ready func()) error {
-	nl, err := l.Sockets.Open(l.address, Access(&section.Section{Peers: []section.Peers{l.config}})[l.address])
+	nl, err := l.Sockets.Open(l.address, Access(&config.HAProxy{Peers: []config.HAProxyPeers{l.config}})[l.address])
 	if err != nil {
 		return err
 	}

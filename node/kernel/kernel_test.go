@@ -16,7 +16,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/config"
-	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/enforce/sshpeers"
@@ -80,7 +79,7 @@ var block = enforce.Entry{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Until: 
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, now: begin, config: new(config.Config), kernel: new(packets)}
-	b.config.Enforce.NFTables = &enforcers.NFTables{Table: "edge", SparePorts: []uint16{2222}}
+	b.config.Enforce.NFTables = &config.NFTables{Table: "edge", SparePorts: []uint16{2222}}
 	b.alarms = alarm.New(func(a edgeguard.Alarm) { b.raised = append(b.raised, a) }, func(string, string) {})
 	b.deps = Deps{
 		Config: func() *config.Config { return b.config }, Refresh: b.pass,

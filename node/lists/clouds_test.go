@@ -13,7 +13,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	"edgeguard/config/cloud"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
 )
@@ -29,9 +28,9 @@ func TestCloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := &config.Config{}
-	with.Enforce.AWSWAF = []cloud.AWSWAF{{
-		Region: cloudtest.Region, Scope: "REGIONAL", V4: cloud.Set{Name: "eg4", ID: id}, CredentialsFile: file, Profile: "edge",
-		Common: cloud.Common{Most: 2, Every: time.Millisecond, Mark: "edgeguard", Endpoint: a.URL},
+	with.Enforce.AWSWAF = []config.AWSWAF{{
+		Region: cloudtest.Region, Scope: "REGIONAL", V4: config.AWSWAFSet{Name: "eg4", ID: id}, CredentialsFile: file, Profile: "edge",
+		CloudList: config.CloudList{Most: 2, Every: time.Millisecond, Mark: "edgeguard", Endpoint: a.URL},
 	}}
 	c := testConfig(t)
 	add := func(prefix string, proxied bool) {

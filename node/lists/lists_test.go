@@ -19,7 +19,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
 	"edgeguard/node/clouds"
@@ -118,7 +117,7 @@ func TestRemovedListIsEmptied(t *testing.T) {
 	c := testConfig(t)
 	file := filepath.Join(t.TempDir(), "deny.conf")
 	with, without := &config.Config{}, &config.Config{}
-	with.Enforce.Files = []enforcers.ListFile{{File: file, Format: "plain", Every: time.Millisecond}}
+	with.Enforce.Files = []config.ListFile{{File: file, Format: "plain", Every: time.Millisecond}}
 	if _, _, err := c.List.Add(edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Since: begin, Until: begin.Add(time.Hour)}, false, begin); err != nil {
 		t.Fatal(err)
 	}

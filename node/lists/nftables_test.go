@@ -15,7 +15,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
-	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
 )
@@ -69,7 +68,7 @@ func TestTable(t *testing.T) {
 	raised := make(chan string, 100)
 	c.Alarms = alarm.New(func(a edgeguard.Alarm) { raised <- a.Text }, func(string, string) {})
 	with := &config.Config{}
-	with.Enforce.NFTables = &enforcers.NFTables{Table: "edgeguard"}
+	with.Enforce.NFTables = &config.NFTables{Table: "edgeguard"}
 	add := func(prefix string, proxied bool) {
 		t.Helper()
 		block := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Since: time.Now(), Until: time.Now().Add(time.Hour), Proxied: proxied}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"edgeguard/config"
-	"edgeguard/config/enforcers"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/clouds"
@@ -53,7 +52,7 @@ func listsOf(c *config.Config, deps clouds.Deps) (all []listOf) {
 const tableFormat = "nftables"
 
 // tableList returns a table of the packet filter.
-func tableList(n *enforcers.NFTables) listOf {
+func tableList(n *config.NFTables) listOf {
 	name := "nftables " + n.Table
 	c := nftables.Config{Table: n.Table, Device: n.Device, Forward: n.Forward, SparePorts: n.SparePorts, DryRun: n.DryRun}
 	return listOf{
@@ -95,7 +94,7 @@ func fileList(key, name string, c enforce.FileConfig, keep bool, err error) list
 
 // CheckFile returns what is wrong with a list's settings that package config
 // cannot find. It opens nothing.
-func CheckFile(f enforcers.ListFile) error {
+func CheckFile(f config.ListFile) error {
 	fc, err := settings(f)
 	if err == nil {
 		_, err = enforce.NewFile(fc)
@@ -104,7 +103,7 @@ func CheckFile(f enforcers.ListFile) error {
 }
 
 // settings returns a list's settings for package enforce.
-func settings(f enforcers.ListFile) (enforce.FileConfig, error) {
+func settings(f config.ListFile) (enforce.FileConfig, error) {
 	format, err := enforce.ParseFormat(f.Format)
 	return enforce.FileConfig{Path: f.File, Format: format, Name: f.Name, Kernel: f.Kernel, Reload: f.Reload, Every: f.Every}, err
 }

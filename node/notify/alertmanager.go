@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
-	section "edgeguard/config/notify"
+	"edgeguard/config"
 	"edgeguard/notify/alerts"
 	"edgeguard/notify/deliver"
 	"edgeguard/notify/message"
@@ -18,7 +18,7 @@ const alertsPath = "api/v2/alerts"
 
 // alertmanager is a receiver that is posted alerts.
 type alertmanager struct {
-	config section.Alertmanager
+	config config.Alertmanager
 	names  message.Names
 	opened atomic.Pointer[deliver.Sender]
 
@@ -31,13 +31,13 @@ type alertmanager struct {
 	held atomic.Int64 // alerts of the book
 }
 
-func newAlertmanager(a *section.Alertmanager, names message.Names) *alertmanager {
+func newAlertmanager(a *config.Alertmanager, names message.Names) *alertmanager {
 	return &alertmanager{config: *a, names: names, book: alerts.Book{Node: names.Node, Epoch: names.Epoch, Resend: a.Resend}}
 }
 
 // openAlertmanager reads the files of an Alertmanager.
-func openAlertmanager(a *section.Alertmanager, version string) (*deliver.Sender, error) {
-	s := settings(&a.Common, version)
+func openAlertmanager(a *config.Alertmanager, version string) (*deliver.Sender, error) {
+	s := settings(&a.Receiver, version)
 	s.Path = alertsPath
 	return deliver.Open(s)
 }

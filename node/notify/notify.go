@@ -13,7 +13,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	section "edgeguard/config/notify"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 	"edgeguard/notify/message"
@@ -63,7 +62,7 @@ func (g *Notifiers) Settle(ctx context.Context, c *config.Config) {
 	now := audience{node: c.Node}
 	for _, r := range g.All() {
 		r.monitor.Store(c.Monitor)
-		if r.wants.Sends(section.Blocks) {
+		if r.wants.Sends(config.NotifyBlocks) {
 			now.receivers = append(now.receivers, r)
 		}
 		if before[r] {
@@ -86,15 +85,15 @@ func (g *Notifiers) Stop() {
 func (g *Notifiers) receivers(c *config.Config) (want []*Receiver) {
 	names := message.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch}
 	for _, w := range c.Notify.Webhooks {
-		want = append(want, g.receiver(w.Common, "webhook", fmt.Sprintf("webhook %s %+v", c.Node, w), newWebhook(&w, names)))
+		want = append(want, g.receiver(w.Receiver, "webhook", fmt.Sprintf("webhook %s %+v", c.Node, w), newWebhook(&w, names)))
 	}
 	for _, a := range c.Notify.Alertmanager {
-		want = append(want, g.receiver(a.Common, "alertmanager", fmt.Sprintf("alertmanager %s %+v", c.Node, a), newAlertmanager(&a, names)))
+		want = append(want, g.receiver(a.Receiver, "alertmanager", fmt.Sprintf("alertmanager %s %+v", c.Node, a), newAlertmanager(&a, names)))
 	}
 	return want
 }
 
-func (g *Notifiers) receiver(wants section.Common, kind, key string, does does) *Receiver {
+func (g *Notifiers) receiver(wants config.Receiver, kind, key string, does does) *Receiver {
 	return &Receiver{Deps: g.Deps, alarms: g.Alarms, wants: wants, kind: kind, key: key, does: does}
 }
 
@@ -122,7 +121,7 @@ func (g *Notifiers) Changed(now time.Time, b *edgeguard.Block) {
 type Receiver struct {
 	Deps
 	alarms    *alarm.Tracker
-	wants     section.Common
+	wants     config.Receiver
 	kind, key string
 	does      does
 	monitor   atomic.Bool
@@ -181,7 +180,7 @@ func (r *Receiver) active(now time.Time) (all []message.Condition) {
 	var seen []message.Seen
 	for _, a := range r.alarms.Reported() {
 		confirm := alarm.Awaits(a.Kind)
-		if confirm && !r.wants.Sends(section.Confirmations) || !confirm && !r.wants.Sends(section.Alarms) {
+		if confirm && !r.wants.Sends(config.Confirmations) || !confirm && !r.wants.Sends(config.Alarms) {
 			continue
 		}
 		if a.Kind == alarm.Notify && a.About == r.wants.Name {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	section "edgeguard/config/notify"
+	"edgeguard/config"
 	"edgeguard/notify/alerts"
 	"edgeguard/notify/message"
 )
@@ -31,7 +31,7 @@ func (t *Trials) names() message.Names {
 }
 
 // Webhook tries a webhook.
-func (t *Trials) Webhook(ctx context.Context, now time.Time, w *section.Webhook) Trial {
+func (t *Trials) Webhook(ctx context.Context, now time.Time, w *config.Webhook) Trial {
 	trial := Trial{Name: w.Name}
 	opened, err := open(w, t.Version)
 	if err != nil {
@@ -43,7 +43,7 @@ func (t *Trials) Webhook(ctx context.Context, now time.Time, w *section.Webhook)
 }
 
 // Alertmanager tries an Alertmanager, with an alert that ends after a minute.
-func (t *Trials) Alertmanager(ctx context.Context, now time.Time, a *section.Alertmanager) Trial {
+func (t *Trials) Alertmanager(ctx context.Context, now time.Time, a *config.Alertmanager) Trial {
 	trial := Trial{Name: a.Name}
 	opened, err := openAlertmanager(a, t.Version)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t Trial) of(host string, a answer) Trial {
 
 // Check reads the templates of a config, and renders them with samples. The error names
 // every one that is wrong.
-func Check(s *section.Section) error {
+func Check(s *config.Notify) error {
 	var errs []error
 	for i := range s.Webhooks {
 		_, err := readTemplate(&s.Webhooks[i])

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	section "edgeguard/config/notify"
+	"edgeguard/config"
 	"edgeguard/notify/deliver"
 	"edgeguard/notify/message"
 	"edgeguard/notify/template"
@@ -16,7 +16,7 @@ import (
 
 // webhook is a receiver that is posted messages.
 type webhook struct {
-	config section.Webhook
+	config config.Webhook
 	desk   message.Desk
 	opened atomic.Pointer[openWebhook]
 	batch  *message.Batch // what is prepared
@@ -28,12 +28,12 @@ type openWebhook struct {
 	template *template.Template // nil for the documented form
 }
 
-func newWebhook(w *section.Webhook, names message.Names) *webhook {
+func newWebhook(w *config.Webhook, names message.Names) *webhook {
 	return &webhook{config: *w, desk: message.Desk{Names: names, Receiver: w.Name, Every: w.Every}}
 }
 
 // settings returns those of a receiver for package deliver.
-func settings(r *section.Common, version string) deliver.Settings {
+func settings(r *config.Receiver, version string) deliver.Settings {
 	s := deliver.Settings{URL: r.URL, URLFile: r.URLFile, CAFile: r.CAFile, ContentType: "application/json", Agent: "edgeguard/" + version, Timeout: r.Timeout}
 	for _, h := range r.Headers {
 		s.Headers = append(s.Headers, deliver.Header(h))
@@ -42,8 +42,8 @@ func settings(r *section.Common, version string) deliver.Settings {
 }
 
 // open reads the files of a webhook.
-func open(w *section.Webhook, version string) (*openWebhook, error) {
-	s := settings(&w.Common, version)
+func open(w *config.Webhook, version string) (*openWebhook, error) {
+	s := settings(&w.Receiver, version)
 	s.SecretFile, s.ContentType = w.SecretFile, w.ContentType
 	to, err := deliver.Open(s)
 	if err != nil {
@@ -54,7 +54,7 @@ func open(w *section.Webhook, version string) (*openWebhook, error) {
 }
 
 // readTemplate reads and checks the template of a webhook, nil for none.
-func readTemplate(w *section.Webhook) (*template.Template, error) {
+func readTemplate(w *config.Webhook) (*template.Template, error) {
 	if w.TemplateFile == "" {
 		return nil, nil
 	}

@@ -13,7 +13,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	section "edgeguard/config/haproxy"
 	"edgeguard/haproxy/access"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -69,7 +68,7 @@ func (g *Services) CheckFull(now time.Time) {
 
 // Access returns who may open the sockets of the listeners, for [sockets.Sockets]. The
 // listener itself then admits the one user of its config.
-func Access(s *section.Section) map[string]unixsocket.Access {
+func Access(s *config.HAProxy) map[string]unixsocket.Access {
 	all := map[string]unixsocket.Access{}
 	for _, one := range s.SPOE {
 		all[one.Listen.String()] = mode(&one)
@@ -77,7 +76,7 @@ func Access(s *section.Section) map[string]unixsocket.Access {
 	return all
 }
 
-func mode(one *section.SPOE) unixsocket.Access {
+func mode(one *config.HAProxySPOE) unixsocket.Access {
 	if !one.Listen.Unix() {
 		return unixsocket.Access{}
 	}
@@ -88,7 +87,7 @@ func mode(one *section.SPOE) unixsocket.Access {
 type Listener struct {
 	Deps
 	alarms               *alarm.Tracker
-	config               section.SPOE
+	config               config.HAProxySPOE
 	key, address, source string
 	full                 checks.Full
 	// server is nil while the listener does not answer.

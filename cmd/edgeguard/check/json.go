@@ -11,7 +11,7 @@ import (
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/overlay"
 	"edgeguard/config"
-	"edgeguard/config/read"
+	"edgeguard/config/yaml"
 	"edgeguard/crawlers/lookup"
 )
 
@@ -114,7 +114,7 @@ func problemsOf(file string, err error) []problem {
 	return found
 }
 
-func placed(problems []read.Problem) []problem {
+func placed(problems []yaml.Problem) []problem {
 	var all []problem
 	for _, p := range problems {
 		all = append(all, problem{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Text, Fix: p.Fix})

@@ -15,7 +15,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
-	"edgeguard/config/address"
+	"edgeguard/config/yaml"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
 )
@@ -76,7 +76,7 @@ func (x *examination) readable(about, file string) {
 }
 
 // access checks whether the group of a socket can be set.
-func (x *examination) access(about string, a address.Access) {
+func (x *examination) access(about string, a yaml.Access) {
 	if x.stranger() {
 		return // its groups are not those of the node
 	}
@@ -89,7 +89,7 @@ func (x *examination) access(about string, a address.Access) {
 // is the config's node.
 const inUse = "in use, but no node of this config answers: find the process with ss -ltnp"
 
-func (x *examination) listener(about string, a address.Address) {
+func (x *examination) listener(about string, a yaml.Address) {
 	if a.Network != "tcp" {
 		x.folder(about, filepath.Dir(a.Address))
 		return

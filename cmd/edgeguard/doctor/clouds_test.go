@@ -8,7 +8,6 @@ import (
 
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
-	"edgeguard/config/cloud"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
 	"edgeguard/node/clouds"
@@ -28,8 +27,8 @@ func TestClouds(t *testing.T) {
 	}
 	write(cloudtest.Token)
 	c := &config.Config{}
-	c.Enforce.AWSWAF = []cloud.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: cloud.Set{Name: "eg4", ID: id}, CredentialsFile: file, Common: cloud.Common{Most: 1, Mark: "edgeguard", Endpoint: a.URL}}}
-	c.Enforce.Cloudflare = []cloud.Cloudflare{{Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, Common: cloud.Common{Most: 1, Mark: "edgeguard", Endpoint: f.URL}}}
+	c.Enforce.AWSWAF = []config.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: config.AWSWAFSet{Name: "eg4", ID: id}, CredentialsFile: file, CloudList: config.CloudList{Most: 1, Mark: "edgeguard", Endpoint: a.URL}}}
+	c.Enforce.Cloudflare = []config.Cloudflare{{Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, CloudList: config.CloudList{Most: 1, Mark: "edgeguard", Endpoint: f.URL}}}
 	look := func() (all string) {
 		x := &examination{unit: &unit.Unit{}}
 		x.clouds(t.Context(), c)

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"edgeguard/config"
-	"edgeguard/config/crowdsec"
 	"edgeguard/crowdsec/client"
 	"edgeguard/internal/smallfile"
 )
@@ -13,19 +12,19 @@ import (
 // crowdsec asks the LAPIs of a config whether they know the node. That changes nothing there.
 func (x *examination) crowdsec(ctx context.Context, c *config.Config) {
 	if d := c.CrowdSec.Decisions; d != nil {
-		x.lapi("decisions of CrowdSec", &d.Server, d.KeyFile, "write the key that `cscli bouncers add NAME` prints into "+d.KeyFile, func(c *client.Client, key string) error {
+		x.lapi("decisions of CrowdSec", &d.LAPIServer, d.KeyFile, "write the key that `cscli bouncers add NAME` prints into "+d.KeyFile, func(c *client.Client, key string) error {
 			return c.Check(ctx, key)
 		})
 	}
 	if a := c.CrowdSec.Alerts; a != nil {
-		x.lapi("alerts to CrowdSec", &a.Server, a.PasswordFile, "compare machine_id and "+a.PasswordFile+" with `cscli machines list`", func(c *client.Client, password string) error {
+		x.lapi("alerts to CrowdSec", &a.LAPIServer, a.PasswordFile, "compare machine_id and "+a.PasswordFile+" with `cscli machines list`", func(c *client.Client, password string) error {
 			return c.Heartbeat(ctx, &client.Machine{ID: a.Machine, Password: password, Scenarios: []string{}})
 		})
 	}
 }
 
 // lapi asks one LAPI with a secret. The fix is for one that refuses it.
-func (x *examination) lapi(about string, s *crowdsec.Server, file, fix string, ask func(*client.Client, string) error) {
+func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string, ask func(*client.Client, string) error) {
 	secret, err := smallfile.Word(file)
 	if err != nil {
 		if !x.denied(about, err) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"edgeguard/config"
-	"edgeguard/config/crowdsec"
 )
 
 // What doctor says of a LAPI; never what is in the file.
@@ -40,9 +39,9 @@ func TestCrowdSec(t *testing.T) {
 		{file("good"), "http://127.0.0.1:1", Wrong, "http://127.0.0.1:1: it refuses the connection: nothing listens there"},
 	} {
 		x := &examination{}
-		c := &config.Config{CrowdSec: crowdsec.Section{
-			Decisions: &crowdsec.Decisions{Server: crowdsec.Server{URL: row.url}, KeyFile: row.key},
-			Alerts:    &crowdsec.Alerts{Server: crowdsec.Server{URL: lapi.URL}, Machine: "m", PasswordFile: file("other")},
+		c := &config.Config{CrowdSec: config.CrowdSec{
+			Decisions: &config.CrowdSecDecisions{LAPIServer: config.LAPIServer{URL: row.url}, KeyFile: row.key},
+			Alerts:    &config.CrowdSecAlerts{LAPIServer: config.LAPIServer{URL: lapi.URL}, Machine: "m", PasswordFile: file("other")},
 		}}
 		x.crowdsec(t.Context(), c)
 		if len(x.findings) != 2 || x.findings[0].Severity != row.severity || !strings.Contains(x.findings[0].Text, row.says) {
@@ -51,7 +50,7 @@ func TestCrowdSec(t *testing.T) {
 			t.Errorf("%+v", x.findings[1])
 		}
 	}
-	if texts := OpenSecrets(&config.Config{CrowdSec: crowdsec.Section{Decisions: &crowdsec.Decisions{KeyFile: file("good")}}}); len(texts) > 0 {
+	if texts := OpenSecrets(&config.Config{CrowdSec: config.CrowdSec{Decisions: &config.CrowdSecDecisions{KeyFile: file("good")}}}); len(texts) > 0 {
 		t.Errorf("%q", texts)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
-	"edgeguard/config/enforcers"
 )
 
 // What would keep the kernel from dropping, or an operator out, is found.
@@ -37,7 +36,7 @@ func TestPacketFilter(t *testing.T) {
 	if got := look(&unit.Unit{}); got != "" {
 		t.Errorf("without a packet filter: %s", got)
 	}
-	c.Enforce.NFTables = &enforcers.NFTables{Table: "edge", SparePorts: []uint16{22}}
+	c.Enforce.NFTables = &config.NFTables{Table: "edge", SparePorts: []uint16{22}}
 	if got := look(&unit.Unit{UID: 7, NetAdmin: true}); got != "ok the node may change it\nok blocked addresses can still connect to ssh's port\n" {
 		t.Errorf("as it should be: %s", got)
 	}

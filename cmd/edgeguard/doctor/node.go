@@ -9,7 +9,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/config"
-	"edgeguard/config/address"
+	"edgeguard/config/yaml"
 	"edgeguard/internal/words"
 )
 
@@ -72,7 +72,7 @@ func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
 
 // send sends a blank line, as a proxy sends its lines: the node receives it and counts
 // nothing. A line with an address, even a reserved one, would be in its figures.
-func (x *examination) send(ctx context.Context, node *client.Client, to address.Address) {
+func (x *examination) send(ctx context.Context, node *client.Client, to yaml.Address) {
 	about := "log " + to.String()
 	before, ok := linesOf(ctx, node, to)
 	if !ok {
@@ -104,7 +104,7 @@ func (x *examination) send(ctx context.Context, node *client.Client, to address.
 }
 
 // linesOf returns how many lines the node received at an address.
-func linesOf(ctx context.Context, node *client.Client, at address.Address) (uint64, bool) {
+func linesOf(ctx context.Context, node *client.Client, at yaml.Address) (uint64, bool) {
 	status, err := statusOf(ctx, node)
 	if err != nil {
 		return 0, false

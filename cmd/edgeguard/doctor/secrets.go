@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"edgeguard/config"
-	"edgeguard/config/notify"
 )
 
 // secret is a file that a config names and that others are not to read.
@@ -52,16 +51,16 @@ func secretsOf(c *config.Config) []secret {
 	}
 	for i, w := range c.Notify.Webhooks {
 		path := fmt.Sprintf("notify.webhooks[%d]", i)
-		all = append(append(all, secret{path + ".secret_file", w.SecretFile}), receiverSecrets(path, &w.Common)...)
+		all = append(append(all, secret{path + ".secret_file", w.SecretFile}), receiverSecrets(path, &w.Receiver)...)
 	}
 	for i, a := range c.Notify.Alertmanager {
-		all = append(all, receiverSecrets(fmt.Sprintf("notify.alertmanager[%d]", i), &a.Common)...)
+		all = append(all, receiverSecrets(fmt.Sprintf("notify.alertmanager[%d]", i), &a.Receiver)...)
 	}
 	return all
 }
 
 // receiverSecrets returns those of a receiver of notifications.
-func receiverSecrets(path string, r *notify.Common) []secret {
+func receiverSecrets(path string, r *config.Receiver) []secret {
 	all := []secret{{path + ".url_file", r.URLFile}}
 	for i, h := range r.Headers {
 		all = append(all, secret{fmt.Sprintf("%s.headers[%d].file", path, i), h.File})

@@ -7,12 +7,6 @@ import (
 	"testing"
 
 	"edgeguard/config"
-	"edgeguard/config/blocklists"
-	"edgeguard/config/cloud"
-	"edgeguard/config/crowdsec"
-	"edgeguard/config/envoy"
-	"edgeguard/config/haproxy"
-	"edgeguard/config/notify"
 )
 
 // Every file with a secret that all users can read is named by its key.
@@ -34,13 +28,13 @@ func TestOpenSecrets(t *testing.T) {
 	if closedFolder(file) {
 		t.Skip("the folder of temporary files is closed to other users")
 	}
-	c := &config.Config{Blocklists: blocklists.Section{{HeaderFile: file}}}
-	c.Enforce.AWSWAF = []cloud.AWSWAF{{CredentialsFile: file}}
-	c.Enforce.Cloudflare = []cloud.Cloudflare{{TokenFile: file}}
-	c.Notify.Webhooks = []notify.Webhook{{Common: notify.Common{URLFile: file, Headers: []notify.Header{{File: file}}}, SecretFile: file}}
-	c.Listen.Envoy = []envoy.Entry{{TLS: envoy.Files{KeyFile: file}}}
-	c.HAProxy = haproxy.Section{Peers: []haproxy.Peers{{Door: haproxy.Door{TLS: haproxy.Files{KeyFile: file}}}}, SPOE: []haproxy.SPOE{{Door: haproxy.Door{TLS: haproxy.Files{KeyFile: file}}}}}
-	c.CrowdSec.LAPI = []crowdsec.LAPI{{TLS: crowdsec.Files{KeyFile: file}}}
+	c := &config.Config{Blocklists: config.Blocklists{{HeaderFile: file}}}
+	c.Enforce.AWSWAF = []config.AWSWAF{{CredentialsFile: file}}
+	c.Enforce.Cloudflare = []config.Cloudflare{{TokenFile: file}}
+	c.Notify.Webhooks = []config.Webhook{{Receiver: config.Receiver{URLFile: file, Headers: []config.Header{{File: file}}}, SecretFile: file}}
+	c.Listen.Envoy = []config.EnvoyListener{{TLS: config.EnvoyFiles{KeyFile: file}}}
+	c.HAProxy = config.HAProxy{Peers: []config.HAProxyPeers{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}, SPOE: []config.HAProxySPOE{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}}
+	c.CrowdSec.LAPI = []config.LAPI{{TLS: config.LAPIFiles{KeyFile: file}}}
 	told := strings.Join(OpenSecrets(c), "\n")
 	for _, key := range []string{
 		"blocklists[0].header_file", "enforce.awswaf[0].credentials_file", "enforce.cloudflare[0].token_file",

@@ -10,7 +10,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/config"
-	"edgeguard/config/document"
+	"edgeguard/config/yaml"
 )
 
 // Read returns where the node of a config file listens; "" is a node without a config. Where the file has errors, that is
@@ -45,8 +45,8 @@ func sectionOf(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile))
-	return document.Section(data, "listen"), err
+	data, err := io.ReadAll(io.LimitReader(f, yaml.MaxFile))
+	return yaml.TopSection(data, "listen"), err
 }
 
 // Explain adds the errors of a config to the error of a call to the node that it names:

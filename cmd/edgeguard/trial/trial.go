@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"edgeguard/config"
-	"edgeguard/config/expand"
-	"edgeguard/config/yamltext"
+	"edgeguard/config/yaml"
 )
 
 // Flags are those of `serve` that make a trial. The zero value makes none.
@@ -49,12 +48,12 @@ func (f *Flags) Config() (*config.Config, error) {
 func listeners(name string, addresses []string) string {
 	texts := make([]string, len(addresses))
 	for i, address := range addresses {
-		texts[i] = expand.Escape(address) // the shell has expanded it
+		texts[i] = yaml.EscapeVariables(address) // the shell has expanded it
 	}
 	if len(texts) == 0 {
 		return ""
 	}
-	return name + ": " + yamltext.Flow(texts) + ", "
+	return name + ": " + yaml.Flow(texts) + ", "
 }
 
 // explain names the flag in place of a line of a file.

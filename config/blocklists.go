@@ -1,0 +1,160 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/config/yaml"
+	"edgeguard/feed"
+)
+
+// This file is the section `blocklists` of a config: lists of addresses that
+// others publish, and how far they are trusted. It opens nothing that the section names.
+
+// Blocklists is the lists, in the config's order.
+type Blocklists []BlocklistSource
+
+// BlocklistSource is one list: where it is, and how far it is trusted.
+type BlocklistSource struct {
+	Name       string        // the owner of its blocks
+	URL, File  string        // one of them
+	Every      time.Duration // from one fetch, or look at the file, to the next
+	Stale      time.Duration // after which its blocks end without a good fetch
+	Most       int           // entries; more await confirmation
+	Wide       bool          // prefixes wider than a rule's are blocked
+	Private    bool          // the URL's host may have an address that is not of the internet
+	CAFile     string        // certificates that are trusted instead of the system's; empty for those
+	HeaderFile string        // one header that is sent along; empty for none
+}
+
+const (
+	// leastFetch is the shortest time between two fetches, leastLook between two looks
+	// at a file; everyFetch and everyLook are the defaults.
+	leastFetch, everyFetch = 10 * time.Minute, time.Hour
+	leastLook, everyLook   = 10 * time.Second, time.Minute
+	mostEvery              = 30 * 24 * time.Hour
+	leastStale, mostStale  = time.Hour, 365 * 24 * time.Hour
+	usualStale             = 7 * 24 * time.Hour
+	usualMost              = 100_000
+	// mostLists bounds the lists of a node.
+	mostLists = 64
+	// spamhaus asks for this long between two fetches, and blocks who comes more often.
+	spamhaus = time.Hour
+)
+
+// CrowdSecList is the owner of CrowdSec's decisions, which no list can have.
+const CrowdSecList = "crowdsec"
+
+// Read reads the section.
+func (s *Blocklists) Read(n yaml.Node) {
+	n.List(func(n yaml.Node) {
+		l := readList(n)
+		switch {
+		case slices.ContainsFunc(*s, func(o BlocklistSource) bool { return o.Name == l.Name && l.Name != "" }):
+			n.WrongField("name", fmt.Sprintf("%q is already the name of a list", l.Name), "give each its own name")
+		case len(*s) == mostLists:
+			n.Wrong(fmt.Sprintf("is one list more than %d", mostLists), "remove it, or merge lists into a file")
+		}
+		*s = append(*s, l)
+	})
+}
+
+func readList(n yaml.Node) BlocklistSource {
+	l := BlocklistSource{Stale: usualStale, Most: usualMost}
+	n.Mapping(yaml.Fields{
+		"name":        func(n yaml.Node) { l.Name = readName(n) },
+		"url":         func(n yaml.Node) { l.URL = readURL(n) },
+		"file":        func(n yaml.Node) { l.File = n.AbsPath() },
+		"every":       func(n yaml.Node) { l.Every = n.Span(leastLook, mostEvery) },
+		"stale":       func(n yaml.Node) { l.Stale = n.Span(leastStale, mostStale) },
+		"most":        func(n yaml.Node) { l.Most = int(n.Whole(1, feed.MaxEntries)) },
+		"wide":        func(n yaml.Node) { l.Wide = n.Truth() },
+		"private":     func(n yaml.Node) { l.Private = n.Truth() },
+		"ca_file":     func(n yaml.Node) { l.CAFile = n.AbsPath() },
+		"header_file": func(n yaml.Node) { l.HeaderFile = n.AbsPath() },
+	})
+	if l.Name == "" && !n.Touched("name") {
+		n.Wrong("has no name", "set name, such as spamhaus-drop: it is the owner of the blocks")
+	}
+	if (l.URL == "") == (l.File == "") && !n.Touched("url", "file") {
+		n.Wrong("requires exactly one of url and file", "set one of them")
+	}
+	l.settle(n)
+	return l
+}
+
+// settle fills in the defaults, and refuses what does not go together.
+func (l *BlocklistSource) settle(n yaml.Node) {
+	if l.Every == 0 && !n.Touched("every") {
+		l.Every = everyFetch
+		if l.File != "" {
+			l.Every = everyLook
+		}
+	}
+	if n.Touched("every", "url", "file", "stale") {
+		return
+	}
+	if l.URL != "" && l.Every < leastFetch {
+		n.WrongField("every", yaml.Duration(l.Every)+" is too short for a URL", "use at least "+yaml.Duration(leastFetch)+", and at least what the publisher asks for")
+	} else if l.Stale < 2*l.Every {
+		n.WrongField("stale", yaml.Duration(l.Stale)+" is over before a second fetch could fail", "use at least twice every, "+yaml.Duration(2*l.Every))
+	}
+	if u, err := url.Parse(l.URL); err == nil && l.Every < spamhaus && strings.HasSuffix("."+strings.ToLower(u.Hostname()), ".spamhaus.org") {
+		n.Warn("Spamhaus asks for at least an hour between two fetches, and blocks who comes more often", "set every: 12h")
+	}
+	if l.File != "" && (l.Private || l.CAFile != "" || l.HeaderFile != "") && !n.Touched("private", "ca_file", "header_file") {
+		n.Wrong("has private, ca_file or header_file, which apply to a url only", "remove them")
+	}
+}
+
+func readName(n yaml.Node) string {
+	text, ok := n.Word()
+	switch {
+	case !ok:
+	case !edgeguard.ValidOwner(text):
+		n.Wrong(fmt.Sprintf("invalid name %q", yaml.Clip(text)), fmt.Sprintf("use at most %d letters, digits, '.', '_' or '-'", edgeguard.MaxOwner))
+		return ""
+	case text == CrowdSecList:
+		n.Wrong("is the owner of CrowdSec's decisions", "use another name")
+		return ""
+	}
+	return text
+}
+
+// readURL reads a URL. No message repeats it: it may have a secret.
+func readURL(n yaml.Node) string {
+	text, ok := n.Value()
+	if !ok {
+		return ""
+	}
+	if _, wrong, fix := feed.ParseURL(text); wrong != "" {
+		n.Wrong(wrong, fix)
+	}
+	return text
+}
+
+// Write writes the section, if there is a list.
+func (s Blocklists) Write(p *yaml.Printer) {
+	if len(s) == 0 {
+		return
+	}
+	p.Field(0, "blocklists", "")
+	for i, l := range s {
+		path := yaml.ItemPath("blocklists", i)
+		text := yaml.Quote(l.Name)
+		for _, one := range []struct{ key, value string }{{"url", l.URL}, {"file", l.File}, {"ca_file", l.CAFile}, {"header_file", l.HeaderFile}} {
+			if one.value != "" {
+				text += ", " + one.key + ": " + p.Quote(yaml.JoinPath(path, one.key), one.value)
+			}
+		}
+		text += fmt.Sprintf(", every: %s, stale: %s, most: %d, wide: %t", yaml.Duration(l.Every), yaml.Duration(l.Stale), l.Most, l.Wide)
+		if l.Private {
+			text += ", private: true"
+		}
+		p.Field(1, "- {name", text+"}")
+	}
+}

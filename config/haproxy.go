@@ -1,0 +1,208 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"edgeguard/config/yaml"
+)
+
+// This file is the section `haproxy` of a config: where HAProxy connects to
+// edgeguard by protocols of its own, and who may. It opens nothing that the section
+// names.
+
+// HAProxy is the HAProxies that connect to the node.
+type HAProxy struct {
+	Peers []HAProxyPeers
+	SPOE  []HAProxySPOE
+}
+
+// HAProxyPeers is one listener for HAProxy's peers protocol: HAProxy sends what its tables
+// count, and is taught what is blocked.
+type HAProxyPeers struct {
+	HAProxyDoor
+	Count   bool // requests are counted from HAProxy's tables
+	Enforce bool // blocks are taught to HAProxy
+	Proxied bool // HAProxy learns its clients from another proxy in front of it
+}
+
+// HAProxySPOE is one listener at which HAProxy asks about each request while it waits.
+type HAProxySPOE struct {
+	HAProxyDoor
+	Count       bool // the requests are counted; else they are only looked up
+	Proxied     bool // HAProxy learns its clients from another proxy in front of it
+	Connections int  // open at most
+}
+
+// HAProxyDoor is where HAProxy connects, and who may. These protocols have no passwords: so
+// it is a unix socket with one user, or TCP with certificates of both sides.
+type HAProxyDoor struct {
+	Listen yaml.Address
+	User   string       // whose processes may connect; of a unix socket alone
+	TLS    HAProxyFiles // of TCP alone
+}
+
+// HAProxyFiles are the certificates of a door, in PEM.
+type HAProxyFiles struct {
+	CertFile, KeyFile string // of edgeguard
+	ClientCAFile      string // who signs the certificates of the HAProxies
+}
+
+// Asks reports whether requests are counted that HAProxy asks about.
+func (s *HAProxy) Asks() bool {
+	return slices.ContainsFunc(s.SPOE, func(one HAProxySPOE) bool { return one.Count })
+}
+
+// Counts reports whether a HAProxy counts requests.
+func (s *HAProxy) Counts() bool {
+	return slices.ContainsFunc(s.Peers, func(p HAProxyPeers) bool { return p.Count })
+}
+
+// Enforces reports whether a HAProxy is taught what is blocked.
+func (s *HAProxy) Enforces() bool {
+	return slices.ContainsFunc(s.Peers, func(p HAProxyPeers) bool { return p.Enforce })
+}
+
+// Socket is where HAProxy connects by default, inside the chroot of Debian's, and User as
+// whom.
+const (
+	PeersSocket = "/var/lib/haproxy/edgeguard/peers.sock"
+	User        = "haproxy"
+)
+
+// spoeSocket is where HAProxy asks by default: inside the chroot of Debian's.
+const spoeSocket = "/var/lib/haproxy/edgeguard/spoe.sock"
+
+// Bounds and default of the connections of HAProxy's questions. Each thread of a
+// HAProxy has a few.
+const (
+	haproxyLeastConnections = 8
+	spoeConnections         = 256
+	haproxyMostConnections  = 65_536
+)
+
+var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// Read reads the section.
+func (s *HAProxy) Read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"peers": func(n yaml.Node) {
+			n.List(func(n yaml.Node) { s.Peers = append(s.Peers, readPeers(n)) })
+		},
+		"spoe": func(n yaml.Node) {
+			n.List(func(n yaml.Node) { s.SPOE = append(s.SPOE, readSPOE(n)) })
+		},
+	})
+}
+
+func readPeers(n yaml.Node) HAProxyPeers {
+	p := HAProxyPeers{Count: true, Enforce: true}
+	fields := p.HAProxyDoor.Fields()
+	fields["count"] = func(n yaml.Node) { p.Count = n.Truth() }
+	fields["enforce"] = func(n yaml.Node) { p.Enforce = n.Truth() }
+	fields["proxied"] = func(n yaml.Node) { p.Proxied = n.Truth() }
+	n.Mapping(fields)
+	p.HAProxyDoor.Settle(n, PeersSocket, "read what is counted, and block and unblock any address")
+	if !p.Count && !p.Enforce && !n.Touched("count", "enforce") {
+		n.Wrong("neither counts nor enforces", "set count or enforce to true, or remove the entry")
+	}
+	return p
+}
+
+func readSPOE(n yaml.Node) HAProxySPOE {
+	one := HAProxySPOE{Count: true, Connections: spoeConnections}
+	fields := one.HAProxyDoor.Fields()
+	fields["count"] = func(n yaml.Node) { one.Count = n.Truth() }
+	fields["proxied"] = func(n yaml.Node) { one.Proxied = n.Truth() }
+	fields["connections"] = func(n yaml.Node) { one.Connections = int(n.Whole(haproxyLeastConnections, haproxyMostConnections)) }
+	n.Mapping(fields)
+	one.HAProxyDoor.Settle(n, spoeSocket, "have any address blocked, and read who is")
+	return one
+}
+
+// Fields returns how the fields of a door are read.
+func (d *HAProxyDoor) Fields() yaml.Fields {
+	return yaml.Fields{
+		"listen": func(n yaml.Node) { d.Listen = n.Address("unix", "tcp") },
+		"user":   func(n yaml.Node) { d.User = readUser(n) },
+		"tls":    d.TLS.read,
+	}
+}
+
+// readUser reads a user's name or number.
+func readUser(n yaml.Node) string {
+	text, ok := n.Word()
+	if ok && !userName.MatchString(text) {
+		n.Wrong(fmt.Sprintf("invalid user %q", yaml.Clip(text)), "use a name such as haproxy")
+	}
+	return text
+}
+
+func (f *HAProxyFiles) read(n yaml.Node) {
+	n.Mapping(yaml.Fields{
+		"cert_file":      func(n yaml.Node) { f.CertFile = n.AbsPath() },
+		"key_file":       func(n yaml.Node) { f.KeyFile = n.AbsPath() },
+		"client_ca_file": func(n yaml.Node) { f.ClientCAFile = n.AbsPath() },
+	})
+	if (f.CertFile == "" || f.KeyFile == "" || f.ClientCAFile == "") && !n.Touched("cert_file", "key_file", "client_ca_file") {
+		n.Wrong("requires cert_file, key_file and client_ca_file", "set all three: both sides must have a certificate")
+	}
+}
+
+// Settle fills in the defaults of a door that was read, and refuses one that is open
+// to everybody; danger is what he could do.
+func (d *HAProxyDoor) Settle(n yaml.Node, socket, danger string) {
+	if d.Listen.Network == "" && !n.Touched("listen") {
+		d.Listen = yaml.Address{Network: "unix", Address: socket}
+		n.Claim(d.Listen)
+	}
+	switch {
+	case n.Touched("listen", "tls", "user"):
+	case d.Listen.Unix() && d.TLS != HAProxyFiles{}:
+		n.WrongField("tls", "is for TCP, and "+d.Listen.String()+" is a unix socket", "remove it: the kernel vouches for the user")
+	case d.Listen.Unix() && d.User == "":
+		d.User = User
+	case d.Listen.Unix():
+	case d.User != "":
+		n.WrongField("user", "is known of a unix socket alone, and "+d.Listen.String()+" is TCP", "listen at unix:"+socket+", or set tls instead of user")
+	case d.TLS == HAProxyFiles{}:
+		n.WrongField("listen", fmt.Sprintf("whoever can connect to %s can %s: HAProxy's protocol has no password, and loopback is open to every user of this host", d.Listen, danger),
+			"listen at unix:"+socket+", or set tls with certificates for both sides")
+	}
+}
+
+// Write writes the section, if HAProxies connect.
+func (s *HAProxy) Write(p *yaml.Printer) {
+	if len(s.Peers)+len(s.SPOE) == 0 {
+		return
+	}
+	p.Field(0, "haproxy", "")
+	if len(s.Peers) > 0 {
+		p.Field(1, "peers", "")
+	}
+	for i, one := range s.Peers {
+		p.Field(2, "- {listen", one.HAProxyDoor.Text(p, yaml.ItemPath("haproxy.peers", i))+
+			fmt.Sprintf(", count: %t, enforce: %t, proxied: %t}", one.Count, one.Enforce, one.Proxied))
+	}
+	if len(s.SPOE) > 0 {
+		p.Field(1, "spoe", "")
+	}
+	for i, one := range s.SPOE {
+		p.Field(2, "- {listen", one.HAProxyDoor.Text(p, yaml.ItemPath("haproxy.spoe", i))+
+			fmt.Sprintf(", count: %t, proxied: %t, connections: %d}", one.Count, one.Proxied, one.Connections))
+	}
+}
+
+// Text returns a door as Fields reads it, without the name of its first field.
+func (d *HAProxyDoor) Text(p *yaml.Printer, path string) string {
+	text := p.Quote(yaml.JoinPath(path, "listen"), d.Listen.String())
+	if d.Listen.Unix() {
+		return text + ", user: " + yaml.Quote(d.User)
+	}
+	file := func(name, value string) string {
+		return name + ": " + p.Quote(yaml.JoinPath(yaml.JoinPath(path, "tls"), name), value)
+	}
+	return fmt.Sprintf("%s, tls: {%s, %s, %s}", text,
+		file("cert_file", d.TLS.CertFile), file("key_file", d.TLS.KeyFile), file("client_ca_file", d.TLS.ClientCAFile))
+}

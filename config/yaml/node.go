@@ -1,0 +1,213 @@
+package yaml
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"edgeguard/internal/nearest"
+)
+
+// Node is a value of the file, with its path and place. The zero value is none.
+type Node struct {
+	f    *File
+	ast  ast.Node // nil for one that has a problem already
+	path string
+	at   place
+}
+
+// Fields says how each field of a mapping is read.
+type Fields map[string]func(Node)
+
+// NotSupported reads a field that is known and not there yet.
+func NotSupported(n Node) {
+	n.Wrong("is not supported in this version", "remove it")
+}
+
+// Given reports whether there is a value.
+func (n Node) Given() bool { return n.f != nil }
+
+// File returns the file that has the value.
+func (n Node) File() *File { return n.f }
+
+// Path returns where in the file the value is.
+func (n Node) Path() string { return n.path }
+
+// IsList reports whether the value is written as a list.
+func (n Node) IsList() bool {
+	_, is := n.ast.(*ast.SequenceNode)
+	return is
+}
+
+// IsMapping reports whether the value is a mapping.
+func (n Node) IsMapping() bool {
+	_, is := n.entries()
+	return is
+}
+
+// Wrong notes what is wrong with the value.
+func (n Node) Wrong(text, fix string) { n.f.wrong(n.at, n.path, text, fix) }
+
+// WrongField is Wrong for a field of the value.
+func (n Node) WrongField(name, text, fix string) { n.f.Wrong(JoinPath(n.path, name), text, fix) }
+
+// Warn notes that the value may not do what its author expects.
+func (n Node) Warn(text, fix string) { n.f.warn(n.at, n.path, text, fix) }
+
+// Has reports whether the file has a field of the value.
+func (n Node) Has(name string) bool { return n.f.Known(JoinPath(n.path, name)) }
+
+// Touched reports whether the value, or one of these fields of it, has a problem, so
+// that its absence need not be reported.
+func (n Node) Touched(names ...string) bool { return n.f.Touched(n.path, names...) }
+
+// Thinned reports whether a list in a field of the value has a bad item.
+func (n Node) Thinned(name string) bool { return n.f.thinned[JoinPath(n.path, name)] }
+
+// NotActedOn warns of a section that is read and checked only.
+func (n Node) NotActedOn() {
+	n.Warn("is checked but has no effect in this version", "no change is needed")
+}
+
+// within counts the values read, aliases as often as they are used.
+func (n Node) within() bool {
+	if n.ast == nil {
+		return false
+	}
+	n.f.nodes++
+	if n.f.nodes == maxNodes {
+		n.Wrong("expands to too many values", "use fewer aliases")
+	}
+	return n.f.nodes < maxNodes
+}
+
+// Mapping reads a mapping by its fields, and refuses any other.
+func (n Node) Mapping(known Fields) {
+	if !n.within() {
+		return
+	}
+	entries, ok := n.entries()
+	if !ok {
+		n.WrongType("a mapping of fields")
+		return
+	}
+	seen := make(map[string]place)
+	for _, entry := range entries {
+		at := placeOf(entry.Key)
+		if _, merge := entry.Key.(*ast.MergeKeyNode); merge {
+			n.f.wrong(at, n.path, "<< is not supported", "write the fields out")
+			continue
+		}
+		name := entry.Key.GetToken().Value
+		path := JoinPath(n.path, name)
+		if first, twice := seen[name]; twice {
+			n.f.wrong(at, path, fmt.Sprintf("is given twice, first on line %d", first.line), "remove one of them")
+			continue
+		}
+		seen[name] = at
+		read, ok := known[name]
+		if !ok {
+			n.unknown(at, name, known)
+			continue
+		}
+		field := n.f.node(entry.Value, path)
+		if !hasOwnPlace(field.ast) {
+			field.at = at
+			n.f.places[path] = at
+		}
+		read(field)
+	}
+}
+
+// hasOwnPlace reports whether a field's value is where a problem with it is
+// best shown. That of a list or a mapping is shown at the field's name.
+func hasOwnPlace(value ast.Node) bool {
+	if _, isNull := value.(*ast.NullNode); isNull {
+		return false
+	}
+	_, isScalar := value.(ast.ScalarNode)
+	return isScalar
+}
+
+// entries returns a mapping's entries.
+func (n Node) entries() ([]*ast.MappingValueNode, bool) {
+	v, ok := n.ast.(*ast.MappingNode)
+	if !ok {
+		return nil, false
+	}
+	return v.Values, true
+}
+
+// unknown refuses a field. What it was meant to be is not asked for again.
+func (n Node) unknown(at place, name string, known Fields) {
+	names := slices.Sorted(maps.Keys(known))
+	fix := "remove it"
+	if near, ok := nearest.Name(name, names); ok {
+		fix = fmt.Sprintf("did you mean %q?", near)
+		n.f.bad[JoinPath(n.path, near)] = true
+	}
+	n.f.wrong(at, JoinPath(n.path, Clip(name)), "unknown field", fix)
+}
+
+// List reads each item of a list. A value that is not a list is a list of itself.
+func (n Node) List(read func(Node)) {
+	sequence, ok := n.ast.(*ast.SequenceNode)
+	if !ok {
+		read(n)
+		return
+	}
+	if !n.within() {
+		return
+	}
+	for i, value := range sequence.Values {
+		read(n.f.node(value, ItemPath(n.path, i)))
+	}
+}
+
+// WrongType reports what is expected and what is there.
+func (n Node) WrongType(want string) {
+	if v, ok := n.ast.(*ast.StringNode); ok && !n.plain(v.Value) {
+		return
+	}
+	n.Wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast))
+}
+
+// describe names a value's type, and the value if it is short.
+func describe(value ast.Node) string {
+	switch v := value.(type) {
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.MappingNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.StringNode:
+		return fmt.Sprintf("the text %q", Clip(v.Value))
+	case *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
+		return Clip(v.GetToken().Value)
+	}
+	return "something else"
+}
+
+func fixType(value ast.Node) string {
+	switch value.(type) {
+	case *ast.NullNode:
+		return "give it a value, or remove it"
+	case *ast.MappingNode:
+		return "change it, or put it in quotes if it is text with a colon"
+	case *ast.SequenceNode:
+		return "write one here, not a list of them"
+	}
+	return "change it"
+}
+
+// Clip shortens what a message repeats.
+func Clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,31 @@
+package yaml
+
+import (
+	"strings"
+
+	"edgeguard/rules"
+)
+
+// This file writes parts of rules as a config has them.
+
+// MatchText returns a match on one line.
+func MatchText(m *rules.Match) string {
+	var terms []string
+	for _, term := range []struct {
+		name   string
+		values []string
+		write  func([]string) string
+	}{
+		{"kind", m.Kind, Flow}, {"host", m.Host, Flow}, {"method", m.Method, Flow}, {"path", m.Path, Flow},
+		{"status", m.Status, Numbers}, {"port", m.Port, Numbers},
+		{"referer", m.Referer, Flow}, {"fetch_site", m.FetchSite, Flow}, {"crawler", m.Crawler, Flow},
+	} {
+		if term.values != nil {
+			terms = append(terms, term.name+": "+term.write(term.values))
+		}
+	}
+	if m.Not != nil {
+		terms = append(terms, "not: "+MatchText(m.Not))
+	}
+	return "{" + strings.Join(terms, ", ") + "}"
+}
