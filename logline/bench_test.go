@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // combinedLog makes n lines of the combined format, ten a second.
@@ -46,7 +46,7 @@ func BenchmarkParse(b *testing.B) {
 				b.Fatal(err)
 			}
 			l := f.Parser("", nil)
-			if h, ok := l.parser.(entry.Header); ok {
+			if h, ok := l.parser.(scan.Header); ok {
 				if err := h.Bind([]byte("t,n,a,x,y,z,p")); err != nil {
 					b.Fatal(err)
 				}

@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
-	"edgeguard/logline/envelope"
+	"edgeguard/logline/formats"
 	"edgeguard/logline/scan"
 )
 
 // MaxLine is how much is read of a line of text, and of a value of a JSON line.
-const MaxLine = entry.MaxLine
+const MaxLine = scan.MaxLine
 
 // Chunk is some lines of a log and the events in them. Text is the caller's:
 // its last line may lack the newline, and parsing may change it in place. The
@@ -45,8 +44,8 @@ type Gap struct{ Event, Ahead uint64 }
 // in chunks has one; the zero value is ready.
 type Long struct {
 	open   bool
-	stream entry.Stream // nil where the rest of the line is passed over
-	begins []byte       // to show it
+	stream scan.Stream // nil where the rest of the line is passed over
+	begins []byte      // to show it
 }
 
 // Open reports whether a line has begun that has not ended yet.
@@ -74,8 +73,8 @@ func (o *Long) Pass(text []byte) []byte {
 // Parser parses the chunks of one log, in their order. It is not safe for
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
-	parser entry.LineParser
-	pieces envelope.Pieces // of lines that a container runtime has cut
+	parser scan.LineParser
+	pieces formats.EnvelopePieces // of lines that a container runtime has cut
 	name   string
 	lines  uint64 // so far
 	events uint64
@@ -96,7 +95,7 @@ func (f *Format) Parser(name string, zone *time.Location) *Parser {
 // returns the rest. Line is the number of the header's line, 0 without one; the
 // error says what is wrong with it.
 func (l *Parser) Begin(text []byte) (rest []byte, line uint64, err error) {
-	h, ok := l.parser.(entry.Header)
+	h, ok := l.parser.(scan.Header)
 	if !ok {
 		return text, 0, nil
 	}
@@ -115,7 +114,7 @@ func (l *Parser) ShowAtMost(n int) { l.shown = MaxShown - n }
 // SetLatest says that stamps without a year, as syslog writes them, are not after
 // that instant. Without it lines with such stamps cannot be read.
 func (l *Parser) SetLatest(at time.Time) {
-	if d, ok := l.parser.(entry.Dated); ok {
+	if d, ok := l.parser.(scan.Dated); ok {
 		d.SetLatest(at)
 	}
 }
@@ -123,7 +122,7 @@ func (l *Parser) SetLatest(at time.Time) {
 // Streams reports whether a line of this format must be read to its end, however
 // long it is, to know what it says.
 func (l *Parser) Streams() bool {
-	_, ok := l.parser.(entry.Streamer)
+	_, ok := l.parser.(scan.Streamer)
 	return ok
 }
 
@@ -160,23 +159,23 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 	ev := &c.Events[len(c.Events)-1]
 	if len(line) <= MaxLine {
 		why := l.parseWhole(line, ev)
-		if why == entry.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
+		if why == scan.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
 			return // as nearly always
 		}
 		l.note(c, line, why, firstEvent)
 		return
 	}
-	if h, ok := l.parser.(entry.HeadParser); ok {
+	if h, ok := l.parser.(scan.HeadParser); ok {
 		l.note(c, line, h.Head(line[:MaxLine], ev), firstEvent)
 		return
 	}
-	s := l.parser.(entry.Streamer).Stream()
+	s := l.parser.(scan.Streamer).Stream()
 	s.Feed(line)
 	l.note(c, line, s.End(ev), firstEvent)
 }
 
 // parseWhole parses a line, or the piece of one that a container runtime has cut.
-func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) entry.Reason {
+func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) scan.Reason {
 	if len(line) > 10 && line[10] == 'T' {
 		if head, stream, goesOn := scan.Piece(line); head > 0 && (goesOn || l.pieces.Open()) {
 			l.pieces.Inside = l.parser
@@ -187,19 +186,19 @@ func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) entry.Reason {
 }
 
 // note keeps the chunk's last event, or takes it back and says why.
-func (l *Parser) note(c *Chunk, line []byte, why entry.Reason, firstEvent uint64) {
+func (l *Parser) note(c *Chunk, line []byte, why scan.Reason, firstEvent uint64) {
 	at := len(c.Events) - 1
-	if why == entry.Aside {
+	if why == scan.Aside {
 		c.Events = c.Events[:at]
 		return
 	}
-	if why == entry.Read || why == entry.CutShort {
+	if why == scan.Read || why == scan.CutShort {
 		number := firstEvent + uint64(at)
 		if ahead := l.lines - number; ahead != l.ahead {
 			l.ahead = ahead
 			c.Gaps = append(c.Gaps, Gap{number, ahead})
 		}
-		if why == entry.Read {
+		if why == scan.Read {
 			return
 		}
 		c.Partial++
@@ -222,7 +221,7 @@ func (l *Parser) begin(c *Chunk, piece []byte, firstEvent uint64) {
 	}
 	l.lines++
 	c.Long.open = true
-	s, ok := l.parser.(entry.Streamer)
+	s, ok := l.parser.(scan.Streamer)
 	if !ok {
 		l.parseLine(c, piece, firstEvent)
 		return

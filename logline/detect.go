@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/csvlog"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/formats"
 	"edgeguard/logline/scan"
 )
 
@@ -27,9 +26,9 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 	}
 	lines := FirstLines(block, sample)
 	if len(lines) == 0 {
-		return formats[1], nil
+		return knownFormats[1], nil
 	}
-	best, read := mostReadable(formats, lines, zone)
+	best, read := mostReadable(knownFormats, lines, zone)
 	if 2*read < len(lines) && lines[0][0] == '{' {
 		best, read = mostReadable(wrapped(), lines, zone)
 	}
@@ -48,7 +47,7 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 // delimited returns the format of a file whose first line has names of columns that
 // say what they hold, if at least half of the other lines are rows of it; else nil.
 func delimited(lines [][]byte, zone *time.Location) *Format {
-	text := csvlog.Recognize(lines[0])
+	text := formats.RecognizeCSV(lines[0])
 	if text == "" {
 		return nil
 	}
@@ -57,12 +56,12 @@ func delimited(lines [][]byte, zone *time.Location) *Format {
 		return nil
 	}
 	p, rows := f.start(zone), 0
-	if p.(entry.Header).Bind(lines[0]) != nil {
+	if p.(scan.Header).Bind(lines[0]) != nil {
 		return nil
 	}
 	for _, line := range lines[1:] {
 		var ev edgeguard.Event
-		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == entry.Read && ev.Time.Year() > 1980 {
+		if len(line) <= MaxLine && p.Parse(bytes.Clone(line), &ev) == scan.Read && ev.Time.Year() > 1980 {
 			rows++ // small numbers are no time
 		}
 	}
@@ -73,8 +72,8 @@ func delimited(lines [][]byte, zone *time.Location) *Format {
 }
 
 // mostReadable returns the format that reads most lines, and how many.
-func mostReadable(formats []*Format, lines [][]byte, zone *time.Location) (best *Format, read int) {
-	for _, f := range formats {
+func mostReadable(known []*Format, lines [][]byte, zone *time.Location) (best *Format, read int) {
+	for _, f := range known {
 		if n := readable(f, lines, zone); n > read {
 			best, read = f, n
 		}
@@ -94,9 +93,9 @@ func readable(f *Format, lines [][]byte, zone *time.Location) int {
 			continue
 		}
 		switch p.Parse(bytes.Clone(line), &ev) {
-		case entry.Read:
+		case scan.Read:
 			n, events = n+1, events+1
-		case entry.Aside:
+		case scan.Aside:
 			n++
 		}
 	}

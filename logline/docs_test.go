@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // TestDocs reads the lines of docs/formats.md by the format above them. A line
@@ -25,7 +25,7 @@ func TestDocs(t *testing.T) {
 	for _, block := range blocks {
 		format, lines, _ := strings.Cut(block[1], "\n")
 		p := parserOf(t, format, "")
-		if d, ok := p.(entry.Dated); ok {
+		if d, ok := p.(scan.Dated); ok {
 			d.SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 		}
 		for line := range strings.SplitSeq(lines, "\n") {
@@ -36,12 +36,12 @@ func TestDocs(t *testing.T) {
 			}
 			var ev edgeguard.Event
 			got, why := "", p.Parse([]byte(text), &ev)
-			if why == entry.Read {
+			if why == scan.Read {
 				if got = ev.Addr.String(); ev.Verified == 0 {
 					got += " forgeable"
 				}
 			}
-			if got != want || why != entry.Read && why != entry.Aside || ev.Time.Unix()%86400 != 10*60*60 && want != "" {
+			if got != want || why != scan.Read && why != scan.Aside || ev.Time.Unix()%86400 != 10*60*60 && want != "" {
 				t.Errorf("%s\n%s\nis of %q at %v (%s), want %q", format, text, got, ev.Time, why, want)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // The examples of the makers' own pages, and what else is written there.
@@ -87,7 +87,7 @@ func TestEdges(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var ev edgeguard.Event
-			if why := parserOf(t, test.format, "").Parse([]byte(test.line), &ev); why != entry.Read {
+			if why := parserOf(t, test.format, "").Parse([]byte(test.line), &ev); why != scan.Read {
 				t.Fatal(why)
 			}
 			if got := shown(&ev); got != test.want {
@@ -128,7 +128,7 @@ func TestW3C(t *testing.T) {
 		{"a client's column first", "w3c", []string{"#Fields: cs-uri-stem date time c-ip", "/ 2016-02-20 00:00:45 192.0.2.1"}, []string{"the #Fields line before it begins with a column that clients write: have the server log date first"}},
 		{"a column twice", "w3c", []string{"#Fields: date time c-ip c-ip", "2016-02-20 00:00:45 192.0.2.1 9.9.9.9"}, []string{"the #Fields line before it names a column twice"}},
 		{"bad rows", "w3c", []string{"#Fields: date time c-ip", "2016-02-20 00:00:45 192.0.2.1 x", "2016-02-20 00:00:45", "2016-02-20 00:00:45 h", "2016-02-20 24:00:45 192.0.2.1"},
-			[]string{"more or fewer columns than the #Fields line before it names", "more or fewer columns than the #Fields line before it names", string(entry.BadAddr), string(entry.BadTime)}},
+			[]string{"more or fewer columns than the #Fields line before it names", "more or fewer columns than the #Fields line before it names", string(scan.BadAddr), string(scan.BadTime)}},
 		{"a long row", "w3c", []string{"#Fields: date time cs-uri-stem c-ip", "2016-02-20 00:00:45 /" + strings.Repeat("a", MaxLine) + " 192.0.2.1"}, []string{"192.0.2.1 2016-02-20T00:00:45Z request path=/" + strings.Repeat("a", MaxLine)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -173,11 +173,11 @@ func TestW3C(t *testing.T) {
 func TestEdgesSkipped(t *testing.T) {
 	for _, test := range []struct{ name, format, line, want, sure string }{
 		{"alb, connection log", "alb", `2018-07-02T22:23:00.186641Z 192.0.2.1 36280 443 TLSv1.2`, "the first field is not http, https, h2, grpcs, ws or wss", "invalid IP"},
-		{"alb, no time", "alb", `http yesterday app/lb/50 192.0.2.1:2817`, string(entry.BadTime), "invalid IP"},
-		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(entry.BadAddr), "invalid IP"},
+		{"alb, no time", "alb", `http yesterday app/lb/50 192.0.2.1:2817`, string(scan.BadTime), "invalid IP"},
+		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(scan.BadAddr), "invalid IP"},
 		{"alb, no request", "alb", albHead + `200 200`, "fewer fields than an entry of a load balancer", "192.0.2.1"},
-		{"alb, cut in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a`, string(entry.CutShort), "192.0.2.1"},
-		{"envoy, no time", "envoy", `[x] "GET`, string(entry.BadTime), "invalid IP"},
+		{"alb, cut in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a`, string(scan.CutShort), "192.0.2.1"},
+		{"envoy, no time", "envoy", `[x] "GET`, string(scan.BadTime), "invalid IP"},
 		{"envoy, no request", "envoy", `[2016-04-15T20:17:00Z] "GET /" 200 - 1 1 1 - "192.0.2.1" "x" "-" "h" "-"`, "no request in quotes behind the time", "invalid IP"},
 		{"envoy, a second blank", "envoy", `[2016-04-15T20:17:00Z] "GET /  HTTP/1.1" 200`, "no request in quotes behind the time", "invalid IP"},
 		{"envoy, Istio's format", "envoy", `[2016-04-15T20:17:00Z] "GET / HTTP/1.1" 200 - via_upstream - "-" 0 1 2 1 "192.0.2.1" "x" "id" "h" "10.0.0.1:80" c 10.0.0.2:1 10.0.0.3:80 192.0.2.1:0 - default`, "no status, flags and figures behind the request", "invalid IP"},
@@ -186,13 +186,13 @@ func TestEdgesSkipped(t *testing.T) {
 		{"envoy, not an edge", "envoy", envoyHead + `"-" "x" "id" "h" "-"`, "X-Forwarded-For does not end in an address: Envoy appends the client's with use_remote_address: true", "invalid IP"},
 		{"envoy, an agent that ends the list", "envoy", envoyHead + `"192.0.2.1" "x,9.9.9.9" "y" "id" "h" "-"`, "X-Forwarded-For and the agent can be parted in two ways: log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% in a json_format", "invalid IP"},
 		{"envoy, a list with an end in it", "envoy", envoyHead + `"9.9.9.9" "x,192.0.2.1" "y" "id" "h" "-"`, "X-Forwarded-For and the agent can be parted in two ways: log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% in a json_format", "invalid IP"},
-		{"waf, no address", "json", `{"timestamp":1683355579981,"httpRequest":{"headers":[{"name":"X-Forwarded-For","value":"9.9.9.9"},{"name":"clientIp","value":"9.9.9.9"}],"uri":"/"}}`, string(entry.NoAddr), "invalid IP"},
+		{"waf, no address", "json", `{"timestamp":1683355579981,"httpRequest":{"headers":[{"name":"X-Forwarded-For","value":"9.9.9.9"},{"name":"clientIp","value":"9.9.9.9"}],"uri":"/"}}`, string(scan.NoAddr), "invalid IP"},
 		{"waf, an address twice", "json", `{"timestamp":1683355579981,"httpRequest":{"clientIp":"9.9.9.9","clientIp":"192.0.2.1"}}`, "names its address twice", "invalid IP"},
-		{"logpush, no address", "json", `{"EdgeStartTimestamp":1545155129,"ClientXRequestedWith":"9.9.9.9","OriginIP":"9.9.9.9"}`, string(entry.NoAddr), "invalid IP"},
-		{"squid, no time", "squid", `x 180 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.BadTime), "invalid IP"},
+		{"logpush, no address", "json", `{"EdgeStartTimestamp":1545155129,"ClientXRequestedWith":"9.9.9.9","OriginIP":"9.9.9.9"}`, string(scan.NoAddr), "invalid IP"},
+		{"squid, no time", "squid", `x 180 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(scan.BadTime), "invalid IP"},
 		{"squid, no duration", "squid", `1286536309.450 192.0.2.1 TCP_MISS/200 411 GET http://h/ - NONE/- -`, "no duration behind the time", "invalid IP"},
-		{"squid, a name", "squid", `1286536309.450 180 crawl.example.org TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(entry.HostName), "invalid IP"},
-		{"squid, no address", "squid", `1286536309.450 180 - TCP_DENIED/403 411 GET http://h/ - NONE/- -`, string(entry.BadAddr), "invalid IP"},
+		{"squid, a name", "squid", `1286536309.450 180 crawl.example.org TCP_MISS/200 411 GET http://h/ - NONE/- -`, string(scan.HostName), "invalid IP"},
+		{"squid, no address", "squid", `1286536309.450 180 - TCP_DENIED/403 411 GET http://h/ - NONE/- -`, string(scan.BadAddr), "invalid IP"},
 		{"squid, no result", "squid", squidHead + `TCP_MISS 411 GET http://h/ - NONE/- -`, "no result such as TCP_MISS/200 behind the address", "192.0.2.1"},
 		{"squid, by UDP", "squid", squidHead + `UDP_MISS/000 66 ICP_QUERY http://h/ - NONE/- -`, "a question of another cache over UDP: its sender can be forged", "invalid IP"},
 		{"squid, no request", "squid", squidHead + `TCP_MISS/200 411 GET`, "no method and URL behind the size", "192.0.2.1"},
@@ -223,7 +223,7 @@ func TestEdgesAllocate(t *testing.T) {
 			var ev edgeguard.Event
 			if n := testing.AllocsPerRun(100, func() {
 				copy(room, line)
-				if why := p.Parse(room, &ev); why != entry.Read {
+				if why := p.Parse(room, &ev); why != scan.Read {
 					t.Fatal(why)
 				}
 			}); n > 0 {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // inDocker is what docker's json-file makes of what a program writes.
@@ -126,7 +126,7 @@ func TestEnvelopes(t *testing.T) {
 		{"a piece that journalctl left out", "journald:combined", []string{`{"MESSAGE":null,"_STREAM_ID":"1","_LINE_BREAK":"line-max"}`, inJournal(good, "1", "line-max"), inJournal(good, "2", ""), inJournal(good, "1", ""), inJournal(good, "1", "")},
 			[]string{"MESSAGE is null, because it is long: run journalctl with --all", goodEvent, goodEvent}},
 		{"a later piece that journalctl left out", "journald:combined", []string{inJournal(combHead, "1", "line-max"), `{"MESSAGE":null,"_STREAM_ID":"1"}`, inJournal(good, "1", "")},
-			[]string{string(entry.NotTheFormat), "MESSAGE is null, because it is long: run journalctl with --all", goodEvent}},
+			[]string{string(scan.NotTheFormat), "MESSAGE is null, because it is long: run journalctl with --all", goodEvent}},
 		{"no text", "journald:combined", []string{`{"MESSAGE":7}`, `{"MESSAGE":{"a":1}}`, `{"MESSAGE":[256]}`, `{"MESSAGE":[1 2]}`, `{"MESSAGE":[1,x]}`}, slices.Repeat([]string{"the line in the envelope is neither a text nor a list of bytes"}, 5)},
 		{"lines in one", "vector:combined", []string{`{"message":"x\n` + strings.ReplaceAll(good, `"`, `\"`) + `"}`}, []string{"the envelope holds more than one line"}},
 		{"another line inside", "docker:combined", []string{inDocker("starting\n", "stdout")}, []string{"no address where the format has one"}},
@@ -245,7 +245,7 @@ func TestEnvelopesAllocate(t *testing.T) {
 		var ev edgeguard.Event
 		if n := testing.AllocsPerRun(100, func() {
 			copy(room, line)
-			if why := p.Parse(room, &ev); why != entry.Read {
+			if why := p.Parse(room, &ev); why != scan.Read {
 				t.Fatal(why)
 			}
 		}); n > 0 {
@@ -273,7 +273,7 @@ func FuzzEnvelope(f *testing.F) {
 			why := parserOf(t, format, "").Parse([]byte(text), &want)
 			for envelope, line := range envelopes {
 				var got edgeguard.Event
-				if gotWhy := parserOf(t, envelope+format, "").Parse([]byte(line), &got); gotWhy != why || why == entry.Read && shown(&got) != shown(&want) {
+				if gotWhy := parserOf(t, envelope+format, "").Parse([]byte(line), &got); gotWhy != why || why == scan.Read && shown(&got) != shown(&want) {
 					t.Fatalf("%s%s: %q says %s %s in the envelope, and %s %s without", envelope, format, text, gotWhy, shown(&got), why, shown(&want))
 				}
 			}

@@ -8,19 +8,9 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/alblog"
-	"edgeguard/logline/csvlog"
-	"edgeguard/logline/entry"
-	"edgeguard/logline/envelope"
-	"edgeguard/logline/envoylog"
-	"edgeguard/logline/haproxylog"
-	"edgeguard/logline/jsonlog"
-	"edgeguard/logline/jsonpath"
+	"edgeguard/logline/formats"
 	"edgeguard/logline/pattern"
-	"edgeguard/logline/regexlog"
-	"edgeguard/logline/services"
-	"edgeguard/logline/squidlog"
-	"edgeguard/logline/w3clog"
+	"edgeguard/logline/scan"
 )
 
 // Format says how the lines of a log are laid out. It is immutable and safe
@@ -29,7 +19,7 @@ type Format struct {
 	name string
 	// start makes the parser of one file. The rest of the file's state, such
 	// as the columns of a header, is the parser's.
-	start func(zone *time.Location) entry.LineParser
+	start func(zone *time.Location) scan.LineParser
 	wraps bool // the lines are in envelopes
 	// kinds is what a line may be reported as; 0 for requests and their answers.
 	kinds edgeguard.Kind
@@ -48,7 +38,7 @@ func (f *Format) Caution() string { return f.caution }
 // HasHeader reports whether a log of this format begins with a line that names
 // its columns.
 func (f *Format) HasHeader() bool {
-	_, ok := f.start(time.UTC).(entry.Header)
+	_, ok := f.start(time.UTC).(scan.Header)
 	return ok
 }
 
@@ -60,17 +50,17 @@ func (f *Format) Kinds() edgeguard.Kind {
 	return f.kinds
 }
 
-// formats are those with a name, in the order in which auto tries them.
-var formats = []*Format{
-	{name: "json", start: jsonlog.New},
+// knownFormats are those with a name, in the order in which auto tries them.
+var knownFormats = []*Format{
+	{name: "json", start: formats.NewJSON},
 	{name: "combined", start: pattern.Combined().Parser},
-	{name: "haproxy", start: haproxylog.New},
+	{name: "haproxy", start: formats.NewHAProxy},
 	{name: "vhost_combined", start: pattern.VhostCombined().Parser},
 	{name: "common", start: pattern.Common().Parser},
-	{name: "alb", start: alblog.New},
-	{name: "squid", start: squidlog.New},
-	{name: "w3c", start: w3clog.New},
-	{name: "envoy", start: envoylog.New, caution: envoylog.Caution},
+	{name: "alb", start: formats.NewALB},
+	{name: "squid", start: formats.NewSquid},
+	{name: "w3c", start: formats.NewW3C},
+	{name: "envoy", start: formats.NewEnvoy, caution: formats.EnvoyCaution},
 }
 
 const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, envoy, an nginx log_format or Apache LogFormat string, " +
@@ -91,7 +81,7 @@ func ParseFormat(s string) (*Format, error) {
 	if s == "" || s == "auto" {
 		return nil, nil
 	}
-	for _, f := range formats {
+	for _, f := range knownFormats {
 		if f.name == s {
 			return f, nil
 		}
@@ -111,34 +101,34 @@ func ParseFormat(s string) (*Format, error) {
 // the text is none.
 func compileFormat(s string) (*Format, error) {
 	if name, inside, found := strings.Cut(s, ":"); found {
-		if form := envelope.Find(name); form != nil {
+		if form := formats.FindEnvelope(name); form != nil {
 			return compileInside(form, inside)
 		}
 	}
-	if paths := services.Paths(s); paths != "" {
+	if paths := pattern.ServicePaths(s); paths != "" {
 		return compileFormat(paths)
 	}
-	if exprs := services.Find(s); exprs != nil {
+	if exprs := pattern.ServiceExpressions(s); exprs != nil {
 		return compileService(s, exprs)
 	}
 	switch {
 	case strings.HasPrefix(s, "regex"):
-		r, err := regexlog.Parse(s)
+		r, err := pattern.ParseExpressions(s)
 		if err != nil {
 			return nil, err
 		}
 		return &Format{start: r.Parser, kinds: r.Kinds()}, nil
-	case strings.HasPrefix(s, jsonpath.Prefix):
-		p, err := jsonpath.Parse(s)
+	case strings.HasPrefix(s, formats.JSONPathsPrefix):
+		p, err := formats.ParseJSONPaths(s)
 		if err != nil {
 			return nil, err
 		}
 		return &Format{start: p.Parser, kinds: p.Kinds()}, nil
 	case strings.HasPrefix(s, "csv"):
-		c, err := csvlog.Parse(s)
+		c, err := formats.ParseCSV(s)
 		return &Format{start: c.Parser}, err
-	case strings.HasPrefix(s, w3clog.Prefix):
-		c, err := w3clog.Parse(s)
+	case strings.HasPrefix(s, formats.W3CPrefix):
+		c, err := formats.ParseW3C(s)
 		return &Format{start: c.Parser}, err
 	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
 		l, err := pattern.Nginx(s)
@@ -157,19 +147,19 @@ var compiled sync.Map
 func compileService(name string, exprs []string) (*Format, error) {
 	r, ok := compiled.Load(name)
 	if !ok {
-		c, err := regexlog.Compile("", exprs...)
+		c, err := pattern.CompileExpressions("", exprs...)
 		if err != nil {
 			return nil, err
 		}
 		r, _ = compiled.LoadOrStore(name, c)
 	}
-	found := r.(*regexlog.Expressions)
+	found := r.(*pattern.Expressions)
 	return &Format{start: found.Parser, kinds: found.Kinds()}, nil
 }
 
 // compileInside returns the format of lines in envelopes.
-func compileInside(form *envelope.Form, s string) (*Format, error) {
-	if name, _, found := strings.Cut(strings.TrimSpace(s), ":"); found && envelope.Find(name) != nil {
+func compileInside(form *formats.Envelope, s string) (*Format, error) {
+	if name, _, found := strings.Cut(strings.TrimSpace(s), ":"); found && formats.FindEnvelope(name) != nil {
 		return nil, errors.New("one envelope is taken off: name the format of the line in it")
 	}
 	f, err := ParseFormat(s)
@@ -187,8 +177,8 @@ func compileInside(form *envelope.Form, s string) (*Format, error) {
 // wrapped are the named formats in envelopes of each form, in the order in which
 // auto tries them.
 func wrapped() (all []*Format) {
-	for _, form := range envelope.Forms {
-		for _, f := range formats {
+	for _, form := range formats.Envelopes {
+		for _, f := range knownFormats {
 			all = append(all, &Format{name: form.Name + ":" + f.name, start: form.Wrap(f.start), wraps: true, caution: f.caution})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 var parsed sync.Map // formats by their texts: an expression takes milliseconds to compile
@@ -27,11 +27,11 @@ func formatOf(t testing.TB, format string) *Format {
 }
 
 // parserOf returns a parser of a format, its header read.
-func parserOf(t testing.TB, format, head string) entry.LineParser {
+func parserOf(t testing.TB, format, head string) scan.LineParser {
 	t.Helper()
 	f := formatOf(t, format)
 	p := f.start(time.UTC)
-	if h, ok := p.(entry.Header); ok {
+	if h, ok := p.(scan.Header); ok {
 		if err := h.Bind([]byte(head)); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestFormats(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var ev edgeguard.Event
 			why := parserOf(t, test.format, test.head).Parse([]byte(test.line), &ev)
-			if want := map[bool]entry.Reason{false: entry.Read, true: entry.CutShort}[strings.Contains(test.name, "cut")]; why != want {
+			if want := map[bool]scan.Reason{false: scan.Read, true: scan.CutShort}[strings.Contains(test.name, "cut")]; why != want {
 				t.Fatalf("read with %q, want %q", why, want)
 			}
 			if got := shown(&ev); got != test.want {
@@ -233,31 +233,31 @@ func TestFormats(t *testing.T) {
 func TestSkippedLines(t *testing.T) {
 	for _, test := range []struct {
 		name, format, head, line string
-		want                     entry.Reason
+		want                     scan.Reason
 	}{
-		{"host name", "combined", "", `crawl.example.org - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.HostName},
-		{"unix socket", "combined", "", `unix: - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.UnixSocket},
-		{"octal", "combined", "", `010.1.1.1 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.BadAddr},
-		{"short", "combined", "", `127.1 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.BadAddr},
-		{"address number in a text log", "combined", "", `1032051418 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.BadAddr},
-		{"day of no month", "combined", "", `192.0.2.1 - - [30/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, entry.BadTime},
+		{"host name", "combined", "", `crawl.example.org - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.HostName},
+		{"unix socket", "combined", "", `unix: - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.UnixSocket},
+		{"octal", "combined", "", `010.1.1.1 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.BadAddr},
+		{"short", "combined", "", `127.1 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.BadAddr},
+		{"address number in a text log", "combined", "", `1032051418 - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.BadAddr},
+		{"day of no month", "combined", "", `192.0.2.1 - - [30/Feb/2016:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, scan.BadTime},
 		{"year 2106", "combined", "", `192.0.2.1 - - [30/Mar/2106:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, "the time is before 1970 or after 2105"},
 		{"year 1969", "combined", "", `192.0.2.1 - - [30/Mar/1969:00:00:45 +0000] "GET / HTTP/1.0" 404 12`, "the time is before 1970 or after 2105"},
-		{"error log", "combined", "", `[Tue Jul 22 06:48:30 2008] [error] [client 198.51.100.86] File does not exist`, entry.NotTheFormat},
-		{"bad time, good one in the referer", "combined", "", `192.0.2.1 - - [bad] "x" 200 5 " [20/Feb/2016:00:00:45 -0500] " " 404 x"`, entry.BadTime},
+		{"error log", "combined", "", `[Tue Jul 22 06:48:30 2008] [error] [client 198.51.100.86] File does not exist`, scan.NotTheFormat},
+		{"bad time, good one in the referer", "combined", "", `192.0.2.1 - - [bad] "x" 200 5 " [20/Feb/2016:00:00:45 -0500] " " 404 x"`, scan.BadTime},
 		{"more readings than are looked at", `$http_x $remote_addr $http_y $msec $http_z`, "", strings.Repeat(" 9.9.9.9", 500) + " 1455944445 x", "can be read in two ways: put quotes around the fields that clients write"},
-		{"too much after nginx's own", `$remote_addr [$time_local] "$request"`, "", `192.0.2.1 [20/Feb/2016:00:00:45 +0000] "GET /" 9.9.9.9`, entry.NotTheFormat},
-		{"json, no address", "json", "", `{"ts":1455944445,"x_forwarded_for":"9.9.9.9","headers":{"ip":"9.9.9.9"}}`, entry.NoAddr},
+		{"too much after nginx's own", `$remote_addr [$time_local] "$request"`, "", `192.0.2.1 [20/Feb/2016:00:00:45 +0000] "GET /" 9.9.9.9`, scan.NotTheFormat},
+		{"json, no address", "json", "", `{"ts":1455944445,"x_forwarded_for":"9.9.9.9","headers":{"ip":"9.9.9.9"}}`, scan.NoAddr},
 		{"json, no time", "json", "", `{"remote_addr":"192.0.2.1"}`, "no time under a known name"},
 		{"json, address twice", "json", "", `{"ts":1455944445,"remote_addr":"192.0.2.1","remote_addr":"9.9.9.9"}`, "names its address twice"},
-		{"json, list of addresses", "json", "", `{"ts":1455944445,"remote_addr":"192.0.2.1, 9.9.9.9"}`, entry.BadAddr},
+		{"json, list of addresses", "json", "", `{"ts":1455944445,"remote_addr":"192.0.2.1, 9.9.9.9"}`, scan.BadAddr},
 		{"json, cut off", "json", "", `{"ts":1455944445,"remote_addr":"192.0.2.1","ua":"x`, "not a JSON object"},
 		{"json, more after it", "json", "", `{"ts":1455944445,"remote_addr":"192.0.2.1"} {"remote_addr":"9.9.9.9"}`, "not a JSON object"},
 		{"json in another log's request", "json", "", `192.0.2.1 - - [20/Feb/2016:00:00:45 +0000] "GET /{"ts":1455944445,"remote_addr":"9.9.9.9"}`, "not a JSON object"},
-		{"haproxy, tcp log", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1/0/1 5168 -- 3/3/0/0/0 0/0`, entry.NotTheFormat},
+		{"haproxy, tcp log", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1/0/1 5168 -- 3/3/0/0/0 0/0`, scan.NotTheFormat},
 		{"csv, few columns", "csv:time=t,addr=a", "t,a,x", `1455944445,192.0.2.1`, "fewer columns than the header"},
-		{"csv, number too large", "csv:time=t,addr=a", "t,a", `1455944445,4294967296`, entry.BadAddr},
-		{"csv, number with a zero", "csv:time=t,addr=a", "t,a", `1455944445,0102051418`, entry.BadAddr},
+		{"csv, number too large", "csv:time=t,addr=a", "t,a", `1455944445,4294967296`, scan.BadAddr},
+		{"csv, number with a zero", "csv:time=t,addr=a", "t,a", `1455944445,0102051418`, scan.BadAddr},
 		{"csv, quote in the middle", "csv:time=t,addr=a", "t,a", `1455944445,"192.0.2.1"x`, "a quoted field is followed by more than a delimiter"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestCSVHeaderErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.start(time.UTC).(entry.Header).Bind([]byte("time,src"))
+	err = f.start(time.UTC).(scan.Header).Bind([]byte("time,src"))
 	if err == nil || !strings.Contains(err.Error(), `no column "when" for time; it has time, src`) || !strings.Contains(err.Error(), "cannot be both") {
 		t.Errorf("error %v, want one that names every fault", err)
 	}
@@ -314,7 +314,7 @@ func TestZone(t *testing.T) {
 	f, _ := ParseFormat("combined")
 	var ev edgeguard.Event
 	why := f.start(zone).Parse([]byte(`192.0.2.1 - - [20/Feb/2016:01:00:45] "GET / HTTP/1.0" 404 12`), &ev)
-	if want := time.Date(2016, 2, 20, 0, 0, 45, 0, time.UTC); why != entry.Read || !ev.Time.Equal(want) {
+	if want := time.Date(2016, 2, 20, 0, 0, 45, 0, time.UTC); why != scan.Read || !ev.Time.Equal(want) {
 		t.Errorf("%s %v, want %v", why, ev.Time, want)
 	}
 }
@@ -331,12 +331,12 @@ func TestParseDoesNotAllocate(t *testing.T) {
 		}
 		p, buf := parserOf(t, format, "t,a,p"), make([]byte, len(line))
 		var ev edgeguard.Event
-		why := entry.Read
+		why := scan.Read
 		allocs := testing.AllocsPerRun(100, func() {
 			copy(buf, line)
 			why = p.Parse(buf, &ev)
 		})
-		if allocs != 0 || why != entry.Read {
+		if allocs != 0 || why != scan.Read {
 			t.Errorf("%s: %v allocations a line (%s)", format, allocs, why)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // fuzzFormats are one of each parser and of each way to end a field.
@@ -93,11 +93,11 @@ func FuzzFormat(f *testing.F) {
 			return
 		}
 		p := got.start(time.UTC)
-		if h, ok := p.(entry.Header); ok && h.Bind([]byte(line)) != nil {
+		if h, ok := p.(scan.Header); ok && h.Bind([]byte(line)) != nil {
 			return
 		}
 		var ev edgeguard.Event
-		if p.Parse([]byte(line), &ev) == entry.Read {
+		if p.Parse([]byte(line), &ev) == scan.Read {
 			checkEvent(t, format, &ev, []byte(line))
 		}
 	})

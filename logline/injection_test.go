@@ -14,7 +14,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // A client writes whatever it likes into its requests; how a server writes that
@@ -218,10 +218,10 @@ func TestInjection(t *testing.T) {
 					counted++
 				}
 				for _, s := range p.Shown {
-					switch entry.Reason(s.Reason) {
+					switch scan.Reason(s.Reason) {
 					case "can be read in two ways: put quotes around the fields that clients write":
 						twice++
-					case entry.CutShort: // HAProxy's request without a version
+					case scan.CutShort: // HAProxy's request without a version
 					default:
 						if test.sure {
 							t.Fatalf("seed %d: %s", seed, s)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // TestPaths reads JSON of the Elastic Common Schema, of Google's Cloud Logging and
@@ -28,14 +28,14 @@ func TestPaths(t *testing.T) {
 		{"a login", login, `{"t":{"$date":"2026-11-22T10:00:00Z"},"event":"login_failed","client":{"ip":"192.0.2.1:4711"}}`, at + " auth_failure"},
 		{"the other word", login, `{"event":"locked","t":{"$date":1795341600},"client":{"ip":"192.0.2.1"}}`, at + " auth_failure"},
 		{"a beginning", login, `{"event":"denied by rule 7","t":{"$date":1795341600},"client":{"ip":"192.0.2.1"}}`, at + " rejection"},
-		{"of no client", login, `{"event":"login_ok","t":{"$date":1795341600},"client":{"ip":"192.0.2.1"}}`, string(entry.Aside)},
-		{"of no client, and without an address", login, `{"event":"started"}`, string(entry.Aside)},
+		{"of no client", login, `{"event":"login_ok","t":{"$date":1795341600},"client":{"ip":"192.0.2.1"}}`, string(scan.Aside)},
+		{"of no client, and without an address", login, `{"event":"started"}`, string(scan.Aside)},
 		{"no address", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"port":7}}`, "no address at the path of addr"},
 		{"no time", ecs, `{"source":{"ip":"192.0.2.1"}}`, "no time at the path of time"},
 		{"two addresses", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":"192.0.2.1"},"source.ip":"9.9.9.9"}`, "has the path of addr twice"},
 		{"a list", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":["192.0.2.1"]}}`, "no address at the path of addr"},
 		{"null", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":null}}`, "no address at the path of addr"},
-		{"a host name", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":"example.org"}}`, string(entry.BadAddr)},
+		{"a host name", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":"example.org"}}`, string(scan.BadAddr)},
 		{"elsewhere", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","x":{"source":{"ip":"9.9.9.9"}},"source":{"x":{"ip":"9.9.9.9"},"ip":"192.0.2.1"}}`, at + " request"},
 		{"no end", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":"192.0.2.1"}`, "not a JSON object"},
 		{"more behind", ecs, `{"@timestamp":"2026-11-22T10:00:00Z","source":{"ip":"192.0.2.1"}} x`, "not a JSON object"},

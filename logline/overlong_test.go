@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
-	"edgeguard/logline/jsonlog"
+	"edgeguard/logline/formats"
 	"edgeguard/logline/scan"
 )
 
@@ -169,16 +168,16 @@ func FuzzPieces(f *testing.F) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var want, got edgeguard.Event
-		whole := jsonlog.New(time.UTC)
+		whole := formats.NewJSON(time.UTC)
 		why := whole.Parse(bytes.Clone(line), &want)
-		s := jsonlog.New(time.UTC).(entry.Streamer).Stream()
+		s := formats.NewJSON(time.UTC).(scan.Streamer).Stream()
 		first := max(1, scan.SyslogPrefix(line)) // the first piece is a block, and has all of it
 		for rest := line; len(rest) > 0; first = 1 {
 			n := min(len(rest), first+rng.IntN(8))
 			s.Feed(rest[:n])
 			rest = rest[n:]
 		}
-		if gotWhy := s.End(&got); (gotWhy == entry.Read) != (why == entry.Read) || why == entry.Read && shown(&got) != shown(&want) {
+		if gotWhy := s.End(&got); (gotWhy == scan.Read) != (why == scan.Read) || why == scan.Read && shown(&got) != shown(&want) {
 			t.Fatalf("%q: whole %q %s, in pieces %q %s", line, why, shown(&want), gotWhy, shown(&got))
 		}
 	})
@@ -194,20 +193,20 @@ func FuzzHead(f *testing.F) {
 	f.Add([]byte(combHead+`"GET  HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+15))
 	f.Add([]byte(combHead+`"GET /a HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+17))
 	f.Add([]byte("9.9.9.9 2016-02-20T00:00:45Z 404 x 192.0.2.1 2016-02-20T00:00:45Z 200"), uint16(40))
-	formats := append(fuzzFormats, struct{ format, head string }{"$http_user_agent $remote_addr $time_iso8601 $status", ""},
+	known := append(fuzzFormats, struct{ format, head string }{"$http_user_agent $remote_addr $time_iso8601 $status", ""},
 		struct{ format, head string }{"$remote_addr $time_iso8601 $http_x \"$request_uri\" $status $http_y", ""})
 	f.Fuzz(func(t *testing.T, line []byte, cut uint16) {
 		if len(line) > MaxLine || bytes.IndexByte(line, '\n') >= 0 || int(cut) > len(line) {
 			return
 		}
-		for _, ff := range formats {
-			h, ok := parserOf(t, ff.format, ff.head).(entry.HeadParser)
+		for _, ff := range known {
+			h, ok := parserOf(t, ff.format, ff.head).(scan.HeadParser)
 			if !ok {
 				continue
 			}
 			var whole, head edgeguard.Event
 			whyWhole := parserOf(t, ff.format, ff.head).Parse(bytes.Clone(line), &whole)
-			if why := h.Head(bytes.Clone(line[:cut]), &head); why != entry.Read && why != entry.CutShort || whyWhole != entry.Read {
+			if why := h.Head(bytes.Clone(line[:cut]), &head); why != scan.Read && why != scan.CutShort || whyWhole != scan.Read {
 				continue
 			}
 			checkEvent(t, ff.format, &head, line)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // Formats with the fields say which page made a browser ask. Without one it is known
@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ev edgeguard.Event
 			why := parserOf(t, c.format, c.head).Parse([]byte(c.line), &ev)
-			if why != entry.Read && why != entry.CutShort {
+			if why != scan.Read && why != scan.CutShort {
 				t.Fatal(why)
 			}
 			if ev.Known&both != c.known || ev.Referer != c.referer || ev.FetchSite != c.site {

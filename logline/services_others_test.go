@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // otherLines are lines that services write beside those that are read, each with what
@@ -24,7 +24,7 @@ func TestOtherLines(t *testing.T) {
 		p := parserOf(t, name, "")
 		for _, line := range lines {
 			var ev edgeguard.Event
-			if p.Parse([]byte(line), &ev) == entry.Read {
+			if p.Parse([]byte(line), &ev) == scan.Read {
 				t.Errorf("%s: %v is counted for %s", name, ev.Addr, line)
 			}
 		}
@@ -37,13 +37,13 @@ func TestLineBreaks(t *testing.T) {
 	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
 		"guacamole", "fireflyiii", "jellyfin", "servarr"} {
 		p := parserOf(t, name, "")
-		p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+		p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 		line := serviceLines[name][0]
 		forged := strings.NewReplacer("ADDR", "9.9.9.9", "USER", "x").Replace(line)
 		found := false
 		for text := range strings.SplitSeq(strings.NewReplacer("ADDR", "192.0.2.1", "USER", "x\n"+forged+"\n").Replace(line), "\n") {
 			var ev edgeguard.Event
-			if p.Parse([]byte(text), &ev) != entry.Read || ev.Addr.String() != "9.9.9.9" {
+			if p.Parse([]byte(text), &ev) != scan.Read || ev.Addr.String() != "9.9.9.9" {
 				continue
 			}
 			if found = true; ev.Verified != 0 {

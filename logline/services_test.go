@@ -14,8 +14,8 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
-	"edgeguard/logline/entry"
-	"edgeguard/logline/services"
+	"edgeguard/logline/pattern"
+	"edgeguard/logline/scan"
 )
 
 // serviceLines are lines of each service. USER is what a client writes, and ADDR
@@ -179,21 +179,21 @@ func attack(rng *rand.Rand, lines []string) string {
 func TestServices(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for _, name := range services.Names() {
+	for _, name := range pattern.ServiceNames() {
 		if len(serviceLines[name]) == 0 {
 			t.Errorf("no line of %s is tried", name)
 		}
 		for _, line := range serviceLines[name] {
 			p := parserOf(t, name, "")
-			p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
-			read := func(addr, user string) (ev edgeguard.Event, why entry.Reason) {
+			p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+			read := func(addr, user string) (ev edgeguard.Event, why scan.Reason) {
 				quoted := strconv.Quote(user) // as JSON does, as far as quotes go
 				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
 				text = strings.Replace(text, "type="+user+"_AUTH", "type=USER_AUTH", 1)
 				return ev, p.Parse([]byte(text), &ev)
 			}
 			ev, why := read("192.0.2.1", "bob")
-			if why != entry.Read || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
+			if why != scan.Read || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
 				t.Errorf("%s: %v at %v (%s): %s", name, ev.Addr, ev.Time, why, line)
 			}
 			if forgeable := slices.Contains(forgeableServices, name); (ev.Verified == 0) != forgeable {
@@ -201,14 +201,14 @@ func TestServices(t *testing.T) {
 			}
 			for range 400 {
 				user := attack(rng, serviceLines[name])
-				if ev, why := read("192.0.2.1", user); why == entry.Read && ev.Addr.String() != "192.0.2.1" {
+				if ev, why := read("192.0.2.1", user); why == scan.Read && ev.Addr.String() != "192.0.2.1" {
 					t.Fatalf("seed %d: %s is forged by %q: %v\n%s", seed, name, user, ev.Addr, line)
 				}
 			}
 		}
 	}
 	for name := range serviceLines {
-		if !slices.Contains(services.Names(), name) {
+		if !slices.Contains(pattern.ServiceNames(), name) {
 			t.Errorf("%s is no service", name)
 		}
 	}
@@ -217,10 +217,10 @@ func TestServices(t *testing.T) {
 // TestServicesTogether: one file may have the lines of several services.
 func TestServicesTogether(t *testing.T) {
 	p := parserOf(t, "postfix+dovecot", "")
-	p.(entry.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 	for _, name := range []string{"postfix", "dovecot"} {
 		var ev edgeguard.Event
-		if why := p.Parse([]byte(strings.ReplaceAll(serviceLines[name][0], "ADDR", "192.0.2.1")), &ev); why != entry.Read {
+		if why := p.Parse([]byte(strings.ReplaceAll(serviceLines[name][0], "ADDR", "192.0.2.1")), &ev); why != scan.Read {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
@@ -235,7 +235,7 @@ func TestServicesDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range services.Names() {
+	for _, name := range pattern.ServiceNames() {
 		if !strings.Contains(string(page), fmt.Sprintf("`%s`", name)) {
 			t.Errorf("docs/formats.md does not name %s", name)
 		}
@@ -262,7 +262,7 @@ func TestFail2banServices(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := parserOf(t, format, "")
-		if d, ok := p.(entry.Dated); ok {
+		if d, ok := p.(scan.Dated); ok {
 			d.SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 		}
 		var label struct{ Host string }
@@ -273,7 +273,7 @@ func TestFail2banServices(t *testing.T) {
 				continue
 			}
 			var ev edgeguard.Event
-			if p.Parse([]byte(strings.TrimSpace(line)), &ev) != entry.Read {
+			if p.Parse([]byte(strings.TrimSpace(line)), &ev) != scan.Read {
 				continue
 			}
 			read++

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/logline/entry"
+	"edgeguard/logline/scan"
 )
 
 // A user's name that looks like a line hides no request, and moves it to nobody
@@ -30,7 +30,7 @@ func TestVhostWithHostileUser(t *testing.T) {
 		}
 		var ev edgeguard.Event
 		got := ""
-		if f.start(time.UTC).Parse([]byte(test.line), &ev) == entry.Read {
+		if f.start(time.UTC).Parse([]byte(test.line), &ev) == scan.Read {
 			got = ev.Addr.String()
 		}
 		if got != test.want {

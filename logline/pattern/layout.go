@@ -3,7 +3,6 @@ package pattern
 import (
 	"time"
 
-	"edgeguard/logline/entry"
 	"edgeguard/logline/scan"
 )
 
@@ -16,7 +15,7 @@ type Layout struct {
 }
 
 // Parser returns the parser of one log. Zone is that of times that name none.
-func (l Layout) Parser(zone *time.Location) entry.LineParser {
+func (l Layout) Parser(zone *time.Location) scan.LineParser {
 	return &parser{layout: l, clock: scan.Clock{Zone: zone}}
 }
 

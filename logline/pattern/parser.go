@@ -7,7 +7,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
-	"edgeguard/logline/entry"
 	"edgeguard/logline/scan"
 )
 
@@ -16,9 +15,9 @@ type parser struct {
 	layout Layout
 	clock  scan.Clock
 
-	f    entry.Fields
+	f    scan.Fields
 	date scan.Date
-	why  entry.Reason
+	why  scan.Reason
 	// over says that the line is the beginning of one, failed at which step the
 	// reading of a program ended, and out that the text ended there.
 	over   bool
@@ -34,7 +33,7 @@ type parser struct {
 
 // reading is one way to read a line up to the end of a segment.
 type reading struct {
-	f    entry.Fields
+	f    scan.Fields
 	date scan.Date
 	pos  int
 }
@@ -45,24 +44,24 @@ type reading struct {
 // With several they multiply, and each costs a try for every bytesOfTry that are
 // looked through for it: else a client's line could take a second.
 const (
-	maxTries       = entry.MaxLine
+	maxTries       = scan.MaxLine
 	maxTriesUnsure = 4096
 	bytesOfTry     = 256
 )
 
-const twoWays entry.Reason = "can be read in two ways: put quotes around the fields that clients write"
+const twoWays scan.Reason = "can be read in two ways: put quotes around the fields that clients write"
 
 // maxToken is more than a server itself writes into a field. Behind a free
 // field the end of such a one is looked for again and again.
 const maxToken = 1024
 
-func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
-	if why := p.match(line); why != entry.Read {
+func (p *parser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	if why := p.match(line); why != scan.Read {
 		inner := p.unwrapped(line)
 		if inner == nil {
 			return why
 		}
-		if why = p.match(inner); why != entry.Read {
+		if why = p.match(inner); why != scan.Read {
 			return why
 		}
 	}
@@ -71,13 +70,13 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) entry.Reason {
 
 // Head reads a line up to the first field whose end is missing. What is
 // behind it could be a client's, and is not looked at.
-func (p *parser) Head(line []byte, ev *edgeguard.Event) entry.Reason {
+func (p *parser) Head(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.over = true
 	defer func() { p.over = false }()
-	if why := p.Parse(line, ev); why != entry.Read {
+	if why := p.Parse(line, ev); why != scan.Read {
 		return why
 	}
-	return entry.CutShort
+	return scan.CutShort
 }
 
 func (p *parser) Sure() netip.Addr {
@@ -107,9 +106,9 @@ func (p *parser) unwrapped(line []byte) []byte {
 }
 
 // match fills p.f from the line.
-func (p *parser) match(line []byte) entry.Reason {
+func (p *parser) match(line []byte) scan.Reason {
 	p.f.Reset()
-	p.why, p.out = entry.NotTheFormat, false
+	p.why, p.out = scan.NotTheFormat, false
 	if p.layout.head.dated {
 		p.date = scan.Date{}
 	}
@@ -117,7 +116,7 @@ func (p *parser) match(line []byte) entry.Reason {
 	pos, ok := p.run(p.prog, line)
 	if !ok && !p.ranOut() && p.layout.loose != nil {
 		p.f.Reset()
-		p.why, p.out, p.prog = entry.NotTheFormat, false, p.layout.loose
+		p.why, p.out, p.prog = scan.NotTheFormat, false, p.layout.loose
 		pos, ok = p.run(p.prog, line)
 	}
 	if !ok {
@@ -126,17 +125,17 @@ func (p *parser) match(line []byte) entry.Reason {
 		}
 		p.f.Short, pos = true, len(line)
 	} else if p.layout.tail == nil && pos != len(line) || pos < len(line) && p.layout.tail != nil && line[pos] != ' ' {
-		return entry.NotTheFormat
+		return scan.NotTheFormat
 	}
 	if p.layout.head.dated {
 		if p.f.At, ok = p.date.Instant(&p.clock); !ok {
-			return entry.BadTime
+			return scan.BadTime
 		}
 	}
 	if p.layout.tail != nil && pos < len(line) {
 		p.run(p.layout.tail, line[pos:])
 	}
-	return entry.Read
+	return scan.Read
 }
 
 // run matches a whole program and returns where it ended.

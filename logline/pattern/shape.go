@@ -3,7 +3,6 @@ package pattern
 import (
 	"bytes"
 
-	"edgeguard/logline/entry"
 	"edgeguard/logline/scan"
 )
 
@@ -18,7 +17,7 @@ func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 		return p.portAt(st, b)
 	case whatDate:
 		if n, ok = p.date.Read(st.date, b); !ok {
-			p.why = entry.BadTime
+			p.why = scan.BadTime
 		}
 		return n, ok
 	}
@@ -36,7 +35,7 @@ func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 		t, n, ok = scan.UnixNumber(b, 1e6)
 	}
 	if !ok {
-		p.why = entry.BadTime
+		p.why = scan.BadTime
 	} else if !st.again {
 		p.f.At = t
 	}
@@ -60,22 +59,22 @@ func (p *parser) address(st *step, b []byte) (int, bool) {
 }
 
 // whyNoAddr looks at what is in the address's place.
-func whyNoAddr(b []byte) entry.Reason {
+func whyNoAddr(b []byte) scan.Reason {
 	word, _, _ := bytes.Cut(b, []byte{' '})
 	letters := false
 	for _, c := range word {
 		if !scan.IsAlnum(c) && c != '.' && c != '-' && c != '_' {
 			if scan.HasPrefix(word, "unix:") {
-				return entry.UnixSocket
+				return scan.UnixSocket
 			}
-			return entry.NotTheFormat
+			return scan.NotTheFormat
 		}
 		letters = letters || (c|0x20)-'a' < 26
 	}
 	if letters && bytes.IndexByte(word, '.') > 0 {
-		return entry.HostName
+		return scan.HostName
 	}
-	return entry.BadAddr
+	return scan.BadAddr
 }
 
 // number3 reads a status: three digits, or the dash or 000 that mean none.
@@ -133,7 +132,7 @@ func (p *parser) set(st *step, b []byte) bool {
 	case whatAddrPort:
 		addr, ok := scan.AddrWithPort(b)
 		if !ok {
-			p.why = entry.BadAddr
+			p.why = scan.BadAddr
 		}
 		p.f.Addr = addr
 		return ok

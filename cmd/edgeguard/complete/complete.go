@@ -17,7 +17,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
-	"edgeguard/logline/services"
+	"edgeguard/logline/pattern"
 	"edgeguard/migrate/awswaf"
 	"edgeguard/presets"
 )
@@ -106,7 +106,7 @@ func offer(v values) cobra.CompletionFunc {
 
 // formats returns those that have a name; log_format strings are as in a server's config.
 func formats() []string {
-	return append([]string{"auto", "combined", "common", "json", "haproxy", "alb", "w3c", "squid", "envoy", "pcap"}, services.Names()...)
+	return append([]string{"auto", "combined", "common", "json", "haproxy", "alb", "w3c", "squid", "envoy", "pcap"}, pattern.ServiceNames()...)
 }
 
 func fixed(all []string) values {

@@ -1,2 +1,0 @@
-// Package alblog reads the access logs of AWS Application Load Balancers.
-package alblog

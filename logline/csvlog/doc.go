@@ -1,2 +1,0 @@
-// Package csvlog reads delimited files whose first line names their columns.
-package csvlog

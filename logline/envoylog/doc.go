@@ -1,2 +1,0 @@
-// Package envoylog reads Envoy's default text format.
-package envoylog

@@ -1,0 +1,216 @@
+package formats
+
+import (
+	"bytes"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// envelopeParser takes the envelope off the lines of one log. Only the outermost members
+// of the object count: what is deeper, and what is inside the line, may be a
+// client's.
+type envelopeParser struct {
+	form   *Envelope
+	inside scan.LineParser
+	pieces EnvelopePieces
+
+	timed  scan.Timed  // inside, if its lines may lack a time
+	headed scan.Headed // inside, if its lines may lack a header
+	clock  scan.Clock  // of the envelopes
+}
+
+const (
+	notObject scan.Reason = "not a JSON object, as the envelope of a line is"
+	noMessage scan.Reason = "the envelope holds no line: no log, message or MESSAGE, as its format names it"
+	twice     scan.Reason = "the envelope holds two lines"
+	tooBig    scan.Reason = "MESSAGE is null, because it is long: run journalctl with --all"
+	notText   scan.Reason = "the line in the envelope is neither a text nor a list of bytes"
+	lines     scan.Reason = "the envelope holds more than one line"
+)
+
+// found is what the members of an envelope say.
+type found struct {
+	message []byte
+	time    []byte
+	rank    int // of the time: less is better, and 0 none
+	program []byte
+	ids     [maxIDs][]byte
+	partial bool // the line goes on
+	last    bool // or it has gone on until here
+}
+
+// id returns the name of the line's stream.
+func (f *found) id() string { return string(bytes.Join(f.ids[:], []byte{0})) }
+
+// Sure implements [scan.LineParser].
+func (p *envelopeParser) Sure() netip.Addr {
+	if !p.pieces.asked {
+		return netip.Addr{}
+	}
+	return p.inside.Sure()
+}
+
+// SetLatest implements [scan.Dated].
+func (p *envelopeParser) SetLatest(at time.Time) {
+	if d, ok := p.inside.(scan.Dated); ok {
+		d.SetLatest(at)
+	}
+}
+
+// Stream keeps a long envelope: its members may be in any order.
+func (p *envelopeParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
+
+// Parse implements [scan.LineParser].
+func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	p.pieces.asked = false
+	var f found
+	if why := p.members(line, &f); why != scan.Read {
+		return why
+	}
+	text, why := decode(f.message)
+	if n := len(text); n > 0 && text[n-1] == '\n' {
+		text = text[:n-1]
+	} else if len(p.form.parts) == 0 {
+		f.partial = true
+	}
+	f.partial = f.partial && !f.last
+	text = bytes.TrimSuffix(text, []byte{'\r'})
+	if bytes.IndexByte(text, '\n') >= 0 {
+		why = lines
+	}
+	if why != scan.Read {
+		p.pieces.pass(f.id(), f.partial)
+		return why
+	}
+	if p.timed != nil {
+		p.timed.SetTime(p.clock.Any(bytes.Trim(f.time, `"`)))
+	}
+	if p.headed != nil {
+		program := bytes.Trim(f.program, `"`)
+		if program == nil && p.form.alone {
+			program = []byte{}
+		}
+		p.headed.SetProgram(program)
+	}
+	id := ""
+	if f.partial || p.pieces.Open() {
+		id = f.id()
+	}
+	return p.pieces.Line(text, 0, id, f.partial, ev)
+}
+
+// members reads the object.
+func (p *envelopeParser) members(line []byte, f *found) scan.Reason {
+	i := scan.JSONBlank(line, 0)
+	if i == len(line) || line[i] != '{' {
+		return notObject
+	}
+	for i = scan.JSONBlank(line, i+1); i < len(line) && line[i] == '"'; {
+		end := scan.QuoteEnd(line, i+1)
+		if end < 0 {
+			return notObject
+		}
+		key := line[i+1 : end]
+		if i = scan.JSONBlank(line, end+1); i == len(line) || line[i] != ':' {
+			return notObject
+		}
+		i = scan.JSONBlank(line, i+1)
+		n := scan.JSONValue(line[i:])
+		if n < 0 {
+			return notObject
+		}
+		if why := p.member(key, line[i:i+n], f); why != scan.Read {
+			return why
+		}
+		if i = scan.JSONBlank(line, i+n); i == len(line) || line[i] != ',' {
+			break
+		}
+		if i = scan.JSONBlank(line, i+1); i == len(line) || line[i] != '"' {
+			return notObject
+		}
+	}
+	if i >= len(line) || line[i] != '}' || len(bytes.TrimSpace(line[i+1:])) > 0 {
+		return notObject
+	}
+	if f.message == nil {
+		return noMessage
+	}
+	return scan.Read
+}
+
+// member keeps a value that is of use.
+func (p *envelopeParser) member(key, value []byte, f *found) scan.Reason {
+	for _, k := range p.form.keys {
+		if string(key) != k {
+			continue
+		}
+		if f.message != nil {
+			return twice
+		}
+		f.message = value
+	}
+	for i, name := range p.form.times {
+		if string(key) == name && (f.rank == 0 || i < f.rank) {
+			f.time, f.rank = value, i+1
+		}
+	}
+	if p.form.program != "" && string(key) == p.form.program {
+		f.program = value
+	}
+	for i, id := range p.form.ids {
+		if string(key) == id {
+			f.ids[i] = value
+		}
+	}
+	for _, part := range p.form.parts {
+		if string(key) == part.key && string(bytes.Trim(value, `"`)) == part.value {
+			f.partial = true
+		}
+	}
+	if string(key) == "partial_last" && string(bytes.Trim(value, `"`)) == "true" {
+		f.last = true
+	}
+	return scan.Read
+}
+
+// decode returns the line of a member's value, in place.
+func decode(value []byte) ([]byte, scan.Reason) {
+	switch {
+	case value[0] == '"':
+		return scan.Unescape(value[1 : len(value)-1]), scan.Read
+	case string(value) == "null":
+		return nil, tooBig
+	case value[0] == '[':
+		return decodeBytes(value)
+	}
+	return nil, notText
+}
+
+// decodeBytes reads [49,57,50], as journald writes a line that is not UTF-8 or has
+// control characters. A list of lists is a line that is there twice.
+func decodeBytes(list []byte) ([]byte, scan.Reason) {
+	out := list[:0]
+	for i := scan.JSONBlank(list, 1); i < len(list) && list[i] != ']'; {
+		v, n := 0, 0
+		for i+n < len(list) && n < 3 && scan.IsDigit(list[i+n]) {
+			v = v*10 + int(list[i+n]-'0')
+			n++
+		}
+		if n == 0 || v > 255 {
+			if list[i] == '"' || list[i] == '[' {
+				return nil, twice
+			}
+			return nil, notText
+		}
+		out = append(out, byte(v)) // a byte has at least two of the list before it
+		if i = scan.JSONBlank(list, i+n); i < len(list) && list[i] == ',' {
+			i = scan.JSONBlank(list, i+1)
+		} else if i < len(list) && list[i] != ']' {
+			return nil, notText
+		}
+	}
+	return out, scan.Read
+}

@@ -1,0 +1,3 @@
+package formats
+
+// This file reads Envoy's default text format.

@@ -1,0 +1,3 @@
+package formats
+
+// This file reads HAProxy's httplog and httpslog.

@@ -1,0 +1,3 @@
+package formats
+
+// This file reads Squid's native access.log.

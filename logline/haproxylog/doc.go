@@ -1,2 +1,0 @@
-// Package haproxylog reads HAProxy's httplog and httpslog.
-package haproxylog

@@ -1,4 +1,0 @@
-// Package jsonlog reads logs of one JSON object a line, by the names that Caddy,
-// Traefik, Envoy, Cloudflare's Logpush, AWS WAF and the usual nginx formats give
-// their fields.
-package jsonlog

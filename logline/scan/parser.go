@@ -1,0 +1,74 @@
+package scan
+
+import (
+	"net/netip"
+	"time"
+
+	"edgeguard"
+)
+
+// MaxLine is how much is read of a line of text, and of a value of a JSON line.
+// Servers bound a request line and each header to 8 KiB or so, but write a byte
+// as four or six.
+const MaxLine = 64 << 10
+
+// LineParser reads the lines of one log in their order. It is not safe for
+// concurrent use, and may change a line in place (escapes are undone there).
+type LineParser interface {
+	// Parse fills the event, or returns why the line makes none. For CutShort the
+	// event is filled, without what is missing.
+	Parse(line []byte, ev *edgeguard.Event) Reason
+	// Sure returns the client of the line that made no event, if it was where
+	// only the server writes; else the zero Addr.
+	Sure() netip.Addr
+}
+
+// HeadParser is a parser of lines that need not be read to their ends.
+type HeadParser interface {
+	// Head is Parse for the beginning of a line.
+	Head(line []byte, ev *edgeguard.Event) Reason
+}
+
+// Streamer is a parser that must see a line's end to know what it says.
+type Streamer interface {
+	// Stream begins an over-long line.
+	Stream() Stream
+}
+
+// Stream reads one over-long line in pieces.
+type Stream interface {
+	// Feed reads the next piece.
+	Feed(piece []byte)
+	// Over reports whether the line is longer than what is read of one: then it
+	// makes no event, and the rest is not needed.
+	Over() bool
+	// End fills the event, or returns why the line makes none. The event's strings
+	// are the stream's.
+	End(ev *edgeguard.Event) Reason
+}
+
+// Dated is a parser of stamps that may lack the year.
+type Dated interface {
+	// SetLatest says that such a stamp is not after that instant.
+	SetLatest(time.Time)
+}
+
+// Timed is a parser of lines that may have no time of their own.
+type Timed interface {
+	// SetTime says when the next line was written, for a line that does not. It is
+	// not OK where that is not known.
+	SetTime(at Instant, ok bool)
+}
+
+// Headed is a parser of lines that may begin with a header of syslog.
+type Headed interface {
+	// SetProgram says which program wrote the next line; then the line has no
+	// header, and what looks like one in it is not. Nil says nothing.
+	SetProgram(name []byte)
+}
+
+// Header is a parser whose file begins with a line that names the columns.
+type Header interface {
+	// Bind reads that line. The error says which columns are missing.
+	Bind(line []byte) error
+}

@@ -1,2 +1,0 @@
-// Package squidlog reads Squid's native access.log.
-package squidlog
