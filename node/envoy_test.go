@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"testing"
 
-	"edgeguard/envoy/authz"
-	"edgeguard/envoy/field"
-	"edgeguard/envoy/grpc"
-	"edgeguard/envoy/ratelimit"
+	"edgeguard/sensor/envoy"
 )
 
 // envoyClient asks at a unix socket, as Envoy does by gRPC.
@@ -34,43 +31,43 @@ func newEnvoy(t *testing.T, socket string) *envoyClient {
 // call returns the answer's message.
 func (e *envoyClient) call(method string, message []byte) []byte {
 	e.Helper()
-	body := append(grpc.Begin(nil), message...)
-	grpc.End(body, 0)
+	body := append(envoy.BeginFrame(nil), message...)
+	envoy.EndFrame(body, 0)
 	a, err := e.Post("http://edgeguard"+method, "application/grpc", bytes.NewReader(body))
 	if err != nil {
 		e.Fatal(err)
 	}
 	defer a.Body.Close()
 	answer, err := io.ReadAll(a.Body)
-	if err != nil || a.Trailer.Get("Grpc-Status") != "0" || len(answer) < grpc.HeadSize {
+	if err != nil || a.Trailer.Get("Grpc-Status") != "0" || len(answer) < envoy.FrameHeadSize {
 		e.Fatalf("%v, %v, %x", err, a.Trailer, answer)
 	}
-	return answer[grpc.HeadSize:]
+	return answer[envoy.FrameHeadSize:]
 }
 
 func part(number int, write func(out []byte) []byte) []byte {
-	return field.AppendMessage(nil, number, write)
+	return envoy.AppendMessage(nil, number, write)
 }
 
 // check reports whether ext_authz lets a request of an address through.
 func (e *envoyClient) check(addr string) bool {
 	e.Helper()
 	source := part(1, func(out []byte) []byte {
-		return field.AppendMessage(out, 1, func(out []byte) []byte {
-			return field.AppendMessage(out, 1, func(out []byte) []byte { return field.AppendText(out, 2, addr) })
+		return envoy.AppendMessage(out, 1, func(out []byte) []byte {
+			return envoy.AppendMessage(out, 1, func(out []byte) []byte { return envoy.AppendText(out, 2, addr) })
 		})
 	})
-	return !bytes.Contains(e.call(authz.Method, part(1, func(out []byte) []byte { return append(out, source...) })), []byte{0x08, 7})
+	return !bytes.Contains(e.call(envoy.CheckMethod, part(1, func(out []byte) []byte { return append(out, source...) })), []byte{0x08, 7})
 }
 
 // limit returns the answer of the rate limit service about an address and a rule.
 func (e *envoyClient) limit(addr, rule string, hits uint64) []byte {
 	e.Helper()
 	entry := func(out []byte, key, value string) []byte {
-		return field.AppendMessage(out, 1, func(out []byte) []byte { return field.AppendText(field.AppendText(out, 1, key), 2, value) })
+		return envoy.AppendMessage(out, 1, func(out []byte) []byte { return envoy.AppendText(envoy.AppendText(out, 1, key), 2, value) })
 	}
 	descriptor := part(2, func(out []byte) []byte { return entry(entry(out, "remote_address", addr), "edgeguard_rule", rule) })
-	return e.call(ratelimit.Method, field.AppendWhole(descriptor, 3, hits))
+	return e.call(envoy.LimitMethod, envoy.AppendWhole(descriptor, 3, hits))
 }
 
 // A node answers Envoy's two services at one address, from the same counts: an address over
@@ -90,8 +87,8 @@ rules: [{name: small, threshold: 10, guard: 1, window: 5m}]
 		}
 	}
 	// 4 counted, then 5 more: one is left. The window is none of Envoy's units.
-	limit := ratelimit.Status{Limit: &ratelimit.Limit{Rule: "small", Events: 10, Window: 5 * 60e9}, Left: 1, Reset: 5 * 60e9}
-	want := (&ratelimit.Answer{Statuses: []ratelimit.Status{limit}}).Append(nil)
+	limit := envoy.LimitStatus{Limit: &envoy.Limit{Rule: "small", Events: 10, Window: 5 * 60e9}, Left: 1, Reset: 5 * 60e9}
+	want := (&envoy.LimitAnswer{Statuses: []envoy.LimitStatus{limit}}).Append(nil)
 	if got := e.limit("203.0.113.9", "small", 5); !bytes.Equal(got, want) {
 		t.Errorf("%x, want %x", got, want)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"edgeguard/sensor/datagrams"
 )
 
 // datagramPages go round between the goroutine that receives and the one that
@@ -33,7 +31,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	for left := datagramPages; left > 0; {
 		p := <-free
 		if p.buf == nil {
-			p.buf = make([]byte, blockSize+datagrams.Longest)
+			p.buf = make([]byte, blockSize+LongestDatagram)
 		}
 		b, err := l.packets.Read(p.buf)
 		p.Text = b.Lines()
@@ -58,7 +56,7 @@ func (l *Listener) receive(ctx context.Context) error {
 
 // note counts what came together, and returns how many were waiting, one behind
 // the other, with the run before.
-func (l *Listener) note(b *datagrams.Batch, run int) int {
+func (l *Listener) note(b *datagramBatch, run int) int {
 	if b.Count+b.Refused == 0 {
 		return 0
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"edgeguard/internal/unixsocket"
-	"edgeguard/sensor/datagrams"
 )
 
 // ListenConfig says where lines are received.
@@ -26,7 +25,7 @@ type ListenConfig struct {
 	// From are the senders of a UDP address that other hosts reach, and must be
 	// set there. On loopback only this host sends, and it must be empty.
 	From []netip.Prefix
-	// ReceiveBuffer is that of UDP, in bytes; 0 means [datagrams.DefaultBuffer].
+	// ReceiveBuffer is that of UDP, in bytes; 0 means [DefaultDatagramBuffer].
 	ReceiveBuffer int
 	// Mode is that of the socket file; 0 means 0660. Group is its group, by name
 	// or number; empty means the process's. The server's workers must be able to
@@ -47,10 +46,10 @@ const defaultConnections = 64
 type Listener struct {
 	config  ListenConfig
 	in      *inlet
-	stream  net.Listener      // or
-	packets *datagrams.Socket // one of them
-	file    *socketFile       // nil for TCP and UDP
-	slots   chan struct{}     // one for each connection
+	stream  net.Listener    // or
+	packets *datagramSocket // one of them
+	file    *socketFile     // nil for TCP and UDP
+	slots   chan struct{}   // one for each connection
 
 	deciding sync.Mutex // held while a page is parsed and decided
 
@@ -82,7 +81,7 @@ func Listen(c ListenConfig) (*Listener, error) {
 	case network == "tcp":
 		l.stream, err = net.Listen(network, address)
 	case network == "udp":
-		if l.packets, err = datagrams.UDP(address, c.From, c.ReceiveBuffer); err == nil {
+		if l.packets, err = listenUDP(address, c.From, c.ReceiveBuffer); err == nil {
 			l.in.forgeable = l.packets.Forgeable
 		}
 	case network == "unix" || network == "unixgram":
@@ -107,7 +106,7 @@ func (l *Listener) bind(network, path string) (err error) {
 	if network == "unixgram" {
 		var packets *net.UnixConn
 		if packets, err = unixsocket.ListenPacket(path, access); err == nil {
-			l.packets, err = datagrams.Unix(packets)
+			l.packets, err = fromUnix(packets)
 		}
 	} else {
 		var stream *net.UnixListener

@@ -15,7 +15,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/freeport"
-	"edgeguard/sensor/datagrams"
 )
 
 const syslogHeader = "<190>Nov 21 08:17:11 web1 nginx: "
@@ -71,7 +70,7 @@ func TestDropsAreAddedUp(t *testing.T) {
 	}
 	defer l.close()
 	for _, kernel := range []uint32{0, 5, 5, 1<<32 - 1, 3} {
-		l.note(&datagrams.Batch{Count: 1, Dropped: kernel}, 0)
+		l.note(&datagramBatch{Count: 1, Dropped: kernel}, 0)
 	}
 	if s := l.Stats(); s.Dropped != 1<<32+3 || s.Datagrams != 5 {
 		t.Errorf("%d dropped, %d datagrams", s.Dropped, s.Datagrams)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/envoy/grpc"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -140,8 +139,8 @@ func (a *asker) tooLong() {
 
 // unreadable notes a call that cannot be answered. An Envoy that fails open lets its request
 // through.
-func (a *asker) unreadable(code grpc.Code, why string) {
-	if code == grpc.Exhausted {
+func (a *asker) unreadable(code Code, why string) {
+	if code == Exhausted {
 		a.stats.crowded.Add(1)
 	} else {
 		a.stats.unreadable.Add(1)

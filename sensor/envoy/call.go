@@ -10,9 +10,6 @@ import (
 	"sync/atomic"
 
 	"edgeguard"
-	"edgeguard/envoy/authz"
-	"edgeguard/envoy/grpc"
-	"edgeguard/envoy/ratelimit"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -28,8 +25,8 @@ type call struct {
 	out     []byte
 	event   edgeguard.Event
 	lines   [clientaddr.MaxHops]string
-	check   authz.Request
-	limit   ratelimit.Request
+	check   CheckRequest
+	limit   LimitRequest
 	// The event's Header of each method, bound once.
 	ofCheck, ofLimit func(name string) (string, bool)
 }
@@ -66,7 +63,7 @@ func (c *call) end() {
 	}
 	c.message = nil
 	if cap(c.check.Headers)+cap(c.check.Lines)+cap(c.limit.Entries)+cap(c.limit.Descriptors) > keptParts {
-		c.check, c.limit = authz.Request{}, ratelimit.Request{}
+		c.check, c.limit = CheckRequest{}, LimitRequest{}
 	}
 	c.event = edgeguard.Event{}
 	calls.Put(c)
@@ -93,7 +90,7 @@ var errTooLong = errors.New("the message is too long")
 
 // refused is a call that is answered with a code.
 type refused struct {
-	code grpc.Code
+	code Code
 	why  string
 }
 
@@ -118,8 +115,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		size, heard = s.receive(c, r.Body)
 	}
 	defer s.read.give(size)
-	if r.Method != http.MethodPost || !grpc.Content(r.Header.Get("Content-Type")) {
-		s.asker.unreadable(grpc.Internal, "it is not gRPC")
+	if r.Method != http.MethodPost || !isGRPC(r.Header.Get("Content-Type")) {
+		s.asker.unreadable(Internal, "it is not gRPC")
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}
@@ -135,7 +132,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.asker.unreadable(e.code, e.why)
 		h["Grpc-Status"], h["Grpc-Message"] = []string{e.code.String()}, []string{e.why}
 	default: // the stream has ended, or its client does not send
-		h["Grpc-Status"] = []string{grpc.Deadline.String()}
+		h["Grpc-Status"] = []string{Deadline.String()}
 	}
 }
 
@@ -143,7 +140,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 var (
 	contentType = []string{"application/grpc"}
 	trailer     = []string{"Grpc-Status"}
-	statusOK    = []string{grpc.OK.String()}
+	statusOK    = []string{OK.String()}
 )
 
 // method is a method of a service.
@@ -155,8 +152,8 @@ type method struct {
 }
 
 var methods = map[string]method{
-	authz.Method:     {(*asker).check, (*call).checkTooLong},
-	ratelimit.Method: {(*asker).limit, (*call).limitTooLong},
+	CheckMethod: {(*asker).check, (*call).checkTooLong},
+	LimitMethod: {(*asker).limit, (*call).limitTooLong},
 }
 
 // answer appends the answer to c.out, to a message that was received, or was not for a reason.
@@ -168,9 +165,9 @@ func (s *Server) answer(c *call, r *http.Request, heard error) error {
 	}
 	m, ok := methods[r.URL.Path]
 	if !ok {
-		return refused{grpc.Unimplemented, "unknown method"}
+		return refused{Unimplemented, "unknown method"}
 	}
-	c.out = grpc.Begin(c.out[:0])
+	c.out = BeginFrame(c.out[:0])
 	switch {
 	case errors.Is(heard, errTooLong):
 		s.asker.tooLong()
@@ -178,9 +175,9 @@ func (s *Server) answer(c *call, r *http.Request, heard error) error {
 	case heard != nil:
 		return heard
 	case !m.answer(s.asker, c):
-		return refused{grpc.InvalidArgument, "the message is not of the method, or has too many parts"}
+		return refused{InvalidArgument, "the message is not of the method, or has too many parts"}
 	}
-	grpc.End(c.out, 0)
+	EndFrame(c.out, 0)
 	return nil
 }
 
@@ -196,15 +193,15 @@ func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
 		c.room = make([]byte, firstRead)
 	}
 	c.room = c.room[:cap(c.room)]
-	n, err := io.ReadAtLeast(body, c.room, grpc.HeadSize)
+	n, err := io.ReadAtLeast(body, c.room, FrameHeadSize)
 	if err != nil {
 		return taken, cut(err)
 	}
-	size, err := sizeOf(c.room[:grpc.HeadSize])
+	size, err := sizeOf(c.room[:FrameHeadSize])
 	if err != nil {
 		return taken, err
 	}
-	end := grpc.HeadSize + size
+	end := FrameHeadSize + size
 	for err == nil && n <= end { // to the end of the body, or to the first byte of another message
 		if n == len(c.room) {
 			room := min(2*n, end+1)
@@ -222,34 +219,34 @@ func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
 	case n < end:
 		return taken, cut(err)
 	case n > end:
-		return taken, refused{grpc.Internal, "there is more than one message"}
+		return taken, refused{Internal, "there is more than one message"}
 	}
-	c.message = c.room[grpc.HeadSize:end]
+	c.message = c.room[FrameHeadSize:end]
 	return taken, nil
 }
 
 // sizeOf returns the length of the message that a head precedes.
 func sizeOf(head []byte) (int, error) {
-	size, code := grpc.Head(head)
+	size, code := ReadFrameHead(head)
 	switch code {
-	case grpc.OK:
+	case OK:
 		return size, nil
-	case grpc.Exhausted:
+	case Exhausted:
 		return 0, errTooLong
-	case grpc.Unimplemented:
+	case Unimplemented:
 		return 0, refused{code, "the message is compressed"}
 	}
 	return 0, refused{code, "the message is not framed as gRPC says"}
 }
 
 // errCrowded refuses a call for which there is no room.
-var errCrowded = refused{grpc.Exhausted, "too much is being read at the moment"}
+var errCrowded = refused{Exhausted, "too much is being read at the moment"}
 
 // cut returns what the end of a body means in which a message is not whole: a stream that
 // was broken off is not answered.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refused{grpc.Internal, "the message is not whole"}
+		return refused{Internal, "the message is not whole"}
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 
 	"edgeguard"
-	"edgeguard/envoy/authz"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/refusal"
 )
@@ -15,16 +14,16 @@ func (a *asker) check(c *call) bool {
 		return false
 	}
 	verdict := a.ofCheck(c)
-	var answer authz.Answer
+	var answer CheckAnswer
 	if verdict.Action == edgeguard.ActionDeny {
 		refused := refusal.Of(&verdict, a.config.Policy)
-		answer = authz.Answer{Denied: true, Status: refusal.Status, Body: refused.Body}
+		answer = CheckAnswer{Denied: true, Status: refusal.Status, Body: refused.Body}
 		refused.Headers(func(name, value string) {
-			answer.Headers = append(answer.Headers, authz.Header{Name: name, Value: value})
+			answer.Headers = append(answer.Headers, CheckHeader{Name: name, Value: value})
 		})
 	}
 	if verdict.Action != edgeguard.ActionPass {
-		answer.Metadata = []authz.Header{{Name: "action", Value: verdict.Action.String()}, {Name: "rule", Value: refusal.Visible(verdict.Rule)}}
+		answer.Metadata = []CheckHeader{{Name: "action", Value: verdict.Action.String()}, {Name: "rule", Value: refusal.Visible(verdict.Rule)}}
 	}
 	c.out = answer.Append(c.out)
 	return true
@@ -81,6 +80,6 @@ func (c *call) take(field *string, known edgeguard.Field, name string) {
 
 // checkTooLong refuses with 431, as a server does whose clients send too much.
 func (c *call) checkTooLong() {
-	answer := authz.Answer{Denied: true, Status: 431}
+	answer := CheckAnswer{Denied: true, Status: 431}
 	c.out = answer.Append(c.out)
 }

@@ -9,10 +9,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/envoy/authz"
-	"edgeguard/envoy/field"
-	"edgeguard/envoy/grpc"
-	"edgeguard/envoy/ratelimit"
 	"edgeguard/sensor/clientaddr"
 )
 
@@ -51,7 +47,7 @@ func TestCheckEvents(t *testing.T) {
 		{name: "IPv6, mapped", message: checkRequest("::ffff:192.0.2.7", "", "", ""),
 			want: edgeguard.Event{Addr: netip.MustParseAddr("192.0.2.7"), Known: all}},
 	} {
-		status, m := c.call(authz.Method, frame(one.message))
+		status, m := c.call(CheckMethod, frame(one.message))
 		e := d.last(t)
 		value, ok := e.Header("x-api-key")
 		e.Header = nil
@@ -72,13 +68,13 @@ func TestCheckEvents(t *testing.T) {
 func TestCheckAnswers(t *testing.T) {
 	var d desk
 	_, c := start(t, Config{Decide: d.decide, Look: d.look})
-	_, m := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/deny")))
+	_, m := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/deny")))
 	for _, want := range []string{"\x0a\x02\x08\x07", "\x0a\x03\x08\xad\x03", "\x0a\x0bRetry-After\x12\x0242", "X-Edgeguard-Rule", "quota-exceeded", "\x0a\x06action\x12\x06\x1a\x04deny"} {
 		if !strings.Contains(string(m), want) {
 			t.Errorf("a refusal has no %q: %q", want, m)
 		}
 	}
-	_, m = c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/shadow")))
+	_, m = c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/shadow")))
 	for _, want := range []string{"\x0a\x00", "\x1a\x00", "\x0a\x06action\x12\x08\x1a\x06shadow", "\x0a\x04rule\x12\x06\x1a\x04site"} {
 		if !strings.Contains(string(m), want) {
 			t.Errorf("a shadow has no %q: %q", want, m)
@@ -102,7 +98,7 @@ func TestCheckNoClient(t *testing.T) {
 		checkRequest("127.0.0.1", "GET", "h", "/deny"),
 		checkRequest("127.0.0.1", "GET", "h", "/deny", "x-forwarded-for", "unknown"),
 	} {
-		if status, m := c.call(authz.Method, frame(message)); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
+		if status, m := c.call(CheckMethod, frame(message)); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
 			t.Errorf("%s %x", status, m)
 		}
 	}
@@ -118,7 +114,7 @@ func TestCheckNoClient(t *testing.T) {
 func TestPanic(t *testing.T) {
 	var d desk
 	s, c := start(t, Config{Decide: d.decide, Look: d.look})
-	if status, m := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/panic"))); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
+	if status, m := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/panic"))); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
 		t.Errorf("%s %x", status, m)
 	}
 	if st := s.Stats(); st.Panics != 1 || st.Passed != 1 {
@@ -131,25 +127,25 @@ func TestPanic(t *testing.T) {
 func TestErrors(t *testing.T) {
 	var d desk
 	s, c := start(t, Config{Decide: d.decide, Look: d.look})
-	longest := checkRequest("192.0.2.7", "GET", "h", "/"+strings.Repeat("a", grpc.MostMessage-60))
+	longest := checkRequest("192.0.2.7", "GET", "h", "/"+strings.Repeat("a", MostMessage-60))
 	for _, one := range []struct {
 		name, method string
 		body         []byte
 		status       string
 		answer       string
 	}{
-		{"as long as can be", authz.Method, frame(longest), "0", "\x1a\x00"},
-		{"too long", authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", strings.Repeat("a", grpc.MostMessage))), "0", "\x08\xaf\x03"},
-		{"too long to limit", ratelimit.Method, frame(make([]byte, grpc.MostMessage+1)), "0", "\x08\x02"},
-		{"compressed", authz.Method, append([]byte{1}, frame(nil)[1:]...), "12", ""},
+		{"as long as can be", CheckMethod, frame(longest), "0", "\x1a\x00"},
+		{"too long", CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", strings.Repeat("a", MostMessage))), "0", "\x08\xaf\x03"},
+		{"too long to limit", LimitMethod, frame(make([]byte, MostMessage+1)), "0", "\x08\x02"},
+		{"compressed", CheckMethod, append([]byte{1}, frame(nil)[1:]...), "12", ""},
 		{"an unknown method", "/envoy.service.auth.v3.Authorization/Other", frame(nil), "12", ""},
 		{"another version", "/envoy.service.auth.v2.Authorization/Check", frame(nil), "12", ""},
-		{"not protobuf", authz.Method, frame([]byte{0x0a, 0xff}), "3", ""},
-		{"not protobuf, to limit", ratelimit.Method, frame([]byte{0xff}), "3", ""},
-		{"no message", authz.Method, nil, "13", ""},
-		{"half a message", authz.Method, frame(longest)[:100], "13", ""},
-		{"two messages", authz.Method, append(frame(nil), frame(nil)...), "13", ""},
-		{"a flag that is none", authz.Method, []byte{7, 0, 0, 0, 0}, "13", ""},
+		{"not protobuf", CheckMethod, frame([]byte{0x0a, 0xff}), "3", ""},
+		{"not protobuf, to limit", LimitMethod, frame([]byte{0xff}), "3", ""},
+		{"no message", CheckMethod, nil, "13", ""},
+		{"half a message", CheckMethod, frame(longest)[:100], "13", ""},
+		{"two messages", CheckMethod, append(frame(nil), frame(nil)...), "13", ""},
+		{"a flag that is none", CheckMethod, []byte{7, 0, 0, 0, 0}, "13", ""},
 		{"a health check", healthMethod, frame(nil), "0", "\x08\x01"},
 	} {
 		if status, m := c.call(one.method, one.body); status != one.status || !strings.Contains(string(m), one.answer) || (one.answer == "") != (len(m) == 0) {
@@ -168,7 +164,7 @@ func TestErrors(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(checkRequest("192.0.2.7", "GET", "site.example", "/deny?b", "user-agent", "curl"))
 	f.Add(checkRequest("127.0.0.1", "GET", "h", "/", "x-forwarded-for", "203.0.113.9"))
-	f.Add(field.AppendMessage(nil, 2, func(out []byte) []byte { return out }))
+	f.Add(AppendMessage(nil, 2, func(out []byte) []byte { return out }))
 	var d desk
 	s, err := New(Config{Decide: d.decide, Look: d.look})
 	if err != nil {
@@ -179,13 +175,13 @@ func FuzzCheck(f *testing.F) {
 		for _, m := range methods {
 			c := calls.Get().(*call)
 			c.peer, c.trusted, c.message = peer{}, true, message
-			c.out = grpc.Begin(c.out[:0])
+			c.out = BeginFrame(c.out[:0])
 			if m.answer(s.asker, c) {
-				grpc.End(c.out, 0)
-				of := field.Of(c.out[grpc.HeadSize:])
+				EndFrame(c.out, 0)
+				of := fieldsOf(c.out[FrameHeadSize:])
 				for of.Next() {
 				}
-				if !of.Good() || len(c.out) <= grpc.HeadSize {
+				if !of.Good() || len(c.out) <= FrameHeadSize {
 					t.Fatalf("%x", c.out)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/envoy/ratelimit"
 	"edgeguard/sensor/clientaddr"
 	"edgeguard/sensor/refusal"
 )
@@ -29,13 +28,13 @@ func (a *asker) limit(c *call) bool {
 		return false
 	}
 	verdict := a.ofLimit(c)
-	answer := ratelimit.Answer{Over: verdict.Action == edgeguard.ActionDeny}
+	answer := LimitAnswer{Over: verdict.Action == edgeguard.ActionDeny}
 	answer.Statuses = a.statuses(c, &verdict)
 	if answer.Over {
 		refused := refusal.Of(&verdict, a.config.Policy)
 		answer.Body = refused.Body
 		refused.Headers(func(name, value string) {
-			answer.Headers = append(answer.Headers, ratelimit.Entry{Key: strings.ToLower(name), Value: value})
+			answer.Headers = append(answer.Headers, Entry{Key: strings.ToLower(name), Value: value})
 		})
 	}
 	c.out = answer.Append(c.out)
@@ -91,7 +90,7 @@ func (c *call) hits() uint16 {
 }
 
 // find returns the first value of a key.
-func find(entries []ratelimit.Entry, key string) (string, bool) {
+func find(entries []Entry, key string) (string, bool) {
 	for i := range entries {
 		if entries[i].Key == key {
 			return entries[i].Value, true
@@ -141,8 +140,8 @@ func (c *call) known(field *string, name edgeguard.Field, value string) {
 }
 
 // statuses returns what became of each descriptor.
-func (a *asker) statuses(c *call, verdict *edgeguard.Verdict) []ratelimit.Status {
-	all := make([]ratelimit.Status, len(c.limit.Descriptors))
+func (a *asker) statuses(c *call, verdict *edgeguard.Verdict) []LimitStatus {
+	all := make([]LimitStatus, len(c.limit.Descriptors))
 	denied := verdict.Action == edgeguard.ActionDeny
 	said := false // that it is over
 	for i, d := range c.limit.Descriptors {
@@ -165,29 +164,29 @@ func (a *asker) statuses(c *call, verdict *edgeguard.Verdict) []ratelimit.Status
 }
 
 // over is the status of a descriptor whose request a rule refuses.
-func (a *asker) over(verdict *edgeguard.Verdict) ratelimit.Status {
-	status := ratelimit.Status{Over: true, Reset: verdict.RetryAfter}
+func (a *asker) over(verdict *edgeguard.Verdict) LimitStatus {
+	status := LimitStatus{Over: true, Reset: verdict.RetryAfter}
 	if p, ok := a.config.Policy(verdict.Rule); ok {
-		status.Limit = &ratelimit.Limit{Rule: refusal.Visible(verdict.Rule), Events: p.Quota, Window: p.Window}
+		status.Limit = &Limit{Rule: refusal.Visible(verdict.Rule), Events: p.Quota, Window: p.Window}
 	}
 	return status
 }
 
 // within is the status of a descriptor that names a rule, whose limit is not reached. The
 // request itself leaves the window at its end, and then all of the limit is there again.
-func (a *asker) within(c *call, rule string) ratelimit.Status {
+func (a *asker) within(c *call, rule string) LimitStatus {
 	n, ok := a.config.Count(c.event.Time, &c.event, rule)
 	if !ok {
-		return ratelimit.Status{}
+		return LimitStatus{}
 	}
-	return ratelimit.Status{
-		Limit: &ratelimit.Limit{Rule: refusal.Visible(rule), Events: n.Limit, Window: n.Window},
+	return LimitStatus{
+		Limit: &Limit{Rule: refusal.Visible(rule), Events: n.Limit, Window: n.Window},
 		Left:  n.Limit - min(n.Limit, n.Count), Reset: n.Window,
 	}
 }
 
 // limitTooLong refuses the request, and says of every descriptor nothing.
 func (c *call) limitTooLong() {
-	answer := ratelimit.Answer{Over: true}
+	answer := LimitAnswer{Over: true}
 	c.out = answer.Append(c.out)
 }

@@ -8,25 +8,23 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/envoy/field"
-	"edgeguard/envoy/ratelimit"
 	"edgeguard/sensor/refusal"
 )
 
 // limitRequest is a call with descriptors, each a list of keys and values.
 func limitRequest(hits uint64, descriptors ...[]string) []byte {
-	out := field.AppendText(nil, 1, "edgeguard")
+	out := AppendText(nil, 1, "edgeguard")
 	for _, d := range descriptors {
-		out = field.AppendMessage(out, 2, func(out []byte) []byte {
+		out = AppendMessage(out, 2, func(out []byte) []byte {
 			for i := 0; i < len(d); i += 2 {
-				out = field.AppendMessage(out, 1, func(out []byte) []byte {
-					return field.AppendText(field.AppendText(out, 1, d[i]), 2, d[i+1])
+				out = AppendMessage(out, 1, func(out []byte) []byte {
+					return AppendText(AppendText(out, 1, d[i]), 2, d[i+1])
 				})
 			}
 			return out
 		})
 	}
-	return field.AppendWhole(out, 3, hits)
+	return AppendWhole(out, 3, hits)
 }
 
 // However many descriptors a call has, it is one event.
@@ -53,7 +51,7 @@ func TestLimitEvents(t *testing.T) {
 		{"more hits than a window's slot holds", limitRequest(1<<31, []string{"remote_address", "192.0.2.7"}), func(e *edgeguard.Event) { e.Hits = 65535 }},
 	} {
 		before := len(d.events)
-		status, m := c.call(ratelimit.Method, frame(one.message))
+		status, m := c.call(LimitMethod, frame(one.message))
 		want := event
 		one.edit(&want)
 		got := d.last(t)
@@ -74,23 +72,23 @@ func TestLimitEvents(t *testing.T) {
 // back, are a look at the blocks alone.
 func TestHits(t *testing.T) {
 	descriptor := func(parts ...[]byte) []byte {
-		return field.AppendMessage(nil, 2, func(out []byte) []byte { return append(out, bytes.Join(parts, nil)...) })
+		return AppendMessage(nil, 2, func(out []byte) []byte { return append(out, bytes.Join(parts, nil)...) })
 	}
 	own := func(n uint64) []byte {
-		return field.AppendMessage(nil, 3, func(out []byte) []byte { return field.AppendWhole(out, 1, n) })
+		return AppendMessage(nil, 3, func(out []byte) []byte { return AppendWhole(out, 1, n) })
 	}
-	returns := field.AppendWhole(nil, 4, 1)
+	returns := AppendWhole(nil, 4, 1)
 	for _, one := range []struct {
 		name    string
 		message []byte
 		want    uint16
 	}{
 		{"one", descriptor(), 1},
-		{"the call's", append(descriptor(), field.AppendWhole(nil, 3, 7)...), 7},
-		{"its own", append(descriptor(own(3)), field.AppendWhole(nil, 3, 7)...), 3},
-		{"none", append(descriptor(own(0)), field.AppendWhole(nil, 3, 7)...), 0},
+		{"the call's", append(descriptor(), AppendWhole(nil, 3, 7)...), 7},
+		{"its own", append(descriptor(own(3)), AppendWhole(nil, 3, 7)...), 3},
+		{"none", append(descriptor(own(0)), AppendWhole(nil, 3, 7)...), 0},
 		{"none, and another's", append(descriptor(own(0)), descriptor()...), 1},
-		{"given back", append(descriptor(own(3), returns), field.AppendWhole(nil, 3, 7)...), 0},
+		{"given back", append(descriptor(own(3), returns), AppendWhole(nil, 3, 7)...), 0},
 		{"many", descriptor(own(1 << 60)), 65535},
 		{"no descriptor", nil, 0},
 	} {
@@ -111,28 +109,28 @@ func TestStatuses(t *testing.T) {
 		return Count{Count: 130, Limit: 200, Window: 5 * time.Minute}, rule == "login"
 	}
 	_, c := start(t, Config{Decide: d.decide, Look: d.look, Policy: policy, Count: count})
-	ok, over := ratelimit.Status{}, ratelimit.Status{Over: true, Limit: &ratelimit.Limit{Rule: "site", Events: 100, Window: time.Minute}, Reset: 42 * time.Second}
-	login := ratelimit.Status{Limit: &ratelimit.Limit{Rule: "login", Events: 200, Window: 5 * time.Minute}, Left: 70, Reset: 5 * time.Minute}
+	ok, over := LimitStatus{}, LimitStatus{Over: true, Limit: &Limit{Rule: "site", Events: 100, Window: time.Minute}, Reset: 42 * time.Second}
+	login := LimitStatus{Limit: &Limit{Rule: "login", Events: 200, Window: 5 * time.Minute}, Left: 70, Reset: 5 * time.Minute}
 	address := []string{"remote_address", "192.0.2.7"}
 	for _, one := range []struct {
 		name        string
 		path        string
 		descriptors [][]string
-		want        []ratelimit.Status
+		want        []LimitStatus
 	}{
-		{"passed", "/", [][]string{address, {"generic_key", "x"}}, []ratelimit.Status{ok, ok}},
-		{"with a rule", "/", [][]string{{"edgeguard_rule", "login"}, {"edgeguard_rule", "none"}, address}, []ratelimit.Status{login, ok, ok}},
-		{"refused", "/deny", [][]string{{"generic_key", "x"}, address}, []ratelimit.Status{ok, over}},
-		{"refused by the rule", "/deny", [][]string{{"edgeguard_rule", "site"}, {"remote_address", "192.0.2.7", "edgeguard_rule", "login"}}, []ratelimit.Status{over, ok}},
-		{"refused by another", "/deny", [][]string{{"remote_address", "192.0.2.7", "edgeguard_rule", "login"}}, []ratelimit.Status{over}},
+		{"passed", "/", [][]string{address, {"generic_key", "x"}}, []LimitStatus{ok, ok}},
+		{"with a rule", "/", [][]string{{"edgeguard_rule", "login"}, {"edgeguard_rule", "none"}, address}, []LimitStatus{login, ok, ok}},
+		{"refused", "/deny", [][]string{{"generic_key", "x"}, address}, []LimitStatus{ok, over}},
+		{"refused by the rule", "/deny", [][]string{{"edgeguard_rule", "site"}, {"remote_address", "192.0.2.7", "edgeguard_rule", "login"}}, []LimitStatus{over, ok}},
+		{"refused by another", "/deny", [][]string{{"remote_address", "192.0.2.7", "edgeguard_rule", "login"}}, []LimitStatus{over}},
 	} {
 		one.descriptors = append(one.descriptors, []string{"path", one.path, "remote_address", "192.0.2.7", "edgeguard_rule", "none"})
 		one.want = append(one.want, ok)
 		if one.name == "refused by another" {
 			one.want[1] = over
 		}
-		_, m := c.call(ratelimit.Method, frame(limitRequest(0, one.descriptors...)))
-		want := (&ratelimit.Answer{Over: one.path == "/deny", Statuses: one.want}).Append(nil)
+		_, m := c.call(LimitMethod, frame(limitRequest(0, one.descriptors...)))
+		want := (&LimitAnswer{Over: one.path == "/deny", Statuses: one.want}).Append(nil)
 		if !bytes.HasPrefix(m[5:], want) || one.path != "/deny" && len(m) != len(want)+5 {
 			t.Errorf("%s:\n got %q\nwant %q", one.name, m[5:], want)
 		}
@@ -149,7 +147,7 @@ func TestLimitNoClient(t *testing.T) {
 	for _, descriptors := range [][][]string{
 		{}, {{}}, {{"generic_key", "x"}}, {{"masked_remote_address", "192.0.2.0/24"}}, {{"remote_address", "192.0.2.0/24"}}, {{"remote_address", ""}}, {{"remote_address", "127.0.0.1"}},
 	} {
-		status, m := c.call(ratelimit.Method, frame(limitRequest(0, descriptors...)))
+		status, m := c.call(LimitMethod, frame(limitRequest(0, descriptors...)))
 		want := []byte{0x08, 1}
 		for range descriptors {
 			want = append(want, 0x12, 2, 0x08, 1)
@@ -167,13 +165,13 @@ func TestLimitNoClient(t *testing.T) {
 func TestLook(t *testing.T) {
 	var d desk
 	s, c := start(t, Config{Decide: d.decide, Look: d.look})
-	m := append(limitRequest(0), field.AppendMessage(nil, 2, func(out []byte) []byte {
-		out = field.AppendMessage(out, 1, func(out []byte) []byte {
-			return field.AppendText(field.AppendText(out, 1, "remote_address"), 2, "192.0.2.7")
+	m := append(limitRequest(0), AppendMessage(nil, 2, func(out []byte) []byte {
+		out = AppendMessage(out, 1, func(out []byte) []byte {
+			return AppendText(AppendText(out, 1, "remote_address"), 2, "192.0.2.7")
 		})
-		return field.AppendMessage(out, 3, func(out []byte) []byte { return out })
+		return AppendMessage(out, 3, func(out []byte) []byte { return out })
 	})...)
-	if status, _ := c.call(ratelimit.Method, frame(m)); status != "0" || d.looked != 1 || len(d.events) != 0 {
+	if status, _ := c.call(LimitMethod, frame(m)); status != "0" || d.looked != 1 || len(d.events) != 0 {
 		t.Errorf("%s, looked %d, %d events", status, d.looked, len(d.events))
 	}
 	if st := s.Stats(); st.LookedUp != 1 || st.Passed != 1 || st.Events() != 0 {

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/envoy/authz"
 	"edgeguard/internal/certfiles"
 	"edgeguard/sensor/clientaddr"
 )
@@ -44,7 +43,7 @@ func TestStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client{&http.Client{Transport: serve(t, s, listen(t), nil)}, t, "http"}
-	if status, _ := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/deny"))); status != "0" {
+	if status, _ := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/deny"))); status != "0" {
 		t.Error(status)
 	}
 	if e := d.last(t); e.Addr != netip.MustParseAddr("127.0.0.1") || e.Known != 0 || e.Path != "" || e.Kind != edgeguard.KindRequest {
@@ -60,8 +59,8 @@ func TestLookUp(t *testing.T) {
 	var d desk
 	uncounted := 0
 	_, c := start(t, Config{Decide: d.decide, Look: d.look, LookUp: true, Uncounted: func(time.Time, []edgeguard.Uncounted) { uncounted++ }})
-	c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
-	c.call(authz.Method, frame(checkRequest("", "GET", "h", "/")))
+	c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
+	c.call(CheckMethod, frame(checkRequest("", "GET", "h", "/")))
 	if e := d.last(t); e.Kind != 0 || e.Verified != 0 || uncounted != 0 {
 		t.Errorf("%+v, %d uncounted", e, uncounted)
 	}
@@ -118,7 +117,7 @@ func TestCertificates(t *testing.T) {
 	}
 	l := listen(t)
 	c := client{&http.Client{Transport: serve(t, s, l, &tls.Config{RootCAs: roots, ServerName: "envoy", Certificates: []tls.Certificate{mine}})}, t, "https"}
-	if status, _ := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/"))); status != "0" {
+	if status, _ := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/"))); status != "0" {
 		t.Error(status)
 	}
 	if e := d.last(t); e.Addr != netip.MustParseAddr("192.0.2.7") || e.Proxied {
@@ -157,7 +156,7 @@ func TestFull(t *testing.T) {
 	defer idle.Close()
 	answered := make(chan string, 1)
 	go func() {
-		status, _ := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
+		status, _ := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
 		answered <- status
 	}()
 	<-inside
@@ -237,7 +236,7 @@ func TestClaims(t *testing.T) {
 			for range 20 {
 				body, more := io.Pipe()
 				defer more.Close()
-				r, _ := http.NewRequest("POST", "http://envoy"+authz.Method, body)
+				r, _ := http.NewRequest("POST", "http://envoy"+CheckMethod, body)
 				r.Header.Set("Content-Type", "application/grpc")
 				go func() {
 					a, err := transport.RoundTrip(r)
@@ -308,7 +307,7 @@ func TestSlow(t *testing.T) {
 		p.SetUnencryptedHTTP2(true)
 		transport := &http.Transport{Protocols: &p, DialContext: func(context.Context, string, string) (net.Conn, error) { return enter(), nil }}
 		c := client{&http.Client{Transport: transport}, t, "http"}
-		r, _ := http.NewRequest("POST", "http://envoy"+authz.Method, &slow{left: 60})
+		r, _ := http.NewRequest("POST", "http://envoy"+CheckMethod, &slow{left: 60})
 		r.Header.Set("Content-Type", "application/grpc")
 		begun = time.Now()
 		ended := make(chan time.Duration)
@@ -321,7 +320,7 @@ func TestSlow(t *testing.T) {
 			ended <- time.Since(begun)
 		}()
 		time.Sleep(time.Second)
-		if status, m := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/"))); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
+		if status, m := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/"))); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
 			t.Errorf("%s %x", status, m)
 		}
 		if took := <-ended; took > 2*ioFor {
@@ -351,7 +350,7 @@ func TestDrain(t *testing.T) {
 	c := client{&http.Client{Transport: serve(t, s, listen(t), nil)}, t, "http"}
 	answered := make(chan string, 1)
 	go func() {
-		status, _ := c.call(authz.Method, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
+		status, _ := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
 		answered <- status
 	}()
 	<-inside

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/internal/joinwrites"
 	"edgeguard/internal/lobby"
 )
 
@@ -143,16 +142,16 @@ func (l seated) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c.(*lobby.Conn), in: bufio.NewReaderSize(c, readRoom), out: joinwrites.New(c, ioFor)}, nil
+	return &conn{Conn: c.(*lobby.Conn), in: bufio.NewReaderSize(c, readRoom), out: joinWrites(c, ioFor)}, nil
 }
 
 // conn is a connection of an Envoy.
 type conn struct {
 	*lobby.Conn
-	in    *bufio.Reader    // reads from it
-	out   *joinwrites.Conn // writes to it
-	mu    sync.Mutex       // guards calls, and orders what the lobby hears of them
-	calls int              // under way
+	in    *bufio.Reader // reads from it
+	out   *Conn         // writes to it
+	mu    sync.Mutex    // guards calls, and orders what the lobby hears of them
+	calls int           // under way
 }
 
 // Read reads what has arrived. net/http reads each frame in two parts, and each would be a

@@ -15,37 +15,35 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
-	"edgeguard/envoy/field"
-	"edgeguard/envoy/grpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func frame(message []byte) []byte {
-	out := append(grpc.Begin(nil), message...)
-	grpc.End(out, 0)
+	out := append(BeginFrame(nil), message...)
+	EndFrame(out, 0)
 	return out
 }
 
 // checkRequest is a request as Envoy asks about it.
 func checkRequest(source, method, host, path string, headers ...string) []byte {
-	return field.AppendMessage(nil, 1, func(out []byte) []byte {
+	return AppendMessage(nil, 1, func(out []byte) []byte {
 		if source != "" {
-			out = field.AppendMessage(out, 1, func(out []byte) []byte {
-				return field.AppendMessage(out, 1, func(out []byte) []byte {
-					return field.AppendMessage(out, 1, func(out []byte) []byte { return field.AppendText(out, 2, source) })
+			out = AppendMessage(out, 1, func(out []byte) []byte {
+				return AppendMessage(out, 1, func(out []byte) []byte {
+					return AppendMessage(out, 1, func(out []byte) []byte { return AppendText(out, 2, source) })
 				})
 			})
 		}
-		return field.AppendMessage(out, 4, func(out []byte) []byte {
-			return field.AppendMessage(out, 2, func(out []byte) []byte {
-				out = field.AppendText(out, 2, method)
+		return AppendMessage(out, 4, func(out []byte) []byte {
+			return AppendMessage(out, 2, func(out []byte) []byte {
+				out = AppendText(out, 2, method)
 				for i := 0; i < len(headers); i += 2 {
-					out = field.AppendMessage(out, 3, func(out []byte) []byte {
-						return field.AppendText(field.AppendText(out, 1, headers[i]), 2, headers[i+1])
+					out = AppendMessage(out, 3, func(out []byte) []byte {
+						return AppendText(AppendText(out, 1, headers[i]), 2, headers[i+1])
 					})
 				}
-				return field.AppendText(field.AppendText(out, 4, path), 5, host)
+				return AppendText(AppendText(out, 4, path), 5, host)
 			})
 		})
 	})

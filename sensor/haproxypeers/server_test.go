@@ -102,8 +102,8 @@ func (x *trial) logged(part string) bool {
 	return slices.ContainsFunc(x.log, func(line string) bool { return strings.Contains(line, part) })
 }
 
-// haproxy is the far end of a connection. What it is sent is kept.
-type haproxy struct {
+// realHAProxy is the far end of a connection. What it is sent is kept.
+type realHAProxy struct {
 	t    *testing.T
 	conn net.Conn
 	quit chan struct{} // closed when edgeguard has closed the connection
@@ -113,7 +113,7 @@ type haproxy struct {
 }
 
 // connect connects, sends text, and reads what it is sent.
-func (x *trial) connect(text string) *haproxy {
+func (x *trial) connect(text string) *realHAProxy {
 	x.t.Helper()
 	h := x.deaf(text)
 	go h.listen()
@@ -122,17 +122,17 @@ func (x *trial) connect(text string) *haproxy {
 }
 
 // deaf is connect for one that does not read.
-func (x *trial) deaf(text string) *haproxy {
+func (x *trial) deaf(text string) *realHAProxy {
 	x.t.Helper()
 	near, far := net.Pipe()
 	x.pipes.come <- near
 	x.t.Cleanup(func() { _ = far.Close() })
-	h := &haproxy{t: x.t, conn: far, quit: make(chan struct{})}
+	h := &realHAProxy{t: x.t, conn: far, quit: make(chan struct{})}
 	h.send([]byte(text))
 	return h
 }
 
-func (h *haproxy) listen() {
+func (h *realHAProxy) listen() {
 	defer close(h.quit)
 	b := make([]byte, 1<<16)
 	for {
@@ -147,7 +147,7 @@ func (h *haproxy) listen() {
 }
 
 // send sends what edgeguard has read when it returns.
-func (h *haproxy) send(b []byte) {
+func (h *realHAProxy) send(b []byte) {
 	h.t.Helper()
 	_ = h.conn.SetWriteDeadline(time.Now().Add(time.Second))
 	if _, err := h.conn.Write(b); err != nil {
@@ -157,7 +157,7 @@ func (h *haproxy) send(b []byte) {
 }
 
 // control sends messages without a body, and waits until they were answered.
-func (h *haproxy) control(kinds ...peers.Kind) {
+func (h *realHAProxy) control(kinds ...peers.Kind) {
 	h.t.Helper()
 	var b []byte
 	for _, k := range kinds {
@@ -168,13 +168,13 @@ func (h *haproxy) control(kinds ...peers.Kind) {
 }
 
 // settle waits for longer than a pause between two reads.
-func (h *haproxy) settle() {
+func (h *realHAProxy) settle() {
 	time.Sleep(2 * readPause)
 	synctest.Wait()
 }
 
 // take returns what was received since the last time.
-func (h *haproxy) take() []byte {
+func (h *realHAProxy) take() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	got := h.got
@@ -183,7 +183,7 @@ func (h *haproxy) take() []byte {
 }
 
 // kinds returns the messages received since the last time.
-func (h *haproxy) kinds() (all []peers.Kind) {
+func (h *realHAProxy) kinds() (all []peers.Kind) {
 	h.t.Helper()
 	b := h.take()
 	for len(b) > 0 {
@@ -196,7 +196,7 @@ func (h *haproxy) kinds() (all []peers.Kind) {
 	return all
 }
 
-func (h *haproxy) gone() bool {
+func (h *realHAProxy) gone() bool {
 	select {
 	case <-h.quit:
 		return true
@@ -210,7 +210,7 @@ func hello(name string, pid int) string {
 }
 
 // ha connects and has said hello.
-func (x *trial) ha(name string, pid int) *haproxy {
+func (x *trial) ha(name string, pid int) *realHAProxy {
 	x.t.Helper()
 	h := x.connect(hello(name, pid))
 	time.Sleep(askAfter)

@@ -1,4 +1,4 @@
-package datagrams
+package accesslog
 
 import (
 	"encoding/binary"
@@ -27,7 +27,7 @@ func prepare(raw syscall.RawConn, buffer int) (got int, err error) {
 // await waits for a datagram and takes all that are there, as far as there is
 // room. After an error of the wait, a passed deadline, it takes what is there
 // without waiting.
-func (b *Batch) await(raw syscall.RawConn) error {
+func (b *datagramBatch) await(raw syscall.RawConn) error {
 	var failed error
 	err := raw.Read(func(fd uintptr) bool {
 		failed = b.drain(int(fd))
@@ -41,7 +41,7 @@ func (b *Batch) await(raw syscall.RawConn) error {
 }
 
 // drain takes datagrams until none is waiting or no room is left.
-func (b *Batch) drain(fd int) error {
+func (b *datagramBatch) drain(fd int) error {
 	var control []byte // none for a unix socket: its senders could pass on open files
 	if b.udp {
 		control = make([]byte, syscall.CmsgSpace(4))
@@ -69,7 +69,7 @@ func (b *Batch) drain(fd int) error {
 
 // dropped reads how many the kernel had dropped when it queued a datagram. Until
 // the first it says nothing.
-func (b *Batch) dropped(control []byte) {
+func (b *datagramBatch) dropped(control []byte) {
 	if len(control) < syscall.CmsgLen(4) {
 		return
 	}

@@ -1,4 +1,4 @@
-package field
+package envoy
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestDamaged(t *testing.T) {
 		"a group in a group, ended": {0x0b, 0x13, 0x0c},
 		"a type that is none":       {0x0f},
 	} {
-		m := Of(message)
+		m := fieldsOf(message)
 		for m.Next() {
 		}
 		if m.Good() {
@@ -44,7 +44,7 @@ func TestDamaged(t *testing.T) {
 func TestDeep(t *testing.T) {
 	for depth, good := range map[int]bool{1000: true, 30_000: false} {
 		message := append(bytes.Repeat([]byte{0x0b}, depth), bytes.Repeat([]byte{0x0c}, depth)...)
-		m := Of(message)
+		m := fieldsOf(message)
 		for m.Next() {
 		}
 		if m.Good() != good {
@@ -67,7 +67,7 @@ func FuzzFields(f *testing.F) {
 			}
 			rest = rest[n:]
 		}
-		m := Of(message)
+		m := fieldsOf(message)
 		for m.Next() {
 			var text string
 			m.Text(&text)

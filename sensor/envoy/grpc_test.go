@@ -1,4 +1,4 @@
-package grpc
+package envoy
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestHead(t *testing.T) {
 		{[]byte{0, 0, 0, 1}, 0, Internal},
 		{nil, 0, Internal},
 	} {
-		if size, code := Head(c.head); size != c.size || code != c.code {
+		if size, code := ReadFrameHead(c.head); size != c.size || code != c.code {
 			t.Errorf("%v: %d, %v", c.head, size, code)
 		}
 	}
@@ -31,12 +31,12 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte("message"), []byte{0, 0, 0, 0, 1})
 	f.Add(bytes.Repeat([]byte{1}, 300), []byte{1})
 	f.Fuzz(func(t *testing.T, message, head []byte) {
-		if size, code := Head(head); code == OK && (size < 0 || size > MostMessage) {
+		if size, code := ReadFrameHead(head); code == OK && (size < 0 || size > MostMessage) {
 			t.Fatalf("%d", size)
 		}
-		out := append(Begin([]byte("before")), message...)
-		End(out, 6)
-		size, code := Head(out[6 : 6+HeadSize])
+		out := append(BeginFrame([]byte("before")), message...)
+		EndFrame(out, 6)
+		size, code := ReadFrameHead(out[6 : 6+FrameHeadSize])
 		if len(message) > MostMessage != (code == Exhausted) || code == OK && size != len(message) {
 			t.Fatalf("%d, %v", size, code)
 		}

@@ -1,4 +1,4 @@
-package datagrams
+package accesslog
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 
 const prefix = "<134>Nov 23 03:00:00 web1 nginx: "
 
-// patience bounds every wait for something that must happen.
-const patience = 30 * time.Second
+// drainPatience bounds every wait for something that must happen.
+const drainPatience = 30 * time.Second
 
-func udp(t *testing.T, address string, buffer int, from ...netip.Prefix) *Socket {
+func udp(t *testing.T, address string, buffer int, from ...netip.Prefix) *datagramSocket {
 	t.Helper()
-	s, err := UDP(address, from, buffer)
+	s, err := listenUDP(address, from, buffer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func udp(t *testing.T, address string, buffer int, from ...netip.Prefix) *Socket
 }
 
 // sendFrom sends datagrams from an address of this host.
-func sendFrom(t *testing.T, s *Socket, source string, texts ...string) {
+func sendFrom(t *testing.T, s *datagramSocket, source string, texts ...string) {
 	t.Helper()
 	c, err := net.DialUDP("udp", &net.UDPAddr{IP: net.ParseIP(source)}, s.Addr().(*net.UDPAddr))
 	if err != nil {
@@ -49,13 +49,13 @@ type sum struct {
 
 // read reads until so many datagrams were seen. Loopback delivers before the
 // sender returns, so that none is still on its way.
-func read(t *testing.T, s *Socket, datagrams int) sum {
+func read(t *testing.T, s *datagramSocket, datagrams int) sum {
 	t.Helper()
-	if err := s.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.conn.SetReadDeadline(time.Now().Add(drainPatience)); err != nil {
 		t.Fatal(err)
 	}
 	var all sum
-	buf := make([]byte, Longest+64<<10)
+	buf := make([]byte, LongestDatagram+64<<10)
 	for seen := 0; seen < datagrams; {
 		b, err := s.Read(buf)
 		if err != nil {
@@ -109,7 +109,7 @@ func TestUDPGiant(t *testing.T) {
 func TestUDPRequiresSenders(t *testing.T) {
 	some := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for address, from := range map[string][]netip.Prefix{"0.0.0.0:0": nil, "[::]:0": nil, ":0": nil, "127.0.0.1:0": some, "[::1]:0": some} {
-		if s, err := UDP(address, from, 0); err == nil {
+		if s, err := listenUDP(address, from, 0); err == nil {
 			_ = s.Close()
 			t.Errorf("%s from %v is accepted", address, from)
 		} else if !strings.Contains(err.Error(), "from") {
@@ -152,7 +152,7 @@ func TestUDPFrom(t *testing.T) {
 
 // A flood of refused datagrams holds no line back: a batch ends.
 func TestUDPRefusedEndABatch(t *testing.T) {
-	b := Batch{udp: true, buf: make([]byte, Longest+64<<10)}
+	b := datagramBatch{udp: true, buf: make([]byte, LongestDatagram+64<<10)}
 	copy(b.room(), "no header")
 	n := 0
 	for ; b.room() != nil; n++ {
@@ -196,7 +196,7 @@ func TestInterrupt(t *testing.T) {
 	s := udp(t, "127.0.0.1:0", 0)
 	sendFrom(t, s, "127.0.0.1", prefix+"a", prefix+"b")
 	s.Interrupt()
-	b, err := s.Read(make([]byte, Longest+2+100))
+	b, err := s.Read(make([]byte, LongestDatagram+2+100))
 	if err == nil || b.Count == 0 {
 		t.Errorf("%d datagrams, %v", b.Count, err)
 	}
@@ -208,7 +208,7 @@ func FuzzDatagram(f *testing.F) {
 	f.Add([]byte("a\nb\n\n\r\n\x00"), false)
 	from := netip.MustParseAddr("127.0.0.1")
 	f.Fuzz(func(t *testing.T, text []byte, udp bool) {
-		b := Batch{udp: udp, from: loopback, buf: make([]byte, 3*Longest)}
+		b := datagramBatch{udp: udp, from: loopback, buf: make([]byte, 3*LongestDatagram)}
 		for range 2 {
 			copy(b.room(), text)
 			b.take(len(text), from)

@@ -1,7 +1,4 @@
-// Package joinwrites writes together what a connection is given in parts. An HTTP/2 server of
-// net/http writes an answer in three parts, its header, its message and its trailer, and each
-// would be a call of the kernel that wakes the other side.
-package joinwrites
+package envoy
 
 import (
 	"net"
@@ -9,6 +6,10 @@ import (
 	"sync"
 	"time"
 )
+
+// This file writes together what a connection is given in parts. An HTTP/2 server of
+// net/http writes an answer in three parts, its header, its message and its trailer, and each
+// would be a call of the kernel that wakes the other side.
 
 const (
 	// most bounds what waits to be written, unless one part is longer.
@@ -32,9 +33,9 @@ type Conn struct {
 	by      time.Time // the deadline that is set
 }
 
-// New returns a connection that writes to c. One whose other side takes nothing for a time
+// joinWrites returns a connection that writes to c. One whose other side takes nothing for a time
 // of within to twice within is closed.
-func New(c net.Conn, within time.Duration) *Conn {
+func joinWrites(c net.Conn, within time.Duration) *Conn {
 	j := &Conn{Conn: c, within: within}
 	j.changed.L = &j.mu
 	return j

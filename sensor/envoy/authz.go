@@ -1,32 +1,31 @@
-// Package authz reads and writes the messages of Envoy's external authorization by gRPC,
-// envoy.service.auth.v3.Authorization/Check: a request that waits, and whether it may go on.
-package authz
+package envoy
 
 import (
 	"strings"
-
-	"edgeguard/envoy/field"
 )
 
-// Method is the path of the call.
-const Method = "/envoy.service.auth.v3.Authorization/Check"
+// This file reads and writes the messages of Envoy's external authorization by gRPC,
+// envoy.service.auth.v3.Authorization/Check: a request that waits, and whether it may go on.
 
-// Request is what Envoy says of a request. Its texts point into the message.
-type Request struct {
+// CheckMethod is the path of the call.
+const CheckMethod = "/envoy.service.auth.v3.Authorization/Check"
+
+// CheckRequest is what Envoy says of a request. Its texts point into the message.
+type CheckRequest struct {
 	// Source is the address of the last hop, as text; empty where it has none.
 	Source string
 	// Host, Method and Path, with its query, are as the client sent them.
 	Host, Method, Path string
 	// Headers are those that Envoy sends as a map, where a name's last entry holds, and
 	// Lines those that it sends as they came (encode_raw_headers). Names are in lower case.
-	Headers, Lines []Header
+	Headers, Lines []CheckHeader
 }
 
-// Header is a line of a request's or an answer's header.
-type Header struct{ Name, Value string }
+// CheckHeader is a line of a request's or an answer's header.
+type CheckHeader struct{ Name, Value string }
 
 // Header returns a header's value, and of several lines the first.
-func (r *Request) Header(name string) (string, bool) {
+func (r *CheckRequest) Header(name string) (string, bool) {
 	for i := range r.Lines {
 		if strings.EqualFold(r.Lines[i].Name, name) {
 			return r.Lines[i].Value, true
@@ -41,7 +40,7 @@ func (r *Request) Header(name string) (string, bool) {
 }
 
 // AppendLines appends a header's lines, in the order of their arrival.
-func (r *Request) AppendLines(out []string, name string) []string {
+func (r *CheckRequest) AppendLines(out []string, name string) []string {
 	before := len(out)
 	for i := range r.Lines {
 		if strings.EqualFold(r.Lines[i].Name, name) {
@@ -58,9 +57,9 @@ func (r *Request) AppendLines(out []string, name string) []string {
 }
 
 // Read reads a CheckRequest, and reports whether it can be read.
-func (r *Request) Read(message []byte) bool {
-	*r = Request{Headers: r.Headers[:0], Lines: r.Lines[:0]}
-	m := field.Of(message)
+func (r *CheckRequest) Read(message []byte) bool {
+	*r = CheckRequest{Headers: r.Headers[:0], Lines: r.Lines[:0]}
+	m := fieldsOf(message)
 	for m.Next() {
 		if m.Number() == 1 && !r.attributes(m.Message()) {
 			return false
@@ -70,7 +69,7 @@ func (r *Request) Read(message []byte) bool {
 }
 
 // attributes reads an AttributeContext.
-func (r *Request) attributes(m field.Reader, _ bool) bool {
+func (r *CheckRequest) attributes(m fieldReader, _ bool) bool {
 	for m.Next() {
 		good := true
 		switch m.Number() {
@@ -87,7 +86,7 @@ func (r *Request) attributes(m field.Reader, _ bool) bool {
 }
 
 // peer reads an AttributeContext.Peer.
-func (r *Request) peer(m field.Reader, _ bool) bool {
+func (r *CheckRequest) peer(m fieldReader, _ bool) bool {
 	for m.Next() {
 		if m.Number() == 1 && !r.address(m.Message()) {
 			return false
@@ -97,7 +96,7 @@ func (r *Request) peer(m field.Reader, _ bool) bool {
 }
 
 // address reads an Address, which is one of several: the last one holds.
-func (r *Request) address(m field.Reader, _ bool) bool {
+func (r *CheckRequest) address(m fieldReader, _ bool) bool {
 	for m.Next() {
 		of, isMessage := m.Message()
 		switch {
@@ -119,7 +118,7 @@ func (r *Request) address(m field.Reader, _ bool) bool {
 }
 
 // request reads an AttributeContext.Request.
-func (r *Request) request(m field.Reader, _ bool) bool {
+func (r *CheckRequest) request(m fieldReader, _ bool) bool {
 	for m.Next() {
 		if m.Number() == 2 && !r.http(m.Message()) {
 			return false
@@ -129,7 +128,7 @@ func (r *Request) request(m field.Reader, _ bool) bool {
 }
 
 // http reads an AttributeContext.HttpRequest.
-func (r *Request) http(m field.Reader, _ bool) bool {
+func (r *CheckRequest) http(m fieldReader, _ bool) bool {
 	for m.Next() {
 		good := true
 		switch m.Number() {
@@ -152,7 +151,7 @@ func (r *Request) http(m field.Reader, _ bool) bool {
 }
 
 // headers reads a HeaderMap.
-func (r *Request) headers(m field.Reader, _ bool) bool {
+func (r *CheckRequest) headers(m fieldReader, _ bool) bool {
 	for m.Next() {
 		if m.Number() == 1 && !header(&r.Lines, m, true) {
 			return false
@@ -163,12 +162,12 @@ func (r *Request) headers(m field.Reader, _ bool) bool {
 
 // header reads a name and its value. They are the first two fields of an entry of a map and
 // of a HeaderValue, and the raw value, the third of the latter, holds unless it is empty.
-func header(into *[]Header, field field.Reader, hasRaw bool) bool {
+func header(into *[]CheckHeader, field fieldReader, hasRaw bool) bool {
 	m, isMessage := field.Message()
 	if !isMessage {
 		return true
 	}
-	var h Header
+	var h CheckHeader
 	var raw string
 	for m.Next() {
 		switch m.Number() {
@@ -193,65 +192,65 @@ const (
 	codeDenied = 7
 )
 
-// Answer is what becomes of a request.
-type Answer struct {
+// CheckAnswer is what becomes of a request.
+type CheckAnswer struct {
 	// Denied refuses it with the HTTP status, headers and body.
 	Denied  bool
 	Status  int
-	Headers []Header
+	Headers []CheckHeader
 	Body    []byte
 	// Metadata is what Envoy's access log can show of the answer.
-	Metadata []Header
+	Metadata []CheckHeader
 }
 
 // Append appends the CheckResponse.
-func (a *Answer) Append(out []byte) []byte {
-	out = field.AppendMessage(out, 1, func(out []byte) []byte { // status
+func (a *CheckAnswer) Append(out []byte) []byte {
+	out = AppendMessage(out, 1, func(out []byte) []byte { // status
 		if a.Denied {
-			return field.AppendWhole(out, 1, codeDenied)
+			return AppendWhole(out, 1, codeDenied)
 		}
-		return field.AppendWhole(out, 1, codeOK)
+		return AppendWhole(out, 1, codeOK)
 	})
 	if a.Denied {
-		out = field.AppendMessage(out, 2, a.denied) // denied_response
+		out = AppendMessage(out, 2, a.denied) // denied_response
 	} else {
-		out = field.AppendMessage(out, 3, func(out []byte) []byte { return out }) // ok_response
+		out = AppendMessage(out, 3, func(out []byte) []byte { return out }) // ok_response
 	}
 	if len(a.Metadata) > 0 {
-		out = field.AppendMessage(out, 4, a.metadata) // dynamic_metadata
+		out = AppendMessage(out, 4, a.metadata) // dynamic_metadata
 	}
 	return out
 }
 
 // denied appends a DeniedHttpResponse.
-func (a *Answer) denied(out []byte) []byte {
-	out = field.AppendMessage(out, 1, func(out []byte) []byte { // status
-		return field.AppendWhole(out, 1, uint64(a.Status))
+func (a *CheckAnswer) denied(out []byte) []byte {
+	out = AppendMessage(out, 1, func(out []byte) []byte { // status
+		return AppendWhole(out, 1, uint64(a.Status))
 	})
 	for _, h := range a.Headers {
-		out = field.AppendMessage(out, 2, func(out []byte) []byte { // HeaderValueOption
-			out = field.AppendMessage(out, 1, h.append)
-			return field.AppendWhole(out, 3, overwrites)
+		out = AppendMessage(out, 2, func(out []byte) []byte { // HeaderValueOption
+			out = AppendMessage(out, 1, h.append)
+			return AppendWhole(out, 3, overwrites)
 		})
 	}
-	return field.AppendText(out, 3, string(a.Body))
+	return AppendText(out, 3, string(a.Body))
 }
 
 // overwrites is HeaderValueOption.append_action: a header of the answer is set, not added.
 const overwrites = 2
 
 // append appends a HeaderValue.
-func (h Header) append(out []byte) []byte {
-	return field.AppendText(field.AppendText(out, 1, h.Name), 2, h.Value)
+func (h CheckHeader) append(out []byte) []byte {
+	return AppendText(AppendText(out, 1, h.Name), 2, h.Value)
 }
 
 // metadata appends a google.protobuf.Struct of texts.
-func (a *Answer) metadata(out []byte) []byte {
+func (a *CheckAnswer) metadata(out []byte) []byte {
 	for _, m := range a.Metadata {
-		out = field.AppendMessage(out, 1, func(out []byte) []byte { // an entry of the map
-			out = field.AppendText(out, 1, m.Name)
-			return field.AppendMessage(out, 2, func(out []byte) []byte { // Value
-				return field.AppendText(out, 3, m.Value)
+		out = AppendMessage(out, 1, func(out []byte) []byte { // an entry of the map
+			out = AppendText(out, 1, m.Name)
+			return AppendMessage(out, 2, func(out []byte) []byte { // Value
+				return AppendText(out, 3, m.Value)
 			})
 		})
 	}

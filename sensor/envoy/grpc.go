@@ -1,12 +1,13 @@
-// Package grpc has the parts of gRPC that an answer to one message requires: the
-// frame around a message, and the codes of an answer. A library would add megabytes
-// for what net/http does already.
-package grpc
+package envoy
 
 import (
 	"encoding/binary"
 	"strconv"
 )
+
+// This file has the parts of gRPC that an answer to one message requires: the
+// frame around a message, and the codes of an answer. A library would add megabytes
+// for what net/http does already.
 
 // MostMessage bounds a message in bytes. Envoy takes headers of up to 60 KiB by default, and
 // sends a path twice: as such, and among the headers. Were the bound lower, a client could
@@ -14,9 +15,9 @@ import (
 // through.
 const MostMessage = 192 << 10
 
-// HeadSize is the length of what precedes a message: whether it is compressed, and its
+// FrameHeadSize is the length of what precedes a message: whether it is compressed, and its
 // length.
-const HeadSize = 5
+const FrameHeadSize = 5
 
 // Code is the outcome of a call, which Grpc-Status carries.
 type Code uint8
@@ -34,10 +35,10 @@ const (
 // String returns the code as Grpc-Status has it.
 func (c Code) String() string { return strconv.Itoa(int(c)) }
 
-// Head reads what precedes a message, of HeadSize bytes, and returns the length of the
+// ReadFrameHead reads what precedes a message, of HeadSize bytes, and returns the length of the
 // message. Any other code than OK refuses it.
-func Head(head []byte) (size int, code Code) {
-	if len(head) != HeadSize || head[0] > 1 {
+func ReadFrameHead(head []byte) (size int, code Code) {
+	if len(head) != FrameHeadSize || head[0] > 1 {
 		return 0, Internal
 	}
 	if head[0] == 1 {
@@ -50,15 +51,15 @@ func Head(head []byte) (size int, code Code) {
 	return int(length), OK
 }
 
-// Begin appends room for the head of a message that is appended next; [End] fills it in.
-func Begin(out []byte) []byte { return append(out, 0, 0, 0, 0, 0) }
+// BeginFrame appends room for the head of a message that is appended next; [EndFrame] fills it in.
+func BeginFrame(out []byte) []byte { return append(out, 0, 0, 0, 0, 0) }
 
-// End fills in the head at start of the message that ends where out does.
-func End(out []byte, start int) {
-	binary.BigEndian.PutUint32(out[start+1:], uint32(len(out)-start-HeadSize))
+// EndFrame fills in the head at start of the message that ends where out does.
+func EndFrame(out []byte, start int) {
+	binary.BigEndian.PutUint32(out[start+1:], uint32(len(out)-start-FrameHeadSize))
 }
 
-// Content reports whether a content type is that of protobuf over gRPC.
-func Content(contentType string) bool {
+// isGRPC reports whether a content type is that of protobuf over gRPC.
+func isGRPC(contentType string) bool {
 	return contentType == "application/grpc" || contentType == "application/grpc+proto"
 }

@@ -1,22 +1,21 @@
-// Package ratelimit reads and writes the messages of Envoy's rate limit service,
-// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: descriptors of a request, and
-// whether each of them is over its limit.
-package ratelimit
+package envoy
 
 import (
 	"time"
-
-	"edgeguard/envoy/field"
 )
 
-// Method is the path of the call.
-const Method = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+// This file reads and writes the messages of Envoy's rate limit service,
+// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: descriptors of a request, and
+// whether each of them is over its limit.
 
-// Most bounds the descriptors of a call, and the entries of all of them.
-const Most = 1000
+// LimitMethod is the path of the call.
+const LimitMethod = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
 
-// Request is a call. Its texts point into the message.
-type Request struct {
+// mostDescriptors bounds the descriptors of a call, and the entries of all of them.
+const mostDescriptors = 1000
+
+// LimitRequest is a call. Its texts point into the message.
+type LimitRequest struct {
 	Domain      string
 	Descriptors []Descriptor
 	Entries     []Entry // of all descriptors, one after the other
@@ -38,13 +37,13 @@ type Descriptor struct {
 type Entry struct{ Key, Value string }
 
 // Of returns the entries of a descriptor.
-func (r *Request) Of(d Descriptor) []Entry { return r.Entries[d.From:d.To] }
+func (r *LimitRequest) Of(d Descriptor) []Entry { return r.Entries[d.From:d.To] }
 
 // Read reads a RateLimitRequest, and reports whether it can be read. One with more than
-// [Most] descriptors or entries cannot.
-func (r *Request) Read(message []byte) bool {
-	*r = Request{Descriptors: r.Descriptors[:0], Entries: r.Entries[:0]}
-	m := field.Of(message)
+// [mostDescriptors] descriptors or entries cannot.
+func (r *LimitRequest) Read(message []byte) bool {
+	*r = LimitRequest{Descriptors: r.Descriptors[:0], Entries: r.Entries[:0]}
+	m := fieldsOf(message)
 	for m.Next() {
 		switch m.Number() {
 		case 1:
@@ -62,7 +61,7 @@ func (r *Request) Read(message []byte) bool {
 	return m.Good()
 }
 
-func (r *Request) descriptor(m field.Reader, isMessage bool) bool {
+func (r *LimitRequest) descriptor(m fieldReader, isMessage bool) bool {
 	if !isMessage {
 		return true
 	}
@@ -85,11 +84,11 @@ func (r *Request) descriptor(m field.Reader, isMessage bool) bool {
 	}
 	d.To = len(r.Entries)
 	r.Descriptors = append(r.Descriptors, d)
-	return m.Good() && len(r.Descriptors) <= Most
+	return m.Good() && len(r.Descriptors) <= mostDescriptors
 }
 
 // hits reads hits_addend, a UInt64Value.
-func (d *Descriptor) hits(m field.Reader, isMessage bool) bool {
+func (d *Descriptor) hits(m fieldReader, isMessage bool) bool {
 	d.Counts = d.Counts || isMessage
 	for m.Next() {
 		if hits, ok := m.Whole(); ok && m.Number() == 1 {
@@ -99,7 +98,7 @@ func (d *Descriptor) hits(m field.Reader, isMessage bool) bool {
 	return m.Good()
 }
 
-func (r *Request) entry(m field.Reader, isMessage bool) bool {
+func (r *LimitRequest) entry(m fieldReader, isMessage bool) bool {
 	if !isMessage {
 		return true
 	}
@@ -113,26 +112,26 @@ func (r *Request) entry(m field.Reader, isMessage bool) bool {
 		}
 	}
 	r.Entries = append(r.Entries, e)
-	return m.Good() && len(r.Entries) <= Most
+	return m.Good() && len(r.Entries) <= mostDescriptors
 }
 
 // The codes of an answer.
 const (
-	codeOK   = 1
+	limitOK  = 1
 	codeOver = 2
 )
 
-// Answer is what becomes of a request.
-type Answer struct {
+// LimitAnswer is what becomes of a request.
+type LimitAnswer struct {
 	Over     bool
-	Statuses []Status // one for each descriptor, in order
+	Statuses []LimitStatus // one for each descriptor, in order
 	// Headers and Body are of the answer to the client, where it is refused.
 	Headers []Entry
 	Body    []byte
 }
 
-// Status is what became of a descriptor.
-type Status struct {
+// LimitStatus is what became of a descriptor.
+type LimitStatus struct {
 	Over  bool
 	Limit *Limit // nil where no rule has said anything of it
 	Left  uint32 // events until the limit
@@ -148,44 +147,44 @@ type Limit struct {
 }
 
 // Append appends the RateLimitResponse.
-func (a *Answer) Append(out []byte) []byte {
-	out = field.AppendWhole(out, 1, code(a.Over))
+func (a *LimitAnswer) Append(out []byte) []byte {
+	out = AppendWhole(out, 1, code(a.Over))
 	for i := range a.Statuses {
-		out = field.AppendMessage(out, 2, a.Statuses[i].append)
+		out = AppendMessage(out, 2, a.Statuses[i].append)
 	}
 	for _, h := range a.Headers {
-		out = field.AppendMessage(out, 3, func(out []byte) []byte { // HeaderValue
-			return field.AppendText(field.AppendText(out, 1, h.Key), 2, h.Value)
+		out = AppendMessage(out, 3, func(out []byte) []byte { // HeaderValue
+			return AppendText(AppendText(out, 1, h.Key), 2, h.Value)
 		})
 	}
-	return field.AppendText(out, 5, string(a.Body))
+	return AppendText(out, 5, string(a.Body))
 }
 
 func code(over bool) uint64 {
 	if over {
 		return codeOver
 	}
-	return codeOK
+	return limitOK
 }
 
 // append appends a DescriptorStatus.
-func (s *Status) append(out []byte) []byte {
-	out = field.AppendWhole(out, 1, code(s.Over))
+func (s *LimitStatus) append(out []byte) []byte {
+	out = AppendWhole(out, 1, code(s.Over))
 	if s.Limit == nil {
 		return out
 	}
-	out = field.AppendMessage(out, 2, s.Limit.append)
-	out = field.AppendWhole(out, 3, uint64(s.Left))
-	return field.AppendMessage(out, 4, func(out []byte) []byte { // Duration
-		return field.AppendWhole(out, 1, uint64(max(0, (s.Reset+time.Second-1)/time.Second)))
+	out = AppendMessage(out, 2, s.Limit.append)
+	out = AppendWhole(out, 3, uint64(s.Left))
+	return AppendMessage(out, 4, func(out []byte) []byte { // Duration
+		return AppendWhole(out, 1, uint64(max(0, (s.Reset+time.Second-1)/time.Second)))
 	})
 }
 
 // append appends a RateLimit.
 func (l *Limit) append(out []byte) []byte {
-	out = field.AppendWhole(out, 1, uint64(l.Events))
-	out = field.AppendWhole(out, 2, unit(l.Window))
-	return field.AppendText(out, 3, l.Rule)
+	out = AppendWhole(out, 1, uint64(l.Events))
+	out = AppendWhole(out, 2, unit(l.Window))
+	return AppendText(out, 3, l.Rule)
 }
 
 // unit returns the unit that a window is one of, and otherwise 0, which is unknown: Envoy

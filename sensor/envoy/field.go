@@ -1,10 +1,4 @@
-// Package field reads and writes the fields of protobuf messages, by their numbers and
-// without reflection.
-//
-// It reads as every reader of protobuf has to: an unknown field is skipped, as is a known one
-// of another type; of a field that comes twice the last one holds, and messages that come
-// twice are one. A text may hold any bytes, for a client can send any.
-package field
+package envoy
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
@@ -12,8 +6,15 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// Reader reads the fields of a message in their order.
-type Reader struct {
+// This file reads and writes the fields of protobuf messages, by their numbers and
+// without reflection.
+//
+// It reads as every reader of protobuf has to: an unknown field is skipped, as is a known one
+// of another type; of a field that comes twice the last one holds, and messages that come
+// twice are one. A text may hold any bytes, for a client can send any.
+
+// fieldReader reads the fields of a message in their order.
+type fieldReader struct {
 	rest   []byte
 	number protowire.Number
 	kind   protowire.Type
@@ -22,11 +23,11 @@ type Reader struct {
 	bad    bool
 }
 
-// Of returns a reader of a message. What it returns points into the message.
-func Of(message []byte) Reader { return Reader{rest: message} }
+// fieldsOf returns a reader of a message. What it returns points into the message.
+func fieldsOf(message []byte) fieldReader { return fieldReader{rest: message} }
 
 // Next reads a field, and reports false at the end or where the message is damaged.
-func (r *Reader) Next() bool {
+func (r *fieldReader) Next() bool {
 	if len(r.rest) == 0 || r.bad {
 		return false
 	}
@@ -50,17 +51,17 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-func (r *Reader) fail() bool {
+func (r *fieldReader) fail() bool {
 	r.bad = true
 	return false
 }
 
 // Good reports whether all fields could be read.
-func (r *Reader) Good() bool { return !r.bad }
+func (r *fieldReader) Good() bool { return !r.bad }
 
 // Number returns the number of the field if it has bytes or a whole number, and otherwise 0:
 // no field that is read here has another type.
-func (r *Reader) Number() int {
+func (r *fieldReader) Number() int {
 	if r.kind != protowire.BytesType && r.kind != protowire.VarintType {
 		return 0
 	}
@@ -68,21 +69,21 @@ func (r *Reader) Number() int {
 }
 
 // Whole returns the value of a field that is a whole number.
-func (r *Reader) Whole() (uint64, bool) { return r.whole, r.kind == protowire.VarintType }
+func (r *fieldReader) Whole() (uint64, bool) { return r.whole, r.kind == protowire.VarintType }
 
 // Text sets a text to the value of the field, which points into the message.
-func (r *Reader) Text(into *string) {
+func (r *fieldReader) Text(into *string) {
 	if r.kind == protowire.BytesType {
 		*into = unsafetext.String(r.bytes)
 	}
 }
 
 // Message returns a reader of the value of the field, and false if that is not a message.
-func (r *Reader) Message() (inner Reader, ok bool) {
+func (r *fieldReader) Message() (inner fieldReader, ok bool) {
 	if r.kind != protowire.BytesType {
-		return Reader{}, false
+		return fieldReader{}, false
 	}
-	return Of(r.bytes), true
+	return fieldsOf(r.bytes), true
 }
 
 // AppendText appends a text, unless it is empty.

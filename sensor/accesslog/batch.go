@@ -1,7 +1,4 @@
-// Package datagrams reads log lines that arrive as datagrams, from a unix socket
-// or from UDP: each datagram is one line at most. It decides who may send, and
-// counts what the kernel dropped.
-package datagrams
+package accesslog
 
 import (
 	"bytes"
@@ -10,25 +7,29 @@ import (
 	"edgeguard/logline"
 )
 
+// This file reads log lines that arrive as datagrams, from a unix socket
+// or from UDP: each datagram is one line at most. It decides who may send, and
+// counts what the kernel dropped.
+
 const (
-	// Longest is the longest datagram that is read whole. Linux sends none longer
+	// LongestDatagram is the longest datagram that is read whole. Linux sends none longer
 	// than 208 KiB through a unix socket, unless net.core.wmem_max and the
 	// sender's SO_SNDBUF were raised; UDP carries 65,507 bytes.
-	Longest = 256 << 10
+	LongestDatagram = 256 << 10
 	// mostAtOnce bounds one batch, so that lines are not held back while others
 	// send what is refused.
 	mostAtOnce = 4096
 )
 
-// Batch is the datagrams that were waiting together, as lines.
-type Batch struct {
+// datagramBatch is the datagrams that were waiting together, as lines.
+type datagramBatch struct {
 	from []netip.Prefix // senders, of UDP
 	udp  bool
 	buf  []byte
 	used int
 
 	// Count is how many became lines, Cut how many of these were longer than
-	// [Longest]. Refused came from a sender that is not accepted, or had no
+	// [LongestDatagram]. Refused came from a sender that is not accepted, or had no
 	// priority of syslog (UDP only).
 	Count, Cut, Refused int
 	// More says that others may be waiting: the room ended first.
@@ -39,20 +40,20 @@ type Batch struct {
 }
 
 // Lines returns the lines of the batch, in the buffer.
-func (b *Batch) Lines() []byte { return b.buf[:b.used] }
+func (b *datagramBatch) Lines() []byte { return b.buf[:b.used] }
 
 // room returns where the next datagram goes, nil if this batch takes no more.
-func (b *Batch) room() []byte {
-	if len(b.buf)-b.used < Longest+2 || b.Count+b.Refused == mostAtOnce {
+func (b *datagramBatch) room() []byte {
+	if len(b.buf)-b.used < LongestDatagram+2 || b.Count+b.Refused == mostAtOnce {
 		return nil
 	}
-	return b.buf[b.used : b.used+Longest+1]
+	return b.buf[b.used : b.used+LongestDatagram+1]
 }
 
 // take adds the datagram that came into room if its sender may send. size is how
 // long it was.
-func (b *Batch) take(size int, from netip.Addr) {
-	n := min(size, Longest+1)
+func (b *datagramBatch) take(size int, from netip.Addr) {
+	n := min(size, LongestDatagram+1)
 	if b.udp && !(accepts(b.from, from) && n > 0 && b.buf[b.used] == '<') {
 		b.Refused++
 		return
@@ -65,7 +66,7 @@ func (b *Batch) take(size int, from netip.Addr) {
 //
 // A newline inside a datagram is the server's escape=none, and what follows it
 // may be a client's: it begins no line.
-func (b *Batch) add(n, size int) {
+func (b *datagramBatch) add(n, size int) {
 	b.Count++
 	text := b.buf[b.used : b.used+n]
 	if size > n {

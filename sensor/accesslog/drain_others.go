@@ -1,6 +1,6 @@
 //go:build !linux
 
-package datagrams
+package accesslog
 
 import (
 	"errors"
@@ -13,4 +13,4 @@ var errLinux = errors.New("datagrams are received on Linux only: use unix: or tc
 func prepare(syscall.RawConn, int) (int, error) { return 0, errLinux }
 
 // await is for Linux only: elsewhere a datagram that was cut off looks whole.
-func (b *Batch) await(syscall.RawConn) error { return errLinux }
+func (b *datagramBatch) await(syscall.RawConn) error { return errLinux }

@@ -1,4 +1,4 @@
-package datagrams
+package accesslog
 
 import (
 	"errors"
@@ -14,12 +14,12 @@ import (
 // DefaultBuffer is the receive buffer that a UDP socket asks for, and mostBuffer
 // the most. The kernel gives no more than net.core.rmem_max.
 const (
-	DefaultBuffer = 4 << 20
-	mostBuffer    = 1 << 30
+	DefaultDatagramBuffer = 4 << 20
+	mostBuffer            = 1 << 30
 )
 
-// Socket is one that datagrams come from.
-type Socket struct {
+// datagramSocket is one that datagrams come from.
+type datagramSocket struct {
 	conn net.Conn
 	raw  syscall.RawConn
 	udp  bool
@@ -32,13 +32,13 @@ type Socket struct {
 	Buffer, Queue int
 }
 
-// Unix returns the socket of a unix datagram listener.
-func Unix(c *net.UnixConn) (*Socket, error) {
+// fromUnix returns the socket of a unix datagram listener.
+func fromUnix(c *net.UnixConn) (*datagramSocket, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	return &Socket{conn: c, raw: raw, Queue: queueLength()}, nil
+	return &datagramSocket{conn: c, raw: raw, Queue: queueLength()}, nil
 }
 
 // loopback is who sends to a loopback address. The kernel lets no other host do
@@ -50,14 +50,14 @@ var (
 	errSenders   = errors.New("`from` is for addresses that other hosts reach, and only this host can send to loopback: remove it")
 )
 
-// UDP listens at host:port. Beyond loopback, from must name who may send. buffer
-// is the receive buffer to ask for; 0 means [DefaultBuffer].
-func UDP(address string, from []netip.Prefix, buffer int) (*Socket, error) {
+// listenUDP listens at host:port. Beyond loopback, from must name who may send. buffer
+// is the receive buffer to ask for; 0 means [DefaultDatagramBuffer].
+func listenUDP(address string, from []netip.Prefix, buffer int) (*datagramSocket, error) {
 	at, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{udp: true, from: from, Forgeable: !at.IP.IsLoopback()}
+	s := &datagramSocket{udp: true, from: from, Forgeable: !at.IP.IsLoopback()}
 	switch {
 	case s.Forgeable && len(from) == 0:
 		return nil, errNoSenders
@@ -72,7 +72,7 @@ func UDP(address string, from []netip.Prefix, buffer int) (*Socket, error) {
 	}
 	s.conn = conn
 	if buffer == 0 {
-		buffer = DefaultBuffer
+		buffer = DefaultDatagramBuffer
 	}
 	if s.raw, err = conn.SyscallConn(); err == nil {
 		s.Buffer, err = prepare(s.raw, min(buffer, mostBuffer))
@@ -85,19 +85,19 @@ func UDP(address string, from []netip.Prefix, buffer int) (*Socket, error) {
 }
 
 // Addr returns the bound address.
-func (s *Socket) Addr() net.Addr { return s.conn.LocalAddr() }
+func (s *datagramSocket) Addr() net.Addr { return s.conn.LocalAddr() }
 
 // Interrupt ends the wait for more.
-func (s *Socket) Interrupt() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)) }
+func (s *datagramSocket) Interrupt() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)) }
 
 // Close closes the socket.
-func (s *Socket) Close() error { return s.conn.Close() }
+func (s *datagramSocket) Close() error { return s.conn.Close() }
 
 // Read waits for a datagram and takes all that are there, as far as buf has room:
-// at least [Longest] and 2 bytes. After an error of the wait, an interrupt, it
+// at least [LongestDatagram] and 2 bytes. After an error of the wait, an interrupt, it
 // takes what is there without waiting, and returns both.
-func (s *Socket) Read(buf []byte) (*Batch, error) {
-	b := &Batch{from: s.from, udp: s.udp, buf: buf}
+func (s *datagramSocket) Read(buf []byte) (*datagramBatch, error) {
+	b := &datagramBatch{from: s.from, udp: s.udp, buf: buf}
 	return b, b.await(s.raw)
 }
 

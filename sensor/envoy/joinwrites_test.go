@@ -1,4 +1,4 @@
-package joinwrites
+package envoy
 
 import (
 	"bytes"
@@ -11,16 +11,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // All parts arrive, in their order, and also what was written just before the end.
 func TestOrder(t *testing.T) {
 	near, far := net.Pipe()
-	c := New(near, time.Minute)
+	c := joinWrites(near, time.Minute)
 	random := rand.New(rand.NewPCG(1, 2))
 	var want []byte
 	var got bytes.Buffer
@@ -56,7 +52,7 @@ func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		c := New(near, time.Minute)
+		c := joinWrites(near, time.Minute)
 		begun, taken := time.Now(), 0
 		var err error
 		for err == nil {
@@ -79,7 +75,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		c := New(near, time.Minute)
+		c := joinWrites(near, time.Minute)
 		if _, err := c.Write([]byte("a")); err != nil {
 			t.Fatal(err)
 		}
