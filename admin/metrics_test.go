@@ -19,7 +19,7 @@ import (
 	"edgeguard/admin/imports"
 	"edgeguard/admin/metrics"
 	crowdsec "edgeguard/crowdsec/figures"
-	haproxy "edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
 )
 
@@ -36,7 +36,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, Late: 1, Behind: 100, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}
 	n.stats.Bouncers = &bouncers.BouncerFigures{Refused: 3, Bouncers: []bouncers.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
-	n.stats.HAProxies = []haproxy.Listener{{Address: "unix:/peers.sock", HAProxies: []haproxy.HAProxy{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
+	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.CrowdSec = &crowdsec.CrowdSec{

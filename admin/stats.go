@@ -10,7 +10,7 @@ import (
 	"edgeguard/crawlers"
 	crowdsec "edgeguard/crowdsec/figures"
 	"edgeguard/detector/flood"
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
 )
 
@@ -62,7 +62,7 @@ type Stats struct {
 	Logs      []Log       `json:"logs,omitempty"`
 	Enforcers []Enforcer  `json:"enforcers,omitempty"`
 	// HAProxies are the listeners at which they count and are taught.
-	HAProxies []link.Listener `json:"haproxies,omitempty"`
+	HAProxies []haproxy.ListenerFigures `json:"haproxies,omitempty"`
 	// Bouncers are those of CrowdSec, nil where none can connect.
 	Bouncers *bouncers.BouncerFigures `json:"bouncers,omitempty"`
 	// Notified are the receivers of notifications.

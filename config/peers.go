@@ -2,7 +2,7 @@ package config
 
 import (
 	"edgeguard"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 )
 
 // peersLeave returns why HAProxy's tables cannot count a rule, by the rules' names.
@@ -10,7 +10,7 @@ import (
 func (c *Config) peersLeave() map[string]string {
 	why := map[string]string{}
 	if c.HAProxy.Counts() {
-		for _, left := range columns.Of(c.Rules).Left {
+		for _, left := range haproxy.ColumnsOf(c.Rules).Left {
 			why[left.Rule] = left.Reason
 		}
 	}
@@ -20,7 +20,7 @@ func (c *Config) peersLeave() map[string]string {
 // peersCount returns what HAProxy's tables count.
 func (c *Config) peersCount() (kinds edgeguard.Kind) {
 	if c.HAProxy.Counts() {
-		for _, column := range columns.Of(c.Rules).List {
+		for _, column := range haproxy.ColumnsOf(c.Rules).List {
 			kinds |= c.Rules.Meters[column.Meter].Kind
 		}
 	}

@@ -18,9 +18,7 @@ import (
 	"time"
 
 	"edgeguard/config"
-	"edgeguard/haproxy/blocks"
-	"edgeguard/haproxy/columns"
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 )
 
 const withHAProxy = `
@@ -33,9 +31,9 @@ rules:
   - {name: login, match: {method: POST, path: /login}, threshold: 5, guard: 1}
 `
 
-// haproxy is a running HAProxy with the lines that the rules become. Its clients say in
+// ownHaproxy is a running HAProxy with the lines that the rules become. Its clients say in
 // a header which address they have.
-type haproxy struct {
+type ownHaproxy struct {
 	u       *underTest
 	folder  string
 	process *exec.Cmd
@@ -48,13 +46,13 @@ func yamlWithHAProxy() string {
 }
 
 // write writes haproxy.cfg for the rules of a config.
-func (h *haproxy) write(t *testing.T, yaml string) {
+func (h *ownHaproxy) write(t *testing.T, yaml string) {
 	t.Helper()
 	c, err := config.Parse("test", []byte(strings.ReplaceAll(yaml, "$DIR", h.folder)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cols := columns.Of(c.Rules)
+	cols := haproxy.ColumnsOf(c.Rules)
 	lines := func(text string) string {
 		return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
 	}
@@ -79,14 +77,14 @@ frontend f
 %[5]s
   http-request deny deny_status 429 if %[6]s
   http-request return status 200
-`, h.folder, lines(cols.Declaration()), lines(blocks.Declarations()), lines(cols.Frontend(columns.Where{Peers: "eg", Slot: 0})), lines(blocks.Frontend("eg")), blocks.Refused)
+`, h.folder, lines(cols.Declaration()), lines(haproxy.BlockTableLines()), lines(cols.Frontend(haproxy.ConfigPlace{Peers: "eg", Slot: 0})), lines(haproxy.BlockRuleLines("eg")), haproxy.IfBlocked)
 	if err := os.WriteFile(filepath.Join(h.folder, "haproxy.cfg"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // start runs HAProxy until the test ends.
-func (h *haproxy) start(t *testing.T, args ...string) {
+func (h *ownHaproxy) start(t *testing.T, args ...string) {
 	t.Helper()
 	program, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -112,9 +110,9 @@ func (h *haproxy) start(t *testing.T, args ...string) {
 }
 
 // newHAProxy starts a node and a HAProxy that has connected to it.
-func newHAProxy(t *testing.T, folder string) *haproxy {
+func newHAProxy(t *testing.T, folder string) *ownHaproxy {
 	t.Helper()
-	h := &haproxy{folder: folder, u: newNode(t, folder, yamlWithHAProxy()).start()}
+	h := &ownHaproxy{folder: folder, u: newNode(t, folder, yamlWithHAProxy()).start()}
 	h.http = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -123,12 +121,12 @@ func newHAProxy(t *testing.T, folder string) *haproxy {
 	}}
 	h.write(t, yamlWithHAProxy())
 	h.start(t)
-	h.connected("HAProxy connects", func(c link.HAProxy) bool { return true })
+	h.connected("HAProxy connects", func(c haproxy.LinkFigures) bool { return true })
 	return h
 }
 
 // connected waits for the one HAProxy to be in a state, with the tables of the rules.
-func (h *haproxy) connected(what string, ok func(link.HAProxy) bool) {
+func (h *ownHaproxy) connected(what string, ok func(haproxy.LinkFigures) bool) {
 	h.u.t.Helper()
 	h.u.eventually(what, func() bool {
 		all := h.u.view().Stats().HAProxies
@@ -137,7 +135,7 @@ func (h *haproxy) connected(what string, ok func(link.HAProxy) bool) {
 }
 
 // ask asks HAProxy as a client with an address.
-func (h *haproxy) ask(from, method, path string) int {
+func (h *ownHaproxy) ask(from, method, path string) int {
 	h.u.t.Helper()
 	req, err := http.NewRequest(method, "http://haproxy"+path, nil)
 	if err != nil {
@@ -153,7 +151,7 @@ func (h *haproxy) ask(from, method, path string) int {
 }
 
 // times asks so often, and wants all answered.
-func (h *haproxy) times(n int, from, method, path string) {
+func (h *ownHaproxy) times(n int, from, method, path string) {
 	h.u.t.Helper()
 	for range n {
 		if got := h.ask(from, method, path); got != http.StatusOK {
@@ -163,7 +161,7 @@ func (h *haproxy) times(n int, from, method, path string) {
 }
 
 // refused waits until HAProxy refuses an address, and wants another one answered.
-func (h *haproxy) refused(from, neighbour string) {
+func (h *ownHaproxy) refused(from, neighbour string) {
 	h.u.t.Helper()
 	h.u.eventually(from+" is refused", func() bool { return h.ask(from, http.MethodGet, "/") == http.StatusTooManyRequests })
 	if got := h.ask(neighbour, http.MethodGet, "/"); got != http.StatusOK {
@@ -172,7 +170,7 @@ func (h *haproxy) refused(from, neighbour string) {
 }
 
 // counted waits for a count of the first rule.
-func (h *haproxy) counted(addr string, want int) {
+func (h *ownHaproxy) counted(addr string, want int) {
 	h.u.t.Helper()
 	h.u.eventually(fmt.Sprintf("%s has %d requests", addr, want), func() bool { return h.u.count(addr) == want })
 }
@@ -213,7 +211,7 @@ func TestHAProxyRestarts(t *testing.T) {
 	_ = h.process.Process.Kill()
 	_ = h.process.Wait()
 	h.start(t)
-	h.connected("HAProxy comes back", func(c link.HAProxy) bool { return c.PID != first })
+	h.connected("HAProxy comes back", func(c haproxy.LinkFigures) bool { return c.PID != first })
 	h.refused("203.0.113.66", "203.0.113.68")
 	h.times(3, "203.0.113.30", http.MethodGet, "/")
 	h.counted("203.0.113.30", 3)
@@ -221,7 +219,7 @@ func TestHAProxyRestarts(t *testing.T) {
 	_ = h.process.Process.Signal(syscall.SIGSTOP)
 	h.u.eventually("a HAProxy that stands still is given up", func() bool { return len(h.u.view().Stats().HAProxies[0].HAProxies) == 0 })
 	_ = h.process.Process.Signal(syscall.SIGCONT)
-	h.connected("it connects again", func(link.HAProxy) bool { return true })
+	h.connected("it connects again", func(haproxy.LinkFigures) bool { return true })
 	h.times(1, "203.0.113.30", http.MethodGet, "/")
 	h.counted("203.0.113.30", 4)
 
@@ -231,7 +229,7 @@ func TestHAProxyRestarts(t *testing.T) {
 		t.Errorf("without a node: %d", got)
 	}
 	h.u = newNode(t, folder, yamlWithHAProxy()).start()
-	h.connected("HAProxy connects to the next node", func(link.HAProxy) bool { return true })
+	h.connected("HAProxy connects to the next node", func(haproxy.LinkFigures) bool { return true })
 	h.counted("203.0.113.30", 6)
 	h.counted("203.0.113.9", 12)
 	h.refused("203.0.113.66", "203.0.113.69")
@@ -261,7 +259,7 @@ func TestHAProxyWithOtherRules(t *testing.T) {
 	h.write(t, swapped)
 	pid := h.process.Process.Pid
 	h.start(t, "-sf", fmt.Sprint(pid))
-	h.connected("HAProxy has the rules of the node", func(c link.HAProxy) bool { return c.PID != pid })
+	h.connected("HAProxy has the rules of the node", func(c haproxy.LinkFigures) bool { return c.PID != pid })
 	h.times(6, "203.0.113.10", http.MethodPost, "/other")
 	h.refused("203.0.113.10", "203.0.113.11")
 }

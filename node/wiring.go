@@ -21,7 +21,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/enforce/haproxypeers"
-	"edgeguard/haproxy/tally"
+	"edgeguard/haproxy/peers"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
 	"edgeguard/node/blocklists"
@@ -127,7 +127,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 			Group: supervisor.Group[*haproxies.Listener]{Config: s},
 			Deps: haproxies.Deps{
 				Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Teacher: teacher,
-				Tally: func() *tally.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
+				Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
 			},
 		},
 		crawling: crawling.Services{Group: supervisor.Group[*crawling.Crawling]{Config: s}, Log: n.options.Log},

@@ -12,7 +12,7 @@ import (
 	"edgeguard/admin/imports"
 	"edgeguard/crawlers"
 	crowdsec "edgeguard/crowdsec/figures"
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
 )
 
@@ -190,7 +190,7 @@ func (s sink) uncounted(sources map[string]uint64, all []admin.Uncounted) {
 }
 
 // haproxies sends the listeners for HAProxies, each with its address.
-func (s sink) haproxies(all []link.Listener) {
+func (s sink) haproxies(all []haproxy.ListenerFigures) {
 	for _, l := range all {
 		s.gauge(descHAProxies, float64(len(l.HAProxies)), l.Address)
 		s.counter(descLearned, l.Updates, l.Address, "received")

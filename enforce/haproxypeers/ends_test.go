@@ -10,7 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/enforce"
 	"edgeguard/enforce/haproxypeers"
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 )
 
 // inForce makes blocks in force, cut around what is exempt, and returns when HAProxy
@@ -37,7 +37,7 @@ func inForce(t testing.TB, e *haproxypeers.Teacher, s *session, until time.Time,
 // TestSpared: an exempt address inside a block is never refused, and its neighbours are,
 // for each length.
 func TestSpared(t *testing.T) {
-	p := startHAProxy(t, blocks.Declarations())
+	p := startHAProxy(t, haproxy.BlockTableLines())
 	e := haproxypeers.New()
 	s := p.connect(t, e)
 	for block, c := range map[string]struct{ exempt, passes, refused string }{
@@ -67,7 +67,7 @@ func TestSpared(t *testing.T) {
 // block at its own end, if that is sooner.
 func TestWithoutEdgeguard(t *testing.T) {
 	seconds := regexp.MustCompile(`expire (\d)(\d)\ds`) // 240s, 260s, 280s and 300s become 2400ms and so on
-	p := startHAProxy(t, seconds.ReplaceAllString(blocks.Declarations(), "expire ${1}${2}00ms"))
+	p := startHAProxy(t, seconds.ReplaceAllString(haproxy.BlockTableLines(), "expire ${1}${2}00ms"))
 	p.faster = 100
 	e := haproxypeers.New()
 	exempt := []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32"), netip.MustParsePrefix("2001:db8::7/128")}
@@ -102,7 +102,7 @@ func TestWithoutEdgeguard(t *testing.T) {
 // TestRestarts: HAProxy that begins again is taught everything, and edgeguard that begins
 // again lifts what it does not know, without a gap for what it does.
 func TestRestarts(t *testing.T) {
-	p := startHAProxy(t, blocks.Declarations())
+	p := startHAProxy(t, haproxy.BlockTableLines())
 	stays, goes := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("203.0.113.8")
 	first := haproxypeers.New()
 	s := p.connect(t, first)
@@ -119,7 +119,7 @@ func TestRestarts(t *testing.T) {
 	if !p.refuses(t, stays) || p.refuses(t, goes) || p.refuses(t, netip.MustParseAddr("2001:db8::1")) {
 		t.Error("after a restart, other blocks are in force than the node has")
 	}
-	fresh := startHAProxy(t, blocks.Declarations())
+	fresh := startHAProxy(t, haproxy.BlockTableLines())
 	fresh.connect(t, second)
 	if !fresh.refuses(t, stays) || fresh.refuses(t, goes) {
 		t.Error("a new HAProxy has other blocks than the node")
@@ -128,7 +128,7 @@ func TestRestarts(t *testing.T) {
 
 // TestMany teaches 100,000 blocks and says how long it took.
 func TestMany(t *testing.T) {
-	p := startHAProxy(t, blocks.Declarations())
+	p := startHAProxy(t, haproxy.BlockTableLines())
 	e := haproxypeers.New()
 	s := p.connect(t, e)
 	const n = 100_000

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
 )
 
@@ -21,7 +21,7 @@ const (
 // Definitions returns the tables as HAProxy is taught them: what a follower says of a
 // table is about the one at this place.
 func Definitions() (all []peers.Definition) {
-	for i, t := range blocks.Tables() {
+	for i, t := range haproxy.BlockTables() {
 		all = append(all, peers.Definition{
 			ID: uint64(i + 1), Name: "/" + t.Name, Key: peers.IPv6, KeyBytes: 16, Expire: t.Expire,
 			Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}},
@@ -76,14 +76,14 @@ func (f *Follower) Holds(now time.Time, table int, key netip.Addr, value uint32)
 	e := f.teacher
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	k := blocks.Key{Table: table, Addr: key.Unmap()}
+	k := haproxy.BlockKey{Table: table, Addr: key.Unmap()}
 	at, known := e.table.index[k]
 	switch {
 	case known && e.table.slots[at].value == value, !known && value == 0:
 		return
 	case !known:
 		var ok bool
-		if at, ok = e.table.foreign(k, value, now.Add(blocks.Tables()[table].Expire)); !ok {
+		if at, ok = e.table.foreign(k, value, now.Add(haproxy.BlockTables()[table].Expire)); !ok {
 			return
 		}
 	}
@@ -173,7 +173,7 @@ func (f *Follower) walk(now time.Time, entries []peers.Taught, room int) ([]peer
 func (f *Follower) teach(now time.Time, at int32, entries []peers.Taught) []peers.Taught {
 	t := &f.teacher.table
 	s := &t.slots[at]
-	if s.value == blocks.Blocked {
+	if s.value == haproxy.BlockedGPT {
 		for _, spared := range f.teacher.plan.Spares[s.key] {
 			if i, ok := t.index[spared]; ok {
 				entries = append(entries, t.slots[i].entry(now))
@@ -188,8 +188,8 @@ func (f *Follower) teach(now time.Time, at int32, entries []peers.Taught) []peer
 // 2.6 may keep a block for its table's time whatever it is taught, what is spared in one
 // always has all of its own table's.
 func (s *slot) entry(now time.Time) peers.Taught {
-	ttl := blocks.Tables()[s.key.Table].Expire
-	if s.value == blocks.Blocked {
+	ttl := haproxy.BlockTables()[s.key.Table].Expire
+	if s.value == haproxy.BlockedGPT {
 		ttl = max(min(ttl, s.until.Sub(now)), time.Second)
 	}
 	return peers.Taught{Table: s.key.Table, Entry: peers.Entry{Key: s.key.Addr, Value: s.value, TTL: ttl}}

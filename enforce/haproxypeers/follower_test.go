@@ -8,7 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/enforce"
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
 )
 
@@ -44,16 +44,16 @@ func drain(t *testing.T, f *Follower, now time.Time, n int) (all []peers.Taught,
 	return nil, now
 }
 
-func taught(all []peers.Taught) (values map[blocks.Key]uint32) {
-	values = make(map[blocks.Key]uint32)
+func taught(all []peers.Taught) (values map[haproxy.BlockKey]uint32) {
+	values = make(map[haproxy.BlockKey]uint32)
 	for _, e := range all {
-		values[blocks.Key{Table: e.Table, Addr: e.Key}] = e.Value
+		values[haproxy.BlockKey{Table: e.Table, Addr: e.Key}] = e.Value
 	}
 	return values
 }
 
-func key(table int, addr string) blocks.Key {
-	return blocks.Key{Table: table, Addr: netip.MustParseAddr(addr)}
+func key(table int, addr string) haproxy.BlockKey {
+	return haproxy.BlockKey{Table: table, Addr: netip.MustParseAddr(addr)}
 }
 
 // A change is due as soon as it is made, and once; a block is taught with its rest, and
@@ -107,7 +107,7 @@ func TestSparedFirst(t *testing.T) {
 	if err := e.Replace(t.Context(), epoch, cut); err != nil {
 		t.Fatal(err)
 	}
-	spared := map[blocks.Key]uint32{}
+	spared := map[haproxy.BlockKey]uint32{}
 	for _, now := range []time.Time{epoch, epoch.Add(Again), epoch.Add(2 * Again)} {
 		all, _ := drain(t, f, now, 1)
 		clear(spared)
@@ -115,14 +115,14 @@ func TestSparedFirst(t *testing.T) {
 			if n.Table == 1 && len(spared) != 2 {
 				t.Errorf("%v: the block is taught before what is spared in it: %v", now.Sub(epoch), all)
 			}
-			if n.Value == blocks.Spared {
-				spared[blocks.Key{Table: n.Table, Addr: n.Key}] = n.Value
-				if n.TTL != blocks.Tables()[0].Expire {
+			if n.Value == haproxy.Spared {
+				spared[haproxy.BlockKey{Table: n.Table, Addr: n.Key}] = n.Value
+				if n.TTL != haproxy.BlockTables()[0].Expire {
 					t.Errorf("a spared key is taught for %v", n.TTL)
 				}
 			}
 		}
-		if taught(all)[key(1, "2001:db8::")] != blocks.Blocked {
+		if taught(all)[key(1, "2001:db8::")] != haproxy.BlockedGPT {
 			t.Errorf("%v: %v", now.Sub(epoch), all)
 		}
 	}
@@ -134,7 +134,7 @@ func TestSparedFirst(t *testing.T) {
 		lifted := false
 		for _, n := range all {
 			lifted = lifted || n.Table == 1
-			if n.Value != 0 || spared[blocks.Key{Table: n.Table, Addr: n.Key}] != 0 && !lifted {
+			if n.Value != 0 || spared[haproxy.BlockKey{Table: n.Table, Addr: n.Key}] != 0 && !lifted {
 				t.Errorf("what is spared is lifted before the block: %v", all)
 			}
 		}
@@ -211,9 +211,9 @@ func TestHolds(t *testing.T) {
 	f := e.Join()
 	drain(t, f, epoch, 0)
 	for _, addr := range []string{"192.0.2.1", "::ffff:192.0.2.2", "2001:db8::"} {
-		f.Holds(epoch, 1, netip.MustParseAddr(addr), blocks.Blocked)
+		f.Holds(epoch, 1, netip.MustParseAddr(addr), haproxy.BlockedGPT)
 	}
-	f.Holds(epoch, 0, netip.MustParseAddr("2001:db8::7"), blocks.Spared)
+	f.Holds(epoch, 0, netip.MustParseAddr("2001:db8::7"), haproxy.Spared)
 	f.Holds(epoch, 1, netip.MustParseAddr("192.0.2.9"), 0)
 	all, _ := drain(t, f, epoch, 0)
 	if v := taught(all); len(v) != 3 || v[key(1, "192.0.2.2")]+v[key(1, "2001:db8::")]+v[key(0, "2001:db8::7")] != 0 || all[2].Table != 0 {

@@ -20,7 +20,7 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/enforcetest"
 	"edgeguard/enforce/haproxypeers"
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
 )
 
@@ -71,7 +71,7 @@ frontend web
 %[3]s
     http-request deny deny_status 429 if %[4]s
     http-request return status 200
-`, folder, declarations, blocks.Frontend("edgeguard"), blocks.Refused)
+`, folder, declarations, haproxy.BlockRuleLines("edgeguard"), haproxy.IfBlocked)
 	file := filepath.Join(folder, "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func (s *session) message(m peers.Message, tables *peers.Tables, update *peers.U
 		_, err = tables.Switch(m)
 	case peers.UpdateWithID, peers.UpdateNext, peers.TimedUpdateWithID, peers.TimedUpdateNext:
 		if err = tables.Read(m, update); err == nil {
-			for i, table := range blocks.Tables() {
+			for i, table := range haproxy.BlockTables() {
 				if update.Table.Name == "/"+table.Name {
 					s.follower.Holds(time.Now(), i, update.Addr(), uint32(update.Numbers[0]))
 				}
@@ -315,7 +315,7 @@ func (s *session) sync() {
 	s.writing.Lock()
 	s.id++
 	out := peers.AppendDefinition(nil, &haproxypeers.Definitions()[1])
-	_, err := s.conn.Write(peers.AppendEntry(out, s.id, peers.Entry{Key: probe, Value: blocks.Blocked, TTL: time.Second}))
+	_, err := s.conn.Write(peers.AppendEntry(out, s.id, peers.Entry{Key: probe, Value: haproxy.BlockedGPT, TTL: time.Second}))
 	s.writing.Unlock()
 	if err != nil {
 		s.t.Fatal(err)
@@ -353,6 +353,6 @@ func (b *bench) denied(t *testing.T, addr netip.Addr) bool {
 }
 
 func TestConformance(t *testing.T) {
-	b := &bench{proxy: startHAProxy(t, blocks.Declarations())}
+	b := &bench{proxy: startHAProxy(t, haproxy.BlockTableLines())}
 	enforcetest.Run(t, enforcetest.Bench{New: b.new, Denied: b.denied, Narrow: true})
 }

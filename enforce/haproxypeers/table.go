@@ -3,16 +3,16 @@ package haproxypeers
 import (
 	"time"
 
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 )
 
 // slot is an entry at its place. A place does not change, so that followers find it
 // again; it is used for another key when HAProxy has forgotten the one before.
 type slot struct {
-	key    blocks.Key
+	key    haproxy.BlockKey
 	value  uint32    // 0: lifted, or empty
 	until  time.Time // of an entry that was lifted: when HAProxy has forgotten it
-	spared bool      // the last value but 0 was blocks.Spared
+	spared bool      // the last value but 0 was haproxy.Spared
 	used   bool
 }
 
@@ -20,7 +20,7 @@ type slot struct {
 // has them still.
 type table struct {
 	slots  []slot
-	index  map[blocks.Key]int32
+	index  map[haproxy.BlockKey]int32
 	free   []int32
 	lifted []int32 // in the order of their times
 }
@@ -37,7 +37,7 @@ const (
 )
 
 // set changes an entry. It returns its place and when to teach it.
-func (t *table) set(k blocks.Key, n blocks.Entry) (at int32, when turn, changed bool) {
+func (t *table) set(k haproxy.BlockKey, n haproxy.BlockEntry) (at int32, when turn, changed bool) {
 	at, known := t.index[k]
 	if !known {
 		if n.Value == 0 || len(t.index) >= most {
@@ -49,14 +49,14 @@ func (t *table) set(k blocks.Key, n blocks.Entry) (at int32, when turn, changed 
 	if s.value == n.Value && (n.Value == 0 || s.until.Equal(n.Until)) {
 		return at, 0, false
 	}
-	wasSpared := s.value == blocks.Spared
+	wasSpared := s.value == haproxy.Spared
 	s.value, s.until = n.Value, n.Until
 	if n.Value == 0 {
 		s.spared = wasSpared
 		t.lifted = append(t.lifted, at)
 	}
 	switch {
-	case n.Value == blocks.Spared:
+	case n.Value == haproxy.Spared:
 		return at, first, true
 	case wasSpared:
 		return at, third, true
@@ -66,12 +66,12 @@ func (t *table) set(k blocks.Key, n blocks.Entry) (at int32, when turn, changed 
 
 // foreign makes an entry that is lifted of one that a HAProxy has and this node does not
 // know, as after a restart.
-func (t *table) foreign(k blocks.Key, value uint32, until time.Time) (at int32, ok bool) {
+func (t *table) foreign(k haproxy.BlockKey, value uint32, until time.Time) (at int32, ok bool) {
 	if len(t.index) >= most {
 		return 0, false
 	}
 	at = t.place(k)
-	t.slots[at].spared, t.slots[at].until = value == blocks.Spared, until
+	t.slots[at].spared, t.slots[at].until = value == haproxy.Spared, until
 	t.lifted = append(t.lifted, at)
 	return at, true
 }
@@ -79,7 +79,7 @@ func (t *table) foreign(k blocks.Key, value uint32, until time.Time) (at int32, 
 // turnOf returns when an entry is taught to a HAProxy that knows nothing of it.
 func (s *slot) turnOf() turn {
 	switch {
-	case s.value == blocks.Spared:
+	case s.value == haproxy.Spared:
 		return first
 	case s.value == 0 && s.spared:
 		return third
@@ -88,7 +88,7 @@ func (s *slot) turnOf() turn {
 }
 
 // place returns the place of a new key.
-func (t *table) place(k blocks.Key) (at int32) {
+func (t *table) place(k haproxy.BlockKey) (at int32) {
 	if last := len(t.free) - 1; last >= 0 {
 		at, t.free = t.free[last], t.free[:last]
 	} else {

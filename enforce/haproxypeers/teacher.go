@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"edgeguard/enforce"
-	"edgeguard/haproxy/blocks"
+	"edgeguard/haproxy"
 )
 
 // most bounds the entries that are kept, and so what a HAProxy can make of them.
@@ -31,7 +31,7 @@ type Teacher struct {
 	set       map[netip.Prefix]time.Time
 	odd       int // how many of the set have no table of their length
 	ends      ends
-	plan      blocks.Plan
+	plan      haproxy.BlockPlan
 	table     table
 	followers map[*Follower]bool
 }
@@ -40,7 +40,7 @@ type Teacher struct {
 func New() *Teacher {
 	return &Teacher{
 		set: make(map[netip.Prefix]time.Time), followers: make(map[*Follower]bool),
-		table: table{index: make(map[blocks.Key]int32)},
+		table: table{index: make(map[haproxy.BlockKey]int32)},
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *Teacher) add(changed []netip.Prefix, n enforce.Entry) []netip.Prefix {
 	if known && before.Equal(n.Until) {
 		return changed
 	}
-	if _, exact := blocks.Of(n.Prefix); !exact && !known {
+	if _, exact := haproxy.BlockKeyOf(n.Prefix); !exact && !known {
 		e.odd++
 	}
 	e.set[n.Prefix] = n.Until
@@ -123,7 +123,7 @@ func (e *Teacher) remove(changed []netip.Prefix, p netip.Prefix) []netip.Prefix 
 	if _, known := e.set[p]; !known {
 		return changed
 	}
-	if _, exact := blocks.Of(p); !exact {
+	if _, exact := haproxy.BlockKeyOf(p); !exact {
 		e.odd--
 	}
 	delete(e.set, p)
@@ -138,14 +138,14 @@ func (e *Teacher) settle(now time.Time, changed []netip.Prefix) {
 	}
 	before := e.plan
 	if e.odd > 0 || len(before.Entries) > 0 || len(before.Left) > 0 {
-		e.plan = blocks.NewPlan(e.set)
+		e.plan = haproxy.NewBlockPlan(e.set)
 	}
 	for _, p := range changed {
-		if k, exact := blocks.Of(p); exact {
+		if k, exact := haproxy.BlockKeyOf(p); exact {
 			e.write(now, k, e.wanted(k))
 		}
 	}
-	for _, plan := range []blocks.Plan{before, e.plan} { // a key that is written again stays as it is
+	for _, plan := range []haproxy.BlockPlan{before, e.plan} { // a key that is written again stays as it is
 		for k := range plan.Entries {
 			if before.Entries[k] != e.plan.Entries[k] {
 				e.write(now, k, e.wanted(k))
@@ -155,18 +155,18 @@ func (e *Teacher) settle(now time.Time, changed []netip.Prefix) {
 }
 
 // wanted returns what a key is to say. It needs the lock.
-func (e *Teacher) wanted(k blocks.Key) blocks.Entry {
+func (e *Teacher) wanted(k haproxy.BlockKey) haproxy.BlockEntry {
 	n := e.plan.Entries[k]
 	if until, blocked := e.set[k.Prefix()]; blocked && !until.Before(n.Until) {
-		return blocks.Entry{Value: blocks.Blocked, Until: until}
+		return haproxy.BlockEntry{Value: haproxy.BlockedGPT, Until: until}
 	}
 	return n
 }
 
 // write makes an entry of the table say something else. It needs the lock.
-func (e *Teacher) write(now time.Time, k blocks.Key, n blocks.Entry) {
+func (e *Teacher) write(now time.Time, k haproxy.BlockKey, n haproxy.BlockEntry) {
 	if n.Value == 0 {
-		n.Until = now.Add(blocks.Tables()[k.Table].Expire)
+		n.Until = now.Add(haproxy.BlockTables()[k.Table].Expire)
 	}
 	at, turn, changed := e.table.set(k, n)
 	if !changed {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // MaxElements is how many elements an array of a table may have, as in HAProxy.
@@ -164,24 +164,24 @@ func milliseconds(ms uint64) time.Duration {
 // AppendDefinition returns b with d at its end.
 func AppendDefinition(b []byte, d *Definition) []byte {
 	b, start := begin(b, TableDefinition)
-	b = varint.Append(b, d.ID)
-	b = append(varint.Append(b, uint64(len(d.Name))), d.Name...)
-	b = varint.Append(varint.Append(b, uint64(d.Key)), uint64(d.KeyBytes))
+	b = haproxy.AppendVarint(b, d.ID)
+	b = append(haproxy.AppendVarint(b, uint64(len(d.Name))), d.Name...)
+	b = haproxy.AppendVarint(haproxy.AppendVarint(b, uint64(d.Key)), uint64(d.KeyBytes))
 	var types uint64
 	for _, s := range d.Stored {
 		types |= 1 << s.Type
 	}
-	b = varint.Append(varint.Append(b, types), uint64(d.Expire.Milliseconds()))
+	b = haproxy.AppendVarint(haproxy.AppendVarint(b, types), uint64(d.Expire.Milliseconds()))
 	for _, s := range d.Stored {
 		f := forms[s.Type]
 		if f.array || f.rate {
-			b = varint.Append(b, uint64(s.Type))
+			b = haproxy.AppendVarint(b, uint64(s.Type))
 		}
 		if f.array {
-			b = varint.Append(b, uint64(s.Elements))
+			b = haproxy.AppendVarint(b, uint64(s.Elements))
 		}
 		if f.rate {
-			b = varint.Append(b, uint64(s.Period.Milliseconds()))
+			b = haproxy.AppendVarint(b, uint64(s.Period.Milliseconds()))
 		}
 	}
 	return end(b, start)

@@ -12,7 +12,7 @@ package peers
 import (
 	"fmt"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // MaxMessage is how many bytes a message's body may have. HAProxy's own bound is its
@@ -90,7 +90,7 @@ func Next(b []byte) (m Message, n int, err error) {
 	if m.Kind&bodyBit == 0 {
 		return m, headBytes, nil
 	}
-	size, used := varint.Read(b[headBytes:min(len(b), headBytes+varint.Max)])
+	size, used := haproxy.ReadVarint(b[headBytes:min(len(b), headBytes+haproxy.MaxVarint)])
 	switch {
 	case used < 0 || size > MaxMessage:
 		return Message{}, 0, fmt.Errorf("%s: longer than %d bytes: this is not HAProxy's peers protocol, or its tune.bufsize is too high", m.Kind, MaxMessage)
@@ -111,14 +111,14 @@ func AppendControl(b []byte, k Kind) []byte {
 // AppendSwitch returns b with the message that the next updates are of this table.
 func AppendSwitch(b []byte, table uint64) []byte {
 	b, start := begin(b, TableSwitch)
-	return end(varint.Append(b, table), start)
+	return end(haproxy.AppendVarint(b, table), start)
 }
 
 // AppendAcknowledge returns b with the message that all updates of the table, by the
 // ID of the other side's definition, were received up to this one.
 func AppendAcknowledge(b []byte, table uint64, update uint32) []byte {
 	b, start := begin(b, Acknowledge)
-	b = varint.Append(b, table)
+	b = haproxy.AppendVarint(b, table)
 	return end(appendUint32(b, update), start)
 }
 
@@ -142,8 +142,8 @@ func end(b []byte, start int) []byte {
 		b[start-1] = byte(size)
 		return b
 	}
-	var length [varint.Max]byte
-	prefix := varint.Append(length[:0], uint64(size))
+	var length [haproxy.MaxVarint]byte
+	prefix := haproxy.AppendVarint(length[:0], uint64(size))
 	b = append(b, prefix[1:]...)
 	copy(b[start+len(prefix)-1:], b[start:start+size])
 	copy(b[start-1:], prefix)

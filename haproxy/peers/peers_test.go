@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/varint"
 )
 
 // TestRecorded reads what real HAProxies sent to [TestHAProxy], and writes it again
@@ -235,7 +235,7 @@ func TestEntryIsAnUpdate(t *testing.T) {
 func TestNewerVersions(t *testing.T) {
 	d := &peers.Definition{ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Stored: []peers.Stored{{Type: peers.GPC, Elements: 2}}, Expire: time.Minute}
 	body := append([]byte{1, 7}, "/counts\x05\x10"...)
-	body = varint.Append(varint.Append(body, 1<<23|1<<27), 60_000)
+	body = haproxy.AppendVarint(haproxy.AppendVarint(body, 1<<23|1<<27), 60_000)
 	body = append(body, 23, 2, 27, 5, 1)
 	b := append([]byte{10, 130, byte(len(body))}, body...)
 

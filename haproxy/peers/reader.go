@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // reader reads one body. After what it cannot read, it reads nothing more, and err
@@ -25,7 +25,7 @@ func (r *reader) fail(what string) {
 func (r *reader) rest() []byte { return r.b[r.at:] }
 
 func (r *reader) varint(what string) uint64 {
-	v, n := varint.Read(r.rest())
+	v, n := haproxy.ReadVarint(r.rest())
 	if n <= 0 {
 		r.fail(what)
 		return 0

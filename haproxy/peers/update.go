@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // Update is one entry of a table. It is made to be used again: its key is a part of
@@ -70,11 +70,11 @@ func AppendUpdate(b []byte, u *Update) []byte {
 		b = appendUint32(b, uint32(u.TTL.Milliseconds()))
 	}
 	if u.Table.Key == String {
-		b = varint.Append(b, uint64(len(u.Key)))
+		b = haproxy.AppendVarint(b, uint64(len(u.Key)))
 	}
 	b = append(b, u.Key...)
 	for _, v := range u.Numbers {
-		b = varint.Append(b, v)
+		b = haproxy.AppendVarint(b, v)
 	}
 	return end(b, start)
 }
@@ -99,7 +99,7 @@ func AppendEntry(b []byte, id uint32, e Entry) []byte {
 	b = appendUint32(b, uint32(min(max(e.TTL, 0), maxTTL).Milliseconds()))
 	key := e.Key.As16()
 	b = append(b, key[:]...)
-	return end(varint.Append(b, uint64(e.Value)), start)
+	return end(haproxy.AppendVarint(b, uint64(e.Value)), start)
 }
 
 // maxTTL keeps a time below 2³¹ ms, which HAProxy reads as a signed number.

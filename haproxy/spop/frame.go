@@ -3,7 +3,7 @@ package spop
 import (
 	"encoding/binary"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // Type says what a frame is.
@@ -66,11 +66,11 @@ func Next(b []byte, most int) (f Frame, size int, err error) {
 	}
 	b = b[headSize:]
 	var n int
-	if f.Stream, n = varint.Read(b); n <= 0 {
+	if f.Stream, n = haproxy.ReadVarint(b); n <= 0 {
 		return Frame{}, 0, Invalid
 	}
 	b = b[n:]
-	if f.ID, n = varint.Read(b); n <= 0 {
+	if f.ID, n = haproxy.ReadVarint(b); n <= 0 {
 		return Frame{}, 0, Invalid
 	}
 	f.Payload = b[n:]
@@ -80,8 +80,8 @@ func Next(b []byte, most int) (f Frame, size int, err error) {
 // begin appends a frame without its payload. end completes it.
 func begin(b []byte, t Type, stream, id uint64) []byte {
 	b = append(b, 0, 0, 0, 0, byte(t), 0, 0, 0, flagFin)
-	b = varint.Append(b, stream)
-	return varint.Append(b, id)
+	b = haproxy.AppendVarint(b, stream)
+	return haproxy.AppendVarint(b, id)
 }
 
 // end writes the length of the frame that begins at start and is the last of b.

@@ -3,7 +3,7 @@ package spop
 import (
 	"net/netip"
 
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // kind is the type of a value on the wire.
@@ -81,7 +81,7 @@ func readValue(b []byte) (v Value, rest []byte, ok bool) {
 		return v, b, true
 	case kindInt32, kindUint32, kindInt64, kindUint64:
 		n := 0
-		if v.number, n = varint.Read(b); n <= 0 {
+		if v.number, n = haproxy.ReadVarint(b); n <= 0 {
 			return Value{}, nil, false
 		}
 		return v, b[n:], true
@@ -97,7 +97,7 @@ func readValue(b []byte) (v Value, rest []byte, ok bool) {
 
 // readText reads a length and as many bytes.
 func readText(b []byte) (text, rest []byte, ok bool) {
-	length, n := varint.Read(b)
+	length, n := haproxy.ReadVarint(b)
 	if n <= 0 {
 		return nil, nil, false
 	}
@@ -121,7 +121,7 @@ func readPair(b []byte) (name []byte, v Value, rest []byte, ok bool) {
 }
 
 func appendText(b []byte, text string) []byte {
-	b = varint.Append(b, uint64(len(text)))
+	b = haproxy.AppendVarint(b, uint64(len(text)))
 	return append(b, text...)
 }
 
@@ -132,5 +132,5 @@ func appendTextPair(b []byte, name, text string) []byte {
 
 func appendUintPair(b []byte, name string, n uint32) []byte {
 	b = append(appendText(b, name), byte(kindUint32))
-	return varint.Append(b, uint64(n))
+	return haproxy.AppendVarint(b, uint64(n))
 }

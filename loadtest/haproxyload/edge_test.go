@@ -19,8 +19,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/config"
-	"edgeguard/haproxy/blocks"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 )
@@ -103,10 +102,10 @@ func newEdge(t testing.TB, threshold int) *edge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := columns.Of(c.Rules)
+	counts := haproxy.ColumnsOf(c.Rules)
 	indented := func(lines string) string { return strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n  ") }
-	text := fmt.Sprintf(global, e.Folder, e.address, e.plain, indented(counts.Declaration()+"\n"+blocks.Declarations()),
-		indented(counts.Frontend(columns.Where{Peers: "edgeguard"})+"\n"+blocks.Frontend("edgeguard")), blocks.Refused)
+	text := fmt.Sprintf(global, e.Folder, e.address, e.plain, indented(counts.Declaration()+"\n"+haproxy.BlockTableLines()),
+		indented(counts.Frontend(haproxy.ConfigPlace{Peers: "edgeguard"})+"\n"+haproxy.BlockRuleLines("edgeguard")), haproxy.IfBlocked)
 	e.config = filepath.Join(e.Folder, "haproxy.cfg")
 	if err := os.WriteFile(e.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

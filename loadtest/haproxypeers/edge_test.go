@@ -19,7 +19,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/config"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 )
@@ -96,9 +96,9 @@ func newEdge(t *testing.T) *edge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cols := columns.Of(c.Rules)
+	cols := haproxy.ColumnsOf(c.Rules)
 	indented := func(lines string) string { return strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n  ") }
-	text := fmt.Sprintf(conf, e.Folder, e.address, indented(cols.Declaration()), indented(cols.Frontend(columns.Where{Peers: "edgeguard"})))
+	text := fmt.Sprintf(conf, e.Folder, e.address, indented(cols.Declaration()), indented(cols.Frontend(haproxy.ConfigPlace{Peers: "edgeguard"})))
 	file := filepath.Join(e.Folder, "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

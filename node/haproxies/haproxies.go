@@ -16,11 +16,8 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	teacher "edgeguard/enforce/haproxypeers"
-	"edgeguard/haproxy/access"
-	"edgeguard/haproxy/blocks"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
@@ -43,7 +40,7 @@ type Deps struct {
 	Clock    *clockguard.Clock
 	Sockets  *sockets.Sockets
 	Log      *slog.Logger
-	Tally    func() *tally.Tally // once the state is restored
+	Tally    func() *peers.Tally // once the state is restored
 	Cut      sync.Locker         // held while the tally and what it adds are counted together
 	// Touch has the state saved soon. Missed counts requests that are not counted.
 	Touch   func()
@@ -61,7 +58,7 @@ type Services struct {
 // other columns begins again: its HAProxies connect again within seconds.
 func (g *Services) Settle(ctx context.Context, c *config.Config) {
 	var want []*Listener
-	cols := columns.Of(c.Rules)
+	cols := haproxy.ColumnsOf(c.Rules)
 	for _, p := range c.HAProxy.Peers {
 		l := &Listener{Deps: g.Deps, alarms: g.Alarms, config: p, columns: cols, address: p.Listen.String()}
 		l.key = fmt.Sprintf("haproxy %+v %s %d", p, cols.Table(), len(cols.List))
@@ -88,7 +85,7 @@ type Listener struct {
 	Deps
 	alarms       *alarm.Tracker
 	config       config.HAProxyPeers
-	columns      *columns.Columns
+	columns      *haproxy.Columns
 	key, address string
 	// server is nil while the listener does not answer.
 	server atomic.Pointer[haproxypeers.Server]
@@ -106,7 +103,7 @@ func (l *Listener) Report(to *admin.Stats) {
 	if server == nil {
 		return
 	}
-	s := server.Stats().Listener
+	s := server.Stats().ListenerFigures
 	s.Address, s.Count, s.Enforce = l.address, l.config.Count, l.config.Enforce
 	to.HAProxies = append(to.HAProxies, s)
 	if s.Count {
@@ -124,7 +121,7 @@ func (l *Listener) Run(ctx context.Context, ready func()) error {
 		return err
 	}
 	t := l.config.TLS
-	door := access.Door{User: l.config.User, TLS: access.TLS{Certificate: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}}
+	door := haproxy.Door{User: l.config.User, TLS: haproxy.TLS{Certificate: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}}
 	enter, err := door.Open(nl)
 	if err != nil {
 		_ = nl.Close()
@@ -156,7 +153,7 @@ func (l *Listener) settings() haproxypeers.Config {
 		},
 	}
 	if l.config.Count {
-		c.Table, c.Columns, c.Alike, c.Count = l.columns.Table(), len(l.columns.List), columns.IsTable, l.counter
+		c.Table, c.Columns, c.Alike, c.Count = l.columns.Table(), len(l.columns.List), haproxy.IsCountTable, l.counter
 	}
 	if l.config.Enforce {
 		c.Blocks = definitions()
@@ -169,7 +166,7 @@ func (l *Listener) settings() haproxypeers.Config {
 // after that a kill loses nothing, since HAProxy has what it counted later.
 func (l *Listener) counter() haproxypeers.Counter {
 	count, begun := l.Pipeline.Increases(l.source(), l.config.Proxied), sync.OnceFunc(l.Touch)
-	return func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
+	return func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
 		late, known = count(now, table, increases)
 		if late > 0 {
 			l.Missed(l.source(), edgeguard.GapTooLong, late)
@@ -181,7 +178,7 @@ func (l *Listener) counter() haproxypeers.Counter {
 
 // definitions returns the tables of blocks as the wire defines them.
 func definitions() (all []peers.Definition) {
-	for i, t := range blocks.Tables() {
+	for i, t := range haproxy.BlockTables() {
 		all = append(all, peers.Definition{
 			ID: uint64(i + 1), Name: "/" + t.Name, Key: peers.IPv6, KeyBytes: 16, Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}}, Expire: t.Expire,
 		})

@@ -5,7 +5,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/detector"
-	"edgeguard/haproxy/tally"
+	"edgeguard/haproxy/peers"
 )
 
 // Increases counts what HAProxies counted, of one source, which calls it from one
@@ -15,9 +15,9 @@ import (
 // by: where they are not those of the rules in force, nothing is counted and known is
 // false. late is how many requests some rule did not count because they are older than
 // its window.
-func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
+func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
 	var counted []detector.Increase
-	return func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
+	return func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
 		p.reload.RLock()
 		defer p.reload.RUnlock()
 		g := p.current.Load()

@@ -10,7 +10,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -55,7 +54,7 @@ func (p *Pipeline) countOf(rule string) uint32 {
 func TestIncreases(t *testing.T) {
 	p, _ := counting(t, syn, site, login)
 	count := p.Increases("haproxy ha1", true)
-	late, known := count(benchStart, p.Current().Columns.Table(), []tally.Increase{
+	late, known := count(benchStart, p.Current().Columns.Table(), []peers.Increase{
 		{Key: client, Column: 0, N: 20, At: benchStart}, {Key: client, Column: 1, N: 7, At: benchStart},
 		{Key: client, Column: 0, N: 4, At: benchStart.Add(-time.Hour)},
 		{Key: client, Column: 2, N: 9, At: benchStart},
@@ -76,7 +75,7 @@ func TestIncreases(t *testing.T) {
 func TestIncreasesOfOtherRules(t *testing.T) {
 	p, _ := counting(t, site, login)
 	count := p.Increases("haproxy ha1", false)
-	one := []tally.Increase{{Key: client, Column: 1, N: 1, At: benchStart}}
+	one := []peers.Increase{{Key: client, Column: 1, N: 1, At: benchStart}}
 	table := p.Current().Columns.Table()
 	stricter := login
 	stricter.Threshold = 3
@@ -120,9 +119,9 @@ func TestIncreasesOfAGap(t *testing.T) {
 		{4 * time.Minute, 0, 320, 0},
 	} {
 		p, _ := counting(t, rules.Spec{Name: "site", Threshold: 1000})
-		count, kept := p.Increases("haproxy a", false), tally.New(100)
+		count, kept := p.Increases("haproxy a", false), peers.NewTally(100)
 		late := uint64(0)
-		read := func(s *tally.Session, now time.Time, value uint64) {
+		read := func(s *peers.Session, now time.Time, value uint64) {
 			s.Round(now, 100)
 			n, _ := count(now, p.Current().Columns.Table(), s.Add(counter(value), nil))
 			late += n

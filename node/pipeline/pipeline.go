@@ -18,7 +18,7 @@ import (
 	"edgeguard/crawlers"
 	"edgeguard/detector"
 	"edgeguard/detector/flood"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -51,7 +51,7 @@ type Generation struct {
 	Detector *detector.Detector
 	Member   *member.Member     // nil for a node alone
 	Crawlers *crawlers.Crawlers // nil for none
-	Columns  *columns.Columns   // what HAProxies count for the rules
+	Columns  *haproxy.Columns   // what HAProxies count for the rules
 
 	rules map[string]int    // by name
 	since map[uint64]uint32 // from which slots the boot pushes, while the node has left its fleet
@@ -110,7 +110,7 @@ func (p *Pipeline) Sweep(now time.Time) {
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 
 func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Generation {
-	g := &Generation{Config: c, Columns: columns.Of(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
+	g := &Generation{Config: c, Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
 	}

@@ -13,7 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/haproxy/access"
+	"edgeguard/haproxy"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
@@ -112,7 +112,7 @@ func (l *Listener) Report(to *admin.Stats) {
 }
 
 // settings returns those of the server.
-func (l *Listener) settings(enter access.Enter) spoe.Config {
+func (l *Listener) settings(enter haproxy.Enter) spoe.Config {
 	decide := edgeguard.Decider(l.Pipeline.Decide)
 	if !l.config.Count {
 		decide = l.Pipeline.LookUp
@@ -134,7 +134,7 @@ func (l *Listener) open() (*spoe.Server, func() error, error) {
 		return nil, nil, err
 	}
 	t := l.config.TLS
-	door := access.Door{User: l.config.User, TLS: access.TLS{Certificate: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}}
+	door := haproxy.Door{User: l.config.User, TLS: haproxy.TLS{Certificate: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}}
 	enter, err := door.Open(nl)
 	if err != nil {
 		_ = nl.Close()

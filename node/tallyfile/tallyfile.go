@@ -16,7 +16,7 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/haproxy/tally"
+	"edgeguard/haproxy/peers"
 	"edgeguard/snapshot"
 )
 
@@ -28,7 +28,7 @@ const Name = "node.haproxy"
 type File struct {
 	Path  string // empty: it is not kept
 	keys  int
-	Kept  *tally.Tally
+	Kept  *peers.Tally
 	state []byte
 }
 
@@ -36,7 +36,7 @@ type File struct {
 // table of one HAProxy is a fifth of that, or less. HAProxy's own has a million keys.
 func New(memory int64) File {
 	keys := int(min(max(memory>>10, 1<<14), 1<<20))
-	return File{keys: keys, Kept: tally.New(keys)}
+	return File{keys: keys, Kept: peers.NewTally(keys)}
 }
 
 // Cut takes what is to be saved, while nothing is counted.
@@ -56,7 +56,7 @@ func (f *File) Save(cut snapshot.Cut) error {
 }
 
 // nothing is the state of a node to which no HAProxy has connected: it needs no file.
-var nothing = tally.New(1).Append(nil, 0)
+var nothing = peers.NewTally(1).Append(nil, 0)
 
 // Load puts back what belongs to the state that was taken at an instant. A file that
 // cannot be used is renamed, and the error says so.
@@ -75,7 +75,7 @@ func (f *File) Load(now, taken time.Time) error {
 		return fmt.Errorf("%s is older than the state, and what it has would be counted again; %s: HAProxy's counters begin at what they are now",
 			f.Path, snapshot.SetAside(f.Path))
 	}
-	kept, err := tally.Read(state.Bytes(), f.keys)
+	kept, err := peers.ReadTally(state.Bytes(), f.keys)
 	if err != nil {
 		return fmt.Errorf("%s: %w; %s", f.Path, err, snapshot.SetAside(f.Path))
 	}

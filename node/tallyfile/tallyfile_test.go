@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 	"edgeguard/snapshot"
 )
 
@@ -27,7 +26,7 @@ func at(value uint64) *peers.Update {
 }
 
 // session is a connection on which the counter is known from the first update on.
-func session(f *File, now time.Time) *tally.Session {
+func session(f *File, now time.Time) *peers.Session {
 	s := f.Kept.Begin("ha1", 7, now)
 	s.Round(now, 100)
 	return s
@@ -35,7 +34,7 @@ func session(f *File, now time.Time) *tally.Session {
 
 // keeps is a file whose HAProxy has counted so much.
 func keeps(folder string, value uint64) *File {
-	f := &File{Path: filepath.Join(folder, Name), keys: keys, Kept: tally.New(keys)}
+	f := &File{Path: filepath.Join(folder, Name), keys: keys, Kept: peers.NewTally(keys)}
 	s := session(f, noon.Add(-time.Minute))
 	s.Add(at(value), nil)
 	s.Resynced(true)
@@ -151,7 +150,7 @@ func TestUnusable(t *testing.T) {
 func TestSaveFails(t *testing.T) {
 	f := keeps(filepath.Join(t.TempDir(), "gone"), 1)
 	cut := snapshot.Cut{Taken: noon}
-	without := &File{Path: f.Path, keys: keys, Kept: tally.New(keys)}
+	without := &File{Path: f.Path, keys: keys, Kept: peers.NewTally(keys)}
 	if without.Cut(cut); without.Save(cut) != nil {
 		t.Error("a file is written for no HAProxy")
 	}

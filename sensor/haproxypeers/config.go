@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 )
 
 // Config says what the HAProxies of one listener count and are taught. Now, Log, Cut and
@@ -16,7 +15,7 @@ type Config struct {
 	Now func() time.Time
 	// Tally remembers what the HAProxies had counted, and Count returns what counts the
 	// increases of one of them. Nil: they are not counted.
-	Tally *tally.Tally
+	Tally *peers.Tally
 	Count func() Counter
 	// Cut is held while the tally and what it adds are counted together.
 	Cut sync.Locker
@@ -61,7 +60,7 @@ func (c *Config) happened(text string) {
 
 func (c *Config) counter() Counter {
 	if c.Count == nil {
-		return func(time.Time, string, []tally.Increase) (late uint64, known bool) { return 0, false }
+		return func(time.Time, string, []peers.Increase) (late uint64, known bool) { return 0, false }
 	}
 	return c.Count()
 }

@@ -4,13 +4,12 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 )
 
 // Counter counts what the table of one HAProxy has more than before. One goroutine calls
 // it. late is how many requests were too old for a rule. known is false where other
 // rules are in force than those that the table is of.
-type Counter func(now time.Time, table string, increases []tally.Increase) (late uint64, known bool)
+type Counter func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool)
 
 // define takes note of a table. It needs the lock.
 func (s *session) define(d *peers.Definition) {
@@ -65,7 +64,7 @@ func (s *session) count(now time.Time) {
 
 // mostOf returns the most steps of a counter in an entry: so many requests made it at
 // least, since one request may be a step of each counter.
-func mostOf(increases []tally.Increase) (most uint64) {
+func mostOf(increases []peers.Increase) (most uint64) {
 	for _, in := range increases {
 		most = max(most, uint64(in.N))
 	}

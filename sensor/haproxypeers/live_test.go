@@ -20,10 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/haproxy/access"
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/sensor/haproxypeers"
 )
@@ -175,7 +173,7 @@ func (e *edge) serve(c haproxypeers.Config) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	enter, err := access.Door{User: strconv.Itoa(e.user)}.Open(l)
+	enter, err := haproxy.Door{User: strconv.Itoa(e.user)}.Open(l)
 	if err != nil && strings.Contains(err.Error(), "has no access lists") {
 		e.t.Skip(err)
 	}
@@ -184,7 +182,7 @@ func (e *edge) serve(c haproxypeers.Config) {
 	}
 	c.Now, c.Cut = time.Now, new(sync.Mutex)
 	if c.Tally == nil {
-		c.Tally = tally.New(1000)
+		c.Tally = peers.NewTally(1000)
 	}
 	c.Log = func(text string, args ...any) { e.t.Log(append([]any{text}, args...)...) }
 	c.Happened = func(text string) {
@@ -220,7 +218,7 @@ func counting() haproxypeers.Config {
 }
 
 // until waits for the one HAProxy to be in a state.
-func (e *edge) until(what string, ok func(h link.HAProxy) bool) {
+func (e *edge) until(what string, ok func(h haproxy.LinkFigures) bool) {
 	e.t.Helper()
 	e.wait(what, func() bool {
 		s := e.server.Stats()
@@ -237,7 +235,7 @@ func (e *edge) wait(what string, ok func() bool) {
 	}
 }
 
-func learned(h link.HAProxy) bool { return h.Learned }
+func learned(h haproxy.LinkFigures) bool { return h.Learned }
 
 // status asks HAProxy as a client with an address.
 func (e *edge) status(from string) int {
@@ -362,7 +360,7 @@ func TestRestarts(t *testing.T) {
 	_ = e.haproxy.Wait()
 	e.wait("the end of the connection", func() bool { return len(e.server.Stats().HAProxies) == 0 })
 	e.startHAProxy()
-	e.until("the tables of another HAProxy", func(h link.HAProxy) bool { return h.Learned && h.PID != pid })
+	e.until("the tables of another HAProxy", func(h haproxy.LinkFigures) bool { return h.Learned && h.PID != pid })
 	e.wait("the block after a restart of HAProxy", func() bool { return e.status("192.0.2.9") == http.StatusTooManyRequests })
 }
 
@@ -385,7 +383,7 @@ func TestOtherTables(t *testing.T) {
 			change(&c)
 			e.follower.set(1, "192.0.2.1")
 			e.serve(c)
-			e.until(what, func(h link.HAProxy) bool { return strings.Contains(strings.Join(h.Wrong, "; "), what) })
+			e.until(what, func(h haproxy.LinkFigures) bool { return strings.Contains(strings.Join(h.Wrong, "; "), what) })
 			e.wait("the block", func() bool { return e.status("192.0.2.1") == http.StatusTooManyRequests })
 		})
 	}

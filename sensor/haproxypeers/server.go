@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/haproxy/access"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
 	"edgeguard/internal/lobby"
 )
@@ -46,7 +46,7 @@ func New(c Config) *Server {
 // Serve speaks with the HAProxies that connect to nl until ctx is done, and then
 // returns nil; or until the listener fails. All connections have ended and the
 // listener is closed when it returns.
-func (s *Server) Serve(ctx context.Context, nl net.Listener, enter access.Enter) error {
+func (s *Server) Serve(ctx context.Context, nl net.Listener, enter haproxy.Enter) error {
 	l := lobby.Listen(nl, places, "")
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -77,7 +77,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // converse has one connection from its first byte to its last.
-func (s *Server) converse(ctx context.Context, lc *lobby.Conn, enter access.Enter) {
+func (s *Server) converse(ctx context.Context, lc *lobby.Conn, enter haproxy.Enter) {
 	defer lc.Leave()
 	defer func() { _ = lc.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = lc.Close() })
@@ -101,7 +101,7 @@ func (s *Server) converse(ctx context.Context, lc *lobby.Conn, enter access.Ente
 }
 
 // enters admits a connection or turns it away.
-func (s *Server) enters(ctx context.Context, lc *lobby.Conn, enter access.Enter) (net.Conn, error) {
+func (s *Server) enters(ctx context.Context, lc *lobby.Conn, enter haproxy.Enter) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, helloFor)
 	defer cancel()
 	c, err := enter(ctx, lc.Conn)
@@ -190,7 +190,7 @@ func (s *Server) leave(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := one.stats()
-	add(&s.past.Listener, &f)
+	add(&s.past.ListenerFigures, &f)
 	if s.sessions[one.hello.From] == one {
 		delete(s.sessions, one.hello.From)
 	}

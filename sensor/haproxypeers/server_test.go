@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 )
 
 // pipes is a listener of connections in memory.
@@ -60,7 +59,7 @@ var blocks = peers.Definition{ID: 1, Name: "/blocks", Key: peers.IPv6, KeyBytes:
 
 func newTrial(t *testing.T, c Config) *trial {
 	x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
-	c.Now, c.Cut, c.Tally = time.Now, new(sync.Mutex), tally.New(100)
+	c.Now, c.Cut, c.Tally = time.Now, new(sync.Mutex), peers.NewTally(100)
 	c.Log = func(text string, args ...any) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -534,7 +533,7 @@ func entry(addr string) peers.Taught {
 func TestTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &trial{t: t, pipes: &pipes{come: make(chan net.Conn), closed: make(chan struct{})}}
-		x.server = New(Config{Now: time.Now, Cut: new(sync.Mutex), Tally: tally.New(100), Log: func(string, ...any) {}, Happened: func(text string) { x.happened = append(x.happened, text) }})
+		x.server = New(Config{Now: time.Now, Cut: new(sync.Mutex), Tally: peers.NewTally(100), Log: func(string, ...any) {}, Happened: func(text string) { x.happened = append(x.happened, text) }})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() {
@@ -571,7 +570,7 @@ func TestCounting(t *testing.T) {
 		var mu sync.Mutex // guards got
 		got := map[string]uint32{}
 		x := newTrial(t, Config{Table: "counts_1", Columns: 2, Count: func() Counter {
-			return func(_ time.Time, table string, increases []tally.Increase) (late uint64, known bool) {
+			return func(_ time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, in := range increases {
@@ -584,7 +583,7 @@ func TestCounting(t *testing.T) {
 		first := append(peers.AppendDefinition(nil, &counts), counted(&counts, 1, "192.0.2.1", 100, 7)...)
 		h.send(peers.AppendControl(first, peers.ResyncFinished))
 		h.settle()
-		h.control(peers.ResyncFinished) // a second one is asked for: see tally.Session.Resynced
+		h.control(peers.ResyncFinished) // a second one is asked for: see peers.Session.Resynced
 		h.settle()
 		h.send(counted(&counts, 2, "192.0.2.1", 103, 7))
 		h.send(counted(&counts, 3, "2001:db8::", 1, 1))

@@ -12,9 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/tally"
 )
 
 const (
@@ -44,10 +43,10 @@ type session struct {
 	tables peers.Tables
 	checks checks
 	update peers.Update
-	tally  *tally.Session
+	tally  *peers.Session
 	// What was read adds increases, which counter is called with; at least so many
 	// requests made them.
-	increases []tally.Increase
+	increases []peers.Increase
 	requests  uint64
 	counter   Counter
 
@@ -56,7 +55,7 @@ type session struct {
 	mu      sync.Mutex // guards what is below; held while what was read is counted
 	retired bool
 	out     outgoing
-	figures link.HAProxy
+	figures haproxy.LinkFigures
 }
 
 // mostConfirms bounds the answers to ends of resyncs that are written together. HAProxy
@@ -75,7 +74,7 @@ func newSession(s *Server, c net.Conn, hello peers.Hello) *session {
 	now := s.config.Now()
 	return &session{
 		server: s, conn: c, hello: hello, counter: s.config.counter(), tally: s.config.Tally.Begin(hello.From, hello.PID, now), wake: make(chan struct{}, 1),
-		out: outgoing{acks: map[uint64]uint32{}}, figures: link.HAProxy{Name: hello.From, PID: hello.PID, Since: now, Last: now},
+		out: outgoing{acks: map[uint64]uint32{}}, figures: haproxy.LinkFigures{Name: hello.From, PID: hello.PID, Since: now, Last: now},
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"edgeguard/haproxy/link"
+	"edgeguard/haproxy"
 )
 
 // Stats is the figures of a server.
 type Stats struct {
-	link.Listener
+	haproxy.ListenerFigures
 	// Hello is why the last hello was refused; empty after one that was accepted.
 	Hello string
 }
@@ -22,14 +22,14 @@ func (s *Server) Stats() Stats {
 	for _, one := range s.sessions {
 		f := one.stats()
 		out.HAProxies = append(out.HAProxies, f)
-		add(&out.Listener, &f)
+		add(&out.ListenerFigures, &f)
 	}
-	slices.SortFunc(out.HAProxies, func(a, b link.HAProxy) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.HAProxies, func(a, b haproxy.LinkFigures) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
 // add adds the figures of a connection to those of its listener.
-func add(l *link.Listener, h *link.HAProxy) {
+func add(l *haproxy.ListenerFigures, h *haproxy.LinkFigures) {
 	l.Updates += h.Updates
 	l.Counted += h.Counted
 	l.Uncounted += h.Uncounted
@@ -41,7 +41,7 @@ func add(l *link.Listener, h *link.HAProxy) {
 	}
 }
 
-func (s *session) stats() link.HAProxy {
+func (s *session) stats() haproxy.LinkFigures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.figures

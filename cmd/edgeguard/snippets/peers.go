@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"edgeguard/haproxy/blocks"
-	"edgeguard/haproxy/columns"
+	"edgeguard/haproxy"
 	"edgeguard/rules"
 )
 
@@ -20,12 +19,12 @@ const (
 
 // columns returns the rules that HAProxy counts: those of a node without a config, if
 // none are given.
-func (v Values) columns() *columns.Columns {
+func (v Values) columns() *haproxy.Columns {
 	set := v.Rules
 	if set == nil {
 		set, _ = rules.Compile([]rules.Spec{{Name: "default", Threshold: 2000}}) // no problem: a constant
 	}
-	return columns.Of(set)
+	return haproxy.ColumnsOf(set)
 }
 
 // PeerServer returns where HAProxy finds edgeguard.
@@ -39,7 +38,7 @@ func (v Values) PeerServer() string {
 
 // PeerTables returns the tables of the peers section.
 func (v Values) PeerTables() string {
-	return strings.TrimSpace(v.columns().Declaration() + blocks.Declarations())
+	return strings.TrimSpace(v.columns().Declaration() + haproxy.BlockTableLines())
 }
 
 // PeerRules returns the lines of a frontend that count, and look up who is blocked.
@@ -49,10 +48,10 @@ func (v Values) PeerRules() string {
 	for _, left := range c.Left {
 		b.WriteString("# The rule " + left.Rule + " is not counted here: " + left.Reason + ".\n")
 	}
-	b.WriteString(c.Frontend(columns.Where{Peers: peersSection, Slot: peersCounter}))
-	b.WriteString(blocks.Frontend(peersSection))
+	b.WriteString(c.Frontend(haproxy.ConfigPlace{Peers: peersSection, Slot: peersCounter}))
+	b.WriteString(haproxy.BlockRuleLines(peersSection))
 	return strings.TrimSpace(b.String())
 }
 
 // PeerRefused returns the condition for a request of a blocked client.
-func (Values) PeerRefused() string { return blocks.Refused }
+func (Values) PeerRefused() string { return haproxy.IfBlocked }

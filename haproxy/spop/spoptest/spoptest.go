@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"edgeguard/haproxy"
 	"edgeguard/haproxy/spop"
-	"edgeguard/haproxy/varint"
 )
 
 // Types of values on the wire.
@@ -20,7 +20,7 @@ const (
 // Frame returns a whole frame with the flag FIN.
 func Frame(t spop.Type, stream, id uint64, payload []byte) []byte {
 	b := append([]byte{0, 0, 0, 0, byte(t)}, 0, 0, 0, 1)
-	b = varint.Append(varint.Append(b, stream), id)
+	b = haproxy.AppendVarint(haproxy.AppendVarint(b, stream), id)
 	b = append(b, payload...)
 	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
 	return b
@@ -74,7 +74,7 @@ func Pair(b []byte, name string, value any) []byte {
 		}
 		return append(b, boolean)
 	case uint32:
-		return varint.Append(append(b, uint32s), uint64(v))
+		return haproxy.AppendVarint(append(b, uint32s), uint64(v))
 	case string:
 		return str(append(b, text), v)
 	case netip.Addr:
@@ -87,7 +87,7 @@ func Pair(b []byte, name string, value any) []byte {
 	return append(b, null)
 }
 
-func str(b []byte, s string) []byte { return append(varint.Append(b, uint64(len(s))), s...) }
+func str(b []byte, s string) []byte { return append(haproxy.AppendVarint(b, uint64(len(s))), s...) }
 
 // Vars returns the variables of the request that an ACK sets: numbers as uint64,
 // texts as string. ok is false if the payload is no list of them.
@@ -101,7 +101,7 @@ func Vars(payload []byte) (vars map[string]any, ok bool) {
 		}
 		switch kind := rest[0]; kind {
 		case uint32s:
-			v, n := varint.Read(rest[1:])
+			v, n := haproxy.ReadVarint(rest[1:])
 			if n <= 0 {
 				return nil, false
 			}
@@ -120,7 +120,7 @@ func Vars(payload []byte) (vars map[string]any, ok bool) {
 }
 
 func cut(b []byte) (s string, rest []byte, ok bool) {
-	length, n := varint.Read(b)
+	length, n := haproxy.ReadVarint(b)
 	if n <= 0 || uint64(len(b)-n) < length {
 		return "", nil, false
 	}

@@ -22,7 +22,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/haproxy/access"
+	"edgeguard/haproxy"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/unixsocket"
@@ -107,11 +107,11 @@ func folder(t *testing.T) string {
 // early.
 func startGuard(t *testing.T, path string, limit int) (g *guard, stop func()) {
 	t.Helper()
-	return serve(t, "unix", path, access.Door{User: strconv.Itoa(os.Geteuid())}, limit, func(kind, text string) { t.Errorf("alarm %s: %s", kind, text) })
+	return serve(t, "unix", path, haproxy.Door{User: strconv.Itoa(os.Geteuid())}, limit, func(kind, text string) { t.Errorf("alarm %s: %s", kind, text) })
 }
 
 // serve serves those whom a door admits.
-func serve(t *testing.T, network, address string, door access.Door, limit int, alarm func(kind, text string)) (g *guard, stop func()) {
+func serve(t *testing.T, network, address string, door haproxy.Door, limit int, alarm func(kind, text string)) (g *guard, stop func()) {
 	t.Helper()
 	var l net.Listener
 	var err error

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/haproxy/access"
+	"edgeguard/haproxy"
 	"edgeguard/internal/freeport"
 )
 
@@ -68,7 +68,7 @@ func TestTLS(t *testing.T) {
 			}
 			address := freeport.Address(t)
 			file := func(name string) string { return filepath.Join(dir, name) }
-			g, _ := serve(t, "tcp", address, access.Door{TLS: access.TLS{Certificate: file("edgeguard.crt"), Key: file("edgeguard.key"), ClientCA: file("haproxy.crt")}}, 0, nil)
+			g, _ := serve(t, "tcp", address, haproxy.Door{TLS: haproxy.TLS{Certificate: file("edgeguard.crt"), Key: file("edgeguard.key"), ClientCA: file("haproxy.crt")}}, 0, nil)
 			p := runProxy(t, snippets.Values{Spoe: address}, strings.NewReplacer(
 				"/etc/haproxy/edgeguard-ca.crt", file(c.believe+".crt"), "/etc/haproxy/edgeguard-client.pem", file(c.client+".pem")).Replace)
 			if c.refuses {
@@ -95,7 +95,7 @@ func TestAnotherUser(t *testing.T) {
 		t.Skip("only root may open a socket that is another user's")
 	}
 	path := filepath.Join(folder(t), "spoe.sock")
-	g, _ := serve(t, "unix", path, access.Door{User: strconv.Itoa(41002)}, 0, nil)
+	g, _ := serve(t, "unix", path, haproxy.Door{User: strconv.Itoa(41002)}, 0, nil)
 	p := runProxy(t, snippets.Values{Spoe: "unix:" + path}, asItIs)
 	until(t, "HAProxy gets no answer", func() bool { return p.serverIs("DOWN") })
 	if a := ask(t, p, "127.0.0.5", "GET", "/"); a.status != http.StatusNoContent {

@@ -1,4 +1,4 @@
-package blocks
+package haproxy
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 var epoch = time.Unix(1_700_000_000, 0)
 
 // refuses reports what HAProxy does: the longest prefix with an entry decides.
-func refuses(set map[netip.Prefix]time.Time, plan Plan, addr netip.Addr, now time.Time) bool {
+func refuses(set map[netip.Prefix]time.Time, plan BlockPlan, addr netip.Addr, now time.Time) bool {
 	for i := range tables {
 		bits := tables[i].bits(addr.Is4())
 		if bits == 0 {
@@ -21,15 +21,15 @@ func refuses(set map[netip.Prefix]time.Time, plan Plan, addr netip.Addr, now tim
 		if set[p].After(now) {
 			return true
 		}
-		if e := plan.Entries[Key{i, p.Addr()}]; e.Until.After(now) {
-			return e.Value == Blocked
+		if e := plan.Entries[BlockKey{i, p.Addr()}]; e.Until.After(now) {
+			return e.Value == BlockedGPT
 		}
 	}
 	return false
 }
 
 // covered reports whether a prefix of the set covers addr, of those that are not left.
-func covered(set map[netip.Prefix]time.Time, plan Plan, addr netip.Addr, now time.Time) bool {
+func covered(set map[netip.Prefix]time.Time, plan BlockPlan, addr netip.Addr, now time.Time) bool {
 	for p, until := range set {
 		if p.Contains(addr) && until.After(now) && !plan.Left[p] {
 			return true
@@ -78,7 +78,7 @@ func TestPlanSizes(t *testing.T) {
 		"a /120 in a /64":            {around("2001:db8::/64", "2001:db8::/121"), 129, 128, 0},
 		"a /100 in a /64":            {around("2001:db8::/64", "2001:db8::/100"), 0, 0, 36},
 	} {
-		plan := NewPlan(c.set)
+		plan := NewBlockPlan(c.set)
 		spared := 0
 		for _, e := range plan.Entries {
 			if e.Value == Spared {
@@ -105,7 +105,7 @@ func TestPlan(t *testing.T) {
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		set := random(dice)
-		plan := NewPlan(set)
+		plan := NewBlockPlan(set)
 		for _, now := range []time.Time{epoch, epoch.Add(time.Minute), epoch.Add(time.Hour)} {
 			for p := range set {
 				for _, addr := range []netip.Addr{p.Addr(), p.Addr().Prev(), last(p), last(p).Next(), near(dice)} {
@@ -172,7 +172,7 @@ func TestPlanIsBounded(t *testing.T) {
 	for i := range 1000 {
 		set[netip.MustParsePrefix(fmt.Sprintf("10.%d.%d.0/25", i/256, i%256))] = epoch
 	}
-	plan := NewPlan(set)
+	plan := NewBlockPlan(set)
 	if len(plan.Entries) != mostOfAll || len(plan.Left) != 1000-mostOfAll/128 {
 		t.Errorf("%d entries, %d left", len(plan.Entries), len(plan.Left))
 	}

@@ -1,4 +1,4 @@
-package tally
+package peers
 
 import (
 	"bytes"
@@ -10,11 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"edgeguard/haproxy/peers"
 )
 
-var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+var tallyNoon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // line is a connection whose reads are 20 ms apart, as a test drives it.
 type line struct {
@@ -23,7 +21,7 @@ type line struct {
 	now time.Time
 }
 
-func begin(t *testing.T, tally *Tally, pid int, now time.Time) *line {
+func noon(t *testing.T, tally *Tally, pid int, now time.Time) *line {
 	s := tally.Begin("ha1", pid, now)
 	s.Define(counts)
 	return &line{s, t, now}
@@ -31,9 +29,9 @@ func begin(t *testing.T, tally *Tally, pid int, now time.Time) *line {
 
 // know begins a connection that has nothing before it.
 func know(t *testing.T, tally *Tally) *line {
-	l := begin(t, tally, 1, noon)
-	l.Round(noon, 2)
-	if l.Resynced(true) || !l.Ask(noon) || !l.Resynced(true) {
+	l := noon(t, tally, 1, tallyNoon)
+	l.Round(tallyNoon, 2)
+	if l.Resynced(true) || !l.Ask(tallyNoon) || !l.Resynced(true) {
 		t.Fatal("the second of two resyncs does not show all keys")
 	}
 	return l
@@ -57,7 +55,7 @@ func (l *line) getsTimed(ttl time.Duration, key string, values ...uint64) []Incr
 	l.now = l.now.Add(20 * time.Millisecond)
 	l.Round(l.now, 28)
 	as16 := netip.MustParseAddr(key).As16()
-	u := &peers.Update{Table: counts, Key: as16[:], Numbers: append([]uint64{0}, values...)}
+	u := &Update{Table: counts, Key: as16[:], Numbers: append([]uint64{0}, values...)}
 	if ttl >= 0 {
 		u.Timed, u.TTL = true, ttl
 	}
@@ -78,7 +76,7 @@ func (l *line) adds(want []uint32, key string, values ...uint64) {
 const a, b = "192.0.2.1", "2001:db8:1:2::"
 
 func TestIncreases(t *testing.T) {
-	l := know(t, New(10))
+	l := know(t, NewTally(10))
 	l.adds([]uint32{1, 0}, a, 1, 0)
 	l.adds([]uint32{2, 1}, b, 2, 1)
 	l.adds([]uint32{0, 0}, a, 1, 0)
@@ -91,7 +89,7 @@ func TestIncreases(t *testing.T) {
 
 // The time of an increase is that of the read before it.
 func TestTime(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	l := know(t, tally)
 	l.now = l.now.Add(lingers)
 	l.gets(a, 1, 0)
@@ -124,18 +122,18 @@ func TestAnHourAwayCountsNothingInTheWindow(t *testing.T) {
 	for name, back := range map[string]func(*Tally) *Tally{
 		"a lost connection": func(t *Tally) *Tally { return t },
 		"a restart": func(one *Tally) *Tally {
-			again, err := Read(one.Append(nil, 0), 10)
+			again, err := ReadTally(one.Append(nil, 0), 10)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return again
 		},
 	} {
-		tally := New(10)
+		tally := NewTally(10)
 		l := know(t, tally)
 		l.adds([]uint32{300, 0}, a, 300, 0)
 		left := l.now
-		l = begin(t, back(tally), 1, l.now.Add(time.Hour))
+		l = noon(t, back(tally), 1, l.now.Add(time.Hour))
 		got := l.getsTimed(counts.Expire, a, 5100, 0)
 		if len(got) != 1 || got[0].N != 4800 || got[0].At.After(left) {
 			t.Errorf("%s: %+v, want 4800 not after %v", name, got, left)
@@ -144,8 +142,8 @@ func TestAnHourAwayCountsNothingInTheWindow(t *testing.T) {
 }
 
 func TestFirstSightIsABaseline(t *testing.T) {
-	tally := New(10)
-	l := begin(t, tally, 1, noon)
+	tally := NewTally(10)
+	l := noon(t, tally, 1, tallyNoon)
 	for _, v := range []uint64{1000, 1003, 5000} { // the last is inherited, perhaps
 		l.adds([]uint32{0, 0}, a, v, 0)
 	}
@@ -180,12 +178,12 @@ func TestFirstSightIsABaseline(t *testing.T) {
 
 // The new process begins at 0, and has what the old one counted some time later.
 func TestReload(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	old := know(t, tally)
 	old.adds([]uint32{500, 10}, a, 500, 10)
 	old.adds([]uint32{3, 0}, b, 3, 0)
 	old.later(handover)
-	heir := begin(t, tally, 2, old.now)
+	heir := noon(t, tally, 2, old.now)
 	old.adds([]uint32{0, 0}, a, 501, 10) // the heir will have it
 	heir.adds([]uint32{4, 1}, a, 4, 1)
 	heir.adds([]uint32{1, 0}, a, 5, 1)
@@ -202,28 +200,28 @@ func TestReload(t *testing.T) {
 // What a process inherits while nothing is read is not counted again, however long that
 // takes.
 func TestHandoverThatNobodyRead(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	old := know(t, tally)
 	old.adds([]uint32{9, 5}, a, 9, 5)
 	old.later(handover)
-	heir := begin(t, tally, 2, old.now)
+	heir := noon(t, tally, 2, old.now)
 	heir.adds([]uint32{2, 0}, a, 2, 0)
-	again := begin(t, tally, 2, heir.now.Add(2*handover))
+	again := noon(t, tally, 2, heir.now.Add(2*handover))
 	again.adds([]uint32{23, 13}, a, 34, 18) // 9 and 5 were inherited, and 2 overwritten
 }
 
 // A process that connects again teaches nothing that it had not taught: what it counts
 // then is not taken for older than the gap.
 func TestSameProcessAgain(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	l := know(t, tally)
 	l.later(handover)
 	for range 10 { // each within the time of a handover
 		left := l.now
-		l = begin(t, tally, 1, left.Add(time.Minute))
+		l = noon(t, tally, 1, left.Add(time.Minute))
 		l.Resynced(true)
 		l.later(time.Second)
-		if got := l.gets(b, uint64(l.now.Sub(noon).Seconds()), 0); len(got) != 1 || got[0].At.Before(left) {
+		if got := l.gets(b, uint64(l.now.Sub(tallyNoon).Seconds()), 0); len(got) != 1 || got[0].At.Before(left) {
 			t.Fatalf("%+v, want nothing before %v", got, left)
 		}
 	}
@@ -231,7 +229,7 @@ func TestSameProcessAgain(t *testing.T) {
 
 // Each of many reloads loses at most what the heir counted before it inherited.
 func TestManyReloads(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	l := know(t, tally)
 	requests, counted, value := 0, 0, uint64(0)
 	request := func(v uint64) {
@@ -245,7 +243,7 @@ func TestManyReloads(t *testing.T) {
 			value++
 			request(value)
 		}
-		l = begin(t, tally, pid+2, l.now)
+		l = noon(t, tally, pid+2, l.now)
 		for fresh := range uint64(5) {
 			request(fresh + 1)
 		}
@@ -256,28 +254,28 @@ func TestManyReloads(t *testing.T) {
 }
 
 func TestTwoOfOneName(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	first := know(t, tally)
-	second := begin(t, tally, 2, first.now)
-	first = begin(t, tally, 1, first.now)
+	second := noon(t, tally, 2, first.now)
+	first = noon(t, tally, 1, first.now)
 	if !first.Doubled() || second.Doubled() {
 		t.Fatal("that the first process came back is not noticed")
 	}
 	first.adds([]uint32{0, 0}, a, 100, 0)
-	if first.Ask(noon.Add(time.Hour)) {
+	if first.Ask(tallyNoon.Add(time.Hour)) {
 		t.Error("a session that is not counted asks for a resync")
 	}
-	if one := begin(t, tally, 2, first.now); one.Doubled() {
+	if one := noon(t, tally, 2, first.now); one.Doubled() {
 		t.Error("a process that connects again is taken for another")
 	}
-	if one := begin(t, tally, 1, first.now.Add(handover+time.Second)); one.Doubled() {
+	if one := noon(t, tally, 1, first.now.Add(handover+time.Second)); one.Doubled() {
 		t.Error("a process is remembered for longer than a handover")
 	}
 }
 
 // A wide jump adds at most what a slot holds, and a value that wraps adds what is left.
 func TestBounds(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	l := know(t, tally)
 	l.adds([]uint32{most, 0}, a, 1<<31, 0)
 	if got := tally.Stats("ha1").Clipped; got != 1<<31-most {
@@ -286,10 +284,10 @@ func TestBounds(t *testing.T) {
 	l.adds([]uint32{most, most}, a, math.MaxUint64, 1<<32-1)
 	l.later(handover)
 	l.adds([]uint32{4, 5}, a, 4, 5) // wrapped, or forgotten by HAProxy
-	for i := range 2 * Sources {
-		tally.Begin(string(rune('A'+i)), 1, noon.Add(time.Duration(i)))
+	for i := range 2 * MostSources {
+		tally.Begin(string(rune('A'+i)), 1, tallyNoon.Add(time.Duration(i)))
 	}
-	if len(tally.sources) != Sources {
+	if len(tally.sources) != MostSources {
 		t.Errorf("%d HAProxies", len(tally.sources))
 	}
 	for i := range 2 * tablesOfOne {
@@ -307,38 +305,38 @@ func TestBounds(t *testing.T) {
 // them together have a bound; each has some room, and one that is silent gives back its own.
 func TestManyNames(t *testing.T) {
 	const keys = 4 * leastKeys
-	tally := New(keys)
+	tally := NewTally(keys)
 	fill := func(name string, now time.Time) *Session {
 		s := tally.Begin(name, 1, now)
 		s.Define(counts)
 		s.Round(now, 2)
 		s.Resynced(true)
 		s.Resynced(true)
-		u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 1+columns)}
+		u := &Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 1+columns)}
 		for i := range keys + 1 {
 			binary.BigEndian.PutUint32(u.Key, uint32(i))
 			s.Add(u, nil)
 		}
 		return s
 	}
-	for i := range Sources {
-		fill(string(rune('A'+i)), noon)
+	for i := range MostSources {
+		fill(string(rune('A'+i)), tallyNoon)
 	}
 	all := 0
-	for i := range Sources {
+	for i := range MostSources {
 		n := tally.Stats(string(rune('A' + i))).Keys
 		if n < leastKeys {
 			t.Errorf("HAProxy %d has room for %d keys", i, n)
 		}
 		all += n
 	}
-	if most := together*keys + Sources*leastKeys; all > most {
-		t.Errorf("%d keys of %d names, want at most %d", all, Sources, most)
+	if most := together*keys + MostSources*leastKeys; all > most {
+		t.Errorf("%d keys of %d names, want at most %d", all, MostSources, most)
 	}
-	if _, err := Read(tally.Append(nil, 0), keys); err != nil {
+	if _, err := ReadTally(tally.Append(nil, 0), keys); err != nil {
 		t.Error(err)
 	}
-	fill("real", noon.Add(handover))
+	fill("real", tallyNoon.Add(handover))
 	if n := tally.Stats("real").Keys; n != keys {
 		t.Errorf("after the others are silent, one has %d keys", n)
 	}
@@ -350,7 +348,7 @@ func TestManyNames(t *testing.T) {
 // A key that was dropped for room counts what is more than before, until a resync has
 // shown that HAProxy does not have it either.
 func TestDroppedKeys(t *testing.T) {
-	tally := New(2)
+	tally := NewTally(2)
 	l := know(t, tally)
 	l.adds([]uint32{300, 7}, a, 300, 7)
 	l.adds([]uint32{1, 0}, b, 1, 0)
@@ -371,9 +369,9 @@ func TestDroppedKeys(t *testing.T) {
 }
 
 func TestAddAllocatesNothing(t *testing.T) {
-	l := know(t, New(10))
+	l := know(t, NewTally(10))
 	as16 := netip.MustParseAddr(a).As16()
-	u := &peers.Update{Table: counts, Key: as16[:], Numbers: make([]uint64, 3)}
+	u := &Update{Table: counts, Key: as16[:], Numbers: make([]uint64, 3)}
 	into := make([]Increase, 0, 10)
 	if n := testing.AllocsPerRun(100, func() {
 		u.Numbers[1]++
@@ -386,11 +384,11 @@ func TestAddAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAdd(bench *testing.B) {
-	s := New(100_000).Begin("ha1", 1, noon)
+	s := NewTally(100_000).Begin("ha1", 1, tallyNoon)
 	s.Define(counts)
 	s.Resynced(true)
 	s.Resynced(true)
-	u := &peers.Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 3)}
+	u := &Update{Table: counts, Key: make([]byte, 16), Numbers: make([]uint64, 3)}
 	var into []Increase
 	for i := 0; bench.Loop(); i++ {
 		binary.BigEndian.PutUint32(u.Key, uint32(i%100_000)*2654435761)
@@ -400,61 +398,61 @@ func BenchmarkAdd(bench *testing.B) {
 }
 
 func TestState(t *testing.T) {
-	tally := New(10)
+	tally := NewTally(10)
 	l := know(t, tally)
 	l.adds([]uint32{7, 1}, a, 7, 1)
 	l.adds([]uint32{3, 0}, b, 3, 0)
 	state := tally.Append([]byte("before"), 0)[len("before"):]
-	again, err := Read(state, 10)
+	again, err := ReadTally(state, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(again.Append(nil, 0), state) {
 		t.Error("a state is written otherwise after it was read")
 	}
-	late, err := Read(tally.Append(nil, time.Hour), 10)
+	late, err := ReadTally(tally.Append(nil, time.Hour), 10)
 	if err != nil || !late.sources["ha1"].upTo.Equal(l.now.Add(time.Hour).Truncate(time.Millisecond)) {
 		t.Errorf("an hour ahead: %v, %v", late.sources["ha1"].upTo, err)
 	}
-	few, err := Read(state, 1)
+	few, err := ReadTally(state, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = begin(t, few, 1, l.now)
+	l = noon(t, few, 1, l.now)
 	l.adds([]uint32{0, 0}, b, 4, 0) // which keys are missing is not known: all is a baseline again
 	for cut := range state {
-		if _, err := Read(state[:cut], 10); err == nil {
+		if _, err := ReadTally(state[:cut], 10); err == nil {
 			t.Errorf("the first %d bytes of a state are read", cut)
 		}
 		damaged := bytes.Clone(state)
 		damaged[cut] ^= 1
-		if _, err := Read(damaged, 10); err == nil {
+		if _, err := ReadTally(damaged, 10); err == nil {
 			t.Errorf("a state with another byte %d is read", cut)
 		}
 	}
 }
 
 func FuzzRead(f *testing.F) {
-	tally := New(10)
+	tally := NewTally(10)
 	var t0 testing.T
 	l := know(&t0, tally)
 	l.gets(a, 7, 1)
 	l.gets(b, 3, 0)
-	begin(&t0, tally, 2, l.now).gets(a, 1, 0)
+	noon(&t0, tally, 2, l.now).gets(a, 1, 0)
 	state := tally.Append(nil, 0)
 	f.Add(state[len(stateHead) : len(state)-crc32.Size])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := append([]byte(stateHead), body...)
 		b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-		read, err := Read(b, 10)
+		read, err := ReadTally(b, 10)
 		if err != nil {
 			return
 		}
-		again, err := Read(read.Append(nil, 0), 10)
+		again, err := ReadTally(read.Append(nil, 0), 10)
 		if err != nil || !bytes.Equal(again.Append(nil, 0), read.Append(nil, 0)) {
 			t.Errorf("%x is not read again: %v", b, err)
 		}
-		l := begin(t, read, 1, noon)
+		l := noon(t, read, 1, tallyNoon)
 		for i := range uint64(20) {
 			l.gets(netip.AddrFrom4([4]byte{byte(i)}).String(), i, 1)
 		}
@@ -463,9 +461,9 @@ func FuzzRead(f *testing.F) {
 
 // The state of a HAProxy whose hello has the most that it may have can be read.
 func TestStateOfTheLongestHello(t *testing.T) {
-	tally := New(10)
-	tally.Begin(strings.Repeat("\xff", peers.MaxName), math.MaxInt32, noon)
-	if _, err := Read(tally.Append(nil, 0), 10); err != nil {
+	tally := NewTally(10)
+	tally.Begin(strings.Repeat("\xff", MaxName), math.MaxInt32, tallyNoon)
+	if _, err := ReadTally(tally.Append(nil, 0), 10); err != nil {
 		t.Error(err)
 	}
 }

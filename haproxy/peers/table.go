@@ -1,11 +1,11 @@
-package tally
+package peers
 
 import "hash/maphash"
 
-// table is what one table of a HAProxy had counted. The numbers of an entry are
+// countTable is what one table of a HAProxy had counted. The numbers of an entry are
 // columns of them, at its index. Entries are in a ring, from the newest to the oldest
 // and back to the first of entries' links, which is no entry.
-type table struct {
+type countTable struct {
 	columns int
 	keys    int // at most
 	space   *space
@@ -35,8 +35,8 @@ type entry struct {
 
 const none int32 = -1
 
-func newTable(columns, keys int, all *space, inHandover bool) *table {
-	t := &table{columns: columns, keys: keys, space: all, index: map[[16]byte]int32{}, newest: none, oldest: none, seed: maphash.MakeSeed()}
+func newTable(columns, keys int, all *space, inHandover bool) *countTable {
+	t := &countTable{columns: columns, keys: keys, space: all, index: map[[16]byte]int32{}, newest: none, oldest: none, seed: maphash.MakeSeed()}
 	if inHandover {
 		t.low, t.high = []uint32{}, []uint32{}
 	}
@@ -44,13 +44,13 @@ func newTable(columns, keys int, all *space, inHandover bool) *table {
 }
 
 // row returns the numbers of an entry.
-func (t *table) row(of []uint32, i int32) []uint32 {
+func (t *countTable) row(of []uint32, i int32) []uint32 {
 	return of[int(i)*t.columns : (int(i)+1)*t.columns]
 }
 
 // enter returns the place of a key, which is the newest then, and whether it was
 // there before.
-func (t *table) enter(key [16]byte, stats *Stats) (i int32, known bool) {
+func (t *countTable) enter(key [16]byte, stats *TallyStats) (i int32, known bool) {
 	if i, known = t.index[key]; known {
 		if t.newest != i {
 			t.unlink(i)
@@ -85,7 +85,7 @@ func grown(s []uint32, by int) []uint32 {
 }
 
 // start gives a new entry the values that it may have been dropped with.
-func (t *table) start(i int32) {
+func (t *countTable) start(i int32) {
 	key := t.entries[i].key
 	last := t.row(t.last, i)
 	for c := range last {
@@ -97,7 +97,7 @@ func (t *table) start(i int32) {
 	}
 }
 
-func (t *table) link(i int32) {
+func (t *countTable) link(i int32) {
 	t.entries[i].newer, t.entries[i].older = none, t.newest
 	if t.newest != none {
 		t.entries[t.newest].newer = i
@@ -107,7 +107,7 @@ func (t *table) link(i int32) {
 	t.newest = i
 }
 
-func (t *table) unlink(i int32) {
+func (t *countTable) unlink(i int32) {
 	e := &t.entries[i]
 	if e.newer != none {
 		t.entries[e.newer].older = e.older
@@ -122,7 +122,7 @@ func (t *table) unlink(i int32) {
 }
 
 // rebase makes values the last ones without counting them.
-func (t *table) rebase(i int32, values []uint32) {
+func (t *countTable) rebase(i int32, values []uint32) {
 	t.entries[i].run = t.run
 	copy(t.row(t.last, i), values)
 	if t.low == nil {
@@ -140,7 +140,7 @@ func (t *table) rebase(i int32, values []uint32) {
 }
 
 // beyond returns how much values are more than the last ones.
-func (t *table) beyond(i int32, values []uint32) (n uint64) {
+func (t *countTable) beyond(i int32, values []uint32) (n uint64) {
 	for c, last := range t.row(t.last, i) {
 		n += uint64(over(values[c], last))
 	}
@@ -150,7 +150,7 @@ func (t *table) beyond(i int32, values []uint32) (n uint64) {
 // add makes values the last ones, and returns what they are more than before; and
 // whether another process may have counted that, since the handover began. The answer
 // is valid until the next call.
-func (t *table) add(i int32, known bool, values []uint32) (added []uint32, inherited bool) {
+func (t *countTable) add(i int32, known bool, values []uint32) (added []uint32, inherited bool) {
 	if cap(t.added) < t.columns {
 		t.added = make([]uint32, t.columns)
 	}
@@ -179,7 +179,7 @@ func (t *table) add(i int32, known bool, values []uint32) (added []uint32, inher
 // any counter below low began at 0 in this run: all in it is new. Any other may have
 // begun at high, and what was seen of it before that is in it or is lost: HAProxy
 // overwrites one with the other, and does not add them up.
-func (t *table) inHandover(added []uint32, i int32, values, last []uint32) (inherited bool) {
+func (t *countTable) inHandover(added []uint32, i int32, values, last []uint32) (inherited bool) {
 	low, high := t.row(t.low, i), t.row(t.high, i)
 	seen := t.entries[i].run == t.run
 	fresh, back := isLess(values, low), seen && isLess(values, last)
@@ -228,7 +228,7 @@ func sum(a, b uint32) uint32 {
 
 // lingers reports whether an entry may have been inherited since it was seen last. It
 // is while the other process has not ended, and once after that.
-func (t *table) lingers(i int32, now bool) bool {
+func (t *countTable) lingers(i int32, now bool) bool {
 	e := &t.entries[i]
 	if now || t.low == nil {
 		return now
@@ -240,7 +240,7 @@ func (t *table) lingers(i int32, now bool) bool {
 
 // begin begins a handover. If one is not over, what the process now may inherit is
 // what was seen of the one before, or what that one might have inherited.
-func (t *table) begin(inOne bool) {
+func (t *countTable) begin(inOne bool) {
 	if !inOne || t.low == nil {
 		t.low = append(t.low[:0], t.last...)
 		t.high = append(t.high[:0], t.last...)
@@ -259,6 +259,6 @@ func (t *table) begin(inOne bool) {
 }
 
 // settle ends a handover.
-func (t *table) settle() {
+func (t *countTable) settle() {
 	t.low, t.high = nil, nil
 }

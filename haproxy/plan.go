@@ -1,4 +1,4 @@
-package blocks
+package haproxy
 
 import (
 	"maps"
@@ -14,11 +14,11 @@ const (
 	mostOfAll = 1 << 16
 )
 
-// Plan is how prefixes without a table of their length are in force.
-type Plan struct {
-	Entries map[Key]Entry
+// BlockPlan is how prefixes without a table of their length are in force.
+type BlockPlan struct {
+	Entries map[BlockKey]BlockEntry
 	// Spares are the spared keys in each blocked one.
-	Spares map[Key][]Key
+	Spares map[BlockKey][]BlockKey
 	// Left are prefixes that are not in force, because they would be too many entries.
 	Left map[netip.Prefix]bool
 }
@@ -28,8 +28,8 @@ type planner struct {
 	set map[netip.Prefix]time.Time // all, with their ends
 	// odd are the prefixes between the lengths of two tables, by the key around them;
 	// cells those of the shorter of the two that are blocked whole.
-	odd, cells map[Key][]piece
-	plan       Plan
+	odd, cells map[BlockKey][]piece
+	plan       BlockPlan
 }
 
 // piece is a blocked prefix.
@@ -45,17 +45,17 @@ func comparePieces(a, b piece) int {
 	return a.prefix.Bits() - b.prefix.Bits()
 }
 
-// NewPlan returns how the prefixes of a set that have no table of their length are in
+// NewBlockPlan returns how the prefixes of a set that have no table of their length are in
 // force. The prefixes are masked, with their ends.
-func NewPlan(set map[netip.Prefix]time.Time) Plan {
-	p := &planner{set: set, odd: make(map[Key][]piece), cells: make(map[Key][]piece)}
-	p.plan = Plan{make(map[Key]Entry), make(map[Key][]Key), make(map[netip.Prefix]bool)}
+func NewBlockPlan(set map[netip.Prefix]time.Time) BlockPlan {
+	p := &planner{set: set, odd: make(map[BlockKey][]piece), cells: make(map[BlockKey][]piece)}
+	p.plan = BlockPlan{make(map[BlockKey]BlockEntry), make(map[BlockKey][]BlockKey), make(map[netip.Prefix]bool)}
 	var widest []piece
 	for prefix, until := range set {
-		if _, exact := Of(prefix); exact {
+		if _, exact := BlockKeyOf(prefix); exact {
 			continue
 		}
-		if around, ok := Around(prefix); ok {
+		if around, ok := BlockKeyAround(prefix); ok {
 			p.odd[around] = append(p.odd[around], piece{prefix, until})
 		} else {
 			widest = append(widest, piece{prefix, until})
@@ -63,14 +63,14 @@ func NewPlan(set map[netip.Prefix]time.Time) Plan {
 	}
 	if len(p.odd) > 0 {
 		for prefix, until := range set {
-			if _, exact := Of(prefix); exact {
+			if _, exact := BlockKeyOf(prefix); exact {
 				p.cell(prefix, until)
 			}
 		}
 	}
 	slices.SortFunc(widest, comparePieces)
 	p.each(widest, len(tables)-1)
-	for _, around := range slices.SortedFunc(maps.Keys(p.odd), func(a, b Key) int {
+	for _, around := range slices.SortedFunc(maps.Keys(p.odd), func(a, b BlockKey) int {
 		if a.Table != b.Table { // what is decided of a /24 matters to the /16 around it
 			return a.Table - b.Table
 		}
@@ -81,27 +81,27 @@ func NewPlan(set map[netip.Prefix]time.Time) Plan {
 	return p.plan
 }
 
-// Around returns the longest key that a prefix lies in, and is longer than.
-func Around(p netip.Prefix) (Key, bool) {
+// BlockKeyAround returns the longest key that a prefix lies in, and is longer than.
+func BlockKeyAround(p netip.Prefix) (BlockKey, bool) {
 	for i := range tables {
 		if bits := tables[i].bits(p.Addr().Is4()); 0 < bits && bits < p.Bits() {
 			outer, _ := p.Addr().Prefix(bits) // no error: it is shorter
-			return Key{i, outer.Addr()}, true
+			return BlockKey{i, outer.Addr()}, true
 		}
 	}
-	return Key{}, false
+	return BlockKey{}, false
 }
 
 // cell notes a prefix that is blocked whole for the group around it, if there is one.
 func (p *planner) cell(prefix netip.Prefix, until time.Time) {
-	if around, ok := Around(prefix); ok && p.odd[around] != nil {
+	if around, ok := BlockKeyAround(prefix); ok && p.odd[around] != nil {
 		p.cells[around] = append(p.cells[around], piece{prefix, until})
 	}
 }
 
 // group plans the prefixes in one key: each by itself, or the key with its holes spared,
 // whichever is fewer entries.
-func (p *planner) group(around Key) {
+func (p *planner) group(around BlockKey) {
 	odd, table := p.odd[around], around.Table-1
 	slices.SortFunc(odd, comparePieces)
 	until := odd[0].until
@@ -117,10 +117,10 @@ func (p *planner) group(around Key) {
 		p.each(odd, table)
 		return
 	}
-	p.plan.Entries[around] = Entry{Blocked, until}
+	p.plan.Entries[around] = BlockEntry{BlockedGPT, until}
 	for _, hole := range holes {
 		for k := range keysIn(hole, table) {
-			p.plan.Entries[k] = Entry{Spared, until}
+			p.plan.Entries[k] = BlockEntry{Spared, until}
 			p.plan.Spares[around] = append(p.plan.Spares[around], k)
 		}
 	}
@@ -129,7 +129,7 @@ func (p *planner) group(around Key) {
 
 // holes returns what of a key nothing blocks. It is ok if the rest of the key ends at one
 // time, and no prefix around the key is blocked: then the holes can be spared.
-func (p *planner) holes(around Key) (holes []netip.Prefix, ok bool) {
+func (p *planner) holes(around BlockKey) (holes []netip.Prefix, ok bool) {
 	whole, odd := around.Prefix(), p.odd[around]
 	for bits := whole.Bits(); bits > 0; bits-- {
 		outer, _ := whole.Addr().Prefix(bits) // no error: it is shorter

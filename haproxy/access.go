@@ -1,14 +1,4 @@
-// Package access decides who may speak to edgeguard as HAProxy. HAProxy's own
-// protocols have no passwords: who can connect can read what was counted and have
-// any address blocked or released. So a listener admits the processes of one user
-// of this host, over a unix socket, or the holders of a certificate, over TLS.
-//
-// The kernel vouches for both ends of a unix socket. Its file has an access list
-// that names the one user, and the credentials of each connection are compared
-// again. Mode 0666 and the credentials alone would let any user fill the queue of
-// connections; a group would require that edgeguard joins HAProxy's, and with it
-// whatever else that group may do.
-package access
+package haproxy
 
 import (
 	"context"
@@ -21,6 +11,17 @@ import (
 
 	"edgeguard/internal/certfiles"
 )
+
+// This file decides who may speak to edgeguard as HAProxy. HAProxy's own
+// protocols have no passwords: who can connect can read what was counted and have
+// any address blocked or released. So a listener admits the processes of one user
+// of this host, over a unix socket, or the holders of a certificate, over TLS.
+//
+// The kernel vouches for both ends of a unix socket. Its file has an access list
+// that names the one user, and the credentials of each connection are compared
+// again. Mode 0666 and the credentials alone would let any user fill the queue of
+// connections; a group would require that edgeguard joins HAProxy's, and with it
+// whatever else that group may do.
 
 // Door is how one listener admits. Exactly one of User and TLS is set.
 type Door struct {

@@ -1,4 +1,4 @@
-package tally
+package peers
 
 import (
 	"math/rand/v2"
@@ -6,14 +6,12 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"edgeguard/haproxy/peers"
 )
 
 const columns = 2
 
-var counts = &peers.Definition{ID: 1, Name: "/counts", Key: peers.IPv6, KeyBytes: 16, Expire: 10 * time.Minute,
-	Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}, {Type: peers.GPC, Elements: columns}}}
+var counts = &Definition{ID: 1, Name: "/counts", Key: IPv6, KeyBytes: 16, Expire: 10 * time.Minute,
+	Stored: []Stored{{Type: GPT0, Elements: 1}, {Type: GPC, Elements: columns}}}
 
 func key(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
 
@@ -122,7 +120,7 @@ type options struct {
 }
 
 func newWorld(t *testing.T, seed uint64, opts options) *world {
-	w := &world{seed: seed, t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0), opts: opts, asked: map[[2]int][]time.Time{}, tally: New(opts.room)}
+	w := &world{seed: seed, t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0), opts: opts, asked: map[[2]int][]time.Time{}, tally: NewTally(opts.room)}
 	w.live = w.process()
 	w.live.synced = true
 	w.connect()
@@ -197,7 +195,7 @@ func (w *world) send(p *process, k int, timed bool) {
 		return
 	}
 	as16 := key(k).As16()
-	u := &peers.Update{Table: counts, Key: as16[:], Numbers: append([]uint64{7}, e.values[:]...)}
+	u := &Update{Table: counts, Key: as16[:], Numbers: append([]uint64{7}, e.values[:]...)}
 	if timed {
 		u.Timed, u.TTL = true, max(0, counts.Expire-w.now.Sub(e.touched))
 	}
@@ -296,7 +294,7 @@ func (w *world) step() {
 		}
 	case 11:
 		if w.opts.colds && w.chance(4) {
-			w.tally, w.cold, w.saved = New(w.opts.room), true, nil
+			w.tally, w.cold, w.saved = NewTally(w.opts.room), true, nil
 			w.connect()
 		}
 	case 12:
@@ -324,7 +322,7 @@ func (w *world) quiet(d time.Duration) {
 // restart goes on with a state, and the counts that were taken with it.
 func (w *world) restart(state []byte, added []Increase) {
 	var err error
-	if w.tally, err = Read(state, w.opts.room); err != nil {
+	if w.tally, err = ReadTally(state, w.opts.room); err != nil {
 		w.t.Fatal(err)
 	}
 	w.added = slices.Clone(added)

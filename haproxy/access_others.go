@@ -1,6 +1,6 @@
 //go:build !linux
 
-package access
+package haproxy
 
 import (
 	"errors"

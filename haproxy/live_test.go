@@ -1,4 +1,4 @@
-package columns
+package haproxy
 
 import (
 	"bufio"
@@ -27,9 +27,9 @@ import (
 // patience bounds every wait for something that must happen.
 const patience = 60 * time.Second
 
-// haproxy returns the program that the tests run: $EDGEGUARD_HAPROXY, or the one that is
+// realHAProxy returns the program that the tests run: $EDGEGUARD_HAPROXY, or the one that is
 // installed.
-func haproxy(t testing.TB) string {
+func realHAProxy(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
@@ -68,7 +68,7 @@ frontend web
     default_backend site
 backend site
     server site %s
-`, dir, c.Declaration(), bind, c.Frontend(Where{Peers: "edgeguard", Slot: 2}), strings.Join(counters, " "), backend)
+`, dir, c.Declaration(), bind, c.Frontend(ConfigPlace{Peers: "edgeguard", Slot: 2}), strings.Join(counters, " "), backend)
 	file := filepath.Join(dir, "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ backend site
 // accepted fails unless haproxy says that the file is valid, without a warning.
 func accepted(t testing.TB, file string) {
 	t.Helper()
-	out, err := exec.Command(haproxy(t), "-c", "-f", file).CombinedOutput()
+	out, err := exec.Command(realHAProxy(t), "-c", "-f", file).CombinedOutput()
 	if err != nil || bytes.Contains(out, []byte("WARNING")) {
 		text, _ := os.ReadFile(file)
 		t.Fatalf("%v\n%s\n%s", err, out, text)
@@ -115,7 +115,7 @@ func start(t testing.TB, c *Columns) *client {
 	file := conf(t, c, bind, server.Addr().String())
 	accepted(t, file)
 	var out bytes.Buffer
-	run := exec.Command(haproxy(t), "-db", "-f", file)
+	run := exec.Command(realHAProxy(t), "-db", "-f", file)
 	run.Stdout, run.Stderr = &out, &out
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ var compared = []rules.Spec{
 // random paths, hosts, methods and statuses.
 func TestSameAsRules(t *testing.T) {
 	set := compile(t, compared...)
-	c := Of(set)
+	c := ColumnsOf(set)
 	if len(c.Left) > 0 {
 		t.Fatal(c.Left)
 	}

@@ -1,4 +1,4 @@
-package columns
+package haproxy
 
 import (
 	"fmt"
@@ -34,8 +34,8 @@ var (
 )
 
 func TestColumns(t *testing.T) {
-	c := Of(compile(t, site, login, probe))
-	got := c.Declaration() + c.Frontend(Where{Peers: "edgeguard", Slot: 2})
+	c := ColumnsOf(compile(t, site, login, probe))
+	got := c.Declaration() + c.Frontend(ConfigPlace{Peers: "edgeguard", Slot: 2})
 	want := `table counts_DIGEST type ipv6 size 1m expire 10m store gpc(3)
 http-request track-sc2 src,ipmask(32,64) table edgeguard/counts_DIGEST
 http-request set-var(txn.eg_method) method,upper
@@ -58,7 +58,7 @@ http-response sc-inc-gpc(2,2) if { var(txn.eg_2) -m bool } { status 403:404 }
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if c.List[2].Cost != 3 || c.List[2].Meter != 2 || len(c.Left) != 0 || c.Table() != "counts_"+c.Digest || !IsTable(c.Table()) || len(c.Digest) != 16 {
+	if c.List[2].Cost != 3 || c.List[2].Meter != 2 || len(c.Left) != 0 || c.Table() != "counts_"+c.Digest || !IsCountTable(c.Table()) || len(c.Digest) != 16 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -69,11 +69,11 @@ func TestDigest(t *testing.T) {
 	stricter, window, key := login, login, login
 	stricter.Threshold, stricter.Name = 7, "stricter"
 	window.Window, key.Key = 60e9, rules.Group{V4: 24}
-	same := Of(compile(t, site, login, probe)).Digest
-	if got := Of(compile(t, site, stricter, probe)); got.Digest != same {
+	same := ColumnsOf(compile(t, site, login, probe)).Digest
+	if got := ColumnsOf(compile(t, site, stricter, probe)); got.Digest != same {
 		t.Error("a threshold or a name changed the digest")
 	}
-	if got := Of(compile(t, site, login, stricter, probe)); got.Digest != same || len(got.List) != 3 || got.List[1].rules != "login, stricter" {
+	if got := ColumnsOf(compile(t, site, login, stricter, probe)); got.Digest != same || len(got.List) != 3 || got.List[1].rules != "login, stricter" {
 		t.Errorf("rules with one meter: %+v", got)
 	}
 	seen := map[string]string{same: "itself"}
@@ -81,7 +81,7 @@ func TestDigest(t *testing.T) {
 		"swapped": {login, site, probe}, "window": {site, window, probe}, "key": {site, key, probe}, "fewer": {site, login},
 		"cost": {site, login, {Name: "probe", Match: probe.Match}}, "none": {}, "match": {site, {Name: "login", Match: rules.Match{Method: []string{"PUT"}, Path: login.Match.Path}}, probe},
 	} {
-		digest := Of(compile(t, specs...)).Digest
+		digest := ColumnsOf(compile(t, specs...)).Digest
 		if other, taken := seen[digest]; taken {
 			t.Errorf("%s has the digest of %s", name, other)
 		}
@@ -103,12 +103,12 @@ func TestLeft(t *testing.T) {
 		"names a kind":           {Match: rules.Match{Not: &rules.Match{Kind: []string{"response"}}}},
 		"control character":      {Match: rules.Match{Path: []string{"/a%0a*"}}},
 	} {
-		c := Of(compile(t, spec, rules.Spec{Name: "site"}))
+		c := ColumnsOf(compile(t, spec, rules.Spec{Name: "site"}))
 		if len(c.List) != 1 || c.List[0].Meter != 1 || len(c.Left) != 1 || c.Left[0].Rule != "r0" || !strings.Contains(c.Left[0].Reason, reason) {
 			t.Errorf("%s: %+v", reason, c)
 		}
 	}
-	if c := Of(compile(t)); c.Table() != "" || c.Frontend(Where{}) != "" || c.Declaration() != "" {
+	if c := ColumnsOf(compile(t)); c.Table() != "" || c.Frontend(ConfigPlace{}) != "" || c.Declaration() != "" {
 		t.Errorf("without rules: %+v", c)
 	}
 }
@@ -116,11 +116,11 @@ func TestLeft(t *testing.T) {
 // HAProxy's arrays have 100 elements; the rules after that are left.
 func TestMost(t *testing.T) {
 	var specs []rules.Spec
-	for i := range Most + 2 {
+	for i := range MostColumns + 2 {
 		specs = append(specs, rules.Spec{Match: rules.Match{Path: []string{fmt.Sprintf("/%d", i)}}})
 	}
-	c := Of(compile(t, specs...))
-	if len(c.List) != Most || len(c.Left) != 2 || c.Left[0].Rule != "r100" || !strings.Contains(c.Declaration(), "gpc(100)") {
+	c := ColumnsOf(compile(t, specs...))
+	if len(c.List) != MostColumns || len(c.Left) != 2 || c.Left[0].Rule != "r100" || !strings.Contains(c.Declaration(), "gpc(100)") {
 		t.Errorf("%d columns, %+v", len(c.List), c.Left)
 	}
 }

@@ -1,4 +1,13 @@
-// Package tally makes increases of what HAProxies count. A HAProxy sends the counters
+package peers
+
+import (
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// This file makes increases of what HAProxies count. A HAProxy sends the counters
 // of a key as they are, without a time: 7, then 9. So the tally remembers the last
 // values, and when it last knew them to be all.
 //
@@ -13,21 +22,11 @@
 //   - The keys that a HAProxy has when it is seen first are a baseline.
 //   - The tally is bounded. Of a key that was dropped for room, only what exceeds the
 //     dropped value counts. Many dropped keys share a place for that.
-package tally
-
-import (
-	"math"
-	"net/netip"
-	"sync"
-	"time"
-
-	"edgeguard/haproxy/peers"
-)
 
 const (
-	// Sources is how many HAProxies a tally remembers. The one that was silent for
+	// MostSources is how many HAProxies a tally remembers. The one that was silent for
 	// longest goes first.
-	Sources = 64
+	MostSources = 64
 	// tablesOfOne is how many tables of counts one HAProxy may have: those of the
 	// rules before a reload and after.
 	tablesOfOne = 4
@@ -64,9 +63,9 @@ type Tally struct {
 	sources map[string]*source
 }
 
-// New returns a tally of at most so many keys for each table, and four times as many for
+// NewTally returns a tally of at most so many keys for each table, and four times as many for
 // all of them.
-func New(keys int) *Tally {
+func NewTally(keys int) *Tally {
 	t := &Tally{keys: max(keys, 1), space: new(space), sources: map[string]*source{}}
 	t.space.left.Store(together * int64(t.keys))
 	return t
@@ -84,8 +83,8 @@ type source struct {
 	guard   time.Time // until when a handover may happen
 	handed  time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
 	linger  time.Time // until when anything may be inherited
-	tables  map[string]*table
-	stats   Stats
+	tables  map[string]*countTable
+	stats   TallyStats
 }
 
 // retired is a process whose connection another has replaced.
@@ -94,8 +93,8 @@ type retired struct {
 	at  time.Time
 }
 
-// Stats say what a HAProxy's tally has, and what it did not count.
-type Stats struct {
+// TallyStats say what a HAProxy's tally has, and what it did not count.
+type TallyStats struct {
 	Keys     int
 	Baseline uint64 // counted by HAProxy before edgeguard first saw it
 	Dropped  uint64 // keys that were dropped for room
@@ -103,12 +102,12 @@ type Stats struct {
 }
 
 // Stats returns those of a HAProxy.
-func (t *Tally) Stats(haproxy string) Stats {
+func (t *Tally) Stats(haproxy string) TallyStats {
 	t.mu.Lock()
 	src := t.sources[haproxy]
 	t.mu.Unlock()
 	if src == nil {
-		return Stats{}
+		return TallyStats{}
 	}
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -173,11 +172,11 @@ func (t *Tally) source(haproxy string, now time.Time) *source {
 	defer t.mu.Unlock()
 	src := t.sources[haproxy]
 	if src == nil {
-		if len(t.sources) >= Sources {
+		if len(t.sources) >= MostSources {
 			other, _ := t.oldest(haproxy)
 			t.forget(other)
 		}
-		src = &source{keys: t.keys, space: t.space, tables: map[string]*table{}}
+		src = &source{keys: t.keys, space: t.space, tables: map[string]*countTable{}}
 		t.sources[haproxy] = src
 	}
 	for t.space.left.Load() < int64(t.keys) {
@@ -195,7 +194,7 @@ func (t *Tally) forget(haproxy string) {
 	src := t.sources[haproxy]
 	src.mu.Lock()
 	t.space.give(src.tables)
-	src.tables, src.current = map[string]*table{}, nil
+	src.tables, src.current = map[string]*countTable{}, nil
 	src.mu.Unlock()
 	delete(t.sources, haproxy)
 }
@@ -233,7 +232,7 @@ func (src *source) hasRetired(pid int, now time.Time) bool {
 func (src *source) inHandover() bool { return src.upTo.Before(src.guard) }
 
 // table returns the table of a definition, an empty one at first.
-func (src *source) table(d *peers.Definition, columns int) *table {
+func (src *source) table(d *Definition, columns int) *countTable {
 	t := src.tables[d.Name]
 	if t == nil || t.columns != columns {
 		if t == nil && len(src.tables) >= tablesOfOne {
@@ -241,7 +240,7 @@ func (src *source) table(d *peers.Definition, columns int) *table {
 			clear(src.tables) // of rules before the rules before: a baseline costs less than an order would
 		}
 		if t != nil {
-			src.space.give(map[string]*table{d.Name: t})
+			src.space.give(map[string]*countTable{d.Name: t})
 		}
 		t = newTable(columns, src.keys, src.space, src.inHandover())
 		src.tables[d.Name] = t

@@ -1,11 +1,4 @@
-// Package columns finds the rules that HAProxy can count in place of a node, and writes
-// them for haproxy.cfg.
-//
-// HAProxy keeps an array of counters for each client, and peers receive the array without
-// names. So a meter is a column, and all that gives the columns their meaning is hashed
-// into the table's name: two programs with other columns have another table, and a table
-// with an unknown name counts nothing.
-package columns
+package haproxy
 
 import (
 	"crypto/sha256"
@@ -17,9 +10,17 @@ import (
 	"edgeguard/rules"
 )
 
+// This file finds the rules that HAProxy can count in place of a node, and writes
+// them for haproxy.cfg.
+//
+// HAProxy keeps an array of counters for each client, and peers receive the array without
+// names. So a meter is a column, and all that gives the columns their meaning is hashed
+// into the table's name: two programs with other columns have another table, and a table
+// with an unknown name counts nothing.
+
 const (
-	// Most is how many columns HAProxy's tables can have.
-	Most = 100
+	// MostColumns is how many columns HAProxy's tables can have.
+	MostColumns = 100
 	// KeyV4 and KeyV6 are the prefix lengths of the keys that HAProxy counts.
 	KeyV4, KeyV6 = 32, 64
 	// tablePrefix begins the names of tables with counts.
@@ -33,7 +34,7 @@ const (
 // use.
 type Columns struct {
 	List []Column
-	Left []Left
+	Left []LeftOut
 	// Digest is 16 hex digits of a hash over the order of the columns and over all that
 	// changes what they count.
 	Digest string
@@ -50,12 +51,12 @@ type Column struct {
 	kind  edgeguard.Kind
 }
 
-// Left is a rule that HAProxy cannot count, with the reason as the end of a sentence
+// LeftOut is a rule that HAProxy cannot count, with the reason as the end of a sentence
 // about the rule: "its key has more than the address".
-type Left struct{ Rule, Reason string }
+type LeftOut struct{ Rule, Reason string }
 
-// Of returns the columns of the rules in force, in the order of their meters.
-func Of(set *rules.Set) *Columns {
+// ColumnsOf returns the columns of the rules in force, in the order of their meters.
+func ColumnsOf(set *rules.Set) *Columns {
 	c := &Columns{}
 	hash := sha256.New()
 	fmt.Fprintln(hash, meaning)
@@ -63,14 +64,14 @@ func Of(set *rules.Set) *Columns {
 		m := &set.Meters[i]
 		terms := m.Terms()
 		reason := cannot(m, &terms)
-		if reason == "" && len(c.List) == Most {
-			reason = fmt.Sprintf("HAProxy's tables have at most %d counters", Most)
+		if reason == "" && len(c.List) == MostColumns {
+			reason = fmt.Sprintf("HAProxy's tables have at most %d counters", MostColumns)
 		}
 		var names []string
 		for _, r := range m.Rules {
 			names = append(names, set.Rules[r].Name)
 			if reason != "" {
-				c.Left = append(c.Left, Left{set.Rules[r].Name, reason})
+				c.Left = append(c.Left, LeftOut{set.Rules[r].Name, reason})
 			}
 		}
 		if reason != "" {
@@ -92,9 +93,9 @@ func (c *Columns) Table() string {
 	return tablePrefix + c.Digest
 }
 
-// IsTable reports whether a table's name, as haproxy.cfg declares it, is that of a table
+// IsCountTable reports whether a table's name, as haproxy.cfg declares it, is that of a table
 // with columns, of whatever rules.
-func IsTable(name string) bool { return strings.HasPrefix(name, tablePrefix) }
+func IsCountTable(name string) bool { return strings.HasPrefix(name, tablePrefix) }
 
 // cannot returns why HAProxy cannot count a meter; empty if it can.
 func cannot(m *rules.Meter, t *rules.Terms) string {

@@ -1,6 +1,6 @@
 //go:build !race
 
-package tally
+package peers
 
 // runs is how many random runs of each kind there are.
 const runs = 60

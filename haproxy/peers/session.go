@@ -1,10 +1,8 @@
-package tally
+package peers
 
 import (
 	"math"
 	"time"
-
-	"edgeguard/haproxy/peers"
 )
 
 const (
@@ -26,8 +24,8 @@ type Session struct {
 	asked      time.Time
 	dump       bool // a resync was asked for and has not ended
 	upToDate   bool // HAProxy was, when a resync ended: one that begins now has all its keys
-	definition *peers.Definition
-	table      *table
+	definition *Definition
+	table      *countTable
 	at         int
 	values     []uint32
 }
@@ -58,7 +56,7 @@ func (s *Session) Round(now time.Time, bytes int) {
 
 // Define notes the definition of the table of counts. HAProxy begins a resync with
 // it, also if the table is empty.
-func (s *Session) Define(d *peers.Definition) {
+func (s *Session) Define(d *Definition) {
 	src := s.source
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -69,7 +67,7 @@ func (s *Session) Define(d *peers.Definition) {
 
 // Add returns into with what an update adds at its end. The columns are the table's
 // general purpose counters.
-func (s *Session) Add(u *peers.Update, into []Increase) []Increase {
+func (s *Session) Add(u *Update, into []Increase) []Increase {
 	src := s.source
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -108,9 +106,9 @@ func (s *Session) Add(u *peers.Update, into []Increase) []Increase {
 }
 
 // turn makes the table of a definition the current one.
-func (s *Session) turn(d *peers.Definition) bool {
+func (s *Session) turn(d *Definition) bool {
 	if d != s.definition {
-		at, columns := d.Place(peers.GPC)
+		at, columns := d.Place(GPC)
 		s.definition, s.at, s.table = d, at, nil
 		if columns > 0 {
 			s.table = s.source.table(d, columns)
@@ -121,7 +119,7 @@ func (s *Session) turn(d *peers.Definition) bool {
 
 // isOld reports whether an entry of a resync changed last before the gap, by its time
 // to live: then nothing in it is new.
-func (s *Session) isOld(u *peers.Update) bool {
+func (s *Session) isOld(u *Update) bool {
 	if !u.Timed || u.Table.Expire <= 0 {
 		return false
 	}

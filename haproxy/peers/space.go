@@ -1,4 +1,4 @@
-package tally
+package peers
 
 import "sync/atomic"
 
@@ -16,7 +16,7 @@ func (s *space) take(few bool) bool {
 }
 
 // give gives back the room of tables that are forgotten.
-func (s *space) give(tables map[string]*table) {
+func (s *space) give(tables map[string]*countTable) {
 	for _, t := range tables {
 		s.left.Add(int64(len(t.entries)))
 	}

@@ -1,4 +1,4 @@
-package tally
+package peers
 
 import "hash/maphash"
 
@@ -11,7 +11,7 @@ type floors struct {
 }
 
 // drop makes room of an entry, and remembers its values.
-func (t *table) drop(i int32) {
+func (t *countTable) drop(i int32) {
 	e := &t.entries[i]
 	if t.floors[0] == nil {
 		t.floors[0] = &floors{values: make([]uint32, places*t.columns)}
@@ -27,12 +27,12 @@ func (t *table) drop(i int32) {
 	t.unlink(i)
 }
 
-func (t *table) place(key [16]byte, column int) int {
+func (t *countTable) place(key [16]byte, column int) int {
 	return int(maphash.Comparable(t.seed, key)%places)*t.columns + column
 }
 
 // floor returns what a key may have been dropped with.
-func (t *table) floor(key [16]byte, column int) (highest uint32) {
+func (t *countTable) floor(key [16]byte, column int) (highest uint32) {
 	for _, f := range t.floors {
 		if f != nil {
 			highest = max(highest, f.values[t.place(key, column)])
@@ -41,11 +41,11 @@ func (t *table) floor(key [16]byte, column int) (highest uint32) {
 	return highest
 }
 
-func (t *table) hasDropped() bool { return t.floors[0] != nil || t.floors[1] != nil }
+func (t *countTable) hasDropped() bool { return t.floors[0] != nil || t.floors[1] != nil }
 
 // ask notes that a resync is asked for. Keys that were dropped before and that it does
 // not have are forgotten by HAProxy, too.
-func (t *table) ask() {
+func (t *countTable) ask() {
 	if t.floors[0] == nil {
 		return
 	}
@@ -60,4 +60,4 @@ func (t *table) ask() {
 }
 
 // resynced forgets what was dropped before the resync was asked for.
-func (t *table) resynced() { t.floors[1] = nil }
+func (t *countTable) resynced() { t.floors[1] = nil }

@@ -1,4 +1,4 @@
-package columns
+package haproxy
 
 // The variables of a request in haproxy.cfg, for as long as it lasts.
 const (

@@ -1,4 +1,4 @@
-package columns
+package haproxy
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func TestHostile(t *testing.T) {
 			}
 		}
 		set := compile(t, specs...)
-		c := Of(set)
+		c := ColumnsOf(set)
 		a := start(t, c)
 		for _, path := range paths {
 			target := escaped(strings.ReplaceAll(path, "*", "x"))

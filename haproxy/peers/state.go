@@ -1,4 +1,4 @@
-package tally
+package peers
 
 import (
 	"encoding/binary"
@@ -10,8 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/haproxy/peers"
-	"edgeguard/haproxy/varint"
+	"edgeguard/haproxy"
 )
 
 // stateHead begins a state. Its last byte is the version.
@@ -32,7 +31,7 @@ func (t *Tally) Append(b []byte, offset time.Duration) []byte {
 	t.mu.Lock()
 	sources := maps.Clone(t.sources)
 	t.mu.Unlock()
-	b = varint.Append(b, uint64(len(sources)))
+	b = haproxy.AppendVarint(b, uint64(len(sources)))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		b = appendText(b, name)
 		b = sources[name].append(b, offset)
@@ -43,15 +42,15 @@ func (t *Tally) Append(b []byte, offset time.Duration) []byte {
 func (src *source) append(b []byte, offset time.Duration) []byte {
 	src.mu.Lock()
 	defer src.mu.Unlock()
-	b = varint.Append(b, uint64(src.pid))
+	b = haproxy.AppendVarint(b, uint64(src.pid))
 	for _, at := range []time.Time{src.upTo, src.guard, src.handed} {
 		b = appendTime(b, at, offset)
 	}
-	b = varint.Append(b, uint64(len(src.retired)))
+	b = haproxy.AppendVarint(b, uint64(len(src.retired)))
 	for _, r := range src.retired {
-		b = appendTime(varint.Append(b, uint64(r.pid)), r.at, offset)
+		b = appendTime(haproxy.AppendVarint(b, uint64(r.pid)), r.at, offset)
 	}
-	b = varint.Append(b, uint64(len(src.tables)))
+	b = haproxy.AppendVarint(b, uint64(len(src.tables)))
 	for _, name := range slices.Sorted(maps.Keys(src.tables)) {
 		b = appendText(b, name)
 		b = src.tables[name].append(b)
@@ -59,10 +58,10 @@ func (src *source) append(b []byte, offset time.Duration) []byte {
 	return b
 }
 
-func (t *table) append(b []byte) []byte {
-	b = varint.Append(b, uint64(t.columns))
+func (t *countTable) append(b []byte) []byte {
+	b = haproxy.AppendVarint(b, uint64(t.columns))
 	b = append(b, bit(t.warm && !t.hasDropped()), bit(t.low != nil))
-	b = varint.Append(b, uint64(len(t.entries)))
+	b = haproxy.AppendVarint(b, uint64(len(t.entries)))
 	for i := t.oldest; i != none; i = t.entries[i].newer {
 		e := &t.entries[i]
 		addr := netip.AddrFrom16(e.key)
@@ -93,35 +92,37 @@ func bit(b bool) byte {
 
 func appendRow(b []byte, row []uint32) []byte {
 	for _, v := range row {
-		b = varint.Append(b, uint64(v))
+		b = haproxy.AppendVarint(b, uint64(v))
 	}
 	return b
 }
 
-func appendText(b []byte, s string) []byte { return append(varint.Append(b, uint64(len(s))), s...) }
+func appendText(b []byte, s string) []byte {
+	return append(haproxy.AppendVarint(b, uint64(len(s))), s...)
+}
 
 func appendTime(b []byte, t time.Time, offset time.Duration) []byte {
 	if t.IsZero() {
-		return varint.Append(b, 0)
+		return haproxy.AppendVarint(b, 0)
 	}
-	return varint.Append(b, uint64(max(t.Add(offset).UnixMilli(), 1)))
+	return haproxy.AppendVarint(b, uint64(max(t.Add(offset).UnixMilli(), 1)))
 }
 
 // errState is why a state is not read.
 var errState = errors.New("the state of HAProxy's counters is damaged or of another version: remove it, and what HAProxy counted before the start is not counted")
 
-// Read returns the tally of a state, with room for so many keys in each table. Of
+// ReadTally returns the tally of a state, with room for so many keys in each table. Of
 // tables with more, the newest keys are read. Its times are by the wall clock.
-func Read(b []byte, keys int) (*Tally, error) {
+func ReadTally(b []byte, keys int) (*Tally, error) {
 	body := len(b) - crc32.Size
 	if body < len(stateHead) || string(b[:len(stateHead)]) != stateHead || crc32.ChecksumIEEE(b[:body]) != binary.BigEndian.Uint32(b[body:]) {
 		return nil, errState
 	}
 	r := &stateReader{b: b[len(stateHead):body]}
-	t := New(keys)
-	for range r.number(Sources) {
+	t := NewTally(keys)
+	for range r.number(MostSources) {
 		name := r.text()
-		src := &source{keys: t.keys, space: t.space, tables: map[string]*table{}}
+		src := &source{keys: t.keys, space: t.space, tables: map[string]*countTable{}}
 		src.read(r)
 		if t.sources[name] != nil {
 			r.bad = true
@@ -142,7 +143,7 @@ func (src *source) read(r *stateReader) {
 	}
 	for range r.number(tablesOfOne) {
 		name := r.text()
-		columns := int(r.number(peers.MaxElements))
+		columns := int(r.number(MaxElements))
 		warm, inHandover := r.byte() == 1, r.byte() == 1
 		if r.bad || columns == 0 || src.tables[name] != nil {
 			r.bad = true
@@ -155,9 +156,9 @@ func (src *source) read(r *stateReader) {
 	}
 }
 
-func (t *table) read(r *stateReader) {
+func (t *countTable) read(r *stateReader) {
 	n := r.number(uint64(len(r.b)))
-	var stats Stats
+	var stats TallyStats
 	for left := n; left > 0 && !r.bad; left-- {
 		flags := r.byte()
 		addr, _ := netip.AddrFromSlice(r.take(keyBytes(flags)))
@@ -207,7 +208,7 @@ func (r *stateReader) byte() byte {
 }
 
 func (r *stateReader) number(most uint64) uint64 {
-	v, n := varint.Read(r.b)
+	v, n := haproxy.ReadVarint(r.b)
 	if n <= 0 || v > most {
 		r.bad, r.b = true, nil
 		return 0
@@ -216,7 +217,7 @@ func (r *stateReader) number(most uint64) uint64 {
 	return v
 }
 
-func (r *stateReader) text() string { return string(r.take(int(r.number(peers.MaxName)))) }
+func (r *stateReader) text() string { return string(r.take(int(r.number(MaxName)))) }
 
 func (r *stateReader) time() time.Time {
 	if ms := r.number(1 << 48); ms > 0 {

@@ -1,4 +1,4 @@
-package varint
+package haproxy
 
 import (
 	"bytes"
@@ -20,10 +20,10 @@ func TestForms(t *testing.T) {
 		math.MaxUint32: "\xff\xf0\xfe\xfe\x7e",
 		math.MaxUint64: "\xff\xf0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x0e",
 	} {
-		if got := Append(nil, v); string(got) != want {
+		if got := AppendVarint(nil, v); string(got) != want {
 			t.Errorf("Append(%d) = %x, want %x", v, got, want)
 		}
-		if got, n := Read([]byte(want + "\xff")); got != v || n != len(want) {
+		if got, n := ReadVarint([]byte(want + "\xff")); got != v || n != len(want) {
 			t.Errorf("Read(%x) = %d, %d, want %d, %d", want, got, n, v, len(want))
 		}
 	}
@@ -39,7 +39,7 @@ func TestReadSaysWhyNot(t *testing.T) {
 		"\xf0\xf0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x10":     -1, // by the last byte alone
 		"\xf0\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00": -1, // by its length
 	} {
-		if v, n := Read([]byte(in)); v != 0 || n != want {
+		if v, n := ReadVarint([]byte(in)); v != 0 || n != want {
 			t.Errorf("Read(%x) = %d, %d, want 0, %d", in, v, n, want)
 		}
 	}
@@ -50,12 +50,12 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("\xf4\x94\x01"))
 	f.Add([]byte("\xff\xf0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x0e"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, n := Read(b)
-		if n > Max || n > len(b) {
+		v, n := ReadVarint(b)
+		if n > MaxVarint || n > len(b) {
 			t.Fatalf("Read(%x) read %d bytes", b, n)
 		}
-		if n > 0 && !bytes.Equal(Append(nil, v), b[:n]) {
-			t.Errorf("Read(%x) = %d, which is written %x", b[:n], v, Append(nil, v))
+		if n > 0 && !bytes.Equal(AppendVarint(nil, v), b[:n]) {
+			t.Errorf("Read(%x) = %d, which is written %x", b[:n], v, AppendVarint(nil, v))
 		}
 	})
 }
@@ -63,12 +63,12 @@ func FuzzRead(f *testing.F) {
 func FuzzAppend(f *testing.F) {
 	f.Add(uint64(240))
 	f.Fuzz(func(t *testing.T, v uint64) {
-		b := Append(nil, v)
-		if got, n := Read(b); got != v || n != len(b) {
+		b := AppendVarint(nil, v)
+		if got, n := ReadVarint(b); got != v || n != len(b) {
 			t.Errorf("Read(Append(%d)) = %d, %d, want %d, %d", v, got, n, v, len(b))
 		}
 		for cut := range b {
-			if _, n := Read(b[:cut]); n != 0 {
+			if _, n := ReadVarint(b[:cut]); n != 0 {
 				t.Errorf("Read(%x) = %d bytes, want 0: the value is cut", b[:cut], n)
 			}
 		}

@@ -1,4 +1,4 @@
-package blocks
+package haproxy
 
 import (
 	"iter"
@@ -15,7 +15,7 @@ func (p *planner) each(pieces []piece, table int) {
 		}
 		for k := range keysIn(piece.prefix, table) {
 			if piece.until.After(p.plan.Entries[k].Until) {
-				p.plan.Entries[k] = Entry{Blocked, piece.until}
+				p.plan.Entries[k] = BlockEntry{BlockedGPT, piece.until}
 			}
 		}
 	}
@@ -28,15 +28,15 @@ func size(p netip.Prefix, table int) int {
 }
 
 // keysIn returns the keys of a table in a prefix, of which there are few.
-func keysIn(p netip.Prefix, table int) iter.Seq[Key] {
-	return func(yield func(Key) bool) {
+func keysIn(p netip.Prefix, table int) iter.Seq[BlockKey] {
+	return func(yield func(BlockKey) bool) {
 		keys(p, table, yield)
 	}
 }
 
-func keys(p netip.Prefix, table int, yield func(Key) bool) bool {
+func keys(p netip.Prefix, table int, yield func(BlockKey) bool) bool {
 	if p.Bits() == tables[table].bits(p.Addr().Is4()) {
-		return yield(Key{table, p.Addr()})
+		return yield(BlockKey{table, p.Addr()})
 	}
 	low, high := halves(p)
 	return keys(low, table, yield) && keys(high, table, yield)

@@ -1,17 +1,18 @@
-// Package link has the figures of the connections between a node and its HAProxies, as
-// the API and the metrics have them.
-package link
+package haproxy
 
 import "time"
 
-// Listener is one listener for HAProxies. The counters count up from when it began to
+// This file has the figures of the connections between a node and its HAProxies, as
+// the API and the metrics have them.
+
+// ListenerFigures is one listener for HAProxies. The counters count up from when it began to
 // listen.
-type Listener struct {
+type ListenerFigures struct {
 	Address string `json:"address"`
 	Count   bool   `json:"count"`   // requests are counted from HAProxy's tables
 	Enforce bool   `json:"enforce"` // blocks are taught to HAProxy
 	// HAProxies are those that are connected.
-	HAProxies []HAProxy `json:"haproxies"`
+	HAProxies []LinkFigures `json:"haproxies"`
 	// Strangers are connections of other users or without a certificate, and Refused
 	// those with a wrong hello or beyond the bound.
 	Strangers uint64 `json:"strangers"`
@@ -32,8 +33,8 @@ type Listener struct {
 	Taught uint64 `json:"taught"`
 }
 
-// HAProxy is one that is connected.
-type HAProxy struct {
+// LinkFigures is one that is connected.
+type LinkFigures struct {
 	Name  string    `json:"name"` // its localpeer
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`

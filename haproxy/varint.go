@@ -1,13 +1,14 @@
-// Package varint reads and writes the integers of HAProxy's peers protocol and of
-// SPOP. They are not protocol buffers' and not encoding/binary's: a value below 240
-// is one byte, and each further byte is added to what was read before it, so that
-// a value has one form alone.
-package varint
+package haproxy
 
 import "math/bits"
 
-// Max is how many bytes the longest value has.
-const Max = 10
+// This file reads and writes the integers of HAProxy's peers protocol and of
+// SPOP. They are not protocol buffers' and not encoding/binary's: a value below 240
+// is one byte, and each further byte is added to what was read before it, so that
+// a value has one form alone.
+
+// MaxVarint is how many bytes the longest value has.
+const MaxVarint = 10
 
 // The first byte holds four bits of a longer value, each further byte seven.
 const (
@@ -17,8 +18,8 @@ const (
 	nextBits  = 7
 )
 
-// Append returns b with v at its end.
-func Append(b []byte, v uint64) []byte {
+// AppendVarint returns b with v at its end.
+func AppendVarint(b []byte, v uint64) []byte {
 	if v < long {
 		return append(b, byte(v))
 	}
@@ -31,10 +32,10 @@ func Append(b []byte, v uint64) []byte {
 	return append(b, byte(v))
 }
 
-// Read returns the value that b begins with, and how many bytes it has. n is 0 if b
+// ReadVarint returns the value that b begins with, and how many bytes it has. n is 0 if b
 // ends before the value does, and negative if the value has more than 64 bits:
 // then b is no such protocol.
-func Read(b []byte) (v uint64, n int) {
+func ReadVarint(b []byte) (v uint64, n int) {
 	if len(b) == 0 {
 		return 0, 0
 	}
@@ -44,7 +45,7 @@ func Read(b []byte) (v uint64, n int) {
 	}
 	for i, shift := 1, firstBits; i < len(b); i, shift = i+1, shift+nextBits {
 		part := uint64(b[i])
-		if i == Max || part<<shift>>shift != part {
+		if i == MaxVarint || part<<shift>>shift != part {
 			return 0, -1
 		}
 		sum, carry := bits.Add64(v, part<<shift, 0)

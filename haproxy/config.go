@@ -1,4 +1,4 @@
-package columns
+package haproxy
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"edgeguard/rules"
 )
 
-// Where is how haproxy.cfg names what the columns use.
-type Where struct {
+// ConfigPlace is how haproxy.cfg names what the columns use.
+type ConfigPlace struct {
 	Peers string // the peers section with the table
 	Slot  int    // of the sticky counter: sc0, sc1 or sc2
 }
 
 // Frontend returns the lines that count in a frontend, each ended by a line feed: they
 // belong before all other rules of it, and behind those that set src.
-func (c *Columns) Frontend(w Where) string {
+func (c *Columns) Frontend(w ConfigPlace) string {
 	if len(c.List) == 0 {
 		return ""
 	}
