@@ -18,7 +18,7 @@ import (
 	"edgeguard/admin/fleetstate"
 	"edgeguard/admin/imports"
 	"edgeguard/admin/metrics"
-	crowdsec "edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
 )
@@ -39,7 +39,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
-	n.stats.CrowdSec = &crowdsec.CrowdSec{
+	n.stats.CrowdSec = &crowdsec.Figures{
 		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
 		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
 	}

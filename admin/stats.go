@@ -8,7 +8,7 @@ import (
 	"edgeguard/admin/imports"
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
-	crowdsec "edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/detector/flood"
 	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
@@ -68,9 +68,9 @@ type Stats struct {
 	// Notified are the receivers of notifications.
 	Notified []figures.Notified `json:"notified,omitempty"`
 	// CrowdSec is nil without it in the config.
-	CrowdSec *crowdsec.CrowdSec `json:"crowdsec,omitempty"`
-	Snapshot *Snapshot          `json:"snapshot,omitempty"`
-	Reload   *Reload            `json:"reload,omitempty"`
+	CrowdSec *crowdsec.Figures `json:"crowdsec,omitempty"`
+	Snapshot *Snapshot         `json:"snapshot,omitempty"`
+	Reload   *Reload           `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.
 	Fleet *fleetstate.Fleet `json:"fleet,omitempty"`
 }

@@ -11,7 +11,7 @@ import (
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/imports"
 	"edgeguard/crawlers"
-	crowdsec "edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
 	"edgeguard/notify/figures"
 )
@@ -217,7 +217,7 @@ func (s sink) bouncers(all *bouncers.BouncerFigures) {
 }
 
 // crowdsec sends what is taken from a LAPI, and what is reported to one.
-func (s sink) crowdsec(f *crowdsec.CrowdSec) {
+func (s sink) crowdsec(f *crowdsec.Figures) {
 	if f == nil {
 		return
 	}

@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-
-	"edgeguard/crowdsec/decisions"
 )
 
 // Origin is who made all decisions: bouncers make a set for each origin.
@@ -90,7 +88,7 @@ func prefixOf(text string) (netip.Prefix, bool) {
 }
 
 // passes reports whether a decision is asked for.
-func (f *filter) passes(c *decisions.Change) bool {
+func (f *filter) passes(c *Change) bool {
 	single := c.Prefix.IsSingleIP()
 	switch {
 	case f.none, single && !f.singles, !single && !f.ranges:

@@ -17,8 +17,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"edgeguard/crowdsec/decisions"
-	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
 )
 
@@ -29,8 +27,8 @@ var begin = time.Unix(1_800_000_000, 0)
 // api is a server with one key.
 type api struct {
 	*lapi.Server
-	journal *decisions.Journal
-	keys    *keys.Keys
+	journal *lapi.Journal
+	keys    *lapi.Keys
 	now     time.Time
 	key     string
 	addr    string // from which requests come
@@ -39,12 +37,12 @@ type api struct {
 
 func newAPI(t testing.TB) *api {
 	t.Helper()
-	k, err := keys.Open(t.TempDir())
+	k, err := lapi.OpenKeys(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{journal: decisions.New(), keys: k, now: begin, addr: "192.0.2.1:4000"}
-	a.key = a.add(t, "edge1", keys.Auto)
+	a := &api{journal: lapi.NewJournal(), keys: k, now: begin, addr: "192.0.2.1:4000"}
+	a.key = a.add(t, "edge1", lapi.Auto)
 	a.Server = lapi.New(lapi.Config{Keys: k, Journal: a.journal, Now: func() time.Time { return a.now }})
 	return a
 }
@@ -59,8 +57,8 @@ func (a *api) add(t testing.TB, name, kernel string) string {
 }
 
 // block puts a block in force until so long after the beginning.
-func (a *api) block(prefix string, lasts time.Duration, change ...func(*decisions.Decision)) {
-	d := decisions.Decision{Prefix: netip.MustParsePrefix(prefix), Rule: "site", Until: begin.Add(lasts)}
+func (a *api) block(prefix string, lasts time.Duration, change ...func(*lapi.Decision)) {
+	d := lapi.Decision{Prefix: netip.MustParsePrefix(prefix), Rule: "site", Until: begin.Add(lasts)}
 	for _, f := range change {
 		f(&d)
 	}
@@ -68,10 +66,10 @@ func (a *api) block(prefix string, lasts time.Duration, change ...func(*decision
 }
 
 func (a *api) lift(prefix string) {
-	a.journal.Set(a.now, decisions.Decision{Prefix: netip.MustParsePrefix(prefix)}, false)
+	a.journal.Set(a.now, lapi.Decision{Prefix: netip.MustParsePrefix(prefix)}, false)
 }
 
-func proxied(d *decisions.Decision) { d.Proxied = true }
+func proxied(d *lapi.Decision) { d.Proxied = true }
 
 // ask sends one request.
 func (a *api) ask(method, target string, change ...func(*http.Request)) *httptest.ResponseRecorder {
@@ -136,7 +134,7 @@ func want(t *testing.T, what, got, want string) {
 func TestShape(t *testing.T) {
 	a := newAPI(t)
 	a.block("203.0.113.5/32", 10*time.Minute-500*time.Millisecond)
-	a.block("2001:db8:1::/64", time.Hour, func(d *decisions.Decision) { d.Rule = `odd "rule"` })
+	a.block("2001:db8:1::/64", time.Hour, func(d *lapi.Decision) { d.Rule = `odd "rule"` })
 	w := a.ask("GET", "/v1/decisions/stream?startup=true")
 	want(t, "stream", w.Body.String(), `{"new":[{"id":1,"origin":"edgeguard","type":"ban","scope":"Ip","value":"203.0.113.5","duration":"10m0s","scenario":"edgeguard/site"},`+
 		`{"id":2,"origin":"edgeguard","type":"ban","scope":"Range","value":"2001:db8:1::/64","duration":"1h0m0s","scenario":"edgeguard/odd \"rule\""}],"deleted":[]}`)
@@ -178,7 +176,7 @@ func TestChanges(t *testing.T) {
 // was learned behind a proxy, and one that it has is taken away.
 func TestKernel(t *testing.T) {
 	a := newAPI(t)
-	auto, yes, no := a.key, a.add(t, "yes", keys.Yes), a.add(t, "no", keys.No)
+	auto, yes, no := a.key, a.add(t, "yes", lapi.Yes), a.add(t, "no", lapi.No)
 	a.block("192.0.2.1/32", time.Hour, proxied)
 	a.block("192.0.2.2/32", time.Hour)
 	for _, c := range []struct{ key, agent, want string }{
@@ -217,7 +215,7 @@ func TestNewAlone(t *testing.T) {
 func TestFilters(t *testing.T) {
 	a := newAPI(t)
 	a.block("192.0.2.1/32", time.Hour)
-	a.block("198.51.100.0/24", time.Hour, func(d *decisions.Decision) { d.Rule = "Login" })
+	a.block("198.51.100.0/24", time.Hour, func(d *lapi.Decision) { d.Rule = "Login" })
 	a.block("2001:db8::/64", time.Hour)
 	for query, expected := range map[string]string{
 		"scopes=ip": "+192.0.2.1", "scopes=Range,country": "+198.51.100.0/24 +2001:db8::/64", "scopes=country": "",

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/crowdsec/decisions"
 	"edgeguard/crowdsec/lapi"
 )
 
@@ -62,8 +61,8 @@ type world struct {
 	*api
 	t       *testing.T
 	r       *rand.Rand
-	live    map[netip.Prefix]decisions.Decision
-	lifted  map[netip.Prefix]decisions.Decision // the tombstones
+	live    map[netip.Prefix]lapi.Decision
+	lifted  map[netip.Prefix]lapi.Decision // the tombstones
 	monitor bool
 	// restarts says that the node restarts, too.
 	restarts bool
@@ -84,8 +83,8 @@ func valueOf(p netip.Prefix) string {
 }
 
 // wanted is what is in force now.
-func (w *world) wanted() map[netip.Prefix]decisions.Decision {
-	maps.DeleteFunc(w.live, func(_ netip.Prefix, d decisions.Decision) bool { return !w.now.Before(d.Until) })
+func (w *world) wanted() map[netip.Prefix]lapi.Decision {
+	maps.DeleteFunc(w.live, func(_ netip.Prefix, d lapi.Decision) bool { return !w.now.Before(d.Until) })
 	if w.monitor {
 		return nil
 	}
@@ -120,7 +119,7 @@ func (w *world) change() {
 			delete(w.live, p)
 		}
 		if !w.monitor {
-			w.journal.Set(w.now, decisions.Decision{Prefix: p}, false)
+			w.journal.Set(w.now, lapi.Decision{Prefix: p}, false)
 		}
 		return
 	}
@@ -128,7 +127,7 @@ func (w *world) change() {
 	if w.r.IntN(6) == 0 {
 		lasts *= 20
 	}
-	d := decisions.Decision{Prefix: p, Rule: "site", Until: w.now.Add(lasts), Proxied: w.r.IntN(4) == 0}
+	d := lapi.Decision{Prefix: p, Rule: "site", Until: w.now.Add(lasts), Proxied: w.r.IntN(4) == 0}
 	if v := valueOf(p); w.longest[v].Before(d.Until) {
 		w.longest[v] = d.Until
 	}
@@ -142,7 +141,7 @@ func (w *world) change() {
 // restart has the node start again, with its state and without its journal.
 func (w *world) restart() {
 	maps.Copy(w.lost, w.longest)
-	w.journal = decisions.New()
+	w.journal = lapi.NewJournal()
 	w.Server = lapi.New(lapi.Config{Keys: w.keys, Journal: w.journal, Now: func() time.Time { return w.now }})
 	w.replace()
 }
@@ -209,7 +208,7 @@ func (w *world) question(f *follower) {
 // without a question, and mode monitor. After each answer a bouncer enforces what is in force.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
-		w := &world{restarts: seed%3 == 0, api: newAPI(t), t: t, r: rand.New(rand.NewPCG(seed, 50)), live: map[netip.Prefix]decisions.Decision{}, lifted: map[netip.Prefix]decisions.Decision{}, loose: map[string]bool{}, longest: map[string]time.Time{}, lost: map[string]time.Time{}}
+		w := &world{restarts: seed%3 == 0, api: newAPI(t), t: t, r: rand.New(rand.NewPCG(seed, 50)), live: map[netip.Prefix]lapi.Decision{}, lifted: map[netip.Prefix]lapi.Decision{}, loose: map[string]bool{}, longest: map[string]time.Time{}, lost: map[string]time.Time{}}
 		w.all = []*follower{
 			{agent: "crowdsec-firewall-bouncer/v0.0.25", addr: "192.0.2.1:1", kernel: true, keepsEnd: true},
 			{agent: "crowdsec-nginx-bouncer/v1", addr: "192.0.2.2:1"},

@@ -12,9 +12,6 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
-
-	"edgeguard/crowdsec/decisions"
-	"edgeguard/crowdsec/keys"
 )
 
 const (
@@ -33,8 +30,8 @@ const (
 
 // Config is what a server uses.
 type Config struct {
-	Keys    *keys.Keys
-	Journal *decisions.Journal
+	Keys    *Keys
+	Journal *Journal
 	Now     func() time.Time // of the decisions
 }
 
@@ -78,7 +75,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by := asker{account: s.pulls.account(key.Name, s.Now()), agent: agentOf(r.UserAgent())}
-	by.kernel = key.Kernel == keys.Yes || key.Kernel == keys.Auto && filtersPackets(by.agent)
+	by.kernel = key.Kernel == Yes || key.Kernel == Auto && filtersPackets(by.agent)
 	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		by.addr = from.Addr().Unmap()
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"edgeguard/crowdsec/decisions"
 )
 
 // chunk is how many changes are read from the journal at a time: it is locked meanwhile.
@@ -183,16 +181,16 @@ func (a *answerWriter) flush(over int) {
 
 // stream writes the changes between two numbers.
 func (a *answerWriter) stream(after, last uint64) error {
-	buffer := make([]decisions.Change, 0, chunk)
+	buffer := make([]Change, 0, chunk)
 	_, _, short := a.server.Journal.Between(after, last, buffer)
 	finish := a.begin(!short)
 	a.text = append(a.text, `{"new":[`...)
-	a.each(after, last, buffer, func(c *decisions.Change) (told, live bool) {
+	a.each(after, last, buffer, func(c *Change) (told, live bool) {
 		_, begun := c.Tell(a.kernel, a.fresh)
 		return begun, true
 	})
 	a.text = append(a.text, `],"deleted":[`...)
-	a.each(after, last, buffer, func(c *decisions.Change) (told, live bool) {
+	a.each(after, last, buffer, func(c *Change) (told, live bool) {
 		ended, _ := c.Tell(a.kernel, a.fresh)
 		return ended, false
 	})
@@ -202,7 +200,7 @@ func (a *answerWriter) stream(after, last uint64) error {
 
 // each writes the decisions of the changes between two numbers that are to be told, as
 // live or ended.
-func (a *answerWriter) each(after, last uint64, buffer []decisions.Change, tells func(*decisions.Change) (told, live bool)) {
+func (a *answerWriter) each(after, last uint64, buffer []Change, tells func(*Change) (told, live bool)) {
 	first := true
 	for done := false; !done && a.err == nil; {
 		buffer, after, done = a.server.Journal.Between(after, last, buffer[:0])
@@ -221,7 +219,7 @@ func (a *answerWriter) list() {
 	last, _ := a.server.Journal.Marks()
 	finish := a.begin(true)
 	a.text = append(a.text, '[')
-	a.each(0, last, make([]decisions.Change, 0, chunk), func(c *decisions.Change) (told, live bool) {
+	a.each(0, last, make([]Change, 0, chunk), func(c *Change) (told, live bool) {
 		return a.inForce(c), true
 	})
 	if a.sent == 0 {
@@ -232,12 +230,12 @@ func (a *answerWriter) list() {
 	_ = finish() // who has gone away needs no answer
 }
 
-func (a *answerWriter) inForce(c *decisions.Change) bool {
+func (a *answerWriter) inForce(c *Change) bool {
 	return c.Live && a.now.Before(c.Until) && !(a.kernel && c.Proxied)
 }
 
 // few writes those decisions that the filter passes, or null. It returns how many.
-func (a *answerWriter) few(all []decisions.Change) int {
+func (a *answerWriter) few(all []Change) int {
 	finish := a.begin(false)
 	a.text = append(a.text, '[')
 	for i := range all {

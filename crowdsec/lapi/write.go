@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-
-	"edgeguard/crowdsec/decisions"
 )
 
 const (
@@ -16,7 +14,7 @@ const (
 )
 
 // decision writes one, with a comma before it unless it is the first.
-func (a *answerWriter) decision(c *decisions.Change, live, first bool) {
+func (a *answerWriter) decision(c *Change, live, first bool) {
 	t := a.text
 	if !first {
 		t = append(t, ',')

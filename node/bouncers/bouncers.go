@@ -15,8 +15,6 @@ import (
 	"edgeguard/admin/serve"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/crowdsec/decisions"
-	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/internal/certfiles"
 	"edgeguard/internal/unixsocket"
@@ -43,8 +41,8 @@ type Deps struct {
 type Side struct {
 	Deps
 	*Backlog
-	journal   *decisions.Journal
-	keys      *keys.Keys
+	journal   *lapi.Journal
+	keys      *lapi.Keys
 	server    *lapi.Server
 	filled    chan struct{}
 	listeners supervisor.Group[*Listener]
@@ -57,7 +55,7 @@ type Side struct {
 func New(d Deps) *Side {
 	g := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
 	s := &Side{
-		Deps: d, Backlog: newBacklog(), journal: decisions.New(), filled: make(chan struct{}), silent: make(map[string]bool),
+		Deps: d, Backlog: newBacklog(), journal: lapi.NewJournal(), filled: make(chan struct{}), silent: make(map[string]bool),
 		listeners: supervisor.Group[*Listener]{Config: g}, feeds: supervisor.Group[*feed]{Config: g},
 	}
 	return s
@@ -66,10 +64,10 @@ func New(d Deps) *Side {
 // Load reads the keys. A file that cannot be used is renamed: its bouncers are refused
 // until they have new ones.
 func (s *Side) Load() {
-	all, err := keys.Open(s.State)
+	all, err := lapi.OpenKeys(s.State)
 	if err != nil {
-		s.Alarms.Happened(s.Clock.Now(), alarm.State, keys.FileName, "the keys of the bouncers cannot be used: "+err.Error()+"; "+
-			snapshot.SetAside(s.State+"/"+keys.FileName)+"; make new ones with `edgeguard bouncers add`")
+		s.Alarms.Happened(s.Clock.Now(), alarm.State, lapi.KeysFile, "the keys of the bouncers cannot be used: "+err.Error()+"; "+
+			snapshot.SetAside(s.State+"/"+lapi.KeysFile)+"; make new ones with `edgeguard bouncers add`")
 		all = s.openAgain()
 	}
 	s.keys = all
@@ -77,10 +75,10 @@ func (s *Side) Load() {
 }
 
 // openAgain opens the keys after their file was renamed.
-func (s *Side) openAgain() *keys.Keys {
-	all, err := keys.Open(s.State)
+func (s *Side) openAgain() *lapi.Keys {
+	all, err := lapi.OpenKeys(s.State)
 	if err != nil {
-		all, _ = keys.Open("")
+		all, _ = lapi.OpenKeys("")
 	}
 	return all
 }

@@ -16,8 +16,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/crowdsec/decisions"
-	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/node/alarm"
 	"edgeguard/node/inforce"
@@ -43,9 +41,9 @@ func side(t *testing.T) (*Side, *feed, *[]edgeguard.Alarm) {
 }
 
 // inForce returns what the journal has, + in force and - ended.
-func inForce(j *decisions.Journal) string {
+func inForce(j *lapi.Journal) string {
 	last, _ := j.Marks()
-	all, _, _ := j.Between(0, last, make([]decisions.Change, 0, 100))
+	all, _, _ := j.Between(0, last, make([]lapi.Change, 0, 100))
 	var texts []string
 	for _, c := range all {
 		texts = append(texts, map[bool]string{true: "+", false: "-"}[c.Live]+c.Prefix.String())
@@ -144,10 +142,10 @@ func TestSilent(t *testing.T) {
 // be made. Without a state folder there are none.
 func TestKeysFile(t *testing.T) {
 	s, _, raised := side(t)
-	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1"}); p != nil || added.Kernel != keys.Auto {
+	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1"}); p != nil || added.Kernel != lapi.Auto {
 		t.Fatalf("%+v, %v", added, p)
 	}
-	path := filepath.Join(s.State, keys.FileName)
+	path := filepath.Join(s.State, lapi.KeysFile)
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +153,7 @@ func TestKeysFile(t *testing.T) {
 	if len(*raised) != 1 || !strings.Contains((*raised)[0].Text, "edgeguard bouncers add") {
 		t.Errorf("%+v", *raised)
 	}
-	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1", Kernel: keys.Yes}); p != nil || len(added.Key) != 64 {
+	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1", Kernel: lapi.Yes}); p != nil || len(added.Key) != 64 {
 		t.Errorf("%+v, %v", added, p)
 	}
 	if p := s.RemoveBouncer("edge2"); p == nil || p.Status != 404 {

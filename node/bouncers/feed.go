@@ -10,7 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/crowdsec/decisions"
+	"edgeguard/crowdsec/lapi"
 	"edgeguard/node/alarm"
 )
 
@@ -104,7 +104,7 @@ func (c *Backlog) take() (whole bool, pending map[netip.Prefix]struct{}) {
 type feed struct {
 	Deps
 	backlog *Backlog
-	journal *decisions.Journal
+	journal *lapi.Journal
 	filled  func() // is called when the journal has everything
 }
 
@@ -150,14 +150,14 @@ func (f *feed) pass() (whole bool) {
 
 // live returns what is in force, each prefix once: of the list, or imported. Where one of
 // the two was learned behind a proxy it is the other, and else the longer.
-func (f *feed) live(now time.Time) (all []decisions.Decision) {
+func (f *feed) live(now time.Time) (all []lapi.Decision) {
 	for b := range f.Blocks.All(now, served) {
 		all = append(all, decision(&b))
 	}
-	slices.SortFunc(all, func(a, b decisions.Decision) int {
+	slices.SortFunc(all, func(a, b lapi.Decision) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()), compareBool(a.Proxied, b.Proxied), b.Until.Compare(a.Until))
 	})
-	return slices.CompactFunc(all, func(a, b decisions.Decision) bool { return a.Prefix == b.Prefix })
+	return slices.CompactFunc(all, func(a, b lapi.Decision) bool { return a.Prefix == b.Prefix })
 }
 
 // compareBool orders false before true.
@@ -173,7 +173,7 @@ func compareBool(a, b bool) int {
 
 // ended returns the blocks that were taken back, or all in mode monitor: bouncers may have
 // them from before a restart.
-func (f *feed) ended() (all []decisions.Decision) {
+func (f *feed) ended() (all []lapi.Decision) {
 	monitor := f.Blocks.Current().Monitor
 	for b := range f.Blocks.List.Records() {
 		if !b.Allow && (b.Lifted || monitor) {
@@ -183,6 +183,6 @@ func (f *feed) ended() (all []decisions.Decision) {
 	return all
 }
 
-func decision(b *edgeguard.Block) decisions.Decision {
-	return decisions.Decision{Prefix: b.Prefix, Rule: b.Rule, Until: b.Until, Proxied: b.Proxied}
+func decision(b *edgeguard.Block) lapi.Decision {
+	return lapi.Decision{Prefix: b.Prefix, Rule: b.Rule, Until: b.Until, Proxied: b.Proxied}
 }

@@ -9,7 +9,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/call"
-	"edgeguard/crowdsec/keys"
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/node/alarm"
 )
@@ -30,7 +29,7 @@ func (s *Side) Bouncers() bouncers.BouncerList {
 	}
 	now := s.Clock.Now()
 	for _, key := range s.keys.All() {
-		b := bouncers.Bouncer{BouncerFigure: bouncers.BouncerFigure{Name: key.Name}, Made: key.Made, Kernel: key.Kernel, Packets: key.Kernel == keys.Yes}
+		b := bouncers.Bouncer{BouncerFigure: bouncers.BouncerFigure{Name: key.Name}, Made: key.Made, Kernel: key.Kernel, Packets: key.Kernel == lapi.Yes}
 		if u, ok := s.server.Usage(key.Name); ok {
 			s.used(&b, &u, now)
 		}
@@ -65,7 +64,7 @@ func silent(u *lapi.Usage, now time.Time) bool {
 // AddBouncer implements bouncers.Operator.
 func (s *Side) AddBouncer(r bouncers.BouncerRequest) (added bouncers.BouncerKey, p *call.Problem) {
 	if r.Kernel == "" {
-		r.Kernel = keys.Auto
+		r.Kernel = lapi.Auto
 	}
 	secret, err := s.keys.Add(r.Name, r.Kernel, s.Clock.Epoch(s.Clock.Now()))
 	if err != nil {
@@ -87,17 +86,17 @@ func (s *Side) RemoveBouncer(name string) *call.Problem {
 func problem(name string, err error) *call.Problem {
 	status, field, fix := http.StatusInternalServerError, "", "see whether the state folder can be written to"
 	switch {
-	case errors.Is(err, keys.ErrName):
+	case errors.Is(err, lapi.ErrKeyName):
 		return call.NewProblem(http.StatusBadRequest, "name", "invalid name", "use 1 to 64 letters, digits, dots, hyphens and underscores, such as edge1-firewall")
-	case errors.Is(err, keys.ErrKernel):
+	case errors.Is(err, lapi.ErrKernel):
 		return call.NewProblem(http.StatusBadRequest, "kernel", "is not one of auto, yes and no", "use auto")
-	case errors.Is(err, keys.ErrKnown):
+	case errors.Is(err, lapi.ErrKnown):
 		status, field, fix = http.StatusConflict, "name", "choose another name, or remove the key first"
-	case errors.Is(err, keys.ErrUnknown):
+	case errors.Is(err, lapi.ErrUnknown):
 		status, field, fix = http.StatusNotFound, "name", "run `edgeguard bouncers list`"
-	case errors.Is(err, keys.ErrFull):
+	case errors.Is(err, lapi.ErrFull):
 		return call.NewProblem(http.StatusConflict, "", err.Error(), "remove keys that are not used")
-	case errors.Is(err, keys.ErrNoState):
+	case errors.Is(err, lapi.ErrNoState):
 		return call.NewProblem(http.StatusConflict, "", "this node has no state folder, which keeps the keys", "set state in the config and restart the node")
 	}
 	return call.NewProblem(status, field, fmt.Sprintf("%s: %s", call.Clip(name), err), fix)

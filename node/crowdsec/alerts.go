@@ -12,9 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
-	queue "edgeguard/crowdsec/alerts"
-	"edgeguard/crowdsec/client"
-	"edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/internal/smallfile"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
@@ -35,7 +33,7 @@ const (
 type ownAlerts struct {
 	deps     Deps
 	settings config.CrowdSecAlerts
-	queue    *queue.Queue
+	queue    *crowdsec.AlertQueue
 
 	mu    sync.Mutex // guards all below
 	last  time.Time  // when a call succeeded, by the epoch's clock
@@ -43,7 +41,7 @@ type ownAlerts struct {
 }
 
 func newAlerts(d Deps, c config.CrowdSecAlerts) *ownAlerts {
-	return &ownAlerts{deps: d, settings: c, queue: queue.NewQueue(mostWaiting)}
+	return &ownAlerts{deps: d, settings: c, queue: crowdsec.NewAlertQueue(mostWaiting)}
 }
 
 // Key implements supervisor.Service.
@@ -57,7 +55,7 @@ func (s *ownAlerts) Report(to *admin.Stats) {
 	f := s.queue.Figures()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of(to).Alerts = &figures.Outgoing{URL: s.settings.URL, Waiting: f.Waiting, Sent: f.Sent, Dropped: f.Dropped, Refused: f.Refused, Last: s.last, Error: s.fault}
+	of(to).Alerts = &crowdsec.Outgoing{URL: s.settings.URL, Waiting: f.Waiting, Sent: f.Sent, Dropped: f.Dropped, Refused: f.Refused, Last: s.last, Error: s.fault}
 }
 
 // changed queues a block that a rule of this node made. Each node reports its own, and what was
@@ -71,7 +69,7 @@ func (s *ownAlerts) changed(b edgeguard.Block) {
 
 // Run implements supervisor.Service.
 func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
-	c, err := client.New(client.Config{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
+	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
 	if err != nil {
 		return fmt.Errorf("crowdsec.alerts: %w", err)
 	}
@@ -99,21 +97,21 @@ func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
 }
 
 // rest sends some of what waits when the node ends.
-func (s *ownAlerts) rest(c *client.Client) {
+func (s *ownAlerts) rest(c *crowdsec.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastFor)
 	defer cancel()
 	_, _ = s.send(ctx, c, false) // nobody can be told
 }
 
 // send reports what waits, or that the node lives if beat is set. It reports whether it did one.
-func (s *ownAlerts) send(ctx context.Context, c *client.Client, beat bool) (did bool, err error) {
+func (s *ownAlerts) send(ctx context.Context, c *crowdsec.Client, beat bool) (did bool, err error) {
 	now := s.deps.Clock.Now()
 	all := s.queue.Take(mostSent, now)
 	if len(all) == 0 && !beat {
 		return false, nil
 	}
 	err = s.call(ctx, c, all, now)
-	var refused *client.RefusedError
+	var refused *crowdsec.RefusedError
 	switch {
 	case err == nil:
 		s.queue.Sent(len(all))
@@ -127,16 +125,16 @@ func (s *ownAlerts) send(ctx context.Context, c *client.Client, beat bool) (did 
 }
 
 // call reports blocks, or without any that the node lives.
-func (s *ownAlerts) call(ctx context.Context, c *client.Client, all []edgeguard.Block, now time.Time) error {
+func (s *ownAlerts) call(ctx context.Context, c *crowdsec.Client, all []edgeguard.Block, now time.Time) error {
 	password, err := smallfile.Word(s.settings.PasswordFile)
 	if err != nil {
 		return &ownError{fmt.Errorf("password_file: %w", err)}
 	}
-	m := &client.Machine{ID: s.settings.Machine, Password: password, Scenarios: []string{}}
+	m := &crowdsec.Machine{ID: s.settings.Machine, Password: password, Scenarios: []string{}}
 	if len(all) == 0 {
 		return c.Heartbeat(ctx, m)
 	}
-	body, err := queue.JSON(s.epoch(all), s.deps.Clock.Epoch(now))
+	body, err := crowdsec.AlertsJSON(s.epoch(all), s.deps.Clock.Epoch(now))
 	if err != nil {
 		return err
 	}
@@ -144,7 +142,7 @@ func (s *ownAlerts) call(ctx context.Context, c *client.Client, all []edgeguard.
 }
 
 // later reports whether the same alerts may be accepted later.
-func later(e *client.RefusedError) bool {
+func later(e *crowdsec.RefusedError) bool {
 	return e.Credentials() || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status == http.StatusNotFound || e.Status >= 500
 }
 

@@ -14,8 +14,7 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/crowdsec/client"
-	"edgeguard/crowdsec/intake"
+	"edgeguard/crowdsec"
 	"edgeguard/node/alarm"
 )
 
@@ -25,7 +24,7 @@ func BenchmarkTaken(b *testing.B) {
 	answer := list(100_000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
 	defer server.Close()
-	c, err := client.New(client.Config{URL: server.URL, Version: "test"})
+	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: server.URL, Version: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -41,7 +40,7 @@ func BenchmarkTaken(b *testing.B) {
 	}
 	pull := func(s *decisions) time.Duration {
 		began := time.Now()
-		if err := s.pull(b.Context(), c, intake.NewFollower()); err != nil || held(s.deps.Set) != 100_000 {
+		if err := s.pull(b.Context(), c, crowdsec.NewFollower()); err != nil || held(s.deps.Set) != 100_000 {
 			b.Fatal(err, held(s.deps.Set))
 		}
 		return time.Since(began)

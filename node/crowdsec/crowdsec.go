@@ -15,8 +15,7 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/crowdsec/client"
-	"edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -91,9 +90,9 @@ func (s *Sides) Changed(b edgeguard.Block) {
 }
 
 // of returns the part of the figures that both sides share.
-func of(to *admin.Stats) *figures.CrowdSec {
+func of(to *admin.Stats) *crowdsec.Figures {
 	if to.CrowdSec == nil {
-		to.CrowdSec = new(figures.CrowdSec)
+		to.CrowdSec = new(crowdsec.Figures)
 	}
 	return to.CrowdSec
 }
@@ -113,7 +112,7 @@ const slowest = time.Minute
 // help, and otherwise after the second, since a LAPI that is restarted is away for a moment.
 func (h *health) failing(err error, text string) {
 	h.failed++
-	var refused *client.RefusedError
+	var refused *crowdsec.RefusedError
 	var own *ownError
 	if h.failed > 1 || errors.As(err, &own) || errors.As(err, &refused) && refused.Credentials() {
 		h.deps.Alarms.Begins(h.deps.Clock.Now(), alarm.CrowdSec, h.about, text)
@@ -131,7 +130,7 @@ type ownError struct{ error }
 // fix says what an operator can do about a call that failed; credentials is what to do where they
 // are refused.
 func fix(err error, credentials string) string {
-	var refused *client.RefusedError
+	var refused *crowdsec.RefusedError
 	if errors.As(err, &refused) && refused.Credentials() {
 		return fmt.Sprintf("%v; %s", err, credentials)
 	}

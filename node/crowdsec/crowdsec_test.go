@@ -24,7 +24,7 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
-	"edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/crowdsec/lapitest"
 	"edgeguard/node/alarm"
 )
@@ -60,7 +60,7 @@ func run(t *testing.T, folder, section string) *bench {
 	return b
 }
 
-func (b *bench) figures() *figures.CrowdSec {
+func (b *bench) figures() *crowdsec.Figures {
 	var s admin.Stats
 	b.Report(&s)
 	return s.CrowdSec

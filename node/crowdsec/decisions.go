@@ -10,9 +10,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	"edgeguard/crowdsec/client"
-	"edgeguard/crowdsec/figures"
-	"edgeguard/crowdsec/intake"
+	"edgeguard/crowdsec"
 	"edgeguard/internal/smallfile"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
@@ -26,17 +24,17 @@ const aboutMost = "most"
 type decisions struct {
 	deps     Deps
 	settings config.CrowdSecDecisions
-	filter   intake.Filter
+	filter   crowdsec.Filter
 	kept     *file
 
 	mu      sync.Mutex // guards figures
-	figures figures.Incoming
+	figures crowdsec.Incoming
 }
 
 func newDecisions(d Deps, c config.CrowdSecDecisions, kept *file) *decisions {
 	return &decisions{
-		deps: d, settings: c, kept: kept, figures: figures.Incoming{URL: c.URL},
-		filter: intake.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most,
+		deps: d, settings: c, kept: kept, figures: crowdsec.Incoming{URL: c.URL},
+		filter: crowdsec.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most,
 			Holds: func(p netip.Prefix) bool { return d.Set.Of(d.Clock.Now(), p) != nil }},
 	}
 }
@@ -71,12 +69,12 @@ func (s *decisions) Run(ctx context.Context, ready func()) error {
 	s.kept.load()
 	defer s.kept.save()
 	defer s.deps.Alarms.Ends(alarm.CrowdSec, aboutMost)
-	c, err := client.New(client.Config{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
+	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
 	if err != nil {
 		return fmt.Errorf("crowdsec.decisions: %w; %s", err, s.stays())
 	}
 	defer c.Close()
-	follower := intake.NewFollower()
+	follower := crowdsec.NewFollower()
 	state := health{deps: s.deps, about: "decisions"}
 	for {
 		err := s.pull(ctx, c, follower)
@@ -98,7 +96,7 @@ func (s *decisions) Run(ctx context.Context, ready func()) error {
 }
 
 // pull asks once, and does what the answer says.
-func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake.Follower) error {
+func (s *decisions) pull(ctx context.Context, c *crowdsec.Client, follower *crowdsec.Follower) error {
 	answer, err := s.ask(ctx, c, follower.Whole(s.deps.Clock.Now()))
 	if err != nil {
 		s.mu.Lock()
@@ -115,12 +113,12 @@ func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake
 	now := s.deps.Clock.Now()
 	var out imported.Outcome
 	switch verdict {
-	case intake.Replace:
+	case crowdsec.Replace:
 		out = s.deps.Set.Replace(Source, answer.Add, now)
-	case intake.Apply:
+	case crowdsec.Apply:
 		answer.Fit(has)
 		out = s.deps.Set.Apply(Source, answer.Add, answer.Gone, now)
-	case intake.AddOnly:
+	case crowdsec.AddOnly:
 		answer.Gone = nil
 		answer.Fit(has)
 		out = s.deps.Set.Apply(Source, answer.Add, nil, now)
@@ -130,7 +128,7 @@ func (s *decisions) pull(ctx context.Context, c *client.Client, follower *intake
 }
 
 // ask reads one answer.
-func (s *decisions) ask(ctx context.Context, c *client.Client, whole bool) (*intake.Answer, error) {
+func (s *decisions) ask(ctx context.Context, c *crowdsec.Client, whole bool) (*crowdsec.Answer, error) {
 	key, err := smallfile.Word(s.settings.KeyFile)
 	if err != nil {
 		return nil, &ownError{fmt.Errorf("key_file: %w", err)}
@@ -140,7 +138,7 @@ func (s *decisions) ask(ctx context.Context, c *client.Client, whole bool) (*int
 }
 
 // note counts what an answer brought, and logs it if it changed something.
-func (s *decisions) note(answer *intake.Answer, out *imported.Outcome, now time.Time) {
+func (s *decisions) note(answer *crowdsec.Answer, out *imported.Outcome, now time.Time) {
 	if out.Changed() {
 		s.kept.changed = true
 		s.deps.Log.Info("decisions of CrowdSec", "whole", answer.Whole, "added", out.Added, "extended", out.Extended, "lifted", out.Lifted, "held", out.Held)
@@ -148,7 +146,7 @@ func (s *decisions) note(answer *intake.Answer, out *imported.Outcome, now time.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if answer.Whole {
-		s.figures.Skipped = figures.Skipped{}
+		s.figures.Skipped = crowdsec.Skipped{}
 	}
 	s.figures.Skipped.Add(answer.Skipped)
 	s.figures.Answers++

@@ -9,7 +9,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/imports"
-	crowdsec "edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/notify/figures"
 )
 
@@ -31,7 +31,7 @@ func TestNew(t *testing.T) {
 		Enforcers: []admin.Enforcer{{Name: "awswaf", Success: now.Add(-time.Second)}},
 		Bouncers:  &bouncers.BouncerFigures{Decisions: 3, Bouncers: []bouncers.BouncerFigure{{Name: "fw", LastPull: now.Add(-3 * time.Second), Every: 10.04}, {Name: "late"}}},
 		Notified:  []figures.Notified{{Name: "chat", Kind: "webhook", Sent: 2, Success: now.Add(-5 * time.Second)}},
-		CrowdSec:  &crowdsec.CrowdSec{Alerts: &crowdsec.Outgoing{URL: "http://127.0.0.1:8080/", Refused: 4}},
+		CrowdSec:  &crowdsec.Figures{Alerts: &crowdsec.Outgoing{URL: "http://127.0.0.1:8080/", Refused: 4}},
 	}
 	p := New(s)
 	if !Any(s) || Awaiting(s) != 1 || p.Imported != 7 || p.Most != 9 || len(p.Lists) != 2 || len(p.Enforcers) != 1 || len(p.Pulls) != 2 || len(p.Receivers) != 2 {

@@ -5,26 +5,26 @@ import (
 	"errors"
 
 	"edgeguard/config"
-	"edgeguard/crowdsec/client"
+	"edgeguard/crowdsec"
 	"edgeguard/internal/smallfile"
 )
 
 // crowdsec asks the LAPIs of a config whether they know the node. That changes nothing there.
 func (x *examination) crowdsec(ctx context.Context, c *config.Config) {
 	if d := c.CrowdSec.Decisions; d != nil {
-		x.lapi("decisions of CrowdSec", &d.LAPIServer, d.KeyFile, "write the key that `cscli bouncers add NAME` prints into "+d.KeyFile, func(c *client.Client, key string) error {
+		x.lapi("decisions of CrowdSec", &d.LAPIServer, d.KeyFile, "write the key that `cscli bouncers add NAME` prints into "+d.KeyFile, func(c *crowdsec.Client, key string) error {
 			return c.Check(ctx, key)
 		})
 	}
 	if a := c.CrowdSec.Alerts; a != nil {
-		x.lapi("alerts to CrowdSec", &a.LAPIServer, a.PasswordFile, "compare machine_id and "+a.PasswordFile+" with `cscli machines list`", func(c *client.Client, password string) error {
-			return c.Heartbeat(ctx, &client.Machine{ID: a.Machine, Password: password, Scenarios: []string{}})
+		x.lapi("alerts to CrowdSec", &a.LAPIServer, a.PasswordFile, "compare machine_id and "+a.PasswordFile+" with `cscli machines list`", func(c *crowdsec.Client, password string) error {
+			return c.Heartbeat(ctx, &crowdsec.Machine{ID: a.Machine, Password: password, Scenarios: []string{}})
 		})
 	}
 }
 
 // lapi asks one LAPI with a secret. The fix is for one that refuses it.
-func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string, ask func(*client.Client, string) error) {
+func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string, ask func(*crowdsec.Client, string) error) {
 	secret, err := smallfile.Word(file)
 	if err != nil {
 		if !x.denied(about, err) {
@@ -32,13 +32,13 @@ func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string,
 		}
 		return
 	}
-	c, err := client.New(client.Config{URL: s.URL, CAFile: s.CAFile, Version: "doctor"})
+	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: s.URL, CAFile: s.CAFile, Version: "doctor"})
 	if err != nil {
 		x.note(Wrong, about, "%v", err)
 		return
 	}
 	defer c.Close()
-	var refused *client.RefusedError
+	var refused *crowdsec.RefusedError
 	switch err := ask(c, secret); {
 	case err == nil:
 		x.note(OK, about, "%s answers and knows this node", s.URL)

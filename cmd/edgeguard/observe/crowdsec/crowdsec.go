@@ -6,13 +6,13 @@ import (
 	"io"
 	"strings"
 
-	"edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
 // Draw writes both, nothing for nil.
-func Draw(out io.Writer, c *figures.CrowdSec) {
+func Draw(out io.Writer, c *crowdsec.Figures) {
 	if c == nil {
 		return
 	}

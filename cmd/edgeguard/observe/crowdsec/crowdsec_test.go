@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"testing"
 
-	"edgeguard/crowdsec/figures"
+	"edgeguard/crowdsec"
 )
 
 func TestDraw(t *testing.T) {
 	var out bytes.Buffer
 	Draw(&out, nil)
-	Draw(&out, &figures.CrowdSec{
-		Decisions: &figures.Incoming{URL: "http://127.0.0.1:8080", Held: 12345, Error: "it answers \x1b 403", Skipped: figures.Skipped{Types: 2, NoRoom: 1}},
-		Alerts:    &figures.Outgoing{URL: "https://lapi", Sent: 3, Waiting: 1},
+	Draw(&out, &crowdsec.Figures{
+		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 12345, Error: "it answers \x1b 403", Skipped: crowdsec.Skipped{Types: 2, NoRoom: 1}},
+		Alerts:    &crowdsec.Outgoing{URL: "https://lapi", Sent: 3, Waiting: 1},
 	})
 	want := `
 Decisions of CrowdSec at http://127.0.0.1:8080: 12,345 in force, no answer yet

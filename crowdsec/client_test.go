@@ -1,4 +1,4 @@
-package client
+package crowdsec
 
 import (
 	"compress/gzip"
@@ -21,8 +21,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"edgeguard/crowdsec/stream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +35,7 @@ func lapi(t *testing.T, handler http.HandlerFunc) *Client {
 
 func to(t *testing.T, url, ca string) *Client {
 	t.Helper()
-	c, err := New(Config{URL: url, CAFile: ca, Version: "1.2/3"})
+	c, err := NewClient(ClientConfig{URL: url, CAFile: ca, Version: "1.2/3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +45,7 @@ func to(t *testing.T, url, ca string) *Client {
 
 // values returns the decisions that a client reads.
 func values(c *Client, whole bool) (added, deleted []string, err error) {
-	err = c.Pull(context.Background(), "k", whole, func(d *stream.Decision) { added = append(added, d.Value) }, func(d *stream.Decision) { deleted = append(deleted, d.Value) })
+	err = c.Pull(context.Background(), "k", whole, func(d *Decision) { added = append(added, d.Value) }, func(d *Decision) { deleted = append(deleted, d.Value) })
 	return added, deleted, err
 }
 
@@ -189,7 +187,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("the file of the CA was renewed: %v", err)
 	}
 	write(t, ca, "no certificate")
-	if _, err := New(Config{URL: server.URL, CAFile: ca}); err == nil || !strings.Contains(err.Error(), "has no certificate in PEM") {
+	if _, err := NewClient(ClientConfig{URL: server.URL, CAFile: ca}); err == nil || !strings.Contains(err.Error(), "has no certificate in PEM") {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package intake turns the decisions of a CrowdSec LAPI into what a node blocks, and decides
-// how much of an answer it believes.
-package intake
+package crowdsec
 
 import (
 	"net/netip"
@@ -10,10 +8,11 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist/imported"
-	"edgeguard/crowdsec/figures"
-	"edgeguard/crowdsec/stream"
 	"edgeguard/internal/safetext"
 )
+
+// This file turns the decisions of a CrowdSec LAPI into what a node blocks, and decides
+// how much of an answer it believes.
 
 // Ours is the origin of decisions that edgeguard reports to a LAPI or serves as one, and the
 // beginning of their scenarios. They are not taken back: a block would outlive its own end.
@@ -46,7 +45,7 @@ type Answer struct {
 	Whole   bool // Add is all that the LAPI has, and Gone is not kept
 	Add     []imported.Entry
 	Gone    []netip.Prefix // of what is held
-	Skipped figures.Skipped
+	Skipped Skipped
 
 	filter  *Filter
 	now     time.Time
@@ -59,7 +58,7 @@ func (f *Filter) Answer(now time.Time, whole bool) *Answer {
 }
 
 // Added takes a decision that is in force.
-func (a *Answer) Added(d *stream.Decision) {
+func (a *Answer) Added(d *Decision) {
 	prefix, ok := a.prefix(d)
 	if !ok {
 		return
@@ -81,7 +80,7 @@ func (a *Answer) Added(d *stream.Decision) {
 
 // Deleted takes a decision that has ended. Its origin does not matter: where several had the
 // same value, a LAPI names any of them, and only when none is left.
-func (a *Answer) Deleted(d *stream.Decision) {
+func (a *Answer) Deleted(d *Decision) {
 	if a.Whole {
 		return // what it lacks has ended
 	}
@@ -107,7 +106,7 @@ func (a *Answer) Fit(held int) {
 }
 
 // prefix returns what a ban is about.
-func (a *Answer) prefix(d *stream.Decision) (netip.Prefix, bool) {
+func (a *Answer) prefix(d *Decision) (netip.Prefix, bool) {
 	if !strings.EqualFold(d.Type, "ban") {
 		a.Skipped.Types++
 		return netip.Prefix{}, false
@@ -141,7 +140,7 @@ func parse(value string) (netip.Prefix, bool) {
 }
 
 // takes reports whether the config takes a decision.
-func (f *Filter) takes(d *stream.Decision) bool {
+func (f *Filter) takes(d *Decision) bool {
 	if len(f.Origins) > 0 && !slices.Contains(f.Origins, strings.ToLower(d.Origin)) {
 		return false
 	}
@@ -171,7 +170,7 @@ func until(now time.Time, left time.Duration) time.Time {
 }
 
 // reason returns a text for people: who made the decision, and why.
-func (a *Answer) reason(d *stream.Decision) string {
+func (a *Answer) reason(d *Decision) string {
 	key := [2]string{d.Origin, d.Scenario}
 	text, known := a.reasons[key]
 	if !known {

@@ -1,7 +1,4 @@
-// Package alerts is what a node reports to a CrowdSec LAPI: the blocks that its rules made, as
-// alerts with one decision each. It keeps those that wait, and writes them as JSON. Nothing that
-// a client wrote is in them but his address.
-package alerts
+package crowdsec
 
 import (
 	"net/netip"
@@ -12,13 +9,17 @@ import (
 	"edgeguard"
 )
 
+// This file is what a node reports to a CrowdSec LAPI: the blocks that its rules made, as
+// alerts with one decision each. It keeps those that wait, and writes them as JSON. Nothing that
+// a client wrote is in them but his address.
+
 // mostKnown is how many blocks a queue knows to be reported. Of one that it has forgotten an
 // extension is reported once more.
 const mostKnown = 50_000
 
-// Queue is the blocks that wait to be reported. It is bounded: a block for which there is no room
+// AlertQueue is the blocks that wait to be reported. It is bounded: a block for which there is no room
 // is dropped and counted. It is safe for concurrent use, and no method waits: decisions call it.
-type Queue struct {
+type AlertQueue struct {
 	most int
 
 	mu      sync.Mutex // guards all below
@@ -26,7 +27,7 @@ type Queue struct {
 	order   []place                    // of waiting, the oldest first; and of some that no longer wait
 	last    uint64                     // the last place
 	known   map[netip.Prefix]time.Time // until when the LAPI knows of a block, or soon will
-	figures Figures
+	figures AlertFigures
 }
 
 type entry struct {
@@ -39,23 +40,23 @@ type place struct {
 	number uint64
 }
 
-// Figures is what became of blocks.
-type Figures struct {
+// AlertFigures is what became of blocks.
+type AlertFigures struct {
 	Waiting int
 	Sent    uint64 // accepted by the LAPI
 	Dropped uint64 // there was no room
 	Refused uint64 // refused by the LAPI
 }
 
-// NewQueue returns a queue for at most so many blocks.
-func NewQueue(most int) *Queue {
-	return &Queue{most: most, waiting: make(map[netip.Prefix]entry), known: make(map[netip.Prefix]time.Time)}
+// NewAlertQueue returns a queue for at most so many blocks.
+func NewAlertQueue(most int) *AlertQueue {
+	return &AlertQueue{most: most, waiting: make(map[netip.Prefix]entry), known: make(map[netip.Prefix]time.Time)}
 }
 
 // Offer queues a block that was made or extended, and takes it back from the queue if it was
 // lifted. An extended block is reported again when it lasts twice as long as the LAPI knows: a
 // rule may extend one each second.
-func (q *Queue) Offer(b edgeguard.Block, now time.Time) {
+func (q *AlertQueue) Offer(b edgeguard.Block, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.Lifted || !b.Until.After(now) {
@@ -80,7 +81,7 @@ func (q *Queue) Offer(b edgeguard.Block, now time.Time) {
 }
 
 // append puts a block at the end.
-func (q *Queue) append(b edgeguard.Block) {
+func (q *AlertQueue) append(b edgeguard.Block) {
 	if len(q.order) >= 2*q.most {
 		q.order = slices.DeleteFunc(q.order, func(p place) bool { return q.waiting[p.prefix].place != p.number })
 	}
@@ -89,7 +90,7 @@ func (q *Queue) append(b edgeguard.Block) {
 	q.waiting[b.Prefix] = entry{b, q.last}
 }
 
-func (q *Queue) know(p netip.Prefix, until time.Time) {
+func (q *AlertQueue) know(p netip.Prefix, until time.Time) {
 	if _, has := q.known[p]; !has && len(q.known) >= mostKnown {
 		for any := range q.known {
 			delete(q.known, any)
@@ -101,7 +102,7 @@ func (q *Queue) know(p netip.Prefix, until time.Time) {
 
 // Take removes the oldest blocks from the queue, at most so many, without those that have ended.
 // They are to be passed to Sent, Refused or Return.
-func (q *Queue) Take(most int, now time.Time) []edgeguard.Block {
+func (q *AlertQueue) Take(most int, now time.Time) []edgeguard.Block {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []edgeguard.Block
@@ -121,7 +122,7 @@ func (q *Queue) Take(most int, now time.Time) []edgeguard.Block {
 }
 
 // Return puts back what could not be sent, for as long as there is room.
-func (q *Queue) Return(all []edgeguard.Block) {
+func (q *AlertQueue) Return(all []edgeguard.Block) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, b := range all {
@@ -139,21 +140,21 @@ func (q *Queue) Return(all []edgeguard.Block) {
 }
 
 // Sent counts blocks that the LAPI has accepted.
-func (q *Queue) Sent(n int) {
+func (q *AlertQueue) Sent(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.figures.Sent += uint64(n)
 }
 
 // Refused counts blocks that the LAPI does not accept, and would not later.
-func (q *Queue) Refused(n int) {
+func (q *AlertQueue) Refused(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.figures.Refused += uint64(n)
 }
 
 // Figures returns what became of blocks.
-func (q *Queue) Figures() Figures {
+func (q *AlertQueue) Figures() AlertFigures {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	f := q.figures

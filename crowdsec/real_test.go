@@ -1,4 +1,4 @@
-package client
+package crowdsec
 
 import (
 	"crypto/x509"
@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/crowdsec/alerts"
 	"edgeguard/crowdsec/lapitest"
-	"edgeguard/crowdsec/stream"
 )
 
 func pemOf(c *x509.Certificate) string {
@@ -24,9 +22,9 @@ func pemOf(c *x509.Certificate) string {
 func TestCrowdSec(t *testing.T) {
 	s := lapitest.Start(t)
 	c := to(t, s.URL, "")
-	pull := func(whole bool) (added, deleted []stream.Decision) {
+	pull := func(whole bool) (added, deleted []Decision) {
 		t.Helper()
-		if err := c.Pull(t.Context(), lapitest.Key, whole, func(d *stream.Decision) { added = append(added, *d) }, func(d *stream.Decision) { deleted = append(deleted, *d) }); err != nil {
+		if err := c.Pull(t.Context(), lapitest.Key, whole, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) }); err != nil {
 			t.Fatal(err)
 		}
 		return added, deleted
@@ -41,14 +39,14 @@ func TestCrowdSec(t *testing.T) {
 		t.Errorf("%+v", added)
 	}
 	now := time.Now()
-	m := &Machine{ID: lapitest.Machine, Password: lapitest.Password, Scenarios: []string{alerts.Scenario("site")}}
+	m := &Machine{ID: lapitest.Machine, Password: lapitest.Password, Scenarios: []string{Scenario("site")}}
 	own := edgeguard.Block{Rule: "site", Count: 61, Limit: 60, Since: now.Add(-time.Second), Until: now.Add(10 * time.Minute)}
 	var blocks []edgeguard.Block
 	for _, prefix := range []string{"203.0.113.9/32", "2001:db8:1::/64"} {
 		own.Prefix = netip.MustParsePrefix(prefix)
 		blocks = append(blocks, own)
 	}
-	body, err := alerts.JSON(blocks, now)
+	body, err := AlertsJSON(blocks, now)
 	if err != nil {
 		t.Fatal(err)
 	}

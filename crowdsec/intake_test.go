@@ -1,4 +1,4 @@
-package intake
+package crowdsec
 
 import (
 	"fmt"
@@ -10,47 +10,45 @@ import (
 	"unicode/utf8"
 
 	"edgeguard"
-	"edgeguard/crowdsec/figures"
-	"edgeguard/crowdsec/stream"
 )
 
-var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+var intakeNoon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // ban is a decision of the community.
-func ban(value string) *stream.Decision {
-	return &stream.Decision{Origin: "CAPI", Type: "ban", Scope: "Ip", Value: value, Duration: "4h0m1.5s", Scenario: "crowdsecurity/http-probing"}
+func ban(value string) *Decision {
+	return &Decision{Origin: "CAPI", Type: "ban", Scope: "Ip", Value: value, Duration: "4h0m1.5s", Scenario: "crowdsecurity/http-probing"}
 }
 
 func TestAdded(t *testing.T) {
-	end := noon.Add(4*time.Hour + time.Minute) // rounded up
+	end := intakeNoon.Add(4*time.Hour + time.Minute) // rounded up
 	for _, row := range []struct {
-		change func(d *stream.Decision)
+		change func(d *Decision)
 		want   string // the prefix that is blocked
-		none   figures.Skipped
+		none   Skipped
 	}{
-		{func(*stream.Decision) {}, "192.0.2.1/32", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Type, d.Scope = "BAN", "IP" }, "192.0.2.1/32", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Scope, d.Value = "range", "192.0.2.77/24" }, "192.0.2.0/24", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Value = "192.0.2.9/32" }, "192.0.2.9/32", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Value = "2001:db8::9" }, "2001:db8::9/128", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Value = "::ffff:192.0.2.3" }, "192.0.2.3/32", figures.Skipped{}},
-		{func(d *stream.Decision) { d.Value = "0.0.0.0/0" }, "0.0.0.0/0", figures.Skipped{}}, // refused by who blocks
-		{func(d *stream.Decision) { d.Type = "captcha" }, "", figures.Skipped{Types: 1}},
-		{func(d *stream.Decision) { d.Type = "" }, "", figures.Skipped{Types: 1}},
-		{func(d *stream.Decision) { d.Scope = "AS" }, "", figures.Skipped{Scopes: 1}},
-		{func(d *stream.Decision) { d.Scope, d.Value = "Country", "FR" }, "", figures.Skipped{Scopes: 1}},
-		{func(d *stream.Decision) { d.Origin = "edgeguard" }, "", figures.Skipped{Ours: 1}},
-		{func(d *stream.Decision) { d.Origin, d.Scenario = "crowdsec", "edgeguard/site" }, "", figures.Skipped{Ours: 1}},
-		{func(d *stream.Decision) { d.Value = "" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Value = "fe80::1%eth0" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Value = "::ffff:192.0.2.0/120" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Value = "192.0.2.1-192.0.2.9" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Duration = "" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Duration = "-3s" }, "", figures.Skipped{Invalid: 1}},
-		{func(d *stream.Decision) { d.Duration = "999999999h" }, "", figures.Skipped{Invalid: 1}},
+		{func(*Decision) {}, "192.0.2.1/32", Skipped{}},
+		{func(d *Decision) { d.Type, d.Scope = "BAN", "IP" }, "192.0.2.1/32", Skipped{}},
+		{func(d *Decision) { d.Scope, d.Value = "range", "192.0.2.77/24" }, "192.0.2.0/24", Skipped{}},
+		{func(d *Decision) { d.Value = "192.0.2.9/32" }, "192.0.2.9/32", Skipped{}},
+		{func(d *Decision) { d.Value = "2001:db8::9" }, "2001:db8::9/128", Skipped{}},
+		{func(d *Decision) { d.Value = "::ffff:192.0.2.3" }, "192.0.2.3/32", Skipped{}},
+		{func(d *Decision) { d.Value = "0.0.0.0/0" }, "0.0.0.0/0", Skipped{}}, // refused by who blocks
+		{func(d *Decision) { d.Type = "captcha" }, "", Skipped{Types: 1}},
+		{func(d *Decision) { d.Type = "" }, "", Skipped{Types: 1}},
+		{func(d *Decision) { d.Scope = "AS" }, "", Skipped{Scopes: 1}},
+		{func(d *Decision) { d.Scope, d.Value = "Country", "FR" }, "", Skipped{Scopes: 1}},
+		{func(d *Decision) { d.Origin = "edgeguard" }, "", Skipped{Ours: 1}},
+		{func(d *Decision) { d.Origin, d.Scenario = "crowdsec", "edgeguard/site" }, "", Skipped{Ours: 1}},
+		{func(d *Decision) { d.Value = "" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Value = "fe80::1%eth0" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Value = "::ffff:192.0.2.0/120" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Value = "192.0.2.1-192.0.2.9" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Duration = "" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Duration = "-3s" }, "", Skipped{Invalid: 1}},
+		{func(d *Decision) { d.Duration = "999999999h" }, "", Skipped{Invalid: 1}},
 	} {
 		f := Filter{Most: 10}
-		a := f.Answer(noon, true)
+		a := f.Answer(intakeNoon, true)
 		d := ban("192.0.2.1")
 		row.change(d)
 		a.Added(d)
@@ -73,10 +71,10 @@ func TestUntil(t *testing.T) {
 		left time.Duration
 		want time.Time
 	}{
-		{time.Nanosecond, noon.Add(time.Minute)}, {time.Minute, noon.Add(time.Minute)}, {time.Minute + 1, noon.Add(2 * time.Minute)},
+		{time.Nanosecond, intakeNoon.Add(time.Minute)}, {time.Minute, intakeNoon.Add(time.Minute)}, {time.Minute + 1, intakeNoon.Add(2 * time.Minute)},
 		{290 * 365 * 24 * time.Hour, edgeguard.Forever},
 	} {
-		if got := until(noon, row.left); !got.Equal(row.want) {
+		if got := until(intakeNoon, row.left); !got.Equal(row.want) {
 			t.Errorf("%v: %v", row.left, got)
 		}
 	}
@@ -93,7 +91,7 @@ func TestFilter(t *testing.T) {
 		{Filter{Containing: []string{"http"}, NotContaining: []string{"probing"}}, false},
 	} {
 		row.f.Most = 10
-		a := row.f.Answer(noon, false)
+		a := row.f.Answer(intakeNoon, false)
 		a.Added(ban("192.0.2.1"))
 		if got := len(a.Add) == 1; got != row.want || (a.Skipped.Filtered == 1) == row.want {
 			t.Errorf("%+v: %v", row.f, got)
@@ -104,7 +102,7 @@ func TestFilter(t *testing.T) {
 // What was deleted is lifted whoever had made it: LAPI 1.4.6 names one of several at random.
 func TestDeleted(t *testing.T) {
 	f := Filter{Most: 2, Origins: []string{"lists"}}
-	a := f.Answer(noon, false)
+	a := f.Answer(intakeNoon, false)
 	own := ban("192.0.2.1")
 	own.Origin, own.Scenario, own.Duration = "edgeguard", "edgeguard/site", "-8ms"
 	a.Deleted(own)
@@ -120,7 +118,7 @@ func TestDeleted(t *testing.T) {
 	if len(a.Gone) != 3 {
 		t.Errorf("%d are kept: one more than is held is enough to know", len(a.Gone))
 	}
-	whole := f.Answer(noon, true)
+	whole := f.Answer(intakeNoon, true)
 	if whole.Deleted(own); len(whole.Gone) > 0 {
 		t.Error("a whole answer needs none")
 	}
@@ -129,7 +127,7 @@ func TestDeleted(t *testing.T) {
 // Whoever writes the list chooses neither how much memory it takes nor what a terminal does.
 func TestHostileReasons(t *testing.T) {
 	f := Filter{Most: 2000}
-	a := f.Answer(noon, true)
+	a := f.Answer(intakeNoon, true)
 	for i := range 3000 {
 		d := ban("192.0.2.1")
 		d.Scenario = fmt.Sprintf("%s\x1b]0;%d", strings.Repeat("é", i%100), i)
@@ -155,12 +153,12 @@ func FuzzAdded(f *testing.F) {
 	f.Add("lists", "ban", "Range", "2001:db8::/32", "99999h59m58.7s", "x\xff")
 	f.Fuzz(func(t *testing.T, origin, kind, scope, value, duration, scenario string) {
 		filter := Filter{Most: 1}
-		a := filter.Answer(noon, false)
-		d := stream.Decision{Origin: origin, Type: kind, Scope: scope, Value: value, Duration: duration, Scenario: scenario}
+		a := filter.Answer(intakeNoon, false)
+		d := Decision{Origin: origin, Type: kind, Scope: scope, Value: value, Duration: duration, Scenario: scenario}
 		a.Added(&d)
 		a.Deleted(&d)
 		for _, e := range a.Add {
-			if e.Prefix != e.Prefix.Masked() || e.Prefix.Addr().Is4In6() || e.Prefix.Addr().Zone() != "" || !e.Until.After(noon) || len(e.Reason) > mostReason {
+			if e.Prefix != e.Prefix.Masked() || e.Prefix.Addr().Is4In6() || e.Prefix.Addr().Zone() != "" || !e.Until.After(intakeNoon) || len(e.Reason) > mostReason {
 				t.Fatalf("%+v of %+v", e, d)
 			}
 		}

@@ -1,4 +1,4 @@
-package stream
+package crowdsec
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const large = 1 << 20
 
 // lists reads an answer into memory.
 func lists(answer string) (added, deleted []Decision, err error) {
-	err = Read(strings.NewReader(answer), large, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) })
+	err = ReadDecisions(strings.NewReader(answer), large, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) })
 	return added, deleted, err
 }
 
@@ -73,7 +73,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	broken := errors.New("connection reset")
-	err := Read(io.MultiReader(strings.NewReader(`{"new":[`), iotest.ErrReader(broken)), large, nil, nil)
+	err := ReadDecisions(io.MultiReader(strings.NewReader(`{"new":[`), iotest.ErrReader(broken)), large, nil, nil)
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -102,7 +102,7 @@ func TestLongTexts(t *testing.T) {
 func TestMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := Read(io.MultiReader(strings.NewReader(`{"new":[{"scenario":"`), endless('x')), 1<<26, nil, nil)
+	err := ReadDecisions(io.MultiReader(strings.NewReader(`{"new":[{"scenario":"`), endless('x')), 1<<26, nil, nil)
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrLarge) || used > 1<<20 {
 		t.Errorf("%v, %d bytes", err, used)
@@ -197,7 +197,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		if err := Read(bytes.NewReader(answer.Bytes()), 1<<30, func(*Decision) { n++ }, nil); err != nil || n != 100_000 {
+		if err := ReadDecisions(bytes.NewReader(answer.Bytes()), 1<<30, func(*Decision) { n++ }, nil); err != nil || n != 100_000 {
 			b.Fatal(n, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package alerts
+package crowdsec
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ func TestJSON(t *testing.T) {
 
 func text(t *testing.T, all []edgeguard.Block) string {
 	t.Helper()
-	b, err := JSON(all, noon)
+	b, err := AlertsJSON(all, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func text(t *testing.T, all []edgeguard.Block) string {
 
 // A rule that extends a block each second is reported each time that it lasts twice as long.
 func TestExtended(t *testing.T) {
-	q := NewQueue(10)
+	q := NewAlertQueue(10)
 	sent := 0
 	for second := range 3600 {
 		now := noon.Add(time.Duration(second) * time.Second)
@@ -67,7 +67,7 @@ func TestExtended(t *testing.T) {
 
 // A block that was lifted before it was sent is not sent.
 func TestLifted(t *testing.T) {
-	q := NewQueue(10)
+	q := NewAlertQueue(10)
 	b := block("192.0.2.1/32", noon, time.Hour)
 	lift := func() {
 		lifted := b
@@ -94,7 +94,7 @@ func TestLifted(t *testing.T) {
 
 // A flood is bounded, and counted.
 func TestFlood(t *testing.T) {
-	q := NewQueue(100)
+	q := NewAlertQueue(100)
 	for i := range 3 * mostKnown {
 		q.Offer(block(fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255), noon, time.Hour), noon)
 		if i%100 == 99 && i < 2*mostKnown {
@@ -102,7 +102,7 @@ func TestFlood(t *testing.T) {
 		}
 	}
 	f := q.Figures()
-	if f != (Figures{Waiting: 100, Sent: 2 * mostKnown, Dropped: mostKnown - 100}) || len(q.order) > 200 || len(q.known) > mostKnown {
+	if f != (AlertFigures{Waiting: 100, Sent: 2 * mostKnown, Dropped: mostKnown - 100}) || len(q.order) > 200 || len(q.known) > mostKnown {
 		t.Errorf("%+v, %d in order, %d known", f, len(q.order), len(q.known))
 	}
 }
@@ -110,7 +110,7 @@ func TestFlood(t *testing.T) {
 // What could not be sent and has lost its place is not taken for reported: its next
 // extension is.
 func TestReturnedIsForgotten(t *testing.T) {
-	q := NewQueue(1)
+	q := NewAlertQueue(1)
 	one := block("192.0.2.1/32", noon, time.Hour)
 	q.Offer(one, noon)
 	taken := q.Take(1, noon)
@@ -119,7 +119,7 @@ func TestReturnedIsForgotten(t *testing.T) {
 	q.Sent(len(q.Take(1, noon)))
 	one.Until = one.Until.Add(time.Second)
 	q.Offer(one, noon)
-	if f := q.Figures(); f != (Figures{Waiting: 1, Sent: 1, Dropped: 1}) {
+	if f := q.Figures(); f != (AlertFigures{Waiting: 1, Sent: 1, Dropped: 1}) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -160,7 +160,7 @@ func (q *twin) offer(b edgeguard.Block, now time.Time) {
 
 func TestRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	q, slow, now := NewQueue(5), &twin{most: 5, known: map[netip.Prefix]time.Time{}}, noon
+	q, slow, now := NewAlertQueue(5), &twin{most: 5, known: map[netip.Prefix]time.Time{}}, noon
 	for step := range 50_000 {
 		now = now.Add(time.Duration(random.IntN(3)) * time.Second)
 		b := block(fmt.Sprintf("192.0.2.%d/32", random.IntN(12)), now, time.Hour)
@@ -191,7 +191,7 @@ func prefixes(all []edgeguard.Block) (p []netip.Prefix) {
 
 // BenchmarkOffer is what a decision waits for while an address is blocked.
 func BenchmarkOffer(b *testing.B) {
-	q := NewQueue(10_000)
+	q := NewAlertQueue(10_000)
 	one := block("192.0.2.1/32", noon, time.Hour)
 	for i := 0; b.Loop(); i++ {
 		one.Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32)

@@ -1,4 +1,4 @@
-package decisions_test
+package lapi_test
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/crowdsec/decisions"
+	"edgeguard/crowdsec/lapi"
 )
 
 var start = time.Unix(1_800_000_000, 0)
 
 // twin is the slow journal: what is in force, by prefix.
-type twin map[netip.Prefix]decisions.Decision
+type twin map[netip.Prefix]lapi.Decision
 
 func (t twin) advance(now time.Time) {
-	maps.DeleteFunc(t, func(_ netip.Prefix, d decisions.Decision) bool { return !now.Before(d.Until) })
+	maps.DeleteFunc(t, func(_ netip.Prefix, d lapi.Decision) bool { return !now.Before(d.Until) })
 }
 
 // bouncer is one of CrowdSec's as the firewall bouncer is: it ends what it has by itself,
@@ -32,7 +32,7 @@ type bouncer struct {
 }
 
 // poll does what the server and the bouncer do together.
-func (b *bouncer) poll(t *testing.T, j *decisions.Journal, now time.Time, starts bool) {
+func (b *bouncer) poll(t *testing.T, j *lapi.Journal, now time.Time, starts bool) {
 	t.Helper()
 	maps.DeleteFunc(b.set, func(_ netip.Prefix, until time.Time) bool { return !now.Before(until) })
 	last, whole := j.Marks()
@@ -43,8 +43,8 @@ func (b *bouncer) poll(t *testing.T, j *decisions.Journal, now time.Time, starts
 	if starts {
 		b.set = map[netip.Prefix]time.Time{}
 	}
-	var all []decisions.Change
-	room := make([]decisions.Change, 0, 3)
+	var all []lapi.Change
+	room := make([]lapi.Change, 0, 3)
 	for done := false; !done; {
 		room, after, done = j.Between(after, last, room[:0])
 		all = append(all, room...)
@@ -73,14 +73,14 @@ func (b *bouncer) poll(t *testing.T, j *decisions.Journal, now time.Time, starts
 func TestBouncersFollow(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 15))
-		now, j, model := start, decisions.New(), twin{}
+		now, j, model := start, lapi.NewJournal(), twin{}
 		bouncers := []*bouncer{{set: map[netip.Prefix]time.Time{}}, {kernel: true, set: map[netip.Prefix]time.Time{}}}
-		one := func() decisions.Decision {
+		one := func() lapi.Decision {
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, byte(r.IntN(8)), byte(r.IntN(8))}), 24+r.IntN(9)).Masked()
 			if r.IntN(3) == 0 {
 				p = netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x::/64", r.IntN(20)))
 			}
-			return decisions.Decision{Prefix: p, Rule: "site", Until: now.Add(time.Duration(r.IntN(7200)) * time.Second), Proxied: r.IntN(4) == 0}
+			return lapi.Decision{Prefix: p, Rule: "site", Until: now.Add(time.Duration(r.IntN(7200)) * time.Second), Proxied: r.IntN(4) == 0}
 		}
 		for range 600 {
 			switch r.IntN(8) {
@@ -101,8 +101,8 @@ func TestBouncersFollow(t *testing.T) {
 						d := one()
 						model[d.Prefix] = d
 					}
-					maps.DeleteFunc(model, func(netip.Prefix, decisions.Decision) bool { return r.IntN(3) == 0 })
-					j.Replace(now, maps.Values(model), func(func(decisions.Decision) bool) {})
+					maps.DeleteFunc(model, func(netip.Prefix, lapi.Decision) bool { return r.IntN(3) == 0 })
+					j.Replace(now, maps.Values(model), func(func(lapi.Decision) bool) {})
 				}
 			default:
 				b := bouncers[r.IntN(2)]
@@ -140,7 +140,7 @@ func compare(t *testing.T, seed uint64, now time.Time, model twin, b *bouncer) {
 	}
 }
 
-func containing(t *testing.T, j *decisions.Journal, now time.Time, model twin, p netip.Prefix) {
+func containing(t *testing.T, j *lapi.Journal, now time.Time, model twin, p netip.Prefix) {
 	t.Helper()
 	if p.Addr().Is6() {
 		p = netip.PrefixFrom(p.Addr(), 128)
@@ -159,8 +159,8 @@ func containing(t *testing.T, j *decisions.Journal, now time.Time, model twin, p
 // TestForgotten: what ended is kept until no bouncer can have it, for an hour more, and
 // then a bouncer that did not poll for so long gets everything.
 func TestForgotten(t *testing.T) {
-	j := decisions.New()
-	d := decisions.Decision{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Until: start.Add(time.Hour)}
+	j := lapi.NewJournal()
+	d := lapi.Decision{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Until: start.Add(time.Hour)}
 	j.Set(start, d, true)
 	j.Set(start.Add(time.Minute), d, false)
 	j.Advance(start.Add(2*time.Hour - time.Second))
@@ -182,36 +182,36 @@ func TestForgotten(t *testing.T) {
 // TestSeeded: a block that was taken back before the journal began is told as ended, and
 // one whose time is over is not.
 func TestSeeded(t *testing.T) {
-	j := decisions.New()
-	lifted := decisions.Decision{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Until: start.Add(time.Hour)}
-	over := decisions.Decision{Prefix: netip.MustParsePrefix("192.0.2.8/32"), Until: start}
-	again := decisions.Decision{Prefix: netip.MustParsePrefix("192.0.2.9/32"), Until: start.Add(time.Hour)}
-	j.Replace(start, slices.Values([]decisions.Decision{again}), slices.Values([]decisions.Decision{lifted, over, again}))
-	all, _, _ := j.Between(0, 10, make([]decisions.Change, 0, 10))
+	j := lapi.NewJournal()
+	lifted := lapi.Decision{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Until: start.Add(time.Hour)}
+	over := lapi.Decision{Prefix: netip.MustParsePrefix("192.0.2.8/32"), Until: start}
+	again := lapi.Decision{Prefix: netip.MustParsePrefix("192.0.2.9/32"), Until: start.Add(time.Hour)}
+	j.Replace(start, slices.Values([]lapi.Decision{again}), slices.Values([]lapi.Decision{lifted, over, again}))
+	all, _, _ := j.Between(0, 10, make([]lapi.Change, 0, 10))
 	if len(all) != 2 || !all[0].Live || all[0].Prefix != again.Prefix || all[1].Live || all[1].Prefix != lifted.Prefix {
 		t.Fatalf("changes %+v", all)
 	}
 }
 
 // many returns so many decisions.
-func many(n int) func(func(decisions.Decision) bool) {
-	return func(yield func(decisions.Decision) bool) {
+func many(n int) func(func(lapi.Decision) bool) {
+	return func(yield func(lapi.Decision) bool) {
 		for i := range n {
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32)
-			if !yield(decisions.Decision{Prefix: p, Rule: "site", Until: start.Add(time.Hour)}) {
+			if !yield(lapi.Decision{Prefix: p, Rule: "site", Until: start.Add(time.Hour)}) {
 				return
 			}
 		}
 	}
 }
 
-func none(func(decisions.Decision) bool) {}
+func none(func(lapi.Decision) bool) {}
 
 // TestMostEnded: a hundred thousand that end together are all told, and no more than
 // that and what was in force are kept.
 func TestMostEnded(t *testing.T) {
 	const n = 150_000
-	j := decisions.New()
+	j := lapi.NewJournal()
 	j.Replace(start, many(n), none)
 	last, _ := j.Marks()
 	j.Replace(start, none, none)
@@ -221,8 +221,8 @@ func TestMostEnded(t *testing.T) {
 	for round := range 3 { // others come and go
 		for i := range 50_000 {
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{11, byte(i >> 8), byte(i), byte(round)}), 32)
-			j.Set(start, decisions.Decision{Prefix: p, Until: start.Add(time.Minute)}, true)
-			j.Set(start, decisions.Decision{Prefix: p}, false)
+			j.Set(start, lapi.Decision{Prefix: p, Until: start.Add(time.Minute)}, true)
+			j.Set(start, lapi.Decision{Prefix: p}, false)
 		}
 	}
 	if _, ended := j.Count(); ended > n {
@@ -238,7 +238,7 @@ func TestMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	j := decisions.New()
+	j := lapi.NewJournal()
 	j.Replace(start, many(100_000), none)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -252,15 +252,15 @@ func TestMemory(t *testing.T) {
 
 func BenchmarkReplace100k(b *testing.B) {
 	for b.Loop() {
-		decisions.New().Replace(start, many(100_000), none)
+		lapi.NewJournal().Replace(start, many(100_000), none)
 	}
 }
 
 func BenchmarkSetAmong100k(b *testing.B) {
-	j := decisions.New()
+	j := lapi.NewJournal()
 	j.Replace(start, many(100_000), none)
 	p := netip.MustParsePrefix("192.0.2.7/32")
 	for i := 0; b.Loop(); i++ {
-		j.Set(start, decisions.Decision{Prefix: p, Until: start.Add(time.Hour + time.Duration(i)*time.Second)}, true)
+		j.Set(start, lapi.Decision{Prefix: p, Until: start.Add(time.Hour + time.Duration(i)*time.Second)}, true)
 	}
 }

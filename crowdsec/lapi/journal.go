@@ -1,12 +1,4 @@
-// Package decisions is what bouncers of CrowdSec are to enforce: the blocks in force, as
-// decisions with a number each, and a journal of what changed and ended. A bouncer asks
-// for all of it once, and then for what changed since.
-//
-// Each prefix has one entry, in force or ended, and each change gives its entry the next
-// number of the journal. A log has the numbers in their order, so that what changed since
-// a number is found without a walk through all. A number in the log that its entry no
-// longer has is skipped, and the log is made again when most are such.
-package decisions
+package lapi
 
 import (
 	"net/netip"
@@ -15,9 +7,18 @@ import (
 	"time"
 )
 
-// Keep is how long an entry that ended is kept after the last moment at which a bouncer
+// This file is what bouncers of CrowdSec are to enforce: the blocks in force, as
+// decisions with a number each, and a journal of what changed and ended. A bouncer asks
+// for all of it once, and then for what changed since.
+//
+// Each prefix has one entry, in force or ended, and each change gives its entry the next
+// number of the journal. A log has the numbers in their order, so that what changed since
+// a number is found without a walk through all. A number in the log that its entry no
+// longer has is skipped, and the log is made again when most are such.
+
+// JournalKeeps is how long an entry that ended is kept after the last moment at which a bouncer
 // that was told of its end can have it.
-const Keep = time.Hour
+const JournalKeeps = time.Hour
 
 // leastEnded is how many entries that ended are kept at least, while their time is not
 // over. There are as many as ever were in force together, if those were more.
@@ -60,7 +61,7 @@ func (c *Change) Tell(kernel, starts bool) (ended, begun bool) {
 	return c.Again && !starts, true
 }
 
-// Journal is the decisions of a node. It is safe for concurrent use. Make one with [New].
+// Journal is the decisions of a node. It is safe for concurrent use. Make one with [NewJournal].
 type Journal struct {
 	mu      sync.Mutex // guards all below
 	entries pages
@@ -85,8 +86,8 @@ type record struct {
 	place int32
 }
 
-// New returns a journal without decisions.
-func New() *Journal {
+// NewJournal returns a journal without decisions.
+func NewJournal() *Journal {
 	j := &Journal{places: make(map[key]int32)}
 	j.live.of, j.ended.of = &j.entries, &j.entries
 	return j
@@ -212,7 +213,7 @@ func (j *Journal) end(now time.Time, place int32) {
 // too many.
 func (j *Journal) put(now time.Time, place int32) {
 	e := j.entries.at(place)
-	e.due = max(e.latest, now.UnixNano()) + int64(Keep)
+	e.due = max(e.latest, now.UnixNano()) + int64(JournalKeeps)
 	j.ended.push(place)
 	j.changed(place)
 	for len(j.ended.places) > max(leastEnded, j.peak) {

@@ -1,4 +1,4 @@
-package decisions
+package lapi
 
 import (
 	"container/heap"

@@ -1,4 +1,13 @@
-// Package stream reads what a CrowdSec LAPI answers to GET /v1/decisions/stream:
+package crowdsec
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// This file reads what a CrowdSec LAPI answers to GET /v1/decisions/stream:
 //
 //	{"new":[{"id":1,"origin":"CAPI","type":"ban","scope":"Ip","value":"203.0.113.5",
 //	 "duration":"9m59s","scenario":"crowdsecurity/http-probing"}],"deleted":null}
@@ -7,14 +16,6 @@
 // pieces of 30,000 decisions. Bytes, depth and texts are bounded, so a LAPI that is broken or
 // hostile costs time, which its reader bounds, and no memory. An answer that ends early, or has
 // not both lists, is an error: half a list must never pass for a whole one.
-package stream
-
-import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
-)
 
 // Decision is one decision, as the LAPI wrote it. A field that it lacks is empty, and the end of
 // a text of more than MaxText bytes is left out.
@@ -45,10 +46,10 @@ var (
 	ErrNotList = errors.New(`it is JSON without the lists "new" and "deleted"`)
 )
 
-// Read reads an answer of at most so many bytes, and calls new and deleted with each decision of
+// ReadDecisions reads an answer of at most so many bytes, and calls new and deleted with each decision of
 // the two lists, in their order. The decision is valid during the call. What was passed on
 // before an error must not be used.
-func Read(from io.Reader, bytes int64, added, deleted func(*Decision)) error {
+func ReadDecisions(from io.Reader, bytes int64, added, deleted func(*Decision)) error {
 	r := &reader{in: bufio.NewReaderSize(from, 1<<16), left: bytes, names: make(map[string]string)}
 	err := r.answer(added, deleted)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

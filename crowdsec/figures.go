@@ -1,11 +1,12 @@
-// Package figures is what the API and the metrics say of a node and the CrowdSec that it takes
-// decisions from and reports to.
-package figures
+package crowdsec
 
 import "time"
 
-// CrowdSec is both sides; each is nil without it in the config.
-type CrowdSec struct {
+// This file is what the API and the metrics say of a node and the CrowdSec that it takes
+// decisions from and reports to.
+
+// Figures is both sides; each is nil without it in the config.
+type Figures struct {
 	Decisions *Incoming `json:"decisions,omitempty"`
 	Alerts    *Outgoing `json:"alerts,omitempty"`
 }

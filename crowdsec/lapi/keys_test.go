@@ -1,4 +1,4 @@
-package keys_test
+package lapi_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/crowdsec/keys"
+	"edgeguard/crowdsec/lapi"
 )
 
 var now = time.Unix(1_800_000_000, 0)
@@ -18,16 +18,16 @@ var now = time.Unix(1_800_000_000, 0)
 // secret.
 func TestKeys(t *testing.T) {
 	folder := t.TempDir()
-	k, err := keys.Open(folder)
+	k, err := lapi.OpenKeys(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := k.Add("edge1", keys.Auto, now)
+	secret, err := k.Add("edge1", lapi.Auto, now)
 	if err != nil || len(secret) != 64 {
 		t.Fatalf("%q, %v", secret, err)
 	}
-	other, _ := k.Add("edge2", keys.Yes, now)
-	path := filepath.Join(folder, keys.FileName)
+	other, _ := k.Add("edge2", lapi.Yes, now)
+	path := filepath.Join(folder, lapi.KeysFile)
 	text, err := os.ReadFile(path)
 	if err != nil || strings.Contains(string(text), secret) {
 		t.Fatalf("the file has the secret (%v):\n%s", err, text)
@@ -35,12 +35,12 @@ func TestKeys(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	again, err := keys.Open(folder)
+	again, err := lapi.OpenKeys(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*keys.Keys{k, again} {
-		if found, ok := one.Find(secret); !ok || found.Name != "edge1" || found.Kernel != keys.Auto || !found.Made.Equal(now) {
+	for _, one := range []*lapi.Keys{k, again} {
+		if found, ok := one.Find(secret); !ok || found.Name != "edge1" || found.Kernel != lapi.Auto || !found.Made.Equal(now) {
 			t.Errorf("%+v, %t", found, ok)
 		}
 		for _, wrong := range []string{"", "x", strings.ToUpper(secret) + "1", found(t, text)} {
@@ -69,32 +69,32 @@ func found(t *testing.T, text []byte) string {
 	return rest[:64]
 }
 
-func TestRefused(t *testing.T) {
-	k, _ := keys.Open(t.TempDir())
-	if _, err := k.Add("a", keys.No, now); err != nil {
+func TestRefusedKeys(t *testing.T) {
+	k, _ := lapi.OpenKeys(t.TempDir())
+	if _, err := k.Add("a", lapi.No, now); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name, kernel string
 		want         error
 	}{
-		{"a", keys.No, keys.ErrKnown}, {"", keys.No, keys.ErrName}, {"-a", keys.No, keys.ErrName}, {"a b", keys.No, keys.ErrName},
-		{"a\n", keys.No, keys.ErrName}, {strings.Repeat("a", 65), keys.No, keys.ErrName}, {"b", "maybe", keys.ErrKernel},
+		{"a", lapi.No, lapi.ErrKnown}, {"", lapi.No, lapi.ErrKeyName}, {"-a", lapi.No, lapi.ErrKeyName}, {"a b", lapi.No, lapi.ErrKeyName},
+		{"a\n", lapi.No, lapi.ErrKeyName}, {strings.Repeat("a", 65), lapi.No, lapi.ErrKeyName}, {"b", "maybe", lapi.ErrKernel},
 	} {
 		if _, err := k.Add(c.name, c.kernel, now); !errors.Is(err, c.want) {
 			t.Errorf("%q, %q: %v", c.name, c.kernel, err)
 		}
 	}
-	if err := k.Remove("b"); !errors.Is(err, keys.ErrUnknown) {
+	if err := k.Remove("b"); !errors.Is(err, lapi.ErrUnknown) {
 		t.Error(err)
 	}
-	for i := range keys.Most {
-		if _, err := k.Add(fmt.Sprint("n", i), keys.Auto, now); (err != nil) != (i == keys.Most-1) || err != nil && !errors.Is(err, keys.ErrFull) {
+	for i := range lapi.MostKeys {
+		if _, err := k.Add(fmt.Sprint("n", i), lapi.Auto, now); (err != nil) != (i == lapi.MostKeys-1) || err != nil && !errors.Is(err, lapi.ErrFull) {
 			t.Errorf("key %d: %v", i, err)
 		}
 	}
-	none, _ := keys.Open("")
-	if _, err := none.Add("a", keys.Auto, now); !errors.Is(err, keys.ErrNoState) {
+	none, _ := lapi.OpenKeys("")
+	if _, err := none.Add("a", lapi.Auto, now); !errors.Is(err, lapi.ErrNoState) {
 		t.Error(err)
 	}
 }
@@ -102,11 +102,11 @@ func TestRefused(t *testing.T) {
 // TestNotWritten: a key that is not on the disk does not open.
 func TestNotWritten(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "none")
-	k, err := keys.Open(folder)
+	k, err := lapi.OpenKeys(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := k.Add("a", keys.Auto, now)
+	secret, err := k.Add("a", lapi.Auto, now)
 	if err == nil {
 		t.Fatal("written into a folder that is not there")
 	}

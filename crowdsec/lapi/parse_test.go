@@ -1,4 +1,4 @@
-package keys
+package lapi
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := parse(text)
-		if len(all) > Most || err != nil && len(all) > 0 {
+		if len(all) > MostKeys || err != nil && len(all) > 0 {
 			t.Fatalf("%d keys, %v", len(all), err)
 		}
 		for _, one := range all {

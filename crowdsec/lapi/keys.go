@@ -1,6 +1,4 @@
-// Package keys keeps the keys of bouncers: random, one for each name, and only their
-// hashes, in a file of the state folder. A key opens the LAPI and nothing else.
-package keys
+package lapi
 
 import (
 	"crypto/rand"
@@ -22,11 +20,14 @@ import (
 	"edgeguard/internal/safepath"
 )
 
-// FileName is the file's name in the state folder.
-const FileName = "bouncers.json"
+// This file keeps the keys of bouncers: random, one for each name, and only their
+// hashes, in a file of the state folder. A key opens the LAPI and nothing else.
 
-// Most is how many keys there may be.
-const Most = 256
+// KeysFile is the file's name in the state folder.
+const KeysFile = "bouncers.json"
+
+// MostKeys is how many keys there may be.
+const MostKeys = 256
 
 // mostBytes is more than a file of Most keys has.
 const mostBytes = 256 << 10
@@ -40,10 +41,10 @@ const (
 
 // Why a key is not made or removed.
 var (
-	ErrName    = errors.New("invalid name: use 1 to 64 letters, digits, dots, hyphens and underscores, such as edge1-firewall")
+	ErrKeyName = errors.New("invalid name: use 1 to 64 letters, digits, dots, hyphens and underscores, such as edge1-firewall")
 	ErrKnown   = errors.New("has a key already")
 	ErrUnknown = errors.New("has no key")
-	ErrFull    = fmt.Errorf("there are %d keys, as many as may be", Most)
+	ErrFull    = fmt.Errorf("there are %d keys, as many as may be", MostKeys)
 	ErrKernel  = errors.New("kernel is auto, yes or no")
 	ErrNoState = errors.New("this node has no state folder, which keeps the keys: set state in the config")
 )
@@ -58,19 +59,19 @@ type Key struct {
 	Made   time.Time `json:"made"`
 }
 
-// Keys are those of a node. They are safe for concurrent use. Make them with [Open].
+// Keys are those of a node. They are safe for concurrent use. Make them with [OpenKeys].
 type Keys struct {
 	path string       // empty: none can be made
 	mu   sync.RWMutex // guards all
 	all  []Key        // by name; a change replaces it
 }
 
-// Open reads the keys of a state folder; empty for none.
-func Open(folder string) (*Keys, error) {
+// OpenKeys reads the keys of a state folder; empty for none.
+func OpenKeys(folder string) (*Keys, error) {
 	if folder == "" {
 		return &Keys{}, nil
 	}
-	k := &Keys{path: filepath.Join(folder, FileName)}
+	k := &Keys{path: filepath.Join(folder, KeysFile)}
 	return k, k.read()
 }
 
@@ -97,7 +98,7 @@ func parse(text []byte) ([]Key, error) {
 	if err := json.Unmarshal(text, &content); err != nil {
 		return nil, err
 	}
-	if len(text) > mostBytes || len(content.Keys) > Most {
+	if len(text) > mostBytes || len(content.Keys) > MostKeys {
 		return nil, ErrFull
 	}
 	for i, one := range content.Keys {
@@ -119,12 +120,12 @@ func (k *Keys) Add(name, kernel string, now time.Time) (secret string, err error
 	case k.path == "":
 		return "", ErrNoState
 	case !names.MatchString(name):
-		return "", ErrName
+		return "", ErrKeyName
 	case !isKernel(kernel):
 		return "", ErrKernel
 	case slices.ContainsFunc(k.all, func(one Key) bool { return one.Name == name }):
 		return "", ErrKnown
-	case len(k.all) >= Most:
+	case len(k.all) >= MostKeys:
 		return "", ErrFull
 	}
 	random := make([]byte, sha256.Size)

@@ -1,4 +1,4 @@
-package alerts
+package crowdsec
 
 import (
 	"encoding/json"
@@ -46,9 +46,9 @@ type decision struct {
 	Scenario string `json:"scenario"`
 }
 
-// JSON returns blocks as the body of POST /v1/alerts. Their times are the wall clock's, and now
+// AlertsJSON returns blocks as the body of POST /v1/alerts. Their times are the wall clock's, and now
 // too. A LAPI adds a decision's duration to the end of its alert: so that is now.
-func JSON(all []edgeguard.Block, now time.Time) ([]byte, error) {
+func AlertsJSON(all []edgeguard.Block, now time.Time) ([]byte, error) {
 	list := make([]alert, 0, len(all))
 	for _, b := range all {
 		from := source{Scope: "Ip", Value: b.Prefix.Addr().String()}

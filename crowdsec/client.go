@@ -1,7 +1,4 @@
-// Package client speaks with a CrowdSec LAPI: it reads decisions with the key of a bouncer, and
-// reports alerts with the password of a machine. Each answer is bounded in bytes and time, and
-// none is followed elsewhere: the key would go with it.
-package client
+package crowdsec
 
 import (
 	"bytes"
@@ -19,13 +16,16 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/crowdsec/stream"
 	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 )
 
-// Config is where a LAPI is and how it is spoken with.
-type Config struct {
+// This file speaks with a CrowdSec LAPI: it reads decisions with the key of a bouncer, and
+// reports alerts with the password of a machine. Each answer is bounded in bytes and time, and
+// none is followed elsewhere: the key would go with it.
+
+// ClientConfig is where a LAPI is and how it is spoken with.
+type ClientConfig struct {
 	URL     string // http:// or https://, without a slash at the end
 	CAFile  string // who signs its certificate; empty for those the host trusts
 	Version string // of edgeguard
@@ -33,7 +33,7 @@ type Config struct {
 
 // Client speaks with one LAPI. Pull, Login and the others may be called one at a time.
 type Client struct {
-	config Config
+	config ClientConfig
 	http   *http.Client
 	token  string
 	ends   time.Time // of the token
@@ -72,8 +72,8 @@ func (e *RefusedError) Credentials() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
-// New returns a client. It opens nothing but the file of the CA.
-func New(c Config) (*Client, error) {
+// NewClient returns a client. It opens nothing but the file of the CA.
+func NewClient(c ClientConfig) (*Client, error) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	one := &Client{config: c, http: &http.Client{CheckRedirect: stay}}
 	if err := one.connect(); err != nil {
@@ -112,7 +112,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Pull reads decisions with a bouncer's key: all of them, or what has changed since the last
 // call with this key. After an error, what was passed on must not be used.
-func (c *Client) Pull(ctx context.Context, key string, whole bool, added, deleted func(*stream.Decision)) error {
+func (c *Client) Pull(ctx context.Context, key string, whole bool, added, deleted func(*Decision)) error {
 	ctx, cancel := context.WithTimeout(ctx, pullFor)
 	defer cancel()
 	query := ""
@@ -124,7 +124,7 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := stream.Read(answer.Body, mostBytes, added, deleted); err != nil {
+	if err := ReadDecisions(answer.Body, mostBytes, added, deleted); err != nil {
 		return fmt.Errorf("its answer cannot be used: %w", plain(err))
 	}
 	return nil
