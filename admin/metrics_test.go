@@ -20,7 +20,7 @@ import (
 	"edgeguard/admin/metrics"
 	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -37,7 +37,7 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}
 	n.stats.Bouncers = &bouncers.BouncerFigures{Refused: 3, Bouncers: []bouncers.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
 	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
-	n.stats.Notified = []figures.Notified{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
+	n.stats.Notified = []notify.Figures{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.CrowdSec = &crowdsec.Figures{
 		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},

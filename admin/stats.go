@@ -11,7 +11,7 @@ import (
 	"edgeguard/crowdsec"
 	"edgeguard/detector/flood"
 	"edgeguard/haproxy"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 // Stats is a node's figures: what `status` shows and what the metrics are made
@@ -66,7 +66,7 @@ type Stats struct {
 	// Bouncers are those of CrowdSec, nil where none can connect.
 	Bouncers *bouncers.BouncerFigures `json:"bouncers,omitempty"`
 	// Notified are the receivers of notifications.
-	Notified []figures.Notified `json:"notified,omitempty"`
+	Notified []notify.Figures `json:"notified,omitempty"`
 	// CrowdSec is nil without it in the config.
 	CrowdSec *crowdsec.Figures `json:"crowdsec,omitempty"`
 	Snapshot *Snapshot         `json:"snapshot,omitempty"`

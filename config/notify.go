@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard/config/yaml"
-	"edgeguard/notify/target"
+	"edgeguard/notify"
 )
 
 // This file is the section `notify` of a config: whom a node tells of its blocks, of
@@ -169,12 +169,12 @@ func readReceiverURL(n yaml.Node) string {
 	if !ok {
 		return ""
 	}
-	u, wrong, fix := target.Parse(text)
+	u, wrong, fix := notify.ParseTarget(text)
 	if wrong != "" {
 		n.Wrong(wrong, fix)
 		return ""
 	}
-	if target.Secret(u) {
+	if notify.HoldsSecret(u) {
 		n.Warn("is an address that is a password itself: who reads the config can write to your channel", "put the address into a file, and set url_file instead")
 	}
 	return text

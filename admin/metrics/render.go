@@ -13,7 +13,7 @@ import (
 	"edgeguard/crawlers"
 	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 // sink renders figures as metrics.
@@ -265,7 +265,7 @@ func (s sink) enforcers(all []admin.Enforcer) {
 }
 
 // notified sends the receivers of notifications, which have different names.
-func (s sink) notified(all []figures.Notified) {
+func (s sink) notified(all []notify.Figures) {
 	for _, r := range all {
 		s.counter(descNotified, r.Sent, r.Name, "sent")
 		s.counter(descNotified, r.Failed, r.Name, "failed")

@@ -8,9 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
-	"edgeguard/notify/alerts"
-	"edgeguard/notify/deliver"
-	"edgeguard/notify/message"
+	"edgeguard/notify"
 )
 
 // alertsPath is where an Alertmanager takes alerts, below its address.
@@ -19,27 +17,27 @@ const alertsPath = "api/v2/alerts"
 // alertmanager is a receiver that is posted alerts.
 type alertmanager struct {
 	config config.Alertmanager
-	names  message.Names
-	opened atomic.Pointer[deliver.Sender]
+	names  notify.Names
+	opened atomic.Pointer[notify.Sender]
 
 	mu       sync.Mutex // guards activity; a leaf, as a desk's
-	activity message.Activity
+	activity notify.Activity
 
-	book alerts.Book
-	due  []alerts.Alert // what is prepared
+	book notify.AlertBook
+	due  []notify.Alert // what is prepared
 	at   time.Time
 	held atomic.Int64 // alerts of the book
 }
 
-func newAlertmanager(a *config.Alertmanager, names message.Names) *alertmanager {
-	return &alertmanager{config: *a, names: names, book: alerts.Book{Node: names.Node, Epoch: names.Epoch, Resend: a.Resend}}
+func newAlertmanager(a *config.Alertmanager, names notify.Names) *alertmanager {
+	return &alertmanager{config: *a, names: names, book: notify.AlertBook{Node: names.Node, Epoch: names.Epoch, Resend: a.Resend}}
 }
 
 // openAlertmanager reads the files of an Alertmanager.
-func openAlertmanager(a *config.Alertmanager, version string) (*deliver.Sender, error) {
+func openAlertmanager(a *config.Alertmanager, version string) (*notify.Sender, error) {
 	s := settings(&a.Receiver, version)
 	s.Path = alertsPath
-	return deliver.Open(s)
+	return notify.OpenSender(s)
 }
 
 func (a *alertmanager) read(version string) error {
@@ -56,7 +54,7 @@ func (a *alertmanager) block(now time.Time, b *edgeguard.Block) {
 	a.mu.Unlock()
 }
 
-func (a *alertmanager) next(now time.Time, active []message.Condition, known, _ bool) bool {
+func (a *alertmanager) next(now time.Time, active []notify.Condition, known, _ bool) bool {
 	a.mu.Lock()
 	blocks := a.activity.Active(now, &a.names)
 	a.mu.Unlock()
@@ -73,7 +71,7 @@ func (a *alertmanager) next(now time.Time, active []message.Condition, known, _ 
 func (a *alertmanager) last(time.Time, bool) bool { return false }
 
 func (a *alertmanager) post(ctx context.Context, now time.Time) answer {
-	body, err := alerts.JSON(a.due)
+	body, err := notify.AlertsJSON(a.due)
 	if err != nil {
 		return answer{Error: err, Refused: true}
 	}

@@ -15,7 +15,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
-	"edgeguard/notify/message"
+	"edgeguard/notify"
 )
 
 const (
@@ -83,7 +83,7 @@ func (g *Notifiers) Stop() {
 }
 
 func (g *Notifiers) receivers(c *config.Config) (want []*Receiver) {
-	names := message.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch}
+	names := notify.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch}
 	for _, w := range c.Notify.Webhooks {
 		want = append(want, g.receiver(w.Receiver, "webhook", fmt.Sprintf("webhook %s %+v", c.Node, w), newWebhook(&w, names)))
 	}
@@ -125,7 +125,7 @@ type Receiver struct {
 	kind, key string
 	does      does
 	monitor   atomic.Bool
-	events    message.Events
+	events    notify.Events
 
 	figures counts
 	failing failing
@@ -139,7 +139,7 @@ type does interface {
 	block(now time.Time, b *edgeguard.Block)
 	// next prepares what is to be sent; false for nothing. It returns the same until
 	// arrived or drop is called.
-	next(now time.Time, active []message.Condition, known, monitor bool) bool
+	next(now time.Time, active []notify.Condition, known, monitor bool) bool
 	// last prepares what has to be sent before the receiver leaves.
 	last(now time.Time, monitor bool) bool
 	// post sends what is prepared.
@@ -176,8 +176,8 @@ func (r *Receiver) readAgain() {
 
 // active returns the alarms that the receiver wants. It is not told of the alarm about
 // itself, which it could not receive.
-func (r *Receiver) active(now time.Time) (all []message.Condition) {
-	var seen []message.Seen
+func (r *Receiver) active(now time.Time) (all []notify.Condition) {
+	var seen []notify.Seen
 	for _, a := range r.alarms.Reported() {
 		confirm := alarm.Awaits(a.Kind)
 		if confirm && !r.wants.Sends(config.Confirmations) || !confirm && !r.wants.Sends(config.Alarms) {
@@ -186,9 +186,9 @@ func (r *Receiver) active(now time.Time) (all []message.Condition) {
 		if a.Kind == alarm.Notify && a.About == r.wants.Name {
 			continue
 		}
-		c := message.Condition{Kind: a.Kind, About: a.About, Text: a.Text, Since: a.Since, Event: a.Event, Confirm: confirm}
+		c := notify.Condition{Kind: a.Kind, About: a.About, Text: a.Text, Since: a.Since, Event: a.Event, Confirm: confirm}
 		if a.Event {
-			seen = append(seen, message.Seen{Condition: c, Last: a.Last})
+			seen = append(seen, notify.Seen{Condition: c, Last: a.Last})
 		} else {
 			all = append(all, c)
 		}

@@ -26,8 +26,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
-	"edgeguard/notify/figures"
-	"edgeguard/notify/message"
+	"edgeguard/notify"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,7 +94,7 @@ func (b *bench) block(i int, origin string) {
 }
 
 // figures returns those of a receiver.
-func (b *bench) figures(name string) figures.Notified {
+func (b *bench) figures(name string) notify.Figures {
 	var s admin.Stats
 	b.n.Report(&s)
 	for _, r := range s.Notified {
@@ -104,7 +103,7 @@ func (b *bench) figures(name string) figures.Notified {
 		}
 	}
 	b.t.Fatalf("no receiver %s", name)
-	return figures.Notified{}
+	return notify.Figures{}
 }
 
 // until waits for a state.
@@ -121,7 +120,7 @@ func (b *bench) until(what string, is func() bool) {
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex // guards what is below
-	got    []message.Batch
+	got    []notify.Batch
 	header []http.Header
 	status func(i int) int // of the answer to the i-th post; nil for 200
 }
@@ -129,7 +128,7 @@ type server struct {
 func newServer(t *testing.T, status func(int) int) *server {
 	s := &server{status: status}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var b message.Batch
+		var b notify.Batch
 		text, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(text, &b)
 		s.mu.Lock()
@@ -144,7 +143,7 @@ func newServer(t *testing.T, status func(int) int) *server {
 }
 
 // batches returns what was sent so far.
-func (s *server) batches() []message.Batch {
+func (s *server) batches() []notify.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.got)

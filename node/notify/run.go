@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"edgeguard/node/alarm"
-	"edgeguard/notify/deliver"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 )
 
 // answer is what came of a post.
-type answer = deliver.Answer
+type answer = notify.Answer
 
 // failing is how a receiver fails. It is one goroutine's.
 type failing struct {
@@ -37,28 +36,28 @@ type failing struct {
 // counts are the figures of a receiver. They are safe for concurrent use.
 type counts struct {
 	mu sync.Mutex // guards the figures
-	figures.Notified
+	notify.Figures
 }
 
-func (c *counts) load() figures.Notified {
+func (c *counts) load() notify.Figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.Notified
+	return c.Figures
 }
 
-func (c *counts) change(f func(*figures.Notified)) {
+func (c *counts) change(f func(*notify.Figures)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f(&c.Notified)
+	f(&c.Figures)
 }
 
 // Run implements supervisor.Service: it sends until ctx is done, and then once more.
 func (r *Receiver) Run(ctx context.Context, ready func()) error {
 	if err := r.does.read(r.Version); err != nil {
-		r.figures.change(func(f *figures.Notified) { f.Error = err.Error() })
+		r.figures.change(func(f *notify.Figures) { f.Error = err.Error() })
 		return fmt.Errorf("the receiver %s is told nothing: %w", r.wants.Name, err)
 	}
-	r.figures.change(func(f *figures.Notified) { f.Error = "" })
+	r.figures.change(func(f *notify.Figures) { f.Error = "" })
 	ready()
 	defer r.alarms.Ends(alarm.Notify, r.wants.Name)
 	posts, end := r.drains(ctx)
@@ -122,7 +121,7 @@ func (r *Receiver) send(ctx context.Context, now time.Time) {
 	now = r.Clock.Now() // a post may have taken its whole time
 	if a.Error == nil {
 		r.does.arrived(now)
-		r.figures.change(func(f *figures.Notified) { f.Sent, f.Error, f.Success = f.Sent+1, "", r.Clock.Epoch(now).UTC() })
+		r.figures.change(func(f *notify.Figures) { f.Sent, f.Error, f.Success = f.Sent+1, "", r.Clock.Epoch(now).UTC() })
 		if r.failing.text != "" {
 			r.Log.Info("the receiver accepts notifications again", "receiver", r.wants.Name)
 		}
@@ -136,7 +135,7 @@ func (r *Receiver) send(ctx context.Context, now time.Time) {
 // fails notes a post that failed, and when the next is tried.
 func (r *Receiver) fails(now time.Time, a *answer) {
 	text := a.Error.Error()
-	r.figures.change(func(f *figures.Notified) { f.Failed, f.Error = f.Failed+1, text })
+	r.figures.change(func(f *notify.Figures) { f.Failed, f.Error = f.Failed+1, text })
 	f := &r.failing
 	if f.since.IsZero() {
 		f.since, f.pause = now, firstPause
@@ -158,7 +157,7 @@ func (r *Receiver) fails(now time.Time, a *answer) {
 // drop gives up what is prepared.
 func (r *Receiver) drop(now time.Time, why string) {
 	lost := r.does.drop()
-	r.figures.change(func(f *figures.Notified) { f.Dropped += uint64(lost) })
+	r.figures.change(func(f *notify.Figures) { f.Dropped += uint64(lost) })
 	if lost > 0 {
 		r.Log.Warn("notifications were given up", "receiver", r.wants.Name, "count", lost, "why", why, "at", r.Clock.Epoch(now).UTC().Format(time.RFC3339))
 	}

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"edgeguard/config"
-	"edgeguard/notify/alerts"
-	"edgeguard/notify/message"
+	"edgeguard/notify"
 )
 
 // Trial is what came of a test message to one receiver.
@@ -26,8 +25,8 @@ type Trials struct {
 	Run string
 }
 
-func (t *Trials) names() message.Names {
-	return message.Names{Node: t.Node, Run: t.Run, Epoch: func(at time.Time) time.Time { return at }}
+func (t *Trials) names() notify.Names {
+	return notify.Names{Node: t.Node, Run: t.Run, Epoch: func(at time.Time) time.Time { return at }}
 }
 
 // Webhook tries a webhook.
@@ -50,8 +49,8 @@ func (t *Trials) Alertmanager(ctx context.Context, now time.Time, a *config.Aler
 		trial.Error = err
 		return trial
 	}
-	book := alerts.Book{Node: t.Node, Epoch: t.names().Epoch}
-	body, err := alerts.JSON(book.Test(now))
+	book := notify.AlertBook{Node: t.Node, Epoch: t.names().Epoch}
+	body, err := notify.AlertsJSON(book.Test(now))
 	if err != nil {
 		trial.Error = err
 		return trial

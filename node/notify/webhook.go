@@ -9,34 +9,32 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
-	"edgeguard/notify/deliver"
-	"edgeguard/notify/message"
-	"edgeguard/notify/template"
+	"edgeguard/notify"
 )
 
 // webhook is a receiver that is posted messages.
 type webhook struct {
 	config config.Webhook
-	desk   message.Desk
+	desk   notify.Desk
 	opened atomic.Pointer[openWebhook]
-	batch  *message.Batch // what is prepared
+	batch  *notify.Batch // what is prepared
 }
 
 // openWebhook is what the files of a webhook had when they were read.
 type openWebhook struct {
-	*deliver.Sender
-	template *template.Template // nil for the documented form
+	*notify.Sender
+	template *notify.Template // nil for the documented form
 }
 
-func newWebhook(w *config.Webhook, names message.Names) *webhook {
-	return &webhook{config: *w, desk: message.Desk{Names: names, Receiver: w.Name, Every: w.Every}}
+func newWebhook(w *config.Webhook, names notify.Names) *webhook {
+	return &webhook{config: *w, desk: notify.Desk{Names: names, Receiver: w.Name, Every: w.Every}}
 }
 
 // settings returns those of a receiver for package deliver.
-func settings(r *config.Receiver, version string) deliver.Settings {
-	s := deliver.Settings{URL: r.URL, URLFile: r.URLFile, CAFile: r.CAFile, ContentType: "application/json", Agent: "edgeguard/" + version, Timeout: r.Timeout}
+func settings(r *config.Receiver, version string) notify.SenderSettings {
+	s := notify.SenderSettings{URL: r.URL, URLFile: r.URLFile, CAFile: r.CAFile, ContentType: "application/json", Agent: "edgeguard/" + version, Timeout: r.Timeout}
 	for _, h := range r.Headers {
-		s.Headers = append(s.Headers, deliver.Header(h))
+		s.Headers = append(s.Headers, notify.Header(h))
 	}
 	return s
 }
@@ -45,7 +43,7 @@ func settings(r *config.Receiver, version string) deliver.Settings {
 func open(w *config.Webhook, version string) (*openWebhook, error) {
 	s := settings(&w.Receiver, version)
 	s.SecretFile, s.ContentType = w.SecretFile, w.ContentType
-	to, err := deliver.Open(s)
+	to, err := notify.OpenSender(s)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +52,7 @@ func open(w *config.Webhook, version string) (*openWebhook, error) {
 }
 
 // readTemplate reads and checks the template of a webhook, nil for none.
-func readTemplate(w *config.Webhook) (*template.Template, error) {
+func readTemplate(w *config.Webhook) (*notify.Template, error) {
 	if w.TemplateFile == "" {
 		return nil, nil
 	}
@@ -62,7 +60,7 @@ func readTemplate(w *config.Webhook) (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	form, err := template.Parse(string(text))
+	form, err := notify.ParseTemplate(string(text))
 	if err == nil {
 		err = form.Check(w.JSON())
 	}
@@ -73,7 +71,7 @@ func readTemplate(w *config.Webhook) (*template.Template, error) {
 }
 
 // body returns a batch as the webhook is posted it.
-func (o *openWebhook) body(b *message.Batch) ([]byte, error) {
+func (o *openWebhook) body(b *notify.Batch) ([]byte, error) {
 	if o.template == nil {
 		return b.JSON()
 	}
@@ -81,7 +79,7 @@ func (o *openWebhook) body(b *message.Batch) ([]byte, error) {
 }
 
 // send posts a batch.
-func (o *openWebhook) send(ctx context.Context, now time.Time, b *message.Batch) answer {
+func (o *openWebhook) send(ctx context.Context, now time.Time, b *notify.Batch) answer {
 	body, err := o.body(b)
 	if err != nil {
 		return answer{Error: fmt.Errorf("the template does not make a text of this message: %w", err), Refused: true}
@@ -99,7 +97,7 @@ func (w *webhook) read(version string) error {
 
 func (w *webhook) block(now time.Time, b *edgeguard.Block) { w.desk.Block(now, b) }
 
-func (w *webhook) next(now time.Time, active []message.Condition, known, monitor bool) bool {
+func (w *webhook) next(now time.Time, active []notify.Condition, known, monitor bool) bool {
 	if w.batch == nil {
 		w.batch = w.desk.Next(now, active, known, monitor)
 	}

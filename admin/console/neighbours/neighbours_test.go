@@ -10,7 +10,7 @@ import (
 	"edgeguard/admin/bouncers"
 	"edgeguard/admin/imports"
 	"edgeguard/crowdsec"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func TestNew(t *testing.T) {
 		}},
 		Enforcers: []admin.Enforcer{{Name: "awswaf", Success: now.Add(-time.Second)}},
 		Bouncers:  &bouncers.BouncerFigures{Decisions: 3, Bouncers: []bouncers.BouncerFigure{{Name: "fw", LastPull: now.Add(-3 * time.Second), Every: 10.04}, {Name: "late"}}},
-		Notified:  []figures.Notified{{Name: "chat", Kind: "webhook", Sent: 2, Success: now.Add(-5 * time.Second)}},
+		Notified:  []notify.Figures{{Name: "chat", Kind: "webhook", Sent: 2, Success: now.Add(-5 * time.Second)}},
 		CrowdSec:  &crowdsec.Figures{Alerts: &crowdsec.Outgoing{URL: "http://127.0.0.1:8080/", Refused: 4}},
 	}
 	p := New(s)

@@ -6,7 +6,7 @@ import (
 
 	"edgeguard/admin/bouncers"
 	"edgeguard/internal/words"
-	"edgeguard/notify/figures"
+	"edgeguard/notify"
 )
 
 // Bouncers says how CrowdSec's bouncers are served.
@@ -25,7 +25,7 @@ func Bouncers(b *bouncers.BouncerFigures) string {
 }
 
 // Told says what receivers of notifications accepted.
-func Told(all []figures.Notified) string {
+func Told(all []notify.Figures) string {
 	failing, sent, dropped := 0, uint64(0), uint64(0)
 	for _, n := range all {
 		if sent, dropped = sent+n.Sent, dropped+n.Dropped; n.Error != "" {

@@ -1,7 +1,4 @@
-// Package message is what a node tells people of itself: blocks, alarms and what awaits
-// confirmation, in a documented form, and how much of it a flood may make. It reads no
-// clock and sends nothing.
-package message
+package notify
 
 import (
 	"encoding/json"
@@ -10,9 +7,13 @@ import (
 	"time"
 )
 
-// Version is that of the form. A field that is added keeps it; one whose meaning changes
+// This file is what a node tells people of itself: blocks, alarms and what awaits
+// confirmation, in a documented form, and how much of it a flood may make. It reads no
+// clock and sends nothing.
+
+// MessageVersion is that of the form. A field that is added keeps it; one whose meaning changes
 // or that leaves raises it.
-const Version = 1
+const MessageVersion = 1
 
 // The kinds of a message.
 const (
@@ -78,8 +79,8 @@ type Batch struct {
 	Dropped   uint64    `json:"dropped"`
 	Messages  []Message `json:"messages"`
 
-	made time.Time        // local, for its age
-	told map[subject]told // what the book knew before of what is told here
+	made time.Time               // local, for its age
+	told map[messageSubject]told // what the book knew before of what is told here
 }
 
 // Made returns when the batch was made, by the clock that made it.
@@ -106,7 +107,7 @@ func (n *Names) clock(t time.Time) string { return n.Epoch(t).UTC().Format("15:0
 // of batches on.
 func (n *Names) batch(now time.Time, receiver string, number uint64, dropped uint64, all []Message) *Batch {
 	b := &Batch{
-		Type: "edgeguard.notification", Version: Version, Timestamp: n.instant(now), Node: Harmless(n.Node), Dropped: dropped, Messages: all, made: now,
+		Type: "edgeguard.notification", Version: MessageVersion, Timestamp: n.instant(now), Node: Harmless(n.Node), Dropped: dropped, Messages: all, made: now,
 		ID: fmt.Sprintf("msg_%s_%s_%d", n.Run, receiver, number),
 	}
 	texts := make([]string, len(all))

@@ -1,5 +1,4 @@
-// Package target reads the address of a receiver of notifications.
-package target
+package notify
 
 import (
 	"net/netip"
@@ -8,12 +7,14 @@ import (
 	"strings"
 )
 
+// This file reads the address of a receiver of notifications.
+
 // mostText is the longest address, in bytes.
 const mostText = 2000
 
-// Parse reads an address. wrong is empty if nothing is, and fix says what to do about it;
+// ParseTarget reads an address. wrong is empty if nothing is, and fix says what to do about it;
 // neither repeats the address, since many hold a secret in their path.
-func Parse(text string) (u *url.URL, wrong, fix string) {
+func ParseTarget(text string) (u *url.URL, wrong, fix string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || len(text) > mostText || u.Host == "" || u.Hostname() == "" || u.Opaque != "":
@@ -42,8 +43,8 @@ func isLoopback(host string) bool {
 // secretPaths are services whose addresses are their only password.
 var secretPaths = []string{"hooks.slack.com", "discord.com", "discordapp.com", "office.com", "logic.azure.com", "api.telegram.org", "chat.googleapis.com"}
 
-// Secret reports whether an address is known to be a password itself.
-func Secret(u *url.URL) bool {
+// HoldsSecret reports whether an address is known to be a password itself.
+func HoldsSecret(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	return slices.ContainsFunc(secretPaths, func(end string) bool { return host == end || strings.HasSuffix(host, "."+end) })
 }

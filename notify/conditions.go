@@ -1,4 +1,4 @@
-package message
+package notify
 
 import (
 	"cmp"
@@ -25,10 +25,10 @@ type Condition struct {
 	Confirm bool
 }
 
-// subject is what tells alarms apart.
-type subject struct{ kind, about string }
+// messageSubject is what tells alarms apart.
+type messageSubject struct{ kind, about string }
 
-func (c *Condition) subject() subject { return subject{c.Kind, c.About} }
+func (c *Condition) subject() messageSubject { return messageSubject{c.Kind, c.About} }
 
 // told is what a receiver was told of an alarm, as far as it concerns the next message.
 type told struct {
@@ -41,7 +41,7 @@ type told struct {
 // book is which alarms a receiver has been told of. What it is told next is the
 // difference to those that are active: an alarm that began and ended while the receiver
 // was away is not news, and no queue of old alarms can grow.
-type book struct{ told map[subject]told }
+type book struct{ told map[messageSubject]told }
 
 // said returns a text without its digits: a figure that has changed makes no other
 // alarm.
@@ -75,9 +75,9 @@ func (b *book) news(c *Condition) bool {
 
 // tell returns the messages that make up the difference, and notes them as told. before
 // is what was known of each, for untell.
-func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message, before map[subject]told) {
-	before = make(map[subject]told)
-	still := make(map[subject]bool, len(active))
+func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message, before map[messageSubject]told) {
+	before = make(map[messageSubject]told)
+	still := make(map[messageSubject]bool, len(active))
 	var began, ended int
 	add := func(m Message, count *int) {
 		if len(all) < mostConditions {
@@ -104,7 +104,7 @@ func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message,
 		}
 		before[c.subject()] = b.told[c.subject()] // the zero one for none
 		if b.told == nil {
-			b.told = make(map[subject]told)
+			b.told = make(map[messageSubject]told)
 		}
 		b.told[c.subject()] = told{said(c.Text), c.Since, c.Event, c.Confirm}
 		add(n.began(now, c), &began)
@@ -117,18 +117,20 @@ func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message,
 }
 
 // gone returns what was told and is not active, in a fixed order.
-func (b *book) gone(active map[subject]bool) (all []subject) {
+func (b *book) gone(active map[messageSubject]bool) (all []messageSubject) {
 	for s := range b.told {
 		if !active[s] {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b subject) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.about, b.about)) })
+	slices.SortFunc(all, func(a, b messageSubject) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.about, b.about))
+	})
 	return all
 }
 
 // untell takes back what was told by a batch that did not arrive.
-func (b *book) untell(before map[subject]told) {
+func (b *book) untell(before map[messageSubject]told) {
 	for s, t := range before {
 		if t == (told{}) {
 			delete(b.told, s)
@@ -147,7 +149,7 @@ func (n *Names) began(now time.Time, c *Condition) Message {
 	return m
 }
 
-func (n *Names) ended(now time.Time, s subject, t told) Message {
+func (n *Names) ended(now time.Time, s messageSubject, t told) Message {
 	name := "Alarm " + s.kind
 	if s.about != "" {
 		name += " about " + s.about
@@ -167,7 +169,7 @@ const HoldEvent = 5 * time.Minute
 // Events keeps alarms about events active for [HoldEvent] after each: what happens again
 // and again is told once.
 type Events struct {
-	held map[subject]*heldEvent
+	held map[messageSubject]*heldEvent
 }
 
 type heldEvent struct {
@@ -185,7 +187,7 @@ type Seen struct {
 // fixed order. It keeps as many as a node's tracker has.
 func (e *Events) Active(now time.Time, seen []Seen) (all []Condition) {
 	if e.held == nil {
-		e.held = make(map[subject]*heldEvent)
+		e.held = make(map[messageSubject]*heldEvent)
 	}
 	for i := range seen {
 		s := &seen[i]

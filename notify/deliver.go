@@ -1,6 +1,4 @@
-// Package deliver posts to one receiver of notifications: signed, with its secrets from
-// files, and with all of the receiver's answer bounded.
-package deliver
+package notify
 
 import (
 	"bytes"
@@ -22,8 +20,10 @@ import (
 	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/smallfile"
-	"edgeguard/notify/target"
 )
+
+// This file posts to one receiver of notifications: signed, with its secrets from
+// files, and with all of the receiver's answer bounded.
 
 const (
 	// mostFile bounds a file of secrets or certificates.
@@ -41,8 +41,8 @@ const (
 	mostWait = 5 * time.Minute
 )
 
-// Settings say where a receiver is and how it knows us.
-type Settings struct {
+// SenderSettings say where a receiver is and how it knows us.
+type SenderSettings struct {
 	URL, URLFile string // one of them
 	SecretFile   string // a secret in each line; all of them sign
 	Path         string // below the address; empty for none
@@ -59,7 +59,7 @@ type Header struct{ Name, Value, File string }
 // Sender posts to one receiver. It does not change: what its files say later needs
 // another one.
 type Sender struct {
-	settings Settings
+	settings SenderSettings
 	url      *url.URL
 	headers  http.Header
 	secrets  [][]byte
@@ -67,8 +67,8 @@ type Sender struct {
 	client   *http.Client
 }
 
-// Open reads the files of a receiver. It connects to nothing.
-func Open(s Settings) (*Sender, error) {
+// OpenSender reads the files of a receiver. It connects to nothing.
+func OpenSender(s SenderSettings) (*Sender, error) {
 	r := &Sender{settings: s, headers: http.Header{"Content-Type": {s.ContentType}, "User-Agent": {s.Agent}}}
 	if err := r.readURL(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (r *Sender) readURL() error {
 			return err
 		}
 	}
-	u, wrong, fix := target.Parse(text)
+	u, wrong, fix := ParseTarget(text)
 	if wrong != "" {
 		return fmt.Errorf("the receiver's address %s; %s", wrong, fix)
 	}

@@ -1,7 +1,4 @@
-// Package template turns what a receiver is sent into a text of an operator's form: Go's
-// text/template, restricted so that a template reads nothing but the batch, ends soon and
-// makes a bounded text.
-package template
+package notify
 
 import (
 	"bytes"
@@ -13,16 +10,18 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
-
-	"edgeguard/notify/message"
 )
+
+// This file turns what a receiver is sent into a text of an operator's form: Go's
+// text/template, restricted so that a template reads nothing but the batch, ends soon and
+// makes a bounded text.
 
 // Bounds of a template.
 const (
-	MostText   = 16 << 10  // bytes of the template
-	MostOutput = 256 << 10 // bytes that it makes
-	mostValue  = 64 << 10  // bytes that a function returns
-	mostSteps  = 5000      // turns of its loops and calls of its functions, a batch
+	MostTemplate = 16 << 10  // bytes of the template
+	MostOutput   = 256 << 10 // bytes that it makes
+	mostValue    = 64 << 10  // bytes that a function returns
+	mostSteps    = 5000      // turns of its loops and calls of its functions, a batch
 )
 
 // allowed are the functions that a template may call. The others of text/template are
@@ -37,10 +36,10 @@ const stepName = "step_"
 // Template is a form of a receiver. It is safe for concurrent use.
 type Template struct{ parsed *template.Template }
 
-// Parse reads a template.
-func Parse(text string) (*Template, error) {
-	if len(text) > MostText {
-		return nil, fmt.Errorf("the template has more than %d KiB; shorten it", MostText>>10)
+// ParseTemplate reads a template.
+func ParseTemplate(text string) (*Template, error) {
+	if len(text) > MostTemplate {
+		return nil, fmt.Errorf("the template has more than %d KiB; shorten it", MostTemplate>>10)
 	}
 	parsed, err := template.New("template").Option("missingkey=error").Funcs((&run{}).functions()).Parse(text)
 	if err != nil {
@@ -119,7 +118,7 @@ func counter(loop *parse.RangeNode) *parse.ActionNode {
 }
 
 // Render returns a batch in the template's form.
-func (t *Template) Render(b *message.Batch) ([]byte, error) {
+func (t *Template) Render(b *Batch) ([]byte, error) {
 	clone, err := t.parsed.Clone()
 	if err != nil {
 		return nil, err
@@ -207,7 +206,7 @@ func plain(err error) error {
 // Check renders a sample, with texts as hostile as messages can have them. The error says
 // what is wrong with the template; asJSON says that it has to make JSON.
 func (t *Template) Check(asJSON bool) error {
-	for _, b := range message.Samples() {
+	for _, b := range Samples() {
 		made, err := t.Render(b)
 		if err != nil {
 			return err

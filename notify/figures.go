@@ -1,11 +1,12 @@
-// Package figures is what a node says of its receivers of notifications.
-package figures
+package notify
 
 import "time"
 
-// Notified is one receiver. The counters count up from when the config had it, or it was
+// This file is what a node says of its receivers of notifications.
+
+// Figures is one receiver. The counters count up from when the config had it, or it was
 // changed.
-type Notified struct {
+type Figures struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // "webhook" or "alertmanager"
 	// Sent are posts that the receiver accepted, Failed those that it did not: each try

@@ -1,12 +1,10 @@
-package template
+package notify
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
-
-	"edgeguard/notify/message"
 )
 
 // TestForms: templates as people write them make what they say, of every kind of message.
@@ -18,7 +16,7 @@ func TestForms(t *testing.T) {
 		"fields":  `[{{range .Messages}}{{with .Fields.Examples}}{{json (join . ", ")}}, {{end}}{{json .Fields}}, {{end}}{{.Dropped}}]`,
 		"logic":   `{{if and (eq .Version 1) (gt (len .Messages) 0) (not false)}}{{json (index .Messages 0)}}{{end}}`,
 	} {
-		form, err := Parse(text)
+		form, err := ParseTemplate(text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -27,7 +25,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	form, err := Parse(`{{html .Node}} {{query .Text}}`)
+	form, err := ParseTemplate(`{{html .Node}} {{query .Text}}`)
 	if err != nil || form.Check(false) != nil {
 		t.Error(err)
 	}
@@ -59,11 +57,11 @@ func TestRefused(t *testing.T) {
 		`{{range 4000}}{{json $}}{{end}}`:                                                                   "makes more than 256 KiB",
 		`{{$x := "\\"}}{{range 100}}{{$x = json $x}}{{end}}`:                                                "more than 64 KiB",
 		`{{range 300}}` + strings.Repeat("a", 1000) + `{{end}}`:                                             "makes more than 256 KiB",
-		strings.Repeat(" ", MostText+1):                                                                     "more than 16 KiB",
+		strings.Repeat(" ", MostTemplate+1):                                                                 "more than 16 KiB",
 		`{{with $x := .Messages}}{{range $x}}{{range 10000}}{{break}}{{end}}{{template "a"}}{{end}}{{end}}`: "template",
 	} {
 		begun := time.Now()
-		form, err := Parse(text)
+		form, err := ParseTemplate(text)
 		if err == nil {
 			err = form.Check(true)
 		}
@@ -84,9 +82,9 @@ func FuzzTemplate(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	batch := message.Samples()[1]
+	batch := Samples()[1]
 	f.Fuzz(func(t *testing.T, text string) {
-		form, err := Parse(text)
+		form, err := ParseTemplate(text)
 		if err != nil {
 			return
 		}
@@ -99,14 +97,14 @@ func FuzzTemplate(f *testing.F) {
 
 // TestConcurrent: a template renders for several at a time, each with bounds of its own.
 func TestConcurrent(t *testing.T) {
-	form, err := Parse(`[{{range 4000}}1,{{end}}{{json .Text}}]`)
+	form, err := ParseTemplate(`[{{range 4000}}1,{{end}}{{json .Text}}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan bool)
 	for range 4 {
 		go func() {
-			made, err := form.Render(message.Samples()[0])
+			made, err := form.Render(Samples()[0])
 			ended <- err == nil && json.Valid(made)
 		}()
 	}

@@ -1,4 +1,4 @@
-package message
+package notify
 
 import (
 	"sync"
@@ -44,7 +44,7 @@ func (d *Desk) Waiting() int {
 // with its services and no difference is told.
 func (d *Desk) Next(now time.Time, active []Condition, known, monitor bool) *Batch {
 	var all []Message
-	var before map[subject]told
+	var before map[messageSubject]told
 	if known && d.due(now, d.alarmsAt) && d.book.differs(active) {
 		if all, before = d.book.tell(now, &d.Names, active); len(all) > 0 {
 			d.alarmsAt = now
@@ -78,7 +78,7 @@ func (d *Desk) take(now time.Time, monitor bool) []Message {
 	return blocks.messages(now, &d.Names, monitor)
 }
 
-func (d *Desk) batch(now time.Time, all []Message, before map[subject]told) *Batch {
+func (d *Desk) batch(now time.Time, all []Message, before map[messageSubject]told) *Batch {
 	if len(all) == 0 {
 		return nil
 	}

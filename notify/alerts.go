@@ -1,15 +1,14 @@
-// Package alerts is what a node tells an Alertmanager: each active alarm as an alert,
-// again and again until it ends. It reads no clock and sends nothing.
-package alerts
+package notify
 
 import (
 	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
-
-	"edgeguard/notify/message"
 )
+
+// This file is what a node tells an Alertmanager: each active alarm as an alert,
+// again and again until it ends. It reads no clock and sends nothing.
 
 // The names of alerts (their label alertname). deploy/prometheus has others.
 const (
@@ -48,8 +47,8 @@ type alert struct {
 	sent         bool
 }
 
-// Book is the alerts of one Alertmanager.
-type Book struct {
+// AlertBook is the alerts of one Alertmanager.
+type AlertBook struct {
 	Node   string
 	Epoch  func(time.Time) time.Time
 	Resend time.Duration
@@ -60,21 +59,21 @@ type Book struct {
 }
 
 // Note makes the active alarms the alerts.
-func (b *Book) Note(now time.Time, active []message.Condition) {
+func (b *AlertBook) Note(now time.Time, active []Condition) {
 	if b.alerts == nil {
 		b.alerts = make(map[subject]*alert)
 	}
 	still := make(map[subject]bool, len(active))
 	for i := range active {
 		c := &active[i]
-		s := subject{name(c), c.Kind, message.Harmless(c.About)}
+		s := subject{name(c), c.Kind, Harmless(c.About)}
 		still[s] = true
 		a := b.alerts[s]
 		if a == nil || !a.ended.IsZero() {
 			a = &alert{since: c.Since}
 			b.alerts[s], b.changed = a, true
 		}
-		a.text = message.Harmless(c.Text)
+		a.text = Harmless(c.Text)
 	}
 	for s, a := range b.alerts {
 		switch {
@@ -88,9 +87,9 @@ func (b *Book) Note(now time.Time, active []message.Condition) {
 	}
 }
 
-func name(c *message.Condition) string {
+func name(c *Condition) string {
 	switch {
-	case c.Kind == message.KindBlocks:
+	case c.Kind == KindBlocks:
 		return NameBlocks
 	case c.Confirm:
 		return NameConfirmation
@@ -100,7 +99,7 @@ func name(c *message.Condition) string {
 
 // Due returns the alerts that are to be sent now: all of them, when one began or ended and
 // when the interval has passed. Nil is nothing.
-func (b *Book) Due(now time.Time) []Alert {
+func (b *AlertBook) Due(now time.Time) []Alert {
 	since := now.Sub(b.last)
 	if len(b.alerts) == 0 || !b.last.IsZero() && since < b.Resend && (!b.changed || since < least) {
 		return nil
@@ -120,8 +119,8 @@ func (b *Book) Due(now time.Time) []Alert {
 	return all
 }
 
-func (b *Book) alert(s subject, text string, since, ends time.Time) Alert {
-	labels := map[string]string{"alertname": s.name, "node": message.Harmless(b.Node), "alarm": s.kind, "severity": "warning"}
+func (b *AlertBook) alert(s subject, text string, since, ends time.Time) Alert {
+	labels := map[string]string{"alertname": s.name, "node": Harmless(b.Node), "alarm": s.kind, "severity": "warning"}
 	if s.about != "" {
 		labels["about"] = s.about
 	}
@@ -131,12 +130,12 @@ func (b *Book) alert(s subject, text string, since, ends time.Time) Alert {
 	}
 }
 
-func (b *Book) instant(t time.Time) string {
+func (b *AlertBook) instant(t time.Time) string {
 	return b.Epoch(t).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // Arrived notes that the alerts of now were received. Those that have ended leave.
-func (b *Book) Arrived(now time.Time) {
+func (b *AlertBook) Arrived(now time.Time) {
 	b.last, b.changed = now, false
 	for s, a := range b.alerts {
 		if !a.ended.IsZero() {
@@ -146,12 +145,12 @@ func (b *Book) Arrived(now time.Time) {
 }
 
 // Len returns how many alerts the Alertmanager has, or is to have.
-func (b *Book) Len() int { return len(b.alerts) }
+func (b *AlertBook) Len() int { return len(b.alerts) }
 
 // Test returns the alert that an operator asked for. It ends after a minute.
-func (b *Book) Test(now time.Time) []Alert {
-	return []Alert{b.alert(subject{NameTest, message.KindTest, ""}, "This is a test by edgeguard notify test.", now, now.Add(time.Minute))}
+func (b *AlertBook) Test(now time.Time) []Alert {
+	return []Alert{b.alert(subject{NameTest, KindTest, ""}, "This is a test by edgeguard notify test.", now, now.Add(time.Minute))}
 }
 
-// JSON returns alerts as the body of a POST to /api/v2/alerts.
-func JSON(all []Alert) ([]byte, error) { return json.Marshal(all) }
+// AlertsJSON returns alerts as the body of a POST to /api/v2/alerts.
+func AlertsJSON(all []Alert) ([]byte, error) { return json.Marshal(all) }

@@ -1,4 +1,4 @@
-package deliver
+package notify
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 // sender opens a sender with usual settings.
-func sender(t *testing.T, s Settings) *Sender {
+func sender(t *testing.T, s SenderSettings) *Sender {
 	t.Helper()
 	if s.ContentType == "" {
 		s.ContentType = "application/json"
@@ -40,7 +40,7 @@ func sender(t *testing.T, s Settings) *Sender {
 	if s.Timeout == 0 {
 		s.Timeout = 10 * time.Second
 	}
-	opened, err := Open(s)
+	opened, err := OpenSender(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestReceivers(t *testing.T) {
 		"does not like":  {say("HTTP/1.1 400 x\r\n\r\ninvalid_payload"), "it refuses the message: 400 Bad Request: invalid_payload; check the template", true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Settings{URL: raw(t, of.answer)}
+			s := SenderSettings{URL: raw(t, of.answer)}
 			if name == "hangs" {
 				s.Timeout = 300 * time.Millisecond
 			}
@@ -158,14 +158,14 @@ func TestNobody(t *testing.T) {
 		"http://" + gone + "/T0SECRET":           gone + " refuses the connection: nothing listens there",
 		"https://nothing.invalid/T0SECRET?token": "the name nothing.invalid is not found",
 	} {
-		a := sender(t, Settings{URL: url}).Post(t.Context(), time.Now(), "msg_1", nil)
+		a := sender(t, SenderSettings{URL: url}).Post(t.Context(), time.Now(), "msg_1", nil)
 		if a.Error == nil || !strings.Contains(a.Error.Error(), want) || strings.Contains(a.Error.Error(), "SECRET") {
 			t.Errorf("%v, want %q", a.Error, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a := sender(t, Settings{URL: "http://" + gone}).Post(ctx, time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "before the node ended") {
+	if a := sender(t, SenderSettings{URL: "http://" + gone}).Post(ctx, time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "before the node ended") {
 		t.Error(a.Error)
 	}
 }
@@ -176,15 +176,15 @@ func TestTLS(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	if a := sender(t, Settings{URL: server.URL}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate of an unknown authority; set ca_file") {
+	if a := sender(t, SenderSettings{URL: server.URL}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate of an unknown authority; set ca_file") {
 		t.Error(a.Error)
 	}
 	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	if a := sender(t, Settings{URL: server.URL, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error != nil {
+	if a := sender(t, SenderSettings{URL: server.URL, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error != nil {
 		t.Error(a.Error)
 	}
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	if a := sender(t, Settings{URL: "https://localhost:" + port, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate for another name") {
+	if a := sender(t, SenderSettings{URL: "https://localhost:" + port, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate for another name") {
 		t.Error(a.Error)
 	}
 }
@@ -221,7 +221,7 @@ func TestSignature(t *testing.T) {
 		got <- r.Header
 	}))
 	defer server.Close()
-	s := sender(t, Settings{
+	s := sender(t, SenderSettings{
 		URL: server.URL, SecretFile: write(t, "secret", secrets[0]+"\n\n"+secrets[1]+"\n"), Agent: "edgeguard/1",
 		Headers: []Header{{Name: "Title", Value: "a title"}, {Name: "Authorization", File: write(t, "token", "Bearer T0SECRET\n")}},
 	})
@@ -268,7 +268,7 @@ func TestSignatureOfTheDocs(t *testing.T) {
 
 // TestFiles: what is wrong with a file is said by its name, and never with its text.
 func TestFiles(t *testing.T) {
-	for want, s := range map[string]Settings{
+	for want, s := range map[string]SenderSettings{
 		"no such file":                                {URLFile: "/nothing/there"},
 		"does not have exactly one line":              {URLFile: write(t, "url", "https://a.example/SECRET1\nhttps://b.example/\n")},
 		"the receiver's address is not encrypted":     {URLFile: write(t, "url", "http://a.example/SECRET2\n")},
@@ -281,7 +281,7 @@ func TestFiles(t *testing.T) {
 		"has no certificate in PEM":                   {URL: "https://a.example", CAFile: write(t, "ca", "SECRET8")},
 		"token does not have exactly one line of tex": {URL: "https://a.example", Headers: []Header{{Name: "A", File: write(t, "token", "")}}},
 	} {
-		if _, err := Open(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
+		if _, err := OpenSender(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -296,7 +296,7 @@ func TestSecretsOfAnswers(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "bot %s has no token %s and no key %s", strings.Split(r.URL.Path, "/")[1], token, r.URL.Query().Get("key"))
 	}))
 	t.Cleanup(server.Close)
-	r, err := Open(Settings{URL: server.URL + "/bot123:SECRET/send?key=SEC%2FRET", Headers: []Header{{Name: "Authorization", File: write(t, "token", "Bearer T0SECRET\n")}}, Timeout: time.Minute})
+	r, err := OpenSender(SenderSettings{URL: server.URL + "/bot123:SECRET/send?key=SEC%2FRET", Headers: []Header{{Name: "Authorization", File: write(t, "token", "Bearer T0SECRET\n")}}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
