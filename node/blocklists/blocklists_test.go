@@ -24,7 +24,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
-	"edgeguard/feed/fetch"
+	"edgeguard/feed"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -45,7 +45,7 @@ type rig struct {
 	err    error
 	marked bool // answers 304 to the mark of text
 	asked  []time.Time
-	marks  []fetch.Marks
+	marks  []feed.Marks
 	forgot int
 	told   []string
 	// fetched is what came of each time that it was asked.
@@ -73,23 +73,23 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) get(_ context.Context, had fetch.Marks) (fetch.Answer, error) {
+func (r *rig) get(_ context.Context, had feed.Marks) (feed.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked, r.marks = append(r.asked, time.Now()), append(r.marks, had)
 	r.fetched = append(r.fetched, fetched{at: time.Now(), text: r.text, err: r.err != nil})
 	if r.err != nil {
-		return fetch.Answer{}, r.err
+		return feed.Answer{}, r.err
 	}
-	m := fetch.Marks{}
+	m := feed.Marks{}
 	if r.marked {
 		m.ETag = fmt.Sprintf("%q", r.text)
 	}
 	if had.ETag != "" && had == m {
 		r.fetched[len(r.fetched)-1].same = true
-		return fetch.Answer{Same: true, Marks: had}, nil
+		return feed.Answer{Same: true, Marks: had}, nil
 	}
-	return fetch.Answer{Data: []byte(r.text), Marks: m}, nil
+	return feed.Answer{Data: []byte(r.text), Marks: m}, nil
 }
 
 func (r *rig) forget() { r.forgot++ }
@@ -249,7 +249,7 @@ func TestFails(t *testing.T) {
 		if text := r.alarms.Lasting()[0].Text; !strings.HasPrefix(text, `list drop: lists.example.org: is not a list: 3 of 3 lines are no address; line 1 is "<html>"; the list of `) {
 			t.Errorf("%s", text)
 		}
-		r.play("", &fetch.Busy{Status: 429, For: 3 * time.Hour})
+		r.play("", &feed.Busy{Status: 429, For: 3 * time.Hour})
 		time.Sleep(time.Hour)
 		before := r.count()
 		time.Sleep(2 * time.Hour)

@@ -7,14 +7,14 @@ import (
 	"net/url"
 
 	"edgeguard/config"
-	"edgeguard/feed/fetch"
+	"edgeguard/feed"
 )
 
 // source is where a list comes from.
 type source interface {
 	// get returns the list, or reports that it is the one of the marks; a file has none,
 	// and reports that it is the one that was returned last.
-	get(ctx context.Context, had fetch.Marks) (fetch.Answer, error)
+	get(ctx context.Context, had feed.Marks) (feed.Answer, error)
 	// forget has the list returned again even if it is the same.
 	forget()
 	// hide returns an answer without the secrets of the source, and whether it had any.
@@ -24,17 +24,17 @@ type source interface {
 // sourceOf opens nothing.
 func sourceOf(s config.BlocklistSource, version string) source {
 	if s.File != "" {
-		return &file{fetch.File{Path: s.File}}
+		return &file{feed.File{Path: s.File}}
 	}
-	return &server{settings: fetch.Settings{URL: s.URL, CAFile: s.CAFile, HeaderFile: s.HeaderFile, Private: s.Private, Version: version}}
+	return &server{settings: feed.FetchSettings{URL: s.URL, CAFile: s.CAFile, HeaderFile: s.HeaderFile, Private: s.Private, Version: version}}
 }
 
-type server struct{ settings fetch.Settings }
+type server struct{ settings feed.FetchSettings }
 
-func (s *server) get(ctx context.Context, had fetch.Marks) (fetch.Answer, error) {
-	f, err := fetch.New(s.settings)
+func (s *server) get(ctx context.Context, had feed.Marks) (feed.Answer, error) {
+	f, err := feed.NewFetcher(s.settings)
 	if err != nil {
-		return fetch.Answer{}, err
+		return feed.Answer{}, err
 	}
 	return f.Get(ctx, had)
 }
@@ -43,11 +43,11 @@ func (s *server) forget() {}
 
 func (s *server) hide(text []byte) ([]byte, bool) { return s.settings.Hide(text) }
 
-type file struct{ fetch.File }
+type file struct{ feed.File }
 
-func (f *file) get(context.Context, fetch.Marks) (fetch.Answer, error) { return f.Read() }
-func (f *file) forget()                                                { f.Forget() }
-func (f *file) hide(text []byte) ([]byte, bool)                        { return text, false }
+func (f *file) get(context.Context, feed.Marks) (feed.Answer, error) { return f.Read() }
+func (f *file) forget()                                              { f.Forget() }
+func (f *file) hide(text []byte) ([]byte, bool)                      { return text, false }
 
 // identity names where a list comes from, and shows nothing of a secret in a URL.
 func identity(s config.BlocklistSource) string {

@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/blocklist/imported"
 	"edgeguard/feed"
-	"edgeguard/feed/fetch"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
@@ -174,19 +173,19 @@ func (s *Subscription) read(data []byte) (*feed.Reading, error) {
 
 // marks returns what the server called the list that is in force, if it would be read
 // the same way again.
-func (s *Subscription) marks() fetch.Marks {
+func (s *Subscription) marks() feed.Marks {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.state.good; k != nil && k.Wide == s.config.Wide {
-		return fetch.Marks{ETag: k.ETag, Modified: k.Modified}
+		return feed.Marks{ETag: k.ETag, Modified: k.Modified}
 	}
-	return fetch.Marks{}
+	return feed.Marks{}
 }
 
 // fails notes a try that failed. It needs the lock.
 func (s *Subscription) fails(now time.Time, err error) {
 	var asked time.Duration
-	if busy := new(fetch.Busy); errors.As(err, &busy) {
+	if busy := new(feed.Busy); errors.As(err, &busy) {
 		asked = busy.For
 	}
 	s.state.failures++
@@ -228,7 +227,7 @@ func (s *Subscription) same(now time.Time) {
 }
 
 // judge takes a list in that was read, or has it wait. It needs the lock.
-func (s *Subscription) judge(now time.Time, r *feed.Reading, m fetch.Marks) {
+func (s *Subscription) judge(now time.Time, r *feed.Reading, m feed.Marks) {
 	next := &feed.Kept{
 		List: r.List, Source: identity(s.config), Wide: s.config.Wide, ETag: m.ETag, Modified: m.Modified, Counts: r.Counts,
 	}

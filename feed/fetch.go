@@ -1,10 +1,4 @@
-// Package fetch brings lists for package feed: from servers, by HTTPS, and from files.
-//
-// A server may be anybody's by now, and so may every answer in its name that is not
-// proved. So an answer is bounded in bytes and in time and is taken whole or not at all;
-// a redirect leads to the same host or nowhere; and no name leads into the host's own
-// network, whatever it resolves to at the moment of the connection.
-package fetch
+package feed
 
 import (
 	"bytes"
@@ -26,19 +20,25 @@ import (
 	"syscall"
 	"time"
 
-	"edgeguard/feed"
 	"edgeguard/internal/networds"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/smallfile"
 )
 
+// This file brings lists for package feed: from servers, by HTTPS, and from files.
+//
+// A server may be anybody's by now, and so may every answer in its name that is not
+// proved. So an answer is bounded in bytes and in time and is taken whole or not at all;
+// a redirect leads to the same host or nowhere; and no name leads into the host's own
+// network, whatever it resolves to at the moment of the connection.
+
 const (
 	// longest bounds a whole fetch, and the others its parts.
-	longest      = 2 * time.Minute
-	dialTimeout  = 10 * time.Second
-	headTimeout  = 30 * time.Second
-	maxHead      = 64 << 10
-	maxRedirects = 5
+	longest       = 2 * time.Minute
+	dialTimeout   = 10 * time.Second
+	headTimeout   = 30 * time.Second
+	maxAnswerHead = 64 << 10
+	maxRedirects  = 5
 	// maxMark is the longest ETag or date that is sent back to the server.
 	maxMark = 256
 	// A body must go on: at least progress bytes in each stall.
@@ -49,8 +49,8 @@ const (
 	maxCA     = 1 << 20
 )
 
-// Settings say where a list is, and how it is asked for.
-type Settings struct {
+// FetchSettings say where a list is, and how it is asked for.
+type FetchSettings struct {
 	URL string // https, or http to loopback
 	// CAFile has the certificates that are trusted instead of the system's, and
 	// HeaderFile one line, "Name: value", that is sent along; empty for none. They are
@@ -89,16 +89,16 @@ func (b *Busy) Error() string {
 
 // Fetcher fetches one list.
 type Fetcher struct {
-	settings Settings
+	settings FetchSettings
 	url      *url.URL
 	longest  time.Duration
 	stall    time.Duration
 	roots    *x509.CertPool // what is trusted, for tests; nil for CAFile, or the system's
 }
 
-// New returns a fetcher. The error says what is wrong with the URL, without repeating it.
-func New(s Settings) (*Fetcher, error) {
-	u, wrong, _ := feed.ParseURL(s.URL)
+// NewFetcher returns a fetcher. The error says what is wrong with the URL, without repeating it.
+func NewFetcher(s FetchSettings) (*Fetcher, error) {
+	u, wrong, _ := ParseURL(s.URL)
 	if wrong != "" {
 		return nil, errors.New("the URL " + wrong)
 	}
@@ -172,7 +172,7 @@ func (f *Fetcher) client() (*http.Client, error) {
 		CheckRedirect: f.redirect,
 		Transport: &http.Transport{ // without a proxy: through one, the address that is connected to cannot be seen
 			DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: min(headTimeout, f.longest), MaxResponseHeaderBytes: maxHead,
+			TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: min(headTimeout, f.longest), MaxResponseHeaderBytes: maxAnswerHead,
 			DisableKeepAlives: true, DisableCompression: true, // it is undone here, where it is bounded
 		},
 	}, nil
@@ -247,19 +247,19 @@ func (f *Fetcher) body(response *http.Response, stop context.CancelCauseFunc) ([
 	switch {
 	case response.ContentLength < 0 && !chunked:
 		return nil, errors.New("the server does not say how long the list is, so that half of it could not be told from all of it")
-	case response.ContentLength > feed.MaxBytes:
+	case response.ContentLength > MaxBytes:
 		return nil, errTooLong
 	}
 	going := newGoing(response.Body, f.stall, stop)
 	defer going.end()
-	data, err := decoded(response.Header.Get("Content-Encoding"), io.LimitReader(going, feed.MaxBytes+1))
+	data, err := decoded(response.Header.Get("Content-Encoding"), io.LimitReader(going, MaxBytes+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errors.New("the answer was cut off, and none of it is used")
 	}
 	return data, err
 }
 
-var errTooLong = fmt.Errorf("the list is larger than %d MiB", feed.MaxBytes>>20)
+var errTooLong = fmt.Errorf("the list is larger than %d MiB", MaxBytes>>20)
 
 // decoded reads a body and undoes its compression. What is left is bounded, too.
 func decoded(encoding string, body io.Reader) ([]byte, error) {
@@ -271,13 +271,13 @@ func decoded(encoding string, body io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the answer cannot be uncompressed: %w", err)
 		}
-		in = io.LimitReader(unzipped, feed.MaxBytes+1)
+		in = io.LimitReader(unzipped, MaxBytes+1)
 	default:
 		return nil, fmt.Errorf("the answer has the encoding %.40q, which was not asked for", encoding)
 	}
 	var b bytes.Buffer
 	_, err := b.ReadFrom(in)
-	if b.Len() > feed.MaxBytes {
+	if b.Len() > MaxBytes {
 		return nil, errTooLong
 	}
 	return b.Bytes(), err
@@ -360,7 +360,7 @@ func (f *Fetcher) admits(addr netip.Addr) error {
 		if addr.IsLoopback() {
 			return nil
 		}
-	case !feed.Special(addr):
+	case !Special(addr):
 		return nil
 	case f.settings.Private && !isMetadata(addr) && (addr.IsPrivate() || addr.IsLoopback() || shared.Contains(addr)):
 		return nil

@@ -1,4 +1,4 @@
-package fetch
+package feed
 
 import (
 	"bytes"
@@ -19,8 +19,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"edgeguard/feed"
 )
 
 // serve runs an HTTPS server on loopback, and returns a fetcher that trusts it.
@@ -34,7 +32,7 @@ func serve(t *testing.T, path string, handler http.HandlerFunc) *Fetcher {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := New(Settings{URL: server.URL + path, CAFile: ca, Version: "1.2.3"})
+	f, err := NewFetcher(FetchSettings{URL: server.URL + path, CAFile: ca, Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +120,7 @@ func TestHostile(t *testing.T) {
 	redirect := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusMovedPermanently) }
 	}
-	bomb := zipped(t, make([]byte, feed.MaxBytes+1))
+	bomb := zipped(t, make([]byte, MaxBytes+1))
 	half := zipped(t, []byte(strings.Repeat("5.6.7.8\n", 1000)))
 	for name, one := range map[string]struct {
 		answer http.HandlerFunc
@@ -259,7 +257,7 @@ func TestAdmits(t *testing.T) {
 		{"http://127.0.0.1/", false, "127.0.0.2.x 8.8.8.8", "127.0.0.1"},
 		{"http://localhost/", true, "8.8.8.8 10.0.0.1", "127.0.0.1 ::1"},
 	} {
-		f, err := New(Settings{URL: one.url, Private: one.private})
+		f, err := NewFetcher(FetchSettings{URL: one.url, Private: one.private})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +280,7 @@ func TestHide(t *testing.T) {
 	if err := os.WriteFile(file, []byte("Authorization: Bearer 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &Settings{URL: "https://lists.example.org/a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1", HeaderFile: file}
+	s := &FetchSettings{URL: "https://lists.example.org/a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1", HeaderFile: file}
 	for text, want := range map[string]string{
 		"unknown token 0123456789abcdef": "unknown token …", "no Bearer 0123456789abcdef here": "no … here",
 		"GET /a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1": "GET /…", "user f00dfeed42": "user …", "key sekret/data": "key …", "5.6.7.8 # Bearer": "5.6.7.8 # Bearer",
@@ -300,12 +298,12 @@ func TestParseURL(t *testing.T) {
 		"https://a:b@x/": "contains a user", "https://token@x/": "contains a user", "https:///x": "has no host", "https://x/#y": "has a #", "x": "is not a URL", "https:x": "is not a URL",
 		"https://x:99999/": "has a port", "https://x:y/": "is not a URL", "https://%zz/": "is not a URL", "/etc/list": "is not a URL",
 	} {
-		u, wrong, fix := feed.ParseURL(text)
+		u, wrong, fix := ParseURL(text)
 		if want == "" && (u == nil || wrong != "") || want != "" && (!strings.HasPrefix(wrong, want) || fix == "") {
 			t.Errorf("%s: %q, %q", text, wrong, fix)
 		}
 	}
-	if _, err := New(Settings{URL: "http://x/"}); err == nil {
+	if _, err := NewFetcher(FetchSettings{URL: "http://x/"}); err == nil {
 		t.Error("http is fetched")
 	}
 }
@@ -347,10 +345,10 @@ func TestFile(t *testing.T) {
 	if got, err := f.Read(); err != nil || got.Same {
 		t.Errorf("after Forget: %+v, %v", got, err)
 	}
-	if err := os.Truncate(path, feed.MaxBytes+1); err != nil {
+	if err := os.Truncate(path, MaxBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Read(); err == nil || !strings.Contains(err.Error(), "is larger than "+fmt.Sprint(feed.MaxBytes)) {
+	if _, err := f.Read(); err == nil || !strings.Contains(err.Error(), "is larger than "+fmt.Sprint(MaxBytes)) {
 		t.Errorf("too large: %v", err)
 	}
 	if _, err := (&File{Path: filepath.Dir(path)}).Read(); err == nil || !strings.Contains(err.Error(), "is not a file") {

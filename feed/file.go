@@ -1,11 +1,10 @@
-package fetch
+package feed
 
 import (
 	"fmt"
 	"os"
 	"time"
 
-	"edgeguard/feed"
 	"edgeguard/internal/smallfile"
 )
 
@@ -31,7 +30,7 @@ func (f *File) Read() (Answer, error) {
 	if before == f.seen {
 		return Answer{Same: true}, nil
 	}
-	data, err := smallfile.Read(f.Path, feed.MaxBytes)
+	data, err := smallfile.Read(f.Path, MaxBytes)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -1,4 +1,4 @@
-package fetch
+package feed
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ const leastSecret = 8
 
 // Hide returns an answer's text without what the URL and the header file have of secrets,
 // and whether it had any: servers say whose token they refuse, and that is logged.
-func (s *Settings) Hide(text []byte) (_ []byte, found bool) {
+func (s *FetchSettings) Hide(text []byte) (_ []byte, found bool) {
 	for _, secret := range s.secrets() {
 		if len(secret) >= leastSecret && bytes.Contains(text, []byte(secret)) {
 			text, found = bytes.ReplaceAll(text, []byte(secret), []byte("…")), true
@@ -21,7 +21,7 @@ func (s *Settings) Hide(text []byte) (_ []byte, found bool) {
 }
 
 // secrets returns what may be one, the longest forms first.
-func (s *Settings) secrets() (all []string) {
+func (s *FetchSettings) secrets() (all []string) {
 	if s.HeaderFile != "" {
 		if _, value, err := readHeader(s.HeaderFile); err == nil {
 			all = append(append(all, value), strings.Fields(value)...)
