@@ -30,7 +30,7 @@ import (
 	"edgeguard/cmd/edgeguard/snippets/command"
 	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
-	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/nftables"
 	"edgeguard/node"
 )
 
@@ -52,7 +52,7 @@ func liveCommands(e *env) []*cobra.Command {
 		}),
 		enforce.Command(&enforce.Env{
 			Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, Node: askNode, NoArguments: noArguments, Usage: asUsage,
-			Getenv: os.Getenv, Peers: sshpeers.OfHost,
+			Getenv: os.Getenv, Peers: nftables.SSHPeersOfHost,
 		}),
 		bouncers.Command(&bouncers.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument}),
 		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),

@@ -15,9 +15,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/enforce"
-	"edgeguard/enforce/awswaf"
 	"edgeguard/enforce/cloud"
-	"edgeguard/enforce/cloudflare"
 )
 
 // Resync is how often a list is compared that did not change.
@@ -54,7 +52,7 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 		}
 		w := Wanted{Key: fmt.Sprintf("awswaf %+v", a), Name: name}
 		w.Make = func() (enforce.Enforcer, error) {
-			return newKept(name, leaseOf(a), awswaf.New(ofAWS(a, deps.Rank)), deps), nil
+			return newKept(name, leaseOf(a), cloud.NewAWSWAF(ofAWS(a, deps.Rank)), deps), nil
 		}
 		for _, one := range []config.AWSWAF{only(a, a.V4, config.AWSWAFSet{}), only(a, config.AWSWAFSet{}, a.V6)} {
 			if set := one.V4.Name + one.V6.Name; set != "" {
@@ -68,7 +66,7 @@ func Of(c *config.Config, deps Deps) (all []Wanted) {
 		all = append(all, Wanted{
 			Key: fmt.Sprintf("cloudflare %+v", f), Name: name,
 			Make: func() (enforce.Enforcer, error) {
-				return newKept(name, name, cloudflare.New(ofCloudflare(f, deps.Rank)), deps), nil
+				return newKept(name, name, cloud.NewCloudflare(ofCloudflare(f, deps.Rank)), deps), nil
 			},
 			Owned: []enforce.Owned{own(formatCloudflare, name, name, record{Cloudflare: &f, Lease: name, Fleet: c.Fleet != nil}, f.KeepRemoved)},
 		})
@@ -87,15 +85,15 @@ func leaseOf(a config.AWSWAF) string {
 	return strings.Join(strings.Fields("awswaf "+a.Region+" "+a.V4.ID+" "+a.V6.ID), " ")
 }
 
-func ofAWS(a config.AWSWAF, rank cloud.Rank) awswaf.Config {
-	return awswaf.Config{
-		Region: a.Region, Scope: a.Scope, Endpoint: a.Endpoint, V4: awswaf.Set(a.V4), V6: awswaf.Set(a.V6),
+func ofAWS(a config.AWSWAF, rank cloud.Rank) cloud.AWSWAFConfig {
+	return cloud.AWSWAFConfig{
+		Region: a.Region, Scope: a.Scope, Endpoint: a.Endpoint, V4: cloud.AWSWAFSet(a.V4), V6: cloud.AWSWAFSet(a.V6),
 		File: a.CredentialsFile, Profile: a.Profile, Most: a.Most, Every: a.Every, Mark: a.Mark, Rank: rank,
 	}
 }
 
-func ofCloudflare(c config.Cloudflare, rank cloud.Rank) cloudflare.Config {
-	return cloudflare.Config{Account: c.Account, ID: c.ID, TokenFile: c.TokenFile, Endpoint: c.Endpoint, Most: c.Most, Every: c.Every, Mark: c.Mark, Rank: rank}
+func ofCloudflare(c config.Cloudflare, rank cloud.Rank) cloud.CloudflareConfig {
+	return cloud.CloudflareConfig{Account: c.Account, ID: c.ID, TokenFile: c.TokenFile, Endpoint: c.Endpoint, Most: c.Most, Every: c.Every, Mark: c.Mark, Rank: rank}
 }
 
 // The formats of these lists in the record of a node's lists.
@@ -137,9 +135,9 @@ func opened(o *enforce.Owned) (list keeper, leased string, err error) {
 	case err != nil:
 		return nil, "", err
 	case r.AWSWAF != nil:
-		return awswaf.New(ofAWS(*r.AWSWAF, nil)), r.Lease, nil
+		return cloud.NewAWSWAF(ofAWS(*r.AWSWAF, nil)), r.Lease, nil
 	}
-	return cloudflare.New(ofCloudflare(*r.Cloudflare, nil)), r.Lease, nil
+	return cloud.NewCloudflare(ofCloudflare(*r.Cloudflare, nil)), r.Lease, nil
 }
 
 // Empty takes all that is ours out of a recorded list, whoever keeps it. A list that is
@@ -170,10 +168,10 @@ func Look(ctx context.Context, c *config.Config) (all []Seen) {
 		all = append(all, Seen{Name: name, Lines: lines, Err: err})
 	}
 	for _, a := range c.Enforce.AWSWAF {
-		see("awswaf "+a.Region, awswaf.New(ofAWS(a, none)))
+		see("awswaf "+a.Region, cloud.NewAWSWAF(ofAWS(a, none)))
 	}
 	for _, f := range c.Enforce.Cloudflare {
-		see("cloudflare "+f.ID, cloudflare.New(ofCloudflare(f, none)))
+		see("cloudflare "+f.ID, cloud.NewCloudflare(ofCloudflare(f, none)))
 	}
 	return all
 }

@@ -19,8 +19,7 @@ import (
 	"edgeguard/admin/kernel"
 	"edgeguard/config"
 	"edgeguard/enforce"
-	"edgeguard/enforce/sshpeers"
-	"edgeguard/enforce/trial"
+	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/alarm"
 )
@@ -32,12 +31,12 @@ const emptying = 20 * time.Second
 type Deps struct {
 	Config func() *config.Config // in force
 	// List returns the list of the packet filter and its figures; nil where none runs.
-	List    func() (*trial.List, enforce.Stats)
+	List    func() (*nftables.TrialList, enforce.Stats)
 	Refresh func() // has all lists passed on again
 	// Now is the node's time, and Epoch makes it wall-clock time.
 	Now    func() time.Time
 	Epoch  func(time.Time) time.Time
-	Peers  func(ports ...uint16) (sshpeers.Peers, error)
+	Peers  func(ports ...uint16) (nftables.SSHPeers, error)
 	Alarms *alarm.Tracker
 	Log    *slog.Logger
 	State  string // the folder; empty for none
@@ -47,13 +46,13 @@ type Deps struct {
 // It is safe for concurrent use.
 type Filter struct {
 	deps  Deps
-	trial *trial.Trial
+	trial *nftables.Trial
 
 	mu sync.Mutex // one change at a time
 }
 
 // New returns the packet filter under a trial.
-func New(t *trial.Trial, d Deps) *Filter { return &Filter{deps: d, trial: t} }
+func New(t *nftables.Trial, d Deps) *Filter { return &Filter{deps: d, trial: t} }
 
 // Load pauses the list if the node ended while it was paused, or during a trial.
 func (f *Filter) Load() {
@@ -65,24 +64,24 @@ func (f *Filter) Load() {
 	}
 }
 
-func (f *Filter) mark() trial.Mark {
-	return trial.Mark{Path: filepath.Join(f.deps.State, trial.MarkName)}
+func (f *Filter) mark() nftables.TrialMark {
+	return nftables.TrialMark{Path: filepath.Join(f.deps.State, nftables.TrialMarkName)}
 }
 
 // Check notices the end of a trial, and raises the conditions about a trial and a pause.
 func (f *Filter) Check(now time.Time) {
 	const tries, paused = "trial of the packet filter", "packet filter paused"
 	s := f.trial.At(now)
-	if s.State != trial.Trying && f.deps.Alarms.Ends(alarm.Enforcer, tries) && s.State == trial.Paused {
+	if s.State != nftables.Trying && f.deps.Alarms.Ends(alarm.Enforcer, tries) && s.State == nftables.Paused {
 		f.deps.Log.Warn("the trial was not confirmed: the packet filter drops nothing")
 		f.deps.Refresh() // the kernel's timeouts have emptied it: this makes sure
 	}
 	list, _ := f.deps.List()
 	switch {
-	case s.State == trial.Trying:
+	case s.State == nftables.Trying:
 		f.deps.Alarms.Begins(now, alarm.Enforcer, tries, fmt.Sprintf(
 			"the packet filter is on trial until %s: run `edgeguard enforce confirm` to keep it in force", f.deps.Epoch(s.Until).UTC().Format(time.TimeOnly+"Z")))
-	case s.State == trial.Paused && list != nil && !f.deps.Config().Monitor:
+	case s.State == nftables.Paused && list != nil && !f.deps.Config().Monitor:
 		f.deps.Alarms.Begins(now, alarm.Enforcer, paused, "the packet filter drops nothing ("+s.Why+"): run `edgeguard enforce resume`, or try it again")
 		return
 	}
@@ -99,9 +98,9 @@ func (f *Filter) Kernel() (out kernel.State, p *call.Problem) {
 	s, n := f.trial.At(now), f.deps.Config().Enforce.NFTables
 	out = kernel.State{
 		Table: n.Table, State: s.State.String(), Left: s.Left(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
-		SparedMore: s.State == trial.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
+		SparedMore: s.State == nftables.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
 	}
-	if s.State == trial.Paused {
+	if s.State == nftables.Paused {
 		out.Installed = 0 // whatever the runner passed on
 	}
 	if !s.Until.IsZero() {
@@ -117,7 +116,7 @@ func (f *Filter) Kernel() (out kernel.State, p *call.Problem) {
 }
 
 // list returns the list of the packet filter, or why there is none.
-func (f *Filter) list() (*trial.List, enforce.Stats, *call.Problem) {
+func (f *Filter) list() (*nftables.TrialList, enforce.Stats, *call.Problem) {
 	if list, figures := f.deps.List(); list != nil && f.deps.Config().Enforce.NFTables != nil {
 		return list, figures, nil
 	}
@@ -131,7 +130,7 @@ func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []net
 	if p != nil {
 		return none, p
 	}
-	peers, err := f.deps.Peers(append(slices.Clone(f.deps.Config().Enforce.NFTables.SparePorts), sshpeers.DefaultPort)...)
+	peers, err := f.deps.Peers(append(slices.Clone(f.deps.Config().Enforce.NFTables.SparePorts), nftables.DefaultSSHPort)...)
 	if err != nil && len(spare) == 0 {
 		return none, call.NewProblem(http.StatusInternalServerError, "", "the ssh connections to be spared are not known: "+err.Error(), "name your own address with --spare")
 	}
@@ -139,13 +138,13 @@ func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []net
 	defer f.mu.Unlock()
 	now := f.deps.Now()
 	before := f.trial.At(now)
-	if err := f.mark().Set(trial.Unconfirmed + ", and edgeguard restarted"); err != nil {
+	if err := f.mark().Set(nftables.Unconfirmed + ", and edgeguard restarted"); err != nil {
 		return none, call.NewProblem(http.StatusInternalServerError, "", "a restart would not know of the trial: "+err.Error(), "make the state folder writable")
 	}
 	f.trial.Begin(now.Add(lasts), append(spare, peers.Addrs...), peers.More)
 	if err := f.empty(ctx, list); err != nil {
 		f.trial.Set(before)
-		if before.State == trial.InForce {
+		if before.State == nftables.InForce {
 			_ = f.mark().Remove() // where it stays, the next start is paused, and says so
 		}
 		return none, f.failed(err)
@@ -155,9 +154,9 @@ func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []net
 }
 
 // triable returns the list, or why no trial is possible.
-func (f *Filter) triable() (*trial.List, *call.Problem) {
+func (f *Filter) triable() (*nftables.TrialList, *call.Problem) {
 	list, _, p := f.list()
-	refuse := func(detail, fix string) (*trial.List, *call.Problem) {
+	refuse := func(detail, fix string) (*nftables.TrialList, *call.Problem) {
 		return nil, call.NewProblem(http.StatusConflict, "", detail, fix)
 	}
 	switch cfg := f.deps.Config(); {
@@ -180,7 +179,7 @@ func (f *Filter) after(now time.Time) (kernel.State, *call.Problem) {
 }
 
 // empty takes everything out of the kernel.
-func (f *Filter) empty(ctx context.Context, list *trial.List) error {
+func (f *Filter) empty(ctx context.Context, list *nftables.TrialList) error {
 	ctx, cancel := context.WithTimeout(ctx, emptying)
 	defer cancel()
 	return list.Empty(ctx, f.deps.Now())
@@ -192,8 +191,8 @@ func (f *Filter) failed(err error) *call.Problem {
 
 // ConfirmKernel implements kernel.Operator.
 func (f *Filter) ConfirmKernel() (kernel.State, *call.Problem) {
-	return f.putInForce(func(s *trial.Status) *call.Problem {
-		if s.State == trial.Paused {
+	return f.putInForce(func(s *nftables.TrialStatus) *call.Problem {
+		if s.State == nftables.Paused {
 			return call.NewProblem(http.StatusConflict, "", "no trial runs: the packet filter is paused ("+s.Why+")", "run `edgeguard enforce try`, or `edgeguard enforce resume`")
 		}
 		return nil
@@ -202,8 +201,8 @@ func (f *Filter) ConfirmKernel() (kernel.State, *call.Problem) {
 
 // ResumeKernel implements kernel.Operator.
 func (f *Filter) ResumeKernel() (kernel.State, *call.Problem) {
-	return f.putInForce(func(s *trial.Status) *call.Problem {
-		if s.State == trial.Trying {
+	return f.putInForce(func(s *nftables.TrialStatus) *call.Problem {
+		if s.State == nftables.Trying {
 			return call.NewProblem(http.StatusConflict, "", "a trial runs", "run `edgeguard enforce confirm`")
 		}
 		return nil
@@ -211,7 +210,7 @@ func (f *Filter) ResumeKernel() (kernel.State, *call.Problem) {
 }
 
 // putInForce puts the list in force for good, unless refuse says why not.
-func (f *Filter) putInForce(refuse func(*trial.Status) *call.Problem) (none kernel.State, p *call.Problem) {
+func (f *Filter) putInForce(refuse func(*nftables.TrialStatus) *call.Problem) (none kernel.State, p *call.Problem) {
 	if _, _, p := f.list(); p != nil {
 		return none, p
 	}
@@ -222,7 +221,7 @@ func (f *Filter) putInForce(refuse func(*trial.Status) *call.Problem) (none kern
 	if p := refuse(&s); p != nil {
 		return none, p
 	}
-	if s.State != trial.InForce {
+	if s.State != nftables.InForce {
 		if err := f.unmark(); err != nil {
 			return none, call.NewProblem(http.StatusInternalServerError, "", "a restart would pause the packet filter again: "+err.Error(), "make the state folder writable")
 		}

@@ -18,8 +18,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
-	"edgeguard/enforce/sshpeers"
-	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
 )
 
@@ -68,7 +66,7 @@ type bench struct {
 	now    time.Time
 	config *config.Config
 	kernel *packets
-	list   *trial.List
+	list   *nftables.TrialList
 	deps   Deps
 	raised []edgeguard.Alarm
 	alarms *alarm.Tracker
@@ -83,16 +81,16 @@ func newBench(t *testing.T) *bench {
 	b.alarms = alarm.New(func(a edgeguard.Alarm) { b.raised = append(b.raised, a) }, func(string, string) {})
 	b.deps = Deps{
 		Config: func() *config.Config { return b.config }, Refresh: b.pass,
-		List: func() (*trial.List, enforce.Stats) { return b.list, enforce.Stats{Intended: 1, Installed: 1} },
+		List: func() (*nftables.TrialList, enforce.Stats) { return b.list, enforce.Stats{Intended: 1, Installed: 1} },
 		Now:  func() time.Time { return b.now }, Epoch: func(t time.Time) time.Time { return t.Add(time.Hour) },
-		Peers: func(ports ...uint16) (sshpeers.Peers, error) {
+		Peers: func(ports ...uint16) (nftables.SSHPeers, error) {
 			if !slices.Equal(ports, []uint16{2222, 22}) {
 				t.Errorf("peers of %v", ports)
 			}
 			if b.noPeer != nil {
-				return sshpeers.Peers{}, b.noPeer
+				return nftables.SSHPeers{}, b.noPeer
 			}
-			return sshpeers.Peers{Addrs: []netip.Addr{peer}}, nil
+			return nftables.SSHPeers{Addrs: []netip.Addr{peer}}, nil
 		},
 		Alarms: b.alarms, Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
 	}
@@ -102,8 +100,8 @@ func newBench(t *testing.T) *bench {
 
 // start starts the node, again.
 func (b *bench) start() {
-	state := new(trial.Trial)
-	b.list = trial.New(b.kernel, state)
+	state := new(nftables.Trial)
+	b.list = nftables.NewTrialList(b.kernel, state)
 	b.Filter = New(state, b.deps)
 	b.Load()
 	b.pass()
@@ -242,7 +240,7 @@ func TestPause(t *testing.T) {
 	b.Check(b.now)
 	b.condition("in mode monitor", "")
 	b.config.Monitor = false
-	if err := os.WriteFile(filepath.Join(b.deps.State, trial.MarkName), []byte("\x1b[2J\xff\n"+strings.Repeat("x", 9999)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.deps.State, nftables.TrialMarkName), []byte("\x1b[2J\xff\n"+strings.Repeat("x", 9999)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	b.start()

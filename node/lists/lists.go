@@ -18,8 +18,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
-	"edgeguard/enforce/sshpeers"
-	"edgeguard/enforce/trial"
 	"edgeguard/node/alarm"
 	"edgeguard/node/clouds"
 	"edgeguard/node/inforce"
@@ -51,7 +49,7 @@ type Follower interface {
 // concurrent use.
 type Enforcers struct {
 	Filter   *kernel.Filter // what operators change of the packet filter
-	trial    *trial.Trial
+	trial    *nftables.Trial
 	config   Config
 	owned    *record
 	running  supervisor.Group[*enforcer]
@@ -63,13 +61,13 @@ type Enforcers struct {
 func New(c Config) *Enforcers {
 	s := supervisor.Config{Alarms: c.Alarms, Now: c.Now}
 	e := &Enforcers{
-		config: c, trial: new(trial.Trial), owned: newRecord(c),
+		config: c, trial: new(nftables.Trial), owned: newRecord(c),
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
 	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
 	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
 	e.Filter = kernel.New(e.trial, kernel.Deps{
-		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: sshpeers.OfHost,
+		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: nftables.SSHPeersOfHost,
 		Alarms: c.Alarms, Log: c.Log, State: c.State,
 	})
 	return e
@@ -114,9 +112,9 @@ func (e *Enforcers) Report(s *admin.Stats) {
 
 // packetFilter returns the list of the packet filter and its figures; nil where none
 // runs.
-func (e *Enforcers) packetFilter() (*trial.List, enforce.Stats) {
+func (e *Enforcers) packetFilter() (*nftables.TrialList, enforce.Stats) {
 	for _, f := range e.running.All() {
-		if list, ok := f.list.(*trial.List); ok {
+		if list, ok := f.list.(*nftables.TrialList); ok {
 			return list, f.runner.Stats()
 		}
 	}
@@ -146,11 +144,11 @@ func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
 
 // paused reports whether an enforcer is the packet filter while that is paused.
 func (e *Enforcers) paused(f *enforcer) bool {
-	if _, ok := f.list.(*trial.List); !ok {
+	if _, ok := f.list.(*nftables.TrialList); !ok {
 		return false
 	}
 	s := e.trial.At(e.config.Now())
-	return s.State == trial.Paused
+	return s.State == nftables.Paused
 }
 
 // want returns the enforcers of the config. One that cannot be made is an
@@ -169,7 +167,7 @@ func (e *Enforcers) want(wanted []listOf) []*enforcer {
 }
 
 // The packet filter is governed by the trial.
-var _ trial.Kernel = (*nftables.Filter)(nil)
+var _ nftables.Kernel = (*nftables.Filter)(nil)
 
 // make returns one enforcer with its runner.
 func (e *Enforcers) make(w listOf) (*enforcer, error) {
@@ -177,8 +175,8 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k, ok := list.(trial.Kernel); ok {
-		list = trial.New(k, e.trial)
+	if k, ok := list.(nftables.Kernel); ok {
+		list = nftables.NewTrialList(k, e.trial)
 	}
 	blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, w.wanted) }
 	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: blocks, Now: e.config.Now}

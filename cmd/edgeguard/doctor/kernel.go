@@ -11,7 +11,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/admin/kernel"
 	"edgeguard/config"
-	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/nftables"
 )
 
 // capNetAdmin is the number of the right to change the packet filter.
@@ -36,7 +36,7 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 	} else {
 		x.note(Wrong, about, "the node lacks the right CAP_NET_ADMIN: edgeguard snippets nftables prints a drop-in for its unit")
 	}
-	if slices.Contains(n.SparePorts, sshpeers.DefaultPort) {
+	if slices.Contains(n.SparePorts, nftables.DefaultSSHPort) {
 		x.note(OK, about, "blocked addresses can still connect to ssh's port")
 	} else {
 		x.note(Doubt, about, "blocked addresses cannot connect to ssh: set spare_ports: [22], or try it first with edgeguard enforce try")

@@ -16,7 +16,6 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/admin/kernel"
 	"edgeguard/enforce/nftables"
-	"edgeguard/enforce/trial"
 	"edgeguard/internal/safetext"
 )
 
@@ -126,7 +125,7 @@ func (a *asking) configured(c *cobra.Command) (tables []string, paused bool) {
 		return []string{"edgeguard"}, false
 	}
 	if cfg.State != "" {
-		err = trial.Mark{Path: filepath.Join(cfg.State, trial.MarkName)}.Set("cleared while no node answered")
+		err = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.Set("cleared while no node answered")
 	}
 	return []string{cfg.Enforce.NFTables.Table}, cfg.State != "" && err == nil
 }

@@ -18,7 +18,7 @@ import (
 	"edgeguard/admin/kernel"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/config"
-	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -36,7 +36,7 @@ type Env struct {
 	Usage func(error) error
 	// Getenv and Peers find who is connected by ssh.
 	Getenv func(string) string
-	Peers  func(ports ...uint16) (sshpeers.Peers, error)
+	Peers  func(ports ...uint16) (nftables.SSHPeers, error)
 }
 
 // Command returns `edgeguard enforce` with the commands below it.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/enforce/trial"
+	"edgeguard/enforce/nftables"
 	"edgeguard/internal/nodetest"
 )
 
@@ -218,7 +218,7 @@ func TestClear(t *testing.T) {
 	if out, _ := h.inside("nft", "list", "tables"); strings.Contains(out, "inet edgeguard") || strings.Count(out, "table") != 3 {
 		t.Errorf("tables left: %s", out)
 	}
-	if _, err := os.Stat(filepath.Join(h.node.Folder, "state", trial.MarkName)); err == nil {
+	if _, err := os.Stat(filepath.Join(h.node.Folder, "state", nftables.TrialMarkName)); err == nil {
 		t.Error("clear --all paused the next start")
 	}
 	if out, err := h.edgeguard("enforce", "clear", "--table", "other"); err == nil || !strings.Contains(out, "other") {

@@ -12,7 +12,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/admin/kernel"
-	"edgeguard/enforce/sshpeers"
+	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
 
@@ -69,7 +69,7 @@ func (a *asking) spared(named []string) []string {
 	if peer, ok := a.caller(); ok {
 		all = append(all, peer.String())
 	}
-	if peers, err := a.Peers(sshpeers.DefaultPort); err == nil {
+	if peers, err := a.Peers(nftables.DefaultSSHPort); err == nil {
 		for _, peer := range peers.Addrs {
 			all = append(all, peer.String())
 		}
@@ -81,7 +81,7 @@ func (a *asking) spared(named []string) []string {
 }
 
 // caller returns the address from which this command's terminal comes.
-func (a *asking) caller() (netip.Addr, bool) { return sshpeers.Caller(a.Getenv("SSH_CONNECTION")) }
+func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(a.Getenv("SSH_CONNECTION")) }
 
 // began says that a trial runs, and what to do.
 func (a *asking) began(s *kernel.State) {

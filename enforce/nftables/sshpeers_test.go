@@ -1,4 +1,4 @@
-package sshpeers
+package nftables
 
 import (
 	"encoding/binary"
@@ -53,14 +53,14 @@ func TestPorts(t *testing.T) {
 			line(t, "[::ffff:192.0.2.1]:22", "[::ffff:203.0.113.9]:50000", "01", 21) +
 			line(t, "[::1]:22", "[::1]:50000", "01", 22)),
 	}
-	p, err := Find(proc, DefaultPort, 2222)
+	p, err := FindSSHPeers(proc, DefaultSSHPort, 2222)
 	want := []string{"203.0.113.7", "203.0.113.8", "203.0.113.9", "2001:db8:1::7"}
 	if got := names(p); err != nil || p.More || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, %v; want %v", got, p.More, err, want)
 	}
 }
 
-func names(p Peers) (all []string) {
+func names(p SSHPeers) (all []string) {
 	for _, a := range p.Addrs {
 		all = append(all, a.String())
 	}
@@ -86,7 +86,7 @@ func TestProcesses(t *testing.T) {
 		"73/comm": file("nginx\n"), "73/status": file("Uid:\t0\t0\t0\t0\n"), "73/fd/3": link(13),
 		"74/comm": file("sshd\n"), // it ended
 	}
-	p, err := Find(proc)
+	p, err := FindSSHPeers(proc)
 	if got, want := names(p), []string{"203.0.113.7", "203.0.113.8"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
@@ -100,16 +100,16 @@ func TestBounds(t *testing.T) {
 	for i := range Most + 1 {
 		b.WriteString(line(t, "192.0.2.1:22", netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}), 1).String(), "01", 1))
 	}
-	p, err := Find(fstest.MapFS{"net/tcp": file(b.String())}, DefaultPort)
+	p, err := FindSSHPeers(fstest.MapFS{"net/tcp": file(b.String())}, DefaultSSHPort)
 	if err != nil || !p.More || len(p.Addrs) != Most {
 		t.Errorf("%d peers, more %v, %v", len(p.Addrs), p.More, err)
 	}
 	for _, bad := range []string{"", "x", head + " 0: 0100007F 0100007F 01 0 0 0 0 0 0\n", " 0: 01000:0016 0100007F:0016 01 a b c d e f\n", " 0: zz00007F:0016 0100007F:0016 01 a b c d e f\n"} {
-		if p, err := Find(fstest.MapFS{"net/tcp": file(bad)}, DefaultPort); err != nil || len(p.Addrs) > 0 {
+		if p, err := FindSSHPeers(fstest.MapFS{"net/tcp": file(bad)}, DefaultSSHPort); err != nil || len(p.Addrs) > 0 {
 			t.Errorf("%q: %v, %v", bad, p, err)
 		}
 	}
-	if _, err := Find(fstest.MapFS{}, DefaultPort); err == nil {
+	if _, err := FindSSHPeers(fstest.MapFS{}, DefaultSSHPort); err == nil {
 		t.Error("no error without /proc")
 	}
 }
@@ -121,7 +121,7 @@ func TestCaller(t *testing.T) {
 		"::ffff:203.0.113.7 1 ::1 22": "203.0.113.7", "fe80::1%eth0 1 fe80::2%eth0 22": "fe80::1",
 		"": "", "x": "", "127.0.0.1 1 127.0.0.1 22": "", "0.0.0.0/0 1 2 3": "",
 	} {
-		a, ok := Caller(given)
+		a, ok := SSHCaller(given)
 		if ok != (want != "") || ok && a.String() != want {
 			t.Errorf("%q: %v, %v; want %q", given, a, ok, want)
 		}
@@ -132,7 +132,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(head + "   0: 0100007F:0016 0200007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n")
 	f.Fuzz(func(t *testing.T, table string) {
 		found := make(map[netip.Addr]bool)
-		is := wanted{ports: []uint16{DefaultPort}}
+		is := wanted{ports: []uint16{DefaultSSHPort}}
 		_, _ = is.scan(strings.NewReader(table), found)
 		for a := range found {
 			if !a.IsValid() || a.Is4In6() || a.IsLoopback() {

@@ -1,4 +1,4 @@
-package cloudflare
+package cloud
 
 import (
 	"context"
@@ -14,45 +14,41 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
 	"edgeguard/enforce/enforcetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func newList(t testing.TB, c *cloudtest.Cloudflare, change ...func(*Config)) *List {
+func newCloudflareList(t testing.TB, c *cloudtest.Cloudflare, change ...func(*CloudflareConfig)) *Cloudflare {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(cloudtest.Token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config := Config{
-		Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, Endpoint: c.URL, Most: 10_000, Every: LeastEvery, Mark: "edgeguard",
+	config := CloudflareConfig{
+		Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, Endpoint: c.URL, Most: 10_000, Every: CloudflareLeastEvery, Mark: "edgeguard",
 		Rank: func(netip.Prefix) (uint32, time.Time) { return 0, time.Time{} },
 	}
 	for _, f := range change {
 		f(&config)
 	}
-	l := New(config)
+	l := NewCloudflare(config)
 	l.look = time.Millisecond
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
-func entries(prefixes ...string) (all []enforce.Entry) {
+func cloudflareEntries(prefixes ...string) (all []enforce.Entry) {
 	for _, p := range prefixes {
 		all = append(all, enforce.Entry{Prefix: netip.MustParsePrefix(p), Until: time.Now().Add(time.Hour)})
 	}
 	return all
 }
 
-func TestConforms(t *testing.T) {
+func TestCloudflareConforms(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	enforcetest.Run(t, enforcetest.Bench{
-		New:    func(t *testing.T) enforce.Enforcer { return newList(t, c) },
+		New:    func(t *testing.T) enforce.Enforcer { return newCloudflareList(t, c) },
 		Denied: func(t *testing.T, addr netip.Addr) bool { return c.Denied(t, addr) },
 		Narrow: true,
 	})
@@ -63,10 +59,10 @@ func TestConforms(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	c.Looks = 3
-	l := newList(t, c)
+	l := newCloudflareList(t, c)
 	replace := func(want string, prefixes ...string) {
 		t.Helper()
-		if err := l.Replace(t.Context(), time.Now(), entries(prefixes...)); err != nil {
+		if err := l.Replace(t.Context(), time.Now(), cloudflareEntries(prefixes...)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(c.Calls(), ", "); got != want {
@@ -89,12 +85,12 @@ func TestDifferences(t *testing.T) {
 
 // A list of others' items is left alone. Items that others add to ours stay, and stay
 // theirs, also where edgeguard blocks the same.
-func TestForeign(t *testing.T) {
+func TestCloudflareForeign(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	c.Put("203.0.113.1", "partner")
 	c.Put("203.0.113.2", "")
-	l := newList(t, c)
-	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), "somebody else's") {
+	l := newCloudflareList(t, c)
+	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), "somebody else's") {
 		t.Error(err)
 	}
 	if _, err := l.Look(t.Context()); err == nil {
@@ -104,11 +100,11 @@ func TestForeign(t *testing.T) {
 		t.Errorf("%v", calls)
 	}
 	c.Description = "edgeguard and the partners"
-	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.2/32", "203.0.113.1/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.2/32", "203.0.113.1/32")); err != nil {
 		t.Fatal(err)
 	}
 	c.Put("192.0.2.2", "mine now")
-	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.2/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.2/32")); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Replace(t.Context(), time.Now(), nil); err != nil {
@@ -125,7 +121,7 @@ func TestOddItems(t *testing.T) {
 	for _, ip := range []string{"192.0.2.1", "192.0.2.1/32", "2001:DB8::1", "2001:db8:0:0::/64", "192.0.2.255/24"} {
 		c.Put(ip, "edgeguard")
 	}
-	if err := newList(t, c).Replace(t.Context(), time.Now(), entries("192.0.2.0/24", "2001:db8::/64")); err != nil {
+	if err := newCloudflareList(t, c).Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.0/24", "2001:db8::/64")); err != nil {
 		t.Fatal(err)
 	}
 	if got := slices.Sorted(maps.Keys(c.Items())); !slices.Equal(got, []string{"192.0.2.255/24", "2001:db8:0:0::/64"}) {
@@ -136,8 +132,8 @@ func TestOddItems(t *testing.T) {
 // Prefixes that Cloudflare has no room for are left out and counted.
 func TestLeft(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
-	l := newList(t, c, func(c *Config) { c.Most = 2 })
-	if err := l.Replace(t.Context(), time.Now(), entries("10.0.0.0/7", "10.0.0.1/32", "192.0.2.1/32", "192.0.2.2/32", "2000::/11")); err != nil {
+	l := newCloudflareList(t, c, func(c *CloudflareConfig) { c.Most = 2 })
+	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("10.0.0.0/7", "10.0.0.1/32", "192.0.2.1/32", "192.0.2.2/32", "2000::/11")); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Items(); len(got) != 2 || l.Left() != 3 {
@@ -151,7 +147,7 @@ func TestLeft(t *testing.T) {
 // A list of more than a page, and more than a request takes, arrives whole.
 func TestLong(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
-	l := newList(t, c, func(c *Config) { c.Most = 12_000 })
+	l := newCloudflareList(t, c, func(c *CloudflareConfig) { c.Most = 12_000 })
 	var all []enforce.Entry
 	for i := range 12_000 {
 		all = append(all, enforce.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), 32)})
@@ -172,7 +168,7 @@ func TestLong(t *testing.T) {
 
 // Each fault is one clear line, and what was installed stays or is put right the next
 // time.
-func TestFaults(t *testing.T) {
+func TestCloudflareFaults(t *testing.T) {
 	said := func(code int, text string) string {
 		return fmt.Sprintf(`{"success":false,"errors":[{"code":%d,"message":%q}],"messages":[],"result":null}`, code, text)
 	}
@@ -197,29 +193,29 @@ func TestFaults(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) {
 			c := cloudtest.NewCloudflare(t)
 			c.Put("192.0.2.9", "edgeguard")
-			l := newList(t, c)
+			l := newCloudflareList(t, c)
 			c.Fail(one.operation, one.faults...)
-			err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.9/32"))
+			err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.9/32"))
 			if (err == nil) != (one.want == "") || err != nil && (!strings.Contains(err.Error(), one.want) || strings.ContainsAny(err.Error(), "\n\x1b") || strings.Contains(err.Error(), cloudtest.Token)) {
 				t.Errorf("%v", err)
 			}
 			if _, stays := c.Items()["192.0.2.9"]; !stays {
 				t.Errorf("installed: %v", c.Items())
 			}
-			if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.9/32")); err != nil || len(c.Items()) != 2 {
+			if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.9/32")); err != nil || len(c.Items()) != 2 {
 				t.Errorf("the next time: %v, %v", err, c.Items())
 			}
 		})
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestCloudflareRefused(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	file := filepath.Join(t.TempDir(), "token")
-	l := newList(t, c, func(c *Config) { c.TokenFile = file })
+	l := newCloudflareList(t, c, func(c *CloudflareConfig) { c.TokenFile = file })
 	try := func(want string) {
 		t.Helper()
-		if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -240,7 +236,7 @@ func TestRefused(t *testing.T) {
 	c.FailNext("list limit exceeded\x1b[2J")
 	try("could not be changed by Cloudflare: list limit exceeded?[2J: compare most")
 	c.Busy(2)
-	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err != nil {
 		t.Errorf("another's change: %v", err)
 	}
 	c.Kind = "redirect"
@@ -255,10 +251,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkPush is a push of 10,000 new prefixes in place of 10,000 others.
-func BenchmarkPush(b *testing.B) {
+// BenchmarkCloudflarePush is a push of 10,000 new prefixes in place of 10,000 others.
+func BenchmarkCloudflarePush(b *testing.B) {
 	c := cloudtest.NewCloudflare(b)
-	l := newList(b, c)
+	l := newCloudflareList(b, c)
 	all := make([][]enforce.Entry, 2)
 	for i := range 20_000 {
 		all[i%2] = append(all[i%2], enforce.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), 32)})
@@ -278,13 +274,13 @@ func BenchmarkPush(b *testing.B) {
 	b.ReportMetric(float64(calls)/float64(pushes), "requests/op")
 }
 
-// FuzzAnswers has an API answer anything: what it says is bounded and harmless, and no
+// FuzzCloudflareAnswers has an API answer anything: what it says is bounded and harmless, and no
 // item of another is ever deleted.
-func FuzzAnswers(f *testing.F) {
+func FuzzCloudflareAnswers(f *testing.F) {
 	f.Add(`{"success":true,"result":[{"id":"1","ip":"192.0.2.1","comment":"edgeguard"},{"id":"2","ip":"192.0.2.1","comment":"x"}]}`, 200)
 	f.Add(`{"success":false,"errors":[{"code":1,"message":"\u001b[31m"}]}`, 403)
 	f.Add(`<html>`, 502)
-	l := New(Config{Mark: "edgeguard"})
+	l := NewCloudflare(CloudflareConfig{Mark: "edgeguard"})
 	f.Fuzz(func(t *testing.T, text string, status int) {
 		var said envelope
 		if json.Unmarshal([]byte(text), &said) != nil {

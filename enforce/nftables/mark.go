@@ -1,4 +1,4 @@
-package trial
+package nftables
 
 import (
 	"errors"
@@ -8,24 +8,24 @@ import (
 	"edgeguard/internal/safepath"
 )
 
-// MarkName is the name, in the state folder, of a file that keeps a list paused over a
+// TrialMarkName is the name, in the state folder, of a file that keeps a list paused over a
 // restart.
-const MarkName = "kernel-paused"
+const TrialMarkName = "kernel-paused"
 
 // mostMark bounds what is read of a mark, in bytes.
 const mostMark = 512
 
-// Mark is a file whose being there says that the list is paused, and whose text says
+// TrialMark is a file whose being there says that the list is paused, and whose text says
 // why. A damaged one says so too: its error is that the kernel drops nothing.
-type Mark struct{ Path string }
+type TrialMark struct{ Path string }
 
 // Set writes the mark, on the disk when it returns.
-func (m Mark) Set(why string) error {
+func (m TrialMark) Set(why string) error {
 	return atomicfile.Replace(m.Path, []byte(why), atomicfile.Options{Mode: 0o644})
 }
 
 // Remove removes the mark, on the disk when it returns.
-func (m Mark) Remove() error {
+func (m TrialMark) Remove() error {
 	place, err := safepath.Open(m.Path)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (m Mark) Remove() error {
 }
 
 // Read reports whether the list is paused, and why. A mark that cannot be read is one.
-func (m Mark) Read() (why string, paused bool) {
+func (m TrialMark) Read() (why string, paused bool) {
 	text, err := safepath.ReadOwn(m.Path, mostMark)
 	if err != nil {
 		return err.Error(), !errors.Is(err, fs.ErrNotExist)

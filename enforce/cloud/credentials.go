@@ -1,4 +1,4 @@
-package awswaf
+package cloud
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/enforce/cloud/sigv4"
 	"edgeguard/internal/smallfile"
 )
 
@@ -17,24 +16,24 @@ const mostFile = 64 << 10
 
 // readCredentials returns the credentials of a file, as they are now; without a file,
 // those of the environment. No error has a part of them.
-func readCredentials(file, profile string) (sigv4.Credentials, error) {
+func readCredentials(file, profile string) (awsCredentials, error) {
 	if file == "" {
-		c := sigv4.Credentials{KeyID: os.Getenv("AWS_ACCESS_KEY_ID"), Secret: os.Getenv("AWS_SECRET_ACCESS_KEY"), Token: os.Getenv("AWS_SESSION_TOKEN")}
+		c := awsCredentials{KeyID: os.Getenv("AWS_ACCESS_KEY_ID"), Secret: os.Getenv("AWS_SECRET_ACCESS_KEY"), Token: os.Getenv("AWS_SESSION_TOKEN")}
 		return c, check(c, "the environment")
 	}
 	text, err := smallfile.Read(file, mostFile)
 	if err != nil {
-		return sigv4.Credentials{}, err
+		return awsCredentials{}, err
 	}
 	c, err := parseCredentials(string(text), cmp.Or(profile, "default"), time.Now())
 	if err != nil {
-		return sigv4.Credentials{}, fmt.Errorf("%s: %w", file, err)
+		return awsCredentials{}, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, check(c, file)
 }
 
 // check returns what is wrong with credentials: nothing in them may end a header.
-func check(c sigv4.Credentials, source string) error {
+func check(c awsCredentials, source string) error {
 	if c.KeyID == "" || c.Secret == "" {
 		return fmt.Errorf("%s has no access key: set credentials_file to a file with aws_access_key_id and aws_secret_access_key", source)
 	}
@@ -48,7 +47,7 @@ func check(c sigv4.Credentials, source string) error {
 
 // parseCredentials reads the text of AWS' credentials file, or the JSON that
 // "aws configure export-credentials" writes.
-func parseCredentials(text, profile string, now time.Time) (c sigv4.Credentials, err error) {
+func parseCredentials(text, profile string, now time.Time) (c awsCredentials, err error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return parseExported(text, now)
 	}
@@ -84,7 +83,7 @@ func parseCredentials(text, profile string, now time.Time) (c sigv4.Credentials,
 }
 
 // parseExported reads credentials as JSON.
-func parseExported(text string, now time.Time) (c sigv4.Credentials, err error) {
+func parseExported(text string, now time.Time) (c awsCredentials, err error) {
 	var said struct {
 		AccessKeyID     string `json:"AccessKeyId"`
 		SecretAccessKey string
@@ -97,5 +96,5 @@ func parseExported(text string, now time.Time) (c sigv4.Credentials, err error) 
 	if !said.Expiration.IsZero() && !now.Before(said.Expiration) {
 		return c, fmt.Errorf("the credentials ended at %s: renew the file, which is read again each time", said.Expiration.UTC().Format(time.RFC3339))
 	}
-	return sigv4.Credentials{KeyID: said.AccessKeyID, Secret: said.SecretAccessKey, Token: said.SessionToken}, nil
+	return awsCredentials{KeyID: said.AccessKeyID, Secret: said.SecretAccessKey, Token: said.SessionToken}, nil
 }

@@ -1,4 +1,4 @@
-package trial
+package nftables
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"edgeguard/enforce"
-	"edgeguard/enforce/nftables"
 )
 
 var (
@@ -23,8 +22,8 @@ var (
 	other = netip.MustParseAddr("2001:db8::7")
 )
 
-// kernel ends its elements by itself, as the real one does, by a clock of its own.
-type kernel struct {
+// fakeKernel ends its elements by itself, as the real one does, by a clock of its own.
+type fakeKernel struct {
 	elements map[netip.Prefix]time.Duration // from the call on
 	spared   []enforce.Entry
 	asked    int
@@ -32,25 +31,25 @@ type kernel struct {
 	slow     time.Duration
 }
 
-func (*kernel) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
-func (*kernel) Close() error           { return nil }
+func (*fakeKernel) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
+func (*fakeKernel) Close() error           { return nil }
 
-func (*kernel) Watch(context.Context, func()) {}
-func (*kernel) Counts() nftables.Counts       { return nftables.Counts{Dropped: 7} }
+func (*fakeKernel) Watch(context.Context, func()) {}
+func (*fakeKernel) Counts() Counts                { return Counts{Dropped: 7} }
 
-func (k *kernel) Spare(_ context.Context, _ time.Time, spared []enforce.Entry) error {
+func (k *fakeKernel) Spare(_ context.Context, _ time.Time, spared []enforce.Entry) error {
 	k.spared = spared
 	k.asked++
 	return k.err
 }
 
-func (k *kernel) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
+func (k *fakeKernel) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
 	time.Sleep(k.slow)
 	k.elements = make(map[netip.Prefix]time.Duration)
 	return k.Apply(ctx, now, entries, nil)
 }
 
-func (k *kernel) Apply(_ context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
+func (k *fakeKernel) Apply(_ context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
 	for _, p := range remove {
 		delete(k.elements, p)
 	}
@@ -61,7 +60,7 @@ func (k *kernel) Apply(_ context.Context, now time.Time, add []enforce.Entry, re
 }
 
 // has fails unless the kernel has exactly these elements, each for so long.
-func (k *kernel) has(t *testing.T, when string, want map[string]time.Duration) {
+func (k *fakeKernel) has(t *testing.T, when string, want map[string]time.Duration) {
 	t.Helper()
 	got := make(map[string]time.Duration)
 	for p, lasts := range k.elements {
@@ -87,8 +86,8 @@ func must(t *testing.T, err error) {
 // end nothing is installed. Nothing but the clock's argument ends it.
 func TestTrialEnds(t *testing.T) {
 	t.Parallel()
-	k, state := &kernel{}, &Trial{}
-	l, ctx := New(k, state), t.Context()
+	k, state := &fakeKernel{}, &Trial{}
+	l, ctx := NewTrialList(k, state), t.Context()
 	all := []enforce.Entry{entry("192.0.2.1/32", time.Hour), entry("192.0.2.2/32", time.Minute)}
 	must(t, l.Replace(ctx, begin, all))
 	k.has(t, "in force", map[string]time.Duration{"192.0.2.1/32": time.Hour, "192.0.2.2/32": time.Minute})
@@ -145,8 +144,8 @@ func TestSecondTrial(t *testing.T) {
 func TestEmptyWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k, state := &kernel{slow: time.Second}, &Trial{}
-		l := New(k, state)
+		k, state := &fakeKernel{slow: time.Second}, &Trial{}
+		l := NewTrialList(k, state)
 		done := make(chan error)
 		go func() { done <- l.Replace(t.Context(), begin, []enforce.Entry{entry("192.0.2.1/32", time.Hour)}) }()
 		synctest.Wait()
@@ -160,8 +159,8 @@ func TestEmptyWaits(t *testing.T) {
 // What the kernel refuses is reported; where nobody can be spared nothing is installed.
 func TestKernelFails(t *testing.T) {
 	t.Parallel()
-	k, state := &kernel{err: errors.New("refused")}, &Trial{}
-	l := New(k, state)
+	k, state := &fakeKernel{err: errors.New("refused")}, &Trial{}
+	l := NewTrialList(k, state)
 	state.Begin(begin.Add(time.Minute), []netip.Addr{peer}, false)
 	if err := l.Replace(t.Context(), begin, []enforce.Entry{entry("192.0.2.1/32", time.Hour)}); err == nil || k.elements != nil {
 		t.Errorf("%v, installed %v", err, k.elements)
@@ -171,7 +170,7 @@ func TestKernelFails(t *testing.T) {
 // The mark survives; a damaged or foreign one pauses, too.
 func TestMark(t *testing.T) {
 	t.Parallel()
-	m := Mark{filepath.Join(t.TempDir(), MarkName)}
+	m := TrialMark{filepath.Join(t.TempDir(), TrialMarkName)}
 	if _, paused := m.Read(); paused {
 		t.Error("paused without a mark")
 	}
@@ -194,7 +193,7 @@ func TestMark(t *testing.T) {
 	if _, paused := m.Read(); !paused {
 		t.Error("a folder in its place does not pause")
 	}
-	if err := (Mark{filepath.Join(t.TempDir(), "none", MarkName)}).Set(""); err == nil {
+	if err := (TrialMark{filepath.Join(t.TempDir(), "none", TrialMarkName)}).Set(""); err == nil {
 		t.Error("set without its folder")
 	}
 }

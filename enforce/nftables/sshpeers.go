@@ -1,11 +1,4 @@
-// Package sshpeers finds the addresses that hold an ssh connection to this host, so
-// that a trial of the packet filter does not end the session of who runs it.
-//
-// It reads /proc and opens no socket. A connection counts as ssh if its port here is
-// one of those that are given, or if a process of an ssh server holds it. Only root
-// sees the second. An address is taken from the kernel's own table, and is that of
-// an established connection: who sends a single forged packet is not among them.
-package sshpeers
+package nftables
 
 import (
 	"bufio"
@@ -22,9 +15,17 @@ import (
 	"strings"
 )
 
+// This file finds the addresses that hold an ssh connection to this host, so
+// that a trial of the packet filter does not end the session of who runs it.
+//
+// It reads /proc and opens no socket. A connection counts as ssh if its port here is
+// one of those that are given, or if a process of an ssh server holds it. Only root
+// sees the second. An address is taken from the kernel's own table, and is that of
+// an established connection: who sends a single forged packet is not among them.
+
 const (
-	// DefaultPort is ssh's.
-	DefaultPort = 22
+	// DefaultSSHPort is ssh's.
+	DefaultSSHPort = 22
 	// Most is the most peers that are returned.
 	Most = 1024
 	// mostLines bounds what is read of a table: a busy edge has some 100,000
@@ -39,20 +40,22 @@ const (
 // logins.
 var servers = map[string]bool{"sshd": true, "sshd-session": true, "sshd-auth": true, "dropbear": true}
 
-// Peers is what was found.
-type Peers struct {
+// SSHPeers is what was found.
+type SSHPeers struct {
 	// Addrs are sorted, each is there once, and IPv4 is never mapped into IPv6.
 	Addrs []netip.Addr
 	// More says that there are more than were looked at or returned.
 	More bool
 }
 
-// OfHost returns the peers of this host: see Find.
-func OfHost(ports ...uint16) (Peers, error) { return Find(os.DirFS("/proc"), ports...) }
+// SSHPeersOfHost returns the peers of this host: see Find.
+func SSHPeersOfHost(ports ...uint16) (SSHPeers, error) {
+	return FindSSHPeers(os.DirFS("/proc"), ports...)
+}
 
-// Find returns the peers of established connections to these ports and to the ssh
+// FindSSHPeers returns the peers of established connections to these ports and to the ssh
 // servers that are seen. proc is /proc.
-func Find(proc fs.FS, ports ...uint16) (Peers, error) {
+func FindSSHPeers(proc fs.FS, ports ...uint16) (SSHPeers, error) {
 	is := wanted{ports: ports, inodes: sockets(proc)}
 	found, more := make(map[netip.Addr]bool), false
 	read := 0
@@ -62,19 +65,19 @@ func Find(proc fs.FS, ports ...uint16) (Peers, error) {
 			continue // a kernel without IPv6
 		}
 		if err != nil {
-			return Peers{}, err
+			return SSHPeers{}, err
 		}
 		cut, err := is.scan(f, found)
 		_ = f.Close()
 		if err != nil {
-			return Peers{}, err
+			return SSHPeers{}, err
 		}
 		more, read = more || cut, read+1
 	}
 	if read == 0 {
-		return Peers{}, errors.New("/proc/net/tcp is missing, so the peers of ssh connections are not known: mount /proc")
+		return SSHPeers{}, errors.New("/proc/net/tcp is missing, so the peers of ssh connections are not known: mount /proc")
 	}
-	p := Peers{More: more}
+	p := SSHPeers{More: more}
 	for a := range found {
 		p.Addrs = append(p.Addrs, a)
 	}
@@ -209,9 +212,9 @@ func ofRoot(proc fs.FS, pid string) bool {
 	return false
 }
 
-// Caller returns the peer that SSH_CONNECTION names: client, its port, server, its
+// SSHCaller returns the peer that SSH_CONNECTION names: client, its port, server, its
 // port.
-func Caller(connection string) (netip.Addr, bool) {
+func SSHCaller(connection string) (netip.Addr, bool) {
 	client, _, _ := strings.Cut(connection, " ")
 	a, err := netip.ParseAddr(client)
 	if err != nil {

@@ -1,4 +1,13 @@
-// Package trial decides whether a list of blocks is in force in the kernel: for good, for
+package nftables
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// This file decides whether a list of blocks is in force in the kernel: for good, for
 // the time of a trial, or not. It keeps an operator from locking himself out: a trial
 // that is not confirmed ends by itself, whatever dies meanwhile.
 //
@@ -11,31 +20,23 @@
 // timeouts end it, with edgeguard dead or hung and by a clock that never steps. A [Mark]
 // on the disk, written before the trial begins, keeps a restart from putting the whole
 // list in force again.
-package trial
 
-import (
-	"net/netip"
-	"slices"
-	"sync"
-	"time"
-)
-
-// State is whether the list is in force.
-type State uint8
+// TrialState is whether the list is in force.
+type TrialState uint8
 
 // The states.
 const (
-	InForce State = iota
-	Trying        // in force until the trial ends
-	Paused        // not in force until an operator says so
+	InForce TrialState = iota
+	Trying             // in force until the trial ends
+	Paused             // not in force until an operator says so
 )
 
 // String returns a state's name, as the API has it.
-func (s State) String() string { return [...]string{"in force", "trial", "paused"}[s] }
+func (s TrialState) String() string { return [...]string{"in force", "trial", "paused"}[s] }
 
-// Status is a state with its reason.
-type Status struct {
-	State State
+// TrialStatus is a state with its reason.
+type TrialStatus struct {
+	State TrialState
 	// Until is when a trial ends, or ended without a confirmation; zero for none.
 	Until time.Time
 	// Why says why the list is paused.
@@ -47,7 +48,7 @@ type Status struct {
 }
 
 // Left is how much of a trial is left at now.
-func (s *Status) Left(now time.Time) time.Duration {
+func (s *TrialStatus) Left(now time.Time) time.Duration {
 	if s.State != Trying {
 		return 0
 	}
@@ -60,11 +61,11 @@ const Unconfirmed = "a trial was not confirmed"
 // Trial is the state. The zero value is in force. It is safe for concurrent use.
 type Trial struct {
 	mu sync.Mutex // guards s
-	s  Status
+	s  TrialStatus
 }
 
 // At returns the status at now.
-func (t *Trial) At(now time.Time) Status {
+func (t *Trial) At(now time.Time) TrialStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.s
@@ -84,17 +85,17 @@ func (t *Trial) Begin(until time.Time, spare []netip.Addr, more bool) {
 	}
 	spare = slices.Clone(spare)
 	slices.SortFunc(spare, netip.Addr.Compare)
-	t.s = Status{State: Trying, Until: until, Spared: slices.Compact(spare), More: more}
+	t.s = TrialStatus{State: Trying, Until: until, Spared: slices.Compact(spare), More: more}
 }
 
 // Pause takes the list out of force.
-func (t *Trial) Pause(why string) { t.Set(Status{State: Paused, Why: why}) }
+func (t *Trial) Pause(why string) { t.Set(TrialStatus{State: Paused, Why: why}) }
 
 // PutInForce puts the list in force for good: it ends a trial as confirmed, and a pause.
-func (t *Trial) PutInForce() { t.Set(Status{}) }
+func (t *Trial) PutInForce() { t.Set(TrialStatus{}) }
 
 // Set puts a status in force that At returned.
-func (t *Trial) Set(s Status) {
+func (t *Trial) Set(s TrialStatus) {
 	t.mu.Lock()
 	t.s = s
 	t.mu.Unlock()

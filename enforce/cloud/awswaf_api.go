@@ -1,4 +1,4 @@
-package awswaf
+package cloud
 
 import (
 	"cmp"
@@ -11,9 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"edgeguard/enforce/cloud"
-	"edgeguard/enforce/cloud/sigv4"
 )
 
 // target begins the name of each operation, by the service's model of 2019-07-29.
@@ -30,22 +27,22 @@ type ipSet struct {
 	lock        string
 }
 
-// api is the service in one region.
-type api struct {
-	config   Config
+// awswafAPI is the service in one region.
+type awswafAPI struct {
+	config   AWSWAFConfig
 	endpoint string
-	client   *cloud.Client
+	client   *Client
 }
 
-func newAPI(c Config) *api {
+func newAWSWAFAPI(c AWSWAFConfig) *awswafAPI {
 	host := "https://wafv2." + c.Region + ".amazonaws.com"
 	if strings.HasPrefix(c.Region, "cn-") {
 		host += ".cn"
 	}
-	return &api{config: c, endpoint: cmp.Or(c.Endpoint, host), client: cloud.NewClient()}
+	return &awswafAPI{config: c, endpoint: cmp.Or(c.Endpoint, host), client: NewClient()}
 }
 
-func (a *api) get(ctx context.Context, s Set) (ipSet, error) {
+func (a *awswafAPI) get(ctx context.Context, s AWSWAFSet) (ipSet, error) {
 	var said struct {
 		IPSet     *ipSet
 		LockToken string
@@ -61,7 +58,7 @@ func (a *api) get(ctx context.Context, s Set) (ipSet, error) {
 	return *said.IPSet, nil
 }
 
-func (a *api) update(ctx context.Context, s Set, description, lock string, want []netip.Prefix) error {
+func (a *awswafAPI) update(ctx context.Context, s AWSWAFSet, description, lock string, want []netip.Prefix) error {
 	addresses := make([]string, len(want)) // an empty list, and not null
 	for i, p := range want {
 		addresses[i] = p.String()
@@ -72,7 +69,7 @@ func (a *api) update(ctx context.Context, s Set, description, lock string, want 
 }
 
 // call makes one signed call.
-func (a *api) call(ctx context.Context, operation string, in map[string]any, out any) error {
+func (a *awswafAPI) call(ctx context.Context, operation string, in map[string]any, out any) error {
 	credentials, err := readCredentials(a.config.File, a.config.Profile)
 	if err != nil {
 		return err
@@ -85,10 +82,10 @@ func (a *api) call(ctx context.Context, operation string, in map[string]any, out
 	if err != nil {
 		return err
 	}
-	fields := []sigv4.Field{{Name: "Content-Type", Value: "application/x-amz-json-1.1"}, {Name: "X-Amz-Target", Value: target + operation}}
-	r := sigv4.Request{Method: http.MethodPost, Header: append([]sigv4.Field{{Name: "Host", Value: where.Host}}, fields...), Body: body}
+	fields := []signedField{{Name: "Content-Type", Value: "application/x-amz-json-1.1"}, {Name: "X-Amz-Target", Value: target + operation}}
+	r := signedRequest{Method: http.MethodPost, Header: append([]signedField{{Name: "Host", Value: where.Host}}, fields...), Body: body}
 	header := make(http.Header)
-	for _, f := range append(fields, sigv4.Sign(r, credentials, a.config.Region, "wafv2", time.Now())...) {
+	for _, f := range append(fields, signV4(r, credentials, a.config.Region, "wafv2", time.Now())...) {
 		header.Set(f.Name, f.Value)
 	}
 	answer, err := a.client.Call(ctx, http.MethodPost, a.endpoint+"/", header, body, credentials.Secret, credentials.Token)
@@ -98,7 +95,7 @@ func (a *api) call(ctx context.Context, operation string, in map[string]any, out
 	if answer.Status != http.StatusOK {
 		err := fmt.Errorf("%s: %w", operation, failure(answer, a.config.File))
 		if kind(err) == "WAFNonexistentItemException" {
-			err = &cloud.Gone{Err: err}
+			err = &Gone{Err: err}
 		}
 		return err
 	}
@@ -108,15 +105,15 @@ func (a *api) call(ctx context.Context, operation string, in map[string]any, out
 	return nil
 }
 
-// apiError is what AWS says is wrong.
-type apiError struct {
+// awswafError is what AWS says is wrong.
+type awswafError struct {
 	kind   string
 	status int
 	text   string
 	fix    string
 }
 
-func (e *apiError) Error() string {
+func (e *awswafError) Error() string {
 	said := fmt.Sprintf("AWS says %s", e.kind)
 	if e.text != "" {
 		said += ": " + e.text
@@ -129,7 +126,7 @@ func (e *apiError) Error() string {
 
 // kind returns the name of an error of AWS; empty for another.
 func kind(err error) string {
-	var said *apiError
+	var said *awswafError
 	if errors.As(err, &said) {
 		return said.kind
 	}
@@ -137,7 +134,7 @@ func kind(err error) string {
 }
 
 // later reports whether the same call may work in a moment.
-func (e *apiError) later() bool {
+func (e *awswafError) later() bool {
 	switch e.kind {
 	case "ThrottlingException", "Throttling", "ThrottledException", "RequestLimitExceeded", "TooManyRequestsException",
 		"WAFInternalErrorException", "InternalFailure", "ServiceUnavailable", "WAFUnavailableEntityException":
@@ -147,7 +144,7 @@ func (e *apiError) later() bool {
 }
 
 // failure returns what an answer says is wrong, with the fix.
-func failure(a *cloud.Answer, file string) error {
+func failure(a *Answer, file string) error {
 	var said struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
@@ -155,11 +152,11 @@ func failure(a *cloud.Answer, file string) error {
 	}
 	if err := json.Unmarshal(a.Body, &said); err != nil && a.Header.Get("X-Amzn-Errortype") == "" {
 		if a.Status >= 500 || a.Status == http.StatusTooManyRequests {
-			return &apiError{kind: fmt.Sprintf("status %d", a.Status), status: a.Status, text: cloud.Text(string(a.Body))}
+			return &awswafError{kind: fmt.Sprintf("status %d", a.Status), status: a.Status, text: Text(string(a.Body))}
 		}
 		return a.NotJSON()
 	}
-	e := &apiError{kind: name(cmp.Or(a.Header.Get("X-Amzn-Errortype"), said.Type, "nothing of what is wrong")), status: a.Status, text: cloud.Text(cmp.Or(said.Message, said.Upper))}
+	e := &awswafError{kind: name(cmp.Or(a.Header.Get("X-Amzn-Errortype"), said.Type, "nothing of what is wrong")), status: a.Status, text: Text(cmp.Or(said.Message, said.Upper))}
 	e.fix = fixOf(e, a.Header.Get("Date"), time.Now(), cmp.Or(file, "the environment"))
 	return e
 }
@@ -168,12 +165,12 @@ func failure(a *cloud.Answer, file string) error {
 // "com.amazonaws.wafv2#Name", "Name:http://…".
 func name(kind string) string {
 	kind, _, _ = strings.Cut(kind, ":")
-	return cloud.Text(kind[strings.LastIndexByte(kind, '#')+1:])
+	return Text(kind[strings.LastIndexByte(kind, '#')+1:])
 }
 
 // fixOf returns what to do about an error; date is the answer's, and source says where
 // the credentials are from.
-func fixOf(e *apiError, date string, now time.Time, source string) string {
+func fixOf(e *awswafError, date string, now time.Time, source string) string {
 	if at, err := http.ParseTime(date); err == nil && now.Sub(at).Abs() > skewed {
 		return fmt.Sprintf("this host's clock is off by %v against AWS's: set it right", now.Sub(at).Round(time.Minute))
 	}

@@ -1,8 +1,4 @@
-// Package sigv4 signs requests to AWS by Signature Version 4. It sends nothing.
-//
-// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-// says what a canonical request is; the tests hold AWS's own examples.
-package sigv4
+package cloud
 
 import (
 	"cmp"
@@ -15,35 +11,40 @@ import (
 	"time"
 )
 
+// This file signs requests to AWS by Signature Version 4. It sends nothing.
+//
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+// says what a canonical request is; the tests hold AWS's own examples.
+
 const (
 	algorithm = "AWS4-HMAC-SHA256"
 	instant   = "20060102T150405Z"
 	day       = "20060102"
 )
 
-// Field is a header, or a parameter of a query, neither of them escaped.
-type Field struct{ Name, Value string }
+// signedField is a header, or a parameter of a query, neither of them escaped.
+type signedField struct{ Name, Value string }
 
-// Credentials are who signs. Token is empty for those that do not end.
-type Credentials struct{ KeyID, Secret, Token string }
+// awsCredentials are who signs. Token is empty for those that do not end.
+type awsCredentials struct{ KeyID, Secret, Token string }
 
-// Request is what is signed: all of it. Headers has at least Host.
-type Request struct {
+// signedRequest is what is signed: all of it. Headers has at least Host.
+type signedRequest struct {
 	Method string
 	Path   string // empty is "/"
-	Query  []Field
-	Header []Field
+	Query  []signedField
+	Header []signedField
 	Body   []byte
 }
 
-// Sign returns the headers to add to a request for a service in a region, signed at a
+// signV4 returns the headers to add to a request for a service in a region, signed at a
 // time: X-Amz-Date, X-Amz-Security-Token where the credentials have one, and
 // Authorization.
-func Sign(r Request, c Credentials, region, service string, at time.Time) []Field {
+func signV4(r signedRequest, c awsCredentials, region, service string, at time.Time) []signedField {
 	at = at.UTC()
-	added := []Field{{"X-Amz-Date", at.Format(instant)}}
+	added := []signedField{{"X-Amz-Date", at.Format(instant)}}
 	if c.Token != "" {
-		added = append(added, Field{"X-Amz-Security-Token", c.Token})
+		added = append(added, signedField{"X-Amz-Security-Token", c.Token})
 	}
 	r.Header = slices.Concat(r.Header, added)
 	headers, names := canonicalHeaders(r.Header)
@@ -54,7 +55,7 @@ func Sign(r Request, c Credentials, region, service string, at time.Time) []Fiel
 	for _, part := range []string{at.Format(day), region, service, "aws4_request"} {
 		key = sum(key, part)
 	}
-	return append(added, Field{"Authorization", algorithm + " Credential=" + c.KeyID + "/" + scope +
+	return append(added, signedField{"Authorization", algorithm + " Credential=" + c.KeyID + "/" + scope +
 		", SignedHeaders=" + names + ", Signature=" + hex.EncodeToString(sum(key, text))})
 }
 
@@ -68,12 +69,12 @@ func canonicalPath(p string) string {
 }
 
 // canonicalQuery returns the parameters in the order of their escaped names and values.
-func canonicalQuery(query []Field) string {
-	escaped := make([]Field, len(query))
+func canonicalQuery(query []signedField) string {
+	escaped := make([]signedField, len(query))
 	for i, f := range query {
-		escaped[i] = Field{escape(f.Name, ""), escape(f.Value, "")}
+		escaped[i] = signedField{escape(f.Name, ""), escape(f.Value, "")}
 	}
-	slices.SortFunc(escaped, func(a, b Field) int {
+	slices.SortFunc(escaped, func(a, b signedField) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
 	})
 	parts := make([]string, len(escaped))
@@ -85,7 +86,7 @@ func canonicalQuery(query []Field) string {
 
 // canonicalHeaders returns the headers by their names in small letters, one line each,
 // and the names. Values of one name keep their order.
-func canonicalHeaders(header []Field) (lines, names string) {
+func canonicalHeaders(header []signedField) (lines, names string) {
 	values := make(map[string][]string)
 	var all []string
 	for _, f := range header {

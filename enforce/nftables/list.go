@@ -1,4 +1,4 @@
-package trial
+package nftables
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"edgeguard/enforce"
-	"edgeguard/enforce/nftables"
 )
 
 // Kernel is an enforcer whose elements the kernel ends by itself.
@@ -19,12 +18,12 @@ type Kernel interface {
 	// Watch calls lost when something installed may be lost, until ctx is done.
 	Watch(ctx context.Context, lost func())
 	// Counts returns the packets of blocked addresses.
-	Counts() nftables.Counts
+	Counts() Counts
 }
 
-// List is an enforcer whose list is in force as the trial says. Its methods may be
+// TrialList is an enforcer whose list is in force as the trial says. Its methods may be
 // called at the same time: they wait for each other.
-type List struct {
+type TrialList struct {
 	kernel Kernel
 	trial  *Trial
 
@@ -32,28 +31,30 @@ type List struct {
 	spared []enforce.Entry // as the kernel was asked last; of who has the turn
 }
 
-// New returns the kernel's list under a trial.
-func New(k Kernel, t *Trial) *List { return &List{kernel: k, trial: t, turn: make(chan struct{}, 1)} }
+// NewTrialList returns the kernel's list under a trial.
+func NewTrialList(k Kernel, t *Trial) *TrialList {
+	return &TrialList{kernel: k, trial: t, turn: make(chan struct{}, 1)}
+}
 
 // Traits implements enforce.Enforcer.
-func (l *List) Traits() enforce.Traits { return l.kernel.Traits() }
+func (l *TrialList) Traits() enforce.Traits { return l.kernel.Traits() }
 
 // Close implements enforce.Enforcer.
-func (l *List) Close() error {
+func (l *TrialList) Close() error {
 	l.turn <- struct{}{}
 	defer l.done()
 	return l.kernel.Close()
 }
 
 // Watch implements enforce.Watched.
-func (l *List) Watch(ctx context.Context, lost func()) { l.kernel.Watch(ctx, lost) }
+func (l *TrialList) Watch(ctx context.Context, lost func()) { l.kernel.Watch(ctx, lost) }
 
 // Counts returns the packets of blocked addresses.
-func (l *List) Counts() nftables.Counts { return l.kernel.Counts() }
+func (l *TrialList) Counts() Counts { return l.kernel.Counts() }
 
 // Replace implements enforce.Enforcer. The state is looked at when it is this call's
 // turn: an operator who pauses the list waits for the call before, and not after.
-func (l *List) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
+func (l *TrialList) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
 	if err := l.wait(ctx); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (l *List) Replace(ctx context.Context, now time.Time, entries []enforce.Ent
 
 // spare has the kernel spare what the trial spares. It asks only where that is another
 // than before: an answer of the kernel costs reading what is installed.
-func (l *List) spare(ctx context.Context, now time.Time, s *Status) error {
+func (l *TrialList) spare(ctx context.Context, now time.Time, s *TrialStatus) error {
 	var spared []enforce.Entry
 	for _, a := range s.Spared {
 		spared = append(spared, enforce.Entry{Prefix: netip.PrefixFrom(a, a.BitLen()), Until: s.Until})
@@ -83,7 +84,7 @@ func (l *List) spare(ctx context.Context, now time.Time, s *Status) error {
 }
 
 // Apply implements enforce.Incremental.
-func (l *List) Apply(ctx context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
+func (l *TrialList) Apply(ctx context.Context, now time.Time, add []enforce.Entry, remove []netip.Prefix) error {
 	if err := l.wait(ctx); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (l *List) Apply(ctx context.Context, now time.Time, add []enforce.Entry, re
 
 // Empty takes every element out, and then has the kernel spare what the trial spares.
 // What is installed after it is as the trial says.
-func (l *List) Empty(ctx context.Context, now time.Time) error {
+func (l *TrialList) Empty(ctx context.Context, now time.Time) error {
 	if err := l.wait(ctx); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (l *List) Empty(ctx context.Context, now time.Time) error {
 }
 
 // wait waits for this call's turn: an answer to an operator does not wait for ever.
-func (l *List) wait(ctx context.Context) error {
+func (l *TrialList) wait(ctx context.Context) error {
 	select {
 	case l.turn <- struct{}{}:
 		return nil
@@ -116,11 +117,11 @@ func (l *List) wait(ctx context.Context) error {
 	}
 }
 
-func (l *List) done() { <-l.turn }
+func (l *TrialList) done() { <-l.turn }
 
 // limit returns what of the entries is in force: none, or none for longer than the
 // trial.
-func (s *Status) limit(entries []enforce.Entry) []enforce.Entry {
+func (s *TrialStatus) limit(entries []enforce.Entry) []enforce.Entry {
 	switch s.State {
 	case Paused:
 		return nil

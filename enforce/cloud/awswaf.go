@@ -1,10 +1,4 @@
-// Package awswaf keeps blocks in force in IP sets of AWS WAF, by its API of version
-// 2019-07-29 (https://docs.aws.amazon.com/waf/latest/APIReference/API_UpdateIPSet.html).
-//
-// A set is replaced as a whole, under a token that fails if somebody else changed it in
-// between. Only a set that is empty, or whose description begins with the mark, is ever
-// written. Entries of a set have no end: what is not taken out stays.
-package awswaf
+package cloud
 
 import (
 	"context"
@@ -16,11 +10,17 @@ import (
 	"time"
 
 	"edgeguard/enforce"
-	"edgeguard/enforce/cloud"
 )
 
-// Most is how many prefixes AWS allows in a set.
-const Most = 10_000
+// This file keeps blocks in force in IP sets of AWS WAF, by its API of version
+// 2019-07-29 (https://docs.aws.amazon.com/waf/latest/APIReference/API_UpdateIPSet.html).
+//
+// A set is replaced as a whole, under a token that fails if somebody else changed it in
+// between. Only a set that is empty, or whose description begins with the mark, is ever
+// written. Entries of a set have no end: what is not taken out stays.
+
+// AWSWAFMost is how many prefixes AWS allows in a set.
+const AWSWAFMost = 10_000
 
 const (
 	// between is the time between two writes: AWS allows one a second, of an account in
@@ -32,65 +32,65 @@ const (
 	lost = 3
 )
 
-// Set names an IP set, as its ARN does. The zero value is none.
-type Set struct {
+// AWSWAFSet names an IP set, as its ARN does. The zero value is none.
+type AWSWAFSet struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
 }
 
-// Config is what a list needs.
-type Config struct {
+// AWSWAFConfig is what a list needs.
+type AWSWAFConfig struct {
 	Region   string // also of the scope CLOUDFRONT, whose sets are in us-east-1
 	Scope    string // REGIONAL or CLOUDFRONT
 	Endpoint string // empty is AWS'
-	V4, V6   Set
+	V4, V6   AWSWAFSet
 	// File has the credentials; empty: they are in the environment, by AWS' names.
 	// Profile is the part of the file.
 	File, Profile string
 	Most          int // in each set
 	Every         time.Duration
-	Mark          string     // the first word of the description of a set that is ours
-	Rank          cloud.Rank // nil for lists that are only emptied
+	Mark          string // the first word of the description of a set that is ours
+	Rank          Rank   // nil for lists that are only emptied
 }
 
-// Sets keeps blocks in the sets. It is safe for concurrent use.
-type Sets struct {
-	cloud.Held
-	config Config
-	api    *api
+// AWSWAF keeps blocks in the sets. It is safe for concurrent use.
+type AWSWAF struct {
+	Held
+	config AWSWAFConfig
+	api    *awswafAPI
 	wrote  time.Time // when a set was last written; of the runner's goroutine
 	// The two above, and less in tests.
 	step, between time.Duration
 }
 
-// New returns a list. Nothing is sent before Replace.
-func New(c Config) *Sets {
+// NewAWSWAF returns a list. Nothing is sent before Replace.
+func NewAWSWAF(c AWSWAFConfig) *AWSWAF {
 	if c.Rank == nil {
 		c.Rank = func(netip.Prefix) (uint32, time.Time) { return 0, time.Time{} }
 	}
-	return &Sets{config: c, api: newAPI(c), step: step, between: between}
+	return &AWSWAF{config: c, api: newAWSWAFAPI(c), step: step, between: between}
 }
 
 // Traits returns how to use it. What was learned behind a proxy is in force too: AWS WAF
 // sees the client, or is that proxy.
-func (l *Sets) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
+func (l *AWSWAF) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
 
 // Close ends the connection. The sets stay as they are.
-func (l *Sets) Close() error {
+func (l *AWSWAF) Close() error {
 	l.api.client.Close()
 	return nil
 }
 
 // Replace makes the hottest of entries all that the sets hold.
-func (l *Sets) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry) error {
+func (l *AWSWAF) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry) error {
 	var failed error
 	var in []netip.Prefix
 	all := 0
 	for _, f := range l.families() {
-		kept, left := cloud.Hottest(entries, l.config.Most, f.holds, l.config.Rank)
+		kept, left := Hottest(entries, l.config.Most, f.holds, l.config.Rank)
 		all += len(entries) - left
 		if err := l.write(ctx, f, kept); err != nil {
-			failed = cloud.Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		}
 		in = append(in, kept...)
 	}
@@ -103,13 +103,13 @@ func (l *Sets) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry
 
 // family is one of the two sets.
 type family struct {
-	set     Set
+	set     AWSWAFSet
 	version string
 	holds   func(netip.Prefix) bool
 }
 
 // families returns the sets that there are, IPv4 first.
-func (l *Sets) families() (all []family) {
+func (l *AWSWAF) families() (all []family) {
 	if l.config.V4.ID != "" {
 		all = append(all, family{l.config.V4, "IPV4", func(p netip.Prefix) bool { return p.Addr().Is4() }})
 	}
@@ -121,7 +121,7 @@ func (l *Sets) families() (all []family) {
 
 // write makes prefixes all that a set holds. It reads the set first, and writes only
 // what differs.
-func (l *Sets) write(ctx context.Context, f family, want []netip.Prefix) error {
+func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error {
 	for try := 0; ; try++ {
 		got, err := l.read(ctx, f)
 		if err != nil {
@@ -130,7 +130,7 @@ func (l *Sets) write(ctx context.Context, f family, want []netip.Prefix) error {
 		if same(got.Addresses, want) {
 			return nil
 		}
-		if !cloud.Wait(ctx, time.Until(l.wrote.Add(l.between))) {
+		if !Wait(ctx, time.Until(l.wrote.Add(l.between))) {
 			return ctx.Err()
 		}
 		err = l.repeat(ctx, func() error { return l.api.update(ctx, f.set, l.described(got), got.lock, want) })
@@ -142,13 +142,13 @@ func (l *Sets) write(ctx context.Context, f family, want []netip.Prefix) error {
 }
 
 // read returns a set, if it may be written.
-func (l *Sets) read(ctx context.Context, f family) (got ipSet, err error) {
+func (l *AWSWAF) read(ctx context.Context, f family) (got ipSet, err error) {
 	err = l.repeat(ctx, func() error { got, err = l.api.get(ctx, f.set); return err })
 	switch {
 	case err != nil:
 		return got, err
 	case got.Version != f.version:
-		return got, fmt.Errorf("it holds %s: name it by the other of ipv4 and ipv6", cloud.Text(got.Version))
+		return got, fmt.Errorf("it holds %s: name it by the other of ipv4 and ipv6", Text(got.Version))
 	case len(got.Addresses) > 0 && !l.marked(got):
 		return got, fmt.Errorf("%w: its addresses (%d) are somebody else's, since its description does not begin with %s. It was left alone: use an empty set, or begin the description with that word if all addresses may go",
 			enforce.ErrNotOurs, len(got.Addresses), l.config.Mark)
@@ -157,13 +157,13 @@ func (l *Sets) read(ctx context.Context, f family) (got ipSet, err error) {
 }
 
 // marked reports whether a set carries the mark.
-func (l *Sets) marked(got ipSet) bool {
+func (l *AWSWAF) marked(got ipSet) bool {
 	words := strings.Fields(got.Description)
 	return len(words) > 0 && words[0] == l.config.Mark
 }
 
 // described returns the description to write.
-func (l *Sets) described(got ipSet) string {
+func (l *AWSWAF) described(got ipSet) string {
 	if l.marked(got) {
 		return got.Description
 	}
@@ -171,27 +171,27 @@ func (l *Sets) described(got ipSet) string {
 }
 
 // repeat makes a call again that AWS answered with "later".
-func (l *Sets) repeat(ctx context.Context, call func() error) error {
+func (l *AWSWAF) repeat(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
-		var said *apiError
-		if !errors.As(err, &said) || !said.later() || try == cloud.Tries-1 {
+		var said *awswafError
+		if !errors.As(err, &said) || !said.later() || try == Tries-1 {
 			return err
 		}
-		if !cloud.Wait(ctx, cloud.Later(l.step, try)) {
+		if !Wait(ctx, Later(l.step, try)) {
 			return err
 		}
 	}
 }
 
 // Look returns a line about each set, and what is wrong with them. It changes nothing.
-func (l *Sets) Look(ctx context.Context) (lines []string, err error) {
+func (l *AWSWAF) Look(ctx context.Context) (lines []string, err error) {
 	var failed error
 	for _, f := range l.families() {
 		got, err := l.read(ctx, f)
 		switch {
 		case err != nil:
-			failed = cloud.Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		case l.marked(got):
 			lines = append(lines, fmt.Sprintf("IP set %s carries the mark and has %d addresses", f.set.Name, len(got.Addresses)))
 		default:

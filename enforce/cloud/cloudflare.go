@@ -1,10 +1,4 @@
-// Package cloudflare keeps blocks in force in a list of Cloudflare's
-// (https://developers.cloudflare.com/waf/tools/lists/lists-api/).
-//
-// Each item says in its comment that it is ours, and only such items are ever deleted:
-// others may keep theirs in the same list. A change is an operation that ends later, and
-// an account has one of them at a time. Items have no end: what is not deleted stays.
-package cloudflare
+package cloud
 
 import (
 	"context"
@@ -15,11 +9,17 @@ import (
 	"time"
 
 	"edgeguard/enforce"
-	"edgeguard/enforce/cloud"
 )
 
-// LeastEvery is the least time between two updates.
-const LeastEvery = time.Minute
+// This file keeps blocks in force in a list of Cloudflare's
+// (https://developers.cloudflare.com/waf/tools/lists/lists-api/).
+//
+// Each item says in its comment that it is ours, and only such items are ever deleted:
+// others may keep theirs in the same list. A change is an operation that ends later, and
+// an account has one of them at a time. Items have no end: what is not deleted stays.
+
+// CloudflareLeastEvery is the least time between two updates.
+const CloudflareLeastEvery = time.Minute
 
 const (
 	// The widest prefixes of a list, by Cloudflare's documentation of 2025. One page of
@@ -32,44 +32,44 @@ const (
 	patience            = 3 * time.Minute
 )
 
-// Config is what a list needs.
-type Config struct {
+// CloudflareConfig is what a list needs.
+type CloudflareConfig struct {
 	Account, ID string
 	TokenFile   string
 	Endpoint    string // empty is Cloudflare's
 	Most        int
 	Every       time.Duration
-	Mark        string     // the comment of each item of ours
-	Rank        cloud.Rank // nil for a list that is only emptied: it may be somebody else's by now
+	Mark        string // the comment of each item of ours
+	Rank        Rank   // nil for a list that is only emptied: it may be somebody else's by now
 }
 
-// List keeps blocks in the list. It is safe for concurrent use.
-type List struct {
-	cloud.Held
-	config Config
-	api    *api
+// Cloudflare keeps blocks in the list. It is safe for concurrent use.
+type Cloudflare struct {
+	Held
+	config CloudflareConfig
+	api    *cloudflareAPI
 	look   time.Duration // firstLook, and less in tests
 }
 
-// New returns a list. Nothing is sent before Replace.
-func New(c Config) *List {
-	return &List{config: c, api: newAPI(c), look: firstLook}
+// NewCloudflare returns a list. Nothing is sent before Replace.
+func NewCloudflare(c CloudflareConfig) *Cloudflare {
+	return &Cloudflare{config: c, api: newCloudflareAPI(c), look: firstLook}
 }
 
 // Traits returns how to use it. What was learned behind a proxy is in force too:
 // Cloudflare is that proxy.
-func (l *List) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
+func (l *Cloudflare) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
 
 // Close ends the connection. The list stays as it is.
-func (l *List) Close() error {
+func (l *Cloudflare) Close() error {
 	l.api.client.Close()
 	return nil
 }
 
 // Replace makes the hottest of entries all that the list holds of ours. It deletes
 // before it adds, since the list may be full.
-func (l *List) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry) error {
-	kept, left := cloud.Hottest(entries, l.config.Most, holds, l.config.Rank)
+func (l *Cloudflare) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry) error {
+	kept, left := Hottest(entries, l.config.Most, holds, l.config.Rank)
 	have, err := l.read(ctx)
 	if err != nil {
 		return err
@@ -106,13 +106,13 @@ type content struct {
 }
 
 // read returns the list, if it may be changed.
-func (l *List) read(ctx context.Context) (*content, error) {
+func (l *Cloudflare) read(ctx context.Context) (*content, error) {
 	about, err := l.api.about(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if about.Kind != "ip" {
-		return nil, fmt.Errorf("it is a list of the kind %s: make one of the kind ip", cloud.Text(about.Kind))
+		return nil, fmt.Errorf("it is a list of the kind %s: make one of the kind ip", Text(about.Kind))
 	}
 	items, err := l.api.items(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *List) read(ctx context.Context) (*content, error) {
 }
 
 // sort separates our items from those of others.
-func (l *List) sort(items []item) *content {
+func (l *Cloudflare) sort(items []item) *content {
 	c := &content{ours: make(map[netip.Prefix]string), others: make(map[netip.Prefix]bool)}
 	for _, i := range items {
 		p, ok := parse(i.IP)
@@ -181,7 +181,7 @@ func (c *content) differences(want []netip.Prefix) (remove []string, add []netip
 }
 
 // change makes a change, and waits until it is made.
-func (l *List) change(ctx context.Context, begin func() (operation string, err error)) error {
+func (l *Cloudflare) change(ctx context.Context, begin func() (operation string, err error)) error {
 	var operation string
 	err := l.repeat(ctx, func() (err error) { operation, err = begin(); return err })
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *List) change(ctx context.Context, begin func() (operation string, err e
 	}
 	pause := l.look
 	for until := time.Now().Add(patience); time.Now().Before(until); pause = min(2*pause, lastLook) {
-		if !cloud.Wait(ctx, pause) {
+		if !Wait(ctx, pause) {
 			return ctx.Err()
 		}
 		state, err := l.api.operation(ctx, operation)
@@ -199,7 +199,7 @@ func (l *List) change(ctx context.Context, begin func() (operation string, err e
 		case state.Status == "completed":
 			return nil
 		case state.Status == "failed":
-			return fmt.Errorf("the list could not be changed by Cloudflare: %s: compare most with what the account's plan allows", cloud.Text(state.Error))
+			return fmt.Errorf("the list could not be changed by Cloudflare: %s: compare most with what the account's plan allows", Text(state.Error))
 		}
 	}
 	return fmt.Errorf("the list was not changed by Cloudflare within %v: it is looked at again", patience)
@@ -207,17 +207,17 @@ func (l *List) change(ctx context.Context, begin func() (operation string, err e
 
 // repeat makes a call again that Cloudflare answered with "later": another change of the
 // account is under way.
-func (l *List) repeat(ctx context.Context, call func() error) error {
+func (l *Cloudflare) repeat(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
-		if err == nil || !later(err) || try == cloud.Tries-1 || !cloud.Wait(ctx, cloud.Later(l.look, try+1)) {
+		if err == nil || !later(err) || try == Tries-1 || !Wait(ctx, Later(l.look, try+1)) {
 			return err
 		}
 	}
 }
 
 // Look returns a line about the list, and what is wrong with it. It changes nothing.
-func (l *List) Look(ctx context.Context) (lines []string, err error) {
+func (l *Cloudflare) Look(ctx context.Context) (lines []string, err error) {
 	c, err := l.read(ctx)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package cloudflare
+package cloud
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"edgeguard/enforce/cloud"
 	"edgeguard/internal/smallfile"
 )
 
@@ -22,11 +21,11 @@ const (
 	mostPages = 400
 )
 
-// api is the Lists API of one list.
-type api struct {
-	config   Config
+// cloudflareAPI is the Lists API of one list.
+type cloudflareAPI struct {
+	config   CloudflareConfig
 	endpoint string
-	client   *cloud.Client
+	client   *Client
 }
 
 // about is what the API says of a list.
@@ -63,17 +62,17 @@ type envelope struct {
 	} `json:"result_info"`
 }
 
-func newAPI(c Config) *api {
-	return &api{config: c, endpoint: cmp.Or(c.Endpoint, "https://api.cloudflare.com/client/v4"), client: cloud.NewClient()}
+func newCloudflareAPI(c CloudflareConfig) *cloudflareAPI {
+	return &cloudflareAPI{config: c, endpoint: cmp.Or(c.Endpoint, "https://api.cloudflare.com/client/v4"), client: NewClient()}
 }
 
-func (a *api) about(ctx context.Context) (out about, err error) {
+func (a *cloudflareAPI) about(ctx context.Context) (out about, err error) {
 	_, err = a.call(ctx, http.MethodGet, "/"+a.config.ID, nil, &out)
 	return out, err
 }
 
 // items returns all items, page by page.
-func (a *api) items(ctx context.Context) (all []item, err error) {
+func (a *cloudflareAPI) items(ctx context.Context) (all []item, err error) {
 	cursor := ""
 	for range mostPages {
 		query := fmt.Sprintf("?per_page=%d", page)
@@ -94,7 +93,7 @@ func (a *api) items(ctx context.Context) (all []item, err error) {
 }
 
 // add and remove return the operation that they begin.
-func (a *api) add(ctx context.Context, prefixes []netip.Prefix) (string, error) {
+func (a *cloudflareAPI) add(ctx context.Context, prefixes []netip.Prefix) (string, error) {
 	items := make([]item, len(prefixes))
 	for i, p := range prefixes {
 		items[i] = item{IP: p.String(), Comment: a.config.Mark}
@@ -105,7 +104,7 @@ func (a *api) add(ctx context.Context, prefixes []netip.Prefix) (string, error) 
 	return a.begin(ctx, http.MethodPost, items)
 }
 
-func (a *api) remove(ctx context.Context, ids []string) (string, error) {
+func (a *cloudflareAPI) remove(ctx context.Context, ids []string) (string, error) {
 	items := make([]item, len(ids))
 	for i, id := range ids {
 		items[i].ID = id
@@ -113,7 +112,7 @@ func (a *api) remove(ctx context.Context, ids []string) (string, error) {
 	return a.begin(ctx, http.MethodDelete, map[string]any{"items": items})
 }
 
-func (a *api) begin(ctx context.Context, method string, in any) (string, error) {
+func (a *cloudflareAPI) begin(ctx context.Context, method string, in any) (string, error) {
 	var out struct {
 		OperationID string `json:"operation_id"`
 	}
@@ -124,13 +123,13 @@ func (a *api) begin(ctx context.Context, method string, in any) (string, error) 
 	return out.OperationID, err
 }
 
-func (a *api) operation(ctx context.Context, id string) (out operation, err error) {
+func (a *cloudflareAPI) operation(ctx context.Context, id string) (out operation, err error) {
 	_, err = a.call(ctx, http.MethodGet, "/bulk_operations/"+url.PathEscape(id), nil, &out)
 	return out, err
 }
 
 // call makes one call, and reads its result.
-func (a *api) call(ctx context.Context, method, path string, in, out any) (*envelope, error) {
+func (a *cloudflareAPI) call(ctx context.Context, method, path string, in, out any) (*envelope, error) {
 	token, err := smallfile.Word(a.config.TokenFile)
 	if err != nil {
 		return nil, err
@@ -150,30 +149,30 @@ func (a *api) call(ctx context.Context, method, path string, in, out any) (*enve
 	var said envelope
 	if err := json.Unmarshal(answer.Body, &said); err != nil {
 		if answer.Status >= 500 || answer.Status == http.StatusTooManyRequests {
-			return nil, &apiError{status: answer.Status, text: cloud.Text(string(answer.Body))}
+			return nil, &cloudflareError{status: answer.Status, text: Text(string(answer.Body))}
 		}
 		return nil, answer.NotJSON()
 	}
 	if answer.Status/100 != 2 || !said.Success {
 		err := a.failure(answer.Status, &said)
 		if answer.Status == http.StatusNotFound && method == http.MethodGet && path == "/"+a.config.ID {
-			err = &cloud.Gone{Err: err}
+			err = &Gone{Err: err}
 		}
 		return nil, err
 	}
 	if err := json.Unmarshal(said.Result, out); err != nil {
-		return nil, fmt.Errorf("the answer to %s is not Cloudflare's: %s", method, cloud.Text(err.Error()))
+		return nil, fmt.Errorf("the answer to %s is not Cloudflare's: %s", method, Text(err.Error()))
 	}
 	return &said, nil
 }
 
-// apiError is what Cloudflare says is wrong.
-type apiError struct {
+// cloudflareError is what Cloudflare says is wrong.
+type cloudflareError struct {
 	status    int
 	text, fix string
 }
 
-func (e *apiError) Error() string {
+func (e *cloudflareError) Error() string {
 	said := fmt.Sprintf("Cloudflare answers with status %d", e.status)
 	if e.text != "" {
 		said += ": " + e.text
@@ -186,18 +185,18 @@ func (e *apiError) Error() string {
 
 // later reports whether the same call may work in a moment.
 func later(err error) bool {
-	var said *apiError
+	var said *cloudflareError
 	return errors.As(err, &said) && (said.status == http.StatusTooManyRequests || said.status >= 500)
 }
 
 // failure returns what an answer says is wrong, with the fix.
-func (a *api) failure(status int, said *envelope) error {
-	e := &apiError{status: status}
+func (a *cloudflareAPI) failure(status int, said *envelope) error {
+	e := &cloudflareError{status: status}
 	var texts []string
 	for _, one := range said.Errors[:min(len(said.Errors), 3)] {
 		texts = append(texts, fmt.Sprintf("%s (%d)", one.Message, one.Code))
 	}
-	e.text = cloud.Text(strings.Join(texts, ", "))
+	e.text = Text(strings.Join(texts, ", "))
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		e.fix = "give the token in " + a.config.TokenFile + " the permission Account Filter Lists: Edit for this account; the file is read again each time"

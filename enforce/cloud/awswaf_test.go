@@ -1,4 +1,4 @@
-package awswaf
+package cloud
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard/enforce"
-	"edgeguard/enforce/cloud"
 	"edgeguard/enforce/cloud/cloudtest"
 	"edgeguard/enforce/enforcetest"
 )
@@ -44,16 +43,16 @@ func credentials(t testing.TB, text string) string {
 
 const known = "[default]\naws_access_key_id = " + cloudtest.KeyID + "\naws_secret_access_key=" + cloudtest.Secret + "\n"
 
-func newList(t testing.TB, a *cloudtest.AWS, change ...func(*Config)) *Sets {
+func newAWSWAFSet(t testing.TB, a *cloudtest.AWS, change ...func(*AWSWAFConfig)) *AWSWAF {
 	t.Helper()
-	c := Config{
-		Region: cloudtest.Region, Scope: "REGIONAL", Endpoint: a.URL, V4: Set{"eg4", id4}, V6: Set{"eg6", id6},
-		File: credentials(t, known), Most: Most, Every: time.Minute, Mark: "edgeguard",
+	c := AWSWAFConfig{
+		Region: cloudtest.Region, Scope: "REGIONAL", Endpoint: a.URL, V4: AWSWAFSet{"eg4", id4}, V6: AWSWAFSet{"eg6", id6},
+		File: credentials(t, known), Most: AWSWAFMost, Every: time.Minute, Mark: "edgeguard",
 	}
 	for _, f := range change {
 		f(&c)
 	}
-	l := New(c)
+	l := NewAWSWAF(c)
 	l.step, l.between = time.Millisecond, 0
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -69,7 +68,7 @@ func entries(prefixes ...string) (all []enforce.Entry) {
 func TestConforms(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
 	enforcetest.Run(t, enforcetest.Bench{
-		New:    func(t *testing.T) enforce.Enforcer { return newList(t, a) },
+		New:    func(t *testing.T) enforce.Enforcer { return newAWSWAFSet(t, a) },
 		Denied: func(t *testing.T, addr netip.Addr) bool { return a.Denied(t, addr) },
 	})
 }
@@ -78,7 +77,7 @@ func TestConforms(t *testing.T) {
 // with its first address, and keeps a description that begins with it.
 func TestWrites(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
-	l := newList(t, a)
+	l := newAWSWAFSet(t, a)
 	replace := func(want string, prefixes ...string) {
 		t.Helper()
 		if err := l.Replace(t.Context(), time.Now(), entries(prefixes...)); err != nil {
@@ -112,8 +111,8 @@ func TestWrites(t *testing.T) {
 // The hottest come first, and how many are left out is said.
 func TestMost(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
-	l := newList(t, a, func(c *Config) {
-		c.V6, c.Most = Set{}, 2
+	l := newAWSWAFSet(t, a, func(c *AWSWAFConfig) {
+		c.V6, c.Most = AWSWAFSet{}, 2
 		c.Rank = func(p netip.Prefix) (uint32, time.Time) { return uint32(p.Addr().As4()[3]), time.Time{} }
 	})
 	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.9/32", "192.0.2.10/32", "192.0.2.200/32", "2001:db8::/64")); err != nil {
@@ -132,7 +131,7 @@ func TestForeign(t *testing.T) {
 		sets := pair()
 		sets[0].Description, sets[0].Addresses = description, []string{"203.0.113.0/24"}
 		a := cloudtest.NewAWS(t, sets...)
-		l := newList(t, a)
+		l := newAWSWAFSet(t, a)
 		err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "2001:db8::/64"))
 		if err == nil || !strings.Contains(err.Error(), "somebody else's") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", description, err)
@@ -153,7 +152,7 @@ func TestForeign(t *testing.T) {
 // lock is lost, and the set is read again.
 func TestLockLost(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
-	l := newList(t, a)
+	l := newAWSWAFSet(t, a)
 	a.Between(func(s *cloudtest.Set) { s.Addresses = []string{"203.0.113.0/24"} })
 	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), "somebody else's") {
 		t.Error(err)
@@ -202,7 +201,7 @@ func TestFaults(t *testing.T) {
 			sets := pair()
 			sets[0].Description, sets[0].Addresses = "edgeguard", []string{"192.0.2.9/32"}
 			a := cloudtest.NewAWS(t, sets...)
-			l := newList(t, a, func(c *Config) { c.V6 = Set{} })
+			l := newAWSWAFSet(t, a, func(c *AWSWAFConfig) { c.V6 = AWSWAFSet{} })
 			a.Fail(one.operation, one.faults...)
 			err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32"))
 			want := "192.0.2.1/32"
@@ -225,7 +224,7 @@ func TestFaults(t *testing.T) {
 // A server that does not answer holds up nobody who gives up.
 func TestHangs(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
-	l := newList(t, a)
+	l := newAWSWAFSet(t, a)
 	a.Fail("GetIPSet", cloudtest.Fault{Hang: true}, cloudtest.Fault{Hang: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -238,14 +237,14 @@ func TestHangs(t *testing.T) {
 func TestRefused(t *testing.T) {
 	a := cloudtest.NewAWS(t, pair()...)
 	file := credentials(t, known)
-	l := newList(t, a, func(c *Config) { c.File = file; c.V6 = Set{} })
-	try := func(l *Sets, want string) {
+	l := newAWSWAFSet(t, a, func(c *AWSWAFConfig) { c.File = file; c.V6 = AWSWAFSet{} })
+	try := func(l *AWSWAF, want string) {
 		t.Helper()
 		if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "2001:db8::/64")); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), cloudtest.Secret) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	try(newList(t, a, func(c *Config) { c.V4 = c.V6; c.V6 = Set{} }), "it holds IPV6: name it by the other")
+	try(newAWSWAFSet(t, a, func(c *AWSWAFConfig) { c.V4 = c.V6; c.V6 = AWSWAFSet{} }), "it holds IPV6: name it by the other")
 	a.Session("", -time.Hour)
 	try(l, "this host's clock is off by 1h0m0s against AWS's: set it right")
 	a.Session("a-session", 0)
@@ -312,7 +311,7 @@ func FuzzCredentials(f *testing.F) {
 // BenchmarkPush is a push of 10,000 new prefixes, with the reading before.
 func BenchmarkPush(b *testing.B) {
 	a := cloudtest.NewAWS(b, pair()...)
-	l := newList(b, a, func(c *Config) { c.V6 = Set{} })
+	l := newAWSWAFSet(b, a, func(c *AWSWAFConfig) { c.V6 = AWSWAFSet{} })
 	all := make([][]enforce.Entry, 2)
 	for i := range 20_000 {
 		all[i%2] = append(all[i%2], enforce.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), 32)})
@@ -335,7 +334,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(`{"__type":"InvalidSignatureException"}`, "", "Mon, 02 Jan 2006 15:04:05 GMT", 403)
 	f.Add(`<html>`, "A:B#C", "x", 500)
 	f.Fuzz(func(t *testing.T, text, kind, date string, status int) {
-		a := &cloud.Answer{Status: status, Header: http.Header{"Date": {date}}, Body: []byte(text)}
+		a := &Answer{Status: status, Header: http.Header{"Date": {date}}, Body: []byte(text)}
 		if kind != "" {
 			a.Header.Set("X-Amzn-Errortype", kind)
 		}
