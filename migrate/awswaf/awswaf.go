@@ -11,7 +11,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/migrate"
-	"edgeguard/migrate/jsontree"
 )
 
 // Encoding is how the search strings of a file are written. The AWS CLI prints them in
@@ -31,7 +30,7 @@ func Encodings() []string { return []string{string(Auto), string(Base64), string
 // Import reads the JSON of a web ACL, a rule group, a list of rules, a rule or a
 // statement.
 func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
-	root, err := jsontree.Parse(data)
+	root, err := migrate.ParseJSON(data)
 	if err != nil {
 		return nil, otherFormat(data, fmt.Errorf("%w: %s", err, fix))
 	}
@@ -78,7 +77,7 @@ type importer struct {
 }
 
 // find returns the rules of a file.
-func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
+func (im *importer) find(root *migrate.JSONValue) ([]*migrate.JSONValue, error) {
 	if root.IsList() {
 		return root.Items(), nil
 	}
@@ -96,7 +95,7 @@ func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
 		im.around(root)
 		return root.Field("Rules").Items(), nil
 	case root.Field("Statement") != nil, root.Field("RateBasedStatement") != nil:
-		return []*jsontree.Value{root}, nil
+		return []*migrate.JSONValue{root}, nil
 	}
 	if root.Field("RateKey") != nil || root.Field("Rule").Field("RateKey") != nil {
 		return nil, errors.New("is of AWS WAF Classic, which is not read: migrate it to AWS WAF first")
@@ -105,7 +104,7 @@ func (im *importer) find(root *jsontree.Value) ([]*jsontree.Value, error) {
 }
 
 // around names what of a web ACL is not imported besides its rules.
-func (im *importer) around(acl *jsontree.Value) {
+func (im *importer) around(acl *migrate.JSONValue) {
 	if acl.Field("DefaultAction").Field("Block") != nil {
 		im.report.Leave("DefaultAction Block: a web ACL that refuses what no rule allows")
 	}
@@ -118,14 +117,14 @@ func (im *importer) around(acl *jsontree.Value) {
 
 // rule is one rule of the file, in the order in which AWS evaluates them.
 type rule struct {
-	value    *jsontree.Value
+	value    *migrate.JSONValue
 	called   string
 	name     string
 	priority uint32
 	ends     string // why later rules may not see a request that this one matches
 }
 
-func (im *importer) read(list []*jsontree.Value) {
+func (im *importer) read(list []*migrate.JSONValue) {
 	var all []rule
 	for i, v := range list {
 		r := rule{value: v, name: fmt.Sprintf("rule-%d", i+1)}
@@ -179,7 +178,7 @@ func some(names []string) string {
 }
 
 // statementOf returns the statement of a rule, which may be a statement alone.
-func statementOf(v *jsontree.Value) *jsontree.Value {
+func statementOf(v *migrate.JSONValue) *migrate.JSONValue {
 	if s := v.Field("Statement"); s != nil {
 		return s
 	}
@@ -188,7 +187,7 @@ func statementOf(v *jsontree.Value) *jsontree.Value {
 
 // ends returns the action of a rule after which AWS evaluates no later rule. A challenge
 // ends it for clients that have not passed one.
-func ends(v *jsontree.Value) string {
+func ends(v *migrate.JSONValue) string {
 	for _, action := range []string{"Allow", "Block", "Captcha", "Challenge"} {
 		if v.Field("Action").Field(action) != nil {
 			return action
@@ -208,7 +207,7 @@ const mostBefore = 8
 var windows = []uint32{60, 120, 300, 600}
 
 // rateRule imports one rule.
-func (im *importer) rateRule(r *rule, s *jsontree.Value, before earlier) {
+func (im *importer) rateRule(r *rule, s *migrate.JSONValue, before earlier) {
 	out := &migrate.Draft{Called: r.called}
 	limit, ok := s.Field("Limit").Whole(1<<31 - 1)
 	if !ok {
@@ -241,7 +240,7 @@ func (im *importer) rateRule(r *rule, s *jsontree.Value, before earlier) {
 }
 
 // action reads what AWS does while the rate is over the limit.
-func action(out *migrate.Draft, v *jsontree.Value) {
+func action(out *migrate.Draft, v *migrate.JSONValue) {
 	a := v.Field("Action")
 	switch names := a.Names(); {
 	case v.Field("Action") == nil && v.Field("Statement") == nil:
@@ -271,7 +270,7 @@ func action(out *migrate.Draft, v *jsontree.Value) {
 }
 
 // skipHandling names headers that AWS adds to requests.
-func skipHandling(out *migrate.Draft, a *jsontree.Value) {
+func skipHandling(out *migrate.Draft, a *migrate.JSONValue) {
 	if a.Field("CustomRequestHandling") != nil {
 		a.Skip("CustomRequestHandling")
 		out.Note("The headers that it adds to requests are not imported.")

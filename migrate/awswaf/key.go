@@ -4,11 +4,10 @@ import (
 	"strings"
 
 	"edgeguard/migrate"
-	"edgeguard/migrate/jsontree"
 )
 
 // key reads what AWS counts together.
-func (im *importer) key(out *migrate.Draft, s *jsontree.Value) {
+func (im *importer) key(out *migrate.Draft, s *migrate.JSONValue) {
 	kind, ok := s.Field("AggregateKeyType").Text()
 	switch {
 	case !ok:
@@ -28,7 +27,7 @@ func (im *importer) key(out *migrate.Draft, s *jsontree.Value) {
 
 // forwarded reads where the address stands. A header is never trusted for what a client
 // may write into it.
-func forwarded(out *migrate.Draft, s *jsontree.Value) {
+func forwarded(out *migrate.Draft, s *migrate.JSONValue) {
 	c := s.Field("ForwardedIPConfig")
 	header, ok := c.Field("HeaderName").Text()
 	fallback, known := c.Field("FallbackBehavior").Text()
@@ -48,7 +47,7 @@ func forwarded(out *migrate.Draft, s *jsontree.Value) {
 }
 
 // customKeys reads a list of what keys are made of.
-func (im *importer) customKeys(out *migrate.Draft, s *jsontree.Value) {
+func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 	addresses := 0
 	var with []string
 	for _, item := range s.Field("CustomKeys").Items() {
@@ -99,7 +98,7 @@ func (im *importer) customKeys(out *migrate.Draft, s *jsontree.Value) {
 
 // transformed refuses transformations except the given ones, and returns those that it
 // found, in their order.
-func transformed(out *migrate.Draft, place string, v *jsontree.Value, allowed ...string) []string {
+func transformed(out *migrate.Draft, place string, v *migrate.JSONValue, allowed ...string) []string {
 	list := v.Field("TextTransformations").Items()
 	byPriority := map[uint32]string{}
 	var order []uint32

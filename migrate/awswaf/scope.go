@@ -8,15 +8,13 @@ import (
 
 	"edgeguard/internal/safetext"
 	"edgeguard/migrate"
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/jsontree"
 )
 
 // mostStatements bounds a scope-down statement: an expression has at most 200 parts.
 const mostStatements = 100
 
 // scope reads which requests AWS counts.
-func (im *importer) scope(out *migrate.Draft, s *jsontree.Value) {
+func (im *importer) scope(out *migrate.Draft, s *migrate.JSONValue) {
 	down := s.Field("ScopeDownStatement")
 	if down == nil {
 		return
@@ -42,7 +40,7 @@ type scopeReader struct {
 }
 
 // statement reads a statement; nil where it was refused.
-func (r *scopeReader) statement(path string, v *jsontree.Value) *condition.Node {
+func (r *scopeReader) statement(path string, v *migrate.JSONValue) *migrate.Condition {
 	names := v.Names()
 	if r.left--; r.left < 0 {
 		if r.left == -1 {
@@ -61,7 +59,7 @@ func (r *scopeReader) statement(path string, v *jsontree.Value) *condition.Node 
 		return r.several(path, inner, names[0] == "AndStatement")
 	case "NotStatement":
 		if n := r.statement(path, inner.Field("Statement")); n != nil {
-			return condition.Not(n)
+			return migrate.Not(n)
 		}
 		return nil
 	case "ByteMatchStatement":
@@ -84,8 +82,8 @@ var cannot = map[string]string{
 	"XssMatchStatement":                 ": edgeguard does not look for injections",
 }
 
-func (r *scopeReader) several(path string, v *jsontree.Value, all bool) *condition.Node {
-	var parts []*condition.Node
+func (r *scopeReader) several(path string, v *migrate.JSONValue, all bool) *migrate.Condition {
+	var parts []*migrate.Condition
 	list := v.Field("Statements").Items()
 	for _, item := range list {
 		if n := r.statement(path, item); n != nil {
@@ -99,17 +97,17 @@ func (r *scopeReader) several(path string, v *jsontree.Value, all bool) *conditi
 	case len(parts) < len(list):
 		return nil
 	case all:
-		return condition.And(parts...)
+		return migrate.And(parts...)
 	}
-	return condition.Or(parts...)
+	return migrate.Or(parts...)
 }
 
 // positions are the comparisons of AWS.
-var positions = map[string]condition.Op{
-	"EXACTLY": condition.Equals, "STARTS_WITH": condition.Begins, "ENDS_WITH": condition.Ends, "CONTAINS": condition.Contains,
+var positions = map[string]migrate.Op{
+	"EXACTLY": migrate.Equals, "STARTS_WITH": migrate.Begins, "ENDS_WITH": migrate.Ends, "CONTAINS": migrate.Contains,
 }
 
-func (r *scopeReader) byteMatch(path string, v *jsontree.Value) *condition.Node {
+func (r *scopeReader) byteMatch(path string, v *migrate.JSONValue) *migrate.Condition {
 	field, ok := r.field(path, v.Field("FieldToMatch"))
 	if !ok {
 		return nil
@@ -129,7 +127,7 @@ func (r *scopeReader) byteMatch(path string, v *jsontree.Value) *condition.Node 
 		return nil
 	}
 	allowed := []string{"NONE", "LOWERCASE"}
-	if field == condition.Path {
+	if field == migrate.Path {
 		allowed = append(allowed, "URL_DECODE", "NORMALIZE_PATH")
 	}
 	fold := slices.Contains(transformed(r.out, path, v, allowed...), "LOWERCASE")
@@ -137,7 +135,7 @@ func (r *scopeReader) byteMatch(path string, v *jsontree.Value) *condition.Node 
 		r.out.Refuse("%s: the search string %q has upper-case letters, and LOWERCASE leaves none to match", path, text)
 		return nil
 	}
-	n, err := condition.Text(field, op, text, fold)
+	n, err := migrate.TextIs(field, op, text, fold)
 	if err != nil {
 		r.out.Refuse("%s: %q: %v", path, text, err)
 		return nil
@@ -146,7 +144,7 @@ func (r *scopeReader) byteMatch(path string, v *jsontree.Value) *condition.Node 
 }
 
 // field reads what of a request is compared.
-func (r *scopeReader) field(path string, v *jsontree.Value) (condition.Field, bool) {
+func (r *scopeReader) field(path string, v *migrate.JSONValue) (migrate.Field, bool) {
 	names := v.Names()
 	if len(names) != 1 {
 		r.out.Refuse("%s: FieldToMatch is not one field", path)
@@ -155,18 +153,18 @@ func (r *scopeReader) field(path string, v *jsontree.Value) (condition.Field, bo
 	inner := v.Field(names[0])
 	switch names[0] {
 	case "UriPath":
-		return condition.Path, true
+		return migrate.Path, true
 	case "Method":
-		return condition.Method, true
+		return migrate.Method, true
 	case "QueryString":
-		return condition.Query, true
+		return migrate.Query, true
 	case "SingleHeader":
 		name, _ := inner.Field("Name").Text()
 		switch strings.ToLower(name) {
 		case "host":
-			return condition.Host, true
+			return migrate.Host, true
 		case "user-agent":
-			return condition.Agent, true
+			return migrate.Agent, true
 		}
 		r.out.Refuse("%s: rules have no term for the header %q", path, name)
 		return "", false
@@ -195,7 +193,7 @@ func inOrder(out *migrate.Draft, place string, kinds map[uint32]string, order []
 
 // decideEncoding finds out how the search strings of a file are written, if nobody said
 // it: as base64 only if all of them can be. AWS lets them be bytes that are no text.
-func (im *importer) decideEncoding(list []*jsontree.Value) {
+func (im *importer) decideEncoding(list []*migrate.JSONValue) {
 	var all []string
 	for _, v := range list {
 		v.Each("SearchString", func(text string) { all = append(all, text) })

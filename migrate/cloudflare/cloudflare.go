@@ -12,8 +12,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/migrate"
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/jsontree"
 )
 
 // fix is how to get what can be read.
@@ -48,8 +46,8 @@ var notes = []string{
 	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
 }
 
-func rulesOf(data []byte) ([]*jsontree.Value, error) {
-	root, err := jsontree.Parse(data)
+func rulesOf(data []byte) ([]*migrate.JSONValue, error) {
+	root, err := migrate.ParseJSON(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, fix)
 	}
@@ -57,7 +55,7 @@ func rulesOf(data []byte) ([]*jsontree.Value, error) {
 }
 
 // find returns the rules of a file.
-func find(root *jsontree.Value) ([]*jsontree.Value, error) {
+func find(root *migrate.JSONValue) ([]*migrate.JSONValue, error) {
 	if ok, given := root.Field("success").Truth(); given && !ok {
 		return nil, errors.New("is an error of the API, and has no rules: " + fix)
 	}
@@ -65,14 +63,14 @@ func find(root *jsontree.Value) ([]*jsontree.Value, error) {
 		root = result
 	}
 	switch {
-	case root.IsList() && slices.ContainsFunc(root.Items(), func(v *jsontree.Value) bool { return v.Field("phase") != nil }):
+	case root.IsList() && slices.ContainsFunc(root.Items(), func(v *migrate.JSONValue) bool { return v.Field("phase") != nil }):
 		return nil, errors.New("is a list of rulesets, without their rules: " + fix)
 	case root.IsList():
 		return root.Items(), nil
 	case root.Field("rules").IsList():
 		return root.Field("rules").Items(), nil
 	case root.Field("expression") != nil:
-		return []*jsontree.Value{root}, nil
+		return []*migrate.JSONValue{root}, nil
 	case root.Field("phase") != nil:
 		return nil, nil // a ruleset without rules
 	}
@@ -82,15 +80,15 @@ func find(root *jsontree.Value) ([]*jsontree.Value, error) {
 // rule is one rule of the file.
 type rule struct {
 	*migrate.Draft
-	value  *jsontree.Value
-	limits *jsontree.Value
+	value  *migrate.JSONValue
+	limits *migrate.JSONValue
 	// counted is what is counted, and acted what is acted on.
-	counted, acted *condition.Node
+	counted, acted *migrate.Condition
 	differ         bool // they are not the same
 	status         bool // what is counted depends on the answer
 }
 
-func read(report *migrate.Report, v *jsontree.Value, i int) {
+func read(report *migrate.Report, v *migrate.JSONValue, i int) {
 	name, _ := v.Field("description").Text()
 	if name == "" {
 		name = fmt.Sprintf("rule-%d", i+1)
@@ -207,7 +205,7 @@ func (r *rule) conditions() {
 	if r.Spec.Match, r.Spec.When, err = r.counted.Write(); err != nil {
 		r.Refuse("the expression: %v", err)
 	}
-	r.status = r.counted.Has(condition.Status)
+	r.status = r.counted.Has(migrate.Status)
 	if r.differ {
 		r.Note("The counting_expression, as match and when: %s", counting)
 	}
@@ -216,7 +214,7 @@ func (r *rule) conditions() {
 	}
 }
 
-func (r *rule) parse(name, text string) *condition.Node {
+func (r *rule) parse(name, text string) *migrate.Condition {
 	n, err := parse(text)
 	if err != nil {
 		r.Refuse("%s: %v", name, err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"edgeguard/migrate/condition"
+	"edgeguard/migrate"
 )
 
 // Bounds on an expression.
@@ -17,7 +17,7 @@ const (
 )
 
 // parse reads an expression. The error says what of it cannot be said, and where.
-func parse(text string) (*condition.Node, error) {
+func parse(text string) (*migrate.Condition, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("is longer than %d bytes", mostText)
 	}
@@ -27,7 +27,7 @@ func parse(text string) (*condition.Node, error) {
 	}
 	p := &parser{tokens: tokens}
 	if p.peek().text == "true" && len(tokens) == 2 {
-		return condition.Always(), nil
+		return migrate.Always(), nil
 	}
 	n, err := p.or(0)
 	if err == nil && p.peek().kind != 0 {
@@ -66,12 +66,12 @@ func (p *parser) refuse(t token, says string) error {
 	return fmt.Errorf("at character %d: %q %s", t.at, t.text, says)
 }
 
-func (p *parser) or(depth int) (*condition.Node, error) {
-	return p.several(depth, p.and, []string{"or", "||"}, condition.Or)
+func (p *parser) or(depth int) (*migrate.Condition, error) {
+	return p.several(depth, p.and, []string{"or", "||"}, migrate.Or)
 }
 
-func (p *parser) and(depth int) (*condition.Node, error) {
-	n, err := p.several(depth, p.not, []string{"and", "&&"}, condition.And)
+func (p *parser) and(depth int) (*migrate.Condition, error) {
+	n, err := p.several(depth, p.not, []string{"and", "&&"}, migrate.And)
 	if t := p.peek(); err == nil && t.kind != 's' && (t.text == "xor" || t.text == "^^") {
 		err = p.refuse(t, "has no operator here")
 	}
@@ -79,8 +79,8 @@ func (p *parser) and(depth int) (*condition.Node, error) {
 }
 
 // several reads parts with one of the words between each two.
-func (p *parser) several(depth int, one func(int) (*condition.Node, error), words []string, join func(...*condition.Node) *condition.Node) (*condition.Node, error) {
-	var parts []*condition.Node
+func (p *parser) several(depth int, one func(int) (*migrate.Condition, error), words []string, join func(...*migrate.Condition) *migrate.Condition) (*migrate.Condition, error) {
+	var parts []*migrate.Condition
 	for {
 		n, err := one(depth)
 		if err != nil {
@@ -93,7 +93,7 @@ func (p *parser) several(depth int, one func(int) (*condition.Node, error), word
 	}
 }
 
-func (p *parser) not(depth int) (*condition.Node, error) {
+func (p *parser) not(depth int) (*migrate.Condition, error) {
 	if depth >= mostDepth {
 		return nil, p.refuse(p.peek(), fmt.Sprintf("is nested more than %d levels deep", mostDepth))
 	}
@@ -103,7 +103,7 @@ func (p *parser) not(depth int) (*condition.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return condition.Not(n), nil
+		return migrate.Not(n), nil
 	case p.is("("):
 		n, err := p.or(depth + 1)
 		if err == nil && !p.is(")") {
@@ -116,21 +116,21 @@ func (p *parser) not(depth int) (*condition.Node, error) {
 
 // field is the left side of a comparison.
 type field struct {
-	name  condition.Field
+	name  migrate.Field
 	token token
 	fold  bool // of lower(field)
 	uri   bool // path and query together
 }
 
 // fields are those that edgeguard knows.
-var fields = map[string]condition.Field{
-	"http.request.uri.path":  condition.Path,
-	"http.request.uri":       condition.Path,
-	"http.request.uri.query": condition.Query,
-	"http.host":              condition.Host,
-	"http.request.method":    condition.Method,
-	"http.user_agent":        condition.Agent,
-	"http.response.code":     condition.Status,
+var fields = map[string]migrate.Field{
+	"http.request.uri.path":  migrate.Path,
+	"http.request.uri":       migrate.Path,
+	"http.request.uri.query": migrate.Query,
+	"http.host":              migrate.Host,
+	"http.request.method":    migrate.Method,
+	"http.user_agent":        migrate.Agent,
+	"http.response.code":     migrate.Status,
 }
 
 // cannot says of fields and functions why no rule has them, by their beginning.
@@ -172,7 +172,7 @@ func (p *parser) field() (field, error) {
 	return f, p.refuse(f.token, says)
 }
 
-func (p *parser) comparison() (*condition.Node, error) {
+func (p *parser) comparison() (*migrate.Condition, error) {
 	if t := p.peek(); t.kind == 'w' && (t.text == "starts_with" || t.text == "ends_with") {
 		return p.function()
 	}
@@ -186,15 +186,15 @@ func (p *parser) comparison() (*condition.Node, error) {
 	}
 	switch operator.text {
 	case "eq", "==":
-		return p.value(f, condition.Equals)
+		return p.value(f, migrate.Equals)
 	case "ne", "!=":
-		n, err := p.value(f, condition.Equals)
+		n, err := p.value(f, migrate.Equals)
 		if err != nil {
 			return nil, err
 		}
-		return condition.Not(n), nil
+		return migrate.Not(n), nil
 	case "contains":
-		return p.value(f, condition.Contains)
+		return p.value(f, migrate.Contains)
 	case "lt", "<", "le", "<=", "gt", ">", "ge", ">=":
 		return p.order(f, operator)
 	case "in":
@@ -220,19 +220,19 @@ func (p *parser) comparison() (*condition.Node, error) {
 var literal = regexp.MustCompile(`^(\^?)([A-Za-z0-9/_-]+)(\$?)$`)
 
 // regular reads a regular expression that is a text.
-func (p *parser) regular(f field, operator token) (*condition.Node, error) {
+func (p *parser) regular(f field, operator token) (*migrate.Condition, error) {
 	t := p.peek()
 	m := literal.FindStringSubmatch(t.text)
-	if t.kind != 's' || m == nil || f.name == condition.Status {
+	if t.kind != 's' || m == nil || f.name == migrate.Status {
 		return nil, p.refuse(operator, "is a regular expression of Rust's: write it as `when: path matches`, where edgeguard's can say it")
 	}
 	p.take()
 	t.text = m[2]
-	return p.text(f, map[string]condition.Op{"": condition.Contains, "^": condition.Begins, "$": condition.Ends, "^$": condition.Equals}[m[1]+m[3]], t)
+	return p.text(f, map[string]migrate.Op{"": migrate.Contains, "^": migrate.Begins, "$": migrate.Ends, "^$": migrate.Equals}[m[1]+m[3]], t)
 }
 
 // function reads starts_with(field, "text") or ends_with.
-func (p *parser) function() (*condition.Node, error) {
+func (p *parser) function() (*migrate.Condition, error) {
 	name := p.take()
 	if !p.is("(") {
 		return nil, p.refuse(p.peek(), "stands where ( is expected")
@@ -244,9 +244,9 @@ func (p *parser) function() (*condition.Node, error) {
 	if !p.is(",") {
 		return nil, p.refuse(p.peek(), "stands where a comma is expected")
 	}
-	op := condition.Begins
+	op := migrate.Begins
 	if name.text == "ends_with" {
-		op = condition.Ends
+		op = migrate.Ends
 	}
 	n, err := p.value(f, op)
 	if err == nil && !p.is(")") {
@@ -256,14 +256,14 @@ func (p *parser) function() (*condition.Node, error) {
 }
 
 // value reads the right side of a comparison.
-func (p *parser) value(f field, op condition.Op) (*condition.Node, error) {
+func (p *parser) value(f field, op migrate.Op) (*migrate.Condition, error) {
 	t := p.take()
-	if f.name == condition.Status {
+	if f.name == migrate.Status {
 		code, ok := number(t)
-		if !ok || op != condition.Equals {
+		if !ok || op != migrate.Equals {
 			return nil, p.refuse(t, "cannot be compared with a status in this way")
 		}
-		return p.said(t)(condition.Code(code, code))
+		return p.said(t)(migrate.StatusIs(code, code))
 	}
 	if t.kind != 's' {
 		return nil, p.refuse(t, "stands where a string is expected")
@@ -272,30 +272,30 @@ func (p *parser) value(f field, op condition.Op) (*condition.Node, error) {
 }
 
 // text compares a field with one text.
-func (p *parser) text(f field, op condition.Op, t token) (*condition.Node, error) {
+func (p *parser) text(f field, op migrate.Op, t token) (*migrate.Condition, error) {
 	if f.fold && strings.ToLower(t.text) != t.text {
 		return nil, p.refuse(t, "has upper-case letters, and lower() leaves none to match")
 	}
 	if !f.uri {
-		return p.said(t)(condition.Text(f.name, op, t.text, f.fold))
+		return p.said(t)(migrate.TextIs(f.name, op, t.text, f.fold))
 	}
-	path, err := p.said(t)(condition.Text(condition.Path, op, t.text, f.fold))
+	path, err := p.said(t)(migrate.TextIs(migrate.Path, op, t.text, f.fold))
 	switch {
-	case err != nil || op == condition.Begins:
+	case err != nil || op == migrate.Begins:
 		return path, err // it has no question mark, so it ends before the query
-	case op != condition.Contains:
+	case op != migrate.Contains:
 		return nil, p.refuse(f.token, "is path and query together, for which rules have no term: compare http.request.uri.path")
 	}
-	query, err := p.said(t)(condition.Text(condition.Query, op, t.text, f.fold))
+	query, err := p.said(t)(migrate.TextIs(migrate.Query, op, t.text, f.fold))
 	if err != nil {
 		return nil, err
 	}
-	return condition.Or(path, query), nil
+	return migrate.Or(path, query), nil
 }
 
 // said returns a function that adds a place to an error.
-func (p *parser) said(t token) func(*condition.Node, error) (*condition.Node, error) {
-	return func(n *condition.Node, err error) (*condition.Node, error) {
+func (p *parser) said(t token) func(*migrate.Condition, error) (*migrate.Condition, error) {
+	return func(n *migrate.Condition, err error) (*migrate.Condition, error) {
 		if err != nil {
 			return nil, fmt.Errorf("at character %d: %q: %w", t.at, t.text, err)
 		}
@@ -304,10 +304,10 @@ func (p *parser) said(t token) func(*condition.Node, error) (*condition.Node, er
 }
 
 // order compares a status with a number.
-func (p *parser) order(f field, operator token) (*condition.Node, error) {
+func (p *parser) order(f field, operator token) (*migrate.Condition, error) {
 	t := p.take()
 	code, ok := number(t)
-	if f.name != condition.Status || !ok {
+	if f.name != migrate.Status || !ok {
 		return nil, p.refuse(operator, "can compare a status with a number alone")
 	}
 	low, high := 0, 9999
@@ -321,7 +321,7 @@ func (p *parser) order(f field, operator token) (*condition.Node, error) {
 	default:
 		low = code
 	}
-	return p.said(t)(condition.Code(low, high))
+	return p.said(t)(migrate.StatusIs(low, high))
 }
 
 // number returns what a word says, if it is a decimal number of a few digits. With a zero
@@ -332,11 +332,11 @@ func number(t token) (int, bool) {
 }
 
 // list reads a set of values in braces.
-func (p *parser) list(f field) (*condition.Node, error) {
+func (p *parser) list(f field) (*migrate.Condition, error) {
 	if !p.is("{") {
 		return nil, p.refuse(p.peek(), "is a list that the file does not have")
 	}
-	var parts []*condition.Node
+	var parts []*migrate.Condition
 	for !p.is("}") {
 		n, err := p.member(f)
 		if err != nil {
@@ -347,13 +347,13 @@ func (p *parser) list(f field) (*condition.Node, error) {
 	if len(parts) == 0 {
 		return nil, p.refuse(f.token, "is compared with an empty set")
 	}
-	return condition.Or(parts...), nil
+	return migrate.Or(parts...), nil
 }
 
 // member reads a value of a set, or a range of statuses.
-func (p *parser) member(f field) (*condition.Node, error) {
-	if f.name != condition.Status {
-		return p.value(f, condition.Equals)
+func (p *parser) member(f field) (*migrate.Condition, error) {
+	if f.name != migrate.Status {
+		return p.value(f, migrate.Equals)
 	}
 	first := p.take()
 	last := first
@@ -365,13 +365,13 @@ func (p *parser) member(f field) (*condition.Node, error) {
 	if !ok || !ok2 {
 		return nil, p.refuse(first, "is not a status")
 	}
-	return p.said(first)(condition.Code(low, high))
+	return p.said(first)(migrate.StatusIs(low, high))
 }
 
 // wildcard reads a pattern: a star stands for any run of characters, and \* for itself.
-func (p *parser) wildcard(f field) (*condition.Node, error) {
+func (p *parser) wildcard(f field) (*migrate.Condition, error) {
 	t := p.take()
-	if t.kind != 's' || f.name == condition.Status || f.uri {
+	if t.kind != 's' || f.name == migrate.Status || f.uri {
 		return nil, p.refuse(t, "cannot be a pattern of this field")
 	}
 	stars := []string{""}
@@ -390,5 +390,5 @@ func (p *parser) wildcard(f field) (*condition.Node, error) {
 		stars[len(stars)-1] += string([]byte{c})
 	}
 	letters := strings.ToLower(t.text) != strings.ToUpper(t.text)
-	return p.said(t)(condition.Stars(f.name, stars, f.fold && letters))
+	return p.said(t)(migrate.TextLike(f.name, stars, f.fold && letters))
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"edgeguard/migrate/nginxconf"
 )
 
 // arrivals says which directives move requests for other paths into a location, before
@@ -16,9 +14,9 @@ func (im *importer) arrivals(p *place) []string {
 	if err != nil || limited(p.server) || limited(im.http) {
 		return nil
 	}
-	from := []*nginxconf.Node{im.http, p.server}
+	from := []*ConfNode{im.http, p.server}
 	var all []string
-	say := func(n *nginxconf.Node) {
+	say := func(n *ConfNode) {
 		if mine.reached(n) {
 			all = append(all, fmt.Sprintf("WARNING: %s at %s brings requests for other paths here. nginx counts these, too, and this rule does not: add their paths to it.",
 				strings.Join(n.Words, " "), n.At()))
@@ -41,7 +39,7 @@ func (im *importer) arrivals(p *place) []string {
 }
 
 // reached reports whether a directive may move a request here.
-func (u uri) reached(n *nginxconf.Node) bool {
+func (u uri) reached(n *ConfNode) bool {
 	last := n.Word(len(n.Words) - 1)
 	switch n.Word(0) {
 	case "try_files", "error_page":

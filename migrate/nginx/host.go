@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/nginxconf"
+	"edgeguard/migrate"
 )
 
 // names returns the names of a server, without those that no host has. ".example.org" is
 // two.
-func names(s *nginxconf.Node) []string {
+func names(s *ConfNode) []string {
 	var all []string
 	for _, n := range s.Find("server_name") {
 		for _, name := range n.Words[min(1, len(n.Words)):] {
@@ -32,19 +31,19 @@ func names(s *nginxconf.Node) []string {
 }
 
 // hosts returns which hosts a server is for.
-func (im *importer) hosts(s *nginxconf.Node) (*condition.Node, error) {
-	return im.once(s, func() (*condition.Node, error) { return im.hostsOf(s) })
+func (im *importer) hosts(s *ConfNode) (*migrate.Condition, error) {
+	return im.once(s, func() (*migrate.Condition, error) { return im.hostsOf(s) })
 }
 
-func (im *importer) hostsOf(s *nginxconf.Node) (*condition.Node, error) {
+func (im *importer) hostsOf(s *ConfNode) (*migrate.Condition, error) {
 	if len(im.servers) == 1 {
-		return condition.Always(), nil
+		return migrate.Always(), nil
 	}
 	mine := im.names[s]
 	if len(mine) == 0 {
 		return im.otherHosts(s)
 	}
-	var any []*condition.Node
+	var any []*migrate.Condition
 	for _, name := range mine {
 		n, err := host(name)
 		if err != nil {
@@ -54,14 +53,14 @@ func (im *importer) hostsOf(s *nginxconf.Node) (*condition.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		any = append(any, condition.And(append([]*condition.Node{n}, taken...)...))
+		any = append(any, migrate.And(append([]*migrate.Condition{n}, taken...)...))
 	}
-	return condition.Or(any...), nil
+	return migrate.Or(any...), nil
 }
 
 // otherHosts returns the hosts that no server names, if only one server can be for them.
-func (im *importer) otherHosts(s *nginxconf.Node) (*condition.Node, error) {
-	var all []*condition.Node
+func (im *importer) otherHosts(s *ConfNode) (*migrate.Condition, error) {
+	var all []*migrate.Condition
 	for _, other := range im.servers {
 		if other == s {
 			continue
@@ -74,32 +73,32 @@ func (im *importer) otherHosts(s *nginxconf.Node) (*condition.Node, error) {
 			if err != nil {
 				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.At(), err)
 			}
-			all = append(all, condition.Not(n))
+			all = append(all, migrate.Not(n))
 		}
 	}
-	return condition.And(all...), nil
+	return migrate.And(all...), nil
 }
 
 // host returns which hosts a name is for.
-func host(name string) (*condition.Node, error) {
+func host(name string) (*migrate.Condition, error) {
 	switch {
 	case strings.HasPrefix(name, "~"), strings.Contains(name, "$"):
 		return nil, errors.New("a regular expression or a variable as a name cannot be said")
 	case strings.HasPrefix(name, "*."):
-		return condition.Text(condition.Host, condition.Ends, name[1:], false)
+		return migrate.TextIs(migrate.Host, migrate.Ends, name[1:], false)
 	case strings.HasSuffix(name, ".*"):
-		return condition.Text(condition.Host, condition.Begins, strings.TrimSuffix(name, "*"), false)
+		return migrate.TextIs(migrate.Host, migrate.Begins, strings.TrimSuffix(name, "*"), false)
 	}
-	return condition.Text(condition.Host, condition.Equals, strings.TrimSuffix(name, "."), false)
+	return migrate.TextIs(migrate.Host, migrate.Equals, strings.TrimSuffix(name, "."), false)
 }
 
 // taken returns what of the hosts of a name other servers serve: they name them more
 // exactly.
-func (im *importer) taken(s *nginxconf.Node, name string) ([]*condition.Node, error) {
+func (im *importer) taken(s *ConfNode, name string) ([]*migrate.Condition, error) {
 	if !strings.Contains(name, "*") {
 		return nil, nil
 	}
-	var all []*condition.Node
+	var all []*migrate.Condition
 	for _, other := range im.servers {
 		if other == s {
 			continue
@@ -115,7 +114,7 @@ func (im *importer) taken(s *nginxconf.Node, name string) ([]*condition.Node, er
 			if err != nil {
 				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.At(), err)
 			}
-			all = append(all, condition.Not(n))
+			all = append(all, migrate.Not(n))
 		}
 	}
 	return all, nil
@@ -162,8 +161,8 @@ func (im *importer) doubts(p *place) []string {
 
 // namesakes returns other servers that have a name of a server, at most a few more than
 // are said.
-func (im *importer) namesakes(s *nginxconf.Node) []*nginxconf.Node {
-	var all []*nginxconf.Node
+func (im *importer) namesakes(s *ConfNode) []*ConfNode {
+	var all []*ConfNode
 	for _, name := range im.names[s] {
 		for _, other := range im.owners[name] {
 			if other != s && !slices.Contains(all, other) {
@@ -182,7 +181,7 @@ var answers = []string{"if", "return", "rewrite"}
 
 // answered refuses a place where other directives decide which requests limit_req sees.
 func answered(p *place) error {
-	for _, in := range []*nginxconf.Node{p.server, p.location} {
+	for _, in := range []*ConfNode{p.server, p.location} {
 		if in == nil {
 			continue
 		}
@@ -207,7 +206,7 @@ func (im *importer) elsewhere() []string {
 			}
 			continue
 		}
-		if slices.ContainsFunc(s.Inner, func(n *nginxconf.Node) bool { return slices.Contains(answers, n.Word(0)) }) {
+		if slices.ContainsFunc(s.Inner, func(n *ConfNode) bool { return slices.Contains(answers, n.Word(0)) }) {
 			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.At()))
 		}
 		all = append(all, moving(s)...)
@@ -217,7 +216,7 @@ func (im *importer) elsewhere() []string {
 
 // moving says which locations that inherit a limit_req have directives that end or move
 // requests before it sees them. Those with a return alone are no part of the rule.
-func moving(s *nginxconf.Node) []string {
+func moving(s *ConfNode) []string {
 	var all []string
 	for _, l := range s.Find("location") {
 		if !limited(l) && len(l.Find("return")) == 0 && len(l.Find("if"))+len(l.Find("rewrite")) > 0 {

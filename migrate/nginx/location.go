@@ -7,18 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/nginxconf"
+	"edgeguard/migrate"
 )
 
 // location returns which paths a location serves.
-func (im *importer) location(s, l *nginxconf.Node) (*condition.Node, error) {
-	return im.once(l, func() (*condition.Node, error) { return locationOf(s, l) })
+func (im *importer) location(s, l *ConfNode) (*migrate.Condition, error) {
+	return im.once(l, func() (*migrate.Condition, error) { return locationOf(s, l) })
 }
 
 // locationOf returns which paths a location serves. nginx takes an exact one; else the
 // longest prefix if that has ^~; else the first regular expression; else that prefix.
-func locationOf(s, l *nginxconf.Node) (*condition.Node, error) {
+func locationOf(s, l *ConfNode) (*migrate.Condition, error) {
 	called := strings.Join(l.Words, " ") + " at " + l.At()
 	switch {
 	case len(l.Find("location")) > 0:
@@ -34,7 +33,7 @@ func locationOf(s, l *nginxconf.Node) (*condition.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", called, err)
 	}
-	all := []*condition.Node{served}
+	all := []*migrate.Condition{served}
 	before := true // what precedes the location
 	for _, other := range s.Find("location") {
 		if other == l {
@@ -56,9 +55,9 @@ func locationOf(s, l *nginxconf.Node) (*condition.Node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.Words, " "), other.At(), err)
 		}
-		all = append(all, condition.Not(taken))
+		all = append(all, migrate.Not(taken))
 	}
-	return condition.And(all...), nil
+	return migrate.And(all...), nil
 }
 
 // uri is what a location matches: a modifier, and a text.
@@ -68,7 +67,7 @@ type uri struct{ kind, text string }
 var modifiers = []string{"=", "~*", "^~", "~"}
 
 // pathOf returns what a location matches.
-func pathOf(l *nginxconf.Node) (uri, error) {
+func pathOf(l *ConfNode) (uri, error) {
 	text := l.Word(len(l.Words) - 1)
 	switch {
 	case len(l.Words) == 3 && slices.Contains(modifiers, l.Word(1)):
@@ -92,23 +91,23 @@ func (u uri) isPrefix() bool { return u.kind == "" || u.kind == "^~" }
 var escapes = regexp.MustCompile(`\\["'\\trn]`)
 
 // matcher returns which paths a location matches, whatever others do.
-func (u uri) matcher() (*condition.Node, error) {
+func (u uri) matcher() (*migrate.Condition, error) {
 	switch {
 	case u.kind == "=":
-		return condition.Text(condition.Path, condition.Equals, u.text, false)
+		return migrate.TextIs(migrate.Path, migrate.Equals, u.text, false)
 	case u.isPrefix() && u.text == "/":
-		return condition.Always(), nil
+		return migrate.Always(), nil
 	case u.isPrefix():
-		return condition.Text(condition.Path, condition.Begins, u.text, false)
+		return migrate.TextIs(migrate.Path, migrate.Begins, u.text, false)
 	case escapes.MatchString(u.text):
 		return nil, errors.New("what a backslash before a quote, a backslash, t, r or n means depends on nginx's quotes")
 	}
-	return condition.Text(condition.Path, condition.Matches, u.text, u.kind == "~*")
+	return migrate.TextIs(migrate.Path, migrate.Matches, u.text, u.kind == "~*")
 }
 
 // first reports whether a location serves some of the paths that another one of its
 // server matches. Before says that it precedes that one.
-func (u uri) first(other uri, before bool, s *nginxconf.Node) (bool, error) {
+func (u uri) first(other uri, before bool, s *ConfNode) (bool, error) {
 	inside := strings.HasPrefix(u.text, other.text)
 	switch {
 	case other.kind == "=":

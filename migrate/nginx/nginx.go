@@ -13,20 +13,18 @@ import (
 
 	"edgeguard"
 	"edgeguard/migrate"
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/nginxconf"
 )
 
 // Import reads what `nginx -T` prints, or one file that has everything.
 func Import(data []byte) (*migrate.Report, error) {
-	root, missing, err := nginxconf.Read(string(data))
+	root, missing, err := ReadConf(string(data))
 	if err != nil && bytes.Contains(data, []byte("apiVersion:")) {
 		err = errors.New("is of Kubernetes, which is not read: import what `nginx -T` prints in the controller's pod")
 	}
 	if err != nil {
 		return nil, err
 	}
-	http := &nginxconf.Node{Block: true}
+	http := &ConfNode{Block: true}
 	switch blocks := root.Find("http"); {
 	case len(blocks) > 1:
 		return nil, errors.New("has more than one block http")
@@ -37,11 +35,11 @@ func Import(data []byte) (*migrate.Report, error) {
 	}
 	im := &importer{
 		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.Find("server"),
-		names: map[*nginxconf.Node][]string{}, owners: map[string][]*nginxconf.Node{}, known: map[*nginxconf.Node]known{}, zones: map[string]*zone{}, made: map[string]string{},
-		seen: map[*nginxconf.Node]bool{},
+		names: map[*ConfNode][]string{}, owners: map[string][]*ConfNode{}, known: map[*ConfNode]known{}, zones: map[string]*zone{}, made: map[string]string{},
+		seen: map[*ConfNode]bool{},
 	}
 	if locations := http.Find("location"); len(im.servers) == 0 && len(locations) > 0 {
-		im.servers = []*nginxconf.Node{{Words: []string{"server"}, Line: locations[0].Line, File: locations[0].File, Block: true, Inner: locations}}
+		im.servers = []*ConfNode{{Words: []string{"server"}, Line: locations[0].Line, File: locations[0].File, Block: true, Inner: locations}}
 	}
 	if err := im.bounds(); err != nil {
 		return nil, err
@@ -70,26 +68,26 @@ var notes = []string{
 // importer reads one configuration.
 type importer struct {
 	report  *migrate.Report
-	http    *nginxconf.Node
-	servers []*nginxconf.Node
-	names   map[*nginxconf.Node][]string // of each server
-	owners  map[string][]*nginxconf.Node // the servers of each name
+	http    *ConfNode
+	servers []*ConfNode
+	names   map[*ConfNode][]string // of each server
+	owners  map[string][]*ConfNode // the servers of each name
 	zones   map[string]*zone
-	known   map[*nginxconf.Node]known // what blocks are for, as far as it was asked for
-	made    map[string]string         // what makes a variable: "map at line 3"
-	uses    int                       // how many limit_req there are
-	seen    map[*nginxconf.Node]bool  // the limit_req that became a rule, or were refused
+	known   map[*ConfNode]known // what blocks are for, as far as it was asked for
+	made    map[string]string   // what makes a variable: "map at line 3"
+	uses    int                 // how many limit_req there are
+	seen    map[*ConfNode]bool  // the limit_req that became a rule, or were refused
 }
 
 // known is a condition that was made once, or why it cannot be said.
 type known struct {
-	condition *condition.Node
+	condition *migrate.Condition
 	err       error
 }
 
 // once returns what a block is for. It is made once: a limit_req of http looks at every
 // location.
-func (im *importer) once(n *nginxconf.Node, do func() (*condition.Node, error)) (*condition.Node, error) {
+func (im *importer) once(n *ConfNode, do func() (*migrate.Condition, error)) (*migrate.Condition, error) {
 	k, found := im.known[n]
 	if !found {
 		k.condition, k.err = do()
@@ -128,7 +126,7 @@ func (im *importer) bounds() error {
 
 // zone is a limit_req_zone.
 type zone struct {
-	node      *nginxconf.Node
+	node      *ConfNode
 	key       string
 	perMinute uint32
 	rate      string
@@ -137,14 +135,14 @@ type zone struct {
 }
 
 // collect finds the zones, and what makes variables.
-func (im *importer) collect(root *nginxconf.Node) {
+func (im *importer) collect(root *ConfNode) {
 	for _, n := range im.http.Find("limit_req_zone") {
 		z := readZone(n)
 		if name := z.name(); name != "" {
 			im.zones[name] = z
 		}
 	}
-	im.http.All(func(n *nginxconf.Node) {
+	im.http.All(func(n *ConfNode) {
 		variable := ""
 		switch n.Word(0) {
 		case "map", "geo", "split_clients":
@@ -156,7 +154,7 @@ func (im *importer) collect(root *nginxconf.Node) {
 			im.made[strings.TrimPrefix(variable, "$")] = n.Word(0) + " at " + n.At()
 		}
 	})
-	root.All(func(n *nginxconf.Node) {
+	root.All(func(n *ConfNode) {
 		if n.Word(0) == "limit_req" {
 			im.uses++
 		}
@@ -169,7 +167,7 @@ var rates = regexp.MustCompile(`^([0-9]{1,9})r/([sm])$`)
 // mostRate keeps the sum with a burst within a uint32.
 const mostRate = 10_000_000
 
-func readZone(n *nginxconf.Node) *zone {
+func readZone(n *ConfNode) *zone {
 	z := &zone{node: n, key: n.Word(1)}
 	for _, word := range n.Words[min(2, len(n.Words)):] {
 		switch rate, isRate := strings.CutPrefix(word, "rate="); {
@@ -207,7 +205,7 @@ func (z *zone) name() string {
 }
 
 // rule makes a rule of one limit_req.
-func (im *importer) rule(n *nginxconf.Node, p *place) {
+func (im *importer) rule(n *ConfNode, p *place) {
 	im.seen[n] = true
 	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.Words, " "), n.At())}
 	name, burst := "", uint64(0)
@@ -275,7 +273,7 @@ func (im *importer) where(out *migrate.Draft, p *place) {
 		doubts = append(doubts[:mostDoubts:mostDoubts], fmt.Sprintf("WARNING: %d more places like these.", more))
 	}
 	out.Notes = append(out.Notes, doubts...)
-	if n.Has(condition.Host) {
+	if n.Has(migrate.Host) {
 		out.Note("Hosts are compared without their port and in any case.")
 	}
 }
@@ -318,7 +316,7 @@ func (im *importer) key(out *migrate.Draft, z *zone) {
 }
 
 // leave names what is not imported.
-func (im *importer) leave(root *nginxconf.Node, missing []*nginxconf.Node) {
+func (im *importer) leave(root *ConfNode, missing []*ConfNode) {
 	for _, n := range missing {
 		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.Words, " "), n.At())
 	}
@@ -328,7 +326,7 @@ func (im *importer) leave(root *nginxconf.Node, missing []*nginxconf.Node) {
 			z.used = true
 		}
 	}
-	root.All(func(n *nginxconf.Node) {
+	root.All(func(n *ConfNode) {
 		switch {
 		case n.Word(0) == "limit_conn":
 			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.Words, " "), n.At())

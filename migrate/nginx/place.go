@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"edgeguard/migrate/condition"
-	"edgeguard/migrate/nginxconf"
+	"edgeguard/migrate"
 )
 
 // place is where a limit_req stands: in http, in a server or in a location.
 type place struct {
-	server   *nginxconf.Node // nil for http
-	location *nginxconf.Node // nil for a server
-	nested   bool            // in another location, or in another block
+	server   *ConfNode // nil for http
+	location *ConfNode // nil for a server
+	nested   bool      // in another location, or in another block
 	dryRun   bool
 	status   string
 }
@@ -32,7 +31,7 @@ func (im *importer) places() {
 }
 
 // locations walks through the blocks of a server or location.
-func (im *importer) locations(in *nginxconf.Node, p place, nested bool) {
+func (im *importer) locations(in *ConfNode, p place, nested bool) {
 	for _, l := range in.Inner {
 		if !l.Block {
 			continue
@@ -45,7 +44,7 @@ func (im *importer) locations(in *nginxconf.Node, p place, nested bool) {
 }
 
 // make makes the rules of one block, and notes what inner blocks inherit.
-func (im *importer) make(n *nginxconf.Node, p *place) {
+func (im *importer) make(n *ConfNode, p *place) {
 	for _, d := range n.Find("limit_req_dry_run") {
 		p.dryRun = d.Word(1) == "on"
 	}
@@ -81,10 +80,10 @@ func (p *place) says() string {
 
 // limited reports whether a block has a limit_req of its own, which replaces those around
 // it.
-func limited(n *nginxconf.Node) bool { return len(n.Find("limit_req")) > 0 }
+func limited(n *ConfNode) bool { return len(n.Find("limit_req")) > 0 }
 
 // condition returns which requests a place is for.
-func (im *importer) condition(p *place) (*condition.Node, error) {
+func (im *importer) condition(p *place) (*migrate.Condition, error) {
 	if p.nested {
 		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.Words, " "), p.location.At())
 	}
@@ -100,14 +99,14 @@ func (im *importer) condition(p *place) (*condition.Node, error) {
 	}
 	if p.location != nil {
 		served, err := im.location(p.server, p.location)
-		return join(hosts, served, condition.And), err
+		return join(hosts, served, migrate.And), err
 	}
 	without, err := im.withoutLimited(p.server)
-	return join(hosts, without, condition.And), err
+	return join(hosts, without, migrate.And), err
 }
 
 // join joins what may be nil after an error.
-func join(a, b *condition.Node, how func(...*condition.Node) *condition.Node) *condition.Node {
+func join(a, b *migrate.Condition, how func(...*migrate.Condition) *migrate.Condition) *migrate.Condition {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -115,10 +114,10 @@ func join(a, b *condition.Node, how func(...*condition.Node) *condition.Node) *c
 }
 
 // everywhere returns the condition of a limit_req of http: all that no inner one is for.
-func (im *importer) everywhere() (*condition.Node, error) {
-	var all []*condition.Node
+func (im *importer) everywhere() (*migrate.Condition, error) {
+	var all []*migrate.Condition
 	for _, s := range im.servers {
-		inner := slices.ContainsFunc(s.Inner, func(l *nginxconf.Node) bool {
+		inner := slices.ContainsFunc(s.Inner, func(l *ConfNode) bool {
 			return l.Word(0) == "location" && (limited(l) || len(l.Find("return")) > 0)
 		})
 		if !limited(s) && !inner {
@@ -126,9 +125,9 @@ func (im *importer) everywhere() (*condition.Node, error) {
 		}
 		served, err := im.hosts(s)
 		if err == nil && !limited(s) {
-			var rest *condition.Node
+			var rest *migrate.Condition
 			if rest, err = im.withoutLimited(s); err == nil {
-				served = condition.And(served, condition.Not(rest))
+				served = migrate.And(served, migrate.Not(rest))
 			}
 		}
 		if err != nil {
@@ -137,19 +136,19 @@ func (im *importer) everywhere() (*condition.Node, error) {
 		if served.IsAlways() {
 			return nil, errors.New("every request has a limit_req of its own")
 		}
-		all = append(all, condition.Not(served))
+		all = append(all, migrate.Not(served))
 	}
-	return condition.And(all...), nil
+	return migrate.And(all...), nil
 }
 
 // withoutLimited returns which paths of a server are served by no location with a
 // limit_req of its own, and by none that answers by itself: nginx does that first.
-func (im *importer) withoutLimited(s *nginxconf.Node) (*condition.Node, error) {
-	var all []*condition.Node
+func (im *importer) withoutLimited(s *ConfNode) (*migrate.Condition, error) {
+	var all []*migrate.Condition
 	for _, l := range s.Find("location") {
 		if !limited(l) && len(l.Find("return")) == 0 {
 			nested := false
-			l.All(func(n *nginxconf.Node) { nested = nested || n.Word(0) == "limit_req" })
+			l.All(func(n *ConfNode) { nested = nested || n.Word(0) == "limit_req" })
 			if nested {
 				return nil, fmt.Errorf("a location inside of the one at %s has a limit_req of its own", l.At())
 			}
@@ -162,7 +161,7 @@ func (im *importer) withoutLimited(s *nginxconf.Node) (*condition.Node, error) {
 		if served.IsAlways() {
 			return nil, errors.New("every location has a limit_req of its own, or answers by itself")
 		}
-		all = append(all, condition.Not(served))
+		all = append(all, migrate.Not(served))
 	}
-	return condition.And(all...), nil
+	return migrate.And(all...), nil
 }

@@ -1,5 +1,4 @@
-// Package nginxconf reads an nginx configuration as one tree, from what `nginx -T` prints.
-package nginxconf
+package nginx
 
 import (
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"edgeguard/setup/directives"
 )
 
+// This file reads an nginx configuration as one tree, from what `nginx -T` prints.
+
 // Bounds on a configuration: an include that includes itself must end.
 const (
 	mostStatements = 300_000
@@ -18,17 +19,17 @@ const (
 	mostDepth      = 16
 )
 
-// Node is a directive, and what is in its braces.
-type Node struct {
+// ConfNode is a directive, and what is in its braces.
+type ConfNode struct {
 	Words []string
 	File  string // empty where the text is one file
 	Line  int
 	Block bool
-	Inner []*Node
+	Inner []*ConfNode
 }
 
 // Word returns a word, or "" if there are fewer.
-func (n *Node) Word(i int) string {
+func (n *ConfNode) Word(i int) string {
 	if i < len(n.Words) {
 		return n.Words[i]
 	}
@@ -36,7 +37,7 @@ func (n *Node) Word(i int) string {
 }
 
 // At returns where the directive is.
-func (n *Node) At() string {
+func (n *ConfNode) At() string {
 	if n.File == "" {
 		return fmt.Sprintf("line %d", n.Line)
 	}
@@ -47,7 +48,7 @@ func (n *Node) At() string {
 type conf struct {
 	files      map[string]string // as `nginx -T` names them
 	names      []string          // of the files, in their order
-	missing    []*Node           // includes of files that are not there
+	missing    []*ConfNode       // includes of files that are not there
 	statements int
 	includes   int
 }
@@ -55,8 +56,8 @@ type conf struct {
 // marker begins each file in what `nginx -T` prints.
 const marker = "# configuration file "
 
-// Read returns a configuration as one tree, and the includes of files that are not there.
-func Read(text string) (root *Node, missing []*Node, err error) {
+// ReadConf returns a configuration as one tree, and the includes of files that are not there.
+func ReadConf(text string) (root *ConfNode, missing []*ConfNode, err error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, nil, fmt.Errorf("is not UTF-8 text")
 	}
@@ -64,7 +65,7 @@ func Read(text string) (root *Node, missing []*Node, err error) {
 	if err := c.split(strings.TrimPrefix(text, "\ufeff")); err != nil {
 		return nil, nil, err
 	}
-	root = &Node{Block: true}
+	root = &ConfNode{Block: true}
 	if err := c.file(root, c.names[0], 0); err != nil {
 		return nil, nil, err
 	}
@@ -116,21 +117,21 @@ func prelude(text string) error {
 }
 
 // file adds the directives of a file to a block.
-func (c *conf) file(into *Node, name string, depth int) error {
+func (c *conf) file(into *ConfNode, name string, depth int) error {
 	if c.includes++; c.includes > mostIncludes || depth > mostDepth {
 		return fmt.Errorf("%.200s: more than %d includes, or nested more than %d times", name, mostIncludes, mostDepth)
 	}
 	lex := directives.Nginx(c.files[name])
-	blocks := []*Node{into}
+	blocks := []*ConfNode{into}
 	for {
 		s, ok := lex.Next()
 		if line := lex.Open(); line > 0 {
-			return fmt.Errorf("%s: a quote is not closed", (&Node{File: name, Line: line}).At())
+			return fmt.Errorf("%s: a quote is not closed", (&ConfNode{File: name, Line: line}).At())
 		}
 		if !ok {
 			break
 		}
-		n := &Node{Words: s.Words, File: name, Line: s.Line, Block: s.End == "{"}
+		n := &ConfNode{Words: s.Words, File: name, Line: s.Line, Block: s.End == "{"}
 		if c.statements++; c.statements > mostStatements {
 			return fmt.Errorf("%s: more than %d directives", n.At(), mostStatements)
 		}
@@ -168,7 +169,7 @@ func (c *conf) file(into *Node, name string, depth int) error {
 
 // include adds the files that an include names. Patterns are compared with the names of
 // the files that are there, as nginx did when it printed these.
-func (c *conf) include(into *Node, n *Node, depth int) error {
+func (c *conf) include(into *ConfNode, n *ConfNode, depth int) error {
 	pattern := n.Word(1)
 	if !path.IsAbs(pattern) {
 		pattern = path.Join(path.Dir(c.names[0]), pattern)
@@ -191,8 +192,8 @@ func (c *conf) include(into *Node, n *Node, depth int) error {
 }
 
 // Find returns the directives of a name in a block, without those in inner blocks.
-func (n *Node) Find(name string) []*Node {
-	var all []*Node
+func (n *ConfNode) Find(name string) []*ConfNode {
+	var all []*ConfNode
 	for _, d := range n.Inner {
 		if d.Word(0) == name {
 			all = append(all, d)
@@ -202,7 +203,7 @@ func (n *Node) Find(name string) []*Node {
 }
 
 // All calls do with each directive below a block.
-func (n *Node) All(do func(*Node)) {
+func (n *ConfNode) All(do func(*ConfNode)) {
 	for _, d := range n.Inner {
 		do(d)
 		d.All(do)

@@ -1,6 +1,4 @@
-// Package jsontree reads JSON into a tree that knows which of its fields were asked for.
-// So a reader that does not know a field cannot pass over it unnoticed.
-package jsontree
+package migrate
 
 import (
 	"bytes"
@@ -12,31 +10,34 @@ import (
 	"unicode/utf8"
 )
 
+// This file reads JSON into a tree that knows which of its fields were asked for.
+// So a reader that does not know a field cannot pass over it unnoticed.
+
 // Bounds on a text.
 const (
-	MaxText   = 4 << 20
+	MaxJSON   = 4 << 20
 	maxDepth  = 100
 	maxValues = 200_000
 )
 
-// Value is a value of a text. The methods of a nil value return nothing.
-type Value struct {
+// JSONValue is a value of a text. The methods of a nil value return nothing.
+type JSONValue struct {
 	kind   byte // '{', '[', '"', '0', 't' or 'n'
 	text   string
 	truth  bool
 	names  []string
-	fields map[string]*Value
-	items  []*Value
+	fields map[string]*JSONValue
+	items  []*JSONValue
 	asked  bool // for this value, or as which it was asked for
 }
 
-// Parse reads one text. It refuses a name that is given twice: readers differ in which of
+// ParseJSON reads one text. It refuses a name that is given twice: readers differ in which of
 // the two they use.
-func Parse(data []byte) (*Value, error) {
+func ParseJSON(data []byte) (*JSONValue, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
-	case len(data) > MaxText:
-		return nil, fmt.Errorf("is larger than %d bytes: export less at a time", MaxText)
+	case len(data) > MaxJSON:
+		return nil, fmt.Errorf("is larger than %d bytes: export less at a time", MaxJSON)
 	case !utf8.Valid(data):
 		return nil, errors.New("is not UTF-8 text: save it as UTF-8")
 	}
@@ -66,7 +67,7 @@ func (p *parser) at(data []byte, err error) error {
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:offset], []byte("\n")), err)
 }
 
-func (p *parser) value(depth int) (*Value, error) {
+func (p *parser) value(depth int) (*JSONValue, error) {
 	token, err := p.json.Token()
 	if err != nil {
 		return nil, err
@@ -84,17 +85,17 @@ func (p *parser) value(depth int) (*Value, error) {
 		}
 		return p.list(depth)
 	case string:
-		return &Value{kind: '"', text: t}, nil
+		return &JSONValue{kind: '"', text: t}, nil
 	case json.Number:
-		return &Value{kind: '0', text: t.String()}, nil
+		return &JSONValue{kind: '0', text: t.String()}, nil
 	case bool:
-		return &Value{kind: 't', truth: t}, nil
+		return &JSONValue{kind: 't', truth: t}, nil
 	}
-	return &Value{kind: 'n'}, nil
+	return &JSONValue{kind: 'n'}, nil
 }
 
-func (p *parser) object(depth int) (*Value, error) {
-	v := &Value{kind: '{', fields: map[string]*Value{}}
+func (p *parser) object(depth int) (*JSONValue, error) {
+	v := &JSONValue{kind: '{', fields: map[string]*JSONValue{}}
 	for p.json.More() {
 		token, err := p.json.Token()
 		if err != nil {
@@ -114,8 +115,8 @@ func (p *parser) object(depth int) (*Value, error) {
 	return v, err
 }
 
-func (p *parser) list(depth int) (*Value, error) {
-	v := &Value{kind: '['}
+func (p *parser) list(depth int) (*JSONValue, error) {
+	v := &JSONValue{kind: '['}
 	for p.json.More() {
 		item, err := p.value(depth + 1)
 		if err != nil {
@@ -128,7 +129,7 @@ func (p *parser) list(depth int) (*Value, error) {
 }
 
 // Names returns the names of an object's fields, in their order.
-func (v *Value) Names() []string {
+func (v *JSONValue) Names() []string {
 	if v == nil {
 		return nil
 	}
@@ -136,11 +137,11 @@ func (v *Value) Names() []string {
 }
 
 // IsList reports whether the value is a list.
-func (v *Value) IsList() bool { return v != nil && v.kind == '[' }
+func (v *JSONValue) IsList() bool { return v != nil && v.kind == '[' }
 
 // Field returns a field of an object, nil if there is none, or it is null. It is asked
 // for then; what is in it is not.
-func (v *Value) Field(name string) *Value {
+func (v *JSONValue) Field(name string) *JSONValue {
 	if v == nil || v.fields[name] == nil {
 		return nil
 	}
@@ -155,12 +156,12 @@ func (v *Value) Field(name string) *Value {
 	return f
 }
 
-func (v *Value) empty() bool {
+func (v *JSONValue) empty() bool {
 	return v.kind != 't' && len(v.names) == 0 && len(v.items) == 0 && v.text == ""
 }
 
 // Skip marks a field as one that changes nothing, with all that is in it.
-func (v *Value) Skip(names ...string) {
+func (v *JSONValue) Skip(names ...string) {
 	for _, name := range names {
 		if f := v.Field(name); f != nil {
 			f.skip()
@@ -168,7 +169,7 @@ func (v *Value) Skip(names ...string) {
 	}
 }
 
-func (v *Value) skip() {
+func (v *JSONValue) skip() {
 	v.asked = true
 	for _, f := range v.fields {
 		f.skip()
@@ -179,7 +180,7 @@ func (v *Value) skip() {
 }
 
 // Items returns the values of a list.
-func (v *Value) Items() []*Value {
+func (v *JSONValue) Items() []*JSONValue {
 	if v == nil || v.kind != '[' {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (v *Value) Items() []*Value {
 }
 
 // Text returns a text.
-func (v *Value) Text() (text string, ok bool) {
+func (v *JSONValue) Text() (text string, ok bool) {
 	if v == nil || v.kind != '"' {
 		return "", false
 	}
@@ -197,7 +198,7 @@ func (v *Value) Text() (text string, ok bool) {
 }
 
 // Truth returns a truth value.
-func (v *Value) Truth() (truth, ok bool) {
+func (v *JSONValue) Truth() (truth, ok bool) {
 	if v == nil || v.kind != 't' {
 		return false, false
 	}
@@ -206,7 +207,7 @@ func (v *Value) Truth() (truth, ok bool) {
 }
 
 // Whole returns a whole number from 0 to the most that is given.
-func (v *Value) Whole(most uint32) (n uint32, ok bool) {
+func (v *JSONValue) Whole(most uint32) (n uint32, ok bool) {
 	if v == nil || v.kind != '0' {
 		return 0, false
 	}
@@ -222,13 +223,13 @@ func (v *Value) Whole(most uint32) (n uint32, ok bool) {
 const mostUnread = 5
 
 // Unread returns the paths of what was not asked for, at most a few.
-func (v *Value) Unread() []string {
+func (v *JSONValue) Unread() []string {
 	var all []string
 	v.unread("", &all)
 	return all
 }
 
-func (v *Value) unread(path string, all *[]string) {
+func (v *JSONValue) unread(path string, all *[]string) {
 	if v == nil || len(*all) >= mostUnread {
 		return
 	}
@@ -249,7 +250,7 @@ func (v *Value) unread(path string, all *[]string) {
 }
 
 // Each calls do with every text of a name, however deep it lies. It asks for nothing.
-func (v *Value) Each(name string, do func(text string)) {
+func (v *JSONValue) Each(name string, do func(text string)) {
 	if v == nil {
 		return
 	}

@@ -1,9 +1,4 @@
-// Package condition has the conditions of other programs' rules as a tree, and writes a
-// tree as the match and the expression of a rule.
-//
-// What a rule of edgeguard cannot say exactly is an error, where the leaf is made or
-// where the tree is written. Nothing is left out.
-package condition
+package migrate
 
 import (
 	"errors"
@@ -16,6 +11,12 @@ import (
 	"edgeguard/internal/safetext"
 	"edgeguard/rules"
 )
+
+// This file has the conditions of other programs' rules as a tree, and writes a
+// tree as the match and the expression of a rule.
+//
+// What a rule of edgeguard cannot say exactly is an error, where the leaf is made or
+// where the tree is written. Nothing is left out.
 
 // Field is what of a request a leaf looks at.
 type Field string
@@ -54,10 +55,10 @@ const (
 	not
 )
 
-// Node is a condition, or a part of one.
-type Node struct {
+// Condition is a condition, or a part of one.
+type Condition struct {
 	kind  kind
-	parts []*Node
+	parts []*Condition
 
 	field     Field
 	op        Op
@@ -68,25 +69,25 @@ type Node struct {
 }
 
 // Always returns the condition that every request meets.
-func Always() *Node { return &Node{kind: always} }
+func Always() *Condition { return &Condition{kind: always} }
 
 // And returns the condition that all parts hold.
-func And(parts ...*Node) *Node { return join(and, parts) }
+func And(parts ...*Condition) *Condition { return join(and, parts) }
 
 // Or returns the condition that one of the parts holds at least.
-func Or(parts ...*Node) *Node { return join(or, parts) }
+func Or(parts ...*Condition) *Condition { return join(or, parts) }
 
 // Not returns the opposite.
-func Not(n *Node) *Node {
+func Not(n *Condition) *Condition {
 	if n.kind == not {
 		return n.parts[0]
 	}
-	return &Node{kind: not, parts: []*Node{n}}
+	return &Condition{kind: not, parts: []*Condition{n}}
 }
 
 // join makes one node of parts of its kind, and leaves out what changes nothing.
-func join(k kind, parts []*Node) *Node {
-	n := &Node{kind: k}
+func join(k kind, parts []*Condition) *Condition {
+	n := &Condition{kind: k}
 	for _, p := range parts {
 		switch {
 		case p.kind == k:
@@ -106,19 +107,19 @@ func join(k kind, parts []*Node) *Node {
 	return n
 }
 
-// Code returns the condition that the status is one of a range.
-func Code(low, high int) (*Node, error) {
+// StatusIs returns the condition that the status is one of a range.
+func StatusIs(low, high int) (*Condition, error) {
 	low, high = max(low, 100), min(high, 999)
 	if low > high {
 		return nil, errors.New("no status is in that range")
 	}
-	return &Node{kind: leaf, field: Status, low: low, high: high}, nil
+	return &Condition{kind: leaf, field: Status, low: low, high: high}, nil
 }
 
-// Text returns the condition that a field compares so with a text. With fold, letters
+// TextIs returns the condition that a field compares so with a text. With fold, letters
 // are compared in any case.
-func Text(field Field, op Op, text string, fold bool) (*Node, error) {
-	n := &Node{kind: leaf, field: field, op: op, text: text, fold: fold}
+func TextIs(field Field, op Op, text string, fold bool) (*Condition, error) {
+	n := &Condition{kind: leaf, field: field, op: op, text: text, fold: fold}
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
@@ -134,29 +135,29 @@ func Text(field Field, op Op, text string, fold bool) (*Node, error) {
 	return n, n.probe()
 }
 
-// Stars returns the condition that the whole of a field is like a pattern: these texts,
+// TextLike returns the condition that the whole of a field is like a pattern: these texts,
 // with any run of characters between each two.
-func Stars(field Field, stars []string, fold bool) (*Node, error) {
+func TextLike(field Field, stars []string, fold bool) (*Condition, error) {
 	if len(stars) == 1 {
-		return Text(field, Equals, stars[0], fold)
+		return TextIs(field, Equals, stars[0], fold)
 	}
 	first, last := stars[0], stars[len(stars)-1]
 	switch inner := slices.ContainsFunc(stars[1:len(stars)-1], func(s string) bool { return s != "" }); {
 	case len(stars) == 2 && last == "" && first != "":
-		return Text(field, Begins, first, fold)
+		return TextIs(field, Begins, first, fold)
 	case len(stars) == 2 && first == "" && last != "":
-		return Text(field, Ends, last, fold)
+		return TextIs(field, Ends, last, fold)
 	case len(stars) == 3 && first == "" && last == "" && inner:
-		return Text(field, Contains, stars[1], fold)
+		return TextIs(field, Contains, stars[1], fold)
 	case first == "" && last == "" && !inner:
 		return Always(), nil
 	}
 	if err := checkText(strings.Join(stars, "*")); err != nil {
 		return nil, err
 	}
-	n := &Node{kind: leaf, field: field, op: Pattern, fold: fold}
+	n := &Condition{kind: leaf, field: field, op: Pattern, fold: fold}
 	for _, text := range stars {
-		part := &Node{field: field, op: Contains, text: text, fold: fold}
+		part := &Condition{field: field, op: Contains, text: text, fold: fold}
 		if text != "" {
 			if err := part.normal(); err != nil {
 				return nil, err
@@ -184,7 +185,7 @@ func checkText(text string) error {
 
 // normal refuses a text that no field in normal form can have, and one that is compared
 // in any case where that is more than it says.
-func (n *Node) normal() error {
+func (n *Condition) normal() error {
 	switch n.field {
 	case Path:
 		if i := strings.IndexAny(n.text, "%?#"); i >= 0 {
@@ -216,7 +217,7 @@ func (n *Node) normal() error {
 func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // probe refuses what a rule refuses.
-func (n *Node) probe() error {
+func (n *Condition) probe() error {
 	value, ok := n.term()
 	if !ok {
 		if n.field != Path || n.op == Matches {
@@ -235,7 +236,7 @@ func (n *Node) probe() error {
 }
 
 // term returns a leaf as a value of a match, if it can be one.
-func (n *Node) term() (string, bool) {
+func (n *Condition) term() (string, bool) {
 	switch {
 	case n.kind != leaf || n.fold || n.op == Matches:
 		return "", false
@@ -267,9 +268,9 @@ func (n *Node) term() (string, bool) {
 }
 
 // IsAlways reports whether every request meets the condition.
-func (n *Node) IsAlways() bool { return n.kind == always }
+func (n *Condition) IsAlways() bool { return n.kind == always }
 
 // Has reports whether the condition looks at a field.
-func (n *Node) Has(field Field) bool {
-	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Node) bool { return p.Has(field) })
+func (n *Condition) Has(field Field) bool {
+	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Condition) bool { return p.Has(field) })
 }

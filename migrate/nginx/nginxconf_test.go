@@ -1,15 +1,15 @@
-package nginxconf_test
+package nginx_test
 
 import (
 	"strings"
 	"testing"
 
-	"edgeguard/migrate/nginxconf"
+	"edgeguard/migrate/nginx"
 )
 
 // What `nginx -T` prints is one tree, with each file where it is included.
 func TestDump(t *testing.T) {
-	root, missing, err := nginxconf.Read("nginx: configuration file /n/nginx.conf test is successful\n" +
+	root, missing, err := nginx.ReadConf("nginx: configuration file /n/nginx.conf test is successful\n" +
 		"# configuration file /n/nginx.conf:\r\nhttp {\r\n\tinclude conf.d/*.conf; include gone; include none/*;\r\n}\r\n" +
 		"# configuration file /n/conf.d/a.conf:\nserver { include /n/x/deep; }\n" +
 		"# configuration file /n/x/deep:\nlisten 80; # }\n")
@@ -17,7 +17,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	root.All(func(n *nginxconf.Node) { got = append(got, strings.Join(n.Words, " ")+" "+n.At()) })
+	root.All(func(n *nginx.ConfNode) { got = append(got, strings.Join(n.Words, " ")+" "+n.At()) })
 	for _, n := range missing {
 		got = append(got, "missing "+n.Word(1)+n.Word(2))
 	}

@@ -1,4 +1,4 @@
-package condition
+package migrate
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 // Write returns the condition as the match and the expression of a rule. An event meets
 // both exactly if it meets the condition.
-func (n *Node) Write() (rules.Match, string, error) {
+func (n *Condition) Write() (rules.Match, string, error) {
 	w := writer{}
 	for _, part := range conjuncts(n) {
 		if err := w.conjunct(part); err != nil {
@@ -21,24 +21,24 @@ func (n *Node) Write() (rules.Match, string, error) {
 }
 
 // conjuncts returns the parts that all have to hold.
-func conjuncts(n *Node) []*Node {
+func conjuncts(n *Condition) []*Condition {
 	switch {
 	case n.kind == always:
 		return nil
 	case n.kind == and:
-		var all []*Node
+		var all []*Condition
 		for _, p := range n.parts {
 			all = append(all, conjuncts(p)...)
 		}
 		return all
 	case n.kind == not && n.parts[0].kind == or: // none of them
-		var all []*Node
+		var all []*Condition
 		for _, p := range n.parts[0].parts {
 			all = append(all, conjuncts(Not(p))...)
 		}
 		return all
 	}
-	return []*Node{n}
+	return []*Condition{n}
 }
 
 // writer writes conjuncts, one after the other.
@@ -53,7 +53,7 @@ type writer struct {
 const mostComparisons = 100
 
 // conjunct writes one part: as a term of the match if it can be one.
-func (w *writer) conjunct(n *Node) error {
+func (w *writer) conjunct(n *Condition) error {
 	if field, values, ok := terms(n); ok && termOf(&w.match, field) == nil {
 		setTerm(&w.match, field, values)
 		return nil
@@ -78,8 +78,8 @@ func (w *writer) conjunct(n *Node) error {
 
 // terms returns a leaf, or leaves of one field of which one has to hold, as values of a
 // match.
-func terms(n *Node) (Field, []string, bool) {
-	parts := []*Node{n}
+func terms(n *Condition) (Field, []string, bool) {
+	parts := []*Condition{n}
 	if n.kind == or {
 		parts = n.parts
 	}
@@ -123,7 +123,7 @@ func setTerm(m *rules.Match, field Field, values []string) {
 
 // expression writes a part in the language of `when:`, in parentheses if it stands among
 // others.
-func (n *Node) expression(among bool) (string, error) {
+func (n *Condition) expression(among bool) (string, error) {
 	switch n.kind {
 	case leaf:
 		return n.comparison()
@@ -149,7 +149,7 @@ func (n *Node) expression(among bool) (string, error) {
 }
 
 // comparison writes a leaf.
-func (n *Node) comparison() (string, error) {
+func (n *Condition) comparison() (string, error) {
 	field := string(n.field)
 	switch {
 	case n.field == Status && n.low == n.high:
@@ -173,7 +173,7 @@ func quote(text string) string { return `"` + quoted.Replace(text) + `"` }
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // leaves returns how many comparisons a part has.
-func (n *Node) leaves() int {
+func (n *Condition) leaves() int {
 	if n.kind == leaf {
 		return 1
 	}

@@ -1,16 +1,16 @@
-package jsontree_test
+package migrate_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"edgeguard/migrate/jsontree"
+	"edgeguard/migrate"
 )
 
-func parse(t *testing.T, text string) *jsontree.Value {
+func parse(t *testing.T, text string) *migrate.JSONValue {
 	t.Helper()
-	v, err := jsontree.Parse([]byte(text))
+	v, err := migrate.ParseJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestUnread(t *testing.T) {
 
 // A value that is not there has nothing.
 func TestNil(t *testing.T) {
-	var v *jsontree.Value
+	var v *migrate.JSONValue
 	if _, ok := v.Text(); ok || v.Field("a") != nil || v.Items() != nil || v.Names() != nil || v.IsList() || v.Unread() != nil {
 		t.Error("nil has something")
 	}
@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v, err := jsontree.Parse(data)
+		v, err := migrate.ParseJSON(data)
 		if err != nil {
 			return
 		}
