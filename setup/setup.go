@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"edgeguard/logline"
-	"edgeguard/setup/proxyconf"
 )
 
 // Look is what was seen of a log's file.
@@ -44,7 +43,7 @@ type Account struct {
 
 // Source is a log, and what setup does with it.
 type Source struct {
-	proxyconf.Log
+	Log
 	Follow bool
 	Says   string   // what was seen of it, or why it is left out
 	Groups []string // that the node's account needs for it, and has not
@@ -52,7 +51,7 @@ type Source struct {
 }
 
 // Judge decides whether a log is followed, and in which format.
-func Judge(log proxyconf.Log, look *Look, account *Account, now time.Time) Source {
+func Judge(log Log, look *Look, account *Account, now time.Time) Source {
 	s := Source{Log: log}
 	switch {
 	case log.Unusable != "":
@@ -126,7 +125,7 @@ const fewLocal = 100
 
 // trial reports whether lines of this host alone do not show another proxy, or the
 // operator asks for the log.
-func (s *Source) trial(events uint64) bool { return events < fewLocal || s.Proxy == proxyconf.Given }
+func (s *Source) trial(events uint64) bool { return events < fewLocal || s.Proxy == GivenLog }
 
 // reading is how many of the last lines are of which sort.
 type reading struct{ lines, events, aside, local uint64 }
@@ -199,13 +198,13 @@ func ago(d time.Duration) string {
 }
 
 // Given reads a log as the flag --log names it: FILE, or FORMAT=FILE.
-func Given(text string) (proxyconf.Log, error) {
+func Given(text string) (Log, error) {
 	format, file, found := strings.Cut(text, "=/")
 	switch {
 	case found:
 		file = "/" + file
 		if f, err := logline.ParseFormat(format); err != nil {
-			return proxyconf.Log{}, err
+			return Log{}, err
 		} else if f == nil {
 			format = ""
 		}
@@ -213,7 +212,7 @@ func Given(text string) (proxyconf.Log, error) {
 		format, file = "", text
 	}
 	if !strings.HasPrefix(file, "/") {
-		return proxyconf.Log{}, fmt.Errorf("%q: use an absolute path, such as /var/log/nginx/access.log", text)
+		return Log{}, fmt.Errorf("%q: use an absolute path, such as /var/log/nginx/access.log", text)
 	}
-	return proxyconf.Log{Proxy: proxyconf.Given, File: file, Format: format, At: "--log"}, nil
+	return Log{Proxy: GivenLog, File: file, Format: format, At: "--log"}, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/setup"
-	"edgeguard/setup/proxyconf"
 )
 
 var (
@@ -58,7 +57,7 @@ func TestJudge(t *testing.T) {
 		"mostly of no known format":   {"combined", seen(many + strings.Repeat("x\n", 30)), false, "combined", "only 20 of its last 50"},
 		"a format that trusts itself": {"", seen(strings.Repeat(`[2026-11-23T11:57:00.000Z] "GET / HTTP/1.1" 200 - 0 5 1 0 "203.0.113.9" "curl" "id" "h" "10.0.0.1:80"`+"\n", 5)), false, "", "is not known"},
 	} {
-		s := setup.Judge(proxyconf.Log{Proxy: "nginx", File: "/var/log/nginx/access.log", Format: c.format}, c.look, account, now)
+		s := setup.Judge(setup.Log{Proxy: "nginx", File: "/var/log/nginx/access.log", Format: c.format}, c.look, account, now)
 		if s.Follow != c.follow || s.Format != c.use || !strings.Contains(s.Says, c.says) {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -71,7 +70,7 @@ func TestJudge(t *testing.T) {
 	if s := setup.Judge(given, local, account, now); err != nil || !s.Follow || !strings.Contains(s.Says, "all from this host itself") {
 		t.Errorf("a log that the operator names is left out: %+v, %v", s, err)
 	}
-	if s := setup.Judge(proxyconf.Log{Unusable: "goes to syslog"}, &setup.Look{}, account, now); s.Follow || s.Says != "goes to syslog" {
+	if s := setup.Judge(setup.Log{Unusable: "goes to syslog"}, &setup.Look{}, account, now); s.Follow || s.Says != "goes to syslog" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -96,7 +95,7 @@ func TestRights(t *testing.T) {
 		"in a closed folder":  {[]setup.Step{{"/", 0o755, 0, "root"}, {"/logs", 0o700, 0, "caddy"}, {"/logs/a.log", 0o644, 0, "root"}}, nil, "chmod g+x /logs"},
 		"two groups":          {[]setup.Step{{"/", 0o755, 0, "root"}, {"/logs", 0o750, 0, "caddy"}, {"/logs/a.log", 0o640, 0, "www-logs"}}, []string{"caddy", "www-logs"}, ""},
 	} {
-		s := setup.Judge(proxyconf.Log{File: "/logs/a.log", Format: "combined"}, seen(line, c.steps...), account, now)
+		s := setup.Judge(setup.Log{File: "/logs/a.log", Format: "combined"}, seen(line, c.steps...), account, now)
 		if !s.Follow || !slices.Equal(s.Groups, c.groups) || (c.fix == "") != (s.Fix == "") || !strings.Contains(s.Fix, c.fix) {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -108,9 +107,9 @@ func TestRights(t *testing.T) {
 func TestConfig(t *testing.T) {
 	hostile := "/logs/a: b\n  - {file: /etc/shadow}\n#\"'\u202e\x1b[31m.log"
 	sources := []setup.Source{
-		{Log: proxyconf.Log{Proxy: "nginx", File: "/var/log/nginx/access.log", Format: "combined", At: "/etc/nginx/nginx.conf:1"}, Follow: true, Groups: []string{"www-logs"}},
-		{Log: proxyconf.Log{Proxy: "nginx", File: hostile, Format: `$remote_addr "$http_x" [$time_local] '#: "$request" $status`, At: "/etc/nginx/x\nmode: enforce\n:3"}, Follow: true, Groups: []string{"caddy", "www-logs"}},
-		{Log: proxyconf.Log{Proxy: "nginx", File: "/left/out.log", Format: "combined"}, Groups: []string{"other"}},
+		{Log: setup.Log{Proxy: "nginx", File: "/var/log/nginx/access.log", Format: "combined", At: "/etc/nginx/nginx.conf:1"}, Follow: true, Groups: []string{"www-logs"}},
+		{Log: setup.Log{Proxy: "nginx", File: hostile, Format: `$remote_addr "$http_x" [$time_local] '#: "$request" $status`, At: "/etc/nginx/x\nmode: enforce\n:3"}, Follow: true, Groups: []string{"caddy", "www-logs"}},
+		{Log: setup.Log{Proxy: "nginx", File: "/left/out.log", Format: "combined"}, Groups: []string{"other"}},
 	}
 	c, err := config.Parse("x", []byte(setup.Config(sources)))
 	if err != nil {
@@ -132,7 +131,7 @@ func TestConfig(t *testing.T) {
 }
 
 func TestGiven(t *testing.T) {
-	for text, want := range map[string]proxyconf.Log{
+	for text, want := range map[string]setup.Log{
 		"/a.log":                {File: "/a.log"},
 		"json=/a=/b.log":        {File: "/a=/b.log", Format: "json"},
 		"/srv/a=b/c.log":        {File: "/srv/a=b/c.log"},

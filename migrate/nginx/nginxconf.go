@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"edgeguard/setup/directives"
+	"edgeguard/setup"
 )
 
 // This file reads an nginx configuration as one tree, from what `nginx -T` prints.
@@ -121,7 +121,7 @@ func (c *conf) file(into *ConfNode, name string, depth int) error {
 	if c.includes++; c.includes > mostIncludes || depth > mostDepth {
 		return fmt.Errorf("%.200s: more than %d includes, or nested more than %d times", name, mostIncludes, mostDepth)
 	}
-	lex := directives.Nginx(c.files[name])
+	lex := setup.NginxLexer(c.files[name])
 	blocks := []*ConfNode{into}
 	for {
 		s, ok := lex.Next()

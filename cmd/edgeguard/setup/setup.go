@@ -21,7 +21,6 @@ import (
 	"edgeguard/internal/logtail"
 	"edgeguard/internal/safetext"
 	"edgeguard/setup"
-	"edgeguard/setup/proxyconf"
 )
 
 // Env is what the command uses of the program and of the outside world.
@@ -119,7 +118,7 @@ func run(ctx context.Context, e *Env, o *options) error {
 // leftOut returns an error if a log that the command line names cannot be counted.
 func leftOut(sources []setup.Source) error {
 	for i := range sources {
-		if s := &sources[i]; s.Proxy == proxyconf.Given && !s.Follow {
+		if s := &sources[i]; s.Proxy == setup.GivenLog && !s.Follow {
 			return fmt.Errorf("--log %s cannot be counted, so nothing was written: %s", safetext.Strip(s.File), safetext.Strip(s.Says))
 		}
 	}
@@ -127,19 +126,19 @@ func leftOut(sources []setup.Source) error {
 }
 
 // read reads the flags that name configurations and logs.
-func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err error) {
+func (o *options) read() (places []setup.Place, given []setup.Log, err error) {
 	for _, text := range o.proxies {
 		name, file, found := strings.Cut(text, "=")
-		if !found || !slices.Contains(proxyconf.Names(), name) || !strings.HasPrefix(file, "/") {
-			return nil, nil, fmt.Errorf("setup: --proxy %q: use NAME=/PATH with one of %s", text, strings.Join(proxyconf.Names(), ", "))
+		if !found || !slices.Contains(setup.ProxyNames(), name) || !strings.HasPrefix(file, "/") {
+			return nil, nil, fmt.Errorf("setup: --proxy %q: use NAME=/PATH with one of %s", text, strings.Join(setup.ProxyNames(), ", "))
 		}
 		if _, err := os.Stat(file); err != nil {
 			return nil, nil, fmt.Errorf("setup: --proxy %s: %s: %w", name, file, errors.Unwrap(err))
 		}
-		places = append(places, proxyconf.Place{Proxy: name, File: file})
+		places = append(places, setup.Place{Proxy: name, File: file})
 	}
 	if len(o.proxies) == 0 {
-		places = proxyconf.Places()
+		places = setup.Places()
 	}
 	for _, text := range o.logs {
 		log, err := setup.Given(text)
@@ -152,12 +151,12 @@ func (o *options) read() (places []proxyconf.Place, given []proxyconf.Log, err e
 }
 
 // find looks at the host, and prints what it finds.
-func find(report io.Writer, places []proxyconf.Place, given []proxyconf.Log, account *setup.Account) []setup.Source {
+func find(report io.Writer, places []setup.Place, given []setup.Log, account *setup.Account) []setup.Source {
 	var all []setup.Source
 	seen := map[string]bool{} // whether it is counted
-	judge := func(log proxyconf.Log) {
+	judge := func(log setup.Log) {
 		counted, again := seen[log.File]
-		if log.File != "" && again && (counted || log.Proxy != proxyconf.Given) {
+		if log.File != "" && again && (counted || log.Proxy != setup.GivenLog) {
 			return
 		}
 		var l setup.Look
@@ -170,7 +169,7 @@ func find(report io.Writer, places []proxyconf.Place, given []proxyconf.Log, acc
 		all = append(all, s)
 	}
 	for _, place := range places {
-		found, err := proxyconf.Read(place, files{})
+		found, err := setup.ReadPlace(place, files{})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

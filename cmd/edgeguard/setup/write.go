@@ -17,7 +17,6 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/packaging"
 	"edgeguard/setup"
-	"edgeguard/setup/proxyconf"
 )
 
 // writing is the config, and perhaps a drop-in, on the way to their places.
@@ -153,5 +152,5 @@ func (w *writing) next(sources []setup.Source) {
 
 // recipes are the snippets by which each proxy, or the kernel before it, refuses.
 var recipes = map[string][]string{
-	"nginx": {"nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, proxyconf.Given: {"nft"},
+	"nginx": {"nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, setup.GivenLog: {"nft"},
 }

@@ -1,10 +1,8 @@
-package proxyconf
+package setup
 
 import (
 	"path"
 	"strings"
-
-	"edgeguard/setup/directives"
 )
 
 // caddy reads a Caddyfile. Sites without a `log` write no access log.
@@ -42,7 +40,7 @@ func (c *caddy) file(file string, depth int) error {
 	if err != nil {
 		return err
 	}
-	lex := directives.Caddy(text)
+	lex := CaddyLexer(text)
 	for {
 		s, ok := lex.Next()
 		if !ok {
@@ -52,7 +50,7 @@ func (c *caddy) file(file string, depth int) error {
 	}
 }
 
-func (c *caddy) statement(s *directives.Statement, file string, depth int) {
+func (c *caddy) statement(s *Statement, file string, depth int) {
 	switch {
 	case s.Word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
 		c.log = &Log{At: at(file, s.Line), Format: "json"}
@@ -77,7 +75,7 @@ func (c *caddy) statement(s *directives.Statement, file string, depth int) {
 }
 
 // option reads what is in a log.
-func (c *caddy) option(s *directives.Statement) {
+func (c *caddy) option(s *Statement) {
 	switch {
 	case s.Word(0) == "output" && s.Word(1) == "file" && s.Word(2) != "":
 		if strings.ContainsAny(s.Word(2), "{}") {

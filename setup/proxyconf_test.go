@@ -1,4 +1,4 @@
-package proxyconf_test
+package setup_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"edgeguard/logline"
-	"edgeguard/setup/proxyconf"
+	"edgeguard/setup"
 )
 
 // texts are files by their paths.
@@ -36,7 +36,7 @@ func (t texts) Glob(pattern string) (names []string) {
 }
 
 // shown returns what was found as lines.
-func shown(f proxyconf.Found) string {
+func shown(f setup.Found) string {
 	var b strings.Builder
 	for _, l := range f.Logs {
 		fmt.Fprintf(&b, "%s|%s|%s|%s\n", l.At, l.File, l.Format, l.Unusable)
@@ -182,11 +182,11 @@ c.example.org {
 			"/etc/traefik/traefik.yml:1|||goes to standard output: give accessLog a filePath\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, place := range proxyconf.Places() {
+			for _, place := range setup.Places() {
 				if _, there := c.files[place.File]; !there || place.Proxy != c.proxy {
 					continue
 				}
-				found, err := proxyconf.Read(place, c.files)
+				found, err := setup.ReadPlace(place, c.files)
 				if got := shown(found); err != nil || got != c.want {
 					t.Errorf("%v, got\n%swant\n%s", err, got, c.want)
 				}
@@ -213,19 +213,19 @@ func (disk) Glob(pattern string) []string {
 // TestDebian reads the configurations that Debian's packages install.
 func TestDebian(t *testing.T) {
 	for _, c := range []struct {
-		place proxyconf.Place
+		place setup.Place
 		want  []string // FILE|FORMAT
 	}{
-		{proxyconf.Place{Proxy: "nginx", File: "/etc/nginx/nginx.conf"}, []string{"/var/log/nginx/access.log|combined"}},
-		{proxyconf.Place{Proxy: "apache", File: "/etc/apache2/apache2.conf"}, []string{"/var/log/apache2/other_vhosts_access.log|vhost_combined", "/var/log/apache2/access.log|combined"}},
-		{proxyconf.Place{Proxy: "haproxy", File: "/etc/haproxy/haproxy.cfg"}, nil},
-		{proxyconf.Place{Proxy: "caddy", File: "/etc/caddy/Caddyfile"}, nil},
+		{setup.Place{Proxy: "nginx", File: "/etc/nginx/nginx.conf"}, []string{"/var/log/nginx/access.log|combined"}},
+		{setup.Place{Proxy: "apache", File: "/etc/apache2/apache2.conf"}, []string{"/var/log/apache2/other_vhosts_access.log|vhost_combined", "/var/log/apache2/access.log|combined"}},
+		{setup.Place{Proxy: "haproxy", File: "/etc/haproxy/haproxy.cfg"}, nil},
+		{setup.Place{Proxy: "caddy", File: "/etc/caddy/Caddyfile"}, nil},
 	} {
 		if _, err := os.Stat(c.place.File); err != nil {
 			t.Logf("%s is not installed", c.place.Proxy)
 			continue
 		}
-		found, err := proxyconf.Read(c.place, disk{})
+		found, err := setup.ReadPlace(c.place, disk{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -265,8 +265,8 @@ func (endless) Glob(string) []string { return []string{"/a", "/b", "/c"} }
 
 // TestBounds: whoever writes a configuration does not decide how long it is read.
 func TestBounds(t *testing.T) {
-	for _, proxy := range proxyconf.Names() {
-		found, err := proxyconf.Read(proxyconf.Place{Proxy: proxy, File: "/x"}, endless{})
+	for _, proxy := range setup.ProxyNames() {
+		found, err := setup.ReadPlace(setup.Place{Proxy: proxy, File: "/x"}, endless{})
 		if err != nil || len(found.Logs) > 200 || len(found.Doubts) > 8 {
 			t.Errorf("%s: %v, %d logs, %d doubts", proxy, err, len(found.Logs), len(found.Doubts))
 		}
@@ -281,8 +281,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, proxy := range proxyconf.Names() {
-			found, err := proxyconf.Read(proxyconf.Place{Proxy: proxy, File: "/x"}, texts{"/x": text})
+		for _, proxy := range setup.ProxyNames() {
+			found, err := setup.ReadPlace(setup.Place{Proxy: proxy, File: "/x"}, texts{"/x": text})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,9 @@
-package proxyconf
+package setup
 
 import (
 	"path"
 	"regexp"
 	"strings"
-
-	"edgeguard/setup/directives"
 )
 
 // haproxy reads HAProxy's configuration. HAProxy writes no file: it sends its lines to
@@ -25,7 +23,7 @@ func readHAProxy(s *source, file string) error {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		h.directive(directives.Fields(strings.TrimRight(line, "\r\n")), at(file, number))
+		h.directive(SplitWords(strings.TrimRight(line, "\r\n")), at(file, number))
 	}
 	for _, target := range h.targets {
 		s.add(h.resolve(target))

@@ -1,8 +1,9 @@
-// Package directives splits the configurations of nginx, Caddy, Apache and HAProxy into
-// words.
-package directives
+package setup
 
 import "strings"
+
+// This file splits the configurations of nginx, Caddy, Apache and HAProxy into
+// words.
 
 // Statement is one directive: its words, and what ends it (";", "{", "}" or, where
 // lines end directives or the text ends, "").
@@ -30,11 +31,11 @@ type Lexer struct {
 	open  int
 }
 
-// Nginx returns a lexer that reads as nginx does.
-func Nginx(text string) *Lexer { return &Lexer{text: text, line: 1, quote: `"'`} }
+// NginxLexer returns a lexer that reads as nginx does.
+func NginxLexer(text string) *Lexer { return &Lexer{text: text, line: 1, quote: `"'`} }
 
-// Caddy returns a lexer that reads as Caddy does.
-func Caddy(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
+// CaddyLexer returns a lexer that reads as Caddy does.
+func CaddyLexer(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
 
 // Open returns the line of a quote that is not closed, 0 if all were. The text behind it
 // is one word.
@@ -150,8 +151,8 @@ func (l *Lexer) quoted(quote byte) string {
 	return string(w)
 }
 
-// Fields splits one line into words, as Apache and HAProxy do.
-func Fields(line string) []string {
+// SplitWords splits one line into words, as Apache and HAProxy do.
+func SplitWords(line string) []string {
 	l := Lexer{text: line, lines: true, quote: `"'`}
 	s, _ := l.Next()
 	return s.Words

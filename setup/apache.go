@@ -1,11 +1,9 @@
-package proxyconf
+package setup
 
 import (
 	"path"
 	"regexp"
 	"strings"
-
-	"edgeguard/setup/directives"
 )
 
 // apache reads Apache's configuration. What stands in <If…> is taken for true.
@@ -83,7 +81,7 @@ func (a *apache) file(file string, depth int) error {
 			whole += part + " "
 			continue
 		}
-		a.directive(directives.Fields(whole+line), file, begins, depth)
+		a.directive(SplitWords(whole+line), file, begins, depth)
 		whole = ""
 	}
 	return nil

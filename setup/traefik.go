@@ -1,4 +1,4 @@
-package proxyconf
+package setup
 
 import "strings"
 

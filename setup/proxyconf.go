@@ -1,10 +1,4 @@
-// Package proxyconf reads in the configurations of proxies where they write their
-// access logs, and in which format.
-//
-// It parses only as much as that needs: a directive that it does not know is passed
-// over, and a condition is taken for true. So what it finds is where to look, and the
-// caller looks whether a log is there. Opening files is the caller's: see [Files].
-package proxyconf
+package setup
 
 import (
 	"fmt"
@@ -12,6 +6,13 @@ import (
 	"strconv"
 	"strings"
 )
+
+// This file reads in the configurations of proxies where they write their
+// access logs, and in which format.
+//
+// It parses only as much as that needs: a directive that it does not know is passed
+// over, and a condition is taken for true. So what it finds is where to look, and the
+// caller looks whether a log is there. Opening files is the caller's: see [Files].
 
 // Files reads the files of a configuration.
 type Files interface {
@@ -50,8 +51,8 @@ var readers = map[string]func(*source, string) error{
 	"traefik": readTraefik,
 }
 
-// Given is the Proxy of a log that an operator names.
-const Given = "given"
+// GivenLog is the Proxy of a log that an operator names.
+const GivenLog = "given"
 
 // Place is where a proxy's configuration begins.
 type Place struct{ Proxy, File string }
@@ -72,14 +73,14 @@ func Places() []Place {
 	}
 }
 
-// Names returns the proxies whose configurations can be read.
-func Names() []string { return []string{"nginx", "apache", "haproxy", "caddy", "traefik"} }
+// ProxyNames returns the proxies whose configurations can be read.
+func ProxyNames() []string { return []string{"nginx", "apache", "haproxy", "caddy", "traefik"} }
 
-// Read reads a proxy's configuration. The error says why its first file cannot be read.
-func Read(place Place, files Files) (Found, error) {
+// ReadPlace reads a proxy's configuration. The error says why its first file cannot be read.
+func ReadPlace(place Place, files Files) (Found, error) {
 	read, known := readers[place.Proxy]
 	if !known {
-		return Found{}, fmt.Errorf("%q: use one of %s", place.Proxy, strings.Join(Names(), ", "))
+		return Found{}, fmt.Errorf("%q: use one of %s", place.Proxy, strings.Join(ProxyNames(), ", "))
 	}
 	s := &source{files: files, found: Found{Proxy: place.Proxy, Config: place.File}, left: mostFiles}
 	err := read(s, place.File)

@@ -1,12 +1,10 @@
-package proxyconf
+package setup
 
 import (
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-
-	"edgeguard/setup/directives"
 )
 
 // nginx reads nginx's configuration. Its files are read, and `nginx -T` is not asked:
@@ -61,7 +59,7 @@ func (n *nginx) file(file string, depth int) error {
 	if err != nil {
 		return err
 	}
-	lex := directives.Nginx(text)
+	lex := NginxLexer(text)
 	for {
 		s, ok := lex.Next()
 		if !ok {
@@ -79,7 +77,7 @@ func (n *nginx) file(file string, depth int) error {
 	}
 }
 
-func (n *nginx) directive(s *directives.Statement, file string, depth int) {
+func (n *nginx) directive(s *Statement, file string, depth int) {
 	if slices.Contains(n.blocks, "stream") || slices.Contains(n.blocks, "mail") {
 		return // connections, not requests
 	}
@@ -104,7 +102,7 @@ func (n *nginx) directive(s *directives.Statement, file string, depth int) {
 	}
 }
 
-func (n *nginx) log(s *directives.Statement, where string) {
+func (n *nginx) log(s *Statement, where string) {
 	l := Log{At: where}
 	file := s.Word(1)
 	switch {
