@@ -32,7 +32,6 @@ import (
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
-	"edgeguard/tuning/history"
 )
 
 // start is the time of every test's node.
@@ -309,7 +308,7 @@ func (n *node) Past(now time.Time, rule string, length time.Duration) (outcome.W
 	windows := outcome.Windows{Step: 5 * time.Minute, LimitOf: c.LimitOf}
 	for ago := min(length, time.Hour); found && ago > 0; ago -= windows.Step {
 		if ago != 20*time.Minute {
-			windows.All = append(windows.All, history.Window{From: now.Add(-ago), At: now.Add(windows.Step - ago), Counts: c.Tally.Peaks.Sparse()})
+			windows.All = append(windows.All, tuning.Window{From: now.Add(-ago), At: now.Add(windows.Step - ago), Counts: c.Tally.Peaks.Sparse()})
 		}
 	}
 	return windows, found

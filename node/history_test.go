@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin/outcome"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 const threeRules = "state: $DIR\nlisten: {auth: []}\nrules:\n  - {name: site, threshold: 20, guard: 1}\n  - {name: hourly, threshold: 9, window: 1h}\n  - {name: login, threshold: 5, match: {path: [/login]}}\n"
@@ -77,7 +77,7 @@ func TestHistoryAfterReload(t *testing.T) {
 	now := u.clock.Now()
 	for i := range u.pipeline.Current().Config.Rules.Meters {
 		m := &u.pipeline.Current().Config.Rules.Meters[i]
-		if err := u.store.history.Kept.Restore(now, history.Meter{Fingerprint: m.Fingerprint, Window: m.Window}, now, nil); err != nil {
+		if err := u.store.history.Kept.Restore(now, tuning.Meter{Fingerprint: m.Fingerprint, Window: m.Window}, now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,7 @@ import (
 	"edgeguard/node/supervisor"
 	"edgeguard/node/tallyfile"
 	"edgeguard/sensor/refusal"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 // wire makes the parts of a node and connects them. The seed is that of the
@@ -136,7 +136,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(history.History)}, tally: tallyfile.New(c.Memory),
+		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(tuning.History)}, tally: tallyfile.New(c.Memory),
 	}).in(c.State)
 	observe := func(source string, decide edgeguard.Decider) edgeguard.Decider {
 		return observed(latency, &n.pipeline.Verdicts, source, decide)

@@ -15,7 +15,7 @@ import (
 	"edgeguard/admin/console/past"
 	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 // tunePage is one rule, what its keys count now, and what a threshold would do.
@@ -98,7 +98,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	if shown.Trying {
 		tried = shown.Tried.Threshold
 	}
-	day, _ := p.view.History(name, int(history.Length/time.Hour), tried)
+	day, _ := p.view.History(name, int(tuning.Length/time.Hour), tried)
 	shown.Past = past.New(day, func(t time.Time) string { return at(t, day.AsOf).Clock })
 	return "rule.html", shown
 }

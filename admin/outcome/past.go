@@ -10,14 +10,13 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/tune"
 	"edgeguard/tuning"
-	"edgeguard/tuning/history"
 )
 
 // Windows are what a rule's keys counted in windows that have ended.
 type Windows struct {
 	// All are those that were kept, the oldest first, and Step is how far apart they
 	// are.
-	All  []history.Window
+	All  []tuning.Window
 	Step time.Duration
 	// LimitOf returns the limit of a threshold by the rule's guard.
 	LimitOf tuning.LimitOf
@@ -92,7 +91,7 @@ func Handler(of func(name string, hours int, tried uint32) (RuleHistory, bool), 
 		if p != nil {
 			return p
 		}
-		hours, tried := uint32(history.Length/time.Hour), uint32(0)
+		hours, tried := uint32(tuning.Length/time.Hour), uint32(0)
 		if _, given := q["hours"]; given {
 			if hours, p = q.Number("hours", hours); p != nil {
 				return p

@@ -13,7 +13,6 @@ import (
 	"edgeguard/cmd/edgeguard/tune/page"
 	"edgeguard/replay"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 func tuneCommand(e *env) *cobra.Command {
@@ -154,7 +153,7 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 }
 
 // page writes the report as a page, if there is a file for it.
-func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []propose.Proposed) error {
+func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []evidence.Proposed) error {
 	if t.html == "" {
 		return nil
 	}

@@ -7,13 +7,13 @@ import (
 	"edgeguard/internal/hugepage"
 	"edgeguard/replay"
 	"edgeguard/rules"
-	"edgeguard/tuning/propose"
+	"edgeguard/tuning/evidence"
 )
 
 // propose returns rules that the log asks for. It replays the log with them, and the
 // one of a normal day; a log that cannot be read twice has none.
-func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]propose.Proposed, error) {
-	drafts := propose.Drafts(log.book, log.limits.Specs)
+func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidence.Proposed, error) {
+	drafts := evidence.Drafts(log.book, log.limits.Specs)
 	var specs []rules.Spec
 	for i := range drafts {
 		specs = append(specs, drafts[i].Specs()...)
@@ -25,7 +25,7 @@ func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]propose
 	if err != nil {
 		return nil, err
 	}
-	counted := make([]propose.Counted, len(specs))
+	counted := make([]evidence.Counted, len(specs))
 	for i := range counted {
 		counted[i].Tally = report.Rules[i].Tally
 	}
@@ -37,7 +37,7 @@ func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]propose
 			counted[i].Normal = tune.NormalOf(report.Rules[i].Tally, normal.book).Highest
 		}
 	}
-	var found []propose.Proposed
+	var found []evidence.Proposed
 	for i := range drafts {
 		n := len(drafts[i].Specs())
 		if rule, ok := drafts[i].Choose(counted[:n], log.book); ok {

@@ -21,7 +21,6 @@ import (
 	"edgeguard/shard"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 // Label says what an address of a log is: an attacker, benign, or neither.
@@ -153,7 +152,7 @@ func One(ctx context.Context, log string, source replay.Source, set *rules.Set, 
 // RuleCaught is a rule that tune proposes for a log, and what it catches.
 type RuleCaught struct {
 	Log    string
-	Rule   propose.Proposed
+	Rule   evidence.Proposed
 	Caught Refused
 }
 
@@ -165,7 +164,7 @@ func Proposed(ctx context.Context, log string, open func() (replay.Source, error
 	if _, err := count(ctx, open, replay.Config{Rules: set, Tune: true, Seen: book.Add}); err != nil {
 		return nil, err
 	}
-	drafts := propose.Drafts(book, nil)
+	drafts := evidence.Drafts(book, nil)
 	var specs []rules.Spec
 	for i := range drafts {
 		specs = append(specs, drafts[i].Specs()...)
@@ -183,9 +182,9 @@ func Proposed(ctx context.Context, log string, open func() (replay.Source, error
 	}
 	var found []RuleCaught
 	for i := range drafts {
-		var counted []propose.Counted
+		var counted []evidence.Counted
 		for j := range drafts[i].Specs() {
-			counted = append(counted, propose.Counted{Tally: report.Rules[i*len(drafts[i].Specs())+j].Tally})
+			counted = append(counted, evidence.Counted{Tally: report.Rules[i*len(drafts[i].Specs())+j].Tally})
 		}
 		if r, ok := drafts[i].Choose(counted, book); ok {
 			tally := counted[0].Tally

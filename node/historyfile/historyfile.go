@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"edgeguard/snapshot"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 // Name is the file's name in the folder of the state.
@@ -21,7 +21,7 @@ const Name = "node.history"
 // use; the history is.
 type File struct {
 	Path  string // empty: it is not kept
-	Kept  *history.History
+	Kept  *tuning.History
 	saved uint64 // Changes of what the file has
 }
 
@@ -30,7 +30,7 @@ type File struct {
 func (f *File) Load(now time.Time) error {
 	var wrong error
 	err := snapshot.LoadDistributions(f.Path, now, func(one snapshot.Distribution) {
-		if err := f.Kept.Restore(now, history.Meter{Fingerprint: one.Fingerprint, Window: one.Window}, one.At, one.Form); err != nil {
+		if err := f.Kept.Restore(now, tuning.Meter{Fingerprint: one.Fingerprint, Window: one.Window}, one.At, one.Form); err != nil {
 			wrong = fmt.Errorf("history %s: of %v: %w; it is left out", f.Path, one.At, err)
 		}
 	})
@@ -50,7 +50,7 @@ func (f *File) Save(cut snapshot.Cut) error {
 	return err
 }
 
-func records(h *history.History) iter.Seq[snapshot.Distribution] {
+func records(h *tuning.History) iter.Seq[snapshot.Distribution] {
 	return func(yield func(snapshot.Distribution) bool) {
 		for m, w := range h.All() {
 			if !yield(snapshot.Distribution{Fingerprint: m.Fingerprint, Window: m.Window, At: w.At, Form: w.Counts}) {

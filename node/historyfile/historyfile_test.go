@@ -9,19 +9,18 @@ import (
 
 	"edgeguard/snapshot"
 	"edgeguard/tuning"
-	"edgeguard/tuning/history"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // filled is a file with a history of half an hour.
 func filled(t *testing.T) *File {
-	f := &File{Path: filepath.Join(t.TempDir(), Name), Kept: new(history.History)}
-	m := history.Meter{Fingerprint: "site", Window: 5 * time.Minute}
+	f := &File{Path: filepath.Join(t.TempDir(), Name), Kept: new(tuning.History)}
+	m := tuning.Meter{Fingerprint: "site", Window: 5 * time.Minute}
 	var counts tuning.Distribution
 	counts.AddN(1901, 3)
 	for now := noon.Add(-30 * time.Minute); !now.After(noon); now = now.Add(5 * time.Minute) {
-		if due, ok := f.Kept.Next(now, []history.Meter{m}); ok {
+		if due, ok := f.Kept.Next(now, []tuning.Meter{m}); ok {
 			f.Kept.Note(now, due, &counts)
 		}
 	}
@@ -49,7 +48,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := f.Save(snapshot.Cut{Taken: noon, Offset: ahead}); err != nil {
 		t.Fatal(err)
 	}
-	again := &File{Path: f.Path, Kept: new(history.History)}
+	again := &File{Path: f.Path, Kept: new(tuning.History)}
 	if err := again.Load(noon.Add(ahead)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +68,7 @@ func TestSaveAndLoad(t *testing.T) {
 // distribution that cannot be the rest is used.
 func TestLoadWhatIsWrong(t *testing.T) {
 	f := filled(t)
-	if err := (&File{Path: f.Path, Kept: new(history.History)}).Load(noon); err != nil {
+	if err := (&File{Path: f.Path, Kept: new(tuning.History)}).Load(noon); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(f.Path, []byte("edgeguard snap\x01\x00"), 0o600); err != nil {
@@ -87,7 +86,7 @@ func TestLoadWhatIsWrong(t *testing.T) {
 	if err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	again := &File{Path: f.Path, Kept: new(history.History)}
+	again := &File{Path: f.Path, Kept: new(tuning.History)}
 	if err := again.Load(noon); err == nil || !strings.Contains(err.Error(), "left out") || again.Kept.Bytes() == 0 {
 		t.Errorf("%v, and %d bytes", err, again.Kept.Bytes())
 	}

@@ -7,7 +7,6 @@ import (
 	"edgeguard/admin/outcome"
 	"edgeguard/rules"
 	"edgeguard/tuning"
-	"edgeguard/tuning/history"
 )
 
 // KeepHistory looks at the keys of a meter whose window has just ended, if there is
@@ -16,7 +15,7 @@ import (
 func (s *Status) KeepHistory(now time.Time) {
 	g := s.from.Current()
 	meters := g.Config.Rules.Meters
-	all := make([]history.Meter, len(meters))
+	all := make([]tuning.Meter, len(meters))
 	for i := range meters {
 		all[i] = kept(&meters[i])
 	}
@@ -36,8 +35,8 @@ func (s *Status) KeepHistory(now time.Time) {
 }
 
 // kept returns what the history knows a meter by.
-func kept(m *rules.Meter) history.Meter {
-	return history.Meter{Fingerprint: m.Fingerprint, Window: m.Window}
+func kept(m *rules.Meter) tuning.Meter {
+	return tuning.Meter{Fingerprint: m.Fingerprint, Window: m.Window}
 }
 
 // Past implements admin.Reader.

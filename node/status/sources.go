@@ -28,7 +28,7 @@ import (
 	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 // Sources is what a Status reads: values, functions and interfaces without a
@@ -64,7 +64,7 @@ type Sources struct {
 	Layers func(rule string) (*tune.Overlay, *tune.FleetThreshold)
 	Unused func() []tune.Unused
 	// History is where KeepHistory keeps what it sees.
-	History *history.History
+	History *tuning.History
 	// Refuses returns a function that returns the name of the enforcer that refuses
 	// what a block is about before the node sees it; empty for none.
 	Refuses func() func(*edgeguard.Block) string

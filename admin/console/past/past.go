@@ -9,7 +9,7 @@ import (
 	"edgeguard/admin/console/draw"
 	"edgeguard/admin/outcome"
 	"edgeguard/internal/words"
-	"edgeguard/tuning/history"
+	"edgeguard/tuning"
 )
 
 // Day is how many keys were over the limits in each window of the last day.
@@ -53,8 +53,8 @@ func New(h outcome.RuleHistory, clock func(time.Time) string) *Day {
 // draw makes the bars, and the rows of the table. What is between two windows, before
 // the first and behind the last is not drawn as zero.
 func (d *Day) draw(top float64, clock func(time.Time) string) {
-	begins, step := d.AsOf.Add(-history.Length), time.Duration(d.Step)*time.Second
-	x := func(t time.Time) float64 { return min(max(float64(t.Sub(begins))/float64(history.Length), 0), 1) }
+	begins, step := d.AsOf.Add(-tuning.Length), time.Duration(d.Step)*time.Second
+	x := func(t time.Time) float64 { return min(max(float64(t.Sub(begins))/float64(tuning.Length), 0), 1) }
 	bar := func(from time.Time, keys uint64) draw.Rect {
 		left, height := x(from), float64(keys)/top
 		return draw.Rect{X: draw.Part(left), Y: draw.Part(1 - height), W: draw.Part(max(x(from.Add(step))-left, 0)), H: draw.Part(height)}

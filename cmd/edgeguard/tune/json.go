@@ -9,7 +9,6 @@ import (
 	"edgeguard/replay"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 // ruleJSON is one rule as tune prints it.
@@ -137,7 +136,7 @@ func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
 }
 
 // JSON prints one object a rule, and one for each that is proposed.
-func JSON(out io.Writer, findings []*Found, proposed []propose.Proposed) error {
+func JSON(out io.Writer, findings []*Found, proposed []evidence.Proposed) error {
 	encoder := json.NewEncoder(out)
 	for _, f := range findings {
 		if err := encoder.Encode(jsonOf(f)); err != nil {

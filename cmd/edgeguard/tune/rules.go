@@ -6,11 +6,10 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 // Rules shows proposed rules as lines for a config.
-func (t Text) Rules(proposed []propose.Proposed) {
+func (t Text) Rules(proposed []evidence.Proposed) {
 	if len(proposed) == 0 {
 		return
 	}
@@ -31,7 +30,7 @@ type ruleProposalJSON struct {
 	YAML      string `json:"yaml"`
 }
 
-func proposalOf(r *propose.Proposed) ruleProposalJSON {
+func proposalOf(r *evidence.Proposed) ruleProposalJSON {
 	above := r.Suggestion.Above
 	return ruleProposalJSON{"proposal", r.Spec.Name, r.Spec.Threshold, above.Hostile, above.Unknown, r.Says, r.YAML()}
 }

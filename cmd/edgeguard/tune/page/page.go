@@ -16,7 +16,6 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 // Report is what a page shows.
@@ -26,7 +25,7 @@ type Report struct {
 	First, Last   time.Time
 	Events        uint64
 	Findings      []*tune.Found
-	Proposed      []propose.Proposed
+	Proposed      []evidence.Proposed
 }
 
 //go:embed page.html

@@ -19,7 +19,6 @@ import (
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning/evidence"
-	"edgeguard/tuning/propose"
 )
 
 // events is a source of one batch.
@@ -62,16 +61,16 @@ func made(t *testing.T, spec rules.Spec) string {
 	book := evidence.NewBook(0)
 	report, _ := replay.Run(context.Background(), &events{all}, replay.Config{Rules: set, Memory: shard.NewMemory(64 << 20), Tune: true, Seen: book.Add})
 	found := tune.Find(&report.Rules[0], tune.NormalOf(report.Rules[0].Tally, book), book, 0)
-	drafts := propose.Drafts(book, nil)
+	drafts := evidence.Drafts(book, nil)
 	if len(drafts) == 0 || len(found.Leaders) == 0 {
 		t.Fatal("nothing to show")
 	}
-	rule, ok := drafts[0].Choose([]propose.Counted{{Tally: report.Rules[0].Tally}}, book)
+	rule, ok := drafts[0].Choose([]evidence.Counted{{Tally: report.Rules[0].Tally}}, book)
 	if !ok {
 		t.Fatal("no rule is proposed")
 	}
 	page := Report{Files: []string{hostile}, Normal: []string{hostile}, First: report.First, Last: report.Last, Events: report.Events,
-		Findings: []*tune.Found{found}, Proposed: []propose.Proposed{rule}}
+		Findings: []*tune.Found{found}, Proposed: []evidence.Proposed{rule}}
 	var out bytes.Buffer
 	if err := page.Write(&out); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,15 @@
-// Package history keeps how the counts of each meter were distributed, every five
+package tuning
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// This file keeps how the counts of each meter were distributed, every five
 // minutes of the last day: what a threshold would have done at each of them can be
 // asked later.
 //
@@ -9,18 +20,6 @@
 //
 // It knows no clock: now is an argument, and may go back. What was not looked at is
 // not there, and is never returned as zero.
-package history
-
-import (
-	"cmp"
-	"iter"
-	"maps"
-	"slices"
-	"sync"
-	"time"
-
-	"edgeguard/tuning"
-)
 
 const (
 	// Shortest is how far apart two of the kept windows are at least.
@@ -28,7 +27,7 @@ const (
 	// Length is for how long one is kept.
 	Length = 24 * time.Hour
 	// MaxMeters is of how many meters a history is kept: of the first ones. With
-	// [tuning.MaxSparse] it bounds the memory to 22 MB.
+	// [MaxSparse] it bounds the memory to 22 MB.
 	MaxMeters = 32
 )
 
@@ -64,7 +63,7 @@ type Window struct {
 	From time.Time
 	// At is when the keys were looked at, and Counts what each counted then.
 	At     time.Time
-	Counts tuning.Sparse
+	Counts Sparse
 }
 
 // History is what is kept of all meters. The zero value is ready. It is safe for
@@ -125,7 +124,7 @@ func (h *History) of(m Meter, now time.Time) *series {
 }
 
 // Note keeps what a meter's keys count now.
-func (h *History) Note(now time.Time, m Meter, counts *tuning.Distribution) {
+func (h *History) Note(now time.Time, m Meter, counts *Distribution) {
 	w := Window{At: now, Counts: counts.Sparse()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -212,7 +211,7 @@ func (h *History) All() iter.Seq2[Meter, Window] {
 // Restore puts back a window that All returned, in the order of All; one that is too
 // old or in the future is left out. The error says that its counts are none.
 func (h *History) Restore(now time.Time, m Meter, at time.Time, counts []byte) error {
-	read, err := tuning.ReadSparse(slices.Clone(counts))
+	read, err := ReadSparse(slices.Clone(counts))
 	if err != nil || m.Window < time.Second || at.After(now) || !now.Before(at.Add(Length)) {
 		return err
 	}

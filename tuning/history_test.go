@@ -1,18 +1,16 @@
-package history
+package tuning
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
-
-	"edgeguard/tuning"
 )
 
 var noon = time.Unix(1_700_000_000, 0).Truncate(24 * time.Hour).Add(12 * time.Hour)
 
-func distribution(values ...uint32) *tuning.Distribution {
-	d := new(tuning.Distribution)
+func distribution(values ...uint32) *Distribution {
+	d := new(Distribution)
 	for _, v := range values {
 		d.Add(v)
 	}
@@ -20,7 +18,7 @@ func distribution(values ...uint32) *tuning.Distribution {
 }
 
 // look does what a node does once a second.
-func (h *History) look(now time.Time, meters []Meter, counts func(Meter) *tuning.Distribution) (looks int) {
+func (h *History) look(now time.Time, meters []Meter, counts func(Meter) *Distribution) (looks int) {
 	for m, ok := h.Next(now, meters); ok; m, ok = h.Next(now, meters) {
 		h.Note(now, m, counts(m))
 		looks++
@@ -61,7 +59,7 @@ func TestAgainstAllLooks(t *testing.T) {
 				}
 				before[m] = number
 			}
-			h.look(now, meters, func(m Meter) *tuning.Distribution {
+			h.look(now, meters, func(m Meter) *Distribution {
 				return distribution(slices.Repeat([]uint32{values[m]}, min(int(values[m]), 1))...)
 			})
 		}
@@ -102,9 +100,9 @@ func checkAgainst(t *testing.T, h *History, m Meter, now time.Time, all []seen) 
 }
 
 // each runs a history from one instant to another, a look each second.
-func (h *History) each(from, to time.Time, meters []Meter, counts *tuning.Distribution) (looks int) {
+func (h *History) each(from, to time.Time, meters []Meter, counts *Distribution) (looks int) {
 	for now := from; now.Before(to); now = now.Add(time.Second) {
-		looks += h.look(now, meters, func(Meter) *tuning.Distribution { return counts })
+		looks += h.look(now, meters, func(Meter) *Distribution { return counts })
 	}
 	return looks
 }
@@ -215,7 +213,7 @@ func TestRestoreRefuses(t *testing.T) {
 
 // The memory has a bound: in meters, in windows, and in the bytes of each.
 func TestBounds(t *testing.T) {
-	full := new(tuning.Distribution)
+	full := new(Distribution)
 	for v := uint32(1); v < 1<<31; v += max(1, v/40) {
 		full.AddN(v, 1<<20)
 	}
@@ -226,7 +224,7 @@ func TestBounds(t *testing.T) {
 	var h History
 	last := noon
 	for now := noon; now.Before(noon.Add(26 * time.Hour)); now = now.Add(5 * time.Minute) {
-		h.look(now, meters, func(Meter) *tuning.Distribution { return full })
+		h.look(now, meters, func(Meter) *Distribution { return full })
 		last = now
 	}
 	for i, m := range meters {
@@ -235,10 +233,10 @@ func TestBounds(t *testing.T) {
 			t.Errorf("of meter %d %d windows are kept", i, len(windows))
 		}
 	}
-	if most := int64(MaxMeters * 288 * (tuning.MaxSparse + 72)); h.Bytes() > most || h.Bytes() < most/4 {
+	if most := int64(MaxMeters * 288 * (MaxSparse + 72)); h.Bytes() > most || h.Bytes() < most/4 {
 		t.Errorf("%d bytes, at most %d", h.Bytes(), most)
 	}
-	if h.look(last.Add(time.Second), meters[:1], nil); h.Bytes() > 288*(tuning.MaxSparse+72) {
+	if h.look(last.Add(time.Second), meters[:1], nil); h.Bytes() > 288*(MaxSparse+72) {
 		t.Errorf("%d bytes are kept of one meter", h.Bytes())
 	}
 }

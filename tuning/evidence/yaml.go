@@ -1,4 +1,4 @@
-package propose
+package evidence
 
 import (
 	"fmt"

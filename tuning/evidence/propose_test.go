@@ -1,4 +1,4 @@
-package propose
+package evidence
 
 import (
 	"fmt"
@@ -11,12 +11,11 @@ import (
 	"edgeguard/config"
 	"edgeguard/rules"
 	"edgeguard/tuning"
-	"edgeguard/tuning/evidence"
 )
 
 // site is a log: readers, and what attackers send.
-func site(paths ...string) *evidence.Book {
-	b := evidence.NewBook(0)
+func site(paths ...string) *Book {
+	b := NewBook(0)
 	add := func(addr [4]byte, method, path string, status uint16) {
 		b.Add(&edgeguard.Event{Time: time.Unix(1780000000, 0), Addr: netip.AddrFrom4(addr), Kind: edgeguard.KindRequest | edgeguard.KindResponse,
 			Known: edgeguard.FieldAgent | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,

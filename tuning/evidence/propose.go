@@ -1,7 +1,4 @@
-// Package propose finds rules that a log asks for: a path where passwords are guessed,
-// scripts and backups that are not there. A [Draft] is a rule without a threshold; the
-// log is replayed with it, and [Draft.Choose] takes the threshold from what it counted.
-package propose
+package evidence
 
 import (
 	"fmt"
@@ -13,8 +10,11 @@ import (
 	"edgeguard"
 	"edgeguard/rules"
 	"edgeguard/tuning"
-	"edgeguard/tuning/evidence"
 )
+
+// This file finds rules that a log asks for: a path where passwords are guessed,
+// scripts and backups that are not there. A [Draft] is a rule without a threshold; the
+// log is replayed with it, and [Draft.Choose] takes the threshold from what it counted.
 
 // What makes a draft: so many addresses that look hostile, or so many requests of
 // theirs.
@@ -74,7 +74,7 @@ type Counted struct {
 // Choose returns the draft with a threshold, from what each of its Specs counted, in
 // their order; ok is false if no threshold separates anything. A longer window is
 // chosen only if it catches more that look hostile.
-func (d *Draft) Choose(counted []Counted, book *evidence.Book) (rule Proposed, ok bool) {
+func (d *Draft) Choose(counted []Counted, book *Book) (rule Proposed, ok bool) {
 	for i, c := range counted {
 		basis := book.Basis(edgeguard.MaxLimit, c.Normal)
 		basis.Parts = surer
@@ -109,7 +109,7 @@ func (d *Draft) says(above tuning.Caught) string {
 }
 
 // Drafts returns the rules that a log asks for and that none of those in force counts.
-func Drafts(book *evidence.Book, have []rules.Spec) []Draft {
+func Drafts(book *Book, have []rules.Spec) []Draft {
 	all := book.All()
 	names := make(map[string]bool)
 	for _, spec := range have {
@@ -140,7 +140,7 @@ func (p *posted) draft(name string) Draft {
 }
 
 // posts returns the paths to which hostile addresses send most.
-func posts(all []*evidence.Record, book *evidence.Book) []posted {
+func posts(all []*Record, book *Book) []posted {
 	byPath, total := make(map[string]*posted), uint64(0)
 	for _, hostile := range []bool{true, false} { // the others count only where a hostile one posts
 		for _, r := range all {
@@ -171,7 +171,7 @@ func compare(a, b, then int) int {
 	return then
 }
 
-func add(byPath map[string]*posted, r *evidence.Record, hostile bool) {
+func add(byPath map[string]*posted, r *Record, hostile bool) {
 	for _, o := range r.Paths() {
 		path, isPost := strings.CutPrefix(o.Text, "POST ")
 		if !isPost || len(o.Text) >= pathLength {
@@ -197,12 +197,12 @@ func add(byPath map[string]*posted, r *evidence.Record, hostile bool) {
 // The endings of what scanners try, and of what other sites embed or clients ask for
 // unasked.
 var (
-	scripts  = []string{"/.*", "*/.*", "*.php*", "*.asp*", "*.jsp*", "*.cgi", "*.env*", "*.sql*", "*.bak", "*.old", "*.zip", "*.gz", "*.tgz", "*.rar", "*.7z", "*.ini", "*.conf", "*.log"}
-	embedded = []string{"*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.css", "*.js", "*.map", "*.woff*", "/robots.txt", "/.well-known/*", "/apple-touch-icon*"}
+	scriptEndings = []string{"/.*", "*/.*", "*.php*", "*.asp*", "*.jsp*", "*.cgi", "*.env*", "*.sql*", "*.bak", "*.old", "*.zip", "*.gz", "*.tgz", "*.rar", "*.7z", "*.ini", "*.conf", "*.log"}
+	embedded      = []string{"*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.css", "*.js", "*.map", "*.woff*", "/robots.txt", "/.well-known/*", "/apple-touch-icon*"}
 )
 
 // missing returns the drafts against those that ask for what is not there.
-func missing(all []*evidence.Record, book *evidence.Book, have []rules.Spec, names map[string]bool) (drafts []Draft) {
+func missing(all []*Record, book *Book, have []rules.Spec, names map[string]bool) (drafts []Draft) {
 	var odd, pages struct{ addresses, hostile int }
 	var oddRequests, failed uint64
 	for _, r := range all {
@@ -220,7 +220,7 @@ func missing(all []*evidence.Record, book *evidence.Book, have []rules.Spec, nam
 	named := func(m *rules.Match) bool { return len(m.Path) > 0 && len(m.Status) > 0 }
 	if odd.hostile >= fewAddresses && !counts(have, "GET", "/x.php", 404, named) {
 		drafts = append(drafts, Draft{
-			spec: rules.Spec{Name: free(names, "missing-scripts"), Match: rules.Match{Status: []string{"4xx"}, Path: scripts}},
+			spec: rules.Spec{Name: free(names, "missing-scripts"), Match: rules.Match{Status: []string{"4xx"}, Path: scriptEndings}},
 			what: "the pages that are not there are scripts, backups or dot files", share: float64(oddRequests) / math.Max(1, float64(failed)), addresses: odd.addresses, hostile: odd.hostile,
 		})
 	}
@@ -234,7 +234,7 @@ func missing(all []*evidence.Record, book *evidence.Book, have []rules.Spec, nam
 	return drafts
 }
 
-func errors(all []*evidence.Record) (n float64) {
+func errors(all []*Record) (n float64) {
 	for _, r := range all {
 		n += float64(r.Errors)
 	}
