@@ -9,7 +9,7 @@ import (
 	"edgeguard/admin/rates"
 	"edgeguard/crawlers"
 	"edgeguard/crowdsec"
-	"edgeguard/detector/flood"
+	"edgeguard/detector"
 	"edgeguard/haproxy"
 	"edgeguard/notify"
 )
@@ -32,8 +32,8 @@ type Stats struct {
 	// Kinds are the kinds of these alarms: words that name no address.
 	Kinds []string `json:"kinds,omitempty"`
 
-	Events Totals             `json:"events"`
-	Flood  flood.SpoofedFlood `json:"flood"`
+	Events Totals                `json:"events"`
+	Flood  detector.SpoofedFlood `json:"flood"`
 	// Crawlers is nil without any in the config.
 	Crawlers *crawlers.Claims `json:"crawlers,omitempty"`
 	// V4 and V6 are the active blocks.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/detector/crowd"
 )
 
 // Stats is what a detector and those that it replaced have done so far.
@@ -24,7 +23,7 @@ type Stats struct {
 // share the counters: dividing them by address cost more than it gained (ADR 18).
 type statistics struct {
 	counters
-	crowds crowd.Crowds
+	crowds Crowds
 }
 
 // counters is Stats as it grows.
@@ -43,7 +42,7 @@ type notes struct {
 
 // sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
-	if n.seen++; crowd.Sampled(n.seen) && isRequest(event) {
+	if n.seen++; Sampled(n.seen) && isRequest(event) {
 		d.statistics.crowds.Note(at.nowSec, event.Addr, spared, 1)
 	}
 }
@@ -76,7 +75,7 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 	if spared {
 		s.spared.Add(1)
 	}
-	if crowd.Sampled(seen) && isRequest(c.event) {
+	if Sampled(seen) && isRequest(c.event) {
 		s.crowds.Note(c.nowSec, c.event.Addr, spared, 1)
 	}
 }
@@ -103,13 +102,13 @@ func isRequest(ev *edgeguard.Event) bool {
 }
 
 // Dominant returns the address that sent more than half of the requests of the
-// minute before now; see [crowd.Crowds.Dominant].
+// minute before now; see [Crowds.Dominant].
 func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
 	return d.statistics.crowds.Dominant(seconds(now))
 }
 
 // Sample returns who sent the requests of the last five minutes before now. A
 // reload does not change it.
-func (d *Detector) Sample(now time.Time) *crowd.Sample {
+func (d *Detector) Sample(now time.Time) *Sample {
 	return d.statistics.crowds.Sample(seconds(now))
 }

@@ -12,7 +12,6 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/detector"
-	"edgeguard/detector/flood"
 	"edgeguard/shard"
 )
 
@@ -71,7 +70,7 @@ type fleetRun struct {
 	fleet  Fleet
 	client goredis.UniversalClient
 	ledger *ledger
-	flood  *flood.Watch
+	flood  *detector.FloodWatch
 
 	now, first    time.Time // as in run
 	due           time.Time // when the next round of pushes is
@@ -88,7 +87,7 @@ func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), flood: flood.New(c.Flood, 0), watchPosition: "0",
+	r := &fleetRun{config: c, fleet: f, client: client, ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0), watchPosition: "0",
 		byName: make(map[string]*replayNode), names: make(map[[8]byte]string)}
 	first, err := r.join("")
 	if err == nil {

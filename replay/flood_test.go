@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/detector/flood"
+	"edgeguard/detector"
 	"edgeguard/internal/realdata"
 	"edgeguard/replay"
 	"edgeguard/rules"
@@ -24,7 +24,7 @@ func flooded(t *testing.T, source replay.Source) *replay.Report {
 		t.Fatal(problems)
 	}
 	report, err := replay.Run(context.Background(), source, replay.Config{
-		Rules: set, Memory: shard.NewMemory(64 << 20), Flood: flood.Config{Sources: 1000, Times: 10}, Completions: edgeguard.KindHandshake,
+		Rules: set, Memory: shard.NewMemory(64 << 20), Flood: detector.FloodConfig{Sources: 1000, Times: 10}, Completions: edgeguard.KindHandshake,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/crawlers"
 	"edgeguard/detector"
-	"edgeguard/detector/flood"
 	"edgeguard/hostaddr"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -60,7 +59,7 @@ type Config struct {
 	Tune bool
 	// Flood says when fresh sources that can be forged are a flood. Completions are
 	// the kinds that were read for it alone: an event of no other kind is not counted.
-	Flood       flood.Config
+	Flood       detector.FloodConfig
 	Crawlers    *crawlers.Crawlers // who says he is one, and who is; nil for none
 	Completions edgeguard.Kind
 }
@@ -95,7 +94,7 @@ type run struct {
 	config   Config
 	detector *detector.Detector
 	list     *blocklist.List
-	flood    *flood.Watch
+	flood    *detector.FloodWatch
 	// uncounted are events of the config's Completions alone.
 	uncounted uint64
 
@@ -110,7 +109,7 @@ type run struct {
 }
 
 func newRun(c Config) *run {
-	r := &run{config: c, ledger: newLedger(&c), flood: flood.New(c.Flood, 0)}
+	r := &run{config: c, ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0)}
 	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
 	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Crossed: r.crossed}
 	if c.Tune {

@@ -6,7 +6,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/detector"
-	"edgeguard/detector/flood"
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning"
@@ -31,7 +30,7 @@ type Report struct {
 	RowsDropped uint64
 	Rules       []RuleReport
 	// Floods are the floods of fresh sources that can be forged, in their order.
-	Floods []flood.Incident
+	Floods []detector.Incident
 }
 
 // RuleReport is what a replay found of one rule.

@@ -9,7 +9,6 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
-	"edgeguard/detector/crowd"
 )
 
 const (
@@ -36,7 +35,7 @@ type Quarantine struct {
 	mu        sync.Mutex // guards the fields below; never held while the list is changed
 	most      int
 	limit     float64
-	sample    *crowd.Sample
+	sample    *detector.Sample
 	sampled   time.Time
 	budget    budget
 	pace      pace
@@ -96,7 +95,7 @@ func (q *Quarantine) charge(now time.Time, prefix netip.Prefix, share float64) (
 }
 
 // recentSample returns a sample that is new enough. The caller holds the lock.
-func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *crowd.Sample {
+func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *detector.Sample {
 	if age := now.Sub(q.sampled); q.sample == nil || age >= sampleAge || age < 0 {
 		q.sample, q.sampled = d.Sample(now), now
 	}

@@ -13,7 +13,7 @@ import (
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
-	"edgeguard/detector/flood"
+	"edgeguard/detector"
 	"edgeguard/hostaddr"
 	"edgeguard/internal/hugepage"
 	"edgeguard/internal/words"
@@ -141,7 +141,7 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
 		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
-		Crawlers: known, Flood: flood.Config(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
+		Crawlers: known, Flood: detector.FloodConfig(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
 

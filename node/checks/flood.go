@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"edgeguard/detector/flood"
+	"edgeguard/detector"
 	"edgeguard/node/alarm"
 )
 
 // Flooded raises the alarm about a flood of sources that can be forged: no address
 // is blocked for it, so an operator has to act. Its end is logged.
 type Flooded struct {
-	Watch  *flood.Watch
+	Watch  *detector.FloodWatch
 	Alarms *alarm.Tracker
 	Log    func(text string, args ...any)
 }

@@ -17,7 +17,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/crawlers"
 	"edgeguard/detector"
-	"edgeguard/detector/flood"
 	"edgeguard/haproxy"
 	"edgeguard/node/samples"
 	"edgeguard/rules"
@@ -66,12 +65,12 @@ type Pipeline struct {
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
 	// Flood counts the fresh sources of events that were read in batches.
-	Flood *flood.Watch
+	Flood *detector.FloodWatch
 }
 
 // New makes a pipeline with its first generation.
 func New(made Config, c *config.Config) *Pipeline {
-	p := &Pipeline{made: made, Flood: flood.New(flood.Config(c.Floods), made.Seed)}
+	p := &Pipeline{made: made, Flood: detector.NewFloodWatch(detector.FloodConfig(c.Floods), made.Seed)}
 	p.current.Store(p.make(made.Boot, c, nil))
 	return p
 }
@@ -91,7 +90,7 @@ func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 	p.reload.Lock()
 	p.current.Store(next)
 	p.reload.Unlock()
-	p.Flood.Set(flood.Config(c.Floods))
+	p.Flood.Set(detector.FloodConfig(c.Floods))
 	old.Detector.Close(next.Detector)
 }
 

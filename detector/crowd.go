@@ -1,6 +1,4 @@
-// Package crowd estimates who sends the requests of the last minutes, by a sample
-// of them. It is pure: now is an argument, and nothing but its locks is shared.
-package crowd
+package detector
 
 import (
 	"encoding/binary"
@@ -8,6 +6,9 @@ import (
 	"net/netip"
 	"sync"
 )
+
+// This file estimates who sends the requests of the last minutes, by a sample
+// of them. It is pure: now is an argument, and nothing but its locks is shared.
 
 // sampleBits chooses one of 2^sampleBits requests.
 const sampleBits = 3

@@ -1,4 +1,15 @@
-// Package flood finds spoofed floods: packets from ever new sources that no count
+package detector
+
+import (
+	"math/bits"
+	"net/netip"
+	"sync"
+	"time"
+
+	"edgeguard"
+)
+
+// This file finds spoofed floods: packets from ever new sources that no count
 // of one address can see, because each source sends only a few. It counts the
 // fresh sources of a second, those that were not seen for five minutes at least,
 // and subtracts the ones that complete a handshake or send a request within three
@@ -12,19 +23,9 @@
 // source can be forged. A sketch that is full is replaced early, so that a flood
 // of any size stays visible. Telling new keys in the shard's tables was rejected:
 // these hold what rules count, under the rules' keys, and forget for room.
-package flood
 
-import (
-	"math/bits"
-	"net/netip"
-	"sync"
-	"time"
-
-	"edgeguard"
-)
-
-// Config says when an incident begins.
-type Config struct {
+// FloodConfig says when an incident begins.
+type FloodConfig struct {
 	// Sources is how many fresh sources a second begin an incident, whatever is
 	// usual; 0 for no such number.
 	Sources uint32
@@ -53,17 +54,17 @@ type SpoofedFlood struct {
 	Lasting bool   `json:"lasting"` // one lasts now
 }
 
-// mostEnded is how many ended incidents wait for [Watch.Look]. Each is a minute
+// mostEnded is how many ended incidents wait for [FloodWatch.Look]. Each is a minute
 // after the one before, so that a watch which is looked at keeps one at most.
 const mostEnded = 1000
 
-// Watch counts fresh sources. It is safe for concurrent use. A nil one watches
+// FloodWatch counts fresh sources. It is safe for concurrent use. A nil one watches
 // nothing.
-type Watch struct {
+type FloodWatch struct {
 	seed uint64
 
 	mu     sync.Mutex // guards all below
-	config Config
+	config FloodConfig
 	seen   *sketch // sources of any event; nil until one could be forged
 	proven *sketch // sources that completed a handshake or sent a request
 
@@ -81,27 +82,27 @@ type Watch struct {
 	floods  uint64
 }
 
-// New returns a watch. The seed is random in production, so that no sender can
+// NewFloodWatch returns a watch. The seed is random in production, so that no sender can
 // choose sources that collide.
-func New(c Config, seed uint64) *Watch {
-	return &Watch{config: c, seed: seed}
+func NewFloodWatch(c FloodConfig, seed uint64) *FloodWatch {
+	return &FloodWatch{config: c, seed: seed}
 }
 
 // Set replaces the config. What was learned and a flood that lasts are kept.
-func (w *Watch) Set(c Config) {
+func (w *FloodWatch) Set(c FloodConfig) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.config = c
 }
 
 // Note counts the sources of some events at the instant now.
-func (w *Watch) Note(now time.Time, events []edgeguard.Event) {
+func (w *FloodWatch) Note(now time.Time, events []edgeguard.Event) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.config == (Config{}) {
+	if w.config == (FloodConfig{}) {
 		return
 	}
 	if w.seen == nil {
@@ -126,7 +127,7 @@ func anyForgeable(events []edgeguard.Event) bool {
 	return false
 }
 
-func (w *Watch) note(ev *edgeguard.Event) {
+func (w *FloodWatch) note(ev *edgeguard.Event) {
 	h := w.hash(ev.Addr)
 	fresh := w.seen.add(h, w.second)
 	if ev.Verified == 0 {
@@ -142,7 +143,7 @@ func (w *Watch) note(ev *edgeguard.Event) {
 
 // credit takes one fresh source back: it has completed a handshake, and the oldest
 // are credited first because the newest may still do so.
-func (w *Watch) credit() {
+func (w *FloodWatch) credit() {
 	for sec := w.second - grace; sec <= w.second; sec++ {
 		if n := &w.pending[place(sec)]; *n > 0 {
 			*n--
@@ -153,7 +154,7 @@ func (w *Watch) credit() {
 
 // hash returns the hash of what counts as one source: an IPv4 address, or an IPv6
 // /64, which is one host's.
-func (w *Watch) hash(addr netip.Addr) uint64 {
+func (w *FloodWatch) hash(addr netip.Addr) uint64 {
 	b := addr.As16()
 	var high, low uint64
 	for i := range 8 {
@@ -162,18 +163,18 @@ func (w *Watch) hash(addr netip.Addr) uint64 {
 	if addr.Is6() {
 		low = 0
 	}
-	return mix(mix(high^w.seed, 0x9e3779b97f4a7c15)^low, w.seed|1)
+	return floodMix(floodMix(high^w.seed, 0x9e3779b97f4a7c15)^low, w.seed|1)
 }
 
-// mix is the step of wyhash (Wang Yi, 2019): a full multiplication, folded.
-func mix(a, b uint64) uint64 {
+// floodMix is the step of wyhash (Wang Yi, 2019): a full multiplication, folded.
+func floodMix(a, b uint64) uint64 {
 	high, low := bits.Mul64(a^0xa0761d6478bd642f, b^0xe7037ed1a0b428db)
 	return high ^ low
 }
 
 // Look judges the seconds before now. It returns the incident that lasts, if there
 // is one, and those that ended since the last look.
-func (w *Watch) Look(now time.Time) (current Incident, lasting bool, ended []Incident) {
+func (w *FloodWatch) Look(now time.Time) (current Incident, lasting bool, ended []Incident) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen != nil {
@@ -185,7 +186,7 @@ func (w *Watch) Look(now time.Time) (current Incident, lasting bool, ended []Inc
 
 // Finish judges all seconds and ends the incident that lasts. It returns the
 // incidents since the last look: no event may follow.
-func (w *Watch) Finish() []Incident {
+func (w *FloodWatch) Finish() []Incident {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen == nil {
@@ -196,7 +197,7 @@ func (w *Watch) Finish() []Incident {
 }
 
 // Figures returns the counters.
-func (w *Watch) Figures() SpoofedFlood {
+func (w *FloodWatch) Figures() SpoofedFlood {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return SpoofedFlood{Fresh: w.fresh, Floods: w.floods, Lasting: w.lasting}

@@ -1,4 +1,4 @@
-package flood
+package detector
 
 import (
 	"math"
@@ -34,7 +34,7 @@ func place(second int64) int64 {
 
 // advance moves to a second, and judges those that lie more than grace before it.
 // After a gap it judges what is pending and steps over the rest.
-func (w *Watch) advance(to int64) {
+func (w *FloodWatch) advance(to int64) {
 	for steps := 0; w.second < to; steps++ {
 		if steps > grace && !w.lasting {
 			w.usual.idle(to - w.second)
@@ -49,7 +49,7 @@ func (w *Watch) advance(to int64) {
 }
 
 // judge decides by how many fresh sources a second had that completed nothing.
-func (w *Watch) judge(second int64, n uint32) {
+func (w *FloodWatch) judge(second int64, n uint32) {
 	w.fresh += uint64(n)
 	limit := w.limit()
 	switch {
@@ -74,7 +74,7 @@ func (w *Watch) judge(second int64, n uint32) {
 }
 
 // end keeps the incident that has ended.
-func (w *Watch) end() {
+func (w *FloodWatch) end() {
 	w.lasting, w.current.End = false, time.Unix(w.last+1, 0).UTC()
 	if len(w.ended) < mostEnded {
 		w.ended = append(w.ended, w.current)
@@ -83,7 +83,7 @@ func (w *Watch) end() {
 }
 
 // limit returns how many fresh sources a second begin an incident.
-func (w *Watch) limit() float64 {
+func (w *FloodWatch) limit() float64 {
 	limit := math.Inf(1)
 	if w.config.Sources > 0 {
 		limit = float64(w.config.Sources)

@@ -1,4 +1,4 @@
-package flood
+package detector
 
 import (
 	"encoding/binary"
@@ -29,7 +29,7 @@ func handshake(n uint32) edgeguard.Event {
 }
 
 // feed passes the events of a second.
-func feed(w *Watch, second int, events ...edgeguard.Event) {
+func feed(w *FloodWatch, second int, events ...edgeguard.Event) {
 	w.Note(begin.Add(time.Duration(second)*time.Second), events)
 }
 
@@ -44,7 +44,7 @@ func fresh(next *uint32, n int) (events []edgeguard.Event) {
 
 // A flood in waves is one incident, with its begin, its peak and its end.
 func TestFloodIsOneIncident(t *testing.T) {
-	w, next := New(Config{Sources: 1000}, 1), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 1), uint32(0)
 	sizes := map[int]int{10: 999, 20: 1000, 21: 5000, 22: 2000, 60: 700, 110: 600, 111: 499, 300: 1200}
 	for second := range 400 {
 		feed(w, second, fresh(&next, sizes[second])...)
@@ -76,7 +76,7 @@ func near(got, exact uint64) bool { return got <= exact && got >= exact-exact/10
 // A flash crowd of any size is quiet, if its handshakes are completed, be it a
 // moment later or after a lost packet.
 func TestFlashCrowd(t *testing.T) {
-	w, next := New(Config{Sources: 1000, Times: 10}, 2), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000, Times: 10}, 2), uint32(0)
 	const crowd = 20_000
 	for second := range 30 {
 		var events []edgeguard.Event
@@ -105,7 +105,7 @@ func TestFlashCrowd(t *testing.T) {
 
 // A flood inside a flash crowd is found.
 func TestFloodInACrowd(t *testing.T) {
-	w, next := New(Config{Sources: 1000}, 3), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 3), uint32(0)
 	for second := range 20 {
 		events := fresh(&next, 5000)
 		for i := range uint32(5000) {
@@ -133,7 +133,7 @@ func TestUsual(t *testing.T) {
 		{"a hundred, where nothing is usual", 0, 101, 600, 1},
 		{"before the usual is known", 30, 305, learning - 20, 0},
 	} {
-		w, next := New(Config{Sources: 1000, Times: 10}, 4), uint32(0)
+		w, next := NewFloodWatch(FloodConfig{Sources: 1000, Times: 10}, 4), uint32(0)
 		feed(w, 0, syn(0))
 		for second := range c.learned {
 			feed(w, second, fresh(&next, c.usual)...)
@@ -149,7 +149,7 @@ func TestUsual(t *testing.T) {
 
 // What goes on for hours becomes usual; what is over the floor never does.
 func TestNewUsual(t *testing.T) {
-	w, next := New(Config{Sources: 1000, Times: 10}, 5), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000, Times: 10}, 5), uint32(0)
 	feed(w, 0, fresh(&next, 2)...)
 	second := 0
 	run := func(seconds, n int) {
@@ -175,7 +175,7 @@ func TestNewUsual(t *testing.T) {
 
 // A flood lasts for all who look at it until it has ended, without another event.
 func TestLook(t *testing.T) {
-	w, next := New(Config{Sources: 1000}, 6), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 6), uint32(0)
 	look := func(second int) (Incident, bool, []Incident) {
 		return w.Look(begin.Add(time.Duration(second) * time.Second))
 	}
@@ -202,7 +202,7 @@ func TestLook(t *testing.T) {
 
 // Sources that are seen again and again are not fresh, and an IPv6 /64 is one.
 func TestKnownSources(t *testing.T) {
-	w := New(Config{Sources: 100}, 7)
+	w := NewFloodWatch(FloodConfig{Sources: 100}, 7)
 	b := netip.MustParseAddr("2001:db8::").As16()
 	for second := range 1000 {
 		var events []edgeguard.Event
@@ -219,7 +219,7 @@ func TestKnownSources(t *testing.T) {
 
 // A flood that is larger than the sketches stays visible, in the same memory.
 func TestFloodLargerThanTheSketches(t *testing.T) {
-	w, next := New(Config{Sources: 1000}, 8), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 8), uint32(0)
 	for second := range 30 {
 		feed(w, second, fresh(&next, 50_000)...)
 	}
@@ -234,7 +234,7 @@ func TestFloodLargerThanTheSketches(t *testing.T) {
 
 // A node that only reads logs pays nothing.
 func TestVerifiedOnly(t *testing.T) {
-	w := New(Config{Sources: 1}, 9)
+	w := NewFloodWatch(FloodConfig{Sources: 1}, 9)
 	var events []edgeguard.Event
 	for i := range uint32(1000) {
 		events = append(events, edgeguard.Event{Addr: addr(i), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
@@ -242,15 +242,15 @@ func TestVerifiedOnly(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { feed(w, 0, events...) }); n > 0 || w.seen != nil {
 		t.Errorf("%v allocations", n)
 	}
-	var none *Watch
+	var none *FloodWatch
 	none.Note(begin, events)
 }
 
 // Without a number nothing is a flood, and what is set later is in force.
 func TestSet(t *testing.T) {
-	w, next := New(Config{}, 10), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{}, 10), uint32(0)
 	feed(w, 0, fresh(&next, 5000)...)
-	w.Set(Config{Sources: 1000})
+	w.Set(FloodConfig{Sources: 1000})
 	feed(w, 10, fresh(&next, 5000)...)
 	if got := w.Finish(); len(got) != 1 || !got[0].Begin.Equal(begin.Add(10*time.Second)) {
 		t.Errorf("incidents: %+v", got)
@@ -324,7 +324,7 @@ func TestAgainstTwin(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	floods := 0
 	for range 50 {
-		w, slow := New(Config{Sources: 6}, random.Uint64()), &twin{limit: 6}
+		w, slow := NewFloodWatch(FloodConfig{Sources: 6}, random.Uint64()), &twin{limit: 6}
 		pool := uint32(20 + random.IntN(400))
 		second := 0
 		for range 300 {
@@ -362,7 +362,7 @@ func TestAgainstTwin(t *testing.T) {
 
 // BenchmarkNote is what a packet of a fresh source costs.
 func BenchmarkNote(b *testing.B) {
-	w, next := New(Config{Sources: 1000}, 1), uint32(0)
+	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 1), uint32(0)
 	var events [64]edgeguard.Event
 	for b.Loop() {
 		for i := range events {

@@ -1,4 +1,4 @@
-package flood
+package detector
 
 const (
 	// sketchBits is the size of one generation, a power of two: 1 MiB.
@@ -29,7 +29,7 @@ func (s *sketch) add(hash uint64, second int64) bool {
 	if s.taken >= sketchMost || second-s.turned >= generation {
 		s.turn(second)
 	}
-	if set(s.newer, hash) {
+	if floodSet(s.newer, hash) {
 		return false
 	}
 	s.taken++
@@ -46,8 +46,8 @@ func (s *sketch) turn(second int64) {
 	s.taken, s.turned = 0, second
 }
 
-// set sets the three bits of a source, and reports whether all were set.
-func set(filter []uint64, hash uint64) bool {
+// floodSet sets the three bits of a source, and reports whether all were set.
+func floodSet(filter []uint64, hash uint64) bool {
 	all := true
 	for range 3 {
 		word, bit := &filter[hash%sketchBits/64], uint64(1)<<(hash%64)

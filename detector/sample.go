@@ -1,4 +1,4 @@
-package crowd
+package detector
 
 import (
 	"net/netip"
