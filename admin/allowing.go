@@ -9,7 +9,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/refused"
 )
 
 // Allow puts an allowance in force and returns it.
@@ -21,7 +20,7 @@ func (c *Changes) Allow(by access.Caller, request AllowRequest) (made Allowance,
 		}
 		record.Detail = detail(b, request.Force)
 		b, err := c.operator.Allow(b, request.Force)
-		if p := refused.Problem(err); p != nil {
+		if p := RefusedProblem(err); p != nil {
 			return p
 		}
 		made = NewAllowance(b)

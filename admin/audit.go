@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/recent"
+	"edgeguard/admin/watch"
 )
 
 // Audit is one manual action, whether it succeeded or not. Requests that were
@@ -34,7 +34,7 @@ type AuditPage struct {
 }
 
 // Audits returns the last manual actions.
-func (v *View) Audits() *recent.Ring[Audit] { return v.audits }
+func (v *View) Audits() *watch.Ring[Audit] { return v.audits }
 
 // Record adds a change that no operator asked for.
 func (v *View) Record(one Audit) {

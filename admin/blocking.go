@@ -10,8 +10,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/query"
-	"edgeguard/admin/refused"
 )
 
 // Block puts a block in force and returns it.
@@ -43,7 +41,7 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 	if p := call.CheckReason(request.Reason); p != nil {
 		return edgeguard.Block{}, p
 	}
-	rule, p := query.OwnerRule(request.Owner, request.Force)
+	rule, p := OwnerRule(request.Owner, request.Force)
 	if p != nil {
 		return edgeguard.Block{}, p
 	}
@@ -137,7 +135,7 @@ func (c *Changes) UnblockOwned(by access.Caller, prefix, owner, reason string) (
 		}
 		was, ok := c.operator.UnblockOwned(b.Prefix, owner, record.Detail)
 		if !ok {
-			return refused.NotOwned(&b, owner)
+			return NotOwned(&b, owner)
 		}
 		lifted = NewBlock(was)
 		return nil
@@ -149,7 +147,7 @@ func (c *Changes) UnblockOwned(by access.Caller, prefix, owner, reason string) (
 func (c *Changes) put(b edgeguard.Block, force bool, record *Audit) (Block, *call.Problem) {
 	record.Detail = detail(b, force)
 	b, err := c.operator.Block(b, force)
-	if p := refused.Problem(err); p != nil {
+	if p := RefusedProblem(err); p != nil {
 		return Block{}, p
 	}
 	return NewBlock(b), nil

@@ -7,18 +7,15 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/call"
-	"edgeguard/admin/export"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/query"
 )
 
 // listBlocks sends one page of the active blocks, filtered.
 func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	f, limit, p := query.Blocks(r)
+	f, limit, p := ReadBlockFilter(r)
 	if p != nil {
 		return p
 	}
-	if export.Media(r) != "" {
+	if ExportMedia(r) != "" {
 		s.exportBlocks(w, r, f)
 		return nil
 	}
@@ -59,7 +56,7 @@ func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 	case len(found) > 0:
 		p = call.NewProblem(http.StatusNotFound, "prefix", fmt.Sprintf("there is no block of exactly %s, but one of %s contains it", prefix, found[0].Prefix), "use "+found[0].Prefix.String())
 	case len(imported) > 0:
-		p = imports.NotLifted(&imported[0], prefix)
+		p = NotLifted(&imported[0], prefix)
 	}
 	return edgeguard.Block{Prefix: prefix}, p
 }

@@ -6,24 +6,23 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
 	"edgeguard/admin/call"
 )
 
 // keyring is the bouncers of a node that is not one.
 type keyring struct{ names []string }
 
-func (k *keyring) Bouncers() bouncers.BouncerList {
-	s := bouncers.BouncerList{Listening: []string{}, Bouncers: []bouncers.Bouncer{}}
+func (k *keyring) Bouncers() admin.BouncerList {
+	s := admin.BouncerList{Listening: []string{}, Bouncers: []admin.Bouncer{}}
 	for _, name := range k.names {
-		s.Bouncers = append(s.Bouncers, bouncers.Bouncer{BouncerFigure: bouncers.BouncerFigure{Name: name}})
+		s.Bouncers = append(s.Bouncers, admin.Bouncer{BouncerFigure: admin.BouncerFigure{Name: name}})
 	}
 	return s
 }
 
-func (k *keyring) AddBouncer(r bouncers.BouncerRequest) (bouncers.BouncerKey, *call.Problem) {
+func (k *keyring) AddBouncer(r admin.BouncerRequest) (admin.BouncerKey, *call.Problem) {
 	k.names = append(k.names, r.Name)
-	return bouncers.BouncerKey{Name: r.Name, Key: "the-secret"}, nil
+	return admin.BouncerKey{Name: r.Name, Key: "the-secret"}, nil
 }
 
 func (k *keyring) RemoveBouncer(name string) *call.Problem {
@@ -40,7 +39,7 @@ func TestBouncers(t *testing.T) {
 	n := newNode()
 	s := serve(t, n, admin.Config{})
 	client := s.overUnix(t)
-	if added, err := client.AddBouncer(t.Context(), bouncers.BouncerRequest{Name: "edge1"}); err != nil || added.Key != "the-secret" {
+	if added, err := client.AddBouncer(t.Context(), admin.BouncerRequest{Name: "edge1"}); err != nil || added.Key != "the-secret" {
 		t.Errorf("%+v, %v", added, err)
 	}
 	if a := s.lastAudit(); a.Action != "add bouncer" || a.Target != "edge1" || a.Result != "ok" {

@@ -6,26 +6,21 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/kernel"
-	"edgeguard/admin/tune"
 )
 
 // Changes is what operators change by hand, for the API and for pages. Each method
 // checks that the caller is an operator, and records the change and its end. It
 // is safe for concurrent use. A [Server] makes it.
 type Changes struct {
-	*tune.RuleChanges[Rule]
+	*RuleChanges[Rule]
 	view     *View // with what operators wrote
 	operator Operator
 	log      func(Audit)
-	imports  *bulk.Imports
-	kernel   *kernel.Kernel
-	Imported *imports.Answers
-	bouncers *bouncers.Bouncers
+	imports  *BulkAnswers
+	kernel   *KernelAnswers
+	Imported *ImportAnswers
+	bouncers *BouncerAnswers
 }
 
 func newChanges(view *View, o Operator, log func(Audit)) *Changes {
@@ -33,9 +28,9 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 	audited := func(by access.Caller, action, target string, change func(*string) *call.Problem) *call.Problem {
 		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 	}
-	c.RuleChanges, c.imports = tune.New(o, audited, c.rule), bulk.New(o, view.reader, audited)
-	c.kernel, c.bouncers = kernel.New(o, audited), bouncers.New(o, audited)
-	c.Imported = imports.New(func() imports.Summary { return view.reader.Imports() }, o, audited)
+	c.RuleChanges, c.imports = NewRuleChanges(o, audited, c.rule), NewBulkAnswers(o, view.reader, audited)
+	c.kernel, c.bouncers = NewKernelAnswers(o, audited), NewBouncerAnswers(o, audited)
+	c.Imported = NewImportAnswers(func() Imports { return view.reader.Imports() }, o, audited)
 	return c
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/refused"
 )
 
 // Confirm puts held records in force, and returns how many. After the first that
@@ -61,7 +60,7 @@ func (c *Changes) confirmOne(prefix netip.Prefix, all bool) *call.Problem {
 	case !ok:
 		return call.NewProblem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
 	}
-	p := refused.Problem(err)
+	p := RefusedProblem(err)
 	p.Field = "prefixes"
 	return p
 }

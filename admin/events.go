@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/listing"
-	"edgeguard/admin/live"
+	"edgeguard/admin/watch"
 )
 
 const (
@@ -20,12 +19,12 @@ const (
 )
 
 // Events keeps the last events and sends them to its streams. Publishing never
-// waits: see [live.Hub]. It is safe for concurrent use. Make one with
+// waits: see [watch.Hub]. It is safe for concurrent use. Make one with
 // [NewEvents].
 type Events struct {
 	node   string
-	hub    *live.Hub[*Event]
-	places live.Places
+	hub    *watch.Hub[*Event]
+	places watch.Places
 
 	mu     sync.Mutex        // guards the fields below
 	made   map[MadeBy]uint64 // blocks by rule and origin
@@ -43,7 +42,7 @@ type MadeBy struct {
 // that blocks made here can be told from the fleet's.
 func NewEvents(node string) *Events {
 	return &Events{
-		node: node, hub: live.NewHub[*Event](),
+		node: node, hub: watch.NewHub[*Event](),
 		made: make(map[MadeBy]uint64), lifted: make(map[string]uint64), alarms: make(map[string]uint64),
 	}
 }
@@ -62,7 +61,7 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 	if b.Lifted {
 		kind = EventUnblock
 		reason := e.Origin(b)
-		if reason == listing.Local { // this node lifts nothing but by hand
+		if reason == FromHere { // this node lifts nothing but by hand
 			reason = edgeguard.ManualRule
 		}
 		e.lifted[reason]++
@@ -112,7 +111,7 @@ func (e *Events) Held(now time.Time, n int) {
 }
 
 // Origin returns where a block was made, as in MadeBy.
-func (e *Events) Origin(b edgeguard.Block) string { return listing.MadeBy(&b, e.node) }
+func (e *Events) Origin(b edgeguard.Block) string { return MakerOf(&b, e.node) }
 
 // publish keeps an event and sends it to the streams.
 func (e *Events) publish(event *Event) {

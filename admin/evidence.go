@@ -8,7 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/call"
-	"edgeguard/admin/fleetstate"
 )
 
 // Evidence is what a key had counted when this node blocked it.
@@ -32,7 +31,7 @@ type Evidence struct {
 	Slots  []uint16 `json:"slots"`
 	// Split is which node counted how much of Count, the greatest first: at most
 	// 16. It is absent where this node counted alone.
-	Split []fleetstate.NodeCount `json:"split,omitempty"`
+	Split []NodeCount `json:"split,omitempty"`
 }
 
 // newEvidence returns evidence as the API shows it.
@@ -43,7 +42,7 @@ func newEvidence(e *edgeguard.Evidence) Evidence {
 		Window: int(e.Width) * edgeguard.Slots, Slots: e.Slots[:],
 	}
 	for _, p := range e.Split {
-		out.Split = append(out.Split, fleetstate.NodeCount(p))
+		out.Split = append(out.Split, NodeCount(p))
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 )
 
 // What is kept is shown; for anything else the answer says why there is none.
@@ -41,7 +40,7 @@ func TestEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Prefix != kept || got.Count != 1901 || got.Limit != 1900 || got.Threshold != 2000 || got.Window != 300 || len(got.Slots) != 60 ||
-		got.Slots[59] != 1000 || len(got.Split) != 2 || got.Split[1] != (fleetstate.NodeCount{Node: "n2", Count: 901}) || !got.Since.Equal(start) {
+		got.Slots[59] != 1000 || len(got.Split) != 2 || got.Split[1] != (admin.NodeCount{Node: "n2", Count: 901}) || !got.Since.Equal(start) {
 		t.Errorf("%+v", got)
 	}
 	for prefix, why := range map[string]string{

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/fleetstate"
 )
 
 // Explanation is why an address is blocked, or how near it is.
@@ -37,8 +36,8 @@ type RuleCount struct {
 	Keys int    `json:"keys,omitempty"`
 	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
 	// alone. Count is this node's in either case, and Fleet what all nodes count.
-	Scope string                 `json:"scope,omitempty"`
-	Fleet *fleetstate.FleetCount `json:"fleet,omitempty"`
+	Scope string      `json:"scope,omitempty"`
+	Fleet *FleetCount `json:"fleet,omitempty"`
 	// Count is in the window that ends now; it is over when it is above Limit.
 	Count     uint32 `json:"count"`
 	Limit     uint32 `json:"limit"`

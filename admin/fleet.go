@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/fleetstate"
 )
 
 // getFleet sends the state of the node in its fleet.
@@ -13,6 +12,6 @@ func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	if fleet == nil {
 		return noFleet()
 	}
-	call.SendJSON(w, http.StatusOK, fleetstate.FleetDetail{Fleet: *fleet, Nodes: append([]fleetstate.FleetNode{}, s.reader.FleetNodes()...)})
+	call.SendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)})
 	return nil
 }

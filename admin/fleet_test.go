@@ -7,19 +7,18 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 )
 
 func TestFleet(t *testing.T) {
 	n, _ := full(t)
-	n.nodes = []fleetstate.FleetNode{
+	n.nodes = []admin.FleetNode{
 		{Name: "n1", Version: "1.2", Boot: "0011", Started: start, LastSeen: start, Alive: true, Ahead: 0.001, PushLag: 0.25, List: 7, Digest: "abcd",
-			Figures: &fleetstate.FleetFigures{Age: 1.5, Signed: true, Blocks: 3, Refused: 2.5, Memory: 0.25, Alarms: 1, Rules: "0123456789abcdef"}},
+			Figures: &admin.FleetFigures{Age: 1.5, Signed: true, Blocks: 3, Refused: 2.5, Memory: 0.25, Alarms: 1, Rules: "0123456789abcdef"}},
 		{Name: "n2", Boot: "0022", Started: start, LastSeen: start, Monitor: true},
 	}
 	s := serve(t, n, admin.Config{})
-	got := decode[fleetstate.FleetDetail](t, s, "/api/v1/fleet")
-	want := fleetstate.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}
+	got := decode[admin.FleetDetail](t, s, "/api/v1/fleet")
+	want := admin.FleetDetail{Fleet: *n.stats.Fleet, Nodes: n.nodes}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}

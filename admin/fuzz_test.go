@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/query"
 )
 
 // Whatever the query, what is read of it is in bounds and reads the same again.
@@ -18,7 +17,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := &http.Request{URL: &url.URL{RawQuery: raw}}
-		filter, limit, p := query.Blocks(r)
+		filter, limit, p := ReadBlockFilter(r)
 		if p != nil {
 			if p.Status != http.StatusBadRequest || p.Detail == "" {
 				t.Fatalf("%+v", p)
@@ -45,7 +44,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		again.Set("order", filter.Order)
 		again.Set("dir", map[bool]string{true: "desc", false: "asc"}[filter.Descending()])
-		second, _, p := query.Blocks(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
+		second, _, p := ReadBlockFilter(&http.Request{URL: &url.URL{RawQuery: again.Encode()}})
 		if p != nil || second.Within != filter.Within || second.Order != filter.Order || second.After.Key != filter.After.Key || second.After.Copy != filter.After.Copy ||
 			second.After.Prefix != filter.After.Prefix || !second.After.Since.Equal(filter.After.Since) {
 			t.Fatalf("%q became %+v, and that %+v, %v", raw, filter, second, p)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"edgeguard/admin/access"
-	"edgeguard/admin/login"
 )
 
 // guard passes on the requests that the policy accepts: to full, or to discreet
@@ -33,6 +32,6 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 		if s.config.Pages != nil {
 			pages = discreet
 		}
-		login.Refuse(w, r.WithContext(access.WithCaller(r.Context(), caller)), refusal, pattern, pages)
+		access.RefuseLogin(w, r.WithContext(access.WithCaller(r.Context(), caller)), refusal, pattern, pages)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 )
 
 // HeldBlock is a record of the fleet that is not in force here: a block, an allowance
@@ -34,8 +33,8 @@ type HeldPage struct {
 
 // HeldThreshold is a rule and the fleet's threshold of it that waits here.
 type HeldThreshold struct {
-	Rule  string              `json:"rule"`
-	Fleet tune.FleetThreshold `json:"fleet"`
+	Rule  string         `json:"rule"`
+	Fleet FleetThreshold `json:"fleet"`
 }
 
 // ConfirmRequest confirms held blocks: those of the prefixes, or all.

@@ -9,16 +9,15 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/holders"
 )
 
 func TestFleetHeld(t *testing.T) {
 	wide, other, third := netip.MustParsePrefix("203.0.0.0/16"), netip.MustParsePrefix("10.0.0.0/12"), netip.MustParsePrefix("2001:db8::/32")
 	n, _ := full(t)
-	n.others = holders.FleetHeld{Alive: 4, Nodes: []holders.NodeHeld{
-		{Name: "n2", State: holders.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
-		{Name: "n3", State: holders.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
-		{Name: "n4", State: holders.NodeSilent},
+	n.others = admin.FleetHeld{Alive: 4, Nodes: []admin.NodeHeld{
+		{Name: "n2", State: admin.NodeHolds, Held: 2, Waits: []netip.Prefix{wide, other}},
+		{Name: "n3", State: admin.NodeHolds, Held: 9, Waits: []netip.Prefix{other}},
+		{Name: "n4", State: admin.NodeSilent},
 	}}
 	s := serve(t, n, admin.Config{})
 	got, err := s.overUnix(t).FleetHeld(t.Context())
@@ -30,17 +29,17 @@ func TestFleetHeld(t *testing.T) {
 		other: "n2 holds n3 holds n4 silent",
 		third: "n3 more n4 silent",
 	} {
-		got := decode[holders.FleetHeld](t, s, "/api/v1/fleet/held?prefix="+prefix.String())
+		got := decode[admin.FleetHeld](t, s, "/api/v1/fleet/held?prefix="+prefix.String())
 		if text := states(got); text != want || got.Alive != 4 {
 			t.Errorf("%s: %s, want %s", prefix, text, want)
 		}
 	}
-	if got := decode[holders.FleetHeld](t, s, "/api/v1/fleet/held?prefix=203.0.113.0/24"); got.Nodes == nil {
+	if got := decode[admin.FleetHeld](t, s, "/api/v1/fleet/held?prefix=203.0.113.0/24"); got.Nodes == nil {
 		t.Error("no list")
 	}
 }
 
-func states(f holders.FleetHeld) string {
+func states(f admin.FleetHeld) string {
 	var out []string
 	for _, n := range f.Nodes {
 		out = append(out, n.Name, n.State)

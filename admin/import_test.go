@@ -10,12 +10,11 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/bulk"
 	"edgeguard/admin/call"
 )
 
 // results returns what became of each entry.
-func results(done bulk.Done) string {
+func results(done admin.BulkDone) string {
 	var all []string
 	for _, r := range done.Results {
 		all = append(all, r.Prefix+" "+r.Result)
@@ -29,7 +28,7 @@ func TestImport(t *testing.T) {
 	s := serve(t, n, admin.Config{})
 	c := s.overUnix(t)
 	n.mustBlock(t, "203.0.113.9/32", "site", "n1")
-	request := bulk.Request{DryRun: true, Blocks: []bulk.Entry{
+	request := admin.BulkRequest{DryRun: true, Blocks: []admin.BulkEntry{
 		{Prefix: "203.0.113.1", For: "2h", Reason: "note"}, {Prefix: "127.0.0.1"}, {Prefix: "192.0.2.7"}, {Prefix: "0.0.0.0/1"},
 		{Prefix: "x"}, {Prefix: "203.0.113.2", For: "never"}, {Prefix: "203.0.113.2", Owner: "a b"}, {Prefix: "203.0.113.2", Reason: "a\nb"},
 		{Prefix: "203.0.113.2", Until: start}, {Prefix: busy[0].String()}, {Prefix: busy[1].String()},
@@ -69,23 +68,23 @@ func TestImportAgain(t *testing.T) {
 	n := newNode()
 	c := serve(t, n, admin.Config{}).overUnix(t)
 	at := start.Add(time.Hour)
-	first := []bulk.Entry{{Prefix: "203.0.113.1", Until: at, Reason: "a"}, {Prefix: "203.0.113.2", Until: at, Owner: "x"}}
+	first := []admin.BulkEntry{{Prefix: "203.0.113.1", Until: at, Reason: "a"}, {Prefix: "203.0.113.2", Until: at, Owner: "x"}}
 	for i, want := range []string{"203.0.113.1 added\n203.0.113.2 added", "203.0.113.1 stays\n203.0.113.2 stays"} {
-		if done, err := c.Import(t.Context(), bulk.Request{Blocks: first}); err != nil || results(done) != want {
+		if done, err := c.Import(t.Context(), admin.BulkRequest{Blocks: first}); err != nil || results(done) != want {
 			t.Errorf("%d: %v\n%s", i, err, results(done))
 		}
 	}
 	for _, one := range []struct {
-		bulk.Entry
+		admin.BulkEntry
 		want string
 	}{
-		{bulk.Entry{Prefix: "203.0.113.1", Until: at.Add(-time.Minute)}, bulk.Stays},
-		{bulk.Entry{Prefix: "203.0.113.1", Until: at.Add(time.Minute), Owner: "x"}, bulk.Stays},
-		{bulk.Entry{Prefix: "203.0.113.1", Until: at, Reason: "b"}, bulk.Added},
-		{bulk.Entry{Prefix: "203.0.113.2", Until: at.Add(time.Minute), Owner: "x"}, bulk.Added},
-		{bulk.Entry{Prefix: "203.0.113.2", Until: at.Add(time.Hour)}, bulk.Added},
+		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(-time.Minute)}, admin.Stays},
+		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(time.Minute), Owner: "x"}, admin.Stays},
+		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at, Reason: "b"}, admin.BulkAdded},
+		{admin.BulkEntry{Prefix: "203.0.113.2", Until: at.Add(time.Minute), Owner: "x"}, admin.BulkAdded},
+		{admin.BulkEntry{Prefix: "203.0.113.2", Until: at.Add(time.Hour)}, admin.BulkAdded},
 	} {
-		if done, err := c.Import(t.Context(), bulk.Request{Blocks: []bulk.Entry{one.Entry}}); err != nil || done.Results[0].Result != one.want {
+		if done, err := c.Import(t.Context(), admin.BulkRequest{Blocks: []admin.BulkEntry{one.BulkEntry}}); err != nil || done.Results[0].Result != one.want {
 			t.Errorf("%+v: %+v, %v", one, done, err)
 		}
 	}
@@ -96,14 +95,14 @@ func TestImportIsBounded(t *testing.T) {
 	n := newNode()
 	s := serve(t, n, admin.Config{})
 	c := s.overUnix(t)
-	many := make([]bulk.Entry, bulk.Most+1)
+	many := make([]admin.BulkEntry, admin.MostBulk+1)
 	for i := range many {
-		many[i] = bulk.Entry{Prefix: fmt.Sprintf("203.0.%d.%d", i>>8, i&255), Reason: strings.Repeat("<", call.MaxReason)}
+		many[i] = admin.BulkEntry{Prefix: fmt.Sprintf("203.0.%d.%d", i>>8, i&255), Reason: strings.Repeat("<", call.MaxReason)}
 	}
-	if done, err := c.Import(t.Context(), bulk.Request{Blocks: many[1:]}); err != nil || done.Added != bulk.Most {
+	if done, err := c.Import(t.Context(), admin.BulkRequest{Blocks: many[1:]}); err != nil || done.Added != admin.MostBulk {
 		t.Errorf("the most, with the longest reasons: %d added, %v", done.Added, err)
 	}
-	for name, r := range map[string]bulk.Request{
+	for name, r := range map[string]admin.BulkRequest{
 		"none": {}, "too many": {Blocks: many}, "a share below 0": {Blocks: many[:1], Spent: -1}, "a share above 1": {Blocks: many[:1], Spent: 1.1},
 	} {
 		if _, err := c.Import(t.Context(), r); status(err) != http.StatusBadRequest {

@@ -12,18 +12,17 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/imports"
 	"edgeguard/blocklist/imported"
 )
 
 // feeds is what a node of the tests imports: nothing, unless a test sets it.
 type feeds struct {
 	set     *imported.Set
-	summary imports.Summary
+	summary admin.Imports
 	confirm string // what awaits confirmation
 }
 
-func (f *feeds) Imports() imports.Summary { return f.summary }
+func (f *feeds) Imports() admin.Imports { return f.summary }
 
 func (f *feeds) ImportedAround(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	if l := f.set.Blocks(); l != nil {
@@ -93,7 +92,7 @@ func TestImportedBlocks(t *testing.T) {
 // A feed that awaits it is confirmed by its name.
 func TestConfirmImport(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	s.node.feeds.summary = imports.Summary{Feeds: []imports.Feed{{Name: "drop", State: imports.Waiting}}}
+	s.node.feeds.summary = admin.Imports{Feeds: []admin.ImportFeed{{Name: "drop", State: admin.Waiting}}}
 	s.node.feeds.confirm = "drop"
 	if all, err := s.overUnix(t).Imports(t.Context()); err != nil || len(all.Feeds) != 1 || all.Feeds[0].Name != "drop" {
 		t.Errorf("%+v, %v", all, err)
@@ -122,8 +121,8 @@ func withLists(t *testing.T) *node {
 		{Prefix: netip.MustParsePrefix("198.51.100.9/32"), Until: start.Add(time.Hour)},
 	}, start)
 	n.feeds.confirm = "drop"
-	n.feeds.summary = imports.Summary{Blocks: 2, Most: 10, Feeds: []imports.Feed{{Name: "drop", Kind: "blocklist", State: imports.Waiting, Held: 2, Error: "<script>",
-		Awaits: &imports.Pending{Why: "it is empty", Since: start}}}}
+	n.feeds.summary = admin.Imports{Blocks: 2, Most: 10, Feeds: []admin.ImportFeed{{Name: "drop", Kind: "blocklist", State: admin.Waiting, Held: 2, Error: "<script>",
+		Awaits: &admin.ImportPending{Why: "it is empty", Since: start}}}}
 	n.stats.Imports = n.feeds.summary // the same feeds
 	return n
 }
@@ -140,7 +139,7 @@ func TestConfirmOnThePage(t *testing.T) {
 	form := b.form
 	b.submit("/neighbours", "csrf", "-").says(403, "the form is out of date")
 	b.form = form
-	n.feeds.summary.Feeds[0].Awaits = &imports.Pending{Why: "it is another", Entries: 3, Since: start}
+	n.feeds.summary.Feeds[0].Awaits = &admin.ImportPending{Why: "it is another", Entries: 3, Since: start}
 	b.submit("/neighbours").says(200, "Nothing was changed.", "another list of drop awaits confirmation")
 	if n.feeds.confirm == "" {
 		t.Fatal("another list than the one that was shown is confirmed")

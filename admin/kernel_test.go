@@ -13,39 +13,40 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/kernel"
 )
 
 // filter is the packet filter of a node.
 type filter struct {
-	state kernel.State
+	state admin.KernelState
 	lasts time.Duration
 	spare []netip.Addr
 }
 
-func (f *filter) Kernel() (kernel.State, *call.Problem) {
+func (f *filter) Kernel() (admin.KernelState, *call.Problem) {
 	if f.state.Table == "" {
-		return kernel.State{}, call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "")
+		return admin.KernelState{}, call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "")
 	}
 	return f.state, nil
 }
 
-func (f *filter) set(state string) (kernel.State, *call.Problem) {
+func (f *filter) set(state string) (admin.KernelState, *call.Problem) {
 	f.state.State = state
 	return f.Kernel()
 }
 
-func (f *filter) TryKernel(_ context.Context, lasts time.Duration, spare []netip.Addr) (kernel.State, *call.Problem) {
+func (f *filter) TryKernel(_ context.Context, lasts time.Duration, spare []netip.Addr) (admin.KernelState, *call.Problem) {
 	f.lasts, f.spare = lasts, spare
-	return f.set(kernel.Trial)
+	return f.set(admin.Trial)
 }
 
-func (f *filter) ConfirmKernel() (kernel.State, *call.Problem) { return f.set(kernel.InForce) }
-func (f *filter) ResumeKernel() (kernel.State, *call.Problem)  { return f.set(kernel.InForce) }
+func (f *filter) ConfirmKernel() (admin.KernelState, *call.Problem) {
+	return f.set(admin.KernelInForce)
+}
+func (f *filter) ResumeKernel() (admin.KernelState, *call.Problem) { return f.set(admin.KernelInForce) }
 
-func (f *filter) PauseKernel(_ context.Context, why string) (kernel.State, *call.Problem) {
+func (f *filter) PauseKernel(_ context.Context, why string) (admin.KernelState, *call.Problem) {
 	f.state.Why = why
-	return f.set(kernel.Paused)
+	return f.set(admin.Paused)
 }
 
 // Operators put the packet filter on trial, confirm it, pause it and resume it, and each
@@ -58,15 +59,15 @@ func TestKernel(t *testing.T) {
 	}
 	n.state.Table = "edgeguard"
 	client := s.overUnix(t)
-	state, err := client.TryKernel(t.Context(), kernel.TrialRequest{Spare: []string{"203.0.113.7", "::ffff:198.51.100.7"}})
-	if err != nil || state.State != kernel.Trial || n.lasts != kernel.DefaultFor || !slices.Equal(n.spare, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")}) {
+	state, err := client.TryKernel(t.Context(), admin.TrialRequest{Spare: []string{"203.0.113.7", "::ffff:198.51.100.7"}})
+	if err != nil || state.State != admin.Trial || n.lasts != admin.DefaultFor || !slices.Equal(n.spare, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")}) {
 		t.Errorf("%+v for %v, spared %v, %v", state, n.lasts, n.spare, err)
 	}
 	if a := s.lastAudit(); a.Action != "try kernel" || a.Detail != "for 5m0s, 2 addresses spared by name" || a.Result != "ok" {
 		t.Errorf("audit %+v", a)
 	}
 	for _, c := range []struct{ change, want, action string }{
-		{"confirm", kernel.InForce, "confirm kernel"}, {"clear", kernel.Paused, "pause kernel"}, {"resume", kernel.InForce, "resume kernel"},
+		{"confirm", admin.KernelInForce, "confirm kernel"}, {"clear", admin.Paused, "pause kernel"}, {"resume", admin.KernelInForce, "resume kernel"},
 	} {
 		state, err := client.ChangeKernel(t.Context(), c.change)
 		if a := s.lastAudit(); err != nil || state.State != c.want || a.Action != c.action {
@@ -81,7 +82,7 @@ func TestKernel(t *testing.T) {
 	}
 	for body, field := range map[string]string{
 		`{"for":"9s"}`: "for", `{"for":"61m"}`: "for", `{"for":"soon"}`: "for", `{"for":"-5m"}`: "for", `{"spare":["x"]}`: "spare", `{"spare":["203.0.113.0/24"]}`: "spare",
-		`{"spare":["203.0.113.7"` + strings.Repeat(`,"203.0.113.7"`, kernel.MostSpared) + `]}`: "spare", `{"more":1}`: "more",
+		`{"spare":["203.0.113.7"` + strings.Repeat(`,"203.0.113.7"`, admin.MostSpared) + `]}`: "spare", `{"more":1}`: "more",
 	} {
 		if status, p := s.write(t, http.MethodPost, "/api/v1/kernel/try", body); status != http.StatusBadRequest || p.Field != field {
 			t.Errorf("%.40s: %d %+v", body, status, p)

@@ -16,7 +16,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
-	"edgeguard/admin/session"
 	"edgeguard/internal/lobby"
 )
 
@@ -213,7 +212,7 @@ func TestTwoNodesOnOneHost(t *testing.T) {
 // A session counts at the address at which its token does, and a link's at the one
 // where it was opened.
 func TestSessionOfAnotherAddress(t *testing.T) {
-	shared := session.NewLogins()
+	shared := access.NewLogins()
 	shared.SetPages([]string{"127.0.0.1:9190"})
 	token := tokenFile(t, secret)
 	one, same := newServer(t, admin.Config{TokenFile: token, Logins: shared}), newServer(t, admin.Config{TokenFile: token, Logins: shared})
@@ -242,7 +241,7 @@ func link(t *testing.T, s *admin.Server) string {
 
 // A link logs in once, and only who opens it in a tab.
 func TestLink(t *testing.T) {
-	n, logins := newNode(), session.NewLogins()
+	n, logins := newNode(), access.NewLogins()
 	s := serverOf(t, n, admin.Config{Logins: logins, Audit: n.audit})
 	if answer := (&way{from: "unix"}).send(s, "POST /api/v1/login-links", "", "{}", "application/json"); answer.Code != http.StatusConflict || !strings.Contains(answer.Body.String(), "serves no pages") {
 		t.Errorf("without pages: %d %s", answer.Code, answer.Body)
@@ -278,7 +277,7 @@ func TestLink(t *testing.T) {
 		t.Error("the link works twice")
 	}
 	late := link(t, s)
-	n.later.Store(int64(session.LinkLasts))
+	n.later.Store(int64(access.LinkLasts))
 	if other := newBrowser("127.0.0.1", "", nil); other.get(s, late).Code != http.StatusForbidden || other.mayChange(s) {
 		t.Error("an old link works")
 	}
@@ -420,7 +419,7 @@ func TestSessionsEnd(t *testing.T) {
 			return nil
 		},
 		"nobody uses it": func(n *node, _ *admin.Server, _ string, _ *browser) error {
-			n.later.Store(int64(session.Idle))
+			n.later.Store(int64(access.SessionIdle))
 			return nil
 		},
 		"it logs out": func(_ *node, s *admin.Server, _ string, b *browser) error {
@@ -498,14 +497,14 @@ func TestSessionEndsByTime(t *testing.T) {
 			s.Handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(access.WithPeer(r.Context(), &lobby.Conn{Conn: wire{from: "127.0.0.1"}})))
 			ended <- true
 		}()
-		time.Sleep(session.Idle - time.Minute)
+		time.Sleep(access.SessionIdle - time.Minute)
 		synctest.Wait()
 		select {
 		case <-ended:
 			t.Fatal("it ended before its session")
 		default:
 		}
-		n.later.Store(int64(session.Idle))
+		n.later.Store(int64(access.SessionIdle))
 		time.Sleep(time.Minute)
 		<-ended
 	})

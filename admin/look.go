@@ -7,11 +7,6 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/recent"
-	"edgeguard/admin/scan"
-	"edgeguard/admin/sorted"
 	"edgeguard/admin/watch"
 	"edgeguard/tuning"
 )
@@ -22,9 +17,9 @@ import (
 type View struct {
 	reader Reader
 	events *Events
-	scans  *scan.Shared[scanned]
-	audits *recent.Ring[Audit]
-	sorted *sorted.Copies
+	scans  *watch.Shared[scanned]
+	audits *watch.Ring[Audit]
+	sorted *watch.Copies
 	board  *watch.Board
 	// discreet leaves out what operators wrote.
 	discreet bool
@@ -34,7 +29,7 @@ type View struct {
 func NewView(reader Reader, events *Events) *View {
 	now := func() time.Time { return reader.Now() }
 	look := func(now time.Time, k watch.Key) watch.Figures { return reader.Figures(now, k) } // the document of the API has no reader
-	return &View{reader: reader, events: events, audits: new(recent.Ring[Audit]), scans: scan.New[scanned](now), sorted: sorted.New(now), board: watch.New(now, look)}
+	return &View{reader: reader, events: events, audits: new(watch.Ring[Audit]), scans: watch.NewShared[scanned](now), sorted: watch.NewCopies(now), board: watch.NewBoard(now, look)}
 }
 
 // Reader returns the node that the view shows, without what operators wrote where
@@ -64,11 +59,11 @@ func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
 
 // addFleet adds what the fleet counts to the rules that go by it.
 func (v *View) addFleet(ctx context.Context, e *Explanation) {
-	var keys []fleetstate.FleetKey
+	var keys []FleetKey
 	var of []int
 	for i := range e.Rules {
 		if prefix, ok := keyPrefix(e.Rules[i].Key); ok && e.Rules[i].Scope == "fleet" {
-			keys, of = append(keys, fleetstate.FleetKey{Rule: e.Rules[i].Rule, Prefix: prefix}), append(of, i)
+			keys, of = append(keys, FleetKey{Rule: e.Rules[i].Rule, Prefix: prefix}), append(of, i)
 		}
 	}
 	if len(keys) == 0 {
@@ -100,7 +95,7 @@ type scanned struct {
 // is made once, and read by all.
 type looked struct {
 	Counts
-	counted outcome.Counted
+	counted Counted
 	top     []tuning.Peak // those that count most, in their order
 }
 
@@ -112,12 +107,12 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, l *looked, asOf
 		return r, l, asOf, false
 	}
 	r = rules[i]
-	l, asOf, found = scan.Look(ctx, v.scans, scanned{rule: name, limit: r.Limit}, func(now time.Time) *looked {
+	l, asOf, found = watch.Look(ctx, v.scans, scanned{rule: name, limit: r.Limit}, func(now time.Time) *looked {
 		c, found := v.reader.Counts(now, name, call.MaxLimit)
 		if !found { // a reload dropped it since
 			return nil
 		}
-		return &looked{c, outcome.NewCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
+		return &looked{c, NewCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
 	})
 	return r, l, asOf, found && l != nil
 }
@@ -125,7 +120,7 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, l *looked, asOf
 // RuleDetail returns a rule with the distribution of its counts and the n keys
 // that count most, and what each of some thresholds would do, all by one look at
 // the keys; false if there is no such rule, or if ctx ended first.
-func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []outcome.Outcome, found bool) {
+func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ...uint32) (d RuleDetail, outcomes []Outcome, found bool) {
 	r, l, asOf, found := v.counts(ctx, name)
 	if !found {
 		return d, nil, false
@@ -138,7 +133,7 @@ func (v *View) RuleDetail(ctx context.Context, name string, n int, thresholds ..
 }
 
 // Outcome returns what a threshold of a rule would do now; false as of RuleDetail.
-func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out outcome.Outcome, found bool) {
+func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out Outcome, found bool) {
 	_, l, asOf, found := v.counts(ctx, name)
 	if !found {
 		return out, false
@@ -146,8 +141,8 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 	return v.outcome(l, asOf, threshold), true
 }
 
-func (v *View) outcome(l *looked, asOf time.Time, threshold uint32) outcome.Outcome {
-	o := outcome.NewOutcome(l.Tally, l.LimitOf, threshold, asOf)
+func (v *View) outcome(l *looked, asOf time.Time, threshold uint32) Outcome {
+	o := NewOutcome(l.Tally, l.LimitOf, threshold, asOf)
 	if o.Keys <= call.MaxLimit {
 		fresh, now := 0, v.reader.Now()
 		for _, p := range l.top[:min(int(o.Keys), len(l.top))] {
@@ -162,12 +157,12 @@ func (v *View) outcome(l *looked, asOf time.Time, threshold uint32) outcome.Outc
 
 // History returns what the threshold in force and another one, unless it is 0, would
 // have done in the last hours; false if there is no such rule.
-func (v *View) History(name string, hours int, tried uint32) (h outcome.RuleHistory, found bool) {
+func (v *View) History(name string, hours int, tried uint32) (h RuleHistory, found bool) {
 	now := v.reader.Now()
 	windows, found := v.reader.Past(now, name, time.Duration(hours)*time.Hour)
 	for _, r := range v.reader.Rules() {
 		if r.Name == name && found {
-			return outcome.NewRuleHistory(name, r.Threshold, r.Limit, tried, windows, now), true
+			return NewRuleHistory(name, r.Threshold, r.Limit, tried, windows, now), true
 		}
 	}
 	return h, false
@@ -176,11 +171,11 @@ func (v *View) History(name string, hours int, tried uint32) (h outcome.RuleHist
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,
 // with the fleet's counts; none if ctx ended first.
 func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
-	all, _, _ := scan.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, call.MaxLimit) })
+	all, _, _ := watch.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, call.MaxLimit) })
 	keys := shown(all[:min(n, len(all))])
-	var of []fleetstate.FleetKey
+	var of []FleetKey
 	for _, k := range keys {
-		of = append(of, fleetstate.FleetKey{Rule: k.Rule, Prefix: k.Key.Prefix})
+		of = append(of, FleetKey{Rule: k.Rule, Prefix: k.Key.Prefix})
 	}
 	for i, count := range v.reader.FleetCounts(ctx, of, false) {
 		if keys[i].Key.With == "" {

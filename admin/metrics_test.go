@@ -14,9 +14,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/imports"
 	"edgeguard/admin/metrics"
 	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
@@ -35,17 +32,17 @@ func full(t testing.TB) (*node, admin.Config) {
 	n.stats.Decisions = []admin.Decisions{{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 3}, {Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 1}, {Source: "auth 127.0.0.1:9180", Action: "pass", Count: 4}}
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, Late: 1, Behind: 100, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}
-	n.stats.Bouncers = &bouncers.BouncerFigures{Refused: 3, Bouncers: []bouncers.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
+	n.stats.Bouncers = &admin.BouncerFigures{Refused: 3, Bouncers: []admin.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
 	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []notify.Figures{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
-	n.stats.Imports = imports.Summary{Blocks: 6, Most: 100, Feeds: []imports.Feed{{Name: "drop", Held: 6, Refused: imports.Refusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
+	n.stats.Imports = admin.Imports{Blocks: 6, Most: 100, Feeds: []admin.ImportFeed{{Name: "drop", Held: 6, Refused: admin.ImportRefusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.CrowdSec = &crowdsec.Figures{
 		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
 		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
 	}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
-	n.stats.Fleet = &fleetstate.Fleet{
+	n.stats.Fleet = &admin.Fleet{
 		Namespace: "edge", Trouble: "unreachable", Fix: "Redis at 203.0.113.6:6379 cannot be reached", Since: start, LastError: "203.0.113.6: refused",
 		Alive: 3, PushLag: 0.25, Rounds: 40, Calls: 80, Pushed: 1234, Dropped: 2, Quiet: true, Suspects: 50, Watched: 4, HeldBack: 5, Displaced: 13, Reconciled: 14, FullPushes: 6, Refused: 7,
 		Published: 8, Received: 9, Rejected: 1, Kept: 4, Records: 77, Unpublished: 6, Held: 2, Came: 5, Confirmed: 1, Proven: 2, Released: 4, NotRecorded: 3, Syncs: 10, Joins: 11, FanOut: 0.125, FanOutMost: 0.5, Ahead: -0.0005, Within: 0.0002,

@@ -22,13 +22,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
 	"edgeguard/admin/metrics"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/refused"
-	"edgeguard/admin/samples"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/tuning"
@@ -46,16 +40,16 @@ type node struct {
 	list   *blocklist.List
 	events *admin.Events
 	rules  []admin.Rule
-	nodes  []fleetstate.FleetNode
+	nodes  []admin.FleetNode
 	held   []admin.HeldBlock
-	others holders.FleetHeld // what the other nodes hold, or why they cannot be asked
+	others admin.FleetHeld // what the other nodes hold, or why they cannot be asked
 	cutOff error
 	// keyless: there is no fleet key. unsigned records have no signature.
 	keyless  bool
 	unsigned int
 
 	evidence map[netip.Prefix]edgeguard.Evidence
-	samples  samples.Kept
+	samples  admin.KeptSamples
 	sampled  netip.Prefix // of samples
 
 	looks atomic.Int64 // at all keys of a rule
@@ -85,7 +79,7 @@ func newNode() *node {
 		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
 			Crossings:  []admin.Crossings{{Action: "alarm", Count: 1}, {Action: "block", Count: 3}},
 			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
-		samples: samples.Kept{Each: 16, ForReaders: true},
+		samples: admin.KeptSamples{Each: 16, ForReaders: true},
 		stats:   admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
 	}
 	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b) })
@@ -130,7 +124,7 @@ func (n *node) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	return e, ok
 }
 
-func (n *node) Samples(prefix netip.Prefix) samples.Kept {
+func (n *node) Samples(prefix netip.Prefix) admin.KeptSamples {
 	out := n.samples
 	if out.Samples = nil; prefix == n.sampled {
 		out.Samples = slices.Clone(n.samples.Samples)
@@ -162,7 +156,7 @@ func (n *node) Exact(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok 
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Origin = "n1"
 	if !force && b.Prefix == crowded {
-		return b, &refused.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
+		return b, &admin.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
 	if edgeguard.Owner(b.Rule) != "" {
 		b, _, err := n.list.AddOwned(b, start)
@@ -179,7 +173,7 @@ func (n *node) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Blo
 		share = 0.15
 	}
 	if share > 0 && spent+share > 0.2 {
-		return b, 0, &refused.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: 0.2, Together: spent > 0}
+		return b, 0, &admin.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: 0.2, Together: spent > 0}
 	}
 	if try {
 		return b, share, n.list.Check(b, start)
@@ -190,7 +184,7 @@ func (n *node) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Blo
 
 func (n *node) Weigh(b edgeguard.Block) (float64, error) {
 	if b.Prefix == crowded {
-		return 0.41, &refused.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
+		return 0.41, &admin.TooMuchError{Prefix: b.Prefix, Share: 0.41, Limit: 0.2}
 	}
 	return 0, n.list.Check(b, start)
 }
@@ -257,8 +251,8 @@ func (n *node) Sign(really bool) (int, int, error) {
 	return 7, unsigned, nil
 }
 
-func (n *node) FleetCounts(_ context.Context, keys []fleetstate.FleetKey, _ bool) []*fleetstate.FleetCount {
-	return make([]*fleetstate.FleetCount, len(keys))
+func (n *node) FleetCounts(_ context.Context, keys []admin.FleetKey, _ bool) []*admin.FleetCount {
+	return make([]*admin.FleetCount, len(keys))
 }
 
 func (n *node) Explain(now time.Time, addr netip.Addr) admin.Explanation {
@@ -276,7 +270,7 @@ func (n *node) Glance(now time.Time, addr netip.Addr) (string, []admin.RuleCount
 	return e.Standing, e.Rules
 }
 
-func (n *node) Rates() []rates.Series { return []rates.Series{{Step: 5, Requests: []uint64{7}}} }
+func (n *node) Rates() []watch.Series { return []watch.Series{{Step: 5, Requests: []uint64{7}}} }
 
 // Figures returns made-up counts and the block that holds the prefix.
 func (n *node) Figures(now time.Time, k watch.Key) watch.Figures {
@@ -303,9 +297,9 @@ func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
 
 // Past returns a window every five minutes of the last hour, but for one, each with
 // the keys of Counts.
-func (n *node) Past(now time.Time, rule string, length time.Duration) (outcome.Windows, bool) {
+func (n *node) Past(now time.Time, rule string, length time.Duration) (admin.Windows, bool) {
 	c, found := n.Counts(now, rule, 1)
-	windows := outcome.Windows{Step: 5 * time.Minute, LimitOf: c.LimitOf}
+	windows := admin.Windows{Step: 5 * time.Minute, LimitOf: c.LimitOf}
 	for ago := min(length, time.Hour); found && ago > 0; ago -= windows.Step {
 		if ago != 20*time.Minute {
 			windows.All = append(windows.All, tuning.Window{From: now.Add(-ago), At: now.Add(windows.Step - ago), Counts: c.Tally.Peaks.Sparse()})
@@ -333,9 +327,9 @@ func (n *node) Stats() admin.Stats {
 	return n.stats
 }
 
-func (n *node) FleetNodes() []fleetstate.FleetNode { return n.nodes }
+func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
 
-func (n *node) FleetHeld(context.Context) (holders.FleetHeld, error) { return n.others, n.cutOff }
+func (n *node) FleetHeld(context.Context) (admin.FleetHeld, error) { return n.others, n.cutOff }
 
 func (n *node) Reload(context.Context) error {
 	n.mu.Lock()

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/samples"
-	"edgeguard/admin/tune"
 	"edgeguard/blocklist"
 )
 
@@ -60,7 +58,7 @@ func (r withoutNotes) Rules() []Rule {
 	rules := append([]Rule{}, r.Reader.Rules()...)
 	for i := range rules {
 		if o := rules[i].Overlay; o != nil {
-			rules[i].Overlay = &tune.Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since, Scope: o.Scope}
+			rules[i].Overlay = &Overlay{Threshold: o.Threshold, Base: o.Base, Since: o.Since, Scope: o.Scope}
 		}
 		if f := rules[i].Fleet; f != nil {
 			shown := *f
@@ -94,7 +92,7 @@ func (r withoutNotes) Explain(now time.Time, addr netip.Addr) Explanation {
 }
 
 // Samples implements Reader: clients wrote them, and paths can hold personal data.
-func (withoutNotes) Samples(netip.Prefix) samples.Kept { return samples.Kept{} }
+func (withoutNotes) Samples(netip.Prefix) KeptSamples { return KeptSamples{} }
 
 // withoutNote returns an event without what an operator wrote. That of a removal
 // is always an operator's.

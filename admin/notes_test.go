@@ -11,7 +11,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/access"
-	"edgeguard/admin/tune"
 	"edgeguard/internal/lobby"
 )
 
@@ -44,7 +43,7 @@ func noted(t *testing.T) *admin.Server {
 	if _, _, err := n.list.Add(allow, true, start); err != nil {
 		t.Fatal(err)
 	}
-	n.rules[0].Overlay = &tune.Overlay{Threshold: 800, Base: 2000, Since: start, By: note, Note: note}
+	n.rules[0].Overlay = &admin.Overlay{Threshold: 800, Base: 2000, Since: start, By: note, Note: note}
 	n.held = []admin.HeldBlock{{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Rule: edgeguard.ManualRule, Reason: note}, Kind: "block"}}
 	return serverOf(t, n, admin.Config{})
 }

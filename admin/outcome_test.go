@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/outcome"
 )
 
 // What a threshold would do is what counting the keys above its limit gives, the
@@ -26,12 +25,12 @@ func TestOutcome(t *testing.T) {
 		for count := limit + 1; count <= 1000; count++ {
 			keys, requests = keys+1, requests+count-limit
 		}
-		got := decode[outcome.Outcome](t, s, fmt.Sprintf("/api/v1/rules/site/outcome?threshold=%d", threshold))
+		got := decode[admin.Outcome](t, s, fmt.Sprintf("/api/v1/rules/site/outcome?threshold=%d", threshold))
 		fresh := -1
 		if got.NewKeys != nil {
 			fresh = *got.NewKeys
 		}
-		want := outcome.Outcome{
+		want := admin.Outcome{
 			Threshold: uint32(threshold), Limit: uint32(limit), Keys: uint64(keys), KeyShare: float64(keys) / 1000, Requests: uint64(requests),
 			RequestShare: float64(requests) / 500_500, NewKeys: got.NewKeys, Exact: true, AsOf: start,
 		}
@@ -88,7 +87,7 @@ func TestHistory(t *testing.T) {
 		if threshold > 0 {
 			path += fmt.Sprintf("&threshold=%d", threshold)
 		}
-		got := decode[outcome.RuleHistory](t, s, path)
+		got := decode[admin.RuleHistory](t, s, path)
 		if got.Rule != "site" || got.Step != 300 || got.Threshold != 2000 || got.Limit != 1900 || got.Tried != uint32(threshold) || got.TriedLimit != uint32(95*threshold+99)/100 || len(got.Windows) != 11 {
 			t.Fatalf("%s: %+v", path, got)
 		}
@@ -96,7 +95,7 @@ func TestHistory(t *testing.T) {
 			if i == 8 && w.From.Sub(got.Windows[i-1].From).Minutes() != 10 {
 				t.Errorf("the gap is not there: %v", w.From)
 			}
-			if w.Keys != 1000 || w.Requests != 500_500 || w.Live != (outcome.WindowOutcome{}) || (w.Tried == nil) != (threshold == 0) {
+			if w.Keys != 1000 || w.Requests != 500_500 || w.Live != (admin.WindowOutcome{}) || (w.Tried == nil) != (threshold == 0) {
 				t.Fatalf("%s: %+v", path, w)
 			}
 			share := float64(over*(over+1)/2) / 500_500

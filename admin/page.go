@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/listing"
-	"edgeguard/admin/sorted"
+	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 )
 
 // BlockPage returns one page of the active blocks that match a filter; an empty one
 // if ctx ended first.
-func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) BlockPage {
+func (v *View) BlockPage(ctx context.Context, f BlockFilter, limit int) BlockPage {
 	f.Node = v.events.node
 	if page, ok := v.importedPage(&f, limit); ok {
 		return page
@@ -45,7 +44,7 @@ func (v *View) BlockPage(ctx context.Context, f listing.Filter, limit int) Block
 // importedPage is BlockPage where the filter's rule is that of a feed of imported blocks:
 // they are in the order of their prefixes whatever the filter says. Without such a rule
 // they are not on a page, since there are far too many, but for those around one address.
-func (v *View) importedPage(f *listing.Filter, limit int) (page BlockPage, ok bool) {
+func (v *View) importedPage(f *BlockFilter, limit int) (page BlockPage, ok bool) {
 	if f.Rule == "" || f.Contains.IsValid() {
 		return page, false
 	}
@@ -55,7 +54,7 @@ func (v *View) importedPage(f *listing.Filter, limit int) (page BlockPage, ok bo
 		return page, false
 	}
 	by := *f
-	by.Order, by.Backwards = listing.ByPrefix, false
+	by.Order, by.Backwards = ByPrefix, false
 	picked := by.Pick(blocks, limit, f.First())
 	stats := v.reader.Blocklist()
 	page = BlockPage{Total: stats.V4 + stats.V6, AsOf: now.UTC(), Blocks: v.reader.Active(picked.Blocks)}
@@ -73,7 +72,7 @@ func (v *View) importedPage(f *listing.Filter, limit int) (page BlockPage, ok bo
 // pick takes a page out of the blocks in their order, and returns the place of the
 // last one that it looked at and the time of which the order is. Those that hold
 // an address are few and found without a walk through all.
-func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count bool) (p listing.Page, last listing.Position, asOf time.Time) {
+func (v *View) pick(ctx context.Context, f *BlockFilter, limit int, count bool) (p PickedBlocks, last ListPosition, asOf time.Time) {
 	now := v.reader.Now()
 	var blocks iter.Seq[edgeguard.Block]
 	switch {
@@ -82,7 +81,7 @@ func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count boo
 		blocks = slices.Values(f.Sort(append(v.reader.Find(now, whole), v.reader.ImportedAround(now, whole)...)))
 	case f.Sorted():
 		return v.pickSorted(ctx, f, limit, count)
-	case f.Order == listing.Newest:
+	case f.Order == Newest:
 		blocks = v.reader.Newest(now, blocklist.Only{Rule: f.Rule, Origin: f.Origin}, f.After.Place)
 	default:
 		blocks = v.reader.Blocks(now, f.From())
@@ -93,12 +92,12 @@ func (v *View) pick(ctx context.Context, f *listing.Filter, limit int, count boo
 
 // pickSorted is pick by an order that the list does not keep. A block is shown as it
 // is now, at the place that it had when the copy was made.
-func (v *View) pickSorted(ctx context.Context, f *listing.Filter, limit int, count bool) (p listing.Page, last listing.Position, asOf time.Time) {
-	c, ok := v.sorted.Of(ctx, f.Order, f.After.Copy, func(now time.Time) (refs []sorted.Ref) {
+func (v *View) pickSorted(ctx context.Context, f *BlockFilter, limit int, count bool) (p PickedBlocks, last ListPosition, asOf time.Time) {
+	c, ok := v.sorted.Of(ctx, f.Order, f.After.Copy, func(now time.Time) (refs []watch.Ref) {
 		stats := v.reader.Blocklist()
-		refs = make([]sorted.Ref, 0, stats.V4+stats.V6)
+		refs = make([]watch.Ref, 0, stats.V4+stats.V6)
 		for b := range v.reader.Blocks(now, netip.Prefix{}) {
-			refs = append(refs, sorted.NewRef(f.Key(&b), b.Prefix))
+			refs = append(refs, watch.NewRef(f.Key(&b), b.Prefix))
 		}
 		return refs
 	})
@@ -107,7 +106,7 @@ func (v *View) pickSorted(ctx context.Context, f *listing.Filter, limit int, cou
 	}
 	walk := c.List.All(f.Descending())
 	if !f.First() {
-		walk = c.List.Behind(sorted.NewRef(f.After.Key, f.After.Prefix), f.Descending())
+		walk = c.List.Behind(watch.NewRef(f.After.Key, f.After.Prefix), f.Descending())
 	}
 	now := v.reader.Now()
 	p = f.Pick(func(yield func(edgeguard.Block) bool) {
@@ -119,7 +118,7 @@ func (v *View) pickSorted(ctx context.Context, f *listing.Filter, limit int, cou
 	}, limit, count)
 	if walk.Len() > 0 {
 		ref := walk.At(p.LastAt)
-		last = listing.Position{Key: ref.Key(), Copy: c.Name}
+		last = ListPosition{Key: ref.Key(), Copy: c.Name}
 		last.Prefix = ref.Prefix()
 	}
 	return p, last, c.AsOf

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -116,7 +115,7 @@ func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	threshold, p := tune.ReadThreshold(q["threshold"])
+	threshold, p := ReadThreshold(q["threshold"])
 	if p != nil {
 		return p
 	}

@@ -7,11 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/login"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/serve"
-	"edgeguard/admin/tune"
 )
 
 // answer is one method of one resource; what it returns is sent.
@@ -24,7 +21,7 @@ type methods map[string]answer
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
 	kernel, bouncers, imported := s.changes.kernel, s.changes.bouncers, s.changes.Imported
-	changes, rules := writes{s.changes}, tune.Answers[Rule]{Changes: s.changes.RuleChanges}
+	changes, rules := writes{s.changes}, RuleAnswers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                       {"GET": reads.getHealth},
 		"/readyz":                        {"GET": reads.getReady},
@@ -51,7 +48,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.SetThreshold},
 		"/api/v1/rules/{name}/outcome":   {"GET": reads.getOutcome},
 		"/api/v1/rules/{name}/overlay":   {"DELETE": rules.EndOverlay},
-		"/api/v1/rules/{name}/history":   {"GET": outcome.Handler(reads.History, noRule)},
+		"/api/v1/rules/{name}/history":   {"GET": HistoryHandler(reads.History, noRule)},
 		"/api/v1/top":                    {"GET": reads.getTop},
 		"/api/v1/events":                 {"GET": reads.streamEvents},
 		"/api/v1/watch":                  {"GET": reads.watch},
@@ -63,8 +60,8 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/bouncers":               {"GET": bouncers.List, "POST": bouncers.Add},
 		"/api/v1/bouncers/{name}":        {"DELETE": bouncers.Remove},
 		"/api/v1/reload":                 {"POST": changes.reload},
-		"/api/v1/login-links":            {"POST": login.AddLinks},
-		"/api/v1/sessions":               {"DELETE": login.EndSessions},
+		"/api/v1/login-links":            {"POST": access.AnswerLinks},
+		"/api/v1/sessions":               {"DELETE": access.AnswerEndSessions},
 
 		"/api/v1/rules/{name}/candidates/{threshold}": {"PUT": rules.AddCandidate, "DELETE": rules.RemoveCandidate},
 	}
@@ -78,7 +75,7 @@ func (s *Server) Routes() []string {
 			all = append(all, method+" "+path)
 		}
 	}
-	for pattern := range serve.Profiles {
+	for pattern := range Profiles {
 		all = append(all, pattern)
 	}
 	slices.Sort(all)
@@ -98,7 +95,7 @@ func (s *Server) routes(view *View, changes *Changes) *http.ServeMux {
 		}
 	}
 	mux.Handle("GET /metrics", s.config.Metrics)
-	for pattern, profile := range serve.Profiles {
+	for pattern, profile := range Profiles {
 		mux.Handle(pattern, profile)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

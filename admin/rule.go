@@ -4,9 +4,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/tune"
 	"edgeguard/tuning"
 )
 
@@ -36,8 +33,8 @@ type Rule struct {
 	Candidates []Candidate `json:"candidates,omitempty"`
 	// Overlay is set where the threshold is not the config's. Fleet is the threshold
 	// that was set for the whole fleet, in force here or not.
-	Overlay *tune.Overlay        `json:"overlay,omitempty"`
-	Fleet   *tune.FleetThreshold `json:"fleet,omitempty"`
+	Overlay *Overlay        `json:"overlay,omitempty"`
+	Fleet   *FleetThreshold `json:"fleet,omitempty"`
 }
 
 // Crossings is how often a rule's limit was crossed with one outcome.
@@ -75,7 +72,7 @@ type Candidate struct {
 type RuleList struct {
 	Rules []Rule `json:"rules"`
 	// Unused are overlays that are kept and not in force.
-	Unused []tune.Unused `json:"unused_overlays,omitempty"`
+	Unused []Unused `json:"unused_overlays,omitempty"`
 }
 
 // Counts is what the keys of one rule count at an instant.
@@ -95,13 +92,13 @@ type KeyCount struct {
 	Count uint32        `json:"count"`
 	Limit uint32        `json:"limit"`
 	// Fleet is what all nodes count, where the limit is for the fleet's count.
-	Fleet *fleetstate.FleetCount `json:"fleet,omitempty"`
+	Fleet *FleetCount `json:"fleet,omitempty"`
 }
 
 // RuleDetail is one rule with the distribution of its counts.
 type RuleDetail struct {
 	Rule
-	outcome.Counted
+	Counted
 	Top []KeyCount `json:"top"`
 	// AsOf is when the keys were looked at, for all who ask within a second or
 	// 25 times as long as it took.

@@ -6,12 +6,11 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/samples"
 )
 
 // Samples returns some of the requests of the key or block of exactly this prefix to
 // somebody with a role. The reader has none for guests.
-func (v *View) Samples(role access.Role, prefix netip.Prefix) (samples.List, *call.Problem) {
+func (v *View) Samples(role access.Role, prefix netip.Prefix) (SampleList, *call.Problem) {
 	kept := v.reader.Samples(prefix)
 	return kept.For(role, prefix)
 }

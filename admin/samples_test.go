@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/samples"
 )
 
 // asked is what a client's request held.
@@ -20,7 +19,7 @@ func sampledServer(t *testing.T, readers, tokens bool) *admin.Server {
 	t.Helper()
 	n := newNode()
 	n.sampled = netip.MustParsePrefix("203.0.113.7/32")
-	n.samples = samples.Kept{Each: 16, ForReaders: readers, Samples: []samples.Sample{
+	n.samples = admin.KeptSamples{Each: 16, ForReaders: readers, Samples: []admin.Sample{
 		{Time: start, Address: n.sampled.Addr(), Method: "GET", Path: asked + "/old", Agent: asked, Status: 200},
 		{Time: start.Add(1), Address: n.sampled.Addr(), Method: "GET", Path: asked + "/new", Agent: asked, Refused: true},
 	}}
@@ -75,7 +74,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 	n := newNode()
-	n.samples = samples.Kept{}
+	n.samples = admin.KeptSamples{}
 	if body := answerOf(serverOf(t, n, admin.Config{}), "GET /api/v1/samples/{prefix...}", "203.0.113.7", "unix"); !strings.Contains(body, "keeps no samples") {
 		t.Errorf("%s", body)
 	}

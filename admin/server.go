@@ -24,13 +24,11 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/live"
-	"edgeguard/admin/serve"
-	"edgeguard/admin/session"
+	"edgeguard/admin/watch"
 )
 
 // defaultConnections is twice the streams that there may be.
-const defaultConnections = 2 * live.Most
+const defaultConnections = 2 * watch.MostStreams
 
 // Config is what a server shows, and who may see it.
 type Config struct {
@@ -43,7 +41,7 @@ type Config struct {
 	TokenFile, ReaderTokenFile string
 	ProxyAuth                  access.ProxyAuth
 	// Logins are shared by all servers of a node. Nil for its own.
-	Logins *session.Logins
+	Logins *access.Logins
 	// Audit is called on every manual action. Nil disables it.
 	Audit func(Audit)
 	// Metrics answers /metrics.
@@ -72,7 +70,7 @@ type Metrics interface {
 // Server answers the admin API on its listeners; it refuses one that strangers
 // could reach without a token. It is safe for concurrent use. Make one with [New].
 type Server struct {
-	*serve.Bounded
+	*BoundedServer
 	config   Config
 	access   *access.Policy
 	changes  *Changes
@@ -103,7 +101,7 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.Bounded = &serve.Bounded{
+	s.BoundedServer = &BoundedServer{
 		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.forGuests(), nil)), MayListen: s.access.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}

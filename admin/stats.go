@@ -3,10 +3,7 @@ package admin
 import (
 	"time"
 
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/rates"
+	"edgeguard/admin/watch"
 	"edgeguard/crawlers"
 	"edgeguard/crowdsec"
 	"edgeguard/detector"
@@ -50,7 +47,7 @@ type Stats struct {
 	// after they were last read there are none.
 	SortedBytes int64 `json:"sorted_bytes,omitempty"`
 	// Imports are the blocks of other people's lists, which are not among V4 and V6.
-	Imports imports.Summary `json:"imports"`
+	Imports Imports `json:"imports"`
 	// Allowances are the active ones made at run time.
 	Allowances int `json:"allowances"`
 
@@ -64,7 +61,7 @@ type Stats struct {
 	// HAProxies are the listeners at which they count and are taught.
 	HAProxies []haproxy.ListenerFigures `json:"haproxies,omitempty"`
 	// Bouncers are those of CrowdSec, nil where none can connect.
-	Bouncers *bouncers.BouncerFigures `json:"bouncers,omitempty"`
+	Bouncers *BouncerFigures `json:"bouncers,omitempty"`
 	// Notified are the receivers of notifications.
 	Notified []notify.Figures `json:"notified,omitempty"`
 	// CrowdSec is nil without it in the config.
@@ -72,7 +69,7 @@ type Stats struct {
 	Snapshot *Snapshot         `json:"snapshot,omitempty"`
 	Reload   *Reload           `json:"reload,omitempty"`
 	// Fleet is nil for a node alone.
-	Fleet *fleetstate.Fleet `json:"fleet,omitempty"`
+	Fleet *Fleet `json:"fleet,omitempty"`
 }
 
 // Totals is what became of all events.
@@ -215,7 +212,7 @@ type Reloaded struct {
 // each minute of the last hour.
 type RateList struct {
 	AsOf   time.Time      `json:"as_of"`
-	Series []rates.Series `json:"series"`
+	Series []watch.Series `json:"series"`
 }
 
 // Top is what `edgeguard top` shows beside Stats.

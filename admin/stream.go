@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"edgeguard/admin/call"
-	"edgeguard/admin/live"
 	"edgeguard/admin/watch"
 )
 
@@ -38,14 +37,14 @@ type streamed struct {
 
 // stream answers with a stream, unless too many are open.
 func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) *call.Problem {
-	release := s.events.places.Take(live.Reader{Browser: r.Header.Get("Sec-Fetch-Mode") != "", Guest: s.discreet})
+	release := s.events.places.Take(watch.StreamReader{Browser: r.Header.Get("Sec-Fetch-Mode") != "", Guest: s.discreet})
 	if release == nil {
-		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("the %d streams of the node, or those of its browsers or guests, are all open", live.Most), "close one, or use the unix socket")
+		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("the %d streams of the node, or those of its browsers or guests, are all open", watch.MostStreams), "close one, or use the unix socket")
 	}
 	defer release()
 	stream, start := s.events.hub.Listen(cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after), wanted.kinds)
 	defer s.events.hub.Leave(stream)
-	out := eventWriter{live.NewWriter(w), s.discreet}
+	out := eventWriter{watch.NewStreamWriter(w), s.discreet}
 	if r.Method == http.MethodHead || !out.catchUp(start) {
 		return nil
 	}
@@ -57,20 +56,20 @@ func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) 
 			return nil
 		}
 	}
-	live.Follow(r.Context(), out.Writer, stream.Messages, out.event, figures, out.figures)
+	watch.Follow(r.Context(), out.StreamWriter, stream.Messages, out.event, figures, out.figures)
 	return nil
 }
 
 // eventWriter writes one client's stream.
 type eventWriter struct {
-	*live.Writer
+	*watch.StreamWriter
 	// discreet leaves out the notes.
 	discreet bool
 }
 
 // catchUp sends where a stream begins and what was missed. It returns false once
 // the client does not accept it.
-func (o *eventWriter) catchUp(from live.Start[*Event]) bool {
+func (o *eventWriter) catchUp(from watch.StreamStart[*Event]) bool {
 	lost := Event{Kind: EventGap, Text: "the events after that ID are no longer stored"}
 	if from.Gap && !o.Event("", EventGap, lost) || !o.Begin(from.ID) {
 		return false
@@ -83,7 +82,7 @@ func (o *eventWriter) catchUp(from live.Start[*Event]) bool {
 	return true
 }
 
-func (o *eventWriter) event(m live.Message[*Event]) bool {
+func (o *eventWriter) event(m watch.StreamMessage[*Event]) bool {
 	e := m.Value
 	if o.discreet {
 		e = e.withoutNote()

@@ -21,7 +21,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/live"
+	"edgeguard/admin/watch"
 )
 
 // patience bounds what is waited for, not what is measured.
@@ -189,16 +189,16 @@ func TestStreamGoesOnFromAnID(t *testing.T) {
 // never with a gap.
 func TestStreamOfAllThatIsKept(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
-	for i := range live.Memory + 2 {
+	for i := range watch.StreamMemory + 2 {
 		s.events.State(start, strconv.Itoa(i), "")
 	}
-	events, errs := take(t, t.Context(), s, live.Memory, live.Oldest)
-	if errs != nil || events[0].Name != "2" || events[live.Memory-1].Name != strconv.Itoa(live.Memory+1) {
+	events, errs := take(t, t.Context(), s, watch.StreamMemory, watch.Oldest)
+	if errs != nil || events[0].Name != "2" || events[watch.StreamMemory-1].Name != strconv.Itoa(watch.StreamMemory+1) {
 		t.Errorf("%v: from %+v to %+v", errs, events[0], events[len(events)-1])
 	}
 	none := serve(t, newNode(), admin.Config{})
 	none.events.State(start, "first", "")
-	if events, _ := take(t, t.Context(), none, 1, live.Oldest); len(events) != 1 || events[0].Name != "first" {
+	if events, _ := take(t, t.Context(), none, 1, watch.Oldest); len(events) != 1 || events[0].Name != "first" {
 		t.Errorf("of a node that began: %+v", events)
 	}
 }
@@ -248,13 +248,13 @@ func TestTooManyStreams(t *testing.T) {
 	s := serve(t, newNode(), admin.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var open sync.WaitGroup
-	for range live.Most {
+	for range watch.MostStreams {
 		open.Go(func() {
 			for range s.stream(ctx, "") {
 			}
 		})
 	}
-	s.listening(t, live.Most)
+	s.listening(t, watch.MostStreams)
 	_, errs := take(t, t.Context(), s, 1, "")
 	if len(errs) != 1 || asProblem(t, errs[0]).Status != http.StatusServiceUnavailable {
 		t.Errorf("one more stream: %v", errs)

@@ -9,18 +9,17 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 )
 
-func (n *node) Unused() []tune.Unused { return []tune.Unused{{Rule: "gone", Why: "no such rule"}} }
+func (n *node) Unused() []admin.Unused { return []admin.Unused{{Rule: "gone", Why: "no such rule"}} }
 
 // SetThreshold has the rule site alone.
-func (n *node) SetThreshold(_ context.Context, rule, by string, r tune.ThresholdRequest) (uint32, *call.Problem) {
+func (n *node) SetThreshold(_ context.Context, rule, by string, r admin.ThresholdRequest) (uint32, *call.Problem) {
 	if rule != "site" {
 		return 0, call.NewProblem(http.StatusNotFound, "name", "unknown rule", "")
 	}
 	was := n.rules[0].Threshold
-	n.rules[0].Threshold, n.rules[0].Overlay = r.Threshold, &tune.Overlay{Threshold: r.Threshold, Base: was, Since: start, By: by, Note: r.Note}
+	n.rules[0].Threshold, n.rules[0].Overlay = r.Threshold, &admin.Overlay{Threshold: r.Threshold, Base: was, Since: start, By: by, Note: r.Note}
 	return was, nil
 }
 
@@ -58,11 +57,11 @@ func TestTuning(t *testing.T) {
 	n := newNode()
 	changes, _ := changesOf(t, n)
 	by := access.Caller{Role: access.Operator, Who: "ops-1"}
-	set, p := changes.SetThreshold(t.Context(), by, "site", tune.ThresholdRequest{Threshold: 800, IfThreshold: 2000, Note: "ticket 4711", Force: true})
+	set, p := changes.SetThreshold(t.Context(), by, "site", admin.ThresholdRequest{Threshold: 800, IfThreshold: 2000, Note: "ticket 4711", Force: true})
 	if p != nil || set.Threshold != 800 || set.Overlay == nil || set.Overlay.By != "ops-1" || set.Overlay.Note != "ticket 4711" {
 		t.Fatalf("set: %+v, %v", set, p)
 	}
-	tried, p := changes.AddCandidate(by, "site", 700, tune.CandidateRequest{Note: "trial"})
+	tried, p := changes.AddCandidate(by, "site", 700, admin.CandidateRequest{Note: "trial"})
 	if p != nil || len(tried.Candidates) != 2 {
 		t.Errorf("tried: %+v, %v", tried, p)
 	}
@@ -89,7 +88,7 @@ func TestTuningRefuses(t *testing.T) {
 	n := newNode()
 	changes, _ := changesOf(t, n)
 	by := access.Caller{Role: access.Operator, Who: "ops-1"}
-	for field, request := range map[string]tune.ThresholdRequest{
+	for field, request := range map[string]admin.ThresholdRequest{
 		"if_threshold": {Threshold: 800},
 		"note":         {Threshold: 800, IfThreshold: 2000, Note: strings.Repeat("x", 257)},
 	} {
@@ -97,13 +96,13 @@ func TestTuningRefuses(t *testing.T) {
 			t.Errorf("%s: %v", field, p)
 		}
 	}
-	if _, p := changes.AddCandidate(by, "site", 700, tune.CandidateRequest{Note: "a\u202eb"}); p == nil || p.Field != "note" {
+	if _, p := changes.AddCandidate(by, "site", 700, admin.CandidateRequest{Note: "a\u202eb"}); p == nil || p.Field != "note" {
 		t.Errorf("a candidate's note: %v", p)
 	}
 	reader := access.Caller{Role: access.Reader, Who: "mallory"}
-	_, set := changes.SetThreshold(t.Context(), reader, "site", tune.ThresholdRequest{Threshold: 800, IfThreshold: 2000})
+	_, set := changes.SetThreshold(t.Context(), reader, "site", admin.ThresholdRequest{Threshold: 800, IfThreshold: 2000})
 	_, end := changes.EndOverlay(reader, "site")
-	_, add := changes.AddCandidate(reader, "site", 700, tune.CandidateRequest{})
+	_, add := changes.AddCandidate(reader, "site", 700, admin.CandidateRequest{})
 	_, remove := changes.RemoveCandidate(reader, "site", 700)
 	for i, p := range []*call.Problem{set, end, add, remove} {
 		if p == nil || p.Status != http.StatusForbidden {

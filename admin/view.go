@@ -7,16 +7,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/bulk"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/kernel"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/samples"
-	"edgeguard/admin/tune"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 )
@@ -82,18 +72,18 @@ type Reader interface {
 
 	// Samples returns some of the requests of the key or block of exactly this prefix,
 	// in no order, and who may see them.
-	Samples(prefix netip.Prefix) samples.Kept
+	Samples(prefix netip.Prefix) KeptSamples
 
 	// FleetCounts returns what the whole fleet counts of keys, in their order:
 	// nil for a key that the fleet does not add up, or where Redis cannot be
 	// asked. It may wait for the network: where settle is set, for a
 	// moment in which the nodes push what they count, and a timeout at most.
-	FleetCounts(ctx context.Context, keys []fleetstate.FleetKey, settle bool) []*fleetstate.FleetCount
+	FleetCounts(ctx context.Context, keys []FleetKey, settle bool) []*FleetCount
 
 	// Rules returns the rules in the order of the config, Unused the overlays of
 	// rules that are not in force.
 	Rules() []Rule
-	Unused() []tune.Unused
+	Unused() []Unused
 
 	// Counts returns what the rule's keys count at now, with n at least of those
 	// that count most; false if there is no such rule. It may look at every key,
@@ -102,7 +92,7 @@ type Reader interface {
 
 	// Past returns what the rule's keys counted in windows that ended at most this
 	// long before now; false if there is no such rule. It looks at no key.
-	Past(now time.Time, rule string, length time.Duration) (outcome.Windows, bool)
+	Past(now time.Time, rule string, length time.Duration) (Windows, bool)
 
 	// Top returns the n keys nearest to the limit of a rule, or furthest above
 	// it, over all rules. It may look at every key, as Counts.
@@ -113,7 +103,7 @@ type Reader interface {
 	Inside(now time.Time, prefix netip.Prefix) Inside
 
 	// Rates returns what the node did lately, step by step.
-	Rates() []rates.Series
+	Rates() []watch.Series
 
 	// Stats returns the node's figures.
 	Stats() Stats
@@ -121,14 +111,14 @@ type Reader interface {
 	// FleetNodes returns the fleet's nodes as this one last received them, by
 	// name; none for a node alone. The call has the other nodes report their figures
 	// for the next half minute.
-	FleetNodes() []fleetstate.FleetNode
+	FleetNodes() []FleetNode
 
 	// FleetHeld asks the fleet's other nodes which records they hold. It waits for
 	// their next heartbeats, for some seconds at most. The error says why they
 	// cannot be asked.
-	FleetHeld(ctx context.Context) (holders.FleetHeld, error)
+	FleetHeld(ctx context.Context) (FleetHeld, error)
 
-	imports.Reader
+	ImportReader
 }
 
 // Operator is what an operator changes by hand. All methods are called from
@@ -180,9 +170,9 @@ type Operator interface {
 	// Reload reads the config again. On an error the previous one stays in force.
 	Reload(ctx context.Context) error
 
-	tune.Tuner
-	bulk.Importer
-	kernel.Operator
-	imports.Operator
-	bouncers.Operator
+	Tuner
+	BulkImporter
+	KernelOperator
+	ImportOperator
+	BouncerOperator
 }

@@ -11,7 +11,7 @@ import (
 // server-sent events, together with the events of the kinds asked for; or as one
 // JSON object with the parameter `once`.
 func (s *reads) watch(w http.ResponseWriter, r *http.Request) *call.Problem {
-	asked, p := watch.Read(r)
+	asked, p := watch.ReadRequest(r)
 	if p != nil {
 		return p
 	}

@@ -14,7 +14,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/live"
 	"edgeguard/admin/watch"
 )
 
@@ -133,7 +132,7 @@ func TestManyStreamsOfOneAddress(t *testing.T) {
 		})
 	}
 	answered.Wait()
-	if accepted.Load() != live.Most/2 || refused.Load() != 300-live.Most/2 {
+	if accepted.Load() != watch.MostStreams/2 || refused.Load() != 300-watch.MostStreams/2 {
 		t.Errorf("%d streams are open, %d were refused", accepted.Load(), refused.Load())
 	}
 	s.block(1)

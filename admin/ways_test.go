@@ -16,7 +16,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console"
-	"edgeguard/admin/session"
 	"edgeguard/internal/lobby"
 )
 
@@ -410,7 +409,7 @@ func (w *way) listener(t *testing.T, known map[kind]*admin.Server) *admin.Server
 }
 
 // logins are those of all listeners.
-var logins = session.NewLogins()
+var logins = access.NewLogins()
 
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 

@@ -8,8 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/refused"
-	"edgeguard/admin/scan"
+	"edgeguard/admin/watch"
 )
 
 // Inside is what a node knows of the addresses in a prefix.
@@ -31,12 +30,12 @@ func (c *Changes) Weigh(by access.Caller, prefix netip.Prefix, allow bool) (shar
 	}
 	now := c.view.reader.Now()
 	share, err := c.operator.Weigh(edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Since: now, Until: now.Add(call.DefaultFor), Allow: allow})
-	return share, refused.Problem(err)
+	return share, RefusedProblem(err)
 }
 
 // Inside returns what the node counts in a prefix, by a look at all keys that all who
 // ask share; nothing if ctx ended first.
 func (v *View) Inside(ctx context.Context, prefix netip.Prefix) Inside {
-	in, _, _ := scan.Look(ctx, v.scans, scanned{inside: prefix}, func(now time.Time) Inside { return v.reader.Inside(now, prefix) })
+	in, _, _ := watch.Look(ctx, v.scans, scanned{inside: prefix}, func(now time.Time) Inside { return v.reader.Inside(now, prefix) })
 	return in
 }

@@ -12,11 +12,9 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console"
-	"edgeguard/admin/listing"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/session"
+	"edgeguard/admin/watch"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
@@ -30,7 +28,7 @@ import (
 // adminAPI is what operators and programs use of a node.
 type adminAPI struct {
 	adminDeps
-	rates     rates.Rates
+	rates     watch.Rates
 	listeners supervisor.Group[*adminListener]
 }
 
@@ -44,7 +42,7 @@ type adminDeps struct {
 	sockets  *sockets.Sockets
 	alarms   *alarm.Tracker
 	log      *slog.Logger
-	logins   *session.Logins
+	logins   *access.Logins
 	touch    func() // has the state saved soon
 }
 
@@ -140,9 +138,9 @@ func (a *adminAPI) held(n int) { a.events.Held(a.status.Now(), n) }
 
 // noteRates reads the counters that the API shows as rates.
 func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
-	a.rates.Note(now, func() rates.Counters {
+	a.rates.Note(now, func() watch.Counters {
 		all := p.Current().Detector.Stats()
-		t := rates.Counters{Requests: all.Events, Denied: all.Denied, Rules: make(map[string]rates.RuleCounters)}
+		t := watch.Counters{Requests: all.Events, Denied: all.Denied, Rules: make(map[string]watch.RuleCounters)}
 		p.Verdicts.Each(func(by pipeline.Ruling, n uint64) {
 			if by.Action == edgeguard.ActionDeny {
 				rule := t.Rules[by.Rule]
@@ -155,7 +153,7 @@ func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 			rule.Blocks += n
 			t.Rules[by.Rule] = rule
 			t.Blocks += n
-			if by.Origin != listing.Fleet {
+			if by.Origin != admin.FromFleet {
 				t.Here += n
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 	"edgeguard/snapshot"
@@ -209,7 +209,7 @@ func TestTwoProcessesWithOneBoot(t *testing.T) {
 	if boot, kept := two.kept(); !kept || boot != same {
 		t.Fatalf("the second process has the boot %s, kept: %v", boot, kept)
 	}
-	another := func(n fleetstate.FleetNode) bool { return n.Alive && n.Boot != same }
+	another := func(n admin.FleetNode) bool { return n.Alive && n.Boot != same }
 	one.eventually("one of them has another boot", func() bool { return slices.ContainsFunc(one.Node.fleet.Nodes(), another) })
 	one.eventually("and says why", func() bool { return strings.Contains(one.log.String()+two.log.String(), "fleet_duplicate_boot") })
 	from := time.Now().Unix()/5 + 1 // the slot after the one of the change

@@ -18,7 +18,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
@@ -70,7 +69,7 @@ func pass(rounds uint64, nodes ...*underTest) {
 }
 
 // fleet returns the node's figures of its fleet.
-func (u *underTest) fleet() *fleetstate.Fleet { return u.view().Stats().Fleet }
+func (u *underTest) fleet() *admin.Fleet { return u.view().Stats().Fleet }
 
 // standing returns the block of an address.
 func (u *underTest) standing(addr string) *edgeguard.Block {

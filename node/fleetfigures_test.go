@@ -7,19 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/internal/redistest"
 )
 
 // figuresOf returns the nodes of the fleet as the node's API has them.
-func (u *underTest) figuresOf() map[string]fleetstate.FleetNode {
+func (u *underTest) figuresOf() map[string]admin.FleetNode {
 	u.t.Helper()
 	status, body := u.get("/api/v1/fleet")
-	var detail fleetstate.FleetDetail
+	var detail admin.FleetDetail
 	if status != 200 || json.Unmarshal([]byte(body), &detail) != nil {
 		u.t.Fatalf("%d %s", status, body)
 	}
-	byName := make(map[string]fleetstate.FleetNode)
+	byName := make(map[string]admin.FleetNode)
 	for _, n := range detail.Nodes {
 		byName[n.Name] = n
 	}
@@ -43,8 +43,8 @@ func TestFleetFigures(t *testing.T) {
 			a.request(addr)
 		}
 	}
-	var nodes map[string]fleetstate.FleetNode
-	var seen *fleetstate.FleetFigures
+	var nodes map[string]admin.FleetNode
+	var seen *admin.FleetFigures
 	a.eventually("the other node's figures, and its own blocks on both", func() bool {
 		nodes, seen = a.figuresOf(), b.figuresOf()["edge-a"].Figures
 		own, theirs := nodes["edge-a"].Figures, nodes["edge-b"].Figures

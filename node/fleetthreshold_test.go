@@ -17,7 +17,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
@@ -54,7 +53,7 @@ func tuners(t *testing.T, server *redistest.Server, yamls ...string) (all []*und
 
 // setFleet changes the threshold of rule site on the whole fleet, as the API does.
 func (u *underTest) setFleet(from, to uint32, force bool) *call.Problem {
-	_, p := u.view().SetThreshold(u.t.Context(), "site", "ops-1", tune.ThresholdRequest{Threshold: to, IfThreshold: from, Note: "ticket 4711", Force: force, Scope: tune.ScopeFleet})
+	_, p := u.view().SetThreshold(u.t.Context(), "site", "ops-1", admin.ThresholdRequest{Threshold: to, IfThreshold: from, Note: "ticket 4711", Force: force, Scope: admin.ScopeFleet})
 	return p
 }
 
@@ -90,7 +89,7 @@ func TestThresholdOfTheFleet(t *testing.T) {
 	comes(800, all...)
 	for _, u := range all {
 		r := u.site()
-		if o := r.Overlay; o == nil || o.Threshold != 800 || o.Base != 2000 || o.By != "ops-1" || o.Note != "ticket 4711" || o.Scope != tune.ScopeFleet || o.Node != "edge-0" {
+		if o := r.Overlay; o == nil || o.Threshold != 800 || o.Base != 2000 || o.By != "ops-1" || o.Note != "ticket 4711" || o.Scope != admin.ScopeFleet || o.Node != "edge-0" {
 			t.Errorf("%s shows %+v", u.pipeline.Current().Config.Node, o)
 		}
 		if f := r.Fleet; f == nil || !f.InForce || f.Held || f.Why != "" || f.Threshold != 800 {
@@ -271,7 +270,7 @@ func TestThresholdOfTheFleetIsHeld(t *testing.T) {
 	waits(800)
 	b.wants(1500)
 	a.wants(800)
-	if o := b.site().Overlay; o == nil || o.Threshold != 1500 || o.Scope != tune.ScopeFleet {
+	if o := b.site().Overlay; o == nil || o.Threshold != 1500 || o.Scope != admin.ScopeFleet {
 		t.Errorf("while it waits, %+v is shown", o)
 	}
 	b.eventually("it is a condition", func() bool { return strings.Contains(b.conditions(), "would newly refuse") })

@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/holders"
 	"edgeguard/internal/redistest"
 )
 
 // others asks what the other nodes hold, until all have answered: on a busy machine
 // a heartbeat may take longer than the question waits.
-func (u *underTest) others() (held holders.FleetHeld) {
+func (u *underTest) others() (held admin.FleetHeld) {
 	u.t.Helper()
 	u.eventually("all other nodes answer", func() bool {
 		var err error
@@ -21,7 +20,7 @@ func (u *underTest) others() (held holders.FleetHeld) {
 			u.t.Fatal(err)
 		}
 		for _, n := range held.Nodes {
-			if n.State == holders.NodeSilent {
+			if n.State == admin.NodeSilent {
 				return false
 			}
 		}
@@ -42,7 +41,7 @@ func TestHeldOnOneOfThree(t *testing.T) {
 		u.eventually("all three are joined", func() bool { f := u.fleet(); return f.Up && f.Alive == 3 })
 	}
 	b.crowd("198.18.", 250, 8)
-	none := holders.FleetHeld{Alive: 3, Nodes: []holders.NodeHeld{}}
+	none := admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{}}
 	if held := a.others(); !reflect.DeepEqual(held, none) {
 		t.Errorf("before: %+v", held)
 	}
@@ -50,7 +49,7 @@ func TestHeldOnOneOfThree(t *testing.T) {
 	if err := a.blockAt(prefix.String(), true); err != nil {
 		t.Fatal(err)
 	}
-	want := holders.FleetHeld{Alive: 3, Nodes: []holders.NodeHeld{{Name: "edge-b", State: holders.NodeHolds, Held: 1, Waits: []netip.Prefix{prefix}}}}
+	want := admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{{Name: "edge-b", State: admin.NodeHolds, Held: 1, Waits: []netip.Prefix{prefix}}}}
 	if held := a.others(); !reflect.DeepEqual(held, want) {
 		t.Errorf("after a forced block: %+v", held)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/outcome"
+	"edgeguard/admin"
 	"edgeguard/tuning"
 )
 
@@ -63,7 +63,7 @@ func TestHistoryIsKept(t *testing.T) {
 }
 
 // times returns when windows began and were looked at, to the second.
-func times(p outcome.Windows) (all []int64) {
+func times(p admin.Windows) (all []int64) {
 	for _, w := range p.All {
 		all = append(all, w.From.Unix(), w.At.Round(time.Second).Unix())
 	}

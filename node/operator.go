@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
-	"edgeguard/admin/refused"
+	"edgeguard/admin"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -39,7 +39,7 @@ func (o *operator) Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 	if !force {
 		share, limit, yes := o.quarantine.TooMuch(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
 		if yes {
-			return b, &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+			return b, &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 		}
 	}
 	return o.block(b, force)
@@ -58,7 +58,7 @@ func (o *operator) block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error) {
 	share, limit := o.quarantine.Share(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
 	if limit < 1 && share > 0 && spent+share > limit {
-		return b, 0, &refused.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: limit, Together: spent > 0}
+		return b, 0, &admin.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: limit, Together: spent > 0}
 	}
 	var err error
 	if try {
@@ -93,7 +93,7 @@ func (o *operator) Weigh(b edgeguard.Block) (share float64, err error) {
 	share, limit, yes := o.quarantine.TooMuch(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
 	b.Since, b.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
 	if err = o.list.Check(b, o.clock.Now()); err == nil && yes && !b.Allow {
-		err = &refused.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
+		err = &admin.TooMuchError{Prefix: b.Prefix, Share: share, Limit: limit}
 	}
 	return share, err
 }

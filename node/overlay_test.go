@@ -16,7 +16,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/tune"
 )
 
 const tuned = `
@@ -29,7 +28,7 @@ rules: [{name: site, threshold: 2000}]
 // set changes the threshold of rule site, as the API does.
 func (u *underTest) set(from, to uint32) error {
 	u.t.Helper()
-	_, p := u.view().SetThreshold(u.t.Context(), "site", "ops-1", tune.ThresholdRequest{Threshold: to, IfThreshold: from, Note: "ticket 4711", Force: true})
+	_, p := u.view().SetThreshold(u.t.Context(), "site", "ops-1", admin.ThresholdRequest{Threshold: to, IfThreshold: from, Note: "ticket 4711", Force: true})
 	if p != nil {
 		return p
 	}
@@ -280,7 +279,7 @@ func TestOverlayForbidden(t *testing.T) {
 	bare := *u.pipeline.Current().Config
 	if n, err := New(&bare, Options{}); err != nil {
 		t.Fatal(err)
-	} else if _, p := n.view().SetThreshold(t.Context(), "site", "", tune.ThresholdRequest{Threshold: 800, IfThreshold: 2000}); p == nil || p.Status != http.StatusConflict || !strings.Contains(p.Detail, "no state folder") {
+	} else if _, p := n.view().SetThreshold(t.Context(), "site", "", admin.ThresholdRequest{Threshold: 800, IfThreshold: 2000}); p == nil || p.Status != http.StatusConflict || !strings.Contains(p.Detail, "no state folder") {
 		t.Errorf("without a state folder: %v", p)
 	}
 
@@ -289,7 +288,7 @@ func TestOverlayForbidden(t *testing.T) {
 	u.yaml = tuned + "overlay: false\n"
 	u.must(u.Reload())
 	u.wants(2000)
-	if _, p := u.view().SetThreshold(t.Context(), "site", "", tune.ThresholdRequest{Threshold: 900, IfThreshold: 2000}); p == nil || p.Status != http.StatusForbidden || !strings.Contains(p.Detail, "overlay: false") {
+	if _, p := u.view().SetThreshold(t.Context(), "site", "", admin.ThresholdRequest{Threshold: 900, IfThreshold: 2000}); p == nil || p.Status != http.StatusForbidden || !strings.Contains(p.Detail, "overlay: false") {
 		t.Errorf("forbidden by the config: %v", p)
 	}
 	u.eventually("it is logged", func() bool { return strings.Contains(u.log.String(), "the overlay is not in force") })
@@ -303,7 +302,7 @@ func TestOverlayForbidden(t *testing.T) {
 func TestThresholdThatRefusesMuch(t *testing.T) {
 	u := newNode(t, shortDir(t), tuned).start()
 	try := func(from, to uint32, force bool) error {
-		_, p := u.view().SetThreshold(t.Context(), "site", "", tune.ThresholdRequest{Threshold: to, IfThreshold: from, Force: force})
+		_, p := u.view().SetThreshold(t.Context(), "site", "", admin.ThresholdRequest{Threshold: to, IfThreshold: from, Force: force})
 		if p != nil {
 			return p
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/refused"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/internal/redistest"
@@ -187,7 +187,7 @@ func TestTooMuchByHand(t *testing.T) {
 		t.Error("a node that has seen nothing asks:", err)
 	}
 	u.crowd("198.18.", 250, 8)
-	var tooMuch *refused.TooMuchError
+	var tooMuch *admin.TooMuchError
 	if err := u.blockAt("198.18.0.0/16", false); !errors.As(err, &tooMuch) || tooMuch.Share < 0.9 || tooMuch.Limit != 0.2 {
 		t.Errorf("most requests: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"edgeguard"
-	"edgeguard/admin/samples"
+	"edgeguard/admin"
 	"edgeguard/internal/safetext"
 )
 
@@ -34,7 +34,7 @@ func TestSamples(t *testing.T) {
 	u.asks(addr, hostile+"?token=s3cret", hostile, 400)
 	u.asks("203.0.113.10", secret, "curl", 100)
 	status, body := u.get("/api/v1/samples/" + addr)
-	var got samples.List
+	var got admin.SampleList
 	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
 		t.Fatalf("%d %v %s", status, err, body)
 	}

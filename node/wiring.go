@@ -8,10 +8,9 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 	"edgeguard/admin/metrics"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/session"
-	"edgeguard/admin/tune"
+	"edgeguard/admin/watch"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
@@ -175,7 +174,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, Imports: n.imports, Side: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
-			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: session.NewLogins(), touch: n.store.touch,
+			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: access.NewLogins(), touch: n.store.touch,
 		},
 		listeners: supervisor.Group[*adminListener]{Config: s},
 	}
@@ -190,10 +189,10 @@ func (n *Node) sources() status.Sources {
 		Verdicts: n.pipeline.Verdicts.Each, Crossings: n.pipeline.Crossings.Count,
 		Conditions: n.alarms.Lasting, Report: n.report, Refuses: n.enforcers.Refuses,
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
-		Layers:  func(rule string) (*tune.Overlay, *tune.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
-		Unused:  func() []tune.Unused { return n.lifecycle.overlay.Unused() },
-		Rates:   func() []rates.Series { return n.admin.rates.Series() }, Why: n.protected.why,
-		Minute: func() rates.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said,
+		Layers:  func(rule string) (*admin.Overlay, *admin.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
+		Unused:  func() []admin.Unused { return n.lifecycle.overlay.Unused() },
+		Rates:   func() []watch.Series { return n.admin.rates.Series() }, Why: n.protected.why,
+		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said,
 		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.Nodes, Shares: n.fleet.Shares, Held: n.fleet.Held,
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"edgeguard/admin/session"
 )
 
 // mostCookies bounds the cookies of one name that are looked up: another program of
@@ -55,7 +53,7 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 }
 
 // shownSecrets returns the sessions that a browser shows.
-func shownSecrets(r *http.Request) (all []session.Secret) {
+func shownSecrets(r *http.Request) (all []Secret) {
 	cookies := r.CookiesNamed(cookieName(r))
 	for _, c := range cookies[:min(len(cookies), mostCookies)] {
 		if secret, ok := parseSecret(c.Value); ok {
@@ -66,12 +64,12 @@ func shownSecrets(r *http.Request) (all []session.Secret) {
 }
 
 // parseSecret reads what writeSecret wrote.
-func parseSecret(text string) (secret session.Secret, ok bool) {
+func parseSecret(text string) (secret Secret, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(secret) {
 		return secret, false
 	}
-	return session.Secret(raw), true
+	return Secret(raw), true
 }
 
-func writeSecret(s session.Secret) string { return base64.RawURLEncoding.EncodeToString(s[:]) }
+func writeSecret(s Secret) string { return base64.RawURLEncoding.EncodeToString(s[:]) }

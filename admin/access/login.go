@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"edgeguard/admin/session"
 )
 
 // sessionOf returns the caller of a browser that is logged in at this address.
@@ -140,16 +138,16 @@ func NewLinks(r *http.Request) (links []string, lasts time.Duration) {
 		c.policy.logins.Links.Add(secret, c.policy.now())
 		c.policy.audit(c, "login link", "ok")
 	}
-	return links, session.LinkLasts
+	return links, LinkLasts
 }
 
-func newSecret() (s session.Secret) {
+func newSecret() (s Secret) {
 	_, _ = rand.Read(s[:]) // never fails: see crypto/rand
 	return s
 }
 
 // never is longer than any session.
-const never = 2 * session.Longest
+const never = 2 * Longest
 
 // During returns a context that ends with the caller's session, for an answer that
 // goes on. end releases it.

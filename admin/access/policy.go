@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"edgeguard/admin/session"
 )
 
 // Policy decides which requests are accepted, before anything is parsed. A way to
@@ -30,7 +28,7 @@ type Policy struct {
 	secret  *token // the proxy's; nil for none
 	origins *http.CrossOriginProtection
 	formKey [32]byte // see FormToken
-	logins  *session.Logins
+	logins  *Logins
 	links   [32]byte // the name of the sessions that links opened here
 	now     func() time.Time
 	audit   func(by Caller, action, result string)
@@ -44,7 +42,7 @@ type Admitted struct {
 	TokenFile, ReaderTokenFile string
 	ProxyAuth                  ProxyAuth
 	// Logins are shared by all addresses of a node. Nil for its own.
-	Logins *session.Logins
+	Logins *Logins
 	// Refused counts a login that is refused, by its reason. Nil disables it.
 	Refused func(reason string)
 	// Now is the time, time.Now if nil. Audit is called on every login and logout,
@@ -57,7 +55,7 @@ type Admitted struct {
 func New(c Admitted) (*Policy, error) {
 	p := &Policy{proxy: c.ProxyAuth, origins: http.NewCrossOriginProtection(), formKey: newSecret(), links: newSecret(), logins: c.Logins, now: c.Now, audit: c.Audit, refused: c.Refused}
 	if p.logins == nil {
-		p.logins = session.NewLogins()
+		p.logins = NewLogins()
 	}
 	if p.now == nil {
 		p.now = time.Now

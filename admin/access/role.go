@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-
-	"edgeguard/admin/session"
 )
 
 // Role is what a client may do: all that the roles before it may, and more.
@@ -185,8 +183,8 @@ type Caller struct {
 	User, Way string
 
 	policy  *Policy
-	holds   string          // the credential, to which forms are bound
-	session *session.Secret // nil for none
+	holds   string  // the credential, to which forms are bound
+	session *Secret // nil for none
 }
 
 type callerKey struct{}

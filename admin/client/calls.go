@@ -10,14 +10,7 @@ import (
 	"strconv"
 
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/bulk"
-	"edgeguard/admin/holders"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/kernel"
-	"edgeguard/admin/login"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/tune"
+	"edgeguard/admin/access"
 )
 
 // Filter says which blocks to list. Every field that is set must hold.
@@ -66,8 +59,8 @@ func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, 
 }
 
 // Import requests many blocks, and returns a result for each.
-func (c *Client) Import(ctx context.Context, r bulk.Request) (bulk.Done, error) {
-	return ask[bulk.Done](ctx, c, http.MethodPost, "/api/v1/blocks/import", nil, r)
+func (c *Client) Import(ctx context.Context, r admin.BulkRequest) (admin.BulkDone, error) {
+	return ask[admin.BulkDone](ctx, c, http.MethodPost, "/api/v1/blocks/import", nil, r)
 }
 
 // Unblock removes the block of exactly this prefix, resets the counts of its
@@ -95,18 +88,18 @@ func (c *Client) Held(ctx context.Context) iter.Seq2[admin.HeldBlock, error] {
 
 // FleetHeld asks the other nodes of the fleet what they hold. It takes until their
 // next heartbeats, six seconds at most.
-func (c *Client) FleetHeld(ctx context.Context) (holders.FleetHeld, error) {
-	return ask[holders.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
+func (c *Client) FleetHeld(ctx context.Context) (admin.FleetHeld, error) {
+	return ask[admin.FleetHeld](ctx, c, http.MethodGet, "/api/v1/fleet/held", nil, nil)
 }
 
 // LoginLinks requests a link that logs a browser in as an operator, once.
-func (c *Client) LoginLinks(ctx context.Context) (login.Links, error) {
-	return ask[login.Links](ctx, c, http.MethodPost, "/api/v1/login-links", nil, nil)
+func (c *Client) LoginLinks(ctx context.Context) (access.LoginLinks, error) {
+	return ask[access.LoginLinks](ctx, c, http.MethodPost, "/api/v1/login-links", nil, nil)
 }
 
 // EndSessions logs all browsers out.
-func (c *Client) EndSessions(ctx context.Context) (login.Ended, error) {
-	return ask[login.Ended](ctx, c, http.MethodDelete, "/api/v1/sessions", nil, nil)
+func (c *Client) EndSessions(ctx context.Context) (access.SessionsEnded, error) {
+	return ask[access.SessionsEnded](ctx, c, http.MethodDelete, "/api/v1/sessions", nil, nil)
 }
 
 // pages yields the items of all pages; split returns those of one and the cursor
@@ -202,8 +195,8 @@ func (c *Client) Rule(ctx context.Context, name string) (admin.RuleDetail, error
 }
 
 // Outcome returns what a threshold of a rule would do to what its keys count now.
-func (c *Client) Outcome(ctx context.Context, rule string, threshold uint32) (outcome.Outcome, error) {
-	return ask[outcome.Outcome](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(rule)+"/outcome", url.Values{"threshold": {strconv.FormatUint(uint64(threshold), 10)}}, nil)
+func (c *Client) Outcome(ctx context.Context, rule string, threshold uint32) (admin.Outcome, error) {
+	return ask[admin.Outcome](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(rule)+"/outcome", url.Values{"threshold": {strconv.FormatUint(uint64(threshold), 10)}}, nil)
 }
 
 // Reload has the node read its config again. A config with errors is a *call.Problem
@@ -214,7 +207,7 @@ func (c *Client) Reload(ctx context.Context) error {
 }
 
 // SetThreshold puts another threshold of a rule in force, and returns the rule.
-func (c *Client) SetThreshold(ctx context.Context, rule string, r tune.ThresholdRequest) (admin.Rule, error) {
+func (c *Client) SetThreshold(ctx context.Context, rule string, r admin.ThresholdRequest) (admin.Rule, error) {
 	return ask[admin.Rule](ctx, c, http.MethodPatch, "/api/v1/rules/"+url.PathEscape(rule), nil, r)
 }
 
@@ -227,7 +220,7 @@ func (c *Client) EndOverlay(ctx context.Context, rule string) (admin.Rule, error
 // force no node waits for a confirmation.
 func (c *Client) EndFleet(ctx context.Context, rule string, force bool) (admin.Rule, error) {
 	return ask[admin.Rule](ctx, c, http.MethodDelete, "/api/v1/rules/"+url.PathEscape(rule)+"/overlay",
-		url.Values{"scope": {tune.ScopeFleet}, "force": {strconv.FormatBool(force)}}, nil)
+		url.Values{"scope": {admin.ScopeFleet}, "force": {strconv.FormatBool(force)}}, nil)
 }
 
 // RemoveCandidate ends a candidate that was added while the node ran, and returns the
@@ -237,41 +230,41 @@ func (c *Client) RemoveCandidate(ctx context.Context, rule string, threshold uin
 }
 
 // Bouncers returns the bouncers of CrowdSec that enforce the node's blocks.
-func (c *Client) Bouncers(ctx context.Context) (bouncers.BouncerList, error) {
-	return ask[bouncers.BouncerList](ctx, c, http.MethodGet, "/api/v1/bouncers", nil, nil)
+func (c *Client) Bouncers(ctx context.Context) (admin.BouncerList, error) {
+	return ask[admin.BouncerList](ctx, c, http.MethodGet, "/api/v1/bouncers", nil, nil)
 }
 
 // AddBouncer makes a bouncer's key.
-func (c *Client) AddBouncer(ctx context.Context, r bouncers.BouncerRequest) (bouncers.BouncerKey, error) {
-	return ask[bouncers.BouncerKey](ctx, c, http.MethodPost, "/api/v1/bouncers", nil, r)
+func (c *Client) AddBouncer(ctx context.Context, r admin.BouncerRequest) (admin.BouncerKey, error) {
+	return ask[admin.BouncerKey](ctx, c, http.MethodPost, "/api/v1/bouncers", nil, r)
 }
 
 // RemoveBouncer removes a bouncer's key.
-func (c *Client) RemoveBouncer(ctx context.Context, name string) (bouncers.BouncerRemoved, error) {
-	return ask[bouncers.BouncerRemoved](ctx, c, http.MethodDelete, "/api/v1/bouncers/"+url.PathEscape(name), nil, nil)
+func (c *Client) RemoveBouncer(ctx context.Context, name string) (admin.BouncerRemoved, error) {
+	return ask[admin.BouncerRemoved](ctx, c, http.MethodDelete, "/api/v1/bouncers/"+url.PathEscape(name), nil, nil)
 }
 
 // Imports returns the feeds of imported blocks.
-func (c *Client) Imports(ctx context.Context) (imports.Summary, error) {
-	return ask[imports.Summary](ctx, c, http.MethodGet, "/api/v1/imports", nil, nil)
+func (c *Client) Imports(ctx context.Context) (admin.Imports, error) {
+	return ask[admin.Imports](ctx, c, http.MethodGet, "/api/v1/imports", nil, nil)
 }
 
 // ConfirmImport puts the list of a feed in force that awaits confirmation.
-func (c *Client) ConfirmImport(ctx context.Context, name string) (imports.Feed, error) {
-	return ask[imports.Feed](ctx, c, http.MethodPost, "/api/v1/imports/"+url.PathEscape(name)+"/confirm", nil, nil)
+func (c *Client) ConfirmImport(ctx context.Context, name string) (admin.ImportFeed, error) {
+	return ask[admin.ImportFeed](ctx, c, http.MethodPost, "/api/v1/imports/"+url.PathEscape(name)+"/confirm", nil, nil)
 }
 
 // Kernel returns the state of the node's packet filter.
-func (c *Client) Kernel(ctx context.Context) (kernel.State, error) {
-	return ask[kernel.State](ctx, c, http.MethodGet, "/api/v1/kernel", nil, nil)
+func (c *Client) Kernel(ctx context.Context) (admin.KernelState, error) {
+	return ask[admin.KernelState](ctx, c, http.MethodGet, "/api/v1/kernel", nil, nil)
 }
 
 // TryKernel begins a trial of the node's packet filter.
-func (c *Client) TryKernel(ctx context.Context, r kernel.TrialRequest) (kernel.State, error) {
-	return ask[kernel.State](ctx, c, http.MethodPost, "/api/v1/kernel/try", nil, r)
+func (c *Client) TryKernel(ctx context.Context, r admin.TrialRequest) (admin.KernelState, error) {
+	return ask[admin.KernelState](ctx, c, http.MethodPost, "/api/v1/kernel/try", nil, r)
 }
 
 // ChangeKernel changes the node's packet filter: confirm, clear or resume.
-func (c *Client) ChangeKernel(ctx context.Context, change string) (kernel.State, error) {
-	return ask[kernel.State](ctx, c, http.MethodPost, "/api/v1/kernel/"+change, nil, nil)
+func (c *Client) ChangeKernel(ctx context.Context, change string) (admin.KernelState, error) {
+	return ask[admin.KernelState](ctx, c, http.MethodPost, "/api/v1/kernel/"+change, nil, nil)
 }

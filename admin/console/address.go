@@ -9,7 +9,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
-	"edgeguard/admin/fleetstate"
 )
 
 // addressPage is all that a node knows of an address.
@@ -25,7 +24,7 @@ type addressPage struct {
 	Live     liveChart
 	Slots    []slotRow
 	Rules    []ruleRow
-	Fleet    []fleetstate.NodeCount
+	Fleet    []admin.NodeCount
 	History  []happening
 	Acts     []link
 	Views    []link   // of the chart: live, and when it was blocked

@@ -12,7 +12,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 	"edgeguard/internal/words"
 )
 
@@ -138,9 +137,9 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 		return "", missing
 	}
 	a.Once, a.Note, a.Meant = knownID(r.PostForm.Get("once")), strings.TrimSpace(r.PostForm.Get("note")), r.PostForm.Get("meant") != ""
-	request := tune.ThresholdRequest{Threshold: a.Tried.Threshold, Note: a.Note, Force: a.Meant}
-	if a.Whole = r.PostForm.Get("scope") == tune.ScopeFleet; a.Whole {
-		request.Scope = tune.ScopeFleet
+	request := admin.ThresholdRequest{Threshold: a.Tried.Threshold, Note: a.Note, Force: a.Meant}
+	if a.Whole = r.PostForm.Get("scope") == admin.ScopeFleet; a.Whole {
+		request.Scope = admin.ScopeFleet
 	}
 	request.IfThreshold = number(r.PostForm.Get("seen"))
 	o := p.outcomes.once(a.Once, p.reader.Now(), func() *ownOutcome {
@@ -154,14 +153,14 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 }
 
 // apply makes the change, or keeps why it is not made and returns nil.
-func (p *Pages) apply(r *http.Request, a *applyPage, request tune.ThresholdRequest) *ownOutcome {
+func (p *Pages) apply(r *http.Request, a *applyPage, request admin.ThresholdRequest) *ownOutcome {
 	name, before := a.Name, a.Overlay
 	if _, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), name, request); problem != nil {
 		a.Problem, a.status, a.Mean = problem, problem.Status, problem.Forceable
 		return nil
 	}
 	ctx := context.WithoutCancel(r.Context()) // it is undone later
-	back := tune.ThresholdRequest{Threshold: request.IfThreshold, IfThreshold: request.Threshold, Force: true, Scope: request.Scope}
+	back := admin.ThresholdRequest{Threshold: request.IfThreshold, IfThreshold: request.Threshold, Force: true, Scope: request.Scope}
 	if before != nil {
 		back.Note = before.Note
 	}
@@ -183,7 +182,7 @@ func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string,
 			_, problem := p.changes.RemoveCandidate(access.CallerOf(r), rule.Name, threshold)
 			return fmt.Sprintf("%s is no longer counted.", words.Number(threshold)), rulePath(rule.Name), problem
 		}
-		_, problem := p.changes.AddCandidate(access.CallerOf(r), rule.Name, threshold, tune.CandidateRequest{})
+		_, problem := p.changes.AddCandidate(access.CallerOf(r), rule.Name, threshold, admin.CandidateRequest{})
 		return fmt.Sprintf("%s is counted beside the live limit from now on. It refuses nobody.", words.Number(threshold)), tryPath(rule.Name, threshold), problem
 	})
 }
@@ -192,11 +191,11 @@ func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string,
 // that of the page.
 func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, seen uint32) (text, back string, _ *call.Problem) {
-		if shared := rule.Overlay != nil && rule.Overlay.Scope == tune.ScopeFleet || rule.Fleet != nil && rule.Fleet.Held; shared && seen == rule.Threshold {
+		if shared := rule.Overlay != nil && rule.Overlay.Scope == admin.ScopeFleet || rule.Fleet != nil && rule.Fleet.Held; shared && seen == rule.Threshold {
 			after, problem := p.changes.EndFleet(access.CallerOf(r), rule.Name, false)
 			return fmt.Sprintf("The fleet's threshold of %s is undone. Here it is %s.", rule.Name, words.Number(after.Threshold)), rulePath(rule.Name), problem
 		}
-		request := tune.ThresholdRequest{Threshold: rule.Threshold, IfThreshold: seen, Force: true}
+		request := admin.ThresholdRequest{Threshold: rule.Threshold, IfThreshold: seen, Force: true}
 		if rule.Overlay != nil {
 			request.Threshold = rule.Overlay.Base
 		}

@@ -7,15 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"edgeguard/admin/assets"
 )
 
 // A browser that opens the console for the first time loads little: the style and
 // the scripts of all pages leave room for the HTML.
 func TestSizes(t *testing.T) {
 	zipped := 0
-	all := assets.New(files, "assets/*")
+	all := newAssets(files, "assets/*")
 	names, _ := fs.Glob(files, "assets/*")
 	for _, name := range names {
 		content, err := fs.ReadFile(files, name)

@@ -10,10 +10,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/console/columns"
-	"edgeguard/admin/console/neighbours"
-	"edgeguard/admin/listing"
-	"edgeguard/admin/query"
 	"edgeguard/internal/words"
 )
 
@@ -58,7 +54,7 @@ type option struct {
 // blockTable is blocks, with heads by which they can be put in another order. May says
 // that their rows have what changes them, Ticks that several are changed together.
 type blockTable struct {
-	Heads      []columns.Head
+	Heads      []columnHead
 	Rows       []blockRow
 	May, Ticks bool
 }
@@ -85,7 +81,7 @@ type blockRow struct {
 }
 
 func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	asked, f := columns.Ordered(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
+	asked, f := orderedQuery(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
@@ -93,16 +89,16 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Acts: f.offer("", "block"),
 	}
 	asked.Set("limit", pageLength)
-	wanted, limit, problem := query.Blocks(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
+	wanted, limit, problem := admin.ReadBlockFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
 	if problem != nil {
 		shown.Problem = problem
 		return "blocked.html", shown
 	}
 	page, now := p.view.BlockPage(r.Context(), wanted, limit), p.reader.Now()
-	shown.Table.Heads = columns.Heads(asked, &wanted)
+	shown.Table.Heads = columnHeads(asked, &wanted)
 	for i := range page.Blocks {
 		row := p.row(&f, now, &page.Blocks[i])
-		if wanted.Order == listing.ByCount {
+		if wanted.Order == admin.ByCount {
 			row.Crossed = page.Blocks[i].Count
 		}
 		shown.Table.Rows = append(shown.Table.Rows, row)
@@ -114,14 +110,14 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."
 	}
 	shown.Table.May, shown.Table.Ticks = f.May, f.May
-	if wanted.Order == listing.Newest && !wanted.Sorted() && !asked.Has("cursor") {
+	if wanted.Order == admin.Newest && !wanted.Sorted() && !asked.Has("cursor") {
 		shown.Newer = "/api/v1/blocks?" + asked.Encode()
 	}
 	if asked.Has("cursor") {
-		shown.First = "/blocked?" + columns.Without(asked, "cursor").Encode()
+		shown.First = "/blocked?" + withoutQuery(asked, "cursor").Encode()
 	}
 	if page.Next != "" {
-		next := columns.Without(asked, "cursor")
+		next := withoutQuery(asked, "cursor")
 		next.Set("cursor", page.Next)
 		shown.Older = "/blocked?" + next.Encode()
 	}
@@ -175,14 +171,14 @@ func (p *Pages) filters(asked url.Values) []filter {
 	}
 	all := []filter{
 		{"rule", "Rule", append(rules, option{Value: edgeguard.ManualRule, Label: "by hand"})},
-		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: listing.Local, Label: "rules, on this node"}, {Value: listing.Manual, Label: "by hand, on this node"}, {Value: listing.Fleet, Label: "other nodes"}}},
+		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: admin.FromHere, Label: "rules, on this node"}, {Value: admin.Manual, Label: "by hand, on this node"}, {Value: admin.FromFleet, Label: "other nodes"}}},
 		{"family", "Family", []option{{Label: "IPv4 and IPv6"}, {Value: "ipv4", Label: "IPv4"}, {Value: "ipv6", Label: "IPv6"}}},
-		{"order", "Order", []option{{Value: listing.Newest, Label: "newest first"}, {Value: "newest asc", Label: "oldest first"}, {Value: listing.ByEnd, Label: "ends soonest"},
-			{Value: "ends desc", Label: "ends last"}, {Value: listing.ByCount, Label: "highest count when blocked"}, {Value: listing.ByPrefix, Label: "by address"}}},
+		{"order", "Order", []option{{Value: admin.Newest, Label: "newest first"}, {Value: "newest asc", Label: "oldest first"}, {Value: admin.ByEnd, Label: "ends soonest"},
+			{Value: "ends desc", Label: "ends last"}, {Value: admin.ByCount, Label: "highest count when blocked"}, {Value: admin.ByPrefix, Label: "by address"}}},
 	}
 	for _, f := range all {
 		for i := range f.Options {
-			f.Options[i].Chosen = f.Options[i].Value == columns.Chosen(asked, f.Name)
+			f.Options[i].Chosen = f.Options[i].Value == chosenColumn(asked, f.Name)
 		}
 	}
 	return all
@@ -192,7 +188,7 @@ func (p *Pages) filters(asked url.Values) []filter {
 func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
-		Rule: neighbours.By(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
+		Rule: blockMaker(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
 		Acts: f.offer(shortest(b.Prefix), "unblock", "extend", "allow"),
 	}
 	if b.Imported {

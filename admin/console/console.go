@@ -18,10 +18,8 @@ import (
 	"slices"
 
 	"edgeguard/admin"
-	"edgeguard/admin/assets"
+	"edgeguard/admin/access"
 	"edgeguard/admin/console/draw"
-	"edgeguard/admin/console/wire"
-	"edgeguard/admin/login"
 	"edgeguard/internal/words"
 )
 
@@ -39,14 +37,14 @@ type Pages struct {
 	reader    admin.Reader
 	view      *admin.View
 	templates map[string]*template.Template
-	assets    assets.Files
+	assets    assetFiles
 	changes   *admin.Changes // nil for clients without a login
 	outcomes  outcomes
 }
 
 // New returns the pages that show a view and offer changes; none where changes is nil.
 func New(view *admin.View, changes *admin.Changes) *Pages {
-	p := &Pages{reader: view.Reader(), view: view, changes: changes, assets: assets.New(files, "assets/*", "thirdparty/*/*"), templates: make(map[string]*template.Template)}
+	p := &Pages{reader: view.Reader(), view: view, changes: changes, assets: newAssets(files, "assets/*", "thirdparty/*/*"), templates: make(map[string]*template.Template)}
 	common := []string{"layout.html", "bare.html", "parts.html"}
 	layout := template.Must(template.New("layout.html").Funcs(p.funcs()).ParseFS(files, "templates/layout.html", "templates/bare.html", "templates/parts.html"))
 	names, _ := fs.Glob(files, "templates/*.html")
@@ -110,7 +108,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 	} {
 		routes[pattern] = p.html(answer)
 	}
-	maps.Copy(routes, login.Routes(func(w http.ResponseWriter, r *http.Request, status int, name string, shown any) {
+	maps.Copy(routes, access.LoginRoutes(func(w http.ResponseWriter, r *http.Request, status int, name string, shown any) {
 		p.send(w, r, status, name, "bare.html", shown)
 	}))
 	for name := range actions {
@@ -148,14 +146,14 @@ func (p *Pages) html(answer page) http.Handler {
 
 // send makes a page of its template and of the layout around it.
 func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, name, layout string, shown any) {
-	body := wire.Body()
-	defer wire.Keep(body)
+	body := pageBuffer()
+	defer keepBuffer(body)
 	if err := p.templates[name].ExecuteTemplate(body, layout, shown); err != nil {
 		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	setHeaders(w.Header())
-	wire.Send(w, r, status, body)
+	sendPage(w, r, status, body)
 }
 
 func setHeaders(h http.Header) {

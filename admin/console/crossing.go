@@ -11,8 +11,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console/draw"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/samples"
 	"edgeguard/internal/words"
 )
 
@@ -21,7 +19,7 @@ type crossed struct {
 	At    moment
 	With  string // attributes of the key
 	Text  string // which node counted how much, or why nothing is known
-	Split []fleetstate.NodeCount
+	Split []admin.NodeCount
 }
 
 // asked is a request that a client made.
@@ -144,7 +142,7 @@ func madeBy(b *admin.Block, found *admin.Evidence, e *admin.Explanation) clause 
 // page may see it. Of a network it is what this address asked for, and of an IPv6
 // key, which is one client, all of it.
 func (p *Pages) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []asked) {
-	var all []samples.Sample
+	var all []admin.Sample
 	for _, prefix := range keys {
 		list, _ := p.view.Samples(access.CallerOf(r).Role, prefix)
 		for _, one := range list.Samples {
@@ -153,7 +151,7 @@ func (p *Pages) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *a
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b samples.Sample) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(all, func(a, b admin.Sample) int { return b.Time.Compare(a.Time) })
 	for _, one := range all {
 		shown := asked{At: at(one.Time, e.Time), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
 		if one.Address != addr {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 )
 
 // The sentence names how many nodes counted, of the block's own evidence alone.
@@ -14,7 +13,7 @@ func TestMadeBy(t *testing.T) {
 	since := now.Add(-29 * time.Second)
 	e := &admin.Explanation{Time: now}
 	b := admin.Block{Origin: "edge-1", Since: since}
-	two := []fleetstate.NodeCount{{Node: "edge-1", Count: 1000}, {Node: "edge-2", Count: 901}}
+	two := []admin.NodeCount{{Node: "edge-1", Count: 1000}, {Node: "edge-2", Count: 901}}
 	for text, found := range map[string]*admin.Evidence{
 		". edge-1 made the block at 12:04:31.":                                      nil,
 		". Two nodes counted them together; edge-1 made the block at 12:04:31.":     {Fleet: true, Since: since, Split: two},
@@ -45,7 +44,7 @@ func TestCounted(t *testing.T) {
 		"1,901 counted, and the limit is 1,900. Four nodes counted them together. Drawn here are the 797 of edge-1.":         {true, 4},
 		"1,901 counted, and the limit is 1,900. 16 nodes or more counted them together. Drawn here are the 797 of edge-1.":   {true, 16},
 	} {
-		found.Fleet, found.Split = c.fleet, make([]fleetstate.NodeCount, c.nodes)
+		found.Fleet, found.Split = c.fleet, make([]admin.NodeCount, c.nodes)
 		if got := counted(&found); got != text {
 			t.Errorf("%q, want %q", got, text)
 		}

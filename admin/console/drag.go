@@ -2,8 +2,8 @@ package console
 
 import (
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
-	answers "edgeguard/admin/outcome"
 )
 
 // drag is what the script of the curve reads, to move the line and what it says
@@ -19,15 +19,15 @@ type drag struct {
 	Top   float64 `json:"top"`
 	// Buckets are low, high, keys and requests of each bucket, Highest the counts of
 	// the keys that count most, Keys and Requests those of all.
-	Buckets  [][4]uint64     `json:"buckets"`
-	Highest  []uint32        `json:"highest"`
-	Keys     uint64          `json:"keys"`
-	Requests uint64          `json:"requests"`
-	One      string          `json:"one"` // what a key is called, and several
-	Many     string          `json:"many"`
-	Events   string          `json:"events"`
-	Tried    answers.Outcome `json:"tried"`  // as the page has it
-	Trying   bool            `json:"trying"` // it is another threshold than that in force
+	Buckets  [][4]uint64   `json:"buckets"`
+	Highest  []uint32      `json:"highest"`
+	Keys     uint64        `json:"keys"`
+	Requests uint64        `json:"requests"`
+	One      string        `json:"one"` // what a key is called, and several
+	Many     string        `json:"many"`
+	Events   string        `json:"events"`
+	Tried    admin.Outcome `json:"tried"`  // as the page has it
+	Trying   bool          `json:"trying"` // it is another threshold than that in force
 }
 
 func newDrag(t *tunePage) *drag {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"edgeguard/admin"
-	"edgeguard/admin/console/welcome"
 )
 
 // welcomePage is how to begin.
@@ -13,7 +12,7 @@ type welcomePage struct {
 	Waiting bool
 	Events  uint64
 	Sources []admin.Source
-	Ways    []welcome.Way
+	Ways    []welcomeWay
 }
 
 // untouched reports whether a node has counted nothing, neither in this run nor in
@@ -39,5 +38,5 @@ func (p *Pages) welcome(_ http.ResponseWriter, r *http.Request) (string, any) {
 	if rules := p.reader.Rules(); len(rules) > 0 {
 		limit = rules[0].Limit
 	}
-	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcome.Ways(names, limit)}
+	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcomeWays(names, limit)}
 }

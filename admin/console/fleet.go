@@ -5,15 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/admin/console/hour"
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/internal/words"
 )
 
 // fleetPage is the fleet as this node sees it.
 type fleetPage struct {
 	frame
-	Fleet *fleetstate.Fleet
+	Fleet *admin.Fleet
 	Nodes []nodeRow
 	Agree int // alive nodes that have the list of this one
 	Other int // that have other rules
@@ -22,11 +21,11 @@ type fleetPage struct {
 	Silent   int
 	Oldest   string
 	Unsigned bool
-	Hour     *hour.Hour
+	Hour     *hourChart
 }
 
 type nodeRow struct {
-	fleetstate.FleetNode
+	admin.FleetNode
 	Seen         string
 	This         bool
 	Agrees, Ours bool // on the list; runs the version of this node
@@ -41,8 +40,8 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
 	}
 	nodes, oldest := p.reader.FleetNodes(), 0.0
-	own := &fleetstate.FleetNode{Version: shown.Version}
-	if at := slices.IndexFunc(nodes, func(n fleetstate.FleetNode) bool { return n.Name == shown.Node && n.Alive }); at >= 0 {
+	own := &admin.FleetNode{Version: shown.Version}
+	if at := slices.IndexFunc(nodes, func(n admin.FleetNode) bool { return n.Name == shown.Node && n.Alive }); at >= 0 {
 		own = &nodes[at]
 	}
 	for i := range nodes {
@@ -64,13 +63,13 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Nodes = append(shown.Nodes, row)
 	}
 	shown.Oldest = words.Seconds(int(oldest + 1))
-	shown.Hour = hour.New(p.reader.Rates(), func(t time.Time) string { return at(t, p.reader.Now()).Clock })
+	shown.Hour = newHour(p.reader.Rates(), func(t time.Time) string { return at(t, p.reader.Now()).Clock })
 	return "fleet.html", shown
 }
 
 // nodeRow returns the row of a node beside that of the node that shows it, which is
 // empty until its own heartbeat was read.
-func (p *Pages) nodeRow(n, own *fleetstate.FleetNode) nodeRow {
+func (p *Pages) nodeRow(n, own *admin.FleetNode) nodeRow {
 	row := nodeRow{FleetNode: *n, Seen: words.Length(max(p.reader.Now().Sub(n.LastSeen), 0)), This: n == own, Ours: n.Version == own.Version}
 	row.Agrees = n.Alive && own.Name != "" && n.List == own.List && n.Digest == own.Digest
 	if f := n.Figures; f != nil {

@@ -6,18 +6,16 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/console/hour"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/rates"
+	"edgeguard/admin/watch"
 )
 
 // The last hour is on the page of the fleet as bars and as numbers. A name of a rule
 // that another node wrote is text.
 func TestHourOnThePage(t *testing.T) {
 	pages := New(&admin.View{}, nil)
-	series := []rates.Series{{Step: 60, Until: time.Unix(1_800_000_000, 0), Blocks: []uint64{0, 1234}, Rules: []rates.RuleSeries{
+	series := []watch.Series{{Step: 60, Until: time.Unix(1_800_000_000, 0), Blocks: []uint64{0, 1234}, Rules: []watch.RuleSeries{
 		{Rule: "<i>x", Blocks: []uint64{0, 1000}}, {Rule: "manual", Blocks: []uint64{0, 200}}}}}
-	shown := &fleetPage{Fleet: &fleetstate.Fleet{}, Hour: hour.New(series, func(time.Time) string { return "12:07:00" })}
+	shown := &fleetPage{Fleet: &admin.Fleet{}, Hour: newHour(series, func(time.Time) string { return "12:07:00" })}
 	var page strings.Builder
 	if err := pages.templates["fleet.html"].ExecuteTemplate(&page, "main", shown); err != nil {
 		t.Fatal(err)

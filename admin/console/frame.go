@@ -8,7 +8,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
-	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -107,9 +106,9 @@ func links(stats *admin.Stats, page string) []link {
 	if f := stats.Fleet; f != nil {
 		all = append(all, link{Name: "Fleet", Path: "/fleet", Count: words.Number(f.Alive)})
 	}
-	if neighbours.Any(stats) {
+	if hasNeighbours(stats) {
 		one := link{Name: "Neighbours", Path: "/neighbours"}
-		if n := neighbours.Awaiting(stats); n > 0 {
+		if n := awaitConfirmation(stats); n > 0 {
 			one.Count = words.Number(n)
 		}
 		all = append(all, one)
@@ -160,7 +159,7 @@ func banners(stats *admin.Stats) []banner {
 	for i, text := range stats.Conditions {
 		b := banner{Text: text}
 		if i < len(stats.Kinds) {
-			b.Link, b.Label = neighbours.About(stats.Kinds[i]), "Look at it"
+			b.Link, b.Label = neighbourOf(stats.Kinds[i]), "Look at it"
 		}
 		all = append(all, b)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -24,7 +23,7 @@ func happened(e *admin.Event, now time.Time) happening {
 	switch {
 	case e.Block != nil:
 		h.Name, h.Path = shortest(e.Block.Prefix), pathOf(e.Block.Prefix)
-		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), neighbours.Maker(e.Block.Rule), e.Block.Origin, quoted(e.Block.Reason))
+		h.Text = fmt.Sprintf("blocked for %s by %s on %s%s", words.Length(e.Block.Until.Sub(e.Block.Since)), makerOf(e.Block.Rule), e.Block.Origin, quoted(e.Block.Reason))
 		if e.Kind == admin.EventUnblock {
 			h.Text = fmt.Sprintf("unblocked on %s%s", e.Block.Origin, quoted(e.Block.Reason))
 		}

@@ -8,7 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/console/columns"
 	"edgeguard/internal/words"
 )
 
@@ -102,7 +101,7 @@ func (p *Pages) network(w http.ResponseWriter, r *http.Request) (string, any) {
 		return "", nil
 	}
 	shown, now := &networkPage{frame: p.frame(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
-	shown.Around.Heads, shown.Inside.Heads = columns.Plain(), columns.Plain()
+	shown.Around.Heads, shown.Inside.Heads = plainHeads(), plainHeads()
 	shown.Around.May, shown.Inside.May = shown.May, shown.May
 	shown.Acts = p.offers(&shown.frame, prefix)
 	for _, b := range p.reader.Active(append(p.reader.Find(now, prefix), p.reader.ImportedAround(now, prefix)...)) {

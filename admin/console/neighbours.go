@@ -4,19 +4,18 @@ import (
 	"net/http"
 
 	"edgeguard/admin/access"
-	"edgeguard/admin/console/neighbours"
 )
 
 // neighboursPage is the systems beside the node.
 type neighboursPage struct {
 	frame
-	neighbours.Page
+	neighboursView
 	Once string
 }
 
 func (p *Pages) neighbours(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frame(r, "neighbours", "Neighbours")
-	return "neighbours.html", &neighboursPage{f, neighbours.New(&f.stats), newID()}
+	return "neighbours.html", &neighboursPage{f, newNeighboursView(&f.stats), newID()}
 }
 
 // confirmList puts the list in force that awaits confirmation, if it is the one that was
@@ -28,7 +27,7 @@ func (p *Pages) confirmList(w http.ResponseWriter, r *http.Request) (string, any
 	name := r.PostForm.Get("name")
 	o := p.outcomes.once(knownID(r.PostForm.Get("once"))+name, p.reader.Now(), func() *ownOutcome {
 		o, before := &ownOutcome{Text: "The newest list of " + name + " is in force.", back: "/neighbours"}, p.reader.Imports()
-		problem := neighbours.Changed(&before, name, r.PostForm.Get("seen"))
+		problem := confirmProblem(&before, name, r.PostForm.Get("seen"))
 		if problem == nil {
 			problem = p.changes.Imported.ConfirmImport(access.CallerOf(r), name)
 		}

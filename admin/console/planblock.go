@@ -11,8 +11,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/console/neighbours"
-	"edgeguard/admin/console/others"
 	"edgeguard/internal/words"
 )
 
@@ -35,7 +33,7 @@ func planBlock(p *Pages, r *http.Request, a *actPage) {
 		a.stress(" This node is in monitor mode: until it enforces, nothing is refused.")
 	}
 	if signed, ask := asksOthers(&a.stats); ask {
-		a.say(others.Block(a.prefix, a.needs != nil, signed))
+		a.say(blockElsewhere(a.prefix, a.needs != nil, signed))
 	}
 	a.say(holds(a.prefix, &w))
 	if text := exempt(&w, a.needs != nil); text != "" || a.needs == nil {
@@ -45,7 +43,7 @@ func planBlock(p *Pages, r *http.Request, a *actPage) {
 		switch {
 		case b.Prefix == a.prefix:
 			a.before, a.Seen = b, seen(&b)
-			a.say(fmt.Sprintf(" It is blocked already, by %s until %s: this replaces that block.", neighbours.Maker(b.Rule), p.clock(b.Until)))
+			a.say(fmt.Sprintf(" It is blocked already, by %s until %s: this replaces that block.", makerOf(b.Rule), p.clock(b.Until)))
 		default:
 			a.say(fmt.Sprintf(" It is inside %s, which is blocked until %s.", shortest(b.Prefix), p.clock(b.Until)))
 		}

@@ -13,8 +13,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/console/neighbours"
-	"edgeguard/admin/console/others"
 	"edgeguard/internal/words"
 )
 
@@ -90,7 +88,7 @@ func actPath(name, prefix, back string) string {
 // standsNow says which block it is.
 func (a *actPage) standsNow(p *Pages) {
 	b := &a.before
-	a.stress("Blocked by " + neighbours.Maker(b.Rule))
+	a.stress("Blocked by " + makerOf(b.Rule))
 	a.say(fmt.Sprintf(" on %s since %s, until %s%s.", b.Origin, p.clock(b.Since), p.clock(b.Until), quoted(b.Reason)))
 	if a.stats.Monitor {
 		a.stress(" This node is in monitor mode: nothing is refused.")
@@ -126,7 +124,7 @@ func (p *Pages) restore(by access.Caller, was, left admin.Block, force bool) (st
 	if problem != nil {
 		return "", problem
 	}
-	return fmt.Sprintf("%s is blocked again by %s until %s.", shortest(b.Prefix), neighbours.Maker(b.Rule), p.clock(b.Until)), nil
+	return fmt.Sprintf("%s is blocked again by %s until %s.", shortest(b.Prefix), makerOf(b.Rule), p.clock(b.Until)), nil
 }
 
 // require keeps why the node requires force: the form then has a box to tick.
@@ -181,12 +179,12 @@ func planAllow(p *Pages, r *http.Request, a *actPage) {
 	a.stress(a.Name + " will never be blocked")
 	a.say(fmt.Sprintf(", and its requests are not counted, %s.", reach(&a.stats)))
 	if signed, ask := asksOthers(&a.stats); ask {
-		a.say(others.Allowance(a.prefix, signed))
+		a.say(allowanceElsewhere(a.prefix, signed))
 	}
 	for _, b := range p.reader.Find(now, a.prefix) {
 		if b.Prefix == a.prefix {
 			a.before = b
-			a.say(fmt.Sprintf(" Its block by %s ends.", neighbours.Maker(b.Rule)))
+			a.say(fmt.Sprintf(" Its block by %s ends.", makerOf(b.Rule)))
 			continue
 		}
 		a.say(fmt.Sprintf(" The block of %s, which contains it, stays for the rest of that network.", shortest(b.Prefix)))
@@ -298,7 +296,7 @@ func planHeld(p *Pages, _ *http.Request, a *actPage) {
 	a.stress("Not in force here: the " + h.Kind + " of " + a.Name)
 	a.say(fmt.Sprintf(" that %s sent %s%s.", h.Origin, at(h.Held, now).Ago, quoted(h.Reason)))
 	if h.Kind == "block" {
-		a.say(fmt.Sprintf(" It is by %s and ends at %s.", neighbours.Maker(h.Rule), p.clock(h.Until)))
+		a.say(fmt.Sprintf(" It is by %s and ends at %s.", makerOf(h.Rule), p.clock(h.Until)))
 	}
 	switch {
 	case a.Action == "withdraw":

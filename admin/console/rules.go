@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/internal/words"
 )
 
@@ -52,7 +51,7 @@ func (p *Pages) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
 type keyRow struct {
 	Rule, RulePath, Key, Path string
 	Count, Limit              uint32
-	Fleet                     *fleetstate.FleetCount
+	Fleet                     *admin.FleetCount
 	Share                     string
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/console/neighbours"
 	"edgeguard/internal/words"
 )
 
@@ -54,7 +53,7 @@ func blockedSentence(e *admin.Explanation, found *admin.Evidence, monitor bool) 
 	case b.Rule == edgeguard.ManualRule:
 		all = append(all, clause{verb + "hand", true}, clause{fmt.Sprintf(" on %s at %s%s. No rule is involved.", b.Origin, at(b.Since, e.Time).Clock, quoted(b.Reason)), false})
 	case b.Owner != "":
-		strong, rest := neighbours.Why(b, e.Address.String(), verb, at(b.Since, e.Time).Clock)
+		strong, rest := whyBlocked(b, e.Address.String(), verb, at(b.Since, e.Time).Clock)
 		all = append(all, clause{strong, true}, clause{rest, false})
 	default:
 		all = append(all, clause{fmt.Sprintf("%srule %s: %s", verb, b.Rule, crossing(e, &b.Block)), true},

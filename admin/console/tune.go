@@ -12,8 +12,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
-	"edgeguard/admin/console/past"
-	answers "edgeguard/admin/outcome"
 	"edgeguard/internal/words"
 	"edgeguard/tuning"
 )
@@ -30,15 +28,15 @@ type tunePage struct {
 	Over    []overRow
 	More    uint64 // over the limit and not in Over
 	Below   *overRow
-	Past    *past.Day // nil where no window has ended yet
-	Changed *moment   // since when a threshold is in force that is not the config's
-	Apply   string    // the page that asks before the tried one is put in force
+	Past    *pastDay // nil where no window has ended yet
+	Changed *moment  // since when a threshold is in force that is not the config's
+	Apply   string   // the page that asks before the tried one is put in force
 }
 
 // shape is what a rule's keys count beside its limit and the one that is tried.
 type shape struct {
 	admin.RuleDetail
-	Live, Tried answers.Outcome
+	Live, Tried admin.Outcome
 	Trying      bool // else Tried is Live
 	Buckets     []draw.Bucket
 }
@@ -99,7 +97,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		tried = shown.Tried.Threshold
 	}
 	day, _ := p.view.History(name, int(tuning.Length/time.Hour), tried)
-	shown.Past = past.New(day, func(t time.Time) string { return at(t, day.AsOf).Clock })
+	shown.Past = newPastDay(day, func(t time.Time) string { return at(t, day.AsOf).Clock })
 	return "rule.html", shown
 }
 
@@ -128,7 +126,7 @@ func readThreshold(text string) (threshold uint32, wrong string) {
 
 // newShape returns what a rule's keys count. The first outcome is that of the
 // threshold in force; the second, where there is one, that of the one tried.
-func newShape(d admin.RuleDetail, outcomes []answers.Outcome) shape {
+func newShape(d admin.RuleDetail, outcomes []admin.Outcome) shape {
 	t := shape{RuleDetail: d, Live: outcomes[0], Tried: outcomes[len(outcomes)-1], Trying: len(outcomes) > 1}
 	rest := d.Keys
 	for _, b := range d.Histogram {
@@ -261,7 +259,7 @@ func (t *tunePage) Suggested() string {
 }
 
 // Share is the part of all events that is over a limit.
-func (t *shape) Share(o answers.Outcome) string { return words.PercentShare(o.RequestShare) }
+func (t *shape) Share(o admin.Outcome) string { return words.PercentShare(o.RequestShare) }
 
 // Fresh says how many of the keys over the tried limit are not blocked; empty where so
 // many are over that it is not known.

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 )
 
 // The fleet's metrics; a node alone has none of them. `edgeguard fleet status`
@@ -43,7 +42,7 @@ var redisOps = []string{"beat", "connect", "forget", "install", "publish", "push
 
 // fleet sends the state of the node in its fleet. A latency that was never
 // measured is left out: 0 would be good news.
-func (s sink) fleet(f *fleetstate.Fleet) {
+func (s sink) fleet(f *admin.Fleet) {
 	if f == nil {
 		return
 	}

@@ -8,8 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/imports"
 	"edgeguard/crawlers"
 	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
@@ -69,7 +67,7 @@ func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 }
 
 // imports sends what is imported of others' lists.
-func (s sink) imports(all *imports.Summary) {
+func (s sink) imports(all *admin.Imports) {
 	s.gauge(descMostIn, float64(all.Most))
 	for i := range all.Feeds {
 		f := &all.Feeds[i]
@@ -201,7 +199,7 @@ func (s sink) haproxies(all []haproxy.ListenerFigures) {
 }
 
 // bouncers sends those of CrowdSec, each by its key's name.
-func (s sink) bouncers(all *bouncers.BouncerFigures) {
+func (s sink) bouncers(all *admin.BouncerFigures) {
 	if all == nil {
 		return
 	}

@@ -2,16 +2,7 @@ package openapi
 
 import (
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/bulk"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/kernel"
-	"edgeguard/admin/login"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/samples"
-	"edgeguard/admin/tune"
+	"edgeguard/admin/access"
 	"edgeguard/admin/watch"
 )
 
@@ -44,8 +35,8 @@ var operations = map[string]operation{
 	"GET /api/v1/openapi.json": {id: "getDocument", summary: "This document", media: "application/json"},
 	"GET /api/v1/status":       {id: "getStatus", summary: "The node's figures", answer: admin.Stats{}},
 	"POST /api/v1/reload":      {id: "reload", summary: "Reads the config again. On an error the previous one stays in use", answer: admin.Reloaded{}, fails: []int{422}},
-	"POST /api/v1/login-links": {id: "addLoginLinks", summary: "Makes links that log a browser in as an operator, once. Over the operators' unix socket only", status: 201, answer: login.Links{}, fails: []int{409}},
-	"DELETE /api/v1/sessions":  {id: "endSessions", summary: "Logs all browsers out, and makes unused links useless", answer: login.Ended{}},
+	"POST /api/v1/login-links": {id: "addLoginLinks", summary: "Makes links that log a browser in as an operator, once. Over the operators' unix socket only", status: 201, answer: access.LoginLinks{}, fails: []int{409}},
+	"DELETE /api/v1/sessions":  {id: "endSessions", summary: "Logs all browsers out, and makes unused links useless", answer: access.SessionsEnded{}},
 	"GET /api/v1/events": {id: "streamEvents", summary: "Events as they happen, as server-sent events. The data of each is an Event as JSON",
 		query: []string{"kind", "after"}, media: "text/event-stream", fails: []int{400, 503}},
 	"GET /api/v1/watch": {id: "watch", summary: "The figures of prefixes every five seconds, as server-sent events of the kind `figures`, and events of the kinds asked for. With once=true one message as JSON",
@@ -57,7 +48,7 @@ var operations = map[string]operation{
 	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
 		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
 	"POST /api/v1/blocks/import": {id: "importBlocks", summary: "Blocks up to 500 prefixes, with a result for each",
-		body: bulk.Request{}, answer: bulk.Done{}, fails: []int{400, 413}},
+		body: admin.BulkRequest{}, answer: admin.BulkDone{}, fails: []int{400, 413}},
 	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},
 	"PATCH /api/v1/blocks/{prefix...}": {id: "extendBlock", summary: "Moves the end of a block, to later or sooner",
 		body: admin.ExtendRequest{}, answer: admin.Block{}, fails: []int{400, 404, 409, 413, 422}},
@@ -67,8 +58,8 @@ var operations = map[string]operation{
 	"GET /api/v1/held":          {id: "listHeld", summary: "Records of other nodes that are not in force here", query: []string{"limit", "cursor"}, answer: admin.HeldPage{}, fails: []int{400}},
 	"POST /api/v1/held/confirm": {id: "confirmHeld", summary: "Puts held records in force in the whole fleet", body: admin.ConfirmRequest{}, answer: admin.Confirmed{}, fails: []int{400, 404, 409, 413, 422}},
 
-	"GET /api/v1/imports":                 {id: "listImports", summary: "The feeds of imported blocks, and what of them awaits confirmation", answer: imports.Summary{}},
-	"POST /api/v1/imports/{name}/confirm": {id: "confirmImport", summary: "Puts the list of a feed in force that awaits confirmation", answer: imports.Feed{}, fails: []int{404, 409}},
+	"GET /api/v1/imports":                 {id: "listImports", summary: "The feeds of imported blocks, and what of them awaits confirmation", answer: admin.Imports{}},
+	"POST /api/v1/imports/{name}/confirm": {id: "confirmImport", summary: "Puts the list of a feed in force that awaits confirmation", answer: admin.ImportFeed{}, fails: []int{404, 409}},
 
 	"GET /api/v1/allow": {id: "listAllowances", summary: "Prefixes that are never blocked: those of the config, and those made at run time", answer: admin.AllowanceList{}, fails: []int{400}},
 	"POST /api/v1/allow": {id: "addAllowance", summary: "Exempts a prefix from blocks",
@@ -77,36 +68,36 @@ var operations = map[string]operation{
 		query: []string{"reason"}, answer: admin.Allowance{}, fails: []int{400, 404, 409}},
 
 	"GET /api/v1/explain/{address}":    {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
-	"GET /api/v1/samples/{prefix...}":  {id: "getSamples", summary: "Some of the requests of a key that is blocked or near a limit. Requires a login, by default an operator's", answer: samples.List{}, fails: []int{400, 404}},
+	"GET /api/v1/samples/{prefix...}":  {id: "getSamples", summary: "Some of the requests of a key that is blocked or near a limit. Requires a login, by default an operator's", answer: admin.SampleList{}, fails: []int{400, 404}},
 	"GET /api/v1/evidence/{prefix...}": {id: "getEvidence", summary: "What a key had counted when this node blocked exactly this prefix", answer: admin.Evidence{}, fails: []int{400, 404}},
 	"GET /api/v1/audit":                {id: "listAudit", summary: "What operators changed by hand, the newest first. Requires a login", query: []string{"limit", "cursor"}, answer: admin.AuditPage{}, fails: []int{400}},
 	"GET /api/v1/rates":                {id: "getRates", summary: "Requests, refusals and blocks of the last five minutes and the last hour", answer: admin.RateList{}},
 	"GET /api/v1/rules":                {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
 	"GET /api/v1/rules/{name}":         {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
-	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: outcome.Outcome{}, fails: []int{400, 404}},
-	"GET /api/v1/rules/{name}/history": {id: "getHistory", summary: "What the threshold in force and another one would have done in each window of the last day", query: []string{"hours", "threshold"}, answer: outcome.RuleHistory{}, fails: []int{400, 404}},
+	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},
+	"GET /api/v1/rules/{name}/history": {id: "getHistory", summary: "What the threshold in force and another one would have done in each window of the last day", query: []string{"hours", "threshold"}, answer: admin.RuleHistory{}, fails: []int{400, 404}},
 	"PATCH /api/v1/rules/{name}": {id: "setThreshold", summary: "Puts another threshold in force, on top of the config: on this node, or with scope fleet on all nodes",
-		body: tune.ThresholdRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
+		body: admin.ThresholdRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
 	"DELETE /api/v1/rules/{name}/overlay": {id: "endOverlay", summary: "Puts the config's threshold in force again: on this node, or with scope fleet on all nodes",
 		query: []string{"scope", "force"}, answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
 	"PUT /api/v1/rules/{name}/candidates/{threshold}": {id: "addCandidate", summary: "Counts another threshold beside the one in force",
-		body: tune.CandidateRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
+		body: admin.CandidateRequest{}, answer: admin.Rule{}, fails: []int{400, 404, 409, 413, 422, 500, 503}},
 	"DELETE /api/v1/rules/{name}/candidates/{threshold}": {id: "removeCandidate", summary: "Ends a candidate that was added while the node ran", answer: admin.Rule{}, fails: []int{400, 404, 409, 500, 503}},
 	"GET /api/v1/top": {id: "getTop", summary: "Keys nearest to a limit or furthest above it, and the newest blocks", query: []string{"limit"}, answer: admin.Top{}, fails: []int{400}},
 
-	"GET /api/v1/bouncers": {id: "listBouncers", summary: "Bouncers of CrowdSec that enforce the node's blocks, and where they are told. Requires a login", answer: bouncers.BouncerList{}},
+	"GET /api/v1/bouncers": {id: "listBouncers", summary: "Bouncers of CrowdSec that enforce the node's blocks, and where they are told. Requires a login", answer: admin.BouncerList{}},
 	"POST /api/v1/bouncers": {id: "addBouncer", summary: "Makes a bouncer's key, which is shown this once",
-		body: bouncers.BouncerRequest{}, status: 201, answer: bouncers.BouncerKey{}, fails: []int{400, 409, 413, 500}},
-	"DELETE /api/v1/bouncers/{name}": {id: "removeBouncer", summary: "Removes a bouncer's key", answer: bouncers.BouncerRemoved{}, fails: []int{404, 500}},
+		body: admin.BouncerRequest{}, status: 201, answer: admin.BouncerKey{}, fails: []int{400, 409, 413, 500}},
+	"DELETE /api/v1/bouncers/{name}": {id: "removeBouncer", summary: "Removes a bouncer's key", answer: admin.BouncerRemoved{}, fails: []int{404, 500}},
 
-	"GET /api/v1/kernel":          {id: "getKernel", summary: "Whether the kernel's packet filter drops what is blocked. Requires a login", answer: kernel.State{}, fails: []int{404}},
-	"POST /api/v1/kernel/try":     {id: "tryKernel", summary: "Has the packet filter drop what is blocked for a time, and then nothing unless that is confirmed", body: kernel.TrialRequest{}, answer: kernel.State{}, fails: []int{400, 404, 409, 413, 500}},
-	"POST /api/v1/kernel/confirm": {id: "confirmKernel", summary: "Keeps in force what a trial put in force", answer: kernel.State{}, fails: []int{404, 409, 500}},
-	"POST /api/v1/kernel/clear":   {id: "clearKernel", summary: "Empties the packet filter until it is resumed", answer: kernel.State{}, fails: []int{404, 500}},
-	"POST /api/v1/kernel/resume":  {id: "resumeKernel", summary: "Ends a pause of the packet filter", answer: kernel.State{}, fails: []int{404, 409, 500}},
+	"GET /api/v1/kernel":          {id: "getKernel", summary: "Whether the kernel's packet filter drops what is blocked. Requires a login", answer: admin.KernelState{}, fails: []int{404}},
+	"POST /api/v1/kernel/try":     {id: "tryKernel", summary: "Has the packet filter drop what is blocked for a time, and then nothing unless that is confirmed", body: admin.TrialRequest{}, answer: admin.KernelState{}, fails: []int{400, 404, 409, 413, 500}},
+	"POST /api/v1/kernel/confirm": {id: "confirmKernel", summary: "Keeps in force what a trial put in force", answer: admin.KernelState{}, fails: []int{404, 409, 500}},
+	"POST /api/v1/kernel/clear":   {id: "clearKernel", summary: "Empties the packet filter until it is resumed", answer: admin.KernelState{}, fails: []int{404, 500}},
+	"POST /api/v1/kernel/resume":  {id: "resumeKernel", summary: "Ends a pause of the packet filter", answer: admin.KernelState{}, fails: []int{404, 409, 500}},
 
-	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: fleetstate.FleetDetail{}, fails: []int{404}},
-	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: holders.FleetHeld{}, fails: []int{400, 404, 503}},
+	"GET /api/v1/fleet":       {id: "getFleet", summary: "The node's state in its fleet, and the fleet's nodes", answer: admin.FleetDetail{}, fails: []int{404}},
+	"GET /api/v1/fleet/held":  {id: "getFleetHeld", summary: "Which other nodes hold records. The answer waits for their next heartbeats, six seconds at most", query: []string{"prefix"}, answer: admin.FleetHeld{}, fails: []int{400, 404, 503}},
 	"POST /api/v1/fleet/sign": {id: "signRecords", summary: "Signs all records on the node's list by the fleet's key", body: admin.SignRequest{}, answer: admin.Signed{}, fails: []int{400, 409, 413}},
 }
 

@@ -27,8 +27,8 @@ type Request struct {
 	Once  bool
 }
 
-// Read reads a request's parameters. The prefix may be repeated.
-func Read(r *http.Request) (wanted Request, p *call.Problem) {
+// ReadRequest reads a request's parameters. The prefix may be repeated.
+func ReadRequest(r *http.Request) (wanted Request, p *call.Problem) {
 	fails := func(field, detail, fix string) (Request, *call.Problem) {
 		return wanted, call.NewProblem(http.StatusBadRequest, field, detail, fix)
 	}

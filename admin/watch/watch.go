@@ -26,7 +26,7 @@ type Key struct {
 }
 
 // Board looks at keys for its viewers. It is safe for concurrent use. Make one with
-// [New].
+// [NewBoard].
 type Board struct {
 	now  func() time.Time
 	look func(now time.Time, k Key) Figures
@@ -49,9 +49,9 @@ type Viewer struct {
 	keys  []Key
 }
 
-// New returns a board without viewers. now is the node's time; look returns the
+// NewBoard returns a board without viewers. now is the node's time; look returns the
 // figures of a key, encoded.
-func New(now func() time.Time, look func(now time.Time, k Key) Figures) *Board {
+func NewBoard(now func() time.Time, look func(now time.Time, k Key) Figures) *Board {
 	return &Board{now: now, look: look, viewers: make(map[*Viewer]bool)}
 }
 

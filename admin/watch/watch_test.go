@@ -18,7 +18,7 @@ func key(n int) Key {
 // counting returns a board that counts its looks.
 func counting() (*Board, *atomic.Int64) {
 	looks := new(atomic.Int64)
-	return New(time.Now, func(_ time.Time, k Key) Figures {
+	return NewBoard(time.Now, func(_ time.Time, k Key) Figures {
 		looks.Add(1)
 		return Figures{Prefix: k.Prefix, Count: 7}
 	}), looks
@@ -106,7 +106,7 @@ func TestOneTimer(t *testing.T) {
 		var held atomic.Bool
 		var looks atomic.Int64
 		held.Store(true)
-		b := New(time.Now, func(time.Time, Key) Figures {
+		b := NewBoard(time.Now, func(time.Time, Key) Figures {
 			looks.Add(1)
 			if held.Load() {
 				looking <- true
@@ -159,7 +159,7 @@ func TestSlowViewer(t *testing.T) {
 // A look that panics ends neither the node nor the others' figures.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(time.Now, func(_ time.Time, k Key) Figures {
+		b := NewBoard(time.Now, func(_ time.Time, k Key) Figures {
 			if k == key(1) {
 				panic("a fault")
 			}

@@ -19,7 +19,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/tune"
 	"edgeguard/internal/freeport"
 )
 
@@ -72,7 +71,7 @@ func scriptThreshold(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	to, err := strconv.ParseUint(args[3], 10, 32)
 	ts.Check(err)
-	_, err = desk.SetThreshold(context.Background(), args[1], tune.ThresholdRequest{Threshold: uint32(to), IfThreshold: uint32(from), Note: "ticket 4711"})
+	_, err = desk.SetThreshold(context.Background(), args[1], admin.ThresholdRequest{Threshold: uint32(to), IfThreshold: uint32(from), Note: "ticket 4711"})
 	ts.Check(err)
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"edgeguard"
-	"edgeguard/admin/console/welcome"
+	"edgeguard/admin/console"
 	"edgeguard/cmd/edgeguard/logs"
 	"edgeguard/config"
 	"edgeguard/internal/words"
@@ -122,7 +122,7 @@ func printTry(e *env, c *config.Config) {
 		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 || c.Rules.Meters[c.Rules.Rules[0].Meter].Distinct != 0 {
 			continue
 		}
-		fmt.Fprintf(e.stdout, "try it: %s\n", welcome.Try(l.Address.String(), c.Rules.Rules[0].Limit))
+		fmt.Fprintf(e.stdout, "try it: %s\n", console.TryCommand(l.Address.String(), c.Rules.Rules[0].Limit))
 		return
 	}
 }

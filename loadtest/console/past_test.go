@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/outcome"
+	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/node/historyfile"
 	"edgeguard/snapshot"
@@ -71,7 +71,7 @@ func TestTunePast(t *testing.T) {
 	}
 	n.remember(windows)
 	const threshold, over = 41, 39 // its limit
-	var api outcome.RuleHistory
+	var api admin.RuleHistory
 	n.json(fmt.Sprintf("/api/v1/rules/site/history?threshold=%d", threshold), &api)
 	if api.TriedLimit != over || api.Limit != limit || api.Step != 300 || len(api.Windows) < len(windows)-1 {
 		t.Fatalf("%+v, want %d windows", api, len(windows))

@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/outcome"
 )
 
 // crowd is how many requests each address sends.
@@ -74,7 +73,7 @@ func TestTuneAgrees(t *testing.T) {
 	n.Until("the blocks are in force", func() bool { return n.explain("203.0.113.3").Block != nil })
 	for _, threshold := range []int{1, 2, 10, 40, 60, 67, 68, 126, 127, 156, 157, 158, 200, 201, 263, 400, 65534} {
 		want := reckon(counts, threshold, blocked)
-		var api outcome.Outcome
+		var api admin.Outcome
 		n.json(fmt.Sprintf("/api/v1/rules/site/outcome?threshold=%d", threshold), &api)
 		if int(api.Limit) != want.limit || int(api.Keys) != want.keys || int(api.Requests) != want.requests || *api.NewKeys != want.fresh || !api.Exact {
 			t.Fatalf("threshold %d: the API says %+v (%d new), counting %+v", threshold, api, *api.NewKeys, want)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/admin/tune"
 	"edgeguard/aggregator"
 )
 
@@ -37,7 +36,7 @@ func TestWhoSetsThresholds(t *testing.T) {
 	th, key := g.thief(), blocksKey("thresholds")
 	set := func(from, to uint32) string {
 		t.Helper()
-		if _, err := g.nodes[0].admin.SetThreshold(background, guardedRule.Name, tune.ThresholdRequest{Threshold: to, IfThreshold: from, Scope: tune.ScopeFleet}); err != nil {
+		if _, err := g.nodes[0].admin.SetThreshold(background, guardedRule.Name, admin.ThresholdRequest{Threshold: to, IfThreshold: from, Scope: admin.ScopeFleet}); err != nil {
 			t.Fatal(err)
 		}
 		g.threshold(to)

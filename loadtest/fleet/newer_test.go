@@ -12,7 +12,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 )
@@ -176,7 +175,7 @@ func (n *guardedNode) readyz() string { return n.get("/readyz") }
 // shows reports whether the node lists another one as alive.
 func (n *guardedNode) shows(name string) bool {
 	n.g.t.Helper()
-	var detail fleetstate.FleetDetail
+	var detail admin.FleetDetail
 	if err := json.Unmarshal([]byte(n.get("/api/v1/fleet")), &detail); err != nil {
 		n.g.t.Fatal(err)
 	}

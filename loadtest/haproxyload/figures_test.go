@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/bulk"
+	"edgeguard/admin"
 )
 
 // never is a threshold that nothing crosses.
@@ -185,10 +185,10 @@ func BenchmarkTaught(b *testing.B) {
 func taught(t testing.TB) time.Duration {
 	e := newEdge(t, never)
 	e.launch()
-	for first := 0; first < blocked; first += bulk.Most {
-		var r bulk.Request
-		for n := first; n < min(first+bulk.Most, blocked); n++ {
-			r.Blocks = append(r.Blocks, bulk.Entry{Prefix: fmt.Sprint(address(n)), For: "1h"})
+	for first := 0; first < blocked; first += admin.MostBulk {
+		var r admin.BulkRequest
+		for n := first; n < min(first+admin.MostBulk, blocked); n++ {
+			r.Blocks = append(r.Blocks, admin.BulkEntry{Prefix: fmt.Sprint(address(n)), For: "1h"})
 		}
 		if _, err := e.admin.Import(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/recent"
+	"edgeguard/admin/watch"
 	"edgeguard/snapshot"
 )
 
@@ -22,7 +22,7 @@ const Name = "node.audit"
 // use.
 type File struct {
 	Path  string // empty: it is not kept
-	Kept  *recent.Ring[admin.Audit]
+	Kept  *watch.Ring[admin.Audit]
 	saved uint64 // Added of what the file has
 }
 
@@ -32,7 +32,7 @@ func (f *File) Load(now time.Time) error {
 	var earlier []admin.Audit
 	err := snapshot.LoadNotes(f.Path, now, func(text []byte) {
 		var one admin.Audit
-		if len(earlier) < recent.Most && json.Unmarshal(text, &one) == nil { // a later version may have others
+		if len(earlier) < watch.MostRecent && json.Unmarshal(text, &one) == nil { // a later version may have others
 			earlier = append(earlier, one)
 		}
 	})
@@ -46,7 +46,7 @@ func (f *File) Save(cut snapshot.Cut) error {
 	if f.Path == "" || added == f.saved {
 		return nil
 	}
-	all, _ := f.Kept.Page(0, recent.Most)
+	all, _ := f.Kept.Page(0, watch.MostRecent)
 	err := snapshot.SaveNotes(f.Path, cut, func(yield func([]byte) bool) {
 		for _, one := range slices.Backward(all) {
 			if !yield(note(one)) {

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/recent"
+	"edgeguard/admin/watch"
 	"edgeguard/snapshot"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func fileIn(path string) *File { return &File{Path: path, Kept: new(recent.Ring[admin.Audit])} }
+func fileIn(path string) *File { return &File{Path: path, Kept: new(watch.Ring[admin.Audit])} }
 
 func (f *File) all() []admin.Audit {
-	all, _ := f.Kept.Page(0, 2*recent.Most)
+	all, _ := f.Kept.Page(0, 2*watch.MostRecent)
 	return all
 }
 
@@ -46,7 +46,7 @@ func TestSaved(t *testing.T) {
 		if err := early.Load(noon); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := early.all(), f.all(); got[0].Action != "end overlay" || !reflect.DeepEqual(got[1:], want[:min(len(want), recent.Most-1)]) {
+		if got, want := early.all(), f.all(); got[0].Action != "end overlay" || !reflect.DeepEqual(got[1:], want[:min(len(want), watch.MostRecent-1)]) {
 			t.Fatalf("what was added before is not the newest of %d", len(got))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
-	"edgeguard/admin/imports"
+	"edgeguard/admin"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
@@ -393,32 +393,32 @@ func TestFeeds(t *testing.T) {
 		r := newRig(t)
 		r.play(list(0, 4)+strings.Repeat("10.0.0.0/8\n", 3)+"8.0.0.0/9\nwhat\n", nil)
 		defer r.start()()
-		shown := func(state string) imports.Feed {
+		shown := func(state string) admin.ImportFeed {
 			t.Helper()
 			synctest.Wait()
 			f := r.services.Feeds()[0]
-			if f.Name != "drop" || f.Kind != "blocklist" || f.State != state || f.Next.IsZero() || (f.Awaits != nil) != (state == imports.Waiting) || (f.Error != "") != (state == imports.Failing) {
+			if f.Name != "drop" || f.Kind != "blocklist" || f.State != state || f.Next.IsZero() || (f.Awaits != nil) != (state == admin.Waiting) || (f.Error != "") != (state == admin.Failing) {
 				t.Errorf("%+v, want it %s", f, state)
 			}
 			return f
 		}
-		shown(imports.Starting)
+		shown(admin.ImportStarting)
 		r.until(1)
-		if f := shown(imports.OK); f.Refused != (imports.Refusals{TooWide: 1, Invalid: 4}) || f.Good.IsZero() {
+		if f := shown(admin.OK); f.Refused != (admin.ImportRefusals{TooWide: 1, Invalid: 4}) || f.Good.IsZero() {
 			t.Errorf("%+v", f)
 		}
 		r.play("", errors.New("no route"))
 		r.until(2)
-		shown(imports.Failing)
+		shown(admin.Failing)
 		r.play(list(100, 9), nil)
 		r.until(3)
-		if f := shown(imports.Waiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "it has moved") || f.Awaits.Since.IsZero()) {
+		if f := shown(admin.Waiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "it has moved") || f.Awaits.Since.IsZero()) {
 			t.Errorf("%+v", f.Awaits)
 		}
 		if err := r.services.Confirm("drop"); err != nil {
 			t.Fatal(err)
 		}
-		shown(imports.OK)
+		shown(admin.OK)
 	})
 }
 

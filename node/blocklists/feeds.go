@@ -1,12 +1,12 @@
 package blocklists
 
 import (
-	"edgeguard/admin/imports"
+	"edgeguard/admin"
 	"edgeguard/feed"
 )
 
-// Feeds implements imports.Feeder.
-func (g *Subscriptions) Feeds() (all []imports.Feed) {
+// Feeds implements admin.ImportFeeder.
+func (g *Subscriptions) Feeds() (all []admin.ImportFeed) {
 	for _, one := range g.All() {
 		all = append(all, one.shown())
 	}
@@ -14,11 +14,11 @@ func (g *Subscriptions) Feeds() (all []imports.Feed) {
 }
 
 // shown returns what operators see of the list.
-func (s *Subscription) shown() imports.Feed {
+func (s *Subscription) shown() admin.ImportFeed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &s.state
-	f := imports.Feed{Name: s.config.Name, Kind: "blocklist", State: st.name(), Error: st.failed}
+	f := admin.ImportFeed{Name: s.config.Name, Kind: "blocklist", State: st.name(), Error: st.failed}
 	if k := st.good; k != nil {
 		f.Good = s.Epoch(st.at).UTC()
 		f.Refused = refusals(&k.Counts)
@@ -27,27 +27,27 @@ func (s *Subscription) shown() imports.Feed {
 		f.Next = s.Epoch(st.next).UTC()
 	}
 	if w := st.waits; w != nil {
-		f.Awaits = &imports.Pending{Why: "it " + w.why, Entries: w.list.List.Len(), Since: s.Epoch(w.since).UTC()}
+		f.Awaits = &admin.ImportPending{Why: "it " + w.why, Entries: w.list.List.Len(), Since: s.Epoch(w.since).UTC()}
 	}
 	return f
 }
 
 // refusals returns what was left out of a list when it was read.
-func refusals(c *feed.Counts) imports.Refusals {
-	return imports.Refusals{TooWide: c.Wide, Invalid: c.Special + c.Unreadable}
+func refusals(c *feed.Counts) admin.ImportRefusals {
+	return admin.ImportRefusals{TooWide: c.Wide, Invalid: c.Special + c.Unreadable}
 }
 
 // name returns the word for the state. What an operator has to act on comes first.
 func (s *state) name() string {
 	switch {
 	case s.waits != nil:
-		return imports.Waiting
+		return admin.Waiting
 	case s.stale:
-		return imports.Stale
+		return admin.Stale
 	case s.failures > 0:
-		return imports.Failing
+		return admin.Failing
 	case s.good == nil:
-		return imports.Starting
+		return admin.ImportStarting
 	}
-	return imports.OK
+	return admin.OK
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"edgeguard/admin"
-	"edgeguard/admin/serve"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/crowdsec/lapi"
@@ -127,7 +126,7 @@ type Listener struct {
 	config   config.LAPI
 	address  string
 	full     checks.Full
-	server   atomic.Pointer[serve.Bounded]
+	server   atomic.Pointer[admin.BoundedServer]
 }
 
 // Key implements supervisor.Service.
@@ -141,7 +140,7 @@ func (l *Listener) Report(*admin.Stats) {}
 
 // Run implements supervisor.Service.
 func (l *Listener) Run(ctx context.Context, ready func()) error {
-	server := &serve.Bounded{
+	server := &admin.BoundedServer{
 		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
@@ -142,7 +142,7 @@ func TestSilent(t *testing.T) {
 // be made. Without a state folder there are none.
 func TestKeysFile(t *testing.T) {
 	s, _, raised := side(t)
-	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1"}); p != nil || added.Kernel != lapi.Auto {
+	if added, p := s.AddBouncer(admin.BouncerRequest{Name: "edge1"}); p != nil || added.Kernel != lapi.Auto {
 		t.Fatalf("%+v, %v", added, p)
 	}
 	path := filepath.Join(s.State, lapi.KeysFile)
@@ -153,7 +153,7 @@ func TestKeysFile(t *testing.T) {
 	if len(*raised) != 1 || !strings.Contains((*raised)[0].Text, "edgeguard bouncers add") {
 		t.Errorf("%+v", *raised)
 	}
-	if added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1", Kernel: lapi.Yes}); p != nil || len(added.Key) != 64 {
+	if added, p := s.AddBouncer(admin.BouncerRequest{Name: "edge1", Kernel: lapi.Yes}); p != nil || len(added.Key) != 64 {
 		t.Errorf("%+v, %v", added, p)
 	}
 	if p := s.RemoveBouncer("edge2"); p == nil || p.Status != 404 {
@@ -161,7 +161,7 @@ func TestKeysFile(t *testing.T) {
 	}
 	s.State = ""
 	s.Load()
-	if _, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1"}); p == nil || !strings.Contains(p.Error(), "state") {
+	if _, p := s.AddBouncer(admin.BouncerRequest{Name: "edge1"}); p == nil || !strings.Contains(p.Error(), "state") {
 		t.Errorf("%v", p)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/bouncers"
 	"edgeguard/admin/call"
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/node/alarm"
@@ -20,16 +19,16 @@ const (
 	leastSilent = 5 * time.Minute
 )
 
-// Bouncers implements bouncers.Operator.
-func (s *Side) Bouncers() bouncers.BouncerList {
-	out := bouncers.BouncerList{Listening: []string{}, Bouncers: []bouncers.Bouncer{}, Ranges: s.journal.Ranges(), Refused: s.server.Refused()}
+// Bouncers implements admin.BouncerOperator.
+func (s *Side) Bouncers() admin.BouncerList {
+	out := admin.BouncerList{Listening: []string{}, Bouncers: []admin.Bouncer{}, Ranges: s.journal.Ranges(), Refused: s.server.Refused()}
 	out.Decisions, _ = s.journal.Count()
 	for _, l := range s.listeners.All() {
 		out.Listening = append(out.Listening, l.url())
 	}
 	now := s.Clock.Now()
 	for _, key := range s.keys.All() {
-		b := bouncers.Bouncer{BouncerFigure: bouncers.BouncerFigure{Name: key.Name}, Made: key.Made, Kernel: key.Kernel, Packets: key.Kernel == lapi.Yes}
+		b := admin.Bouncer{BouncerFigure: admin.BouncerFigure{Name: key.Name}, Made: key.Made, Kernel: key.Kernel, Packets: key.Kernel == lapi.Yes}
 		if u, ok := s.server.Usage(key.Name); ok {
 			s.used(&b, &u, now)
 		}
@@ -39,7 +38,7 @@ func (s *Side) Bouncers() bouncers.BouncerList {
 }
 
 // used fills in what the bouncers of a key did.
-func (s *Side) used(b *bouncers.Bouncer, u *lapi.Usage, now time.Time) {
+func (s *Side) used(b *admin.Bouncer, u *lapi.Usage, now time.Time) {
 	if !u.Last.IsZero() {
 		b.LastPull, b.Address, b.UserAgent, b.Packets = s.Clock.Epoch(u.Last), u.Address.String(), u.Agent, u.Kernel
 	}
@@ -61,8 +60,8 @@ func silent(u *lapi.Usage, now time.Time) bool {
 	return u.Every > 0 && now.Sub(u.Last) > max(silentTimes*u.Every, leastSilent)
 }
 
-// AddBouncer implements bouncers.Operator.
-func (s *Side) AddBouncer(r bouncers.BouncerRequest) (added bouncers.BouncerKey, p *call.Problem) {
+// AddBouncer implements admin.BouncerOperator.
+func (s *Side) AddBouncer(r admin.BouncerRequest) (added admin.BouncerKey, p *call.Problem) {
 	if r.Kernel == "" {
 		r.Kernel = lapi.Auto
 	}
@@ -70,10 +69,10 @@ func (s *Side) AddBouncer(r bouncers.BouncerRequest) (added bouncers.BouncerKey,
 	if err != nil {
 		return added, problem(r.Name, err)
 	}
-	return bouncers.BouncerKey{Name: r.Name, Key: secret, Kernel: r.Kernel, Listening: s.Bouncers().Listening}, nil
+	return admin.BouncerKey{Name: r.Name, Key: secret, Kernel: r.Kernel, Listening: s.Bouncers().Listening}, nil
 }
 
-// RemoveBouncer implements bouncers.Operator.
+// RemoveBouncer implements admin.BouncerOperator.
 func (s *Side) RemoveBouncer(name string) *call.Problem {
 	if err := s.keys.Remove(name); err != nil {
 		return problem(name, err)
@@ -108,7 +107,7 @@ func (s *Side) Report(out *admin.Stats) {
 		return
 	}
 	state := s.Bouncers()
-	out.Bouncers = &bouncers.BouncerFigures{Decisions: state.Decisions, Refused: state.Refused}
+	out.Bouncers = &admin.BouncerFigures{Decisions: state.Decisions, Refused: state.Refused}
 	for _, b := range state.Bouncers {
 		out.Bouncers.Bouncers = append(out.Bouncers.Bouncers, b.BouncerFigure)
 	}

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/internal/freeport"
 	"edgeguard/node/sockets"
@@ -108,7 +108,7 @@ func listens(t *testing.T, by *issuer) *listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	added, p := s.AddBouncer(bouncers.BouncerRequest{Name: "edge1"})
+	added, p := s.AddBouncer(admin.BouncerRequest{Name: "edge1"})
 	if p != nil {
 		t.Fatal(p)
 	}

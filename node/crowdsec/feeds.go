@@ -3,34 +3,34 @@ package crowdsec
 import (
 	"fmt"
 
-	"edgeguard/admin/imports"
+	"edgeguard/admin"
 )
 
 // Feeds returns what operators see of the decisions, as of the other imported blocks.
-func (s *Sides) Feeds() (all []imports.Feed) {
+func (s *Sides) Feeds() (all []admin.ImportFeed) {
 	for _, one := range s.decisions.All() {
 		all = append(all, one.shown())
 	}
 	return all
 }
 
-// Confirm implements imports.Feeder: decisions never wait for an operator.
+// Confirm implements admin.ImportFeeder: decisions never wait for an operator.
 func (s *Sides) Confirm(name string) error {
 	return fmt.Errorf("the decisions of %q are in force as CrowdSec sends them: nothing awaits confirmation", name)
 }
 
-func (s *decisions) shown() imports.Feed {
+func (s *decisions) shown() admin.ImportFeed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := imports.Feed{Name: Source, Kind: "crowdsec", State: imports.Starting, Error: s.figures.Error, Good: s.figures.Last.UTC()}
+	f := admin.ImportFeed{Name: Source, Kind: "crowdsec", State: admin.ImportStarting, Error: s.figures.Error, Good: s.figures.Last.UTC()}
 	f.Refused.Invalid = int(s.figures.Skipped.Invalid)
 	f.Refused.NoRoom = int(s.figures.Skipped.NoRoom)
 	switch {
 	case f.Error != "":
-		f.State = imports.Failing
+		f.State = admin.Failing
 	case f.Good.IsZero():
 	default:
-		f.State = imports.OK
+		f.State = admin.OK
 	}
 	return f
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
 )
 
@@ -62,18 +62,18 @@ func (h *heartbeats) update(beats []aggregator.Heartbeat, now time.Time) {
 }
 
 // nodes returns the nodes by name.
-func (h *heartbeats) nodes(now time.Time) []fleetstate.FleetNode {
+func (h *heartbeats) nodes(now time.Time) []admin.FleetNode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]fleetstate.FleetNode, 0, len(h.beats))
+	out := make([]admin.FleetNode, 0, len(h.beats))
 	for _, b := range h.beats {
-		out = append(out, fleetstate.FleetNode{
+		out = append(out, admin.FleetNode{
 			Name: b.Node, Version: b.Version, Boot: b.Boot, Started: b.Started, LastSeen: b.At, Monitor: b.Monitor,
 			Alive: b.at.Equal(h.at) && now.Sub(h.at) < staleBeats,
 			Ahead: b.AheadMS / 1000, PushLag: float64(b.PushLagMS) / 1000, List: b.Changes, Digest: b.Digest,
 		})
 	}
-	slices.SortFunc(out, func(a, b fleetstate.FleetNode) int {
+	slices.SortFunc(out, func(a, b admin.FleetNode) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Started.Compare(b.Started), cmp.Compare(a.Boot, b.Boot))
 	})
 	return out

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
 )
 
@@ -48,7 +48,7 @@ func TestHeartbeats(t *testing.T) {
 		}
 	}
 	got := h.nodes(start.Add(goneNodes))[0]
-	if want := (fleetstate.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); got != want {
+	if want := (admin.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

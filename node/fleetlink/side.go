@@ -17,8 +17,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
@@ -210,7 +208,7 @@ func (f *Side) Sign() {
 }
 
 // Nodes returns the fleet's nodes as this one last received them.
-func (f *Side) Nodes() []fleetstate.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
+func (f *Side) Nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
 
 // Said returns what the nodes say of their work, and has the others say it.
 func (f *Side) Said() []fleet.Said {
@@ -219,7 +217,7 @@ func (f *Side) Said() []fleet.Said {
 
 // Shares returns what each node of the fleet counts of keys; nil where Redis
 // cannot be asked, which the link reports itself.
-func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]fleetstate.NodeCount {
+func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
 	link := f.link()
 	if link == nil || !link.Up() {
 		return nil
@@ -228,17 +226,17 @@ func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [
 	if err != nil {
 		return nil
 	}
-	out := make([][]fleetstate.NodeCount, len(all))
+	out := make([][]admin.NodeCount, len(all))
 	for i, shares := range all {
 		for _, s := range shares {
-			out[i] = append(out[i], fleetstate.NodeCount{Node: s.Node, Count: s.Count})
+			out[i] = append(out[i], admin.NodeCount{Node: s.Node, Count: s.Count})
 		}
 	}
 	return out
 }
 
 // Held asks the other nodes which records they hold.
-func (f *Side) Held(ctx context.Context) (holders.FleetHeld, error) {
+func (f *Side) Held(ctx context.Context) (admin.FleetHeld, error) {
 	return f.asker.Ask(ctx, f.peer.Pipeline.Current().Config.Node)
 }
 

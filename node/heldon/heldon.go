@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/admin/holders"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/node/supervisor"
@@ -46,7 +46,7 @@ type Asker struct {
 // Ask returns what the nodes but the named one hold, as soon as each has sent a
 // heartbeat since that says it of the list as it is now; at the latest after six
 // seconds, with those that have not.
-func (a *Asker) Ask(ctx context.Context, own string) (held holders.FleetHeld, err error) {
+func (a *Asker) Ask(ctx context.Context, own string) (held admin.FleetHeld, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var from *fleet.Look
@@ -84,8 +84,8 @@ func (a *Asker) look(ctx context.Context) (fleet.Look, error) {
 
 // judge returns what the nodes but the named one say in a look, and whether all say
 // it of the list as it was in the look from, or a later one.
-func judge(look *fleet.Look, own string, from *fleet.Look) (held holders.FleetHeld, all bool) {
-	nodes := map[string]holders.NodeHeld{}
+func judge(look *fleet.Look, own string, from *fleet.Look) (held admin.FleetHeld, all bool) {
+	nodes := map[string]admin.NodeHeld{}
 	for i := range look.Alive {
 		if h := &look.Alive[i]; h.Node != own {
 			one, known := nodes[h.Node]
@@ -94,24 +94,24 @@ func judge(look *fleet.Look, own string, from *fleet.Look) (held holders.FleetHe
 			}
 		}
 	}
-	held, all = holders.FleetHeld{Alive: len(nodes) + 1, Nodes: []holders.NodeHeld{}}, true
+	held, all = admin.FleetHeld{Alive: len(nodes) + 1, Nodes: []admin.NodeHeld{}}, true
 	for _, n := range nodes {
-		all = all && n.State != holders.NodeSilent
-		if n.State != holders.NodeHolds || n.Held > 0 {
+		all = all && n.State != admin.NodeSilent
+		if n.State != admin.NodeHolds || n.Held > 0 {
 			held.Nodes = append(held.Nodes, n)
 		}
 	}
-	slices.SortFunc(held.Nodes, func(a, b holders.NodeHeld) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(held.Nodes, func(a, b admin.NodeHeld) int { return cmp.Compare(a.Name, b.Name) })
 	held.Nodes = held.Nodes[:min(len(held.Nodes), mostNodes)]
 	return held, all
 }
 
 // said returns what one heartbeat says. One that is of an earlier list, or names
 // none, says nothing: while a node reads the list anew, it names none.
-func said(h *aggregator.Heartbeat, from *fleet.Look) holders.NodeHeld {
-	n := holders.NodeHeld{Name: h.Node, State: holders.NodeSilent}
+func said(h *aggregator.Heartbeat, from *fleet.Look) admin.NodeHeld {
+	n := admin.NodeHeld{Name: h.Node, State: admin.NodeSilent}
 	if h.Held != nil && h.Changes >= from.Changes && h.At.After(from.Now) {
-		n.State, n.Held, n.Waits = holders.NodeHolds, *h.Held, h.Waits
+		n.State, n.Held, n.Waits = admin.NodeHolds, *h.Held, h.Waits
 	}
 	return n
 }
@@ -119,11 +119,11 @@ func said(h *aggregator.Heartbeat, from *fleet.Look) holders.NodeHeld {
 // rank orders what two processes of one name say: that which holds something, then
 // one that says anything. One that was killed and started again is alive twice for a
 // moment.
-func rank(n *holders.NodeHeld) int {
+func rank(n *admin.NodeHeld) int {
 	switch {
-	case n.State == holders.NodeHolds && n.Held > 0:
+	case n.State == admin.NodeHolds && n.Held > 0:
 		return 2
-	case n.State == holders.NodeHolds:
+	case n.State == admin.NodeHolds:
 		return 1
 	}
 	return 0

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"edgeguard/admin/holders"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 )
@@ -28,7 +28,7 @@ func beat(node string, later time.Duration, changes int64, held int, waits ...ne
 	return h
 }
 
-func shown(f holders.FleetHeld) string {
+func shown(f admin.FleetHeld) string {
 	out := fmt.Sprint(f.Alive, ":")
 	for _, n := range f.Nodes {
 		out += fmt.Sprint(" ", n.Name, " ", n.State, " ", n.Held)

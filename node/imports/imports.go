@@ -11,7 +11,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	api "edgeguard/admin/imports"
 	"edgeguard/blocklist/imported"
 	"edgeguard/node/alarm"
 )
@@ -20,20 +19,20 @@ import (
 type Imports struct {
 	Set     *imported.Set
 	Most    func() int // max_imported
-	Feeders func() []api.Feeder
+	Feeders func() []admin.ImportFeeder
 	Epoch   func(time.Time) time.Time
 	Alarms  *alarm.Tracker
 }
 
 // Summary returns all feeds by their names.
-func (i *Imports) Summary() api.Summary {
-	out := api.Summary{Most: i.Most(), Feeds: []api.Feed{}}
+func (i *Imports) Summary() admin.Imports {
+	out := admin.Imports{Most: i.Most(), Feeds: []admin.ImportFeed{}}
 	if l := i.Set.Blocks(); l != nil {
 		out.Blocks = l.Len()
 	}
-	known := make(map[string]api.Feed)
+	known := make(map[string]admin.ImportFeed)
 	for _, one := range i.Set.Stats() {
-		f := api.Feed{Name: one.Source, Held: one.Held, Refused: api.Refusals(one.Refused)}
+		f := admin.ImportFeed{Name: one.Source, Held: one.Held, Refused: admin.ImportRefusals(one.Refused)}
 		if !one.Taken.IsZero() {
 			f.Changed = i.Epoch(one.Taken).UTC()
 		}
@@ -41,7 +40,7 @@ func (i *Imports) Summary() api.Summary {
 	}
 	for _, feeder := range i.Feeders() {
 		for _, f := range feeder.Feeds() {
-			if slices.ContainsFunc(out.Feeds, func(other api.Feed) bool { return other.Name == f.Name }) {
+			if slices.ContainsFunc(out.Feeds, func(other admin.ImportFeed) bool { return other.Name == f.Name }) {
 				continue // the set cannot tell them apart
 			}
 			held := known[f.Name]
@@ -57,7 +56,7 @@ func (i *Imports) Summary() api.Summary {
 	for _, f := range known {
 		out.Feeds = append(out.Feeds, f)
 	}
-	slices.SortFunc(out.Feeds, func(a, b api.Feed) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Feeds, func(a, b admin.ImportFeed) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
-	api "edgeguard/admin/imports"
+	"edgeguard/admin"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/node/alarm"
@@ -23,11 +23,11 @@ type feeder struct {
 	awaits string
 }
 
-func (f *feeder) Feeds() (all []api.Feed) {
+func (f *feeder) Feeds() (all []admin.ImportFeed) {
 	for _, name := range f.names {
-		feed := api.Feed{Name: name, Kind: "blocklist", State: api.OK, Held: 99}
+		feed := admin.ImportFeed{Name: name, Kind: "blocklist", State: admin.OK, Held: 99}
 		if name == f.awaits {
-			feed.State, feed.Awaits = api.Waiting, &api.Pending{Why: "it is empty"}
+			feed.State, feed.Awaits = admin.Waiting, &admin.ImportPending{Why: "it is empty"}
 		}
 		all = append(all, feed)
 	}
@@ -50,8 +50,8 @@ func TestSummaryAndConfirm(t *testing.T) {
 	i := &Imports{
 		Set: set, Most: func() int { return 2 }, Epoch: func(at time.Time) time.Time { return at.Add(time.Hour) },
 		Alarms: alarm.New(func(a edgeguard.Alarm) { alarms = append(alarms, a.Text) }, func(string, string) { alarms = append(alarms, "ends") }),
-		Feeders: func() []api.Feeder {
-			return []api.Feeder{&feeder{names: []string{"drop", "b"}}, &feeder{names: []string{"drop", "a"}, awaits: "a"}}
+		Feeders: func() []admin.ImportFeeder {
+			return []admin.ImportFeeder{&feeder{names: []string{"drop", "b"}}, &feeder{names: []string{"drop", "a"}, awaits: "a"}}
 		},
 	}
 	entry := func(text string) imported.Entry {

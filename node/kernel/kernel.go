@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/kernel"
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
@@ -42,7 +42,7 @@ type Deps struct {
 	State  string // the folder; empty for none
 }
 
-// Filter is the operators' hold on the packet filter: a kernel.Operator of the admin API.
+// Filter is the operators' hold on the packet filter: a admin.KernelOperator of the admin API.
 // It is safe for concurrent use.
 type Filter struct {
 	deps  Deps
@@ -88,15 +88,15 @@ func (f *Filter) Check(now time.Time) {
 	f.deps.Alarms.Ends(alarm.Enforcer, paused)
 }
 
-// Kernel implements kernel.Operator.
-func (f *Filter) Kernel() (out kernel.State, p *call.Problem) {
+// Kernel implements admin.KernelOperator.
+func (f *Filter) Kernel() (out admin.KernelState, p *call.Problem) {
 	list, figures, p := f.list()
 	if list == nil {
 		return out, p
 	}
 	now := f.deps.Now()
 	s, n := f.trial.At(now), f.deps.Config().Enforce.NFTables
-	out = kernel.State{
+	out = admin.KernelState{
 		Table: n.Table, State: s.State.String(), Left: s.Left(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
 		SparedMore: s.State == nftables.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
 	}
@@ -123,9 +123,9 @@ func (f *Filter) list() (*nftables.TrialList, enforce.Stats, *call.Problem) {
 	return nil, enforce.Stats{}, call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "set enforce.nftables in the config and reload")
 }
 
-// TryKernel implements kernel.Operator. The kernel is emptied first, so that from then on
+// TryKernel implements admin.KernelOperator. The kernel is emptied first, so that from then on
 // it has nothing that outlasts the trial.
-func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []netip.Addr) (none kernel.State, p *call.Problem) {
+func (f *Filter) TryKernel(ctx context.Context, lasts time.Duration, spare []netip.Addr) (none admin.KernelState, p *call.Problem) {
 	list, p := f.triable()
 	if p != nil {
 		return none, p
@@ -173,7 +173,7 @@ func (f *Filter) triable() (*nftables.TrialList, *call.Problem) {
 }
 
 // after raises the conditions and returns the state.
-func (f *Filter) after(now time.Time) (kernel.State, *call.Problem) {
+func (f *Filter) after(now time.Time) (admin.KernelState, *call.Problem) {
 	f.Check(now)
 	return f.Kernel()
 }
@@ -189,8 +189,8 @@ func (f *Filter) failed(err error) *call.Problem {
 	return call.NewProblem(http.StatusInternalServerError, "", "the packet filter was not emptied: "+err.Error(), "run `edgeguard enforce clear --table "+f.deps.Config().Enforce.NFTables.Table+"` as root")
 }
 
-// ConfirmKernel implements kernel.Operator.
-func (f *Filter) ConfirmKernel() (kernel.State, *call.Problem) {
+// ConfirmKernel implements admin.KernelOperator.
+func (f *Filter) ConfirmKernel() (admin.KernelState, *call.Problem) {
 	return f.putInForce(func(s *nftables.TrialStatus) *call.Problem {
 		if s.State == nftables.Paused {
 			return call.NewProblem(http.StatusConflict, "", "no trial runs: the packet filter is paused ("+s.Why+")", "run `edgeguard enforce try`, or `edgeguard enforce resume`")
@@ -199,8 +199,8 @@ func (f *Filter) ConfirmKernel() (kernel.State, *call.Problem) {
 	})
 }
 
-// ResumeKernel implements kernel.Operator.
-func (f *Filter) ResumeKernel() (kernel.State, *call.Problem) {
+// ResumeKernel implements admin.KernelOperator.
+func (f *Filter) ResumeKernel() (admin.KernelState, *call.Problem) {
 	return f.putInForce(func(s *nftables.TrialStatus) *call.Problem {
 		if s.State == nftables.Trying {
 			return call.NewProblem(http.StatusConflict, "", "a trial runs", "run `edgeguard enforce confirm`")
@@ -210,7 +210,7 @@ func (f *Filter) ResumeKernel() (kernel.State, *call.Problem) {
 }
 
 // putInForce puts the list in force for good, unless refuse says why not.
-func (f *Filter) putInForce(refuse func(*nftables.TrialStatus) *call.Problem) (none kernel.State, p *call.Problem) {
+func (f *Filter) putInForce(refuse func(*nftables.TrialStatus) *call.Problem) (none admin.KernelState, p *call.Problem) {
 	if _, _, p := f.list(); p != nil {
 		return none, p
 	}
@@ -239,9 +239,9 @@ func (f *Filter) unmark() error {
 	return f.mark().Remove()
 }
 
-// PauseKernel implements kernel.Operator. It pauses also where the mark cannot be
+// PauseKernel implements admin.KernelOperator. It pauses also where the mark cannot be
 // written: then a restart ends the pause.
-func (f *Filter) PauseKernel(ctx context.Context, why string) (none kernel.State, p *call.Problem) {
+func (f *Filter) PauseKernel(ctx context.Context, why string) (none admin.KernelState, p *call.Problem) {
 	list, _, p := f.list()
 	if p != nil {
 		return none, p

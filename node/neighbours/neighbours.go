@@ -8,7 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/imports"
 	"edgeguard/config"
 	"edgeguard/node/blocklists"
 	"edgeguard/node/bouncers"
@@ -42,7 +41,9 @@ func (s *Services) Stop() {
 }
 
 // Feeders returns the services that fetch lists of blocks.
-func (s *Services) Feeders() []imports.Feeder { return []imports.Feeder{&s.Blocklists, s.CrowdSec} }
+func (s *Services) Feeders() []admin.ImportFeeder {
+	return []admin.ImportFeeder{&s.Blocklists, s.CrowdSec}
+}
 
 // Report adds the figures of all.
 func (s *Services) Report(to *admin.Stats) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
@@ -29,11 +29,11 @@ func (o *Control) changed(by, note string) config.Changed {
 }
 
 // SetThreshold implements admin.Tuner.
-func (o *Control) SetThreshold(ctx context.Context, rule, by string, request tune.ThresholdRequest) (was uint32, p *call.Problem) {
+func (o *Control) SetThreshold(ctx context.Context, rule, by string, request admin.ThresholdRequest) (was uint32, p *call.Problem) {
 	if p := o.tooMuch(ctx, rule, request); p != nil {
 		return 0, p
 	}
-	if request.Scope == tune.ScopeFleet {
+	if request.Scope == admin.ScopeFleet {
 		return o.setFleet(rule, by, request)
 	}
 	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
@@ -70,7 +70,7 @@ func outdated(spec *rules.Spec, r config.RuleOverlay, seen uint32) *call.Problem
 
 // tooMuch refuses a threshold that would newly refuse a large share of the requests,
 // unless that was confirmed. What else is wrong with it change finds.
-func (o *Control) tooMuch(ctx context.Context, rule string, request tune.ThresholdRequest) *call.Problem {
+func (o *Control) tooMuch(ctx context.Context, rule string, request admin.ThresholdRequest) *call.Problem {
 	c := o.now.Load().config
 	if o.forbidden() != nil || request.Force || request.Threshold == 0 {
 		return nil

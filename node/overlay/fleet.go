@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"edgeguard/admin/tune"
+	"edgeguard/admin"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
@@ -22,7 +22,7 @@ func fleetFile(path string) string { return filepath.Join(filepath.Dir(path), fl
 // Shared is a rule and its threshold of the whole fleet.
 type Shared struct {
 	Rule  string
-	Fleet tune.FleetThreshold
+	Fleet admin.FleetThreshold
 }
 
 // SharedIn returns what a state folder has of the fleet's thresholds.
@@ -37,8 +37,8 @@ func SharedIn(folder string) (all []Shared, err error) {
 }
 
 // shown returns a threshold of the fleet as the API has it.
-func (l *layer) shown() tune.FleetThreshold {
-	return tune.FleetThreshold{
+func (l *layer) shown() admin.FleetThreshold {
+	return admin.FleetThreshold{
 		Threshold: l.Threshold, Base: l.Base, Since: l.Since(), By: l.By, Note: l.Note, Node: l.Node,
 		InForce: l.inForce && !l.Held, Held: l.Held, Share: l.Share, Why: l.why,
 	}
@@ -129,10 +129,10 @@ func (o *Control) below(rule string) uint32 {
 
 // Shown returns what decides of a rule instead of the config's threshold, and the
 // fleet's threshold; nil for none.
-func (o *Control) Shown(rule string) (decides *tune.Overlay, nodes *tune.FleetThreshold) {
+func (o *Control) Shown(rule string) (decides *admin.Overlay, nodes *admin.FleetThreshold) {
 	now := o.now.Load()
 	if r := now.inForce.Of(rule); r.Threshold > 0 {
-		decides = &tune.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since, By: r.By, Note: r.Note, Scope: tune.ScopeNode}
+		decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since, By: r.By, Note: r.Note, Scope: admin.ScopeNode}
 	}
 	for i := range now.fleet {
 		l := &now.fleet[i]
@@ -144,7 +144,7 @@ func (o *Control) Shown(rule string) (decides *tune.Overlay, nodes *tune.FleetTh
 		if l.inForce && decides != nil {
 			nodes.InForce, nodes.Why = false, "this node has a threshold of its own"
 		} else if r := l.Decides(); l.inForce {
-			decides = &tune.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since(), By: r.By, Note: r.Note, Scope: tune.ScopeFleet, Node: r.Node}
+			decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since(), By: r.By, Note: r.Note, Scope: admin.ScopeFleet, Node: r.Node}
 		}
 	}
 	return decides, nodes

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/tune"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
@@ -65,7 +65,7 @@ func (o *Control) record(rule, by string, next func(now *merged, last fleet.Thre
 }
 
 // setFleet puts a threshold in force on the whole fleet.
-func (o *Control) setFleet(rule, by string, request tune.ThresholdRequest) (was uint32, p *call.Problem) {
+func (o *Control) setFleet(rule, by string, request admin.ThresholdRequest) (was uint32, p *call.Problem) {
 	_, p = o.record(rule, by, func(now *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
 		spec, base := specOf(now.config, rule), specOf(o.base, rule)
 		if spec == nil {

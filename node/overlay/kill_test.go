@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/tune"
 	"edgeguard/internal/nodetest"
 )
 
@@ -41,7 +41,7 @@ rules: [{name: site, threshold: 2000}]
 		return list.Rules[0].Threshold
 	}
 	start()
-	if _, err := desk.SetThreshold(t.Context(), "site", tune.ThresholdRequest{Threshold: 800, IfThreshold: 2000}); err != nil {
+	if _, err := desk.SetThreshold(t.Context(), "site", admin.ThresholdRequest{Threshold: 800, IfThreshold: 2000}); err != nil {
 		t.Fatal(err)
 	}
 	n.Kill()

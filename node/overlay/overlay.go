@@ -13,9 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/admin/outcome"
-	"edgeguard/admin/tune"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -38,7 +37,7 @@ type Deps struct {
 	Detector func() *detector.Detector
 	List     *blocklist.List
 	// Outcome returns what a threshold would do; false where it cannot be said.
-	Outcome func(ctx context.Context, rule string, threshold uint32) (outcome.Outcome, bool)
+	Outcome func(ctx context.Context, rule string, threshold uint32) (admin.Outcome, bool)
 	// ConfirmShare returns the share of the requests above which a threshold that
 	// would newly refuse them has to be confirmed.
 	ConfirmShare func(*config.Config) float64
@@ -161,9 +160,9 @@ func (o *Control) show(m merged) {
 func (o *Control) Of(rule string) config.RuleOverlay { return o.now.Load().inForce.Of(rule) }
 
 // Unused returns what is kept and not in force.
-func (o *Control) Unused() (out []tune.Unused) {
+func (o *Control) Unused() (out []admin.Unused) {
 	for _, n := range o.now.Load().out {
-		out = append(out, tune.Unused{Rule: n.rule, Why: n.text})
+		out = append(out, admin.Unused{Rule: n.rule, Why: n.text})
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/tune"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/detector"
@@ -47,7 +46,7 @@ func (s *Status) Rules() []admin.Rule {
 }
 
 // Unused implements admin.Reader.
-func (s *Status) Unused() []tune.Unused { return s.from.Unused() }
+func (s *Status) Unused() []admin.Unused { return s.from.Unused() }
 
 // addOverlay adds a rule's candidates, and what operators changed of it.
 func (s *Status) addOverlay(shown *admin.Rule, candidates []detector.Tally) {

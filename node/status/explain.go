@@ -8,7 +8,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/config"
@@ -102,8 +101,8 @@ func (s *Status) allowance(c *config.Config, addr netip.Addr) string {
 }
 
 // FleetCounts implements admin.Reader.
-func (s *Status) FleetCounts(ctx context.Context, keys []fleetstate.FleetKey, settle bool) []*fleetstate.FleetCount {
-	out := make([]*fleetstate.FleetCount, len(keys))
+func (s *Status) FleetCounts(ctx context.Context, keys []admin.FleetKey, settle bool) []*admin.FleetCount {
+	out := make([]*admin.FleetCount, len(keys))
 	g := s.from.Current()
 	if g.Key == nil {
 		return out
@@ -119,7 +118,7 @@ func (s *Status) FleetCounts(ctx context.Context, keys []fleetstate.FleetKey, se
 		return out
 	}
 	for i, shares := range s.from.Shares(ctx, asked, settle) {
-		count := &fleetstate.FleetCount{Nodes: append([]fleetstate.NodeCount{}, shares...)}
+		count := &admin.FleetCount{Nodes: append([]admin.NodeCount{}, shares...)}
 		for _, one := range shares {
 			count.Count += one.Count
 		}

@@ -1,12 +1,12 @@
 package status
 
 import (
-	"edgeguard/admin/fleetstate"
+	"edgeguard/admin"
 	"edgeguard/aggregator/fleet"
 )
 
 // FleetNodes implements admin.Reader.
-func (s *Status) FleetNodes() []fleetstate.FleetNode {
+func (s *Status) FleetNodes() []admin.FleetNode {
 	if s.from.Current().Config.Fleet == nil {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (s *Status) FleetNodes() []fleetstate.FleetNode {
 	for i := range nodes {
 		n := &nodes[i]
 		if f, ok := said[n.Name]; ok && n.Alive && f.Boot == n.Boot {
-			n.Figures = &fleetstate.FleetFigures{
+			n.Figures = &admin.FleetFigures{
 				Age: max(now.Sub(f.LastSeen).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules,
 			}
 		}

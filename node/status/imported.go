@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/imports"
+	"edgeguard/admin"
 	"edgeguard/blocklist"
 )
 
@@ -16,10 +16,10 @@ type Imported interface {
 	Has(source string) bool
 }
 
-// Imports implements admin/imports.Reader.
-func (s *Status) Imports() imports.Summary { return s.from.Imports() }
+// Imports implements admin/admin.ImportReader.
+func (s *Status) Imports() admin.Imports { return s.from.Imports() }
 
-// ImportedAround implements admin/imports.Reader.
+// ImportedAround implements admin/admin.ImportReader.
 func (s *Status) ImportedAround(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 	list := s.from.Imported.Blocks()
 	if list == nil {
@@ -32,7 +32,7 @@ func (s *Status) ImportedAround(now time.Time, prefix netip.Prefix) []edgeguard.
 	return found
 }
 
-// ImportedBy implements admin/imports.Reader.
+// ImportedBy implements admin/admin.ImportReader.
 func (s *Status) ImportedBy(now time.Time, rule string, from netip.Prefix) (iter.Seq[edgeguard.Block], bool) {
 	list := s.from.Imported.Blocks()
 	if list == nil || !s.from.Imported.Has(edgeguard.Owner(rule)) {

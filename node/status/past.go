@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/admin/outcome"
+	"edgeguard/admin"
 	"edgeguard/rules"
 	"edgeguard/tuning"
 )
@@ -40,14 +40,14 @@ func kept(m *rules.Meter) tuning.Meter {
 }
 
 // Past implements admin.Reader.
-func (s *Status) Past(now time.Time, rule string, length time.Duration) (outcome.Windows, bool) {
+func (s *Status) Past(now time.Time, rule string, length time.Duration) (admin.Windows, bool) {
 	set := s.from.Current().Config.Rules
 	i := slices.IndexFunc(set.Rules, func(r rules.Rule) bool { return r.Name == rule })
 	if i < 0 {
-		return outcome.Windows{}, false
+		return admin.Windows{}, false
 	}
 	r := &set.Rules[i]
-	windows := outcome.Windows{LimitOf: r.Guard.Limit}
+	windows := admin.Windows{LimitOf: r.Guard.Limit}
 	windows.All, windows.Step = s.from.History.Windows(s.from.Clock.Local(now), kept(&set.Meters[r.Meter]), length)
 	for i := range windows.All {
 		w := &windows.All[i]

@@ -13,11 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
-	"edgeguard/admin/imports"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/tune"
+	"edgeguard/admin/watch"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
@@ -39,7 +35,7 @@ type Sources struct {
 	Clock      Clock
 	List       List
 	Imported   Imported
-	Imports    func() imports.Summary
+	Imports    func() admin.Imports
 	Quarantine Quarantine
 	// Current returns the generation in force. An answer takes it once: rules
 	// are numbered by their generation.
@@ -54,15 +50,15 @@ type Sources struct {
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
 	// Rates returns what the node did lately, Minute what it did in the last minute.
-	Rates  func() []rates.Series
-	Minute func() rates.Minute
+	Rates  func() []watch.Series
+	Minute func() watch.Minute
 	// Overlay returns what operators changed of a rule, Unused what of it is not in
 	// force.
 	Overlay func(rule string) config.RuleOverlay
 	// Layers returns what decides of a rule's threshold instead of the config, and the
 	// fleet's threshold.
-	Layers func(rule string) (*tune.Overlay, *tune.FleetThreshold)
-	Unused func() []tune.Unused
+	Layers func(rule string) (*admin.Overlay, *admin.FleetThreshold)
+	Unused func() []admin.Unused
 	// History is where KeepHistory keeps what it sees.
 	History *tuning.History
 	// Refuses returns a function that returns the name of the enforcer that refuses
@@ -76,12 +72,12 @@ type Sources struct {
 	Samples *samples.Samples
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
 	// nil where Redis cannot be asked.
-	Nodes  func() []fleetstate.FleetNode
-	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]fleetstate.NodeCount
+	Nodes  func() []admin.FleetNode
+	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
 	// Said returns what the fleet's nodes say of their work, and has them say it.
 	Said func() []fleet.Said
 	// Held asks the fleet's other nodes which records they hold.
-	Held func(context.Context) (holders.FleetHeld, error)
+	Held func(context.Context) (admin.FleetHeld, error)
 }
 
 // Clock is what is read of the node's clock.

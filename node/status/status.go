@@ -10,10 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
-	"edgeguard/admin/holders"
-	"edgeguard/admin/rates"
-	"edgeguard/admin/samples"
+	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/node/pipeline"
 )
@@ -138,14 +135,14 @@ func (s *Status) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 }
 
 // Samples implements admin.Reader.
-func (s *Status) Samples(prefix netip.Prefix) samples.Kept {
+func (s *Status) Samples(prefix netip.Prefix) admin.KeptSamples {
 	c := s.from.Current().Config
-	out := samples.Kept{ForReaders: c.SamplesForReaders}
+	out := admin.KeptSamples{ForReaders: c.SamplesForReaders}
 	if s.from.Samples != nil {
 		out.Each = c.Samples
 	}
 	for _, one := range s.from.Samples.Of(prefix, s.from.Clock.Now()) {
-		out.Samples = append(out.Samples, samples.Sample{
+		out.Samples = append(out.Samples, admin.Sample{
 			Time: s.from.Clock.Epoch(one.Time).UTC(), Address: one.Addr, Method: one.Method, Path: one.Path, Status: one.Status, Agent: one.Agent, Refused: one.Refused,
 		})
 	}
@@ -153,7 +150,7 @@ func (s *Status) Samples(prefix netip.Prefix) samples.Kept {
 }
 
 // Rates implements admin.Reader.
-func (s *Status) Rates() []rates.Series { return s.from.Rates() }
+func (s *Status) Rates() []watch.Series { return s.from.Rates() }
 
 // Stats implements admin.Reader.
 func (s *Status) Stats() admin.Stats {
@@ -205,11 +202,11 @@ func (s *Status) tables(g Generation) admin.Tables {
 
 // fleet returns what the node keeps for its fleet, and that the fleet cannot be
 // joined: a link that runs reports the rest. It is nil for a node alone.
-func (s *Status) fleet(g Generation) *fleetstate.Fleet {
+func (s *Status) fleet(g Generation) *admin.Fleet {
 	if g.Config.Fleet == nil {
 		return nil
 	}
-	f := &fleetstate.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
+	f := &admin.Fleet{Namespace: g.Config.Fleet.Namespace, Trouble: "config", Fix: "the fleet's settings are invalid: see the log"}
 	if k := g.Config.Fleet; k.RequireKey {
 		f.KeyMode = "require"
 	} else if k.KeyFile != "" {
@@ -225,4 +222,4 @@ func (s *Status) fleet(g Generation) *fleetstate.Fleet {
 }
 
 // FleetHeld implements admin.Reader.
-func (s *Status) FleetHeld(ctx context.Context) (holders.FleetHeld, error) { return s.from.Held(ctx) }
+func (s *Status) FleetHeld(ctx context.Context) (admin.FleetHeld, error) { return s.from.Held(ctx) }

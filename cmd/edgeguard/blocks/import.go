@@ -11,10 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/admin/bulk"
+	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/query"
 	"edgeguard/cmd/edgeguard/blockfile"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -28,13 +27,13 @@ type importer struct {
 	env      *Env
 	file     string // as messages name it
 	format   string
-	defaults bulk.Entry
+	defaults admin.BulkEntry
 	dryRun   bool
 	skipBad  bool
 
-	lines  []int        // of entries, in their order
-	blocks []bulk.Entry // that are sent
-	wrong  []string     // the first wrong lines
+	lines  []int             // of entries, in their order
+	blocks []admin.BulkEntry // that are sent
+	wrong  []string          // the first wrong lines
 	done   imported
 }
 
@@ -51,7 +50,7 @@ type imported struct {
 // refusedLine is a block that the node refuses.
 type refusedLine struct {
 	Line int `json:"line"`
-	bulk.Result
+	admin.BulkResult
 }
 
 func importCommand(e *Env) *cobra.Command {
@@ -100,20 +99,20 @@ func (in *importer) check(now time.Time) error {
 		return fmt.Errorf("--format %s: use one of %v", in.format, blockfile.Formats)
 	}
 	in.defaults.For = ownedSpan(in.defaults.For)
-	if err := checked(now, bulk.Entry{Prefix: "192.0.2.1", For: in.defaults.For, Owner: in.defaults.Owner, Reason: in.defaults.Reason}); err != nil {
+	if err := checked(now, admin.BulkEntry{Prefix: "192.0.2.1", For: in.defaults.For, Owner: in.defaults.Owner, Reason: in.defaults.Reason}); err != nil {
 		return fmt.Errorf("--%w", err)
 	}
 	return nil
 }
 
 // checked returns why a node would refuse an entry, whatever it has in force.
-func checked(now time.Time, e bulk.Entry) error {
+func checked(now time.Time, e admin.BulkEntry) error {
 	_, p := call.ParsePrefix("prefix", e.Prefix)
 	if p == nil {
 		_, p = call.Until(now, e.For, e.Until, 0)
 	}
 	if p == nil {
-		_, p = query.OwnerRule(e.Owner, false)
+		_, p = admin.OwnerRule(e.Owner, false)
 	}
 	if p = cmp.Or(p, call.CheckReason(e.Reason)); p == nil {
 		return nil
@@ -167,8 +166,8 @@ func (in *importer) read(from io.Reader, now time.Time) error {
 }
 
 // withDefaults returns the block of an entry.
-func (in *importer) withDefaults(one blockfile.Entry) bulk.Entry {
-	b := bulk.Entry{Prefix: one.Prefix, For: ownedSpan(one.For), Until: one.Until, Reason: cmp.Or(one.Reason, in.defaults.Reason), Owner: cmp.Or(one.Owner, in.defaults.Owner)}
+func (in *importer) withDefaults(one blockfile.Entry) admin.BulkEntry {
+	b := admin.BulkEntry{Prefix: one.Prefix, For: ownedSpan(one.For), Until: one.Until, Reason: cmp.Or(one.Reason, in.defaults.Reason), Owner: cmp.Or(one.Owner, in.defaults.Owner)}
 	if b.For == "" && b.Until.IsZero() {
 		b.For = in.defaults.For
 	}
@@ -203,8 +202,8 @@ func (in *importer) run(ctx context.Context, node *client.Client, at *reach) err
 // send sends the blocks, one request after the other.
 func (in *importer) send(ctx context.Context, node *client.Client) error {
 	spent, sent := 0.0, 0
-	for batch := range slices.Chunk(in.blocks, bulk.Most) {
-		done, err := node.Import(ctx, bulk.Request{Blocks: batch, Spent: spent, DryRun: in.dryRun})
+	for batch := range slices.Chunk(in.blocks, admin.MostBulk) {
+		done, err := node.Import(ctx, admin.BulkRequest{Blocks: batch, Spent: spent, DryRun: in.dryRun})
 		if err != nil {
 			return err
 		}
@@ -212,7 +211,7 @@ func (in *importer) send(ctx context.Context, node *client.Client) error {
 			return fmt.Errorf("the node answered %d results for %d blocks", len(done.Results), len(batch))
 		}
 		for i, one := range done.Results {
-			if one.Result == bulk.Refused {
+			if one.Result == admin.Refused {
 				in.done.Refused = append(in.done.Refused, refusedLine{in.lines[sent+i], one})
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
@@ -47,7 +47,7 @@ else, and edgeguard keeps only its hash.`,
 }
 
 func addCommand(e *Env) *cobra.Command {
-	var request bouncers.BouncerRequest
+	var request admin.BouncerRequest
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "add NAME",
@@ -66,7 +66,7 @@ edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		request.Name = args[0]
-		var added bouncers.BouncerKey
+		var added admin.BouncerKey
 		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
 			added, err = node.AddBouncer(ctx, request)
 			return err
@@ -84,7 +84,7 @@ edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 }
 
 // added prints a new key. Alone on the standard output, it can be assigned in a shell.
-func (e *Env) added(a *bouncers.BouncerKey) {
+func (e *Env) added(a *admin.BouncerKey) {
 	fmt.Fprintln(e.Stdout, safetext.Strip(a.Key))
 	fmt.Fprintf(e.Stderr, "That is the key of %s: it is not shown again. It goes into the bouncer's file as api_key.\n", safetext.Strip(a.Name))
 	if len(a.Listening) == 0 {
@@ -110,7 +110,7 @@ been told.`,
 	ask := e.Node(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		var state bouncers.BouncerList
+		var state admin.BouncerList
 		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
 			state, err = node.Bouncers(ctx)
 			return err
@@ -128,7 +128,7 @@ been told.`,
 }
 
 // list prints the bouncers in words.
-func (e *Env) list(s *bouncers.BouncerList, now time.Time) {
+func (e *Env) list(s *admin.BouncerList, now time.Time) {
 	if len(s.Listening) == 0 {
 		fmt.Fprintln(e.Stdout, "No bouncer can connect: the node's config has no crowdsec.lapi.")
 	}
@@ -155,7 +155,7 @@ func (e *Env) list(s *bouncers.BouncerList, now time.Time) {
 }
 
 // pulled says when a bouncer last asked.
-func pulled(b *bouncers.Bouncer, now time.Time) string {
+func pulled(b *admin.Bouncer, now time.Time) string {
 	if b.LastPull.IsZero() {
 		return "not since the start"
 	}
@@ -166,7 +166,7 @@ func pulled(b *bouncers.Bouncer, now time.Time) string {
 	return text
 }
 
-func from(b *bouncers.Bouncer) string {
+func from(b *admin.Bouncer) string {
 	if b.Addresses > 1 {
 		return fmt.Sprintf("%s and %d more", b.Address, b.Addresses-1)
 	}
@@ -174,7 +174,7 @@ func from(b *bouncers.Bouncer) string {
 }
 
 // packets says whether a bouncer filters packets.
-func packets(b *bouncers.Bouncer) string {
+func packets(b *admin.Bouncer) string {
 	switch {
 	case b.Packets:
 		return "yes"
@@ -197,7 +197,7 @@ stays in force there until its time is over, or until they are stopped.`,
 	ask := e.Node(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var removed bouncers.BouncerRemoved
+		var removed admin.BouncerRemoved
 		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
 			removed, err = node.RemoveBouncer(ctx, args[0])
 			return err

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/login"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -61,8 +61,8 @@ With --end-sessions it logs all browsers out.`,
 // Node is the node that the command asks.
 type Node interface {
 	Address() string
-	LoginLinks(context.Context) (login.Links, error)
-	EndSessions(context.Context) (login.Ended, error)
+	LoginLinks(context.Context) (access.LoginLinks, error)
+	EndSessions(context.Context) (access.SessionsEnded, error)
 }
 
 func printLink(ctx context.Context, out io.Writer, node Node) error {

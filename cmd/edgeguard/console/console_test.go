@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/admin/login"
 )
 
 // fake is a node that answers so.
@@ -20,12 +20,12 @@ type fake struct {
 
 func (f *fake) Address() string { return "unix:/run/edgeguard/admin.sock" }
 
-func (f *fake) LoginLinks(context.Context) (login.Links, error) {
-	return login.Links{Links: f.links, Seconds: 120}, f.err
+func (f *fake) LoginLinks(context.Context) (access.LoginLinks, error) {
+	return access.LoginLinks{Links: f.links, Seconds: 120}, f.err
 }
 
-func (f *fake) EndSessions(context.Context) (login.Ended, error) {
-	return login.Ended{Sessions: f.ended}, f.err
+func (f *fake) EndSessions(context.Context) (access.SessionsEnded, error) {
+	return access.SessionsEnded{Sessions: f.ended}, f.err
 }
 
 func TestPrintLink(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/admin/client"
 )
 
@@ -20,7 +20,7 @@ func (x *examination) bouncersOfNode(ctx context.Context, node *client.Client) {
 	x.bouncers(&s)
 }
 
-func (x *examination) bouncers(s *bouncers.BouncerList) {
+func (x *examination) bouncers(s *admin.BouncerList) {
 	const about = "bouncers"
 	if len(s.Bouncers) == 0 {
 		x.note(Doubt, about, "there is no key, so no bouncer can ask: edgeguard bouncers add NAME")

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/kernel"
 	"edgeguard/config"
 	"edgeguard/enforce/nftables"
 )
@@ -99,7 +99,7 @@ func (x *examination) filterOfNode(ctx context.Context, node *client.Client) {
 		x.note(Wrong, "packet filter", "all %d blocks were learned behind a proxy, so none will ever be in the kernel: enforce at the proxy instead", s.Withheld)
 	case s.Withheld > 0:
 		x.note(Doubt, "packet filter", "%d of %d blocks were learned behind a proxy, and are not in the kernel", s.Withheld, s.Withheld+s.Intended)
-	case s.State == kernel.InForce && !s.DryRun && s.Error == "":
+	case s.State == admin.KernelInForce && !s.DryRun && s.Error == "":
 		x.note(OK, "packet filter", "in force, with %d blocks in the table %s", s.Installed, s.Table)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/kernel"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
@@ -26,8 +26,8 @@ const nodeTime = 25 * time.Second
 type cleared struct {
 	// Node is the state of the node that did it; nil where the tables were deleted
 	// without one.
-	Node    *kernel.State `json:"node,omitempty"`
-	Deleted []string      `json:"deleted"` // tables
+	Node    *admin.KernelState `json:"node,omitempty"`
+	Deleted []string           `json:"deleted"` // tables
 	// Paused says that a node that starts leaves the packet filter empty.
 	Paused bool `json:"paused"`
 }
@@ -105,7 +105,7 @@ func asRoot(err error) error {
 func (a *asking) byNode(ctx context.Context, done *cleared) (answered bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, nodeTime)
 	defer cancel()
-	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (kernel.State, error) {
+	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
 		return node.ChangeKernel(ctx, "clear")
 	})
 	if err == nil {

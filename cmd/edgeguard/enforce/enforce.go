@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/kernel"
 	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/config"
 	"edgeguard/enforce/nftables"
@@ -76,7 +76,7 @@ func (a *asking) flags(c *cobra.Command) {
 }
 
 // state asks the node.
-func (a *asking) state(ctx context.Context, f func(context.Context, *client.Client) (kernel.State, error)) (s kernel.State, err error) {
+func (a *asking) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (s admin.KernelState, err error) {
 	err = a.ask(ctx, func(ctx context.Context, node *client.Client) (err error) {
 		s, err = f(ctx, node)
 		return err
@@ -85,7 +85,7 @@ func (a *asking) state(ctx context.Context, f func(context.Context, *client.Clie
 }
 
 // print prints a state as JSON or in words.
-func (a *asking) print(s *kernel.State) error {
+func (a *asking) print(s *admin.KernelState) error {
 	if a.asJSON {
 		return json.NewEncoder(a.Stdout).Encode(s)
 	}
@@ -107,7 +107,7 @@ or is not in the config, and 2 if the node does not answer.`,
 	}
 	a.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (kernel.State, error) { return node.Kernel(ctx) })
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) { return node.Kernel(ctx) })
 		if err != nil {
 			code := observe.Unreachable
 			if errors.As(err, new(*call.Problem)) {
@@ -118,7 +118,7 @@ or is not in the config, and 2 if the node does not answer.`,
 		if err := a.print(&s); err != nil {
 			return err
 		}
-		if s.State == kernel.Paused || s.DryRun || s.Error != "" {
+		if s.State == admin.Paused || s.DryRun || s.Error != "" {
 			return observe.Ended{Code: observe.Degraded}
 		}
 		return nil
@@ -132,7 +132,7 @@ func changing(e *Env, name, short, long string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: e.NoArguments}
 	a.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (kernel.State, error) {
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
 			return node.ChangeKernel(ctx, name)
 		})
 		if err != nil {
@@ -144,12 +144,12 @@ func changing(e *Env, name, short, long string) *cobra.Command {
 }
 
 // describe prints a state in words.
-func describe(w io.Writer, s *kernel.State) {
+func describe(w io.Writer, s *admin.KernelState) {
 	table := safetext.Strip(s.Table)
 	switch {
-	case s.State == kernel.Trial:
+	case s.State == admin.Trial:
 		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clock(s.Until), span(s.Left))
-	case s.State == kernel.Paused:
+	case s.State == admin.Paused:
 		fmt.Fprintf(w, "paused: the kernel drops nothing (table %s): %s\n", table, safetext.Strip(s.Why))
 	case s.DryRun:
 		fmt.Fprintf(w, "dry run: the kernel counts what it would drop (table %s), and drops nothing\n", table)

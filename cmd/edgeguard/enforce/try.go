@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/kernel"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
@@ -42,11 +42,11 @@ edgeguard enforce resume, or another trial that you confirm.`,
 	a.flags(c)
 	c.Flags().StringSliceVar(&spare, "spare", nil, "do not drop this `ADDRESS` meanwhile, beside those of ssh connections; may be repeated")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		request := kernel.TrialRequest{Spare: a.spared(spare)}
+		request := admin.TrialRequest{Spare: a.spared(spare)}
 		if len(args) > 0 {
 			request.For = args[0]
 		}
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (kernel.State, error) {
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
 			return node.TryKernel(ctx, request)
 		})
 		if err != nil {
@@ -74,8 +74,8 @@ func (a *asking) spared(named []string) []string {
 			all = append(all, peer.String())
 		}
 	}
-	if len(all) > kernel.MostSpared {
-		all = all[:kernel.MostSpared]
+	if len(all) > admin.MostSpared {
+		all = all[:admin.MostSpared]
 	}
 	return all
 }
@@ -84,7 +84,7 @@ func (a *asking) spared(named []string) []string {
 func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(a.Getenv("SSH_CONNECTION")) }
 
 // began says that a trial runs, and what to do.
-func (a *asking) began(s *kernel.State) {
+func (a *asking) began(s *admin.KernelState) {
 	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clock(s.Until), span(s.Left))
 	if len(s.Spared) == 0 {
 		fmt.Fprintf(a.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"edgeguard/admin"
-	"edgeguard/admin/holders"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -22,7 +21,7 @@ const mostNames = 10
 // Node is the node on which the change was made.
 type Node interface {
 	Status(context.Context) (admin.Stats, error)
-	FleetHeld(context.Context) (holders.FleetHeld, error)
+	FleetHeld(context.Context) (admin.FleetHeld, error)
 }
 
 // Say says where the change of these prefixes waits; without prefixes, where anything
@@ -53,7 +52,7 @@ func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...s
 }
 
 // report prints what the nodes say.
-func report(out io.Writer, held *holders.FleetHeld, prefixes []string) {
+func report(out io.Writer, held *admin.FleetHeld, prefixes []string) {
 	for _, text := range prefixes {
 		line(out, held.Of(parse(text)), text, "edgeguard blocks confirm "+text)
 	}
@@ -63,11 +62,11 @@ func report(out io.Writer, held *holders.FleetHeld, prefixes []string) {
 }
 
 // line prints what the nodes say of one thing, and what to run on those that hold it.
-func line(out io.Writer, held holders.FleetHeld, what, run string) {
+func line(out io.Writer, held admin.FleetHeld, what, run string) {
 	var on, perhaps []string
 	for _, n := range held.Nodes {
 		name := safetext.Strip(n.Name)
-		if n.State == holders.NodeHolds {
+		if n.State == admin.NodeHolds {
 			on = append(on, name)
 		} else {
 			perhaps = append(perhaps, name+" ("+because(n.State)+")")
@@ -86,7 +85,7 @@ func line(out io.Writer, held holders.FleetHeld, what, run string) {
 
 // because returns why it is not known what a node holds.
 func because(state string) string {
-	if state == holders.NodeMore {
+	if state == admin.NodeMore {
 		return "holds more records than it names"
 	}
 	return "has not answered"

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/admin"
 	"edgeguard/admin/client"
-	api "edgeguard/admin/imports"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -103,7 +103,7 @@ or is mostly another than the one before. Look at it before.`,
 }
 
 // Print shows the feeds to people.
-func Print(out io.Writer, colour bool, all *api.Summary, now time.Time) {
+func Print(out io.Writer, colour bool, all *admin.Imports, now time.Time) {
 	if len(all.Feeds) == 0 {
 		fmt.Fprintln(out, "no list is imported")
 		return
@@ -134,7 +134,7 @@ func Print(out io.Writer, colour bool, all *api.Summary, now time.Time) {
 }
 
 // refusals says how many entries are not in force, and why.
-func refusals(r *api.Refusals) string {
+func refusals(r *admin.ImportRefusals) string {
 	var parts []string
 	r.Each(func(reason string, n int) {
 		if n > 0 {

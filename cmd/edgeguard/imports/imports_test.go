@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	api "edgeguard/admin/imports"
+	"edgeguard/admin"
 )
 
 // What people see of the feeds: why entries are refused, what awaits confirmation, and no
 // control character of an error.
 func TestPrint(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	all := api.Summary{Blocks: 1234, Most: 262144, Feeds: []api.Feed{
-		{Name: "crowdsec", Kind: "crowdsec", State: api.OK, Held: 1000, Refused: api.Refusals{Allowed: 2, NoRoom: 1}},
-		{Name: "drop", Kind: "blocklist", State: api.Waiting, Held: 234, Good: now.Add(-90 * time.Minute), Next: now.Add(30 * time.Minute), Error: "404\x1b[31m", Awaits: &api.Pending{Why: "it is empty"}},
+	all := admin.Imports{Blocks: 1234, Most: 262144, Feeds: []admin.ImportFeed{
+		{Name: "crowdsec", Kind: "crowdsec", State: admin.OK, Held: 1000, Refused: admin.ImportRefusals{Allowed: 2, NoRoom: 1}},
+		{Name: "drop", Kind: "blocklist", State: admin.Waiting, Held: 234, Good: now.Add(-90 * time.Minute), Next: now.Add(30 * time.Minute), Error: "404\x1b[31m", Awaits: &admin.ImportPending{Why: "it is empty"}},
 	}}
 	var out bytes.Buffer
 	Print(&out, false, &all, now)
@@ -25,7 +25,7 @@ func TestPrint(t *testing.T) {
 		}
 	}
 	out.Reset()
-	Print(&out, false, &api.Summary{}, now)
+	Print(&out, false, &admin.Imports{}, now)
 	if out.String() != "no list is imported\n" {
 		t.Error(out.String())
 	}

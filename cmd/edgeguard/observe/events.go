@@ -15,7 +15,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/live"
+	"edgeguard/admin/watch"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -98,7 +98,7 @@ func (o *chosen) read(address, since string) error {
 	if err != nil || span < 0 {
 		return fmt.Errorf("events: --since %q: use a duration, such as 10m, 24h or 30d", since)
 	}
-	o.since, o.after = time.Now().Add(-span), live.Oldest
+	o.since, o.after = time.Now().Add(-span), watch.Oldest
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/outcome"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -113,7 +112,7 @@ func choose(all []admin.Rule, names []string) ([]admin.Rule, error) {
 }
 
 // near returns how many keys count 80 % of the limit or more, without those over it.
-func near(counts []outcome.Bucket, limit uint32, over uint64) (n uint64) {
+func near(counts []admin.Bucket, limit uint32, over uint64) (n uint64) {
 	for _, b := range counts {
 		if uint64(b.High)*10 >= uint64(limit)*8 {
 			n += b.Keys

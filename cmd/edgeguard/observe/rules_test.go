@@ -3,12 +3,12 @@ package observe
 import (
 	"testing"
 
-	"edgeguard/admin/outcome"
+	"edgeguard/admin"
 )
 
 // Near is from 80 % of the limit up to it, by buckets that may lie on both sides.
 func TestNear(t *testing.T) {
-	counts := []outcome.Bucket{{Low: 1, High: 1, Keys: 1000}, {Low: 79, High: 79, Keys: 100}, {Low: 80, High: 81, Keys: 20}, {Low: 100, High: 101, Keys: 5}, {Low: 200, High: 203, Keys: 2}}
+	counts := []admin.Bucket{{Low: 1, High: 1, Keys: 1000}, {Low: 79, High: 79, Keys: 100}, {Low: 80, High: 81, Keys: 20}, {Low: 100, High: 101, Keys: 5}, {Low: 200, High: 203, Keys: 2}}
 	for _, c := range []struct {
 		limit      uint32
 		over, want uint64

@@ -13,7 +13,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/cmd/edgeguard/blocks"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
@@ -185,7 +184,7 @@ func uncountedSince(before, now *admin.Stats) (n uint64) {
 
 // drawFleet writes the state of the node in its fleet, in one line; nothing for a
 // node alone.
-func drawFleet(out *bytes.Buffer, e *Program, before *fleetstate.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
+func drawFleet(out *bytes.Buffer, e *Program, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
 	f := now.Fleet
 	if f == nil {
 		return

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/admin/fleetstate"
 	"edgeguard/cmd/edgeguard/output"
 )
 
@@ -16,19 +15,19 @@ import (
 func TestTopShowsTheFleet(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const fix = "Redis cannot be reached: look whether it runs"
-	lost := fleetstate.Fleet{Namespace: "edge", Trouble: "unreachable", Fix: fix, Since: now.Add(-12 * time.Second)}
-	well := fleetstate.Fleet{Namespace: "edge", Up: true, Alive: 3, PushLag: 0.31, Pushed: 1500, Suspects: 1, Ahead: -0.0004}
+	lost := admin.Fleet{Namespace: "edge", Trouble: "unreachable", Fix: fix, Since: now.Add(-12 * time.Second)}
+	well := admin.Fleet{Namespace: "edge", Up: true, Alive: 3, PushLag: 0.31, Pushed: 1500, Suspects: 1, Ahead: -0.0004}
 	for _, c := range []struct {
 		name          string
-		before, fleet *fleetstate.Fleet
+		before, fleet *admin.Fleet
 		want          string // "" means no line
 	}{
 		{"alone", nil, nil, ""},
-		{"up", &fleetstate.Fleet{Pushed: 500}, &well, "fleet edge: 3 nodes, pushed 0.3 s ago, 1,000 keys/s of 1 suspect, clock -0.4 ms\n"},
+		{"up", &admin.Fleet{Pushed: 500}, &well, "fleet edge: 3 nodes, pushed 0.3 s ago, 1,000 keys/s of 1 suspect, clock -0.4 ms\n"},
 		{"just joined", nil, &well, "1,500 keys/s"},
-		{"a flood", nil, &fleetstate.Fleet{Namespace: "edge", Up: true, Unpublished: 98_000}, "clock +0.0 ms, 98,000 blocks to be sent\n"},
+		{"a flood", nil, &admin.Fleet{Namespace: "edge", Up: true, Unpublished: 98_000}, "clock +0.0 ms, 98,000 blocks to be sent\n"},
 		{"lost", &well, &lost, output.Red + "fleet edge degraded for 12s: " + fix + output.Reset + "\n"},
-		{"joining", nil, &fleetstate.Fleet{Namespace: "edge", Fix: "wait"}, output.Red + "fleet edge degraded: wait" + output.Reset + "\n"},
+		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, output.Red + "fleet edge degraded: wait" + output.Reset + "\n"},
 	} {
 		before := admin.Stats{Time: now.Add(-time.Second), Fleet: c.before}
 		after := admin.Stats{Time: now, Started: now, Fleet: c.fleet, Conditions: []string{"the disk is full"}}

@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/tune"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -107,8 +106,8 @@ func confirm(ctx context.Context, out io.Writer, node *client.Client, name strin
 	if held.Threshold == 0 {
 		after, err = node.EndFleet(ctx, name, true)
 	} else {
-		after, err = node.SetThreshold(ctx, name, tune.ThresholdRequest{
-			Threshold: held.Threshold, IfThreshold: list.Rules[i].Threshold, Note: held.Note, Scope: tune.ScopeFleet, Force: true})
+		after, err = node.SetThreshold(ctx, name, admin.ThresholdRequest{
+			Threshold: held.Threshold, IfThreshold: list.Rules[i].Threshold, Note: held.Note, Scope: admin.ScopeFleet, Force: true})
 	}
 	if err == nil {
 		fmt.Fprintf(out, "rule %s: threshold %d is in force on the fleet\n", name, after.Threshold)

@@ -15,7 +15,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/tune"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -92,7 +91,7 @@ func ofNode(list *admin.RuleList) (all changed) {
 		if r.Fleet != nil {
 			all.fleet = append(all.fleet, overlay.Shared{Rule: r.Name, Fleet: *r.Fleet})
 		}
-		if o := r.Overlay; o != nil && o.Scope != tune.ScopeFleet {
+		if o := r.Overlay; o != nil && o.Scope != admin.ScopeFleet {
 			one.Threshold, one.Base, one.Changed = o.Threshold, o.Base, config.Changed{Since: o.Since, By: o.By, Note: o.Note}
 		}
 		for _, c := range r.Candidates {

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/internal/nodetest"
 )
 
@@ -99,7 +99,7 @@ func (e *edge) command(args ...string) string {
 }
 
 // list returns the bouncers.
-func (e *edge) list() (s bouncers.BouncerList) {
+func (e *edge) list() (s admin.BouncerList) {
 	e.t.Helper()
 	if err := json.Unmarshal([]byte(e.command("bouncers", "list", "--json")), &s); err != nil {
 		e.t.Fatal(err)

@@ -4,13 +4,13 @@ package neighbours
 import (
 	"fmt"
 
-	"edgeguard/admin/bouncers"
+	"edgeguard/admin"
 	"edgeguard/internal/words"
 	"edgeguard/notify"
 )
 
 // Bouncers says how CrowdSec's bouncers are served.
-func Bouncers(b *bouncers.BouncerFigures) string {
+func Bouncers(b *admin.BouncerFigures) string {
 	asked, silent := 0, 0
 	for _, one := range b.Bouncers {
 		if !one.LastPull.IsZero() {

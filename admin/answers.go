@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"edgeguard"
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+)
+
+// RuleAnswers answers the requests of the API for changes of rules.
+type RuleAnswers[R any] struct{ Changes *RuleChanges[R] }
+
+// body reads a request's JSON. What cannot be read is recorded as a change that
+// failed.
+func (a RuleAnswers[R]) body(w http.ResponseWriter, r *http.Request, action string, into any) *call.Problem {
+	p := call.ReadBody(w, r, into)
+	if p == nil {
+		return nil
+	}
+	return a.refused(r, action, p)
+}
+
+// refused records a change that failed.
+func (a RuleAnswers[R]) refused(r *http.Request, action string, p *call.Problem) *call.Problem {
+	return a.Changes.audited(access.CallerOf(r), action, call.Clip(r.PathValue("name")), func(*string) *call.Problem { return p })
+}
+
+// SetThreshold answers PATCH of a rule.
+func (a RuleAnswers[R]) SetThreshold(w http.ResponseWriter, r *http.Request) *call.Problem {
+	var request ThresholdRequest
+	if p := a.body(w, r, "threshold", &request); p != nil {
+		return p
+	}
+	rule, p := a.Changes.SetThreshold(r.Context(), access.CallerOf(r), r.PathValue("name"), request)
+	return tuned(w, rule, p)
+}
+
+// EndOverlay answers DELETE of a rule's overlay.
+func (a RuleAnswers[R]) EndOverlay(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "scope", "force")
+	if p = cmp.Or(p, q.OneOf("scope", ScopeNode, ScopeFleet), q.OneOf("force", "true", "false")); p != nil {
+		return a.refused(r, "end overlay", p)
+	}
+	if q["scope"] == ScopeFleet {
+		rule, p := a.Changes.EndFleet(access.CallerOf(r), r.PathValue("name"), q["force"] == "true")
+		return tuned(w, rule, p)
+	}
+	rule, p := a.Changes.EndOverlay(access.CallerOf(r), r.PathValue("name"))
+	return tuned(w, rule, p)
+}
+
+// AddCandidate answers PUT of a rule's candidate.
+func (a RuleAnswers[R]) AddCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
+	var request CandidateRequest
+	if p := a.body(w, r, "add candidate", &request); p != nil {
+		return p
+	}
+	threshold, p := ReadThreshold(r.PathValue("threshold"))
+	if p != nil {
+		return p
+	}
+	rule, p := a.Changes.AddCandidate(access.CallerOf(r), r.PathValue("name"), threshold, request)
+	return tuned(w, rule, p)
+}
+
+// RemoveCandidate answers DELETE of a rule's candidate.
+func (a RuleAnswers[R]) RemoveCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
+	threshold, p := ReadThreshold(r.PathValue("threshold"))
+	if p != nil {
+		return p
+	}
+	rule, p := a.Changes.RemoveCandidate(access.CallerOf(r), r.PathValue("name"), threshold)
+	return tuned(w, rule, p)
+}
+
+// tuned sends the rule after a change, or returns why it was not made.
+func tuned(w http.ResponseWriter, rule any, p *call.Problem) *call.Problem {
+	if p == nil {
+		call.SendJSON(w, http.StatusOK, rule)
+	}
+	return p
+}
+
+// ReadThreshold reads a threshold to try.
+func ReadThreshold(text string) (uint32, *call.Problem) {
+	threshold, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
+		return 0, call.NewProblem(http.StatusBadRequest, "threshold", strconv.Quote(call.Clip(text))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
+	}
+	return uint32(threshold), nil
+}

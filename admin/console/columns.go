@@ -1,0 +1,97 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+
+	"edgeguard/admin"
+)
+
+// This file is the columns of a page's list of blocks, and the orders that its heads
+// and its form put it in.
+
+// columnHead is the head of a column of blocks.
+type columnHead struct {
+	Label, Class string
+	// Path is the same list in the order of the column; empty where there is none.
+	// Sort is its direction where the list is in it.
+	Path, Sort, Title string
+}
+
+// orderedQuery returns parameters with an order: the newest first unless another is asked
+// for. The form sends it together with its direction.
+func orderedQuery(asked url.Values) url.Values {
+	order, dir, both := strings.Cut(asked.Get("order"), " ")
+	if both {
+		asked.Set("order", order)
+		asked.Set("dir", dir)
+	}
+	if order == "" {
+		asked.Set("order", admin.Newest)
+	}
+	return asked
+}
+
+// chosenColumn returns what was chosen in the form; an order together with its direction.
+func chosenColumn(asked url.Values, name string) string {
+	order, dir := asked.Get("order"), asked.Get("dir")
+	if name != "order" {
+		return asked.Get(name)
+	}
+	if dir == "" || dir == admin.Orders[order] {
+		return order
+	}
+	return order + " " + dir
+}
+
+// columns are those of blocks, with the order of each.
+func columns() (all []columnHead, orders []string) {
+	all = []columnHead{
+		{Label: "Address"}, {Label: "Ends in", Class: "num"}, {Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked"}, {Label: "Last slots", Class: "hide-m"},
+		{Label: "Refused on this node", Class: "num hide-s"}, {Label: "Made by", Class: "hide-m"},
+	}
+	return all, []string{admin.ByPrefix, admin.ByEnd, admin.ByCount, "", "", ""}
+}
+
+// plainHeads returns the heads of a list in one order.
+func plainHeads() []columnHead {
+	all, _ := columns()
+	for i := range all {
+		all[i].Title = ""
+	}
+	return all
+}
+
+// columnHeads returns the heads of a list in an order. The head of that order turns it
+// around.
+func columnHeads(asked url.Values, f *admin.BlockFilter) []columnHead {
+	all, orders := columns()
+	for i, order := range orders {
+		if order == "" {
+			continue
+		}
+		dir := admin.Orders[order]
+		if order == f.Order {
+			all[i].Sort = map[bool]string{true: "descending", false: "ascending"}[f.Descending()]
+			if !f.Backwards {
+				dir = map[bool]string{true: "asc", false: "desc"}[f.Descending()]
+			}
+		}
+		query := withoutQuery(asked, "cursor")
+		query.Set("order", order)
+		query.Set("dir", dir)
+		all[i].Path = "/blocked?" + query.Encode()
+	}
+	return all
+}
+
+// withoutQuery returns the parameters without one, and without what the page adds.
+func withoutQuery(asked url.Values, name string) url.Values {
+	rest := make(url.Values)
+	for other, values := range asked {
+		if other != name && other != "limit" {
+			rest[other] = values
+		}
+	}
+	return rest
+}

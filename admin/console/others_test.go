@@ -1,0 +1,47 @@
+package console
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestBlock(t *testing.T) {
+	for _, c := range []struct {
+		prefix         string
+		forced, signed bool
+		says           string
+	}{
+		{"203.0.113.7/32", false, false, "if it would refuse more than confirm_share there"},
+		{"203.0.113.7/32", false, true, "if it would refuse more than confirm_share there"},
+		{"203.0.113.7/32", true, false, "if it would refuse more than confirm_share there"},
+		{"203.0.113.7/32", true, true, "no other node waits"},
+		{"10.0.0.0/16", true, false, "if it would refuse"},
+		{"10.0.0.0/15", true, false, "confirms it there"},
+		{"10.0.0.0/15", true, true, "no other node waits"},
+		{"2001:db8::/32", true, false, "if it would refuse"},
+		{"2001:db8::/31", true, false, "confirms it there"},
+		{"10.0.0.0/7", true, true, "on this node alone"},
+		{"2000::/15", true, false, "on this node alone"},
+	} {
+		if got := blockElsewhere(netip.MustParsePrefix(c.prefix), c.forced, c.signed); !strings.Contains(got, c.says) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestAllowance(t *testing.T) {
+	for _, c := range []struct {
+		prefix string
+		signed bool
+		says   string
+	}{
+		{"203.0.113.7/32", false, ""}, {"203.0.113.0/24", false, ""}, {"203.0.112.0/23", true, ""}, {"2001:db8::/48", false, ""},
+		{"203.0.112.0/23", false, confirmed}, {"2001:db8::/47", false, confirmed},
+		{"0.0.0.0/1", true, " It is in force on this node alone: the others reject what is so wide."},
+	} {
+		if got := allowanceElsewhere(netip.MustParsePrefix(c.prefix), c.signed); got != c.says {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"edgeguard/admin/call"
+	"edgeguard/tuning"
+)
+
+// Package tuned is the answers about thresholds: how a rule's counts are distributed
+// now, what a threshold would do to them, and what it would have done in windows that
+// have ended.
+
+// Windows are what a rule's keys counted in windows that have ended.
+type Windows struct {
+	// All are those that were kept, the oldest first, and Step is how far apart they
+	// are.
+	All  []tuning.Window
+	Step time.Duration
+	// LimitOf returns the limit of a threshold by the rule's guard.
+	LimitOf tuning.LimitOf
+}
+
+// RuleHistory is what two thresholds of a rule would have done in each window of
+// the last day.
+type RuleHistory struct {
+	Rule string `json:"rule"`
+	// Step is how far apart windows begin, in seconds. Of the time between two that
+	// are further apart nothing is known.
+	Step int `json:"step_seconds"`
+	// Limit and Threshold are those in force now, TriedLimit and Tried those asked
+	// for.
+	Threshold  uint32       `json:"threshold"`
+	Limit      uint32       `json:"limit"`
+	Tried      uint32       `json:"tried_threshold,omitempty"`
+	TriedLimit uint32       `json:"tried_limit,omitempty"`
+	Windows    []RuleWindow `json:"windows"` // the oldest first
+	AsOf       time.Time    `json:"as_of"`
+}
+
+// RuleWindow is what a rule's keys counted in one window.
+type RuleWindow struct {
+	From time.Time `json:"from"`
+	// AsOf is when the keys were looked at: when the window had just ended.
+	AsOf     time.Time `json:"as_of"`
+	Keys     uint64    `json:"keys"`
+	Requests uint64    `json:"requests"`
+	// Live is what the threshold in force now would have done, Tried the one asked
+	// for.
+	Live  WindowOutcome  `json:"live"`
+	Tried *WindowOutcome `json:"tried,omitempty"`
+}
+
+// WindowOutcome is how many keys were over a limit, and what they counted above it
+// as a part of all, from 0 to 1; as Outcome, within 1/32 of the limit.
+type WindowOutcome struct {
+	Keys         uint64  `json:"keys"`
+	RequestShare float64 `json:"request_share"`
+}
+
+// NewRuleHistory returns what the threshold in force and another one, unless it is 0,
+// would have done in the windows.
+func NewRuleHistory(rule string, threshold, limit, tried uint32, windows Windows, now time.Time) RuleHistory {
+	h := RuleHistory{Rule: rule, Step: int(windows.Step / time.Second), Threshold: threshold, Limit: limit, Windows: []RuleWindow{}, AsOf: now.UTC()}
+	if tried > 0 {
+		h.Tried, h.TriedLimit = tried, windows.LimitOf(tried)
+	}
+	for _, w := range windows.All {
+		keys, requests := w.Counts.Total()
+		one := RuleWindow{From: w.From.UTC(), AsOf: w.At.UTC(), Keys: keys, Requests: requests, Live: windowOutcome(w.Counts, h.Limit, requests)}
+		if tried > 0 {
+			o := windowOutcome(w.Counts, h.TriedLimit, requests)
+			one.Tried = &o
+		}
+		h.Windows = append(h.Windows, one)
+	}
+	return h
+}
+
+func windowOutcome(counts tuning.Sparse, limit uint32, requests uint64) WindowOutcome {
+	return WindowOutcome{Keys: counts.Above(limit), RequestShare: float64(counts.Excess(limit)) / float64(max(requests, 1))}
+}
+
+// HistoryHandler answers GET /api/v1/rules/{name}/history by a function that returns what
+// the threshold in force and another one would have done; false if there is no such
+// rule.
+func HistoryHandler(of func(name string, hours int, tried uint32) (RuleHistory, bool), missing func(name string) *call.Problem) func(http.ResponseWriter, *http.Request) *call.Problem {
+	return func(w http.ResponseWriter, r *http.Request) *call.Problem {
+		q, p := call.ReadQuery(r, "hours", "threshold")
+		if p != nil {
+			return p
+		}
+		hours, tried := uint32(tuning.Length/time.Hour), uint32(0)
+		if _, given := q["hours"]; given {
+			if hours, p = q.Number("hours", hours); p != nil {
+				return p
+			}
+		}
+		if _, given := q["threshold"]; given {
+			if tried, p = ReadThreshold(q["threshold"]); p != nil {
+				return p
+			}
+		}
+		h, found := of(r.PathValue("name"), int(hours), tried)
+		if !found {
+			return missing(r.PathValue("name"))
+		}
+		call.SendJSON(w, http.StatusOK, h)
+		return nil
+	}
+}
