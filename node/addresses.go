@@ -7,10 +7,9 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
-	"edgeguard/node/bouncers"
-	"edgeguard/node/haproxies"
+	"edgeguard/node/listeners"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/sockets"
-	"edgeguard/node/spoe"
 )
 
 // addresses returns where the config listens, and who may connect.
@@ -25,9 +24,9 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 	for _, l := range c.Listen.Admin {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
-	maps.Copy(all, spoe.Access(&c.HAProxy))
-	maps.Copy(all, haproxies.Access(&c.HAProxy))
-	maps.Copy(all, bouncers.Access(&c.CrowdSec))
+	maps.Copy(all, listeners.SPOEAccess(&c.HAProxy))
+	maps.Copy(all, listeners.PeersAccess(&c.HAProxy))
+	maps.Copy(all, neighbours.BouncerAccess(&c.CrowdSec))
 	return all
 }
 

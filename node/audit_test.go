@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"edgeguard/node/auditfile"
 )
 
 // post asks the node's admin for a change, over its socket.
@@ -42,7 +40,7 @@ func TestAuditIsKept(t *testing.T) {
 	if len(want) != 2 || want[0].Target != "203.0.113.8" || want[0].Result != "ok" {
 		t.Fatalf("%+v", want)
 	}
-	killed, saved := shortDir(t), filepath.Join(folder, "state", auditfile.Name)
+	killed, saved := shortDir(t), filepath.Join(folder, "state", auditFileName)
 	u.eventually("it is saved", func() bool { return strings.Contains(read(t, saved), "203.0.113.8") })
 	if err := os.CopyFS(filepath.Join(killed, "state"), os.DirFS(filepath.Join(folder, "state"))); err != nil { // as a kill leaves it
 		t.Fatal(err)

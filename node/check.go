@@ -9,8 +9,8 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/config"
 	"edgeguard/logline"
-	"edgeguard/node/envoy"
 	"edgeguard/node/fleetlink"
+	"edgeguard/node/listeners"
 	"edgeguard/node/lists"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
@@ -34,7 +34,7 @@ func Check(c *config.Config) error {
 		note("listen.auth", i, err)
 	}
 	for i := range c.Listen.Envoy {
-		note("listen.envoy", i, envoy.Check(&c.Listen.Envoy[i]))
+		note("listen.envoy", i, listeners.CheckEnvoy(&c.Listen.Envoy[i]))
 	}
 	for i, l := range c.Sensors.AccessLog {
 		note("sensors.accesslog", i, checkLog(l))

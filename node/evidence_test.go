@@ -12,7 +12,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/node/evidencefile"
 )
 
 // oneLog follows a log; its rule has slots of five seconds.
@@ -96,7 +95,7 @@ func TestEvidence(t *testing.T) {
 	}
 
 	killed := shortDir(t)
-	saved := filepath.Join(folder, "state", evidencefile.Name)
+	saved := filepath.Join(folder, "state", evidenceFileName)
 	u.eventually("it is saved", func() bool { return read(t, saved) != "" })
 	if err := os.CopyFS(filepath.Join(killed, "state"), os.DirFS(filepath.Join(folder, "state"))); err != nil { // as a kill leaves it
 		t.Fatal(err)
@@ -143,7 +142,7 @@ func TestBrokenEvidence(t *testing.T) {
 		u.request("203.0.113.9")
 	}
 	u.stop()
-	if err := os.WriteFile(filepath.Join(folder, "state", evidencefile.Name), []byte("torn"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "state", evidenceFileName), []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	u = newNode(t, folder, oneLog).start()
@@ -154,6 +153,6 @@ func TestBrokenEvidence(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	u.eventually("the log says so", func() bool {
-		return len(read(t, folder, "state", evidencefile.Name+".aside-1")) > 0
+		return len(read(t, folder, "state", evidenceFileName+".aside-1")) > 0
 	})
 }

@@ -17,7 +17,6 @@ import (
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/fleetlink"
-	"edgeguard/node/imports"
 	"edgeguard/node/lists"
 	"edgeguard/node/neighbours"
 	"edgeguard/node/pipeline"
@@ -51,7 +50,7 @@ type Node struct {
 	options    Options
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
-	imports    *imports.Imports       // beside the list, of this node only
+	imports    *neighbours.Imports    // beside the list, of this node only
 	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
 	journal    *journal
 	store      *store

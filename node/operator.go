@@ -10,9 +10,8 @@ import (
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
-	"edgeguard/node/bouncers"
-	"edgeguard/node/imports"
-	"edgeguard/node/kernel"
+	"edgeguard/node/lists"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
@@ -22,9 +21,9 @@ import (
 // admin API, its times are wall-clock times.
 type operator struct {
 	*overlay.Control
-	*kernel.Filter
-	*imports.Imports
-	*bouncers.Side
+	*lists.KernelFilter
+	*neighbours.Imports
+	*neighbours.BouncerSide
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine

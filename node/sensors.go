@@ -3,17 +3,14 @@ package node
 import (
 	"context"
 	"edgeguard"
-	"time"
-
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
-	"edgeguard/node/crawling"
-	"edgeguard/node/envoy"
-	"edgeguard/node/haproxies"
-	"edgeguard/node/spoe"
+	"edgeguard/node/listeners"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/supervisor"
+	"time"
 )
 
 // sensors hand in events: forward auth, logs and HAProxies.
@@ -23,10 +20,10 @@ type sensors struct {
 	uncounted *checks.UncountedRequests
 	auth      supervisor.Group[*auth]
 	logs      supervisor.Group[*logSource]
-	spoe      spoe.Services
-	envoy     envoy.Services
-	haproxies haproxies.Services
-	crawling  crawling.Services // which of their events are a crawler's
+	spoe      listeners.SPOEServices
+	envoy     listeners.EnvoyServices
+	haproxies listeners.PeersServices
+	crawling  neighbours.CrawlingServices // which of their events are a crawler's
 }
 
 // settle makes the sensors that run those of the config; a stream of log lines

@@ -21,12 +21,8 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/detector"
 	"edgeguard/node/alarm"
-	"edgeguard/node/auditfile"
-	"edgeguard/node/evidencefile"
-	"edgeguard/node/historyfile"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
-	"edgeguard/node/tallyfile"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -54,10 +50,10 @@ type store struct {
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine
-	evidence   evidencefile.File
-	history    historyfile.File
-	audit      auditfile.File
-	tally      tallyfile.File
+	evidence   evidenceFile
+	history    historyFile
+	audit      auditFile
+	tally      tallyFile
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -75,10 +71,10 @@ func (s *store) in(folder string) *store {
 	s.changed = make(chan struct{}, 1)
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
-		s.evidence.Path = filepath.Join(folder, evidencefile.Name)
-		s.history.Path = filepath.Join(folder, historyfile.Name)
-		s.audit.Path = filepath.Join(folder, auditfile.Name)
-		s.tally.Path = filepath.Join(folder, tallyfile.Name)
+		s.evidence.Path = filepath.Join(folder, evidenceFileName)
+		s.history.Path = filepath.Join(folder, HistoryFileName)
+		s.audit.Path = filepath.Join(folder, auditFileName)
+		s.tally.Path = filepath.Join(folder, tallyFileName)
 	}
 	return s
 }

@@ -23,30 +23,17 @@ import (
 	"edgeguard/haproxy/peers"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
-	"edgeguard/node/blocklists"
-	"edgeguard/node/bouncers"
 	"edgeguard/node/checks"
-	"edgeguard/node/clouds"
-	"edgeguard/node/crawling"
-	"edgeguard/node/crowdsec"
-	"edgeguard/node/envoy"
 	"edgeguard/node/evidence"
-	"edgeguard/node/evidencefile"
 	"edgeguard/node/fleetlink"
-	"edgeguard/node/haproxies"
-	"edgeguard/node/historyfile"
-	"edgeguard/node/imports"
-	"edgeguard/node/inforce"
+	"edgeguard/node/listeners"
 	"edgeguard/node/lists"
-	"edgeguard/node/notify"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/samples"
 	"edgeguard/node/sockets"
-	"edgeguard/node/spoe"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
-	"edgeguard/node/tallyfile"
 	"edgeguard/sensor/refusal"
 	"edgeguard/tuning"
 )
@@ -61,14 +48,14 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
-	n.imports = &imports.Imports{
+	n.imports = &neighbours.Imports{
 		Set:  imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged}),
 		Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
 	}
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
-	kept := samples.New(c.Samples, samples.Room(c.Memory, c.Samples))
+	kept := evidence.NewSamples(c.Samples, evidence.SampleRoom(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
 		Samples: kept,
 		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imports.Set, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
@@ -78,21 +65,21 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	teacher := haproxypeers.New()
 	n.wireSensors(s, c, teacher)
-	n.neighbours.CrowdSec = crowdsec.New(crowdsec.Deps{
+	n.neighbours.CrowdSec = neighbours.NewCrowdSec(neighbours.CrowdSecDeps{
 		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version,
 	})
-	n.neighbours.Notify = notify.Notifiers{Group: supervisor.Group[*notify.Receiver]{Config: s}, Deps: notify.Deps{
+	n.neighbours.Notify = neighbours.Notifiers{Group: supervisor.Group[*neighbours.Receiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imports.Set, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
-	blocks := &inforce.Blocks{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imports.Set, Protected: n.protected.prefixes}
-	n.neighbours.Bouncers = bouncers.New(bouncers.Deps{
+	blocks := &lists.InForce{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imports.Set, Protected: n.protected.prefixes}
+	n.neighbours.Bouncers = neighbours.NewBouncers(neighbours.BouncerDeps{
 		Clock: n.clock, Sockets: n.sockets, Alarms: n.alarms, Log: n.options.Log, State: c.State, Blocks: blocks,
 	})
 	n.enforcers = lists.New(lists.Config{
-		Blocks: blocks,
-		Now:    n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.neighbours.Bouncers,
-		Clouds: clouds.Deps{
+		InForce: blocks,
+		Now:     n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.neighbours.Bouncers,
+		Clouds: lists.CloudDeps{
 			Lead: func(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 				return n.fleet.Lead(ctx, l, spare)
 			},
@@ -105,9 +92,9 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
 		Figures:    func() fleet.Figures { return n.admin.status.Own() },
 	})
-	n.neighbours.Blocklists = blocklists.Subscriptions{
-		Group: supervisor.Group[*blocklists.Subscription]{Config: s},
-		Deps: blocklists.Deps{
+	n.neighbours.Blocklists = neighbours.Subscriptions{
+		Group: supervisor.Group[*neighbours.Subscription]{Config: s},
+		BlocklistDeps: neighbours.BlocklistDeps{
 			Set: n.imports.Set, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
 		},
 	}
@@ -122,31 +109,31 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	n.sensors = &sensors{
 		uncounted: uncounted,
 		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
-		haproxies: haproxies.Services{
-			Group: supervisor.Group[*haproxies.Listener]{Config: s},
-			Deps: haproxies.Deps{
+		haproxies: listeners.PeersServices{
+			Group: supervisor.Group[*listeners.PeersListener]{Config: s},
+			PeersDeps: listeners.PeersDeps{
 				Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Teacher: teacher,
 				Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
 			},
 		},
-		crawling: crawling.Services{Group: supervisor.Group[*crawling.Crawling]{Config: s}, Log: n.options.Log},
+		crawling: neighbours.CrawlingServices{Group: supervisor.Group[*neighbours.Crawling]{Config: s}, Log: n.options.Log},
 	}
 	uncounted.Sources = n.sensors.handedIn
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidencefile.File{Kept: evidence.New()}, history: historyfile.File{Kept: new(tuning.History)}, tally: tallyfile.New(c.Memory),
+		evidence: evidenceFile{Kept: evidence.NewKept()}, history: historyFile{Kept: new(tuning.History)}, tally: newTallyFile(c.Memory),
 	}).in(c.State)
 	observe := func(source string, decide edgeguard.Decider) edgeguard.Decider {
 		return observed(latency, &n.pipeline.Verdicts, source, decide)
 	}
-	n.sensors.spoe = spoe.Services{
-		Group: supervisor.Group[*spoe.Listener]{Config: s},
-		Deps:  spoe.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe},
+	n.sensors.spoe = listeners.SPOEServices{
+		Group:    supervisor.Group[*listeners.SPOEListener]{Config: s},
+		SPOEDeps: listeners.SPOEDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe},
 	}
-	n.sensors.envoy = envoy.Services{
-		Group: supervisor.Group[*envoy.Listener]{Config: s},
-		Deps: envoy.Deps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe, Policy: func(rule string) (refusal.Policy, bool) {
+	n.sensors.envoy = listeners.EnvoyServices{
+		Group: supervisor.Group[*listeners.EnvoyListener]{Config: s},
+		EnvoyDeps: listeners.EnvoyDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe, Policy: func(rule string) (refusal.Policy, bool) {
 			return policy(n.pipeline.Current(), rule)
 		}},
 	}
@@ -171,7 +158,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
-				Control: n.lifecycle.overlay, Filter: n.enforcers.Filter, Imports: n.imports, Side: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, Imports: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: access.NewLogins(), touch: n.store.touch,

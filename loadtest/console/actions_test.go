@@ -30,7 +30,7 @@ func formOf(p page) url.Values {
 }
 
 // post sends a form as an operator, or as somebody without a login.
-func (n *node) post(path string, fields url.Values, operator bool) page {
+func (n *ownNode) post(path string, fields url.Values, operator bool) page {
 	n.t.Helper()
 	asks := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if operator {
@@ -56,13 +56,13 @@ func (n *node) post(path string, fields url.Values, operator bool) page {
 
 // act opens the page of an action, sends its form and returns the page to which
 // that leads, or the form with what is wrong.
-func (n *node) act(action, prefix string, more url.Values) page {
+func (n *ownNode) act(action, prefix string, more url.Values) page {
 	n.t.Helper()
 	form := formOf(n.get("/"+action+"?prefix="+url.QueryEscape(prefix), true))
 	return n.submit("/"+action, form, more)
 }
 
-func (n *node) submit(path string, form, more url.Values) page {
+func (n *ownNode) submit(path string, form, more url.Values) page {
 	n.t.Helper()
 	for name, values := range more {
 		form[name] = values
@@ -75,7 +75,7 @@ func (n *node) submit(path string, form, more url.Values) page {
 }
 
 // answer returns what the forward auth says of a client's request.
-func (n *node) answer(addr string) int {
+func (n *ownNode) answer(addr string) int {
 	n.t.Helper()
 	r, _ := http.NewRequestWithContext(n.t.Context(), "GET", n.auth, nil)
 	r.Header.Set("X-Real-IP", addr)
@@ -88,10 +88,13 @@ func (n *node) answer(addr string) int {
 	return answer.StatusCode
 }
 
-func (n *node) refuses(addr string) bool { n.t.Helper(); return n.answer(addr) == http.StatusForbidden }
+func (n *ownNode) refuses(addr string) bool {
+	n.t.Helper()
+	return n.answer(addr) == http.StatusForbidden
+}
 
 // audit returns what operators did, the newest first.
-func (n *node) audit() []admin.Audit {
+func (n *ownNode) audit() []admin.Audit {
 	n.t.Helper()
 	var all admin.AuditPage
 	if err := json.Unmarshal([]byte(n.get("/api/v1/audit", true).body), &all); err != nil {
@@ -263,7 +266,7 @@ func TestGuestsChangeNothing(t *testing.T) {
 func TestUnblockInAFleet(t *testing.T) {
 	a, b := pair(t)
 	b.ask(offender, "/x", limit+11)
-	for _, n := range []*node{a, b} {
+	for _, n := range []*ownNode{a, b} {
 		n.Until("it is blocked on both nodes", func() bool { return n.explain(offender).Block != nil })
 	}
 	done := a.act("unblock", offender, note("a customer"))
@@ -272,14 +275,14 @@ func TestUnblockInAFleet(t *testing.T) {
 	}
 	b.Until("the other node lets it pass", func() bool { return !b.refuses(offender) })
 	for range limit / 4 {
-		for _, n := range []*node{a, b} {
+		for _, n := range []*ownNode{a, b} {
 			if n.refuses(offender) {
 				t.Fatal("it is refused after the unblock")
 			}
 		}
 	}
 	a.submit("/undo", formOf(done), nil)
-	for _, n := range []*node{a, b} {
+	for _, n := range []*ownNode{a, b} {
 		n.Until("it is blocked again on both nodes", func() bool { return n.refuses(offender) })
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // rule returns a rule as the API has it.
-func (n *node) rule(name string) (found admin.Rule) {
+func (n *ownNode) rule(name string) (found admin.Rule) {
 	n.t.Helper()
 	var all admin.RuleList
 	n.json("/api/v1/rules", &all)

@@ -13,7 +13,7 @@ import (
 )
 
 // evidence asks the API for that of an address's block.
-func (n *node) evidence(addr string) (e admin.Evidence) {
+func (n *ownNode) evidence(addr string) (e admin.Evidence) {
 	n.t.Helper()
 	p := n.get("/api/v1/evidence/"+addr, false)
 	if p.status != http.StatusOK {
@@ -58,7 +58,7 @@ func TestWhenItWasBlocked(t *testing.T) {
 func TestWhatItAskedFor(t *testing.T) {
 	harmless, hostile := start(t, ""), start(t, "")
 	path, agent := `/</bdi><script>alert(1)</script>"><img src=x onerror=alert(1)>{{.Node}}`, "<b>\u202egnp.exe\x9b31m"+strings.Repeat("é\xff", 2000)
-	for n, asks := range map[*node][2]string{harmless: {"/patients/4711?password=s3cret", "curl/8"}, hostile: {path + strings.Repeat("x", 4000) + "?password=s3cret", agent}} {
+	for n, asks := range map[*ownNode][2]string{harmless: {"/patients/4711?password=s3cret", "curl/8"}, hostile: {path + strings.Repeat("x", 4000) + "?password=s3cret", agent}} {
 		for range limit + 20 {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", n.auth, nil)
 			if err != nil {
@@ -89,7 +89,7 @@ func TestWhatItAskedFor(t *testing.T) {
 		if strings.ContainsAny(b, "\u202e\u009b\x1b") || strings.Contains(a+b, "s3cret") || strings.Contains(b, strings.Repeat("x", 200)) {
 			t.Errorf("%s shows a query, too much, or a character that acts:\n%s", path, b)
 		}
-		for _, n := range []*node{harmless, hostile} {
+		for _, n := range []*ownNode{harmless, hostile} {
 			if guest := n.get(path, false).body; strings.Contains(guest, "What it asked for") || strings.Contains(guest, "/patients/4711") || strings.Contains(guest, "onerror") {
 				t.Errorf("%s shows it without a login", path)
 			}

@@ -26,12 +26,12 @@ func (w withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // first is a node without a config that follows a log.
-func first(t *testing.T) *node {
+func first(t *testing.T) *ownNode {
 	t.Helper()
 	if _, err := os.Stat("/etc/edgeguard/edgeguard.yaml"); err == nil {
 		t.Skip("this host has a config, and the first minute is without one")
 	}
-	n := &node{Process: nodetest.New(t, ""), t: t, base: "http://127.0.0.1:9190"}
+	n := &ownNode{Process: nodetest.New(t, ""), t: t, base: "http://127.0.0.1:9190"}
 	if err := os.Mkdir(n.Path("run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func first(t *testing.T) *node {
 }
 
 // launch starts it and waits until its pages answer.
-func (n *node) launch() {
+func (n *ownNode) launch() {
 	n.t.Helper()
 	following := strings.Count(n.Said(), "msg=following") + 1
 	n.Launch()
@@ -60,13 +60,13 @@ func (n *node) launch() {
 }
 
 // sockets are the files in the node's private folder.
-func (n *node) sockets() []string {
+func (n *ownNode) sockets() []string {
 	found, _ := filepath.Glob(n.Path("run/edgeguard/*"))
 	return found
 }
 
 // command runs edgeguard as the user of the node does.
-func (n *node) command(args ...string) (string, error) {
+func (n *ownNode) command(args ...string) (string, error) {
 	n.t.Helper()
 	program, err := nodetest.Build()
 	if err != nil {
@@ -79,7 +79,7 @@ func (n *node) command(args ...string) (string, error) {
 }
 
 // logIn opens the link of `edgeguard console`.
-func (n *node) logIn() {
+func (n *ownNode) logIn() {
 	n.t.Helper()
 	out, err := n.command("console")
 	link, _, _ := strings.Cut(out, "\n")
@@ -179,7 +179,7 @@ func TestFirstMinuteWithoutSocket(t *testing.T) {
 var blockedLink = regexp.MustCompile(`<a [^>]*href="/address/([^"]+)"`)
 
 // lists reports whether the page of the blocks has the address.
-func (n *node) lists(addr string) bool {
+func (n *ownNode) lists(addr string) bool {
 	n.t.Helper()
 	p := n.get("/blocked", false)
 	_, table, _ := strings.Cut(p.body, `<table class="blocks`)

@@ -14,7 +14,7 @@ import (
 )
 
 // pair starts two nodes of a fleet without a key.
-func pair(t *testing.T) (a, b *node) {
+func pair(t *testing.T) (a, b *ownNode) {
 	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
 	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
@@ -22,7 +22,7 @@ func pair(t *testing.T) (a, b *node) {
 	}
 	more := fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", server.Addr)
 	a, b = startAs(t, "edge-1", more), startAs(t, "edge-2", more)
-	for _, n := range []*node{a, b} {
+	for _, n := range []*ownNode{a, b} {
 		n.Until("it knows the other node", func() bool {
 			s, err := n.admin.Status(t.Context())
 			return err == nil && s.Fleet != nil && s.Fleet.Up && s.Fleet.Alive == 2
@@ -32,7 +32,7 @@ func pair(t *testing.T) (a, b *node) {
 }
 
 // holds reports whether the node waits with a record of exactly the prefix.
-func (n *node) holds(prefix string) bool {
+func (n *ownNode) holds(prefix string) bool {
 	n.t.Helper()
 	for h, err := range n.admin.Held(n.t.Context()) {
 		if err != nil {
@@ -46,7 +46,7 @@ func (n *node) holds(prefix string) bool {
 }
 
 // blocks reports whether a prefix is blocked on the node.
-func (n *node) blocks(prefix string) bool {
+func (n *ownNode) blocks(prefix string) bool {
 	n.t.Helper()
 	return strings.Contains(n.get("/api/v1/blocks?limit=1000", true).body, `"`+prefix+`"`)
 }

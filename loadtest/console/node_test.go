@@ -28,8 +28,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// node is a running edgeguard.
-type node struct {
+// ownNode is a running edgeguard.
+type ownNode struct {
 	*nodetest.Process
 	t          *testing.T
 	admin      *client.Client
@@ -39,15 +39,15 @@ type node struct {
 
 const limit = 190 // of the rule site: 0.95 times its threshold
 
-func start(t *testing.T, more string) *node {
+func start(t *testing.T, more string) *ownNode {
 	t.Helper()
 	return startAs(t, "edge-1", more)
 }
 
-func startAs(t *testing.T, name, more string) *node {
+func startAs(t *testing.T, name, more string) *ownNode {
 	t.Helper()
 	pages, auth := freeport.Port(t), freeport.Port(t)
-	n := &node{t: t, base: fmt.Sprintf("http://127.0.0.1:%d", pages), auth: fmt.Sprintf("http://127.0.0.1:%d/auth/nginx", auth)}
+	n := &ownNode{t: t, base: fmt.Sprintf("http://127.0.0.1:%d", pages), auth: fmt.Sprintf("http://127.0.0.1:%d/auth/nginx", auth)}
 	n.Process = nodetest.New(t, fmt.Sprintf(`
 node: %s
 state: $DIR/state
@@ -75,7 +75,7 @@ rules:
 }
 
 // ask sends requests of a client to the forward auth.
-func (n *node) ask(addr, path string, times int) {
+func (n *ownNode) ask(addr, path string, times int) {
 	n.t.Helper()
 	for range times {
 		r, _ := http.NewRequestWithContext(n.t.Context(), "GET", n.auth, nil)
@@ -91,7 +91,7 @@ func (n *node) ask(addr, path string, times int) {
 }
 
 // block has an operator block a prefix.
-func (n *node) block(prefix, reason string) {
+func (n *ownNode) block(prefix, reason string) {
 	n.t.Helper()
 	if _, err := n.admin.Block(n.t.Context(), admin.BlockRequest{Prefix: prefix, For: "2h", Reason: reason}); err != nil {
 		n.t.Fatal(err)
@@ -106,7 +106,7 @@ type page struct {
 }
 
 // get asks for a page as somebody without a login, or as an operator.
-func (n *node) get(path string, operator bool) page {
+func (n *ownNode) get(path string, operator bool) page {
 	n.t.Helper()
 	asks := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if operator {
@@ -129,7 +129,7 @@ func (n *node) get(path string, operator bool) page {
 }
 
 // explain returns what the API says of an address.
-func (n *node) explain(addr string) admin.Explanation {
+func (n *ownNode) explain(addr string) admin.Explanation {
 	n.t.Helper()
 	e, err := n.admin.Explain(n.t.Context(), netip.MustParseAddr(addr))
 	if err != nil {

@@ -44,7 +44,7 @@ func TestOrders(t *testing.T) {
 }
 
 // sameOrder compares the rows of all pages with the API's list.
-func (n *node) sameOrder(path string, query url.Values) {
+func (n *ownNode) sameOrder(path string, query url.Values) {
 	n.t.Helper()
 	var want, got []string
 	query.Set("limit", "1000")

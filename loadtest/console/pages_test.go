@@ -18,7 +18,7 @@ const (
 
 // busy starts a node on which one address is blocked, one is near the limit, and a
 // network is blocked by hand.
-func busy(t *testing.T) *node {
+func busy(t *testing.T) *ownNode {
 	n := start(t, "")
 	n.ask(offender, "/x", limit+11)
 	n.ask(nearby, "/x", limit*9/10)
@@ -79,7 +79,7 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 }
 
 // has requires texts of a page, as an operator sees it.
-func (n *node) has(path string, texts ...string) {
+func (n *ownNode) has(path string, texts ...string) {
 	n.t.Helper()
 	body := n.get(path, true).body
 	for _, text := range texts {
@@ -142,7 +142,7 @@ func TestHostileText(t *testing.T) {
 	text := `</bdi></script><script>alert(1)</script>"><img src=x onerror=alert(1)>{{.Node}}&lt;b&gt;'`
 	harmless.block(offender, "a note")
 	hostile.block(offender, text)
-	for _, n := range []*node{harmless, hostile} {
+	for _, n := range []*ownNode{harmless, hostile} {
 		n.ask(nearby, "/<script>alert(1)</script>", 3)
 	}
 	elements := regexp.MustCompile(`<[a-zA-Z!]`)
@@ -154,7 +154,7 @@ func TestHostileText(t *testing.T) {
 		if !strings.Contains(a, "a note") || !strings.Contains(b, "alert(1)") {
 			t.Errorf("%s does not show an operator the note", path)
 		}
-		for _, n := range []*node{harmless, hostile} {
+		for _, n := range []*ownNode{harmless, hostile} {
 			if guest := n.get(path, false).body; strings.Contains(guest, "a note") || strings.Contains(guest, "alert(1)") {
 				t.Errorf("%s shows the note without a login", path)
 			}

@@ -13,13 +13,13 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/config"
-	"edgeguard/node/historyfile"
+	"edgeguard/node"
 	"edgeguard/snapshot"
 	"edgeguard/tuning"
 )
 
 // remember stops a node, gives it a history of its first rule, and starts it again.
-func (n *node) remember(windows map[time.Time][]uint32) {
+func (n *ownNode) remember(windows map[time.Time][]uint32) {
 	n.t.Helper()
 	n.Stop()
 	text, err := os.ReadFile(n.Path("config.yaml"))
@@ -31,7 +31,7 @@ func (n *node) remember(windows map[time.Time][]uint32) {
 		n.t.Fatal(err)
 	}
 	m := &c.Rules.Meters[c.Rules.Rules[0].Meter]
-	err = snapshot.SaveDistributions(filepath.Join(n.Path("state"), historyfile.Name), snapshot.Cut{Taken: time.Now()}, func(yield func(snapshot.Distribution) bool) {
+	err = snapshot.SaveDistributions(filepath.Join(n.Path("state"), node.HistoryFileName), snapshot.Cut{Taken: time.Now()}, func(yield func(snapshot.Distribution) bool) {
 		for _, at := range slices.SortedFunc(maps.Keys(windows), time.Time.Compare) {
 			var d tuning.Distribution
 			for _, count := range windows[at] {

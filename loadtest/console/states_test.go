@@ -14,13 +14,13 @@ import (
 )
 
 // leads returns where a page leads.
-func (n *node) leads(path string) string {
+func (n *ownNode) leads(path string) string {
 	n.t.Helper()
 	return n.get(path, false).header.Get("Location")
 }
 
 // shows waits for a text of a page, as a person without a login sees it.
-func (n *node) shows(path string, texts ...string) {
+func (n *ownNode) shows(path string, texts ...string) {
 	n.t.Helper()
 	for _, text := range texts {
 		n.Until(path+" shows "+text, func() bool { return strings.Contains(visible(n.get(path, false).body), text) })

@@ -151,7 +151,7 @@ var curveRow = regexp.MustCompile(`<tr><td class="mono">([\d,]+)</td><td class="
 
 // curve compares the numbers under the drawing with the counts below 64, where each
 // count has a row of its own.
-func (n *node) curve(body string, counts map[string]int, threshold int) {
+func (n *ownNode) curve(body string, counts map[string]int, threshold int) {
 	n.t.Helper()
 	for _, row := range curveRow.FindAllStringSubmatch(body, -1) {
 		low, _ := strconv.Atoi(row[1])
@@ -174,7 +174,7 @@ func (n *node) curve(body string, counts map[string]int, threshold int) {
 }
 
 // json asks the API.
-func (n *node) json(path string, into any) {
+func (n *ownNode) json(path string, into any) {
 	n.t.Helper()
 	p := n.get(path, true)
 	if err := json.Unmarshal([]byte(p.body), into); err != nil || p.status != http.StatusOK {

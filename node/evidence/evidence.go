@@ -1,5 +1,5 @@
 // Package evidence keeps what keys had counted when this node blocked them: the
-// slots, the limit, and which node counted how much. It keeps the newest [Most]
+// slots, the limit, and which node counted how much. It keeps the newest [MostKept]
 // blocks, each for [Keep] beyond its end. It is asked only when a block is made,
 // changed or looked at, never for an event that crosses no limit.
 package evidence
@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// Most is of how many blocks the evidence is kept.
-	Most = 4096
+	// MostKept is of how many blocks the evidence is kept.
+	MostKept = 4096
 	// Keep is for how long it is kept after the block has ended: on the next day
 	// an operator can still see why.
 	Keep = 24 * time.Hour
@@ -29,7 +29,7 @@ const (
 )
 
 // Kept is the evidence that a node keeps. It is safe for concurrent use. Make one
-// with [New].
+// with [NewKept].
 type Kept struct {
 	mu      sync.Mutex // guards the fields below
 	of      map[netip.Prefix]*list.Element
@@ -37,18 +37,18 @@ type Kept struct {
 	changes uint64
 }
 
-// New returns an empty one.
-func New() *Kept { return &Kept{of: make(map[netip.Prefix]*list.Element)} }
+// NewKept returns an empty one.
+func NewKept() *Kept { return &Kept{of: make(map[netip.Prefix]*list.Element)} }
 
 // Add keeps the evidence of a block that was made. It takes the place of that of
-// an earlier block of the same prefix, and with [Most] of the oldest.
+// an earlier block of the same prefix, and with [MostKept] of the oldest.
 func (k *Kept) Add(e edgeguard.Evidence) {
 	e.With = bounded(e.With)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
 	k.remove(k.of[e.Prefix])
-	if len(k.of) >= Most {
+	if len(k.of) >= MostKept {
 		k.remove(k.oldest.Front())
 	}
 	k.of[e.Prefix] = k.oldest.PushBack(&e)

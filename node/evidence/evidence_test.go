@@ -32,7 +32,7 @@ func (o *oracle) drop(prefix netip.Prefix) {
 }
 
 func (o *oracle) add(e edgeguard.Evidence) {
-	if o.drop(e.Prefix); len(*o) == Most {
+	if o.drop(e.Prefix); len(*o) == MostKept {
 		*o = slices.Delete(*o, 0, 1)
 	}
 	*o = append(*o, e)
@@ -51,11 +51,11 @@ func TestKeepsAsTheOracle(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	k, now := New(), noon
+	k, now := NewKept(), noon
 	var o oracle
 	for step := range 15_000 {
 		now = now.Add(time.Duration(rng.IntN(20)) * time.Second)
-		prefix := prefixOf(rng.IntN(2 * Most))
+		prefix := prefixOf(rng.IntN(2 * MostKept))
 		switch rng.IntN(8) {
 		case 0:
 			b := edgeguard.Block{Prefix: prefix, Until: now.Add(time.Duration(rng.IntN(7200)) * time.Second), Lifted: rng.IntN(2) == 0}
@@ -81,7 +81,7 @@ func TestKeepsAsTheOracle(t *testing.T) {
 			o = slices.DeleteFunc(o, func(e edgeguard.Evidence) bool { return now.Sub(e.Until) >= Keep })
 			same(t, k.All(now), o)
 		}
-		if n := len(k.of); n > Most || n != k.oldest.Len() {
+		if n := len(k.of); n > MostKept || n != k.oldest.Len() {
 			t.Fatalf("step %d: %d kept, %d in order", step, n, k.oldest.Len())
 		}
 	}
@@ -100,7 +100,7 @@ func same(t *testing.T, got []edgeguard.Evidence, want oracle) {
 }
 
 func TestGoneADayAfterTheEnd(t *testing.T) {
-	k := New()
+	k := NewKept()
 	k.Add(made(1, noon, time.Hour))
 	k.Add(made(2, noon, time.Hour))
 	lifted := noon.Add(time.Minute)
@@ -126,7 +126,7 @@ func TestGoneADayAfterTheEnd(t *testing.T) {
 // The first split stays, the greatest parts first; a block of this node's own count
 // has none.
 func TestSplit(t *testing.T) {
-	k := New()
+	k := NewKept()
 	fleet := made(1, noon, time.Hour)
 	fleet.Fleet = true
 	k.Add(fleet)
@@ -155,7 +155,7 @@ func TestSplit(t *testing.T) {
 // A client writes the attributes of a key: what is kept of them is short, and no
 // terminal acts on it.
 func TestHostileAttributes(t *testing.T) {
-	k := New()
+	k := NewKept()
 	for i, text := range []string{strings.Repeat("\xff", 4096), "host=\x1b[31m\u202e", strings.Repeat("é", 4096)} {
 		e := made(i, noon, time.Hour)
 		e.With = text
@@ -168,7 +168,7 @@ func TestHostileAttributes(t *testing.T) {
 
 // BenchmarkAdd is what a crossing costs beside its block, with a full store.
 func BenchmarkAdd(b *testing.B) {
-	k := New()
+	k := NewKept()
 	for i := 0; b.Loop(); i++ {
 		k.Add(made(i&0xffffff, noon, time.Hour))
 	}

@@ -27,7 +27,6 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/evidence"
-	"edgeguard/node/heldon"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
@@ -59,7 +58,7 @@ type Side struct {
 	peer    *peer
 	run     string // distinguishes this process from another under its boot
 	links   supervisor.Group[*service]
-	asker   heldon.Asker
+	asker   HeldAsker
 	figures *fleet.Board
 }
 

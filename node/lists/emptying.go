@@ -10,7 +10,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
-	"edgeguard/node/clouds"
 	"edgeguard/node/supervisor"
 )
 
@@ -29,7 +28,7 @@ type emptying struct {
 	log    *slog.Logger
 	owned  *record
 	list   enforce.Owned
-	clouds clouds.Deps
+	clouds CloudDeps
 }
 
 // left returns a service for each list that the config no longer has.
@@ -57,8 +56,8 @@ func (e *emptying) Run(ctx context.Context, _ func()) error {
 
 // once tries to empty the list. Of a list that a fleet shares, another node may have it.
 func (e *emptying) once(ctx context.Context, o *enforce.Owned) error {
-	if clouds.Is(o) {
-		return clouds.EmptyAlone(ctx, o, e.clouds)
+	if IsCloud(o) {
+		return EmptyCloudAlone(ctx, o, e.clouds)
 	}
 	return Empty(ctx, e.now(), o)
 }
@@ -78,7 +77,7 @@ func (e *emptying) empty(ctx context.Context) {
 			e.log.Info("list emptied: it was removed from the config", "list", o.Path)
 		case errors.Is(err, enforce.ErrInUse):
 			e.log.Info("list not emptied: another edgeguard writes it", "list", o.Path)
-		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, clouds.ErrShared), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
+		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, ErrShared), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
 			e.alarms.Happened(e.now(), alarm.Enforcer, about+" is left", fmt.Sprintf(
 				"the list %s was removed from the config but not emptied: %v: make sure that no program reads it", o.Path, err))
 		default:

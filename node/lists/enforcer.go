@@ -10,14 +10,12 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/alarm"
-	"edgeguard/node/clouds"
-	"edgeguard/node/inforce"
 )
 
 // enforcer is one list of blocks with its runner: a service.
 type enforcer struct {
 	key, name string
-	wanted    inforce.Sources
+	wanted    ListSources
 	list      enforce.Enforcer
 	runner    *enforce.Runner
 }
@@ -66,7 +64,7 @@ func (f *enforcer) figures() admin.Enforcer {
 		left := min(p.Left(), out.Installed)
 		out.Installed, out.Withheld = out.Installed-left, out.Withheld+left
 	}
-	if l, ok := f.list.(*clouds.Kept); ok {
+	if l, ok := f.list.(*keptCloud); ok {
 		out.Intended = max(out.Intended-out.Withheld, 0)
 		if node, others := l.KeptBy(); others {
 			out.Intended, out.Installed, out.Withheld, out.KeptBy = 0, 0, 0, cmp.Or(node, "no node yet")

@@ -10,7 +10,6 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist/imported"
 	"edgeguard/enforce"
-	"edgeguard/node/inforce"
 )
 
 // taught is an enforcer that remembers until when each prefix is installed.
@@ -56,7 +55,7 @@ func TestUnion(t *testing.T) {
 		list.until, list.news = map[netip.Prefix]time.Time{}, make(chan struct{}, 100)
 		f := &enforcer{key: name, name: name, list: list}
 		if name == "exports" {
-			f.wanted = inforce.OwnOnly
+			f.wanted = OwnOnly
 		}
 		blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, f.wanted) }
 		runner, err := enforce.New(enforce.Config{Name: name, Enforcer: list, Blocks: blocks, Now: c.Now})
@@ -122,7 +121,7 @@ func TestImportedAreCut(t *testing.T) {
 	c.Imported = set
 	e := New(c)
 	c.Protected = func() []netip.Prefix { return prefixes("198.51.100.1/32") }
-	c.Blocks.Protected = c.Protected
+	c.InForce.Protected = c.Protected
 	c.Current().Allowlist = prefixes("198.51.100.200/32")
 	c.List.SetPeers(nil, prefixes("198.51.100.8/32"))
 	set.Replace("list", []imported.Entry{{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Until: begin.Add(time.Hour)}, {Prefix: netip.MustParsePrefix("198.51.100.8/32"), Until: begin.Add(time.Hour)}}, begin)

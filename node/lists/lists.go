@@ -19,22 +19,19 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node/alarm"
-	"edgeguard/node/clouds"
-	"edgeguard/node/inforce"
-	"edgeguard/node/kernel"
 	"edgeguard/node/supervisor"
 )
 
 // Config is what the enforcers use of a node.
 type Config struct {
-	*inforce.Blocks
+	*InForce
 	Now       func() time.Time
 	Epoch     func(time.Time) time.Time // makes it wall-clock time
 	Alarms    *alarm.Tracker
 	Log       *slog.Logger
 	HAProxies enforce.Enforcer // what those that connect are taught
 	Bouncers  Follower         // learns of changes as the enforcers do; nil for none
-	Clouds    clouds.Deps      // the fleet, for lists that it shares
+	Clouds    CloudDeps        // the fleet, for lists that it shares
 	State     string           // the folder of the record of the node's lists; empty: it is kept in memory only
 }
 
@@ -48,7 +45,7 @@ type Follower interface {
 // Enforcers pass the blocklist to proxies and packet filters. They are safe for
 // concurrent use.
 type Enforcers struct {
-	Filter   *kernel.Filter // what operators change of the packet filter
+	Filter   *KernelFilter // what operators change of the packet filter
 	trial    *nftables.Trial
 	config   Config
 	owned    *record
@@ -66,7 +63,7 @@ func New(c Config) *Enforcers {
 	}
 	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
 	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
-	e.Filter = kernel.New(e.trial, kernel.Deps{
+	e.Filter = NewKernelFilter(e.trial, KernelDeps{
 		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: nftables.SSHPeersOfHost,
 		Alarms: c.Alarms, Log: c.Log, State: c.State,
 	})
@@ -180,8 +177,8 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 	}
 	blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, w.wanted) }
 	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: blocks, Now: e.config.Now}
-	if _, is := list.(*clouds.Kept); is {
-		rc.Resync = clouds.Resync
+	if _, is := list.(*keptCloud); is {
+		rc.Resync = cloudResync
 	}
 	runner, err := enforce.New(rc)
 	if err != nil {

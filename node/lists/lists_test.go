@@ -21,8 +21,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
-	"edgeguard/node/clouds"
-	"edgeguard/node/inforce"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,10 +32,10 @@ var begin = time.Unix(1_800_000_000, 0)
 func testConfig(t *testing.T) Config {
 	c, list := &config.Config{}, blocklist.New(blocklist.Config{})
 	return Config{
-		Blocks: &inforce.Blocks{Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil }, List: list, Imported: imported.New(imported.Config{Own: list})},
-		Now:    func() time.Time { return begin },
-		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
-		Clouds: clouds.Deps{
+		InForce: &InForce{Current: func() *config.Config { return c }, Protected: func() []netip.Prefix { return nil }, List: list, Imported: imported.New(imported.Config{Own: list})},
+		Now:     func() time.Time { return begin },
+		Alarms:  alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: t.TempDir(),
+		Clouds: CloudDeps{
 			Lead:  func(context.Context, *redis.Lease, bool) (alone bool, err error) { return true, nil },
 			Leave: func(context.Context, *redis.Lease) error { return nil },
 		},

@@ -11,8 +11,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
-	"edgeguard/node/clouds"
-	"edgeguard/node/inforce"
 )
 
 // listOf is one enforcer of the config. A new kind of enforcer is a case of
@@ -20,14 +18,14 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
-	wanted    inforce.Sources // which imported blocks it gets; [inforce.OwnOnly] where the list leaves this host
+	wanted    ListSources // which imported blocks it gets; [OwnOnly] where the list leaves this host
 	// owned is what to empty when the config no longer has the list, none for
 	// one that ends by itself.
 	owned []enforce.Owned
 }
 
 // listsOf returns the enforcers of a config.
-func listsOf(c *config.Config, deps clouds.Deps) (all []listOf) {
+func listsOf(c *config.Config, deps CloudDeps) (all []listOf) {
 	for _, f := range c.Enforce.Files {
 		fc, err := settings(f)
 		all = append(all, fileList(fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err))
@@ -42,8 +40,8 @@ func listsOf(c *config.Config, deps clouds.Deps) (all []listOf) {
 	if n := c.Enforce.NFTables; n != nil {
 		all = append(all, tableList(n))
 	}
-	for _, w := range clouds.Of(c, deps) {
-		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, wanted: inforce.OwnOnly, owned: w.Owned})
+	for _, w := range WantedClouds(c, deps) {
+		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, wanted: OwnOnly, owned: w.Owned})
 	}
 	return all
 }
@@ -67,8 +65,8 @@ func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 	switch {
 	case IsTable(o):
 		return nftables.Clear(ctx, o.Name)
-	case clouds.Is(o):
-		return clouds.Empty(ctx, o)
+	case IsCloud(o):
+		return emptyCloud(ctx, o)
 	}
 	return o.Empty(ctx, now)
 }
@@ -77,7 +75,7 @@ func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 // without asking the program that holds it.
 func Gone(o *enforce.Owned) bool {
 	_, err := os.Lstat(o.Path)
-	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && !IsTable(o) && !clouds.Is(o)
+	return errors.Is(err, fs.ErrNotExist) && o.Socket == "" && !IsTable(o) && !IsCloud(o)
 }
 
 // IsTable reports whether a recorded list is a table of the kernel's packet filter.
@@ -109,7 +107,7 @@ func settings(f config.ListFile) (enforce.FileConfig, error) {
 }
 
 // Owned returns the record of each list of a config that does not end by itself.
-func Owned(c *config.Config) []enforce.Owned { return owned(listsOf(c, clouds.Deps{})) }
+func Owned(c *config.Config) []enforce.Owned { return owned(listsOf(c, CloudDeps{})) }
 
 func owned(all []listOf) (owned []enforce.Owned) {
 	for _, l := range all {

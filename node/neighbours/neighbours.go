@@ -9,19 +9,15 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
-	"edgeguard/node/blocklists"
-	"edgeguard/node/bouncers"
-	"edgeguard/node/crowdsec"
-	"edgeguard/node/notify"
 )
 
 // Services is these services of one node: a group for each kind. It is safe for
 // concurrent use as a supervisor.Group is.
 type Services struct {
-	Notify     notify.Notifiers
-	Blocklists blocklists.Subscriptions
-	Bouncers   *bouncers.Side // of CrowdSec, which enforce the blocks
-	CrowdSec   *crowdsec.Sides
+	Notify     Notifiers
+	Blocklists Subscriptions
+	Bouncers   *BouncerSide // of CrowdSec, which enforce the blocks
+	CrowdSec   *CrowdSec
 }
 
 // Settle makes the services that run those of a config.

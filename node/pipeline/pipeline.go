@@ -18,7 +18,7 @@ import (
 	"edgeguard/crawlers"
 	"edgeguard/detector"
 	"edgeguard/haproxy"
-	"edgeguard/node/samples"
+	"edgeguard/node/evidence"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -41,7 +41,7 @@ type Config struct {
 	// still have them. Nil disables it.
 	Cleared func()
 	// Samples takes requests of keys that are blocked or near a limit; nil for none.
-	Samples *samples.Samples
+	Samples *evidence.Samples
 }
 
 // Generation is what a reload replaces in one step.
@@ -98,7 +98,7 @@ func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 func (p *Pipeline) Memory() shard.MemoryStats { return p.made.Memory.Stats() }
 
 // Samples returns what takes samples of requests; nil for none.
-func (p *Pipeline) Samples() *samples.Samples { return p.made.Samples }
+func (p *Pipeline) Samples() *evidence.Samples { return p.made.Samples }
 
 // Sweep frees a sixtieth of the keys that have ended; call it once a second.
 func (p *Pipeline) Sweep(now time.Time) {

@@ -20,8 +20,8 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/node/evidence"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/samples"
 	"edgeguard/rules"
 	"edgeguard/shard"
 	"edgeguard/tuning"
@@ -69,7 +69,7 @@ type Sources struct {
 	// Evidence returns what a key had counted when this node blocked it.
 	Evidence func(prefix netip.Prefix, now time.Time) (edgeguard.Evidence, bool)
 	// Samples has requests of keys that are blocked or near a limit; nil for none.
-	Samples *samples.Samples
+	Samples *evidence.Samples
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode

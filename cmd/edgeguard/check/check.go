@@ -16,7 +16,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
 	"edgeguard/node"
-	"edgeguard/node/notify"
+	"edgeguard/node/neighbours"
 )
 
 // Outside is what the command uses of the program and of the outside world.
@@ -103,7 +103,7 @@ func load(name string) (*config.Config, error) {
 		err = node.Check(c)
 	}
 	if err == nil {
-		err = notify.Check(&c.Notify)
+		err = neighbours.CheckNotify(&c.Notify)
 	}
 	return c, err
 }

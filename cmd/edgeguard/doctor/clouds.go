@@ -6,7 +6,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
-	"edgeguard/node/clouds"
+	"edgeguard/node/lists"
 )
 
 // cloudFor is how long the lists behind APIs may take to answer, all together.
@@ -17,7 +17,7 @@ const cloudFor = 20 * time.Second
 func (x *examination) clouds(ctx context.Context, c *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, cloudFor)
 	defer cancel()
-	for _, seen := range clouds.Look(ctx, c) {
+	for _, seen := range lists.LookAtClouds(ctx, c) {
 		for _, line := range seen.Lines {
 			x.note(OK, seen.Name, "%s", safetext.Strip(line))
 		}

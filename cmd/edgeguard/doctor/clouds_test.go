@@ -10,7 +10,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
-	"edgeguard/node/clouds"
+	"edgeguard/node/lists"
 )
 
 // Doctor says whether the lists behind APIs can be written, and writes nothing.
@@ -45,7 +45,7 @@ func TestClouds(t *testing.T) {
 		t.Error(got)
 	}
 	var left []enforce.Owned
-	for _, w := range clouds.Of(c, clouds.Deps{}) {
+	for _, w := range lists.WantedClouds(c, lists.CloudDeps{}) {
 		left = append(left, w.Owned...)
 	}
 	state := t.TempDir()

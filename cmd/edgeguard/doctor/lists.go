@@ -9,7 +9,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/enforce"
-	"edgeguard/node/clouds"
+	"edgeguard/node/lists"
 )
 
 // leftLists looks for lists that are no longer updated: those that this node's state
@@ -21,13 +21,13 @@ func (x *examination) leftLists(c *config.Config) {
 	if c.State != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.note(Doubt, "lists", "%v", err)
 	}
-	for _, w := range clouds.Of(c, clouds.Deps{}) {
+	for _, w := range lists.WantedClouds(c, lists.CloudDeps{}) {
 		for _, o := range w.Owned {
 			kept[o.File] = true
 		}
 	}
 	for _, o := range owned {
-		if clouds.Is(&o) && !kept[o.File] {
+		if lists.IsCloud(&o) && !kept[o.File] {
 			x.note(Doubt, o.Path, "not in the config, and its entries do not end: the addresses in it stay blocked until a node with this config starts or reloads, which empties it, or edgeguard lists empty does")
 		}
 		if kept[o.File] || !filepath.IsAbs(o.File) {

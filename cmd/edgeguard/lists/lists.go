@@ -18,7 +18,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/internal/safetext"
-	"edgeguard/node/clouds"
 	"edgeguard/node/lists"
 )
 
@@ -89,7 +88,7 @@ func empty(ctx context.Context, e *Env, configFile, state string, noTables, shar
 			fmt.Fprintf(e.Stdout, "kept %s: its config says on_remove: keep\n", path)
 			continue
 		}
-		if clouds.Shared(&o) && !shared {
+		if lists.IsShared(&o) && !shared {
 			fmt.Fprintf(e.Stdout, "kept %s: other nodes of the fleet may keep it; --shared empties it too\n", path)
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
-	"edgeguard/node/notify"
+	"edgeguard/node/neighbours"
 )
 
 // Env is what the commands use of the program.
@@ -73,9 +73,9 @@ the alert EdgeguardTest, which ends after a minute.`,
 
 // test tries the receivers of a config: all, or the one of a name.
 func (e *Env) test(c *cobra.Command, cfg *config.Config, name string) error {
-	trials := notify.Trials{Node: cfg.Node, Version: e.Version, Run: "test" + rand.Text()[:8]}
+	trials := neighbours.NotifyTrials{Node: cfg.Node, Version: e.Version, Run: "test" + rand.Text()[:8]}
 	tried, failed := 0, 0
-	each := func(receiver string, try func(now time.Time) notify.Trial) {
+	each := func(receiver string, try func(now time.Time) neighbours.NotifyTrial) {
 		if name != "" && name != receiver {
 			return
 		}
@@ -89,11 +89,11 @@ func (e *Env) test(c *cobra.Command, cfg *config.Config, name string) error {
 	}
 	for i := range cfg.Notify.Webhooks {
 		w := &cfg.Notify.Webhooks[i]
-		each(w.Name, func(now time.Time) notify.Trial { return trials.Webhook(c.Context(), now, w) })
+		each(w.Name, func(now time.Time) neighbours.NotifyTrial { return trials.Webhook(c.Context(), now, w) })
 	}
 	for i := range cfg.Notify.Alertmanager {
 		a := &cfg.Notify.Alertmanager[i]
-		each(a.Name, func(now time.Time) notify.Trial { return trials.Alertmanager(c.Context(), now, a) })
+		each(a.Name, func(now time.Time) neighbours.NotifyTrial { return trials.Alertmanager(c.Context(), now, a) })
 	}
 	switch {
 	case tried == 0 && name != "":
@@ -107,7 +107,7 @@ func (e *Env) test(c *cobra.Command, cfg *config.Config, name string) error {
 }
 
 // show prints what came of one.
-func (e *Env) show(t *notify.Trial, took time.Duration) {
+func (e *Env) show(t *neighbours.NotifyTrial, took time.Duration) {
 	text := safetext.Strip(t.Name)
 	if t.Host != "" {
 		text += " (" + safetext.Strip(t.Host) + ")"
