@@ -12,23 +12,10 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/blocks"
-	"edgeguard/cmd/edgeguard/bouncers"
-	"edgeguard/cmd/edgeguard/console"
 	"edgeguard/cmd/edgeguard/doctor"
-	"edgeguard/cmd/edgeguard/enforce"
-	"edgeguard/cmd/edgeguard/fleet"
-	"edgeguard/cmd/edgeguard/importing"
-	"edgeguard/cmd/edgeguard/imports"
-	"edgeguard/cmd/edgeguard/lists"
 	"edgeguard/cmd/edgeguard/nodeaddr"
-	"edgeguard/cmd/edgeguard/notify"
 	"edgeguard/cmd/edgeguard/observe"
-	"edgeguard/cmd/edgeguard/overlay"
-	"edgeguard/cmd/edgeguard/ownsocket"
-	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/cmd/edgeguard/setup"
-	"edgeguard/cmd/edgeguard/snippets/command"
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/enforce/nftables"
 	"edgeguard/node"
@@ -39,23 +26,23 @@ func liveCommands(e *env) []*cobra.Command {
 	seen := observeEnv(e)
 	return []*cobra.Command{
 		observe.Top(seen), observe.Status(seen), observe.Rules(seen), observe.Events(seen),
-		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), imports.Command(importsEnv(e)), explainCommand(e), reloadCommand(e),
-		command.Command(&command.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
-		fleet.Command(fleetEnv(e)), console.Command(&console.Env{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctor.Command(&doctor.Env{Stdout: e.stdout, Colour: e.colour, DefaultConfig: defaultConfig, Load: loadConfig, Unit: unit.Read, NoArguments: noArguments}), manCommand(e),
-		presets.Command(&presets.Env{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
-		lists.Command(&lists.Env{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
-		notify.Command(&notify.Env{Stdout: e.stdout, Version: buildVersion(), Load: loadConfig, Usage: asUsage, NoArguments: noArguments}),
+		serveCommand(e), blocks.Command(blocksEnv(e)), blocks.AllowCommand(blocksEnv(e)), blocks.ImportsCommand(importsEnv(e)), explainCommand(e), reloadCommand(e),
+		CommandCommand(&CommandEnv{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Load: loadConfig, Usage: asUsage}),
+		FleetCommand(fleetEnv(e)), ConsoleCommand(&ConsoleEnv{Stdout: e.stdout, Node: askNode, NoArguments: noArguments}), doctor.Command(&doctor.Env{Stdout: e.stdout, Colour: e.colour, DefaultConfig: defaultConfig, Load: loadConfig, Unit: doctor.Read, NoArguments: noArguments}), manCommand(e),
+		PresetsCommand(&PresetsEnv{Stdout: e.stdout, Colour: e.colour, NoArguments: noArguments}),
+		ListsCommand(&ListsEnv{Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, NoArguments: noArguments}),
+		NotifyCommand(&NotifyEnv{Stdout: e.stdout, Version: buildVersion(), Load: loadConfig, Usage: asUsage, NoArguments: noArguments}),
 		setup.Command(setupEnv(e)),
-		importing.Command(&importing.Env{
+		ImportingCommand(&ImportingEnv{
 			Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, OneArgument: oneArgument, Usage: asUsage,
 			End: func(code int, err error) error { return observe.Ended{Code: code, Err: err} },
 		}),
-		enforce.Command(&enforce.Env{
+		EnforceCommand(&EnforceEnv{
 			Stdout: e.stdout, Stderr: e.stderr, Load: loadConfig, Node: askNode, NoArguments: noArguments, Usage: asUsage,
 			Getenv: os.Getenv, Peers: nftables.SSHPeersOfHost,
 		}),
-		bouncers.Command(&bouncers.Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument}),
-		overlay.Command(&overlay.Env{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
+		Command(&Env{Stdout: e.stdout, Stderr: e.stderr, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument}),
+		OverlayCommand(&OverlayEnv{Stdout: e.stdout, Load: loadConfig, Node: askNode, NoArguments: noArguments}),
 	}
 }
 
@@ -63,14 +50,14 @@ func liveCommands(e *env) []*cobra.Command {
 func setupEnv(e *env) *setup.Env {
 	return &setup.Env{
 		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig,
-		Unit: unit.Read, DropIn: "/etc/systemd/system/" + unit.Name + ".d/setup.conf",
+		Unit: doctor.Read, DropIn: "/etc/systemd/system/" + doctor.Name + ".d/setup.conf",
 		Check: node.Check, NoArguments: noArguments, Usage: asUsage,
 	}
 }
 
 // fleetEnv is e as the fleet commands use it.
-func fleetEnv(e *env) *fleet.Env {
-	return &fleet.Env{
+func fleetEnv(e *env) *FleetEnv {
+	return &FleetEnv{
 		Stdout: e.stdout, Colour: e.colour, Version: buildVersion(), DefaultConfig: defaultConfig,
 		Load: loadConfig, NoArguments: noArguments,
 		Node: askNode,
@@ -86,8 +73,8 @@ func blocksEnv(e *env) *blocks.Env {
 }
 
 // importsEnv is e as the command for imported blocks uses it.
-func importsEnv(e *env) *imports.Env {
-	return &imports.Env{Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument, Usage: asUsage}
+func importsEnv(e *env) *blocks.ImportsEnv {
+	return &blocks.ImportsEnv{Stdout: e.stdout, Colour: e.colour, Node: askNode, NoArguments: noArguments, OneArgument: oneArgument, Usage: asUsage}
 }
 
 // observeEnv is e as the commands that show what a node does use it.
@@ -137,7 +124,7 @@ func (r *reach) client() (c *client.Client, flaws *config.Errors, err error) {
 	if at.Address == "" {
 		name, err = findConfig(r.configFile)
 		if err == nil && name == "" {
-			at.Address, err = ownsocket.Here().One()
+			at.Address, err = nodeaddr.Here().One()
 		}
 	}
 	if err == nil && at.Address == "" {

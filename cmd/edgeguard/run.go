@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/cmd/edgeguard/check"
-	"edgeguard/cmd/edgeguard/complete"
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/observe"
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/safetext"
 )
 
@@ -90,9 +88,9 @@ Start with one of your own logs:
 		}
 		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
 	})
-	root.AddCommand(replayCommand(e), tuneCommand(e), check.Command(&check.Outside{Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig, Find: findConfig, Unit: unit.Read, NoArguments: noArguments}), versionCommand(e))
+	root.AddCommand(replayCommand(e), tuneCommand(e), CheckCommand(&Outside{Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig, Find: findConfig, Unit: doctor.Read, NoArguments: noArguments}), versionCommand(e))
 	root.AddCommand(liveCommands(e)...)
-	complete.Register(root, &complete.Env{Ask: askByFlags, Load: loadConfig})
+	Register(root, &CompleteEnv{Ask: askByFlags, Load: loadConfig})
 	return root
 }
 

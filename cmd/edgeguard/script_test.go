@@ -9,15 +9,25 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"edgeguard/internal/nodetest"
 )
 
 // TestMain makes the scripts' command edgeguard this very program.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(cleaned{m}, map[string]func(){
 		"edgeguard": func() { os.Exit(run(context.Background(), environment(), os.Args[1:])) },
 		"stranger":  stranger,
 		"knock":     knock,
 	})
+}
+
+// cleaned removes, after the tests, the program that these built.
+type cleaned struct{ *testing.M }
+
+func (c cleaned) Run() int {
+	defer nodetest.Clean()
+	return c.M.Run()
 }
 
 // TestScripts runs the command as its users do: each script in testdata is a

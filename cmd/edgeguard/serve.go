@@ -12,11 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/cmd/edgeguard/logs"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/observe"
-	"edgeguard/cmd/edgeguard/ownsocket"
-	"edgeguard/cmd/edgeguard/presets"
-	"edgeguard/cmd/edgeguard/trial"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -28,7 +25,7 @@ type serving struct {
 	format     string
 	monitor    bool
 	presets    *[]string
-	trial      trial.Flags
+	trial      Flags
 }
 
 func serveCommand(e *env) *cobra.Command {
@@ -55,7 +52,7 @@ requests in progress; a second SIGTERM ends it immediately.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
 	}
-	s.presets = presets.Flag(c, "also use the shipped rules `NAME` (may be repeated; see edgeguard presets)")
+	s.presets = Flag(c, "also use the shipped rules `NAME` (may be repeated; see edgeguard presets)")
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
 	f.StringSliceVar(&s.logs, "log", nil, "also follow this access log `FILE` (may be repeated)")
@@ -94,7 +91,7 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 	} else if c, err = config.Load(name); err != nil {
 		return nil, true, err
 	}
-	if c, err = presets.Use(c, *s.presets, name == ""); err != nil {
+	if c, err = Use(c, *s.presets, name == ""); err != nil {
 		return nil, name != "", usageError{err}
 	}
 	for _, log := range s.logs {
@@ -113,7 +110,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	messages := logs.New(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
+	messages := New(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
 	messages.Set(c.Log.JSON, c.Log.Level)
 	if err = s.serve(ctx, e, messages, c, named); err != nil && c.Log.JSON {
 		messages.Logger().Error(err.Error())
@@ -123,10 +120,10 @@ func (s *serving) run(ctx context.Context, e *env) error {
 }
 
 // serve runs the node.
-func (s *serving) serve(ctx context.Context, e *env, messages *logs.Log, c *config.Config, named bool) error {
+func (s *serving) serve(ctx context.Context, e *env, messages *Log, c *config.Config, named bool) error {
 	log := messages.Logger()
 	if !named {
-		if path, err := ownsocket.Here().New(); err == nil {
+		if path, err := nodeaddr.Here().New(); err == nil {
 			c.Listen.AddSocket(path)
 		} else {
 			log.Warn("no unix socket, so browsers can look and not log in", "err", err)

@@ -6,7 +6,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/console"
-	"edgeguard/cmd/edgeguard/logs"
 	"edgeguard/config"
 	"edgeguard/internal/words"
 	"edgeguard/rules"
@@ -14,7 +13,7 @@ import (
 
 // started prints what was started, or logs it where the log is for programs: then all
 // that the node writes is JSON.
-func (e *env) started(messages *logs.Log, c *config.Config, named bool) {
+func (e *env) started(messages *Log, c *config.Config, named bool) {
 	if !c.Log.JSON {
 		printStart(e, c, named)
 		return

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
-	"edgeguard/cmd/edgeguard/presets"
 	"edgeguard/config"
 	"edgeguard/logline"
 	"edgeguard/rules"
@@ -46,7 +45,7 @@ type settings struct {
 func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+defaultConfig+" if it is there)")
-	s.presets = presets.Flag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
+	s.presets = Flag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, combined, common, json, haproxy, alb, w3c, squid, envoy, pcap, csv:time=…,addr=…, docker:FORMAT, regex:…, or an nginx log_format or Apache LogFormat string")
 	f.BoolVar(&s.json, "json", false, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
@@ -115,7 +114,7 @@ func (s *settings) load(capture bool) (*config.Config, error) {
 	if c == nil {
 		c = config.Default()
 	}
-	if c, err = presets.Use(c, *s.presets, true); err != nil {
+	if c, err = Use(c, *s.presets, true); err != nil {
 		return nil, usageError{err}
 	}
 	var specs []rules.Spec

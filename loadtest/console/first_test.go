@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/cmd/edgeguard/ownsocket"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/internal/nodetest"
 )
 
@@ -54,7 +54,7 @@ func (n *ownNode) launch() {
 	})
 	n.Until("it follows the log", func() bool { return strings.Count(n.Said(), "msg=following") == following })
 	n.Until("its socket is there", func() bool {
-		found, _ := ownsocket.Host{Runtime: n.Path("run"), User: os.Geteuid()}.Find()
+		found, _ := nodeaddr.Host{Runtime: n.Path("run"), User: os.Geteuid()}.Find()
 		return len(found) == 1 || strings.Contains(n.Said(), "no unix socket")
 	})
 }

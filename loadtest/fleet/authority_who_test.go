@@ -14,7 +14,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/cmd/edgeguard/heldon"
+	"edgeguard/cmd/edgeguard/blocks"
 )
 
 // The rows of docs/fleet.md, "Who can do what", by what somebody holds. What he cannot do
@@ -276,7 +276,7 @@ func (g *guarded) says(n *guardedNode, command, prefix string) string {
 	said := r.command(append(strings.Fields(command), "--config", n.Path("config.yaml"))...)
 	for tries := 0; strings.Contains(said, "has not answered") && tries < 10; tries++ {
 		var again strings.Builder
-		heldon.Say(background, &again, n.admin, true, slices.DeleteFunc([]string{prefix}, func(p string) bool { return p == "" })...)
+		blocks.Say(background, &again, n.admin, true, slices.DeleteFunc([]string{prefix}, func(p string) bool { return p == "" })...)
 		said = again.String()
 	}
 	return said

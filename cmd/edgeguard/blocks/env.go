@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin/client"
-	"edgeguard/cmd/edgeguard/heldon"
 )
 
 // Env is what the commands use of the program around them.
@@ -66,5 +65,5 @@ func (r *reach) notOwned(owner string) error {
 
 // sayHeld says on which other nodes a change of these prefixes waits.
 func (r *reach) sayHeld(ctx context.Context, node *client.Client, prefixes ...string) {
-	heldon.Say(ctx, r.env.Stdout, node, !r.noWait, prefixes...)
+	Say(ctx, r.env.Stdout, node, !r.noWait, prefixes...)
 }

@@ -10,7 +10,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/cmd/edgeguard/blockfile"
 )
 
 func exportCommand(e *Env) *cobra.Command {
@@ -28,24 +27,24 @@ made, here or on other nodes of the fleet. With --all it writes those of rules t
   edgeguard blocks export --format csv --owner fail2ban > bans.csv`,
 		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f := blockfile.Format(format)
-			if !slices.Contains(blockfile.Formats, f) {
-				return e.Usage(fmt.Errorf("export: --format %s: use one of %v", format, blockfile.Formats))
+			f := Format(format)
+			if !slices.Contains(Formats, f) {
+				return e.Usage(fmt.Errorf("export: --format %s: use one of %v", format, Formats))
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return export(ctx, node, filter, all, blockfile.NewWriter(e.Stdout, f))
+				return export(ctx, node, filter, all, NewWriter(e.Stdout, f))
 			})
 		},
 	}
 	at.flags(c)
-	c.Flags().StringVar(&format, "format", string(blockfile.JSON), "`FORMAT`: json, csv, or plain, which has prefixes only")
+	c.Flags().StringVar(&format, "format", string(JSON), "`FORMAT`: json, csv, or plain, which has prefixes only")
 	c.Flags().StringVar(&filter.Owner, "owner", "", "only blocks of the program `NAME`, such as fail2ban")
 	c.Flags().BoolVar(&all, "all", false, "also blocks of rules")
 	return c
 }
 
 // export writes the blocks as they come, page by page.
-func export(ctx context.Context, node *client.Client, filter client.Filter, all bool, to *blockfile.Writer) error {
+func export(ctx context.Context, node *client.Client, filter client.Filter, all bool, to *Writer) error {
 	for b, err := range node.Blocks(ctx, filter) {
 		if err != nil {
 			return err
@@ -60,6 +59,6 @@ func export(ctx context.Context, node *client.Client, filter client.Filter, all 
 }
 
 // exported returns what a file says of a block.
-func exported(b *admin.Block) blockfile.Entry {
-	return blockfile.Entry{Prefix: b.Prefix.String(), Rule: b.Rule, Owner: b.Owner, Reason: b.Reason, Origin: b.Origin, Since: b.Since, Until: b.Until}
+func exported(b *admin.Block) Entry {
+	return Entry{Prefix: b.Prefix.String(), Rule: b.Rule, Owner: b.Owner, Reason: b.Reason, Origin: b.Origin, Since: b.Since, Until: b.Until}
 }

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/safetext"
 )
 
@@ -27,7 +26,7 @@ const (
 
 // asUnit runs this program again, with the unit's user and groups. A thread that
 // changed its user itself would leave the others with root's rights.
-func asUnit(ctx context.Context, u *unit.Unit, configFile string) (*Report, error) {
+func asUnit(ctx context.Context, u *Unit, configFile string) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, childFor)
 	defer cancel()
 	args := []string{"doctor", "--json"}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
 	"edgeguard/internal/safepath"
@@ -110,7 +109,7 @@ func (x *examination) listener(about string, a yaml.Address) {
 // unit's start need not be there before.
 func (x *examination) folder(about, folder string) {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && x.unit != nil && slices.Contains(x.unit.Folders, folder) {
-		x.note(OK, about, "systemd makes %s when %s starts", folder, unit.Name)
+		x.note(OK, about, "systemd makes %s when %s starts", folder, Name)
 		return
 	}
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")

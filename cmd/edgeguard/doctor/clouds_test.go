@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
@@ -30,7 +29,7 @@ func TestClouds(t *testing.T) {
 	c.Enforce.AWSWAF = []config.AWSWAF{{Region: cloudtest.Region, Scope: "REGIONAL", V4: config.AWSWAFSet{Name: "eg4", ID: id}, CredentialsFile: file, CloudList: config.CloudList{Most: 1, Mark: "edgeguard", Endpoint: a.URL}}}
 	c.Enforce.Cloudflare = []config.Cloudflare{{Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, CloudList: config.CloudList{Most: 1, Mark: "edgeguard", Endpoint: f.URL}}}
 	look := func() (all string) {
-		x := &examination{unit: &unit.Unit{}}
+		x := &examination{unit: &Unit{}}
 		x.clouds(t.Context(), c)
 		for _, f := range x.findings {
 			all += f.Severity.String() + " " + f.About + ": " + f.Text + "\n"

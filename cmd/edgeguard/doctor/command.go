@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/cmd/edgeguard/output"
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 )
@@ -24,7 +23,7 @@ type Env struct {
 	Colour        bool
 	DefaultConfig string
 	Load          func(file string) (*config.Config, error)
-	Unit          func(context.Context) (unit.Unit, error)
+	Unit          func(context.Context) (Unit, error)
 	NoArguments   cobra.PositionalArgs
 }
 
@@ -76,7 +75,7 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 // asks.
 func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 	named := cmp.Or(configFile, e.DefaultConfig)
-	unit.Adopt(ctx, e.Unit, named)
+	Adopt(ctx, e.Unit, named)
 	c, err := e.Load(configFile)
 	if err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 	if !u.Uses(named) {
 		return newReport(As{User: userName()}, Examine(ctx, c, nil)), nil
 	}
-	as := As{User: u.User, Groups: u.Groups, Unit: unit.Name}
+	as := As{User: u.User, Groups: u.Groups, Unit: Name}
 	if os.Getuid() == 0 && u.UID != 0 {
 		r, err := asUnit(ctx, &u, configFile)
 		if err == nil {
@@ -111,7 +110,7 @@ func (e childError) Error() string { return string(e) }
 
 // notAsUnit returns the finding that only root's rights were tried. The node would not
 // start either where the examination as its user ran and failed.
-func notAsUnit(u *unit.Unit, err error) Finding {
+func notAsUnit(u *Unit, err error) Finding {
 	if failed, ran := errors.AsType[childError](err); ran {
 		return Finding{Wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
 	}

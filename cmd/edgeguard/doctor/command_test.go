@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 )
 
@@ -21,8 +20,8 @@ import (
 const logGroup = 54321
 
 // unitOf is a unit whose node reads a config, as nobody.
-func unitOf(configFile string, gids ...uint32) unit.Unit {
-	u := unit.Unit{Found: true, User: "nobody", UID: 65534, GID: 65534, GIDs: append([]uint32{65534}, gids...),
+func unitOf(configFile string, gids ...uint32) Unit {
+	u := Unit{Found: true, User: "nobody", UID: 65534, GID: 65534, GIDs: append([]uint32{65534}, gids...),
 		Command: "{ path=/usr/bin/edgeguard ; argv[]=/usr/bin/edgeguard serve --config " + configFile + " ; }", Folders: []string{filepath.Join(filepath.Dir(configFile), "run")}}
 	for _, gid := range u.GIDs {
 		u.Groups = append(u.Groups, fmt.Sprint(gid))
@@ -45,10 +44,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func command(out interface{ Write([]byte) (int, error) }, u unit.Unit) *cobra.Command {
+func command(out interface{ Write([]byte) (int, error) }, u Unit) *cobra.Command {
 	c := Command(&Env{
 		Stdout: out, DefaultConfig: "/nonexistent/edgeguard.yaml", Load: config.Load, NoArguments: cobra.NoArgs,
-		Unit: func(context.Context) (unit.Unit, error) { return u, nil },
+		Unit: func(context.Context) (Unit, error) { return u, nil },
 	})
 	c.SilenceUsage, c.SilenceErrors = true, true
 	return c
@@ -89,7 +88,7 @@ rules: [{name: small, threshold: 5}]
 	return configFile, log
 }
 
-func doctor(t *testing.T, configFile string, u unit.Unit) (*Report, error) {
+func doctor(t *testing.T, configFile string, u Unit) (*Report, error) {
 	t.Helper()
 	var out bytes.Buffer
 	c := command(&out, u)
@@ -115,9 +114,9 @@ func TestUnitsVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := unit.Unit{Found: true, User: "root", Command: "edgeguard serve --config " + file}
+	u := Unit{Found: true, User: "root", Command: "edgeguard serve --config " + file}
 	examined := func() error {
-		_, err := examine(t.Context(), &Env{Load: config.Load, Unit: func(context.Context) (unit.Unit, error) { return u, nil }}, file)
+		_, err := examine(t.Context(), &Env{Load: config.Load, Unit: func(context.Context) (Unit, error) { return u, nil }}, file)
 		return err
 	}
 	if err := examined(); err == nil || !strings.Contains(err.Error(), "EDGEGUARD_TEST_STATE is not set") {
@@ -137,7 +136,7 @@ func TestAsUnit(t *testing.T) {
 	}
 	file, log := host(t)
 	r, err := doctor(t, file, unitOf(file, logGroup))
-	if err != nil || r.As.User != "nobody" || r.As.Unit != unit.Name || strings.Join(r.As.Groups, " ") != "65534 54321" || r.Wrong != 0 {
+	if err != nil || r.As.User != "nobody" || r.As.Unit != Name || strings.Join(r.As.Groups, " ") != "65534 54321" || r.Wrong != 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
 	if f := r.of("log " + log); f.Severity != OK {
@@ -183,7 +182,7 @@ func TestConfigOfRoot(t *testing.T) {
 
 // sudo -u gives the unit's user without the unit's groups: what is denied then is no fault.
 func TestLacksGroups(t *testing.T) {
-	x := &examination{unit: &unit.Unit{UID: uint32(os.Getuid()), GIDs: []uint32{uint32(os.Getgid())}}}
+	x := &examination{unit: &Unit{UID: uint32(os.Getuid()), GIDs: []uint32{uint32(os.Getgid())}}}
 	if x.lacksGroups() {
 		t.Error("it has all groups")
 	}
@@ -197,7 +196,7 @@ func TestLacksGroups(t *testing.T) {
 
 func TestText(t *testing.T) {
 	var out bytes.Buffer
-	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: unit.Name}, []Finding{{OK, "clock", "synchronized"}, {Doubt, "log /a\x1b.log", "is empty"}, {Wrong, "state", "no"}})
+	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: Name}, []Finding{{OK, "clock", "synchronized"}, {Doubt, "log /a\x1b.log", "is empty"}, {Wrong, "state", "no"}})
 	r.print(&Env{Stdout: &out})
 	want := "Checked as user edgeguard with the groups edgeguard, adm, as edgeguard.service runs the node.\n\nok     clock: synchronized\ndoubt  log /a?.log: is empty\nwrong  state: no\n\n1 ok, 1 in doubt, 1 wrong\n"
 	if out.String() != want {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 )
 
@@ -33,7 +32,7 @@ type Finding struct {
 
 // examination collects findings.
 type examination struct {
-	unit     *unit.Unit // that runs the node, nil if none does
+	unit     *Unit // that runs the node, nil if none does
 	findings []Finding
 }
 
@@ -53,7 +52,7 @@ func (x *examination) denied(about string, err error) bool {
 	if !x.stranger() || !errors.Is(err, fs.ErrPermission) {
 		return false
 	}
-	x.note(Doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", unit.Name, x.unit.User)
+	x.note(Doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", Name, x.unit.User)
 	return true
 }
 
@@ -61,7 +60,7 @@ func (x *examination) denied(about string, err error) bool {
 // if it is running. A node that hangs makes it wait, by
 // askFor and lineFor for each question. The unit is the one that runs
 // the node, or nil.
-func Examine(ctx context.Context, c *config.Config, u *unit.Unit) []Finding {
+func Examine(ctx context.Context, c *config.Config, u *Unit) []Finding {
 	x := &examination{unit: u}
 	for _, w := range c.Warnings {
 		x.note(Doubt, "config", "%s", w)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 )
 
@@ -25,7 +24,7 @@ func TestPacketFilter(t *testing.T) {
 		}
 	}
 	c := new(config.Config)
-	look := func(u *unit.Unit) (all string) {
+	look := func(u *Unit) (all string) {
 		x := &examination{unit: u}
 		x.packetFilter(c, root)
 		for _, f := range x.findings {
@@ -33,11 +32,11 @@ func TestPacketFilter(t *testing.T) {
 		}
 		return all
 	}
-	if got := look(&unit.Unit{}); got != "" {
+	if got := look(&Unit{}); got != "" {
 		t.Errorf("without a packet filter: %s", got)
 	}
 	c.Enforce.NFTables = &config.NFTables{Table: "edge", SparePorts: []uint16{22}}
-	if got := look(&unit.Unit{UID: 7, NetAdmin: true}); got != "ok the node may change it\nok blocked addresses can still connect to ssh's port\n" {
+	if got := look(&Unit{UID: 7, NetAdmin: true}); got != "ok the node may change it\nok blocked addresses can still connect to ssh's port\n" {
 		t.Errorf("as it should be: %s", got)
 	}
 	c.Monitor, c.TrustedProxies = true, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("127.0.0.0/8")}
@@ -45,7 +44,7 @@ func TestPacketFilter(t *testing.T) {
 	write("etc/ufw/ufw.conf", "# comment\nENABLED=yes\n")
 	write("run/firewalld/x", "")
 	write("sys/class/net/docker0/x", "")
-	got := look(&unit.Unit{UID: 7})
+	got := look(&Unit{UID: 7})
 	for _, want := range []string{
 		"the table edge stays empty", "dry_run: ", "lacks the right CAP_NET_ADMIN", "cannot connect to ssh", "clients behind 192.0.2.0/24 are never", "beside ufw", "beside firewalld", "beside Docker",
 	} {
@@ -54,7 +53,7 @@ func TestPacketFilter(t *testing.T) {
 		}
 	}
 	write("etc/ufw/ufw.conf", "ENABLED=no\n")
-	if got := look(&unit.Unit{UID: 0}); strings.Contains(got, "ufw") || strings.Contains(got, "lacks") {
+	if got := look(&Unit{UID: 0}); strings.Contains(got, "ufw") || strings.Contains(got, "lacks") {
 		t.Errorf("ufw is off, and the node is root's:\n%s", got)
 	}
 }

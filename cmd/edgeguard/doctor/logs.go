@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/logtail"
 	"edgeguard/internal/words"
 	"edgeguard/logline"
@@ -29,7 +28,7 @@ func (x *examination) log(file, format string) {
 		x.note(Doubt, about, "does not exist yet: the node will wait for it")
 		return
 	case errors.Is(err, fs.ErrPermission) && x.lacksGroups():
-		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, unit.Name)
+		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, Name)
 		return
 	case err != nil && x.denied(about, err):
 		return

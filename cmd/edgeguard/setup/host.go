@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/internal/logtail"
 	"edgeguard/setup"
 )
@@ -84,7 +84,7 @@ func steps(path string) []setup.Step {
 
 // account returns as whom the node runs: by the unit, and without one as the packaged
 // unit says.
-func account(u *unit.Unit) *setup.Account {
+func account(u *doctor.Unit) *setup.Account {
 	if !u.Found {
 		return &setup.Account{UID: ^uint32(0), Groups: []string{"edgeguard", "adm"}}
 	}

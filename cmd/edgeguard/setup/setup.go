@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/cmd/edgeguard/unit"
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/config"
 	"edgeguard/internal/logtail"
 	"edgeguard/internal/safetext"
@@ -29,7 +29,7 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	DefaultConfig  string
 	// Unit returns the node's unit, and DropIn is where groups are added to it.
-	Unit   func(context.Context) (unit.Unit, error)
+	Unit   func(context.Context) (doctor.Unit, error)
 	DropIn string
 	// Check is what `edgeguard check` does beyond reading a config.
 	Check       func(*config.Config) error
@@ -87,7 +87,7 @@ func run(ctx context.Context, e *Env, o *options) error {
 	u, err := e.Unit(ctx)
 	if err != nil {
 		fmt.Fprintf(report, "note: %v\n", err)
-		u = unit.Unit{}
+		u = doctor.Unit{}
 	}
 	sources := find(report, places, given, account(&u))
 	if len(o.proxies) == 0 {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/config"
 	"edgeguard/packaging"
 )
@@ -26,7 +26,7 @@ const line = `203.0.113.9 - - [23/Nov/2026:11:57:00 +0000] "GET / HTTP/1.1" 200 
 type host struct {
 	t      *testing.T
 	folder string
-	unit   unit.Unit
+	unit   doctor.Unit
 	answer string
 }
 
@@ -69,7 +69,7 @@ func (h *host) run(args ...string) (out, errs string, err error) {
 	var stdout, stderr bytes.Buffer
 	c := Command(&Env{
 		Stdin: strings.NewReader(h.answer), Stdout: &stdout, Stderr: &stderr, DefaultConfig: h.path("etc/edgeguard.yaml"),
-		Unit: func(context.Context) (unit.Unit, error) { return h.unit, nil }, DropIn: h.path("unit.d/setup.conf"),
+		Unit: func(context.Context) (doctor.Unit, error) { return h.unit, nil }, DropIn: h.path("unit.d/setup.conf"),
 		Check: func(*config.Config) error { return nil }, NoArguments: cobra.NoArgs, Usage: func(err error) error { return err },
 	})
 	c.SetArgs(append([]string{"--proxy", "nginx=" + h.path("nginx.conf")}, args...))
@@ -300,7 +300,7 @@ func TestDropIn(t *testing.T) {
 		t.Skip("only root can give a file to a group")
 	}
 	h := newHost(t)
-	h.unit = unit.Unit{Found: true, UID: 900, Groups: []string{"edgeguard", "adm"}}
+	h.unit = doctor.Unit{Found: true, UID: 900, Groups: []string{"edgeguard", "adm"}}
 	if _, _, err := h.run("--yes"); err != nil || !strings.Contains(h.read("unit.d/setup.conf"), "no such file") {
 		t.Fatal(err, h.read("unit.d/setup.conf"))
 	}

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/cmd/edgeguard/unit"
 	"edgeguard/internal/atomicfile"
 	"edgeguard/internal/words"
 	"edgeguard/packaging"
@@ -24,7 +24,7 @@ type writing struct {
 	env          *Env
 	options      *options
 	text, dropIn string
-	unit         unit.Unit
+	unit         doctor.Unit
 	answers      *bufio.Reader
 }
 

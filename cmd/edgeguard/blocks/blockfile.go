@@ -1,0 +1,231 @@
+package blocks
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// This file reads and writes files of blocks: lines, tables and JSON. Anybody may
+// have written such a file, so it is read piece by piece, within bounds.
+
+// Format is how a file is written.
+type Format string
+
+// The formats. Plain is an address or prefix a line, with comments; it has no ends.
+const (
+	Plain Format = "plain"
+	CSV   Format = "csv"
+	JSON  Format = "json"
+)
+
+// Formats are all of them.
+var Formats = []Format{Plain, CSV, JSON}
+
+// Bounds of a file that is read, in bytes and in entries.
+const (
+	MaxFile    = 64 << 20
+	MaxLine    = 64 << 10 // and an object of an array
+	MaxEntries = 500_000
+)
+
+// Entry is one block of a file. What the file does not say is empty.
+type Entry struct {
+	Line   int       `json:"-"`
+	Prefix string    `json:"prefix"`
+	Rule   string    `json:"rule,omitempty"`
+	Owner  string    `json:"owner,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Origin string    `json:"origin,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+	For    string    `json:"for,omitempty"`
+}
+
+var (
+	errLarge   = fmt.Errorf("the file is larger than %d MiB: split it", MaxFile>>20)
+	errMany    = fmt.Errorf("the file has more than %d entries: split it", MaxEntries)
+	errLong    = fmt.Errorf("longer than %d KiB", MaxLine>>10)
+	errNothing = errors.New("no prefix")
+)
+
+// Read calls each with each entry of a file, or with why it cannot be read; Line is set
+// in both cases. An empty format is recognised by the first bytes. The error is one after
+// which nothing more can be read.
+func Read(from io.Reader, format Format, each func(Entry, error)) error {
+	return readWithin(from, MaxFile, MaxEntries, format, each)
+}
+
+// readWithin is Read with bounds in bytes and in entries.
+func readWithin(from io.Reader, most int64, mostEntries int, format Format, each func(Entry, error)) error {
+	in := bufio.NewReaderSize(&bounded{from: from, left: most}, MaxLine)
+	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
+		_, _ = in.Discard(3)
+	}
+	if format == "" {
+		format = recognise(in)
+	}
+	entries := 0
+	counted := func(e Entry, err error) error {
+		if entries++; entries > mostEntries {
+			return errMany
+		}
+		each(e, err)
+		return nil
+	}
+	switch {
+	case format == CSV:
+		return readTable(in, counted)
+	case format == JSON && first(in) == '[':
+		return readArray(in, counted)
+	case format == JSON:
+		return readLines(in, counted, object)
+	}
+	return readLines(in, counted, plain)
+}
+
+// recognise returns the format of a file: JSON begins with a bracket, and a table with
+// the names of its columns.
+func recognise(in *bufio.Reader) Format {
+	switch first(in) {
+	case '[', '{':
+		return JSON
+	}
+	start, _ := in.Peek(MaxLine)
+	head, _, _ := bytes.Cut(start, []byte("\n"))
+	if cells, err := split(string(head), separator(string(head))); err == nil && slices.ContainsFunc(cells, func(c string) bool { return column(c) == "prefix" }) {
+		return CSV
+	}
+	return Plain
+}
+
+// first returns the first byte that is no white space; 0 if there is none near.
+func first(in *bufio.Reader) byte {
+	start, _ := in.Peek(MaxLine)
+	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) > 0 {
+		return start[0]
+	}
+	return 0
+}
+
+// readLines reads an entry a line.
+func readLines(in *bufio.Reader, each func(Entry, error) error, parse func(string) (Entry, error)) error {
+	return lines(in, func(number int, text string, err error) error {
+		var e Entry
+		if err == nil {
+			if text = strings.TrimSpace(text); text == "" {
+				return nil
+			}
+			e, err = parse(text)
+		}
+		if err == nil && e == (Entry{}) {
+			return nil // a comment
+		}
+		e.Line = number
+		return each(e, err)
+	})
+}
+
+// lines calls each with each line without its end. One that is too long is skipped to
+// its end, and is an error.
+func lines(in *bufio.Reader, each func(number int, text string, err error) error) error {
+	for number := 1; ; number++ {
+		text, err := in.ReadSlice('\n')
+		var long error
+		content := string(text)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			long = errLong
+			_, err = in.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if content != "" {
+			if long != nil {
+				content = ""
+			}
+			if failed := each(number, strings.TrimRight(content, "\r\n"), long); failed != nil {
+				return failed
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// plain reads a line of a plain file. Comments begin with # or ;.
+func plain(text string) (Entry, error) {
+	if i := strings.IndexAny(text, "#;"); i >= 0 {
+		text = strings.TrimSpace(text[:i])
+	}
+	return Entry{Prefix: text}, nil
+}
+
+// readTable reads a table with the names of its columns in the first line. A row is one
+// line: no text of a block has a line break.
+func readTable(in *bufio.Reader, each func(Entry, error) error) error {
+	var columns []string
+	comma := ','
+	return lines(in, func(number int, text string, err error) error {
+		if strings.TrimSpace(text) == "" && err == nil {
+			return nil
+		}
+		if columns == nil {
+			if comma = separator(text); err == nil {
+				columns, err = header(text, comma)
+			}
+			if err != nil {
+				return fmt.Errorf("line %d: %w", number, err)
+			}
+			return nil
+		}
+		var e Entry
+		if err == nil {
+			e, err = row(text, comma, columns)
+		}
+		e.Line = number
+		return each(e, err)
+	})
+}
+
+// separator returns what is between the cells of a table: some spreadsheets write
+// semicolons.
+func separator(head string) rune {
+	if strings.Contains(head, ";") && !strings.Contains(head, ",") {
+		return ';'
+	}
+	return ','
+}
+
+// split returns the cells of a row.
+func split(text string, comma rune) ([]string, error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord = comma, -1
+	cells, err := r.Read()
+	var wrong *csv.ParseError
+	if errors.As(err, &wrong) {
+		return nil, fmt.Errorf("column %d: %w", wrong.Column, wrong.Err)
+	}
+	return cells, err
+}
+
+// bounded is a reader that fails after a number of bytes.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}

@@ -1,0 +1,114 @@
+package blocks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"edgeguard/admin"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// This file says after an operator's change on which other nodes of the fleet it
+// waits for a confirmation.
+
+// mostNames is how many nodes a line names: a fleet may have a thousand, and who
+// writes to Redis can make up more.
+const mostNames = 10
+
+// Node is the node on which the change was made.
+type Node interface {
+	Status(context.Context) (admin.Stats, error)
+	FleetHeld(context.Context) (admin.FleetHeld, error)
+}
+
+// Say says where the change of these prefixes waits; without prefixes, where anything
+// does. A signed change waits nowhere. About an unsigned one it asks the other nodes,
+// which takes some seconds, unless wait is false. What it cannot find out it says, too:
+// the change itself was made.
+func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...string) {
+	s, err := node.Status(ctx)
+	if err != nil || s.Fleet == nil || s.Monitor {
+		return // nobody else learns of the change
+	}
+	if s.Fleet.KeyMode != "" {
+		fmt.Fprintln(out, "signed with the fleet's key: it waits for confirmation on no node that has the key")
+		return
+	}
+	const unsigned, unknown = "unsigned, because this fleet has no key", "another node may hold it: see edgeguard blocks held on each node, and confirm there"
+	if !wait {
+		fmt.Fprintf(out, "%s: %s\n", unsigned, unknown)
+		return
+	}
+	fmt.Fprintf(out, "%s: asking the other nodes whether they hold it, for up to 6 s\n", unsigned)
+	held, err := node.FleetHeld(ctx)
+	if err != nil {
+		fmt.Fprintf(out, "%s: %s\n", safetext.Strip(err.Error()), unknown)
+		return
+	}
+	report(out, &held, prefixes)
+}
+
+// report prints what the nodes say.
+func report(out io.Writer, held *admin.FleetHeld, prefixes []string) {
+	for _, text := range prefixes {
+		line(out, held.Of(parse(text)), text, "edgeguard blocks confirm "+text)
+	}
+	if len(prefixes) == 0 {
+		line(out, *held, "a record", "edgeguard blocks held")
+	}
+}
+
+// line prints what the nodes say of one thing, and what to run on those that hold it.
+func line(out io.Writer, held admin.FleetHeld, what, run string) {
+	var on, perhaps []string
+	for _, n := range held.Nodes {
+		name := safetext.Strip(n.Name)
+		if n.State == admin.NodeHolds {
+			on = append(on, name)
+		} else {
+			perhaps = append(perhaps, name+" ("+because(n.State)+")")
+		}
+	}
+	if len(on) > 0 {
+		fmt.Fprintf(out, "%s waits for confirmation on %s: %s there\n", what, list(on), run)
+	}
+	if len(perhaps) > 0 {
+		fmt.Fprintf(out, "%s may wait on %s: see edgeguard blocks held there\n", what, list(perhaps))
+	}
+	if len(held.Nodes) == 0 {
+		fmt.Fprintf(out, "%s waits on none of the %s alive\n", what, words.Plural(held.Alive, "node", "nodes"))
+	}
+}
+
+// because returns why it is not known what a node holds.
+func because(state string) string {
+	if state == admin.NodeMore {
+		return "holds more records than it names"
+	}
+	return "has not answered"
+}
+
+// list writes names, and of many how many there are more.
+func list(names []string) string {
+	text := strings.Join(names[:min(len(names), mostNames)], ", ")
+	if more := len(names) - mostNames; more > 0 {
+		text += fmt.Sprintf(" and %s more", words.Number(more))
+	}
+	return text
+}
+
+// parse reads an address or a prefix that the node has accepted.
+func parse(text string) netip.Prefix {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+	}
+	p, err := netip.ParsePrefix(text)
+	if err == nil && p.Addr().Is4In6() {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}

@@ -1,0 +1,160 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// This file is the command that shows the feeds of a node's imported blocks, and
+// confirms what awaits it.
+
+// ImportsEnv is what the commands use of the program around them.
+type ImportsEnv struct {
+	Stdout io.Writer
+	Colour bool
+	// Node declares on a command the flags that say where the node is, and returns
+	// what asks it.
+	Node func(*cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error
+	// Usage marks an error as a mistake on the command line.
+	Usage func(error) error
+	// NoArguments and OneArgument check the arguments of a command.
+	NoArguments cobra.PositionalArgs
+	OneArgument func(what string) cobra.PositionalArgs
+}
+
+// ImportsCommand returns `edgeguard imports`.
+func ImportsCommand(e *ImportsEnv) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "imports [confirm NAME]",
+		Short: "Show the lists of others that a node blocks, and confirm one",
+		Long: `imports shows each list of others that a running node imports: how many of its
+entries are in force, which are not and why, when it was fetched last and is fetched
+next, and what awaits confirmation. Their blocks are of this node only:
+'edgeguard blocks list --owner NAME' lists them. To let an address in, allow it.`,
+		Example: `  edgeguard imports
+  edgeguard imports confirm drop`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return e.Usage(fmt.Errorf("imports: unknown subcommand %q: use confirm, or nothing", args[0]))
+			}
+			return nil
+		},
+	}
+	ask := e.Node(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			all, err := node.Imports(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(e.Stdout).Encode(all)
+			}
+			Print(e.Stdout, e.Colour, &all, time.Now())
+			return nil
+		})
+	}
+	c.AddCommand(confirmCommand(e))
+	return c
+}
+
+func confirmCommand(e *ImportsEnv) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "confirm NAME",
+		Short: "Put in force what awaits confirmation",
+		Long: `confirm puts in force the newest list of a feed: it is empty, has too many entries,
+or is mostly another than the one before. Look at it before.`,
+		Example: `  edgeguard imports confirm drop`,
+		Args:    e.OneArgument("the name of one list"),
+		// A file of the folder is no list.
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	ask := e.Node(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			f, err := node.ConfirmImport(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(e.Stdout).Encode(f)
+			}
+			fmt.Fprintf(e.Stdout, "confirmed: %s of %s in force\n", words.Plural(f.Held, "entry is", "entries are"), safetext.Strip(f.Name))
+			return nil
+		})
+	}
+	return c
+}
+
+// Print shows the feeds to people.
+func Print(out io.Writer, colour bool, all *admin.Imports, now time.Time) {
+	if len(all.Feeds) == 0 {
+		fmt.Fprintln(out, "no list is imported")
+		return
+	}
+	t := &output.Table{}
+	t.Column("list", false, "")
+	t.Column("kind", false, "")
+	t.Column("state", false, output.Amber)
+	t.Column("in force", true, output.Red)
+	t.Column("refused", false, "")
+	t.Column("last good", true, "")
+	t.Column("next", true, "")
+	for i := range all.Feeds {
+		f := &all.Feeds[i]
+		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.Held), refusals(&f.Refused), ago(f.Good, now), in(f.Next, now))
+	}
+	t.Print(out, colour)
+	for i := range all.Feeds {
+		f := &all.Feeds[i]
+		if f.Error != "" {
+			fmt.Fprintf(out, "%s: %s\n", safetext.Strip(f.Name), safetext.Strip(f.Error))
+		}
+		if a := f.Awaits; a != nil {
+			fmt.Fprintf(out, "%s awaits confirmation: %s (%s): edgeguard imports confirm %s\n", safetext.Strip(f.Name), safetext.Strip(a.Why), words.Plural(a.Entries, "entry", "entries"), safetext.Strip(f.Name))
+		}
+	}
+	fmt.Fprintf(out, "%s of at most %s entries are blocked, on this node only\n", words.Number(all.Blocks), words.Number(all.Most))
+}
+
+// refusals says how many entries are not in force, and why.
+func refusals(r *admin.ImportRefusals) string {
+	var parts []string
+	r.Each(func(reason string, n int) {
+		if n > 0 {
+			parts = append(parts, words.Number(n)+" "+strings.ReplaceAll(reason, "_", " "))
+		}
+	})
+	return cmp.Or(strings.Join(parts, ", "), "none")
+}
+
+func ago(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return words.Span(max(0, now.Sub(t)).Round(time.Second)) + " ago"
+}
+
+func in(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return "in " + words.Span(max(0, t.Sub(now)).Round(time.Second))
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// This file is the commands for the keys of CrowdSec's bouncers.
+
+// Env is what the commands use of the program.
+type Env struct {
+	Stdout, Stderr io.Writer
+	Colour         bool
+	// Node declares the flags that say where the node is, and returns what calls f
+	// with a client for it.
+	Node        func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
+	NoArguments cobra.PositionalArgs
+	// OneArgument requires one argument, which what describes.
+	OneArgument func(what string) cobra.PositionalArgs
+}
+
+// Command returns `edgeguard bouncers` with the commands below it.
+func Command(e *Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bouncers",
+		Short: "Make, list and remove the keys of CrowdSec's bouncers",
+		Long: `Bouncers of CrowdSec enforce edgeguard's blocks where the config has crowdsec.lapi: each
+asks edgeguard as it would ask CrowdSec, with a key of its own. A key opens nothing
+else, and edgeguard keeps only its hash.`,
+		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers list\n  edgeguard bouncers remove edge1-firewall",
+		Args:    e.NoArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(addCommand(e), listCommand(e), removeCommand(e))
+	return c
+}
+
+func addCommand(e *Env) *cobra.Command {
+	var request admin.BouncerRequest
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Make a bouncer's key, and show it once",
+		Long: `add makes a key and prints it: it goes into the bouncer's file as api_key. It cannot be
+shown again.
+
+Who has it can read all blocks, and change nothing. A bouncer that filters packets is
+not given blocks that were learned behind a proxy, since it never sees these addresses:
+edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
+		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers add edge1-script --kernel yes",
+		Args:    e.OneArgument("a name for the bouncer, such as edge1-firewall"),
+	}
+	ask := e.Node(c)
+	c.Flags().StringVar(&request.Kernel, "kernel", "auto", "whether the bouncer filters packets: `auto`, yes or no")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request.Name = args[0]
+		var added admin.BouncerKey
+		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
+			added, err = node.AddBouncer(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(e.Stdout).Encode(added)
+		}
+		e.added(&added)
+		return nil
+	}
+	return c
+}
+
+// added prints a new key. Alone on the standard output, it can be assigned in a shell.
+func (e *Env) added(a *admin.BouncerKey) {
+	fmt.Fprintln(e.Stdout, safetext.Strip(a.Key))
+	fmt.Fprintf(e.Stderr, "That is the key of %s: it is not shown again. It goes into the bouncer's file as api_key.\n", safetext.Strip(a.Name))
+	if len(a.Listening) == 0 {
+		fmt.Fprintln(e.Stderr, "The node's config has no crowdsec.lapi, so no bouncer can connect: see edgeguard snippets crowdsec-bouncer.")
+		return
+	}
+	for _, at := range a.Listening {
+		fmt.Fprintf(e.Stderr, "  api_url: %s\n", safetext.Strip(at))
+	}
+}
+
+func listCommand(e *Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the bouncers, and when each last asked",
+		Long: `list shows each key, and what the bouncers with it did since the start of the node:
+when the last asked, from where, and how many changes the one furthest behind has not
+been told.`,
+		Example: "  edgeguard bouncers list",
+		Args:    e.NoArguments,
+	}
+	ask := e.Node(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var state admin.BouncerList
+		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
+			state, err = node.Bouncers(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(e.Stdout).Encode(state)
+		}
+		e.list(&state, time.Now())
+		return nil
+	}
+	return c
+}
+
+// list prints the bouncers in words.
+func (e *Env) list(s *admin.BouncerList, now time.Time) {
+	if len(s.Listening) == 0 {
+		fmt.Fprintln(e.Stdout, "No bouncer can connect: the node's config has no crowdsec.lapi.")
+	}
+	for _, at := range s.Listening {
+		fmt.Fprintf(e.Stdout, "listening at %s\n", safetext.Strip(at))
+	}
+	fmt.Fprintf(e.Stdout, "%s in force for bouncers, %s of them more than one address; %s refused for their key\n",
+		words.Plural(s.Decisions, "decision", "decisions"), words.Number(s.Ranges), words.Plural(int(s.Refused), "request", "requests"))
+	if len(s.Bouncers) == 0 {
+		fmt.Fprintln(e.Stdout, "There are no keys: edgeguard bouncers add NAME makes one.")
+		return
+	}
+	t := &output.Table{}
+	t.Column("NAME", false, "")
+	t.Column("LAST PULL", false, "")
+	t.Column("FROM", false, "")
+	t.Column("BEHIND", true, "")
+	t.Column("PACKETS", false, "")
+	t.Column("USER AGENT", false, output.Faint)
+	for _, b := range s.Bouncers {
+		t.Row(b.Name, pulled(&b, now), from(&b), strconv.FormatUint(b.Behind, 10), packets(&b), b.UserAgent)
+	}
+	t.Print(e.Stdout, e.Colour)
+}
+
+// pulled says when a bouncer last asked.
+func pulled(b *admin.Bouncer, now time.Time) string {
+	if b.LastPull.IsZero() {
+		return "not since the start"
+	}
+	text := max(now.Sub(b.LastPull), 0).Round(time.Second).String() + " ago"
+	if b.Silent {
+		text += ", silent"
+	}
+	return text
+}
+
+func from(b *admin.Bouncer) string {
+	if b.Addresses > 1 {
+		return fmt.Sprintf("%s and %d more", b.Address, b.Addresses-1)
+	}
+	return b.Address
+}
+
+// packets says whether a bouncer filters packets.
+func packets(b *admin.Bouncer) string {
+	switch {
+	case b.Packets:
+		return "yes"
+	case b.Kernel == "auto" && b.UserAgent == "":
+		return "unknown"
+	}
+	return "no"
+}
+
+func removeCommand(e *Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a bouncer's key",
+		Long: `remove has the bouncers with this key refused from now on. What they enforce already
+stays in force there until its time is over, or until they are stopped.`,
+		Example: "  edgeguard bouncers remove edge1-firewall",
+		Args:    e.OneArgument("the name of a bouncer"),
+	}
+	ask := e.Node(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var removed admin.BouncerRemoved
+		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
+			removed, err = node.RemoveBouncer(ctx, args[0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(e.Stdout).Encode(removed)
+		}
+		fmt.Fprintf(e.Stdout, "removed: bouncers with the key of %s are refused\n", safetext.Strip(removed.Name))
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/call"
+	"edgeguard/admin/client"
+	"edgeguard/enforce/nftables"
+	"edgeguard/internal/safetext"
+)
+
+// nodeTime is how long clear waits for a node before it acts without it.
+const nodeTime = 25 * time.Second
+
+// cleared is what clear did.
+type cleared struct {
+	// Node is the state of the node that did it; nil where the tables were deleted
+	// without one.
+	Node    *admin.KernelState `json:"node,omitempty"`
+	Deleted []string           `json:"deleted"` // tables
+	// Paused says that a node that starts leaves the packet filter empty.
+	Paused bool `json:"paused"`
+}
+
+func clearCommand(e *EnforceEnv) *cobra.Command {
+	a := asking{EnforceEnv: e}
+	var table string
+	var all bool
+	c := &cobra.Command{
+		Use:   "clear [--table NAME | --all]",
+		Short: "Empty the kernel's packet filter, with or without a running node",
+		Long: `clear has the kernel drop nothing more for edgeguard, until edgeguard enforce resume.
+It asks the node. Where none answers it deletes the config's table itself, as root.
+
+--table and --all ask no node, and pause nothing: a running node puts its table back
+within seconds. Only tables that edgeguard made are deleted. The removal of the package
+runs edgeguard enforce clear --all.`,
+		Example: "  edgeguard enforce clear\n  edgeguard enforce clear --table edgeguard",
+		Args:    e.NoArguments,
+	}
+	a.flags(c)
+	c.Flags().StringVar(&table, "table", "", "delete this `TABLE` without asking a node")
+	c.Flags().BoolVar(&all, "all", false, "delete all tables that edgeguard made, without asking a node")
+	c.MarkFlagsMutuallyExclusive("table", "all")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		done, err := a.clear(c, table, all)
+		if a.asJSON {
+			return errors.Join(err, json.NewEncoder(a.Stdout).Encode(done))
+		}
+		if err == nil {
+			a.cleared(&done)
+		}
+		return err
+	}
+	return c
+}
+
+// clear asks the node, or deletes tables itself.
+func (a *asking) clear(c *cobra.Command, table string, all bool) (done cleared, err error) {
+	done.Deleted = []string{}
+	tables := []string{table}
+	switch {
+	case all:
+		if tables, err = nftables.Tables(c.Context()); err != nil {
+			return done, enforceAsRoot(err)
+		}
+	case table == "":
+		answered, err := a.byNode(c.Context(), &done)
+		if answered {
+			return done, err
+		}
+		fmt.Fprintf(a.Stderr, "edgeguard: the node did not do it: %s\n", safetext.Lines(err.Error()))
+		tables, done.Paused = a.configured(c)
+	}
+	for _, table := range tables {
+		if err := nftables.Clear(c.Context(), table); err != nil {
+			return done, enforceAsRoot(err)
+		}
+		done.Deleted = append(done.Deleted, table)
+	}
+	return done, nil
+}
+
+// enforceAsRoot says that root may do what was refused: the kernel's error is worded for the
+// service.
+func enforceAsRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return errors.New("this user may not change the packet filter: run the command as root")
+	}
+	return err
+}
+
+// byNode has the node empty its packet filter. It reports whether the node did, or may
+// not be passed over: who is no operator does not get around it as root.
+func (a *asking) byNode(ctx context.Context, done *cleared) (answered bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, nodeTime)
+	defer cancel()
+	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
+		return node.ChangeKernel(ctx, "clear")
+	})
+	if err == nil {
+		done.Node, done.Paused = &s, true
+		return true, nil
+	}
+	p := new(call.Problem)
+	return errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden), err
+}
+
+// configured returns the config's table, and leaves the mark in the state folder that
+// keeps the next start from filling it again; it reports whether that worked.
+func (a *asking) configured(c *cobra.Command) (tables []string, paused bool) {
+	name, _ := c.Flags().GetString("config")
+	cfg, err := a.Load(name)
+	if err != nil || cfg.Enforce.NFTables == nil {
+		return []string{"edgeguard"}, false
+	}
+	if cfg.State != "" {
+		err = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.Set("cleared while no node answered")
+	}
+	return []string{cfg.Enforce.NFTables.Table}, cfg.State != "" && err == nil
+}
+
+// cleared says what was done.
+func (a *asking) cleared(done *cleared) {
+	if done.Node != nil {
+		describe(a.Stdout, done.Node)
+		return
+	}
+	for _, table := range done.Deleted {
+		fmt.Fprintf(a.Stdout, "cleared: the kernel no longer has edgeguard's table %s\n", safetext.Strip(table))
+	}
+	switch {
+	case len(done.Deleted) == 0:
+		fmt.Fprintln(a.Stdout, "cleared: edgeguard has no table in the kernel")
+	case done.Paused:
+		fmt.Fprint(a.Stdout, "  A node that starts leaves it empty until edgeguard enforce resume.\n")
+	default:
+		fmt.Fprint(a.Stdout, "  A node with enforce.nftables in its config makes it again.\n")
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/config"
+)
+
+// This file has the command `edgeguard snippets`.
+
+// CommandEnv is what the command uses of the program and of the outside world.
+type CommandEnv struct {
+	Stdout, Stderr io.Writer
+	Colour         bool
+	// Load reads the named config, or else the default one.
+	Load func(name string) (*config.Config, error)
+	// Usage makes an error a mistake on the command line.
+	Usage func(error) error
+}
+
+// CommandCommand returns `edgeguard snippets`.
+func CommandCommand(e *CommandEnv) *cobra.Command {
+	var v snippets.Values
+	var configFile, file string
+	c := &cobra.Command{
+		Use:   "snippets [NAME]",
+		Short: "Print what puts edgeguard beside a proxy or packet filter: its config, units and commands",
+		Long: `snippets NAME prints the configuration of a proxy or packet filter that uses
+edgeguard. The other files that it requires, the commands that install it, and those
+that check that it refuses follow as comments. --file prints one of them alone. The
+tests of edgeguard run the same text. Without a name it lists the names.`,
+		Example: `  edgeguard snippets
+  edgeguard snippets nginx --auth unix:/run/edgeguard/auth.sock --backend 127.0.0.1:3000
+  edgeguard snippets nginx > /etc/nginx/conf.d/site.conf`,
+		ValidArgs: snippets.Names(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return e.Usage(fmt.Errorf("snippets: expected one of %s", strings.Join(snippets.Names(), ", ")))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return commandList(e)
+			}
+			fromConfig(&v, e, args[0], configFile)
+			return commandWrite(e, args[0], file, v)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&file, "file", "", "print this `PART` alone, such as proxy, config or service")
+	f.StringVar(&v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
+	f.StringVar(&configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")
+	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")
+	f.StringVar(&v.Backend, "backend", "", "backend of the site, `HOST:PORT` (default 127.0.0.1:8080)")
+	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer (by default they pass)")
+	f.StringVar(&v.Cache, "cache", "", "nginx: cache a pass for one second per address in this `FOLDER`, for a listener that only looks up")
+	return c
+}
+
+func commandList(e *CommandEnv) error {
+	t := &output.Table{}
+	t.Column("snippet", false, output.Bold)
+	t.Column("for", false, "")
+	for _, name := range snippets.Names() {
+		t.Row(name, snippets.About(name))
+	}
+	t.Print(e.Stdout, e.Colour)
+	return nil
+}
+
+// commandWrite prints a snippet, or one part of it as it is.
+func commandWrite(e *CommandEnv, name, file string, v snippets.Values) error {
+	text, err := snippets.Text(name, file, v)
+	if err != nil {
+		return e.Usage(err)
+	}
+	_, err = io.WriteString(e.Stdout, text)
+	return err
+}
+
+// asksSPOE sets where HAProxy asks, and for which headers.
+func asksSPOE(v *snippets.Values, c *config.Config) {
+	for _, one := range c.HAProxy.SPOE[:min(1, len(c.HAProxy.SPOE))] {
+		v.Spoe = one.Listen.String()
+	}
+	for i := range c.Rules.Meters {
+		for _, a := range c.Rules.Meters[i].Attributes {
+			if a.Field == edgeguard.FieldHeader && !slices.Contains(v.Headers, a.Header) {
+				v.Headers = append(v.Headers, a.Header)
+			}
+		}
+	}
+}
+
+// fromConfig sets what no flag gave from the config. The proxy asks at a unix socket,
+// which strangers cannot open, if it can do that.
+func fromConfig(v *snippets.Values, e *CommandEnv, proxy, configFile string) {
+	c, err := e.Load(configFile)
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "addresses and folders are not read from the config: %v\n", err)
+		return
+	}
+	v.State, v.Rules = c.State, c.Rules
+	if len(c.HAProxy.Peers) > 0 {
+		v.Peers = c.HAProxy.Peers[0].Listen.String()
+	}
+	asksSPOE(v, c)
+	for _, l := range c.Listen.Envoy[:min(1, len(c.Listen.Envoy))] {
+		v.Envoy, v.Group = l.Address.String(), l.Group
+	}
+	asks := slices.Contains([]string{"nginx", "caddy", "traefik", "envoy"}, proxy)
+	if v.Auth != "" || !asks {
+		return
+	}
+	for _, l := range c.Listen.Auth {
+		switch {
+		case l.Address.Network == "unix" && (proxy == "nginx" || proxy == "caddy"):
+			v.Auth, v.Group = l.Address.String(), l.Group
+			return
+		case l.Address.Network == "tcp" && v.Auth == "":
+			v.Auth = l.Address.Address
+		}
+	}
+	if v.Auth == "" {
+		fmt.Fprintf(e.Stderr, "listen.auth has no TCP address, which %s needs: add 127.0.0.1:9180\n", proxy)
+	}
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/config"
+	"edgeguard/logline/pattern"
+	"edgeguard/migrate/awswaf"
+	"edgeguard/presets"
+)
+
+// This file gives a shell the values that flags and arguments may have: rules,
+// active blocks, kinds, presets and formats.
+
+const (
+	// wait is how long a node may take to answer: a shell hangs meanwhile.
+	wait = time.Second
+	// most is how many values are offered.
+	most = 200
+)
+
+// CompleteEnv is what completion uses of the program.
+type CompleteEnv struct {
+	// Ask calls f with a client for the node that the flags of a command name.
+	Ask func(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error
+	// Load reads the named config, or else the default one.
+	Load func(name string) (*config.Config, error)
+}
+
+// values yields values as long as yield returns true. What it cannot find out it
+// leaves out: an error in the middle of a command line helps nobody.
+type values func(ctx context.Context, c *cobra.Command, yield func(string) bool)
+
+// Register gives the commands below root their values.
+func Register(root *cobra.Command, e *CompleteEnv) {
+	arguments := map[string]values{
+		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "bouncers remove": e.bouncers,
+		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
+	}
+	flags := map[string]values{
+		"blocks --rule": e.rules, "blocks list --rule": e.rules, "events --rule": e.rules,
+		"events --kind":                   fixed(admin.EventKinds()),
+		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
+		"bouncers add --kernel":           fixed([]string{"auto", "yes", "no"}),
+	}
+	for _, name := range []string{"replay", "tune", "serve"} {
+		flags[name+" --preset"] = fixed(presets.Shipped().Names())
+		flags[name+" --format"] = fixed(formats())
+		flags[name+" --rule"] = e.configRules
+		flags[name+" --kind"] = fixed(edgeguard.Kinds())
+	}
+	register(root, "", arguments, flags)
+}
+
+// register walks the commands below one.
+func register(parent *cobra.Command, path string, arguments, flags map[string]values) {
+	for _, c := range parent.Commands() {
+		path := strings.TrimPrefix(path+" "+c.Name(), " ")
+		if v, ok := arguments[path]; ok {
+			c.ValidArgsFunction = offer(v)
+		}
+		for name, v := range flags {
+			command, flag, _ := strings.Cut(name, " --")
+			if command == path && c.Flags().Lookup(flag) != nil {
+				_ = c.RegisterFlagCompletionFunc(flag, offer(v)) // its only errors are of a flag that is missing or has one
+			}
+		}
+		register(c, path, arguments, flags)
+	}
+}
+
+// plain are the values that mean nothing to a shell. Names of rules are an operator's,
+// and may be any text.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@:+-]*$`)
+
+// offer returns the function by which cobra offers values: those that begin as what was
+// typed, without those on the line already.
+func offer(v values) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmp.Or(c.Context(), context.Background()), wait)
+		defer cancel()
+		given := make(map[string]bool)
+		for _, a := range args {
+			given[a] = true
+		}
+		v(ctx, c, func(value string) bool {
+			if strings.HasPrefix(value, typed) && plain.MatchString(value) && !given[value] {
+				given[value] = true
+				found = append(found, value)
+			}
+			return len(found) < most && ctx.Err() == nil
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// formats returns those that have a name; log_format strings are as in a server's config.
+func formats() []string {
+	return append([]string{"auto", "combined", "common", "json", "haproxy", "alb", "w3c", "squid", "envoy", "pcap"}, pattern.ServiceNames()...)
+}
+
+func fixed(all []string) values {
+	return func(_ context.Context, _ *cobra.Command, yield func(string) bool) {
+		for _, value := range all {
+			if !yield(value) {
+				return
+			}
+		}
+	}
+}
+
+// rules are the names of the node's rules.
+func (e *CompleteEnv) rules(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		list, err := node.Rules(ctx)
+		for _, r := range list.Rules {
+			if !yield(r.Name) {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// configRules are the names of the config's rules, for commands that ask no node.
+func (e *CompleteEnv) configRules(_ context.Context, c *cobra.Command, yield func(string) bool) {
+	name, _ := c.Flags().GetString("config")
+	loaded, err := e.Load(name)
+	if err != nil {
+		return
+	}
+	for _, r := range loaded.Specs {
+		if !yield(r.Name) {
+			return
+		}
+	}
+}
+
+// blocks are the prefixes of the active blocks.
+func (e *CompleteEnv) blocks(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
+		return node.Blocks(ctx, client.Filter{})
+	}, func(b admin.ActiveBlock) string { return output.Prefix(b.Prefix) })
+}
+
+// held are the prefixes of what awaits confirmation.
+func (e *CompleteEnv) held(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.HeldBlock, error] {
+		return node.Held(ctx)
+	},
+		func(b admin.HeldBlock) string { return output.Prefix(b.Prefix) })
+}
+
+// each yields what a node lists.
+func each[T any](ctx context.Context, e *CompleteEnv, c *cobra.Command, yield func(string) bool, list func(context.Context, *client.Client) iter.Seq2[T, error], text func(T) string) {
+	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		for item, err := range list(ctx, node) {
+			if err != nil || !yield(text(item)) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// allowances are the prefixes that were allowed at run time: those of the config cannot
+// be removed.
+func (e *CompleteEnv) allowances(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		all, err := node.Allowances(ctx)
+		for i := range all {
+			if all[i].Source != admin.AllowedByConfig && !yield(output.Prefix(all[i].Prefix)) {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// bouncers yields those that have a key.
+func (e *CompleteEnv) bouncers(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		all, err := node.Bouncers(ctx)
+		for _, b := range all.Bouncers {
+			if !yield(b.Name) {
+				break
+			}
+		}
+		return err
+	})
+}

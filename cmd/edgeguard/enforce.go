@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/call"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/observe"
+	"edgeguard/config"
+	"edgeguard/enforce/nftables"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// This file is the commands that put the kernel's packet filter on trial, confirm
+// it, and take it out of force.
+
+// EnforceEnv is what the commands use of the program.
+type EnforceEnv struct {
+	Stdout, Stderr io.Writer
+	// Load reads the named config, or else the default one.
+	Load func(name string) (*config.Config, error)
+	// Node declares the flags that say where the node is, and returns what calls f
+	// with a client for it.
+	Node        func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
+	NoArguments cobra.PositionalArgs
+	// Usage marks an error as a mistake on the command line.
+	Usage func(error) error
+	// Getenv and Peers find who is connected by ssh.
+	Getenv func(string) string
+	Peers  func(ports ...uint16) (nftables.SSHPeers, error)
+}
+
+// EnforceCommand returns `edgeguard enforce` with the commands below it.
+func EnforceCommand(e *EnforceEnv) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "enforce",
+		Short: "Try, confirm and clear what the kernel's packet filter drops",
+		Long: `The kernel drops packets of blocked addresses where the config has enforce.nftables.
+These commands keep you from locking yourself out: a trial ends by itself unless you
+confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
+		Example: "  edgeguard enforce try 5m\n  edgeguard enforce confirm\n  edgeguard enforce clear",
+		Args:    e.NoArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		statusCommand(e), tryCommand(e),
+		changing(e, "confirm", "Keep in force what a trial put in force",
+			"confirm ends a trial. What it put in force stays, also after a restart."),
+		changing(e, "resume", "Put the packet filter in force again",
+			"resume ends the pause after clear, or after a trial that was not confirmed. If it could\nlock you out, run edgeguard enforce try instead."),
+		clearCommand(e),
+	)
+	return c
+}
+
+// asking is a command that asks the node, and prints the state that it answers.
+type asking struct {
+	*EnforceEnv
+	ask    func(context.Context, func(context.Context, *client.Client) error) error
+	asJSON bool
+}
+
+// flags declares on c where the node is, and --json.
+func (a *asking) flags(c *cobra.Command) {
+	a.ask = a.Node(c)
+	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON, one object")
+}
+
+// state asks the node.
+func (a *asking) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (s admin.KernelState, err error) {
+	err = a.ask(ctx, func(ctx context.Context, node *client.Client) (err error) {
+		s, err = f(ctx, node)
+		return err
+	})
+	return s, err
+}
+
+// print prints a state as JSON or in words.
+func (a *asking) print(s *admin.KernelState) error {
+	if a.asJSON {
+		return json.NewEncoder(a.Stdout).Encode(s)
+	}
+	describe(a.Stdout, s)
+	return nil
+}
+
+func statusCommand(e *EnforceEnv) *cobra.Command {
+	a := asking{EnforceEnv: e}
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show whether the kernel drops what is blocked, and how much of a trial is left",
+		Long: `status shows what the kernel's packet filter does.
+
+The exit code is 0 if it is in force or on trial, 1 if it is paused, only counts, fails
+or is not in the config, and 2 if the node does not answer.`,
+		Example: "  edgeguard enforce status",
+		Args:    e.NoArguments,
+	}
+	a.flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) { return node.Kernel(ctx) })
+		if err != nil {
+			code := observe.Unreachable
+			if errors.As(err, new(*call.Problem)) {
+				code = observe.Degraded
+			}
+			return observe.Ended{Code: code, Err: err}
+		}
+		if err := a.print(&s); err != nil {
+			return err
+		}
+		if s.State == admin.Paused || s.DryRun || s.Error != "" {
+			return observe.Ended{Code: observe.Degraded}
+		}
+		return nil
+	}
+	return c
+}
+
+// changing returns a command that changes the node and needs no more than its name.
+func changing(e *EnforceEnv, name, short, long string) *cobra.Command {
+	a := asking{EnforceEnv: e}
+	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: e.NoArguments}
+	a.flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
+			return node.ChangeKernel(ctx, name)
+		})
+		if err != nil {
+			return err
+		}
+		return a.print(&s)
+	}
+	return c
+}
+
+// describe prints a state in words.
+func describe(w io.Writer, s *admin.KernelState) {
+	table := safetext.Strip(s.Table)
+	switch {
+	case s.State == admin.Trial:
+		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clock(s.Until), span(s.Left))
+	case s.State == admin.Paused:
+		fmt.Fprintf(w, "paused: the kernel drops nothing (table %s): %s\n", table, safetext.Strip(s.Why))
+	case s.DryRun:
+		fmt.Fprintf(w, "dry run: the kernel counts what it would drop (table %s), and drops nothing\n", table)
+	default:
+		fmt.Fprintf(w, "in force: the kernel drops what is blocked (table %s)\n", table)
+	}
+	fmt.Fprintf(w, "  %s of %s in the kernel at the last update; %s more learned behind a proxy, which the kernel cannot drop\n",
+		words.Number(s.Installed), words.Plural(s.Intended, "block", "blocks"), words.Number(s.Withheld))
+	if len(s.Spared) > 0 {
+		fmt.Fprintf(w, "  spared until then: %s\n", safetext.Strip(strings.Join(s.Spared, " ")))
+	}
+	if s.Error != "" {
+		fmt.Fprintf(w, "  the last update failed: %s\n", safetext.Strip(s.Error))
+	}
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
+
+// span returns seconds in words, such as 4m59s.
+func span(seconds float64) string {
+	return (time.Duration(seconds*float64(time.Second)) + time.Second - 1).Truncate(time.Second).String()
+}

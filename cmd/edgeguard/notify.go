@@ -1,0 +1,125 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/config"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+	"edgeguard/node/neighbours"
+)
+
+// This file has the commands for receivers of notifications.
+
+// NotifyEnv is what the commands use of the program.
+type NotifyEnv struct {
+	Stdout  io.Writer
+	Version string
+	Load    func(file string) (*config.Config, error)
+	// Usage makes an error a mistake on the command line.
+	Usage func(error) error
+	// NoArguments is the check that a command got nothing but flags.
+	NoArguments cobra.PositionalArgs
+}
+
+// NotifyCommand returns the command notify.
+func NotifyCommand(e *NotifyEnv) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "notify",
+		Short:   "Try the receivers of notifications",
+		Example: "  edgeguard notify test",
+		Args:    e.NoArguments,
+	}
+	c.AddCommand(testCommand(e))
+	return c
+}
+
+func testCommand(e *NotifyEnv) *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "test [NAME] [--config FILE]",
+		Short: "Send a test message to the config's receivers and print their answers",
+		Long: `test sends a message to each webhook and each Alertmanager of the config's notify, or
+to the one named, and prints what they answered. It needs no running node: it reads
+the config and the files of secrets itself, so run it as root. An Alertmanager gets
+the alert EdgeguardTest, which ends after a minute.`,
+		Example: "  edgeguard notify test\n  edgeguard notify test team",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return e.Usage(errors.New("notify test: name one receiver, or none for all"))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := e.Load(file)
+			if err != nil {
+				return err
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return e.test(c, cfg, name)
+		},
+	}
+	c.Flags().StringVar(&file, "config", "", "config `FILE` with the receivers (default: the packaged one's)")
+	return c
+}
+
+// test tries the receivers of a config: all, or the one of a name.
+func (e *NotifyEnv) test(c *cobra.Command, cfg *config.Config, name string) error {
+	trials := neighbours.NotifyTrials{Node: cfg.Node, Version: e.Version, Run: "test" + rand.Text()[:8]}
+	tried, failed := 0, 0
+	each := func(receiver string, try func(now time.Time) neighbours.NotifyTrial) {
+		if name != "" && name != receiver {
+			return
+		}
+		begun := time.Now()
+		t := try(begun)
+		e.show(&t, time.Since(begun))
+		tried++
+		if t.Error != nil {
+			failed++
+		}
+	}
+	for i := range cfg.Notify.Webhooks {
+		w := &cfg.Notify.Webhooks[i]
+		each(w.Name, func(now time.Time) neighbours.NotifyTrial { return trials.Webhook(c.Context(), now, w) })
+	}
+	for i := range cfg.Notify.Alertmanager {
+		a := &cfg.Notify.Alertmanager[i]
+		each(a.Name, func(now time.Time) neighbours.NotifyTrial { return trials.Alertmanager(c.Context(), now, a) })
+	}
+	switch {
+	case tried == 0 && name != "":
+		return fmt.Errorf("the config's notify has no receiver %q", safetext.Strip(name))
+	case tried == 0:
+		return errors.New("the config has no receivers: add notify, as docs/configuration.md has it")
+	case failed > 0:
+		return fmt.Errorf("%s of %d did not accept the test", words.Plural(failed, "receiver", "receivers"), tried)
+	}
+	return nil
+}
+
+// show prints what came of one.
+func (e *NotifyEnv) show(t *neighbours.NotifyTrial, took time.Duration) {
+	text := safetext.Strip(t.Name)
+	if t.Host != "" {
+		text += " (" + safetext.Strip(t.Host) + ")"
+	}
+	if t.Error != nil {
+		fmt.Fprintf(e.Stdout, "%s: not accepted: %s\n", text, safetext.Strip(t.Error.Error()))
+		return
+	}
+	fmt.Fprintf(e.Stdout, "%s: accepted, %d after %v", text, t.Status, took.Round(time.Millisecond))
+	if t.Answer != "" {
+		fmt.Fprintf(e.Stdout, ": %s", safetext.Strip(t.Answer))
+	}
+	fmt.Fprintln(e.Stdout)
+}

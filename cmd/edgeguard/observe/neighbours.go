@@ -1,0 +1,38 @@
+package observe
+
+import (
+	"fmt"
+
+	"edgeguard/admin"
+	"edgeguard/internal/words"
+	"edgeguard/notify"
+)
+
+// This file is what status says of the systems beside a node, in a line each.
+
+// Bouncers says how CrowdSec's bouncers are served.
+func Bouncers(b *admin.BouncerFigures) string {
+	asked, silent := 0, 0
+	for _, one := range b.Bouncers {
+		if !one.LastPull.IsZero() {
+			asked++
+		}
+		if one.Silent {
+			silent++
+		}
+	}
+	return fmt.Sprintf("%s of %s asked, %s silent; %s in force for them; %s refused for the key: edgeguard bouncers list", words.Number(asked), words.Plural(len(b.Bouncers), "key", "keys"),
+		words.Number(silent), words.Plural(b.Decisions, "decision is", "decisions are"), words.Plural(b.Refused, "request", "requests"))
+}
+
+// Told says what receivers of notifications accepted.
+func Told(all []notify.Figures) string {
+	failing, sent, dropped := 0, uint64(0), uint64(0)
+	for _, n := range all {
+		if sent, dropped = sent+n.Sent, dropped+n.Dropped; n.Error != "" {
+			failing++
+		}
+	}
+	return fmt.Sprintf("%s, %s failing: %s sent, %s dropped", words.Plural(len(all), "receiver", "receivers"), words.Number(failing),
+		words.Plural(sent, "message", "messages"), words.Number(dropped))
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/call"
+	"edgeguard/admin/client"
+	"edgeguard/config"
+	"edgeguard/internal/safetext"
+	"edgeguard/node/overlay"
+)
+
+// This file has the commands `edgeguard overlay …`: they show what operators
+// changed of the rules while a node ran, print it for the config, and undo it.
+
+// OverlayEnv is what the commands use of the program.
+type OverlayEnv struct {
+	Stdout io.Writer
+	// Load reads the named config, or else the default one.
+	Load func(name string) (*config.Config, error)
+	// Node declares the flags that say where the node is, and returns what calls f
+	// with a client for it.
+	Node func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
+	// NoArguments is the check that a command got nothing but flags.
+	NoArguments cobra.PositionalArgs
+}
+
+// OverlayCommand returns `edgeguard overlay` with the commands below it.
+func OverlayCommand(e *OverlayEnv) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "overlay",
+		Short:   "Show, export and undo thresholds that were changed while the node ran",
+		Example: "  edgeguard overlay show\n  edgeguard overlay clear site",
+		Args:    e.NoArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		reading(e, "show", "Show what was changed of the rules, when and by whom", show),
+		reading(e, "export", "Print it as the lines of the rules for the config", export),
+		overlayClearCommand(e),
+		confirmCommand(e),
+	)
+	return c
+}
+
+// changed is what was changed of the rules, and where it was read.
+type changed struct {
+	rules  []config.RuleOverlay
+	fleet  []overlay.Shared // what was set for the whole fleet
+	unused []string         // why what is kept is not in force
+	from   string           // the file, where no node answered
+}
+
+// reading returns a command that prints what was changed. It asks the node, and
+// where none answers it reads the file in the state folder.
+func reading(e *OverlayEnv, use, short string, print func(io.Writer, *changed)) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: e.NoArguments}
+	ask := e.Node(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var all changed
+		err := ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			list, err := node.Rules(ctx)
+			all = ofNode(&list)
+			return err
+		})
+		if refused := new(call.Problem); err != nil && !errors.As(err, &refused) && !c.Flags().Changed("admin") {
+			name, _ := c.Flags().GetString("config")
+			if fromFile, fileErr := ofFile(e, name); fileErr == nil {
+				all, err = fromFile, nil
+			}
+		}
+		if err == nil {
+			print(e.Stdout, &all)
+		}
+		return err
+	}
+	return c
+}
+
+// ofNode returns what a node has in force.
+func ofNode(list *admin.RuleList) (all changed) {
+	for _, r := range list.Rules {
+		one := config.RuleOverlay{Name: r.Name}
+		if r.Fleet != nil {
+			all.fleet = append(all.fleet, overlay.Shared{Rule: r.Name, Fleet: *r.Fleet})
+		}
+		if o := r.Overlay; o != nil && o.Scope != admin.ScopeFleet {
+			one.Threshold, one.Base, one.Changed = o.Threshold, o.Base, config.Changed{Since: o.Since, By: o.By, Note: o.Note}
+		}
+		for _, c := range r.Candidates {
+			if c.Added {
+				one.Candidates = append(one.Candidates, config.CandidateOverlay{Threshold: c.Threshold, Changed: config.Changed{Since: c.Since}})
+			}
+		}
+		if !one.Empty() {
+			all.rules = append(all.rules, one)
+		}
+	}
+	for _, u := range list.Unused {
+		all.unused = append(all.unused, fmt.Sprintf("rule %s: not in force: %s", u.Rule, u.Why))
+	}
+	return all
+}
+
+// ofFile returns what the file in the state folder has, for the next start.
+func ofFile(e *OverlayEnv, name string) (changed, error) {
+	c, err := e.Load(name)
+	if err != nil {
+		return changed{}, err
+	}
+	if c.State == "" {
+		return changed{}, errors.New("the config has no state folder")
+	}
+	file := overlay.FileIn(c.State)
+	o, err := overlay.Read(file)
+	if err != nil {
+		return changed{}, err
+	}
+	all := changed{rules: o.Rules, from: file}
+	all.fleet, err = overlay.SharedIn(c.State)
+	return all, err
+}
+
+// OnTop returns what is in force on top of a config, in words, or why that cannot be
+// said.
+func OnTop(c *config.Config) []string {
+	if c.State == "" || !c.Overlay {
+		return nil
+	}
+	o, err := overlay.Read(overlay.FileIn(c.State))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	fleet, err := overlay.SharedIn(c.State)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return append(describeShared(fleet, true), describeAll(o.Rules)...)
+}
+
+// describeAll describes what was changed of rules, a line for each change.
+func describeAll(rules []config.RuleOverlay) (lines []string) {
+	for _, r := range rules {
+		if r.Threshold > 0 {
+			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s", r.Name, r.Threshold, r.Base, overlayDescribe(r.Changed)))
+		}
+		for _, c := range r.Candidates {
+			lines = append(lines, fmt.Sprintf("rule %s: candidate %d%s", r.Name, c.Threshold, overlayDescribe(c.Changed)))
+		}
+	}
+	for i := range lines {
+		lines[i] = safetext.Strip(lines[i])
+	}
+	return lines
+}
+
+// overlayDescribe says when, by whom and why something was changed.
+func overlayDescribe(c config.Changed) (text string) {
+	if !c.Since.IsZero() {
+		text += ", since " + c.Since.Format(time.RFC3339)
+	}
+	if c.By != "" {
+		text += ", by " + c.By
+	}
+	if c.Note != "" {
+		text += ": " + c.Note
+	}
+	return text
+}
+
+func show(out io.Writer, all *changed) {
+	lines := append(describeShared(all.fleet, false), describeAll(all.rules)...)
+	lines = append(lines, all.unused...)
+	if len(lines) == 0 {
+		lines = []string{"nothing is changed: the rules are the config's"}
+	}
+	if all.from != "" {
+		lines = append(lines, "no node answers: this is what "+all.from+" has for its next start")
+	}
+	for _, line := range lines {
+		fmt.Fprintln(out, safetext.Strip(line))
+	}
+}
+
+// export prints lines to merge into the config's rules by hand. A rule's other lines
+// are the config's own.
+func export(out io.Writer, all *changed) {
+	rules := withShared(all)
+	if len(rules) == 0 {
+		fmt.Fprintln(out, "# nothing is changed: the rules are the config's")
+		return
+	}
+	fmt.Fprintln(out, "rules:")
+	for _, r := range rules {
+		fmt.Fprintf(out, "  - name: %q\n", r.Name)
+		if r.Threshold > 0 {
+			fmt.Fprintf(out, "    threshold: %d # instead of %d%s\n", r.Threshold, r.Base, safetext.Strip(overlayDescribe(r.Changed)))
+		}
+		var candidates []string
+		for _, c := range r.Candidates {
+			candidates = append(candidates, fmt.Sprint(c.Threshold))
+		}
+		if len(candidates) > 0 {
+			fmt.Fprintf(out, "    candidates: [%s] # beside the config's\n", strings.Join(candidates, ", "))
+		}
+	}
+}
+
+// overlayClearCommand undoes what was changed.
+func overlayClearCommand(e *OverlayEnv) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "clear RULE...",
+		Short: "Put the config's threshold of rules in force again, and remove added candidates",
+		Long: `clear undoes what was changed of rules while the node ran. Without a running
+node, remove overlay.yaml in the state folder instead. With --fleet it undoes what
+was set for the whole fleet, on all nodes.`,
+		Example: "  edgeguard overlay clear site\n  edgeguard overlay clear --fleet site",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	ask := e.Node(c)
+	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		undo := undo
+		if *fleet {
+			undo = undoShared
+		}
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			for _, name := range names {
+				if err := undo(ctx, e.Stdout, node, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+// undo undoes what was changed of one rule.
+func undo(ctx context.Context, out io.Writer, node *client.Client, name string) error {
+	list, err := node.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range ofNode(&list).rules {
+		if r.Name != name {
+			continue
+		}
+		for _, c := range r.Candidates {
+			if _, err := node.RemoveCandidate(ctx, name, c.Threshold); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "rule %s: candidate %d is removed\n", name, c.Threshold)
+		}
+		if r.Threshold == 0 {
+			return nil
+		}
+	}
+	after, err := node.EndOverlay(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case after.Name == "":
+		fmt.Fprintf(out, "rule %s: what was kept of it is removed\n", name)
+	default:
+		fmt.Fprintf(out, "rule %s: threshold %d is in force again\n", name, after.Threshold)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/config"
+	"edgeguard/presets"
+)
+
+// This file has the command `edgeguard presets`, and the flag --preset.
+
+// PresetsEnv is what the commands use of the program and of the outside world.
+type PresetsEnv struct {
+	Stdout io.Writer
+	Colour bool
+	// NoArguments is the check that a command got nothing but flags.
+	NoArguments cobra.PositionalArgs
+}
+
+// PresetsCommand returns the command.
+func PresetsCommand(e *PresetsEnv) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "presets",
+		Short: "List the rules that are shipped, and print them",
+		Long: `presets lists the sets of rules that edgeguard ships. A config uses them by name
+(presets: [web, wordpress]), and replay, tune and serve by --preset. A version
+does not change: a name without one is the oldest version.`,
+		Example: `  edgeguard presets
+  edgeguard presets show web
+  edgeguard tune --preset web --preset wordpress access.log`,
+		Args: e.NoArguments,
+		RunE: func(*cobra.Command, []string) error { list(e); return nil },
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "show NAME…",
+		Short: "Print a preset as YAML, with its evidence",
+		Long: `show prints presets as they are shipped: rules in YAML, with what is known of
+their numbers.`,
+		Example: `  edgeguard presets show web
+  edgeguard presets show wordpress@1`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error { return presetsShow(e, names) },
+	})
+	return c
+}
+
+func list(e *PresetsEnv) {
+	t := &output.Table{}
+	t.Column("preset", false, output.Bold)
+	t.Column("for", false, "")
+	for _, p := range presets.Shipped() {
+		t.Row(p.String(), p.About)
+	}
+	t.Print(e.Stdout, e.Colour)
+}
+
+func presetsShow(e *PresetsEnv, names []string) error {
+	var texts []string
+	for _, name := range names {
+		p, err := presets.Shipped().Find(name)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, p.Text)
+	}
+	_, err := io.WriteString(e.Stdout, strings.Join(texts, "\n"))
+	return err
+}
+
+// Flag declares --preset on c, and returns the names that are given.
+func Flag(c *cobra.Command, usage string) *[]string {
+	var names []string
+	c.Flags().StringSliceVar(&names, "preset", nil, usage)
+	return &names
+}
+
+// Use returns the config with the rules of the presets that the flag names: beside its
+// own, or alone. Without a name it is c itself.
+func Use(c *config.Config, names []string, alone bool) (*config.Config, error) {
+	if len(names) == 0 {
+		return c, nil
+	}
+	next, err := c.WithPresets(names, alone)
+	if err != nil {
+		return nil, fmt.Errorf("--preset: %w", err)
+	}
+	return next, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"edgeguard/aggregator/redis"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+func fleetStatusCommand(e *FleetEnv) *cobra.Command {
+	r := fleetReach{env: e}
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "status [--redis URL]",
+		Short:   "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
+		Example: "  edgeguard fleet status --json",
+		Args:    e.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
+				f, err := redis.Status(ctx, client, rc)
+				if err != nil {
+					return err
+				}
+				keys, keyErr := fleetKeysOf(r.keyFile)
+				records, err := countRecords(ctx, client, rc.Namespace, keys)
+				if err != nil {
+					return rc.Explain(err)
+				}
+				if asJSON {
+					return json.NewEncoder(e.Stdout).Encode(struct {
+						redis.Fleet
+						Records Records
+					}{f, records})
+				}
+				printStatus(e, &f, &records, rc)
+				if keyErr != nil {
+					fmt.Fprintf(e.Stdout, "\n%s %v\n", output.Paint(output.Red, "warning:", e.Colour), keyErr)
+				}
+				return nil
+			})
+		},
+	}
+	r.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// printStatus shows the fleet to people, what is wrong in red.
+func printStatus(e *FleetEnv, f *redis.Fleet, r *Records, rc redis.Config) {
+	server := "Redis " + safetext.Strip(f.Redis)
+	if f.Redis == "" {
+		server = "Redis (version unknown: the user may not run INFO)"
+	}
+	fmt.Fprintf(e.Stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
+		words.Plural(f.Partitions, "partition", "partitions"), f.Changes, words.Plural(f.Blocks, "block record", "block records"))
+	if f.Policy != "" && f.Policy != "noeviction" {
+		fmt.Fprintf(e.Stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.Colour), safetext.Strip(f.Policy))
+	}
+	if f.Partitions != 0 && rc.Partitions != 0 && f.Partitions != rc.Partitions {
+		fmt.Fprintf(e.Stdout, "%s this config has %d partitions, so its node will not join\n", output.Paint(output.Red, "warning:", e.Colour), rc.Partitions)
+	}
+	if len(f.Libraries) > 0 {
+		fmt.Fprintf(e.Stdout, "function libraries: %s\n", safetext.Strip(strings.Join(f.Libraries, ", ")))
+	}
+	printKeys(e.Stdout, f, r, e.Colour)
+	if len(f.Nodes) == 0 {
+		fmt.Fprintln(e.Stdout, "\nNo node was seen in the last hour.")
+		return
+	}
+	t := &output.Table{}
+	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest", "key"} {
+		t.Column(head, head == "clock" || head == "push lag", "")
+	}
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(n.Age.Round(time.Second))+" ago",
+			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, keyText(n))
+	}
+	fmt.Fprintln(e.Stdout)
+	t.Print(e.Stdout, e.Colour)
+}
+
+// nodeState returns the state of a node in a word.
+func nodeState(n *redis.NodeStatus) string {
+	switch {
+	case n.DuplicateName:
+		return "DUPLICATE NAME"
+	case !n.Alive:
+		return "gone"
+	case n.Monitor:
+		return "monitor"
+	}
+	return "alive"
+}

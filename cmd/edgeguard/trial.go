@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"edgeguard/config"
+	"edgeguard/config/yaml"
+)
+
+// This file makes the config of a node that flags describe. It reads no file and
+// has no state folder, so that it shares nothing with another node of the host.
+
+// Flags are those of `serve` that make a trial. The zero value makes none.
+type Flags struct {
+	Listen, Admin []string
+	Threshold     uint32
+}
+
+// Given reports whether a flag was given.
+func (f *Flags) Given() bool { return len(f.Listen) > 0 || len(f.Admin) > 0 || f.Threshold > 0 }
+
+// Config returns the built-in config with these flags on top, and without a state
+// folder. They are checked as the same lines of a file.
+func (f *Flags) Config() (*config.Config, error) {
+	for _, address := range slices.Concat(f.Listen, f.Admin) {
+		if strings.HasSuffix(address, ":0") {
+			return nil, fmt.Errorf("%.60q has no port: choose one that is free, such as 127.0.0.1:9181", address)
+		}
+	}
+	text := ""
+	if len(f.Listen)+len(f.Admin) > 0 {
+		text = "listen: {" + listeners("auth", f.Listen) + listeners("admin", f.Admin) + "}\n"
+	}
+	if f.Threshold > 0 {
+		text += fmt.Sprintf("rules: [{name: default, threshold: %d}]\n", f.Threshold)
+	}
+	c, err := config.Parse("flags", []byte(text))
+	if err != nil {
+		return nil, explain(err)
+	}
+	c.State = ""
+	return c, nil
+}
+
+// listeners writes a section's field; nothing for the default.
+func listeners(name string, addresses []string) string {
+	texts := make([]string, len(addresses))
+	for i, address := range addresses {
+		texts[i] = yaml.EscapeVariables(address) // the shell has expanded it
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return name + ": " + yaml.Flow(texts) + ", "
+}
+
+// explain names the flag in place of a line of a file.
+func explain(err error) error {
+	var all *config.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	var texts []error
+	for _, p := range all.Problems {
+		flag := "--threshold"
+		switch {
+		case strings.HasPrefix(p.Path, "listen.auth"):
+			flag = "--listen"
+		case strings.HasPrefix(p.Path, "listen.admin"):
+			flag = "--admin"
+		}
+		texts = append(texts, fmt.Errorf("%s: %s; %s", flag, p.Text, p.Fix))
+	}
+	return errors.Join(texts...)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/enforce/nftables"
+	"edgeguard/internal/safetext"
+)
+
+func tryCommand(e *EnforceEnv) *cobra.Command {
+	a := asking{EnforceEnv: e}
+	var spare []string
+	c := &cobra.Command{
+		Use:   "try [TIME]",
+		Short: "Have the kernel drop what is blocked for a time, unless you confirm it",
+		Long: `try puts the kernel's packet filter in force for a time (5m by default, 10s to 1h),
+and returns. Then it is empty again, unless you run edgeguard enforce confirm. Who has
+an ssh connection to this host is not dropped meanwhile.
+
+The end needs nobody: nothing that try puts into the kernel lasts longer than the trial.
+A restart of edgeguard ends it, too. After that the kernel drops nothing until
+edgeguard enforce resume, or another trial that you confirm.`,
+		Example: `  edgeguard enforce try 5m
+  # can you open a second connection, from everywhere you need to? then:
+  edgeguard enforce confirm`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return e.Usage(errors.New("try: expected at most one time, such as 5m"))
+			}
+			return nil
+		},
+	}
+	a.flags(c)
+	c.Flags().StringSliceVar(&spare, "spare", nil, "do not drop this `ADDRESS` meanwhile, beside those of ssh connections; may be repeated")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request := admin.TrialRequest{Spare: a.spared(spare)}
+		if len(args) > 0 {
+			request.For = args[0]
+		}
+		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
+			return node.TryKernel(ctx, request)
+		})
+		if err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.print(&s)
+		}
+		a.began(&s)
+		return nil
+	}
+	return c
+}
+
+// spared returns whom the command asks to be spared: who was named, who called it, and
+// who holds a connection of an ssh server that only root sees. The node finds others
+// by itself.
+func (a *asking) spared(named []string) []string {
+	all := slices.Clone(named)
+	if peer, ok := a.caller(); ok {
+		all = append(all, peer.String())
+	}
+	if peers, err := a.Peers(nftables.DefaultSSHPort); err == nil {
+		for _, peer := range peers.Addrs {
+			all = append(all, peer.String())
+		}
+	}
+	if len(all) > admin.MostSpared {
+		all = all[:admin.MostSpared]
+	}
+	return all
+}
+
+// caller returns the address from which this command's terminal comes.
+func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(a.Getenv("SSH_CONNECTION")) }
+
+// began says that a trial runs, and what to do.
+func (a *asking) began(s *admin.KernelState) {
+	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clock(s.Until), span(s.Left))
+	if len(s.Spared) == 0 {
+		fmt.Fprintf(a.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")
+	} else {
+		fmt.Fprintf(a.Stdout, "  Spared meanwhile: %s\n", safetext.Strip(strings.Join(s.Spared, " ")))
+	}
+	if s.SparedMore {
+		fmt.Fprintf(a.Stdout, "  There are more ssh connections, which are not spared.\n")
+	}
+	fmt.Fprint(a.Stdout, "  Now open a new connection to this host, from everywhere you need to. If that works:\n    edgeguard enforce confirm\n"+
+		"  If not, wait: the kernel ends it by itself, also without edgeguard.\n")
+}
