@@ -35,18 +35,18 @@ bare: ## what the README says, on a minimal Debian with Go and make and nothing 
 test-box: ## README.md and docs/operations.md, followed literally in a booted Debian
 	@scripts/need debootstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring ip:iproute2 unshare:util-linux nsenter:util-linux git
 	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ARCHS=$$(go env GOARCH) scripts/dist
-	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./loadtest/box
+	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./test/box
 
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below.
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e ./loadtest/recipes -e './loadtest/haproxy.*')
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e ./test/recipes -e './test/haproxy.*')
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 	go vet ./...
-	go vet -C loadtest/console/e2e ./...
-	@cd loadtest/envoy/clients && if $(ENVOY_CLIENTS); then go vet ./...; else echo "loadtest/envoy/clients is not checked: its modules cannot be downloaded"; fi
+	go vet -C test/console/e2e ./...
+	@cd test/envoy/clients && if $(ENVOY_CLIENTS); then go vet ./...; else echo "test/envoy/clients is not checked: its modules cannot be downloaded"; fi
 	go run $(STATICCHECK) ./...
 	@scripts/errcheck $(ERRCHECK)
 	@found=$$(go run $(GODOT) .); test -z "$$found" || { echo "$$found"; exit 1; }
@@ -56,19 +56,19 @@ generate: ## deploy/ (Prometheus's rules, Grafana's dashboard) and THIRD_PARTY_N
 
 console-test: ## the console's pages in a real browser, at every width and in every colour
 	@scripts/need chromium redis-server nginx:nginx-light npm ip:iproute2 unshare:util-linux
-	@cd loadtest/console/e2e && npm ci --silent --ignore-scripts --no-audit --no-fund
-	cd loadtest/console/e2e && CONSOLE_FULL=yes go test -count=1 -v -timeout 40m .
+	@cd test/console/e2e && npm ci --silent --ignore-scripts --no-audit --no-fund
+	cd test/console/e2e && CONSOLE_FULL=yes go test -count=1 -v -timeout 40m .
 
 console-test-short: ## the same at two widths, in some four minutes; skipped where Chromium does not start
 	@scripts/need chromium redis-server nginx:nginx-light ip:iproute2 unshare:util-linux
-	@cd loadtest/console/e2e && timeout 60 npm ci --silent --ignore-scripts --no-audit --no-fund || echo "axe-core is not installed: npm is missing, or its registry cannot be reached"
-	cd loadtest/console/e2e && ../../../scripts/gotest -count=1 -v -timeout 20m .
+	@cd test/console/e2e && timeout 60 npm ci --silent --ignore-scripts --no-audit --no-fund || echo "axe-core is not installed: npm is missing, or its registry cannot be reached"
+	cd test/console/e2e && ../../../scripts/gotest -count=1 -v -timeout 20m .
 
 console-vendor: ## the console's chart library, out of npm's package; no diff is left where it is as committed
 	@scripts/console-vendor
 
 envoy-test: ## listen.envoy asked by the clients of others: grpcurl, envoyproxy/ratelimit's own, gRPC's library
-	@cd loadtest/envoy/clients && if $(ENVOY_CLIENTS); then ../../../scripts/gotest -count=1 -v -timeout 10m .; else echo "the tests of loadtest/envoy/clients are left out: its modules cannot be downloaded"; fi
+	@cd test/envoy/clients && if $(ENVOY_CLIENTS); then ../../../scripts/gotest -count=1 -v -timeout 10m .; else echo "the tests of test/envoy/clients are left out: its modules cannot be downloaded"; fi
 
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
@@ -81,7 +81,7 @@ bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
 torture: ## the fault tests at full length, some hours
-	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/torture ./loadtest/differential ./loadtest/fleet ./aggregator
+	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./loadtest/fleet ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 	go test -count=1 -v -timeout 60m -tags mutants -run TestMutants ./aggregator
 

@@ -63,7 +63,7 @@ func TestOffendersSurviveTraps(t *testing.T) {
 const besiegedOffenders = 2000
 
 func besieged(t *testing.T, flood flooder, asks int) (stay int) {
-	const most, each, seconds = 6000, 1000, 15 // the whole of it is in loadtest/torture
+	const most, each, seconds = 6000, 1000, 15 // the whole of it is in test/torture
 	l := New(Config{Most: most})
 	r := rand.New(rand.NewPCG(1, 2))
 	offenders := make([]netip.Prefix, besiegedOffenders)

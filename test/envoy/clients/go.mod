@@ -1,4 +1,4 @@
-module edgeguard/loadtest/envoy/clients
+module edgeguard/test/envoy/clients
 
 go 1.26.0
 

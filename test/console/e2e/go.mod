@@ -1,4 +1,4 @@
-module edgeguard/loadtest/console/e2e
+module edgeguard/test/console/e2e
 
 go 1.26.0
 

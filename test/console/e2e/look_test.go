@@ -101,7 +101,7 @@ func readAxe(t *testing.T) string {
 	case err == nil:
 		return string(axe)
 	case full:
-		t.Fatalf("%v: run `npm ci` in loadtest/console/e2e, or make console-test, which does", err)
+		t.Fatalf("%v: run `npm ci` in test/console/e2e, or make console-test, which does", err)
 	}
 	t.Logf("SKIPPED: pages are not looked at by axe: %v", err)
 	return ""

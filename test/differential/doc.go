@@ -1,4 +1,6 @@
-// Package differential asks real servers whether every request that they serve
+package differential
+
+// This file asks real servers whether every request that they serve
 // is counted: nginx, Apache, Caddy and HAProxy get thousands of random requests,
 // raw over TCP, and say in their own log which path they served to which client.
 // edgeguard reads their ordinary log. Where the two differ, an attacker has a way
@@ -11,4 +13,3 @@
 // side by side, and why the detector, which protects those, is not asked.
 //
 // Nothing of edgeguard imports it.
-package differential

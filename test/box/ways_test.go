@@ -75,7 +75,7 @@ var untested = map[string]string{
 	"envoy-grpc":       "Debian has no package of Envoy",
 	"envoy-rls":        "Debian has no package of Envoy",
 	"crowdsec-bouncer": "crowdsec/lapi/bouncertest runs Debian's bouncers, unpacked: their packages cannot be installed without a network",
-	"plain":            "for programs of your own: loadtest/recipes runs it",
+	"plain":            "for programs of your own: test/recipes runs it",
 }
 
 // TestEverySnippet fails when a snippet has neither a box nor a reason.
