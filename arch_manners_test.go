@@ -26,7 +26,7 @@ var modules = map[string]string{
 	"github.com/valyala/fasthttp":         "sensor/httpauth",
 	"golang.org/x/sys":                    "cmd enforce/nftables haproxy internal node",
 	"golang.org/x/term":                   "cmd",
-	"google.golang.org/protobuf":          "envoy sensor/envoy",
+	"google.golang.org/protobuf":          "sensor/envoy",
 }
 
 // programs own their process: they print, and they end it.

@@ -45,9 +45,9 @@ aggregator:            blocklist ring shard
 aggregator/member aggregator/quarantine: aggregator blocklist detector rules shard
 aggregator/redis:      aggregator blocklist clockguard
 crowdsec:              blocklist
-sensor envoy:          haproxy logline
+sensor:                haproxy logline
 enforce:               haproxy
-config/yaml config/address config/document config/expand config/fieldpath config/prefix config/read config/redisurl config/ruletext config/write config/yamltext: rules
+config/yaml:           rules
 config:                config/yaml crawlers feed haproxy logline notify presets rules
 admin:                 blocklist crawlers crowdsec detector haproxy notify tuning
 admin/console:         admin aggregator tuning
@@ -76,7 +76,6 @@ aggregator/redis clockguard/reading.go crawlers/lookup hostaddr snapshot
 config/{config,listen,log}.go config/yaml/{address,variables}*
 crowdsec/{client,machine,lapitest}* crowdsec/lapi/{keys,server,stream}*
 feed/{fetch,file}* haproxy/access* notify/deliver*
-!admin/{rates,recent,session}* !cmd/edgeguard/blockfile cmd/edgeguard/snippets/command config/{address/address,read/variables}.go crowdsec/keys !node/samples sensor/datagrams
 `
 
 // forTypes names what may do I/O and yet be imported by pure code, for its types.

@@ -57,6 +57,13 @@ func publishKeys() []string {
 	return []string{blocksKey("blocks"), blocksKey("ends"), blocksKey("stream"), blocksKey("state"), blocksKey("macs")}
 }
 
+func memberKeys() (keys []string) {
+	for _, what := range []string{"nodes", "state", "ends", "blocks", "seen", "moved", "macs"} {
+		keys = append(keys, blocksKey(what))
+	}
+	return keys
+}
+
 // Who reads Redis sees who is blocked, and neither changes anything nor learns the key.
 func TestWhoReadsRedis(t *testing.T) {
 	notUnderRace(t)
