@@ -53,7 +53,7 @@ type Config struct {
 
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
-	Warnings []yaml.Problem
+	Warnings []yaml.Fault
 }
 
 // BlockBytes is the part of a node's memory that one block takes, with all that

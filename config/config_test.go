@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // problems returns what is wrong with a file.
-func problems(t *testing.T, text string) []yaml.Problem {
+func problems(t *testing.T, text string) []yaml.Fault {
 	t.Helper()
 	_, err := config.Parse("f", []byte(text))
 	if err == nil {
@@ -83,7 +83,7 @@ func TestFull(t *testing.T) {
 	want := &config.Fleet{
 		Redis: []string{"rediss://edge@redis.internal:6379/0"}, Namespace: "shop",
 		PasswordFile: "/etc/edgeguard/redis.pass", LoaderFile: "/etc/edgeguard/redis.loader",
-		TLS:  config.TLS{CAFile: "/etc/edgeguard/ca.pem", CertFile: "/etc/edgeguard/node.pem", KeyFile: "/etc/edgeguard/node.key", ServerName: "redis.internal"},
+		TLS:  config.FleetTLS{CAFile: "/etc/edgeguard/ca.pem", CertFile: "/etc/edgeguard/node.pem", KeyFile: "/etc/edgeguard/node.key", ServerName: "redis.internal"},
 		Push: 250 * time.Millisecond, MaxNodes: 20, Quiet: true, Share: 0.333333, ConfirmShare: 0.35, Partitions: 32, MaxSkew: 50 * time.Millisecond, MaxSuspects: 50_000,
 	}
 	if site := c.Rules.Rules[0]; site.Scope != rules.ScopeFleet || site.OnFleetLoss != rules.LossClosed {

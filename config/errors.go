@@ -12,7 +12,7 @@ const maxShown = 100
 
 // Errors is all that is wrong with a file, in the order of its lines.
 type Errors struct {
-	Problems []yaml.Problem
+	Problems []yaml.Fault
 }
 
 // Error returns a line for each problem, up to a hundred.

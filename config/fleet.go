@@ -30,7 +30,7 @@ type Fleet struct {
 	// what is not signed.
 	KeyFile      string
 	RequireKey   bool
-	TLS          TLS
+	TLS          FleetTLS
 	Push         time.Duration // from one push of counts to the next
 	MaxNodes     int           // of a quiet fleet
 	Quiet        bool          // push only keys that come near a limit
@@ -42,9 +42,9 @@ type Fleet struct {
 	Insecure     bool          // a public address without password or TLS is allowed
 }
 
-// TLS holds the settings for a rediss:// address; the zero value trusts the
+// FleetTLS holds the settings for a rediss:// address; the zero value trusts the
 // system's certificates.
-type TLS struct {
+type FleetTLS struct {
 	CAFile            string // certificates that are trusted instead of the system's
 	CertFile, KeyFile string // this node's own; both or none
 	ServerName        string // to expect instead of the address's host
@@ -131,7 +131,7 @@ func (f *Fleet) checkAddresses(n yaml.Node, addresses []redisAddress) {
 			a.at.Wrong("is given twice", "remove one of them")
 		}
 	}
-	if f.TLS != (TLS{}) && first.Scheme != "rediss" && !n.Touched("redis", "tls") {
+	if f.TLS != (FleetTLS{}) && first.Scheme != "rediss" && !n.Touched("redis", "tls") {
 		n.WrongField("tls", "is set, but "+first.Scheme+":// does not use it", "use a rediss:// address, or remove tls")
 	}
 }
@@ -161,7 +161,7 @@ func (f *Fleet) checkSafety(n yaml.Node, addresses []redisAddress) {
 	}
 }
 
-func (t *TLS) read(n yaml.Node) {
+func (t *FleetTLS) read(n yaml.Node) {
 	n.Mapping(yaml.Fields{
 		"ca_file":     func(n yaml.Node) { t.CAFile = n.AbsPath() },
 		"cert_file":   func(n yaml.Node) { t.CertFile = n.AbsPath() },

@@ -31,7 +31,7 @@ type Notify struct {
 type Receiver struct {
 	Name         string
 	URL, URLFile string // one of them
-	Headers      []Header
+	Headers      []NotifyHeader
 	CAFile       string // certificates that are trusted instead of the system's
 	Send         []string
 	// Fleet sends the blocks of the fleet's other nodes too.
@@ -39,8 +39,8 @@ type Receiver struct {
 	Timeout time.Duration
 }
 
-// Header is one header of a request: its value, or the file that has it.
-type Header struct{ Name, Value, File string }
+// NotifyHeader is one header of a request: its value, or the file that has it.
+type NotifyHeader struct{ Name, Value, File string }
 
 // Webhook is a receiver that is posted messages.
 type Webhook struct {
@@ -193,8 +193,8 @@ func readSend(n yaml.Node) []string {
 	return all
 }
 
-func readHeader(n yaml.Node) Header {
-	var h Header
+func readHeader(n yaml.Node) NotifyHeader {
+	var h NotifyHeader
 	n.Mapping(yaml.Fields{
 		"name": func(n yaml.Node) {
 			if h.Name = n.Like(headerName, "a header's name, such as Authorization"); ownName.MatchString(h.Name) {

@@ -82,7 +82,7 @@ func ParseOverlay(name string, data []byte) (*Overlay, error) {
 	}
 	problems := f.Problems()
 	if !whole && len(problems) == 0 { // no file that YAML made
-		problems = []yaml.Problem{{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"}}
+		problems = []yaml.Fault{{File: name, Text: "has no rules: it is empty or cut short", Fix: "remove it"}}
 	}
 	if len(problems) > 0 {
 		return nil, &Errors{Problems: problems}

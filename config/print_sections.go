@@ -103,7 +103,7 @@ func (p *printer) fleet(f *Fleet) {
 		p.Field(1, "key_file", p.Quote("fleet.key_file", f.KeyFile))
 		p.Field(1, "key_mode", mode)
 	}
-	if f.TLS != (TLS{}) {
+	if f.TLS != (FleetTLS{}) {
 		p.Field(1, "tls", "")
 		p.Given(2, "fleet.tls", "ca_file", f.TLS.CAFile)
 		p.Given(2, "fleet.tls", "cert_file", f.TLS.CertFile)

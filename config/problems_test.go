@@ -336,7 +336,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func anySays(problems []yaml.Problem, text string) bool {
+func anySays(problems []yaml.Fault, text string) bool {
 	for _, p := range problems {
 		if strings.Contains(p.String(), text) {
 			return true

@@ -18,18 +18,18 @@ import (
 // What a rule of edgeguard cannot say exactly is an error, where the leaf is made or
 // where the tree is written. Nothing is left out.
 
-// Field is what of a request a leaf looks at.
-type Field string
+// ConditionField is what of a request a leaf looks at.
+type ConditionField string
 
 // The fields. Paths are in normal form, hosts without port and in lower case, and
 // methods in upper case, as rules compare them.
 const (
-	Path   Field = "path"
-	Host   Field = "host"
-	Method Field = "method"
-	Agent  Field = "agent"
-	Query  Field = "query"
-	Status Field = "status"
+	Path   ConditionField = "path"
+	Host   ConditionField = "host"
+	Method ConditionField = "method"
+	Agent  ConditionField = "agent"
+	Query  ConditionField = "query"
+	Status ConditionField = "status"
 )
 
 // Op is how a leaf compares.
@@ -60,7 +60,7 @@ type Condition struct {
 	kind  kind
 	parts []*Condition
 
-	field     Field
+	field     ConditionField
 	op        Op
 	text      string   // of a text
 	stars     []string // of a pattern: the texts between its stars
@@ -118,7 +118,7 @@ func StatusIs(low, high int) (*Condition, error) {
 
 // TextIs returns the condition that a field compares so with a text. With fold, letters
 // are compared in any case.
-func TextIs(field Field, op Op, text string, fold bool) (*Condition, error) {
+func TextIs(field ConditionField, op Op, text string, fold bool) (*Condition, error) {
 	n := &Condition{kind: leaf, field: field, op: op, text: text, fold: fold}
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func TextIs(field Field, op Op, text string, fold bool) (*Condition, error) {
 
 // TextLike returns the condition that the whole of a field is like a pattern: these texts,
 // with any run of characters between each two.
-func TextLike(field Field, stars []string, fold bool) (*Condition, error) {
+func TextLike(field ConditionField, stars []string, fold bool) (*Condition, error) {
 	if len(stars) == 1 {
 		return TextIs(field, Equals, stars[0], fold)
 	}
@@ -271,6 +271,6 @@ func (n *Condition) term() (string, bool) {
 func (n *Condition) IsAlways() bool { return n.kind == always }
 
 // Has reports whether the condition looks at a field.
-func (n *Condition) Has(field Field) bool {
+func (n *Condition) Has(field ConditionField) bool {
 	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Condition) bool { return p.Has(field) })
 }

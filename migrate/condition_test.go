@@ -8,7 +8,7 @@ import (
 	"edgeguard/rules"
 )
 
-func text(t *testing.T, field migrate.Field, op migrate.Op, value string, fold bool) *migrate.Condition {
+func text(t *testing.T, field migrate.ConditionField, op migrate.Op, value string, fold bool) *migrate.Condition {
 	t.Helper()
 	n, err := migrate.TextIs(field, op, value, fold)
 	if err != nil {
@@ -75,7 +75,7 @@ func write(m rules.Match) (text string) {
 // Patterns are what the words of a match or an expression can say.
 func TestStars(t *testing.T) {
 	for _, c := range []struct {
-		field migrate.Field
+		field migrate.ConditionField
 		stars []string
 		fold  bool
 		want  string

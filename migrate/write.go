@@ -78,7 +78,7 @@ func (w *writer) conjunct(n *Condition) error {
 
 // terms returns a leaf, or leaves of one field of which one has to hold, as values of a
 // match.
-func terms(n *Condition) (Field, []string, bool) {
+func terms(n *Condition) (ConditionField, []string, bool) {
 	parts := []*Condition{n}
 	if n.kind == or {
 		parts = n.parts
@@ -94,7 +94,7 @@ func terms(n *Condition) (Field, []string, bool) {
 	return parts[0].field, values, true
 }
 
-func termOf(m *rules.Match, field Field) []string {
+func termOf(m *rules.Match, field ConditionField) []string {
 	switch field {
 	case Path:
 		return m.Path
@@ -108,7 +108,7 @@ func termOf(m *rules.Match, field Field) []string {
 	return nil
 }
 
-func setTerm(m *rules.Match, field Field, values []string) {
+func setTerm(m *rules.Match, field ConditionField, values []string) {
 	switch field {
 	case Path:
 		m.Path = values

@@ -50,13 +50,13 @@ type Node struct {
 	options    Options
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
-	imports    *neighbours.Imports    // beside the list, of this node only
-	quarantine *quarantine.Quarantine // before the list, for the fleet's blocks
+	imports    *neighbours.ImportedLists // beside the list, of this node only
+	quarantine *quarantine.Quarantine    // before the list, for the fleet's blocks
 	journal    *journal
 	store      *store
 	protected  *protected
 	sensors    *sensors
-	enforcers  *lists.Enforcers
+	enforcers  *lists.Lists
 	neighbours neighbours.Services
 	fleet      *fleetlink.Side
 	admin      *adminAPI

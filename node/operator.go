@@ -22,7 +22,7 @@ import (
 type operator struct {
 	*overlay.Control
 	*lists.KernelFilter
-	*neighbours.Imports
+	*neighbours.ImportedLists
 	*neighbours.BouncerSide
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List

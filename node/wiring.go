@@ -48,7 +48,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
-	n.imports = &neighbours.Imports{
+	n.imports = &neighbours.ImportedLists{
 		Set:  imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged}),
 		Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
 	}
@@ -65,10 +65,10 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	teacher := haproxypeers.New()
 	n.wireSensors(s, c, teacher)
-	n.neighbours.CrowdSec = neighbours.NewCrowdSec(neighbours.CrowdSecDeps{
+	n.neighbours.CrowdSec = neighbours.NewCrowdSecClient(neighbours.CrowdSecDeps{
 		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version,
 	})
-	n.neighbours.Notify = neighbours.Notifiers{Group: supervisor.Group[*neighbours.Receiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
+	n.neighbours.Notify = neighbours.Notifiers{Group: supervisor.Group[*neighbours.NotifyReceiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
 		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
 	}}
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imports.Set, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
@@ -110,7 +110,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		uncounted: uncounted,
 		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
 		haproxies: listeners.PeersServices{
-			Group: supervisor.Group[*listeners.PeersListener]{Config: s},
+			Group: supervisor.Group[*listeners.PeersService]{Config: s},
 			PeersDeps: listeners.PeersDeps{
 				Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Teacher: teacher,
 				Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
@@ -128,11 +128,11 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		return observed(latency, &n.pipeline.Verdicts, source, decide)
 	}
 	n.sensors.spoe = listeners.SPOEServices{
-		Group:    supervisor.Group[*listeners.SPOEListener]{Config: s},
+		Group:    supervisor.Group[*listeners.SPOEService]{Config: s},
 		SPOEDeps: listeners.SPOEDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe},
 	}
 	n.sensors.envoy = listeners.EnvoyServices{
-		Group: supervisor.Group[*listeners.EnvoyListener]{Config: s},
+		Group: supervisor.Group[*listeners.EnvoyService]{Config: s},
 		EnvoyDeps: listeners.EnvoyDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe, Policy: func(rule string) (refusal.Policy, bool) {
 			return policy(n.pipeline.Current(), rule)
 		}},
@@ -158,7 +158,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		adminDeps: adminDeps{
 			status: shown, view: view,
 			operator: &operator{
-				Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, Imports: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+				Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 				publish: func() { n.fleet.Sign() },
 			},
 			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: access.NewLogins(), touch: n.store.touch,

@@ -113,7 +113,7 @@ func problemsOf(file string, err error) []problem {
 	return found
 }
 
-func placed(problems []yaml.Problem) []problem {
+func placed(problems []yaml.Fault) []problem {
 	var all []problem
 	for _, p := range problems {
 		all = append(all, problem{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Text, Fix: p.Fix})

@@ -14,18 +14,18 @@ import (
 
 // This file writes the log of a node: lines for people, or JSON for programs.
 
-// Log is a log whose format and level may change while it is written. It is safe for
+// logFile is a log whose format and level may change while it is written. It is safe for
 // concurrent use.
-type Log struct {
+type logFile struct {
 	level slog.LevelVar
 	json  atomic.Bool
 	both  handler
 }
 
-// New returns a log of text, from info on. journal leaves out the time of text lines:
+// newLog returns a log of text, from info on. journal leaves out the time of text lines:
 // systemd's journal has its own.
-func New(w io.Writer, journal bool) *Log {
-	l := &Log{}
+func newLog(w io.Writer, journal bool) *logFile {
+	l := &logFile{}
 	out := &whole{to: w}
 	text := &slog.HandlerOptions{Level: &l.level}
 	if journal {
@@ -37,16 +37,16 @@ func New(w io.Writer, journal bool) *Log {
 }
 
 // Logger returns what writes the log.
-func (l *Log) Logger() *slog.Logger { return slog.New(l.both) }
+func (l *logFile) Logger() *slog.Logger { return slog.New(l.both) }
 
 // Set puts another format and another level in force.
-func (l *Log) Set(json bool, level slog.Level) {
+func (l *logFile) Set(json bool, level slog.Level) {
 	l.json.Store(json)
 	l.level.Set(level)
 }
 
 // Page writes a page of text line by line, each as a message.
-func (l *Log) Page(page []byte) {
+func (l *logFile) Page(page []byte) {
 	log := l.Logger()
 	for line := range bytes.Lines(page) {
 		log.Info(string(bytes.TrimRight(line, "\n")))

@@ -110,7 +110,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	messages := New(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
+	messages := newLog(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
 	messages.Set(c.Log.JSON, c.Log.Level)
 	if err = s.serve(ctx, e, messages, c, named); err != nil && c.Log.JSON {
 		messages.Logger().Error(err.Error())
@@ -120,7 +120,7 @@ func (s *serving) run(ctx context.Context, e *env) error {
 }
 
 // serve runs the node.
-func (s *serving) serve(ctx context.Context, e *env, messages *Log, c *config.Config, named bool) error {
+func (s *serving) serve(ctx context.Context, e *env, messages *logFile, c *config.Config, named bool) error {
 	log := messages.Logger()
 	if !named {
 		if path, err := nodeaddr.Here().New(); err == nil {

@@ -13,7 +13,7 @@ import (
 
 // started prints what was started, or logs it where the log is for programs: then all
 // that the node writes is JSON.
-func (e *env) started(messages *Log, c *config.Config, named bool) {
+func (e *env) started(messages *logFile, c *config.Config, named bool) {
 	if !c.Log.JSON {
 		printStart(e, c, named)
 		return

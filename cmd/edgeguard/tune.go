@@ -156,7 +156,7 @@ func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []evidenc
 	if t.html == "" {
 		return nil
 	}
-	report := tune.Report{Files: log.names, Normal: t.normal, First: log.report.First, Last: log.report.Last, Events: log.report.Events, Findings: findings, Proposed: proposed}
+	report := tune.Page{Files: log.names, Normal: t.normal, First: log.report.First, Last: log.report.Last, Events: log.report.Events, Findings: findings, Proposed: proposed}
 	var out bytes.Buffer
 	if err := report.Write(&out); err != nil {
 		return err

@@ -19,7 +19,7 @@ type place struct{ line, column int }
 // File is one file that is read, with what is wrong with it.
 type File struct {
 	name               string
-	problems, warnings []Problem
+	problems, warnings []Fault
 	places             map[string]place    // of every value that was read, by path
 	bad                map[string]bool     // paths that have a problem already
 	thinned            map[string]bool     // lists with a bad item
@@ -44,10 +44,10 @@ func OpenFile(name string) *File {
 }
 
 // Problems returns what is wrong, in the order of places.
-func (f *File) Problems() []Problem { return sorted(f.problems) }
+func (f *File) Problems() []Fault { return sorted(f.problems) }
 
 // Warnings returns what may not do what its author expects, in the order of places.
-func (f *File) Warnings() []Problem { return sorted(f.warnings) }
+func (f *File) Warnings() []Fault { return sorted(f.warnings) }
 
 // Variables returns the texts of the file that name variables of the environment, by
 // the path of their field, without [0].
@@ -70,11 +70,11 @@ func (f *File) wrong(at place, path, text, fix string) {
 	if parent, ok := ParentPath(path); ok && strings.HasSuffix(path, "]") {
 		f.thinned[parent] = true
 	}
-	f.problems = append(f.problems, Problem{f.name, at.line, at.column, path, text, fix})
+	f.problems = append(f.problems, Fault{f.name, at.line, at.column, path, text, fix})
 }
 
 func (f *File) warn(at place, path, text, fix string) {
-	f.warnings = append(f.warnings, Problem{f.name, at.line, at.column, path, text, fix})
+	f.warnings = append(f.warnings, Fault{f.name, at.line, at.column, path, text, fix})
 }
 
 // Document parses a file to its one mapping; false if there is none, which is
@@ -186,8 +186,8 @@ func placeOf(value ast.Node) place {
 }
 
 // sorted orders problems by their place.
-func sorted(problems []Problem) []Problem {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
+func sorted(problems []Fault) []Fault {
+	slices.SortStableFunc(problems, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return problems

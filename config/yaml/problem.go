@@ -2,8 +2,8 @@ package yaml
 
 import "fmt"
 
-// Problem is one thing that is wrong, or worth a warning, and where.
-type Problem struct {
+// Fault is one thing that is wrong, or worth a warning, and where.
+type Fault struct {
 	File         string
 	Line, Column int    // from 1; 0 where the file as a whole is meant
 	Path         string // the field, as in "rules[1].match.path[0]"
@@ -12,7 +12,7 @@ type Problem struct {
 }
 
 // String returns "file:line:column: path: text; fix".
-func (p Problem) String() string {
+func (p Fault) String() string {
 	s := p.File
 	if p.Line > 0 {
 		s = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)

@@ -146,15 +146,7 @@ func (u *upgrade) laterBeat() {
 	u.t.Helper()
 	h := aggregator.Heartbeat{Node: "edge-9", Boot: "0123456789abcdef", Version: "v9", Started: time.Now(), At: time.Now()}
 	text := strings.TrimSuffix(h.Encode(), "}") + `,"region":"eu","tiers":[{"of":1},null],"held_by":{"a":1}}`
-<<<<<<< HEAD
-	var keys []string
-	for _, what := range []string{"nodes", "state", "ends", "blocks", "seen", "moved", "macs"} {
-		keys = append(keys, blocksKey(what))
-	}
-	if err := u.redis.FCall(background, redis.LibraryName+"_beat", keys, h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
-=======
-	if err := u.redis.FCall(background, library.Name+"_beat", memberKeys(), h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
->>>>>>> fb5d8c3d (loadtest/fleet: who forges heartbeats calls the function, without which no node is alive)
+	if err := u.redis.FCall(background, redis.LibraryName+"_beat", memberKeys(), h.Field(), text, partitions, "-1", "0", "").Err(); err != nil {
 		u.t.Fatal(err)
 	}
 }

@@ -144,7 +144,7 @@ func (r *scopeReader) byteMatch(path string, v *migrate.JSONValue) *migrate.Cond
 }
 
 // field reads what of a request is compared.
-func (r *scopeReader) field(path string, v *migrate.JSONValue) (migrate.Field, bool) {
+func (r *scopeReader) field(path string, v *migrate.JSONValue) (migrate.ConditionField, bool) {
 	names := v.Names()
 	if len(names) != 1 {
 		r.out.Refuse("%s: FieldToMatch is not one field", path)

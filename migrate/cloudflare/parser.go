@@ -116,14 +116,14 @@ func (p *parser) not(depth int) (*migrate.Condition, error) {
 
 // field is the left side of a comparison.
 type field struct {
-	name  migrate.Field
+	name  migrate.ConditionField
 	token token
 	fold  bool // of lower(field)
 	uri   bool // path and query together
 }
 
 // fields are those that edgeguard knows.
-var fields = map[string]migrate.Field{
+var fields = map[string]migrate.ConditionField{
 	"http.request.uri.path":  migrate.Path,
 	"http.request.uri":       migrate.Path,
 	"http.request.uri.query": migrate.Query,

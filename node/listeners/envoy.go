@@ -46,16 +46,16 @@ type EnvoyDeps struct {
 
 // EnvoyServices is the listeners of a node at which Envoys ask.
 type EnvoyServices struct {
-	supervisor.Group[*EnvoyListener]
+	supervisor.Group[*EnvoyService]
 	EnvoyDeps
 }
 
 // Settle makes the listeners that run those of a config.
 func (g *EnvoyServices) Settle(ctx context.Context, c *config.Config) {
-	var want []*EnvoyListener
+	var want []*EnvoyService
 	for _, one := range c.Listen.Envoy {
 		address := one.Address.String()
-		want = append(want, &EnvoyListener{
+		want = append(want, &EnvoyService{
 			EnvoyDeps: g.EnvoyDeps, alarms: g.Alarms, config: one, address: address, source: "envoy " + address, key: fmt.Sprintf("envoy %+v", one),
 			full: checks.Full{Alarms: g.Alarms, Kind: alarm.EnvoyFull, Key: "listen.envoy", Address: address, Places: one.Connections},
 		})
@@ -81,8 +81,8 @@ func CheckEnvoy(l *config.EnvoyListener) error {
 	return err
 }
 
-// EnvoyListener is one listener: a supervisor.Service.
-type EnvoyListener struct {
+// EnvoyService is one listener: a supervisor.Service.
+type EnvoyService struct {
 	EnvoyDeps
 	alarms               *alarm.Tracker
 	config               config.EnvoyListener
@@ -93,13 +93,13 @@ type EnvoyListener struct {
 }
 
 // Key implements supervisor.Service.
-func (l *EnvoyListener) Key() string { return l.key }
+func (l *EnvoyService) Key() string { return l.key }
 
 // Alarm implements supervisor.Service.
-func (l *EnvoyListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
+func (l *EnvoyService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
 // Report implements supervisor.Service. A question without a client is not an event.
-func (l *EnvoyListener) Report(to *admin.Stats) {
+func (l *EnvoyService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {
 		return
@@ -110,7 +110,7 @@ func (l *EnvoyListener) Report(to *admin.Stats) {
 }
 
 // settings returns those of the server.
-func (l *EnvoyListener) settings() (envoy.Config, error) {
+func (l *EnvoyService) settings() (envoy.Config, error) {
 	trust, err := clientaddr.NewTrust(l.config.Trust, true)
 	if err != nil {
 		return envoy.Config{}, err
@@ -136,13 +136,13 @@ func (l *EnvoyListener) settings() (envoy.Config, error) {
 }
 
 // count returns what an event's key has counted for a rule.
-func (l *EnvoyListener) count(now time.Time, event *edgeguard.Event, rule string) (envoy.Count, bool) {
+func (l *EnvoyService) count(now time.Time, event *edgeguard.Event, rule string) (envoy.Count, bool) {
 	n, limit, window, ok := l.Pipeline.Count(now, event, rule)
 	return envoy.Count{Count: n, Limit: limit, Window: window}, ok
 }
 
 // Run answers until ctx is done, and then waits for the answers under way.
-func (l *EnvoyListener) Run(ctx context.Context, ready func()) error {
+func (l *EnvoyService) Run(ctx context.Context, ready func()) error {
 	settings, err := l.settings()
 	if err != nil {
 		return fmt.Errorf("listen.envoy %s: %w", l.address, err)

@@ -51,17 +51,17 @@ type PeersDeps struct {
 
 // PeersServices is the listeners for HAProxies of a node.
 type PeersServices struct {
-	supervisor.Group[*PeersListener]
+	supervisor.Group[*PeersService]
 	PeersDeps
 }
 
 // Settle makes the listeners that run those of a config. One whose rules give HAProxy
 // other columns begins again: its HAProxies connect again within seconds.
 func (g *PeersServices) Settle(ctx context.Context, c *config.Config) {
-	var want []*PeersListener
+	var want []*PeersService
 	cols := haproxy.ColumnsOf(c.Rules)
 	for _, p := range c.HAProxy.Peers {
-		l := &PeersListener{PeersDeps: g.PeersDeps, alarms: g.Alarms, config: p, columns: cols, address: p.Listen.String()}
+		l := &PeersService{PeersDeps: g.PeersDeps, alarms: g.Alarms, config: p, columns: cols, address: p.Listen.String()}
 		l.key = fmt.Sprintf("haproxy %+v %s %d", p, cols.Table(), len(cols.List))
 		want = append(want, l)
 	}
@@ -81,8 +81,8 @@ func PeersAccess(s *config.HAProxy) map[string]unixsocket.Access {
 	return all
 }
 
-// PeersListener is one listener: a supervisor.Service.
-type PeersListener struct {
+// PeersService is one listener: a supervisor.Service.
+type PeersService struct {
 	PeersDeps
 	alarms       *alarm.Tracker
 	config       config.HAProxyPeers
@@ -93,13 +93,13 @@ type PeersListener struct {
 }
 
 // Key implements supervisor.Service.
-func (l *PeersListener) Key() string { return l.key }
+func (l *PeersService) Key() string { return l.key }
 
 // Alarm implements supervisor.Service.
-func (l *PeersListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
+func (l *PeersService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
 // Report implements supervisor.Service.
-func (l *PeersListener) Report(to *admin.Stats) {
+func (l *PeersService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {
 		return
@@ -113,10 +113,10 @@ func (l *PeersListener) Report(to *admin.Stats) {
 }
 
 // source is the listener's name among the sources of events.
-func (l *PeersListener) source() string { return "haproxy " + l.address }
+func (l *PeersService) source() string { return "haproxy " + l.address }
 
 // Run implements supervisor.Service.
-func (l *PeersListener) Run(ctx context.Context, ready func()) error {
+func (l *PeersService) Run(ctx context.Context, ready func()) error {
 	nl, err := l.Sockets.Open(l.address, PeersAccess(&config.HAProxy{Peers: []config.HAProxyPeers{l.config}})[l.address])
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (l *PeersListener) Run(ctx context.Context, ready func()) error {
 }
 
 // settings returns those of the server.
-func (l *PeersListener) settings() haproxypeers.Config {
+func (l *PeersService) settings() haproxypeers.Config {
 	c := haproxypeers.Config{
 		Now: l.Clock.Now, Tally: l.Tally(), Cut: l.Cut,
 		Log: func(text string, args ...any) { l.Log.Info(text, append(args, "at", l.address)...) },
@@ -165,7 +165,7 @@ func (l *PeersListener) settings() haproxypeers.Config {
 
 // counter returns what counts for one HAProxy. The state is saved when it has begun:
 // after that a kill loses nothing, since HAProxy has what it counted later.
-func (l *PeersListener) counter() haproxypeers.Counter {
+func (l *PeersService) counter() haproxypeers.Counter {
 	count, begun := l.Pipeline.Increases(l.source(), l.config.Proxied), sync.OnceFunc(l.Touch)
 	return func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
 		late, known = count(now, table, increases)

@@ -41,16 +41,16 @@ type SPOEDeps struct {
 
 // SPOEServices is the listeners of a node at which HAProxies ask.
 type SPOEServices struct {
-	supervisor.Group[*SPOEListener]
+	supervisor.Group[*SPOEService]
 	SPOEDeps
 }
 
 // Settle makes the listeners that run those of a config.
 func (g *SPOEServices) Settle(ctx context.Context, c *config.Config) {
-	var want []*SPOEListener
+	var want []*SPOEService
 	for _, one := range c.HAProxy.SPOE {
 		address := one.Listen.String()
-		want = append(want, &SPOEListener{
+		want = append(want, &SPOEService{
 			SPOEDeps: g.SPOEDeps, alarms: g.Alarms, config: one, address: address, source: "spoe " + address, key: fmt.Sprintf("spoe %+v", one),
 			full: checks.Full{Alarms: g.Alarms, Kind: alarm.SPOEFull, Key: "haproxy.spoe", Address: address, Places: one.Connections},
 		})
@@ -84,8 +84,8 @@ func mode(one *config.HAProxySPOE) unixsocket.Access {
 	return unixsocket.Access{Mode: 0o600}
 }
 
-// SPOEListener is one listener: a supervisor.Service.
-type SPOEListener struct {
+// SPOEService is one listener: a supervisor.Service.
+type SPOEService struct {
 	SPOEDeps
 	alarms               *alarm.Tracker
 	config               config.HAProxySPOE
@@ -96,13 +96,13 @@ type SPOEListener struct {
 }
 
 // Key implements supervisor.Service.
-func (l *SPOEListener) Key() string { return l.key }
+func (l *SPOEService) Key() string { return l.key }
 
 // Alarm implements supervisor.Service.
-func (l *SPOEListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
+func (l *SPOEService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
 // Report implements supervisor.Service. A question without a client is not an event.
-func (l *SPOEListener) Report(to *admin.Stats) {
+func (l *SPOEService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {
 		return
@@ -113,7 +113,7 @@ func (l *SPOEListener) Report(to *admin.Stats) {
 }
 
 // settings returns those of the server.
-func (l *SPOEListener) settings(enter haproxy.Enter) spoe.Config {
+func (l *SPOEService) settings(enter haproxy.Enter) spoe.Config {
 	decide := edgeguard.Decider(l.Pipeline.Decide)
 	if !l.config.Count {
 		decide = l.Pipeline.LookUp
@@ -129,7 +129,7 @@ func (l *SPOEListener) settings(enter haproxy.Enter) spoe.Config {
 }
 
 // open opens the listener and says who may speak there.
-func (l *SPOEListener) open() (*spoe.Server, func() error, error) {
+func (l *SPOEService) open() (*spoe.Server, func() error, error) {
 	nl, err := l.Sockets.Open(l.address, mode(&l.config))
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func (l *SPOEListener) open() (*spoe.Server, func() error, error) {
 }
 
 // Run answers until ctx is done, and then waits for the answers under way.
-func (l *SPOEListener) Run(ctx context.Context, ready func()) error {
+func (l *SPOEService) Run(ctx context.Context, ready func()) error {
 	server, serve, err := l.open()
 	if err != nil {
 		return err

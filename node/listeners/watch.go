@@ -15,7 +15,7 @@ import (
 const fix = "put what `edgeguard snippets haproxy-peers` prints into haproxy.cfg, and reload HAProxy"
 
 // watch raises the alarms about the connections of a server, until ctx is done.
-func (l *PeersListener) watch(ctx context.Context, server *haproxypeers.Server) {
+func (l *PeersService) watch(ctx context.Context, server *haproxypeers.Server) {
 	w := watcher{listener: l, alone: l.Clock.Now(), named: map[string]bool{}}
 	for supervisor.Pause(ctx, lookEvery) {
 		w.look(l.Clock.Now(), server.Stats())
@@ -25,7 +25,7 @@ func (l *PeersListener) watch(ctx context.Context, server *haproxypeers.Server) 
 
 // watcher is what is known of the connections.
 type watcher struct {
-	listener *PeersListener
+	listener *PeersService
 	alone    time.Time       // since when no HAProxy is connected
 	named    map[string]bool // the HAProxies with an alarm
 }
@@ -58,7 +58,7 @@ func (w *watcher) look(now time.Time, s haproxypeers.Stats) {
 }
 
 // away says that no HAProxy is connected, and what that means.
-func (l *PeersListener) away(refused string) string {
+func (l *PeersService) away(refused string) string {
 	text := "no HAProxy is connected to " + l.address
 	switch {
 	case l.config.Count && l.config.Enforce:

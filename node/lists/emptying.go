@@ -32,7 +32,7 @@ type emptying struct {
 }
 
 // left returns a service for each list that the config no longer has.
-func (e *Enforcers) left(node string, wanted []listOf) (all []*emptying) {
+func (e *Lists) left(node string, wanted []listOf) (all []*emptying) {
 	left, err := e.owned.want(owned(wanted))
 	e.owned.saved(err)
 	deps := e.config.Clouds

@@ -42,9 +42,9 @@ type Follower interface {
 	Refresh()
 }
 
-// Enforcers pass the blocklist to proxies and packet filters. They are safe for
+// Lists pass the blocklist to proxies and packet filters. They are safe for
 // concurrent use.
-type Enforcers struct {
+type Lists struct {
 	Filter   *KernelFilter // what operators change of the packet filter
 	trial    *nftables.Trial
 	config   Config
@@ -55,9 +55,9 @@ type Enforcers struct {
 }
 
 // New returns enforcers without lists. Nothing is opened before Load and Settle.
-func New(c Config) *Enforcers {
+func New(c Config) *Lists {
 	s := supervisor.Config{Alarms: c.Alarms, Now: c.Now}
-	e := &Enforcers{
+	e := &Lists{
 		config: c, trial: new(nftables.Trial), owned: newRecord(c),
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
@@ -72,13 +72,13 @@ func New(c Config) *Enforcers {
 
 // Load reads the record of the lists that this node wrote, and whether the packet filter
 // is paused.
-func (e *Enforcers) Load() {
+func (e *Lists) Load() {
 	e.owned.load()
 	e.Filter.Load()
 }
 
 // Settle makes the enforcers that run those of the config.
-func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
+func (e *Lists) Settle(ctx context.Context, c *config.Config) {
 	wanted := listsOf(c, e.config.Clouds)
 	if c.HAProxy.Enforces() {
 		wanted = append(wanted, listOf{key: "haproxy peers", name: "haproxy peers", make: func() (enforce.Enforcer, error) { return e.config.HAProxies, nil }})
@@ -90,13 +90,13 @@ func (e *Enforcers) Settle(ctx context.Context, c *config.Config) {
 }
 
 // Stop ends all enforcers and waits for them. Their lists stay in place.
-func (e *Enforcers) Stop() {
+func (e *Lists) Stop() {
 	e.emptying.Stop()
 	e.running.Stop()
 }
 
 // Report adds the figures of all.
-func (e *Enforcers) Report(s *admin.Stats) {
+func (e *Lists) Report(s *admin.Stats) {
 	e.running.Report(s)
 	for _, f := range e.running.All() {
 		for i := range s.Enforcers {
@@ -109,7 +109,7 @@ func (e *Enforcers) Report(s *admin.Stats) {
 
 // packetFilter returns the list of the packet filter and its figures; nil where none
 // runs.
-func (e *Enforcers) packetFilter() (*nftables.TrialList, enforce.Stats) {
+func (e *Lists) packetFilter() (*nftables.TrialList, enforce.Stats) {
 	for _, f := range e.running.All() {
 		if list, ok := f.list.(*nftables.TrialList); ok {
 			return list, f.runner.Stats()
@@ -121,7 +121,7 @@ func (e *Enforcers) packetFilter() (*nftables.TrialList, enforce.Stats) {
 // Refuses returns a function that returns the name of the first list that refuses
 // what a block is about; empty for none. A list that has not been written yet
 // refuses nothing, and no list does in mode monitor.
-func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
+func (e *Lists) Refuses() func(*edgeguard.Block) string {
 	var inForce []func(*edgeguard.Block) bool
 	var names []string
 	for _, f := range e.running.All() {
@@ -140,7 +140,7 @@ func (e *Enforcers) Refuses() func(*edgeguard.Block) string {
 }
 
 // paused reports whether an enforcer is the packet filter while that is paused.
-func (e *Enforcers) paused(f *enforcer) bool {
+func (e *Lists) paused(f *enforcer) bool {
 	if _, ok := f.list.(*nftables.TrialList); !ok {
 		return false
 	}
@@ -150,7 +150,7 @@ func (e *Enforcers) paused(f *enforcer) bool {
 
 // want returns the enforcers of the config. One that cannot be made is an
 // alarm: the node's own verdicts are in force without it.
-func (e *Enforcers) want(wanted []listOf) []*enforcer {
+func (e *Lists) want(wanted []listOf) []*enforcer {
 	var want []*enforcer
 	for _, w := range wanted {
 		p, err := e.make(w)
@@ -167,7 +167,7 @@ func (e *Enforcers) want(wanted []listOf) []*enforcer {
 var _ nftables.Kernel = (*nftables.Filter)(nil)
 
 // make returns one enforcer with its runner.
-func (e *Enforcers) make(w listOf) (*enforcer, error) {
+func (e *Lists) make(w listOf) (*enforcer, error) {
 	list, err := w.make()
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (e *Enforcers) make(w listOf) (*enforcer, error) {
 // Changed passes a changed block to every enforcer. Around an exempt address only
 // parts of a block are in force: then the enforcers read the whole list again, where it
 // is cut, and likewise for a block inside one that is cut.
-func (e *Enforcers) Changed(b edgeguard.Block) {
+func (e *Lists) Changed(b edgeguard.Block) {
 	now := e.config.Now()
 	if e.config.InParts(b.Prefix, now) {
 		e.Refresh()
@@ -208,7 +208,7 @@ func (e *Enforcers) Changed(b edgeguard.Block) {
 
 // ImportedChanged is Changed for imported blocks of some prefixes; nil means that many
 // changed.
-func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
+func (e *Lists) ImportedChanged(prefixes []netip.Prefix) {
 	now := e.config.Now()
 	if prefixes == nil || slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return e.config.InParts(p, now) }) {
 		e.Refresh()
@@ -228,7 +228,7 @@ func (e *Enforcers) ImportedChanged(prefixes []netip.Prefix) {
 
 // Refresh has every enforcer read the whole list again: the allowances, the
 // protected addresses or the mode changed.
-func (e *Enforcers) Refresh() {
+func (e *Lists) Refresh() {
 	for _, f := range e.running.All() {
 		f.runner.Refresh()
 	}
@@ -240,7 +240,7 @@ func (e *Enforcers) Refresh() {
 // Check raises the alarm about enforcers that fail: what they installed last
 // stays in place, and they are tried again. It also writes the record of the
 // node's lists, if that failed before.
-func (e *Enforcers) Check(now time.Time) {
+func (e *Lists) Check(now time.Time) {
 	for _, f := range e.running.All() {
 		s := f.runner.Stats()
 		switch {

@@ -7,7 +7,7 @@ import (
 
 // rank returns how many requests were refused because of a block, and when the last one
 // was. A part of a block around an exempt address has those of the whole.
-func (e *Enforcers) rank(p netip.Prefix) (refusals uint32, last time.Time) {
+func (e *Lists) rank(p netip.Prefix) (refusals uint32, last time.Time) {
 	refusals, last, ok := e.config.List.Refusals(p)
 	if ok {
 		return refusals, last

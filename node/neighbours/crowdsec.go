@@ -35,18 +35,18 @@ type CrowdSecDeps struct {
 	Version string
 }
 
-// CrowdSec is both services of one node.
-type CrowdSec struct {
+// CrowdSecClient is both services of one node.
+type CrowdSecClient struct {
 	CrowdSecDeps
 	decisions supervisor.Group[*decisions]
 	alerts    supervisor.Group[*ownAlerts]
 	kept      *decisionsFile
 }
 
-// NewCrowdSec returns the services of a node; none runs yet.
-func NewCrowdSec(d CrowdSecDeps) *CrowdSec {
+// NewCrowdSecClient returns the services of a node; none runs yet.
+func NewCrowdSecClient(d CrowdSecDeps) *CrowdSecClient {
 	group := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
-	s := &CrowdSec{CrowdSecDeps: d, decisions: supervisor.Group[*decisions]{Config: group}, alerts: supervisor.Group[*ownAlerts]{Config: group}, kept: &decisionsFile{deps: d}}
+	s := &CrowdSecClient{CrowdSecDeps: d, decisions: supervisor.Group[*decisions]{Config: group}, alerts: supervisor.Group[*ownAlerts]{Config: group}, kept: &decisionsFile{deps: d}}
 	if d.State != "" {
 		s.kept.path = filepath.Join(d.State, fileName)
 	}
@@ -55,7 +55,7 @@ func NewCrowdSec(d CrowdSecDeps) *CrowdSec {
 
 // Settle makes the services that run those of a config. Without one that takes decisions none is
 // held.
-func (s *CrowdSec) Settle(ctx context.Context, c *config.Config) {
+func (s *CrowdSecClient) Settle(ctx context.Context, c *config.Config) {
 	var take []*decisions
 	if c.CrowdSec.Decisions != nil {
 		take = append(take, newDecisions(s.CrowdSecDeps, *c.CrowdSec.Decisions, s.kept))
@@ -72,19 +72,19 @@ func (s *CrowdSec) Settle(ctx context.Context, c *config.Config) {
 }
 
 // Stop ends the services and waits for them.
-func (s *CrowdSec) Stop() {
+func (s *CrowdSecClient) Stop() {
 	s.decisions.Stop()
 	s.alerts.Stop()
 }
 
 // Report adds the figures of both.
-func (s *CrowdSec) Report(to *admin.Stats) {
+func (s *CrowdSecClient) Report(to *admin.Stats) {
 	s.decisions.Report(to)
 	s.alerts.Report(to)
 }
 
 // Changed is called with every change of the node's own list that is enforced. It does not wait.
-func (s *CrowdSec) Changed(b edgeguard.Block) {
+func (s *CrowdSecClient) Changed(b edgeguard.Block) {
 	for _, one := range s.alerts.All() {
 		one.changed(b)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Feeds returns what operators see of the decisions, as of the other imported blocks.
-func (s *CrowdSec) Feeds() (all []admin.ImportFeed) {
+func (s *CrowdSecClient) Feeds() (all []admin.ImportFeed) {
 	for _, one := range s.decisions.All() {
 		all = append(all, one.shown())
 	}
@@ -15,7 +15,7 @@ func (s *CrowdSec) Feeds() (all []admin.ImportFeed) {
 }
 
 // Confirm implements admin.ImportFeeder: decisions never wait for an operator.
-func (s *CrowdSec) Confirm(name string) error {
+func (s *CrowdSecClient) Confirm(name string) error {
 	return fmt.Errorf("the decisions of %q are in force as CrowdSec sends them: nothing awaits confirmation", name)
 }
 

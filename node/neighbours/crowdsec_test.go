@@ -28,7 +28,7 @@ import (
 
 // bench is the services of a node that has nothing else.
 type bench struct {
-	*CrowdSec
+	*CrowdSecClient
 	t      *testing.T
 	own    *blocklist.List
 	folder string
@@ -43,7 +43,7 @@ func run(t *testing.T, folder, section string) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, folder: folder, own: blocklist.New(blocklist.Config{Retention: time.Hour})}
-	b.CrowdSec = NewCrowdSec(CrowdSecDeps{
+	b.CrowdSecClient = NewCrowdSecClient(CrowdSecDeps{
 		Set: imported.New(imported.Config{Own: b.own, Node: "n1"}), Clock: clockguard.New(clockguard.Read(), clockguard.Config{}),
 		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: folder, Node: "n1", Version: "test",
 	})

@@ -16,8 +16,8 @@ import (
 // This file joins what a node's set of imported blocks knows of each source with what
 // the services know that fetch them.
 
-// Imports is the imported blocks of a node. It is safe for concurrent use.
-type Imports struct {
+// ImportedLists is the imported blocks of a node. It is safe for concurrent use.
+type ImportedLists struct {
 	Set     *imported.Set
 	Most    func() int // max_imported
 	Feeders func() []admin.ImportFeeder
@@ -26,7 +26,7 @@ type Imports struct {
 }
 
 // Summary returns all feeds by their names.
-func (i *Imports) Summary() admin.Imports {
+func (i *ImportedLists) Summary() admin.Imports {
 	out := admin.Imports{Most: i.Most(), Feeds: []admin.ImportFeed{}}
 	if l := i.Set.Blocks(); l != nil {
 		out.Blocks = l.Len()
@@ -62,7 +62,7 @@ func (i *Imports) Summary() admin.Imports {
 }
 
 // ConfirmImport implements admin/imports.Operator.
-func (i *Imports) ConfirmImport(name string) *call.Problem {
+func (i *ImportedLists) ConfirmImport(name string) *call.Problem {
 	for _, feeder := range i.Feeders() {
 		for _, f := range feeder.Feeds() {
 			if f.Name != name {
@@ -78,10 +78,10 @@ func (i *Imports) ConfirmImport(name string) *call.Problem {
 }
 
 // Report adds the figures.
-func (i *Imports) Report(s *admin.Stats) { s.Imports = i.Summary() }
+func (i *ImportedLists) Report(s *admin.Stats) { s.Imports = i.Summary() }
 
 // Check raises the alarm about entries for which there is no room, or ends it.
-func (i *Imports) Check(now time.Time) {
+func (i *ImportedLists) Check(now time.Time) {
 	left, names := 0, 0
 	for _, one := range i.Set.Stats() {
 		if left += one.NoRoom; one.NoRoom > 0 {

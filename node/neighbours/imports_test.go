@@ -47,7 +47,7 @@ func (f *feeder) Confirm(name string) error {
 func TestSummaryAndConfirm(t *testing.T) {
 	set := imported.New(imported.Config{Own: blocklist.New(blocklist.Config{}), Most: 2})
 	var alarms []string
-	i := &Imports{
+	i := &ImportedLists{
 		Set: set, Most: func() int { return 2 }, Epoch: func(at time.Time) time.Time { return at.Add(time.Hour) },
 		Alarms: alarm.New(func(a edgeguard.Alarm) { alarms = append(alarms, a.Text) }, func(string, string) { alarms = append(alarms, "ends") }),
 		Feeders: func() []admin.ImportFeeder {

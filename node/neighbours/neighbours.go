@@ -17,7 +17,7 @@ type Services struct {
 	Notify     Notifiers
 	Blocklists Subscriptions
 	Bouncers   *BouncerSide // of CrowdSec, which enforce the blocks
-	CrowdSec   *CrowdSec
+	CrowdSec   *CrowdSecClient
 }
 
 // Settle makes the services that run those of a config.

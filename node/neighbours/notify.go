@@ -40,7 +40,7 @@ type NotifyDeps struct {
 
 // Notifiers is the receivers of a node. Its methods are safe for concurrent use.
 type Notifiers struct {
-	supervisor.Group[*Receiver]
+	supervisor.Group[*NotifyReceiver]
 	NotifyDeps
 	// told are the receivers that are told of blocks; nil for none.
 	told atomic.Pointer[audience]
@@ -49,13 +49,13 @@ type Notifiers struct {
 // audience is who is told of blocks, on which node.
 type audience struct {
 	node      string
-	receivers []*Receiver
+	receivers []*NotifyReceiver
 }
 
 // Settle makes the receivers that run those of a config. Those that stay read their files
 // again.
 func (g *Notifiers) Settle(ctx context.Context, c *config.Config) {
-	before := make(map[*Receiver]bool)
+	before := make(map[*NotifyReceiver]bool)
 	for _, r := range g.All() {
 		before[r] = true
 	}
@@ -83,7 +83,7 @@ func (g *Notifiers) Stop() {
 	g.Group.Stop()
 }
 
-func (g *Notifiers) receivers(c *config.Config) (want []*Receiver) {
+func (g *Notifiers) receivers(c *config.Config) (want []*NotifyReceiver) {
 	names := notify.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch}
 	for _, w := range c.Notify.Webhooks {
 		want = append(want, g.receiver(w.Receiver, "webhook", fmt.Sprintf("webhook %s %+v", c.Node, w), newWebhook(&w, names)))
@@ -94,8 +94,8 @@ func (g *Notifiers) receivers(c *config.Config) (want []*Receiver) {
 	return want
 }
 
-func (g *Notifiers) receiver(wants config.Receiver, kind, key string, does does) *Receiver {
-	return &Receiver{NotifyDeps: g.NotifyDeps, alarms: g.Alarms, wants: wants, kind: kind, key: key, does: does}
+func (g *Notifiers) receiver(wants config.Receiver, kind, key string, does does) *NotifyReceiver {
+	return &NotifyReceiver{NotifyDeps: g.NotifyDeps, alarms: g.Alarms, wants: wants, kind: kind, key: key, does: does}
 }
 
 // Changed is called with every change of the blocklist, by who decides. It waits for no
@@ -118,8 +118,8 @@ func (g *Notifiers) Changed(now time.Time, b *edgeguard.Block) {
 	}
 }
 
-// Receiver is one receiver: a supervisor.Service.
-type Receiver struct {
+// NotifyReceiver is one receiver: a supervisor.Service.
+type NotifyReceiver struct {
 	NotifyDeps
 	alarms    *alarm.Tracker
 	wants     config.Receiver
@@ -155,13 +155,13 @@ type does interface {
 }
 
 // Key implements supervisor.Service.
-func (r *Receiver) Key() string { return r.key }
+func (r *NotifyReceiver) Key() string { return r.key }
 
 // Alarm implements supervisor.Service.
-func (r *Receiver) Alarm() (kind, about string) { return alarm.Notify, r.wants.Name }
+func (r *NotifyReceiver) Alarm() (kind, about string) { return alarm.Notify, r.wants.Name }
 
 // Report implements supervisor.Service.
-func (r *Receiver) Report(to *admin.Stats) {
+func (r *NotifyReceiver) Report(to *admin.Stats) {
 	f := r.figures.load()
 	f.Name, f.Kind, f.Waiting = r.wants.Name, r.kind, r.does.waiting()
 	to.Notified = append(to.Notified, f)
@@ -169,7 +169,7 @@ func (r *Receiver) Report(to *admin.Stats) {
 
 // readAgain reads the files of a receiver that stays. If that fails, what was read before
 // stays in use.
-func (r *Receiver) readAgain() {
+func (r *NotifyReceiver) readAgain() {
 	if err := r.does.read(r.Version); err != nil {
 		r.Log.Warn("the previous secrets, headers and template of the receiver stay in use", "receiver", r.wants.Name, "error", err)
 	}
@@ -177,7 +177,7 @@ func (r *Receiver) readAgain() {
 
 // active returns the alarms that the receiver wants. It is not told of the alarm about
 // itself, which it could not receive.
-func (r *Receiver) active(now time.Time) (all []notify.Condition) {
+func (r *NotifyReceiver) active(now time.Time) (all []notify.Condition) {
 	var seen []notify.Seen
 	for _, a := range r.alarms.Reported() {
 		confirm := alarm.Awaits(a.Kind)

@@ -60,7 +60,7 @@ func newBench(t *testing.T) *notifyBench {
 	b.clock = clockguard.New(clockguard.Read(), clockguard.Config{Align: 5 * time.Second})
 	b.alarms = alarm.New(func(edgeguard.Alarm) {}, func(string, string) {})
 	b.n = &Notifiers{
-		Group:      supervisor.Group[*Receiver]{Config: supervisor.Config{Alarms: b.alarms, Now: b.clock.Now}},
+		Group:      supervisor.Group[*NotifyReceiver]{Config: supervisor.Config{Alarms: b.alarms, Now: b.clock.Now}},
 		NotifyDeps: NotifyDeps{Clock: b.clock, Log: slog.New(slog.NewTextHandler(b.log, nil)), Run: "0a1b2c3d", Version: "1", Settled: func() bool { return true }},
 	}
 	t.Cleanup(b.n.Stop)

@@ -52,7 +52,7 @@ func (c *counts) change(f func(*notify.Figures)) {
 }
 
 // Run implements supervisor.Service: it sends until ctx is done, and then once more.
-func (r *Receiver) Run(ctx context.Context, ready func()) error {
+func (r *NotifyReceiver) Run(ctx context.Context, ready func()) error {
 	if err := r.does.read(r.Version); err != nil {
 		r.figures.change(func(f *notify.Figures) { f.Error = err.Error() })
 		return fmt.Errorf("the receiver %s is told nothing: %w", r.wants.Name, err)
@@ -76,7 +76,7 @@ func (r *Receiver) Run(ctx context.Context, ready func()) error {
 }
 
 // drains returns the context of posts, which ends some time after ctx.
-func (r *Receiver) drains(ctx context.Context) (posts context.Context, end func()) {
+func (r *NotifyReceiver) drains(ctx context.Context) (posts context.Context, end func()) {
 	posts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.NewTimer(drainTime)
@@ -91,7 +91,7 @@ func (r *Receiver) drains(ctx context.Context) (posts context.Context, end func(
 }
 
 // look sends what is due.
-func (r *Receiver) look(ctx context.Context) {
+func (r *NotifyReceiver) look(ctx context.Context) {
 	now := r.Clock.Now()
 	if now.Before(r.failing.next) {
 		return
@@ -108,7 +108,7 @@ func (r *Receiver) look(ctx context.Context) {
 }
 
 // leave sends what waits, once.
-func (r *Receiver) leave(ctx context.Context) {
+func (r *NotifyReceiver) leave(ctx context.Context) {
 	now := r.Clock.Now()
 	if r.does.last(now, r.monitor.Load()) {
 		r.send(ctx, now)
@@ -116,7 +116,7 @@ func (r *Receiver) leave(ctx context.Context) {
 }
 
 // send posts what is prepared.
-func (r *Receiver) send(ctx context.Context, now time.Time) {
+func (r *NotifyReceiver) send(ctx context.Context, now time.Time) {
 	a := r.does.post(ctx, r.Clock.Epoch(now))
 	now = r.Clock.Now() // a post may have taken its whole time
 	if a.Error == nil {
@@ -133,7 +133,7 @@ func (r *Receiver) send(ctx context.Context, now time.Time) {
 }
 
 // fails notes a post that failed, and when the next is tried.
-func (r *Receiver) fails(now time.Time, a *answer) {
+func (r *NotifyReceiver) fails(now time.Time, a *answer) {
 	text := a.Error.Error()
 	r.figures.change(func(f *notify.Figures) { f.Failed, f.Error = f.Failed+1, text })
 	f := &r.failing
@@ -155,7 +155,7 @@ func (r *Receiver) fails(now time.Time, a *answer) {
 }
 
 // drop gives up what is prepared.
-func (r *Receiver) drop(now time.Time, why string) {
+func (r *NotifyReceiver) drop(now time.Time, why string) {
 	lost := r.does.drop()
 	r.figures.change(func(f *notify.Figures) { f.Dropped += uint64(lost) })
 	if lost > 0 {

@@ -18,9 +18,9 @@ const (
 	farewell = 100 * time.Millisecond
 )
 
-// Conn is a connection that writes soon, and not at once. It has a bound in time of its own
+// joinedConn is a connection that writes soon, and not at once. It has a bound in time of its own
 // for its writes: a deadline for these is not set.
-type Conn struct {
+type joinedConn struct {
 	net.Conn
 	within time.Duration
 
@@ -35,20 +35,20 @@ type Conn struct {
 
 // joinWrites returns a connection that writes to c. One whose other side takes nothing for a time
 // of within to twice within is closed.
-func joinWrites(c net.Conn, within time.Duration) *Conn {
-	j := &Conn{Conn: c, within: within}
+func joinWrites(c net.Conn, within time.Duration) *joinedConn {
+	j := &joinedConn{Conn: c, within: within}
 	j.changed.L = &j.mu
 	return j
 }
 
 // SetWriteDeadline does nothing.
-func (*Conn) SetWriteDeadline(time.Time) error { return nil }
+func (*joinedConn) SetWriteDeadline(time.Time) error { return nil }
 
 // SetDeadline sets that of reads.
-func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+func (c *joinedConn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // Write takes what is to be sent. An error is that of an earlier part.
-func (c *Conn) Write(p []byte) (int, error) {
+func (c *joinedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.err == nil && len(c.next) > 0 && len(c.next)+len(p) > most {
@@ -69,7 +69,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 }
 
 // send writes until nothing is left.
-func (c *Conn) send() {
+func (c *joinedConn) send() {
 	var out []byte
 	for {
 		runtime.Gosched() // the next part is under way
@@ -87,7 +87,7 @@ func (c *Conn) send() {
 
 // take returns all that waits, or nil and ends the writing. The room is used for what comes
 // next, also after that end: an answer is mostly all that there is.
-func (c *Conn) take(room []byte) (out []byte) {
+func (c *joinedConn) take(room []byte) (out []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.changed.Broadcast()
@@ -108,7 +108,7 @@ func (c *Conn) take(room []byte) (out []byte) {
 }
 
 // Close gives what is being written a moment, and closes the connection.
-func (c *Conn) Close() error {
+func (c *joinedConn) Close() error {
 	c.mu.Lock()
 	if !c.closing {
 		c.closing = true

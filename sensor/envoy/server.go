@@ -149,7 +149,7 @@ func (l seated) Accept() (net.Conn, error) {
 type conn struct {
 	*lobby.Conn
 	in    *bufio.Reader // reads from it
-	out   *Conn         // writes to it
+	out   *joinedConn   // writes to it
 	mu    sync.Mutex    // guards calls, and orders what the lobby hears of them
 	calls int           // under way
 }

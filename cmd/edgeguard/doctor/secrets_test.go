@@ -31,7 +31,7 @@ func TestOpenSecrets(t *testing.T) {
 	c := &config.Config{Blocklists: config.Blocklists{{HeaderFile: file}}}
 	c.Enforce.AWSWAF = []config.AWSWAF{{CredentialsFile: file}}
 	c.Enforce.Cloudflare = []config.Cloudflare{{TokenFile: file}}
-	c.Notify.Webhooks = []config.Webhook{{Receiver: config.Receiver{URLFile: file, Headers: []config.Header{{File: file}}}, SecretFile: file}}
+	c.Notify.Webhooks = []config.Webhook{{Receiver: config.Receiver{URLFile: file, Headers: []config.NotifyHeader{{File: file}}}, SecretFile: file}}
 	c.Listen.Envoy = []config.EnvoyListener{{TLS: config.EnvoyFiles{KeyFile: file}}}
 	c.HAProxy = config.HAProxy{Peers: []config.HAProxyPeers{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}, SPOE: []config.HAProxySPOE{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}}
 	c.CrowdSec.LAPI = []config.LAPI{{TLS: config.LAPIFiles{KeyFile: file}}}

@@ -18,8 +18,8 @@ import (
 // This file writes what `edgeguard tune` found as one HTML file: it needs no other
 // file, runs no script, and may load nothing.
 
-// Report is what a page shows.
-type Report struct {
+// Page is what a page shows.
+type Page struct {
 	// Files are the inputs, and Normal those of the normal day.
 	Files, Normal []string
 	First, Last   time.Time
@@ -67,9 +67,9 @@ func policy() string {
 }
 
 // Write writes the page.
-func (r *Report) Write(w io.Writer) error {
+func (r *Page) Write(w io.Writer) error {
 	view := struct {
-		*Report
+		*Page
 		Policy string
 		Style  template.CSS
 		Rules  []rule

@@ -68,7 +68,7 @@ func made(t *testing.T, spec rules.Spec) string {
 	if !ok {
 		t.Fatal("no rule is proposed")
 	}
-	page := Report{Files: []string{hostile}, Normal: []string{hostile}, First: report.First, Last: report.Last, Events: report.Events,
+	page := Page{Files: []string{hostile}, Normal: []string{hostile}, First: report.First, Last: report.Last, Events: report.Events,
 		Findings: []*Found{found}, Proposed: []evidence.Proposed{rule}}
 	var out bytes.Buffer
 	if err := page.Write(&out); err != nil {
@@ -157,7 +157,7 @@ func TestNothingCounted(t *testing.T) {
 		t.Fatal("an empty source ended well")
 	}
 	var out bytes.Buffer
-	page := Report{Findings: []*Found{Find(&report.Rules[0], nil, book, 0)}}
+	page := Page{Findings: []*Found{Find(&report.Rules[0], nil, book, 0)}}
 	if err := page.Write(&out); err != nil || strings.Contains(out.String(), "<svg") || !strings.Contains(out.String(), "No event matched") {
 		t.Errorf("%v %s", err, out.String())
 	}
